@@ -1,0 +1,69 @@
+//! The two traits: a model that answers, and a provider that has models.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Capabilities, Error, ErrorKind, EventStream, PlainEstimate, Request, Response, ResponseStream,
+    Result, TokenEstimate,
+};
+
+/// A boxed future; dropping it cancels the work behind it.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Something that answers: one target, or a chain of them.
+pub trait Model: Send + Sync {
+    /// Its full name, `provider/model` for a single target.
+    fn name(&self) -> &str;
+
+    /// What it can take. A chain answers for its head.
+    fn capabilities(&self) -> Capabilities;
+
+    /// One whole answer.
+    fn generate(&self, request: Request) -> BoxFuture<'_, Result<Response>>;
+
+    /// The answer's fine events, as they come.
+    fn events(&self, request: Request) -> BoxFuture<'_, Result<EventStream>>;
+
+    /// The answer as text deltas, whole tool calls and a final [`Response`].
+    fn stream(&self, request: Request) -> BoxFuture<'_, Result<ResponseStream>> {
+        Box::pin(async move {
+            let first_call = request.tool_call_count();
+            let events = self.events(request).await?;
+            Ok(ResponseStream::new(events, self.name(), first_call))
+        })
+    }
+
+    /// About how many tokens the request is for this model.
+    fn estimate_tokens(&self, request: &Request) -> u64 {
+        PlainEstimate.estimate(request)
+    }
+}
+
+/// A place that has models.
+pub trait Provider: Send + Sync {
+    /// The name that specs use.
+    fn name(&self) -> &str;
+
+    /// A model by its id, verbatim. This never asks the network: a wrong id or a
+    /// missing key shows when the model is used.
+    fn model(&self, id: &str) -> Result<std::sync::Arc<dyn Model>>;
+
+    /// The models that the provider says it has.
+    fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>>> {
+        let error = Error::new(ErrorKind::Unsupported, "it does not list its models")
+            .with_provider(self.name());
+        Box::pin(std::future::ready(Err(error)))
+    }
+}
+
+/// A model as its provider lists it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelInfo {
+    /// The id to use in a spec.
+    pub id: String,
+    /// What it can take, where the provider says.
+    pub capabilities: Option<Capabilities>,
+}

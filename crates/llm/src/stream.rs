@@ -1,0 +1,158 @@
+//! The public stream: text deltas, whole tool calls, the final response.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures_core::Stream;
+
+use crate::{Assembler, Error, ErrorKind, Event, Ledger, Response, Result, ToolCall};
+
+/// The fine events of one answer. Dropping it cancels the request.
+pub type EventStream = Pin<Box<dyn Stream<Item = Result<Event>> + Send>>;
+
+/// One item of a [`ResponseStream`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum StreamItem {
+    /// More text.
+    Text(String),
+    /// More reasoning.
+    Reasoning(String),
+    /// A tool call, once its arguments are complete.
+    ToolCall(ToolCall),
+    /// The whole answer; always the last item.
+    Response(Box<Response>),
+}
+
+/// A streamed answer for people and agents: nothing in it is half.
+///
+/// It ends after one [`StreamItem::Response`] or one error, whichever comes
+/// first. An error after text was given carries what came so far in
+/// [`Error::partial`]. Dropping the stream cancels the request.
+pub struct ResponseStream {
+    events: Option<EventStream>,
+    assembler: Assembler,
+    ready: VecDeque<StreamItem>,
+    model: String,
+    ledger: Ledger,
+}
+
+impl ResponseStream {
+    /// Wraps the events of the named model; missing call ids count from `first_call`.
+    pub fn new(events: EventStream, model: impl Into<String>, first_call: usize) -> Self {
+        Self {
+            events: Some(events),
+            assembler: Assembler::numbering_calls_from(first_call),
+            ready: VecDeque::new(),
+            model: model.into(),
+            ledger: Ledger::default(),
+        }
+    }
+
+    /// Adds who was asked before the stream opened; the final response tells.
+    #[must_use]
+    pub fn with_ledger(mut self, ledger: Ledger) -> Self {
+        self.ledger = ledger;
+        self
+    }
+
+    /// The next item; `None` after the last one.
+    pub async fn next(&mut self) -> Option<Result<StreamItem>> {
+        poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
+    }
+
+    /// Reads to the end and gives the whole answer.
+    pub async fn finish(mut self) -> Result<Response> {
+        loop {
+            match self.next().await {
+                Some(Ok(StreamItem::Response(response))) => return Ok(*response),
+                Some(Ok(_)) => {}
+                Some(Err(error)) => return Err(error),
+                None => return Err(truncated()),
+            }
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        match &event {
+            Event::Text(text) if !text.is_empty() => {
+                self.ready.push_back(StreamItem::Text(text.clone()));
+            }
+            Event::Reasoning(text) if !text.is_empty() => {
+                self.ready.push_back(StreamItem::Reasoning(text.clone()));
+            }
+            Event::Part(part) => {
+                let text = part.as_text().filter(|text| !text.is_empty());
+                self.ready
+                    .extend(text.map(|text| StreamItem::Text(text.to_owned())));
+            }
+            _ => {}
+        }
+        let calls = self.assembler.push(event);
+        self.ready
+            .extend(calls.into_iter().map(StreamItem::ToolCall));
+        if self.assembler.is_finished() {
+            self.events = None;
+            let response = Box::new(self.response());
+            self.ready.push_back(StreamItem::Response(response));
+        }
+    }
+
+    fn response(&mut self) -> Response {
+        let mut response = std::mem::take(&mut self.assembler).into_response();
+        response.model = std::mem::take(&mut self.model);
+        response.ledger = std::mem::take(&mut self.ledger);
+        response
+    }
+
+    fn fail(&mut self, error: Error) -> Error {
+        self.events = None;
+        let partial = self.response();
+        if partial.parts.is_empty() {
+            error
+        } else {
+            error.with_partial(partial)
+        }
+    }
+}
+
+fn truncated() -> Error {
+    Error::new(
+        ErrorKind::Truncated,
+        "the stream ended before the model said that it was done",
+    )
+}
+
+impl Stream for ResponseStream {
+    type Item = Result<StreamItem>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            if let Some(item) = self.ready.pop_front() {
+                return Poll::Ready(Some(Ok(item)));
+            }
+            let Some(events) = &mut self.events else {
+                return Poll::Ready(None);
+            };
+            match ready!(events.as_mut().poll_next(cx)) {
+                Some(Ok(event)) => self.take(event),
+                Some(Err(error)) => return Poll::Ready(Some(Err(self.fail(error)))),
+                None => {
+                    let error = self.fail(truncated());
+                    return Poll::Ready(Some(Err(error)));
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for ResponseStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResponseStream")
+            .field("model", &self.model)
+            .field("open", &self.events.is_some())
+            .finish_non_exhaustive()
+    }
+}

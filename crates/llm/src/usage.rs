@@ -1,0 +1,55 @@
+//! Tokens that were paid for.
+
+use std::ops::{Add, AddAssign};
+
+use serde::{Deserialize, Serialize};
+
+/// Token counts. `input` and `output` are totals; the other three are portions
+/// of them, and 0 where the provider did not say.
+///
+/// ```
+/// use majordomo_llm::Usage;
+///
+/// let mut sum = Usage { input: 100, output: 20, cache_read: 80, ..Usage::default() };
+/// sum += Usage { input: 10, output: 5, ..Usage::default() };
+/// assert_eq!((sum.total(), sum.cache_read), (135, 80));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// All tokens that went in, cached ones included.
+    pub input: u64,
+    /// All tokens that came out, reasoning included.
+    pub output: u64,
+    /// The part of `input` that was read from the provider's cache.
+    pub cache_read: u64,
+    /// The part of `input` that was written to the provider's cache.
+    pub cache_write: u64,
+    /// The part of `output` that was reasoning.
+    pub reasoning: u64,
+}
+
+impl Usage {
+    /// Input and output together.
+    pub fn total(&self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
+        self.reasoning = self.reasoning.saturating_add(other.reasoning);
+    }
+}
+
+impl Add for Usage {
+    type Output = Self;
+
+    fn add(mut self, other: Self) -> Self {
+        self += other;
+        self
+    }
+}
