@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::{Ledger, Message, Native, Part, Role, ToolCall, Usage};
+use crate::{Event, Ledger, Message, Native, Part, Role, ToolCall, Usage};
 
 /// Why the model stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,8 +120,116 @@ impl Response {
             })
     }
 
+    /// The events that fold back into this answer, for targets that cannot stream.
+    pub fn to_events(&self) -> Vec<Event> {
+        let mut events = vec![Event::Start {
+            id: self.id.clone(),
+            model: self.reported_model.clone(),
+        }];
+        let mut calls = 0;
+        for part in &self.parts {
+            match part {
+                Part::Text(text) if text.native.is_none() => {
+                    events.push(Event::Text(text.text.clone()));
+                    events.push(Event::EndPart(None));
+                }
+                Part::Refusal(text) => {
+                    events.push(Event::Refusal(text.text.clone()));
+                    events.push(Event::EndPart(text.native.clone()));
+                }
+                Part::Reasoning(reasoning) if !reasoning.text.is_empty() => {
+                    events.push(Event::Reasoning(reasoning.text.clone()));
+                    events.push(Event::EndPart(reasoning.native.clone()));
+                }
+                Part::ToolCall(call) => {
+                    events.extend(call_events(calls, call));
+                    calls += 1;
+                }
+                part => events.push(Event::Part(part.clone())),
+            }
+        }
+        events.push(Event::Usage(self.usage));
+        events.push(Event::Finish(self.finish.clone()));
+        events
+    }
+
     /// The answer as the next message of the conversation.
     pub fn to_message(&self) -> Message {
         Message::new(Role::Assistant, self.parts.clone())
+    }
+}
+
+fn call_events(index: usize, call: &ToolCall) -> [Event; 3] {
+    [
+        Event::ToolCallStart {
+            index,
+            id: Some(call.id.clone()),
+            name: call.name.clone(),
+            native: call.native.clone(),
+        },
+        Event::ToolCallArguments {
+            index,
+            fragment: call.arguments.clone(),
+        },
+        Event::ToolCallEnd { index },
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Assembler, Dialect, Json, Reasoning, Text};
+
+    #[test]
+    fn an_answer_survives_being_streamed() {
+        let signed = Native::new(Dialect::new("d")).with("signature", Json::string("s"));
+        let native = signed.into_option();
+        let response = Response {
+            usage: Usage {
+                input: 3,
+                output: 4,
+                ..Usage::default()
+            },
+            ..Response::new(vec![
+                Part::Reasoning(Reasoning {
+                    text: "hm".into(),
+                    native: native.clone(),
+                }),
+                Part::Reasoning(Reasoning {
+                    text: String::new(),
+                    native: native.clone(),
+                }),
+                Part::text("a"),
+                Part::text("b"),
+                Part::Text(Text {
+                    text: String::new(),
+                    native,
+                }),
+                Part::image("image/png", vec![1]),
+                Part::ToolCall(ToolCall::new("x", "add", "{\"a\":1}")),
+                Part::ToolCall(ToolCall::new("y", "add", "{}")),
+            ])
+        };
+        let mut assembler = Assembler::default();
+        for event in response.to_events() {
+            assembler.push(event);
+        }
+        assert_eq!(assembler.into_response(), response);
+    }
+
+    #[test]
+    fn an_answer_is_empty_only_when_it_says_nothing() {
+        let of = |parts| Response::new(parts).is_empty();
+        assert!(of(vec![]));
+        assert!(of(vec![Part::text("\n\t ")]));
+        assert!(of(vec![Part::Reasoning(Reasoning::new("hm"))]));
+        assert!(!of(vec![Part::text(" x ")]));
+        assert!(!of(vec![Part::image("image/png", vec![1])]));
+        assert!(!of(vec![Part::ToolCall(ToolCall::new("a", "b", "{}"))]));
+        let filtered = Response {
+            finish: FinishReason::ContentFilter,
+            ..Response::new(vec![])
+        };
+        assert!(!filtered.is_empty(), "a filter's cut is an outcome");
     }
 }

@@ -1,0 +1,88 @@
+//! One model of the fake.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures_core::Stream;
+use majordomo_llm::{
+    BoxFuture, Capabilities, Error, Event, EventStream, Model, Request, Response, ResponseStream,
+    Result,
+};
+
+use super::playback::Playback;
+use super::{Call, Fake};
+
+pub(super) struct FakeModel {
+    fake: Fake,
+    id: String,
+    name: String,
+}
+
+impl FakeModel {
+    pub(super) fn new(fake: Fake, id: &str) -> Self {
+        Self {
+            name: format!("{}/{id}", fake.name),
+            id: id.to_owned(),
+            fake,
+        }
+    }
+
+    fn play(&self, request: Request, streamed: bool) -> Playback {
+        self.fake
+            .next_step(Call {
+                model: self.id.clone(),
+                request,
+                streamed,
+            })
+            .into()
+    }
+
+    fn named(&self, error: Error) -> Error {
+        error.with_target(&self.fake.name, &self.id)
+    }
+}
+
+impl Model for FakeModel {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.fake.capabilities_of(&self.id)
+    }
+
+    fn generate(&self, request: Request) -> BoxFuture<'_, Result<Response>> {
+        Box::pin(async move {
+            let first_call = request.tool_call_count();
+            let events: EventStream = Box::pin(self.play(request, false));
+            let stream = ResponseStream::new(events, &self.name, first_call);
+            stream.finish().await.map_err(|error| self.named(error))
+        })
+    }
+
+    /// Opens at once; a scripted failure shows when the stream is read.
+    fn events(&self, request: Request) -> BoxFuture<'_, Result<EventStream>> {
+        let target = (self.fake.name.to_string(), self.id.clone());
+        let events = NamedErrors {
+            events: self.play(request, true),
+            target,
+        };
+        Box::pin(std::future::ready(Ok(Box::pin(events) as EventStream)))
+    }
+}
+
+/// Errors that say where they come from, as a real provider's do.
+struct NamedErrors {
+    events: Playback,
+    target: (String, String),
+}
+
+impl Stream for NamedErrors {
+    type Item = Result<Event>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let item = ready!(Pin::new(&mut self.events).poll_next(cx));
+        let (provider, model) = &self.target;
+        Poll::Ready(item.map(|event| event.map_err(|e| e.with_target(provider, model))))
+    }
+}

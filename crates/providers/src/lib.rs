@@ -1,0 +1,6 @@
+//! Where the contract meets those who answer.
+//!
+//! One thin file per provider; the ones over HTTP are still to come. The
+//! [`fake`] provider is public, so that users can test their own code with it.
+
+pub mod fake;
