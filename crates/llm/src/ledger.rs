@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Class;
+use crate::{Class, Error};
 
 /// The record of one request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -68,6 +68,17 @@ pub enum Outcome {
         /// The error's text.
         reason: String,
     },
+}
+
+impl Outcome {
+    /// The outcome of an attempt that ended in this error.
+    pub fn failed(error: &Error) -> Self {
+        Self::Failed {
+            class: error.class(),
+            status: error.status(),
+            reason: error.to_string(),
+        }
+    }
 }
 
 impl fmt::Display for Attempt {

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +20,7 @@ pub trait Model: Send + Sync {
     fn name(&self) -> &str;
 
     /// What it can take. A chain answers for its head.
-    fn capabilities(&self) -> Capabilities;
+    fn capabilities(&self) -> Arc<Capabilities>;
 
     /// One whole answer.
     fn generate(&self, request: Request) -> BoxFuture<'_, Result<Response>>;
@@ -30,7 +31,7 @@ pub trait Model: Send + Sync {
     /// The answer as text deltas, whole tool calls and a final [`Response`].
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<ResponseStream>> {
         Box::pin(async move {
-            let first_call = request.tool_call_count();
+            let first_call = request.next_call_number();
             let events = self.events(request).await?;
             Ok(ResponseStream::new(events, self.name(), first_call))
         })
@@ -49,7 +50,7 @@ pub trait Provider: Send + Sync {
 
     /// A model by its id, verbatim. This never asks the network: a wrong id or a
     /// missing key shows when the model is used.
-    fn model(&self, id: &str) -> Result<std::sync::Arc<dyn Model>>;
+    fn model(&self, id: &str) -> Result<Arc<dyn Model>>;
 
     /// The models that the provider says it has.
     fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>>> {

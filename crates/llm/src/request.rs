@@ -13,7 +13,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::{Accept, Dialect, Json, Message, Native, Opaque, Part, Role, Text, Tool, ToolChoice};
+use crate::{
+    Accept, Dialect, Json, Message, Native, Opaque, Part, Role, Text, Tool, ToolCall, ToolChoice,
+};
 
 /// How hard the model should think.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -313,12 +315,15 @@ impl Prompt {
         self.messages.iter().map(Message::image_count).sum()
     }
 
-    /// How many tool calls the conversation holds; the next made-up id starts here.
-    pub fn tool_call_count(&self) -> usize {
+    /// The number of the next made-up call id: above every `call_<n>` of the
+    /// conversation, so that ids stay unique even when early turns were dropped.
+    pub fn next_call_number(&self) -> usize {
         self.messages
             .iter()
-            .map(|message| message.tool_calls().count())
-            .sum()
+            .flat_map(Message::tool_calls)
+            .filter_map(|call| ToolCall::made_up_number(&call.id))
+            .max()
+            .map_or(0, |highest| highest.saturating_add(1))
     }
 }
 
@@ -420,14 +425,25 @@ mod tests {
 
     #[test]
     fn images_inside_tool_results_count() {
-        let call = crate::ToolCall::new("call_0", "look", "{}");
+        let call = ToolCall::new("call_0", "look", "{}");
         let mut result = crate::ToolResult::new(&call, "see");
         result.parts.push(Part::image("image/png", vec![1]));
         let request = Request::user(Part::image("image/png", vec![1]))
             .message(Message::assistant(Part::ToolCall(call)))
             .message(Message::tool_results_message([result]));
         assert_eq!(request.image_count(), 2);
-        assert_eq!(request.tool_call_count(), 1);
+    }
+
+    #[test]
+    fn made_up_call_ids_count_on_from_the_highest_in_the_conversation() {
+        let asked = |id: &str| {
+            let call = ToolCall::new(id, "look", "{}");
+            Message::assistant(Part::ToolCall(call))
+        };
+        let request = Request::user("hi");
+        assert_eq!(request.next_call_number(), 0);
+        let request = request.message(asked("call_7")).message(asked("call_x9"));
+        assert_eq!(request.next_call_number(), 8);
     }
 
     #[test]

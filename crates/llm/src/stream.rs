@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
 
-use crate::{Assembler, Error, ErrorKind, Event, Ledger, Response, Result, ToolCall};
+use crate::{Assembler, Error, ErrorKind, Event, Ledger, Outcome, Response, Result, ToolCall};
 
 /// The fine events of one answer. Dropping it cancels the request.
 pub type EventStream = Pin<Box<dyn Stream<Item = Result<Event>> + Send>>;
@@ -109,7 +109,11 @@ impl ResponseStream {
 
     fn fail(&mut self, error: Error) -> Error {
         self.events = None;
-        let partial = self.response();
+        let mut partial = self.response();
+        if let Some(attempt) = partial.ledger.attempts.last_mut() {
+            attempt.outcome = Outcome::failed(&error);
+        }
+        let error = error.with_ledger(partial.ledger.clone());
         if partial.parts.is_empty() {
             error
         } else {

@@ -96,9 +96,14 @@ impl ToolCall {
         }
     }
 
-    /// The id given to the `n`th call of a conversation when the provider gave none.
+    /// The id of a call whose provider gave none.
     pub fn made_up_id(n: usize) -> String {
         format!("call_{n}")
+    }
+
+    /// The number in a made-up id, if it is one.
+    pub(crate) fn made_up_number(id: &str) -> Option<usize> {
+        id.strip_prefix("call_")?.parse().ok()
     }
 
     /// Reads the arguments into a type; empty text reads as an empty object.

@@ -51,8 +51,8 @@ pub struct Call {
 struct Script {
     queues: HashMap<String, VecDeque<Step>>,
     default: DefaultStep,
-    capabilities: Capabilities,
-    overrides: HashMap<String, Capabilities>,
+    capabilities: Arc<Capabilities>,
+    overrides: HashMap<String, Arc<Capabilities>>,
     calls: Vec<Call>,
 }
 
@@ -62,7 +62,7 @@ impl Fake {
         let script = Script {
             queues: HashMap::new(),
             default: Arc::new(|_| Step::reply("ok")),
-            capabilities: Capabilities::default(),
+            capabilities: Arc::default(),
             overrides: HashMap::new(),
             calls: Vec::new(),
         };
@@ -90,7 +90,7 @@ impl Fake {
 
     /// What every model of this fake can take.
     pub fn set_capabilities(&self, capabilities: Capabilities) -> &Self {
-        self.script().capabilities = capabilities;
+        self.script().capabilities = Arc::new(capabilities);
         self
     }
 
@@ -98,7 +98,7 @@ impl Fake {
     pub fn set_model_capabilities(&self, model: &str, capabilities: Capabilities) -> &Self {
         self.script()
             .overrides
-            .insert(model.to_owned(), capabilities);
+            .insert(model.to_owned(), Arc::new(capabilities));
         self
     }
 
@@ -131,10 +131,10 @@ impl Fake {
         queued.unwrap_or_else(|| default(&call))
     }
 
-    fn capabilities_of(&self, model: &str) -> Capabilities {
+    fn capabilities_of(&self, model: &str) -> Arc<Capabilities> {
         let script = self.script();
         let own = script.overrides.get(model);
-        own.unwrap_or(&script.capabilities).clone()
+        Arc::clone(own.unwrap_or(&script.capabilities))
     }
 
     /// A caller's panic in `otherwise` leaves the script usable.
@@ -160,7 +160,7 @@ impl Provider for Fake {
         ids.sort();
         ids.dedup();
         let models = ids.into_iter().map(|id| ModelInfo {
-            capabilities: Some(self.capabilities_of(&id)),
+            capabilities: Some((*self.capabilities_of(&id)).clone()),
             id,
         });
         Box::pin(std::future::ready(Ok(models.collect())))

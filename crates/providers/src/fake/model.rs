@@ -1,6 +1,7 @@
 //! One model of the fake.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
@@ -47,13 +48,13 @@ impl Model for FakeModel {
         &self.name
     }
 
-    fn capabilities(&self) -> Capabilities {
+    fn capabilities(&self) -> Arc<Capabilities> {
         self.fake.capabilities_of(&self.id)
     }
 
     fn generate(&self, request: Request) -> BoxFuture<'_, Result<Response>> {
         Box::pin(async move {
-            let first_call = request.tool_call_count();
+            let first_call = request.next_call_number();
             let events: EventStream = Box::pin(self.play(request, false));
             let stream = ResponseStream::new(events, &self.name, first_call);
             stream.finish().await.map_err(|error| self.named(error))

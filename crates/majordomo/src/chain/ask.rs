@@ -1,0 +1,79 @@
+//! The two ways to ask a target, and when an answer is not taken.
+
+use std::sync::Arc;
+
+use majordomo_llm::{
+    Accept, BoxFuture, Error, ErrorKind, Message, Model, Request, Response, Result,
+};
+
+use super::open::{Opened, open};
+
+/// How a target is asked.
+pub(super) trait Ask: Send + Sync {
+    type Answer: Send;
+
+    fn ask<'a>(
+        &'a self,
+        model: &'a dyn Model,
+        request: Request,
+    ) -> BoxFuture<'a, Result<Self::Answer>>;
+
+    /// Why the answer is not taken, if it is not.
+    fn refuse(&self, _answer: &Self::Answer) -> Option<Refusal> {
+        None
+    }
+}
+
+/// An answer that was not taken.
+pub(super) struct Refusal {
+    pub(super) error: Error,
+    /// What to add before the same target is asked once more; empty: do not.
+    pub(super) repair: Vec<Message>,
+}
+
+/// For a whole answer.
+pub(super) struct Generate {
+    pub(super) accept: Option<Arc<dyn Accept>>,
+}
+
+impl Ask for Generate {
+    type Answer = Response;
+
+    fn ask<'a>(
+        &'a self,
+        model: &'a dyn Model,
+        request: Request,
+    ) -> BoxFuture<'a, Result<Response>> {
+        model.generate(request)
+    }
+
+    fn refuse(&self, answer: &Response) -> Option<Refusal> {
+        if answer.is_empty() {
+            return Some(Refusal {
+                error: Error::new(ErrorKind::Empty, "the answer is empty"),
+                repair: Vec::new(),
+            });
+        }
+        let refused = self.accept.as_ref()?.accept(answer).err()?;
+        let text = format!("the answer was not accepted: {}", refused.reason);
+        let mut repair = refused.repair;
+        if !repair.is_empty() {
+            repair.insert(0, answer.to_message());
+        }
+        Some(Refusal {
+            error: Error::new(ErrorKind::Refused, text),
+            repair,
+        })
+    }
+}
+
+/// For a stream, up to its commit point.
+pub(super) struct Stream;
+
+impl Ask for Stream {
+    type Answer = Opened;
+
+    fn ask<'a>(&'a self, model: &'a dyn Model, request: Request) -> BoxFuture<'a, Result<Opened>> {
+        Box::pin(open(model, request))
+    }
+}

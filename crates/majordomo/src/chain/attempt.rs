@@ -1,0 +1,154 @@
+//! Keeps the ledger while a request goes down the chain.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use majordomo_llm::{Attempt, Change, Class, Error, ErrorKind, Ledger, Outcome};
+
+use super::Target;
+use super::target::Barred;
+use crate::clock::Clock;
+use crate::observe::{Notice, Observers};
+
+pub(super) struct Record<'a> {
+    observers: &'a Observers,
+    clock: Arc<dyn Clock>,
+    started: Instant,
+    ledger: Ledger,
+    /// The earliest end of a bench seen on the way.
+    retry_after: Option<Duration>,
+}
+
+impl<'a> Record<'a> {
+    pub(super) fn new(observers: &'a Observers, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            observers,
+            started: clock.now(),
+            clock,
+            ledger: Ledger::default(),
+            retry_after: None,
+        }
+    }
+
+    pub(super) fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    pub(super) fn calls(&self) -> usize {
+        self.ledger.calls()
+    }
+
+    pub(super) fn skipped(&mut self, target: &Target, reason: String) {
+        let name = target.name().as_str();
+        self.observers.tell(&Notice::Skipped {
+            target: name,
+            reason: &reason,
+        });
+        let now = self.now();
+        self.push(target, now, Vec::new(), Outcome::Skipped { reason });
+    }
+
+    pub(super) fn barred(&mut self, target: &Target, barred: &Barred) {
+        let denied = &barred.denied;
+        let whose = if barred.by_credential {
+            "its credential is benched"
+        } else {
+            "benched"
+        };
+        let reason = if denied.probing {
+            format!(
+                "{whose}, and another request is trying it ({})",
+                denied.reason
+            )
+        } else {
+            let seconds = denied.wait.as_secs_f64();
+            format!("{whose} for {seconds:.1} s more ({})", denied.reason)
+        };
+        let shortest = self.retry_after.unwrap_or(denied.wait).min(denied.wait);
+        self.retry_after = Some(shortest);
+        self.skipped(target, reason);
+    }
+
+    pub(super) fn failed(
+        &mut self,
+        target: &Target,
+        began: Instant,
+        changes: Vec<Change>,
+        class: Class,
+        error: &Error,
+    ) {
+        let full = error.to_string();
+        self.observers.tell(&Notice::Failed {
+            target: target.name().as_str(),
+            class,
+            reason: &full,
+        });
+        if let Some(wait) = error.retry_after() {
+            self.retry_after = Some(self.retry_after.unwrap_or(wait).min(wait));
+        }
+        // The ledger's line begins with the target; the reason need not repeat it.
+        let prefix = format!("{}: ", target.name());
+        let reason = full.strip_prefix(&prefix).unwrap_or(&full).to_owned();
+        let outcome = Outcome::Failed {
+            class,
+            status: error.status(),
+            reason,
+        };
+        self.push(target, began, changes, outcome);
+    }
+
+    /// The target was not asked: the request does not fit it.
+    pub(super) fn unfit(&mut self, target: &Target, class: Class, error: &Error) {
+        match class {
+            Class::Unsupported | Class::ContextLength => {
+                self.skipped(target, error.message().to_owned());
+            }
+            _ => {
+                let now = self.now();
+                self.failed(target, now, Vec::new(), class, error);
+            }
+        }
+    }
+
+    pub(super) fn served(
+        &mut self,
+        target: &Target,
+        began: Instant,
+        changes: Vec<Change>,
+    ) -> Ledger {
+        self.observers.tell(&Notice::Served {
+            target: target.name().as_str(),
+        });
+        self.push(target, began, changes, Outcome::Served);
+        std::mem::take(&mut self.ledger)
+    }
+
+    /// An error that ends the request, with everything that happened before it.
+    pub(super) fn give_up(&mut self, error: Error) -> Error {
+        error.with_ledger(std::mem::take(&mut self.ledger))
+    }
+
+    /// The error of a chain that has nobody left to ask.
+    pub(super) fn exhausted(self) -> Error {
+        let reasons: Vec<String> = self
+            .ledger
+            .attempts
+            .iter()
+            .map(Attempt::to_string)
+            .collect();
+        let text = format!("no target could serve the request: {}", reasons.join("; "));
+        Error::new(ErrorKind::Exhausted, text)
+            .with_retry_after(self.retry_after)
+            .with_ledger(self.ledger)
+    }
+
+    fn push(&mut self, target: &Target, began: Instant, changes: Vec<Change>, outcome: Outcome) {
+        self.ledger.attempts.push(Attempt {
+            target: target.name().as_str().to_owned(),
+            at: began.saturating_duration_since(self.started),
+            took: self.now().saturating_duration_since(began),
+            changes,
+            outcome,
+        });
+    }
+}

@@ -1,0 +1,252 @@
+//! Goes down the chain until somebody serves.
+
+use std::time::Instant;
+
+use majordomo_llm::{
+    Change, Class, Error, ErrorKind, Ledger, Message, NextTarget, Request, Result, SameTarget,
+};
+use tokio::time::timeout_at;
+
+use super::ask::Ask;
+use super::attempt::Record;
+use super::target::TargetPermit;
+use super::{AllBenched, Chain, ChainConfig, Shaped, Target, TargetView, fit};
+
+/// One request on its way.
+pub(super) struct Run<'a, A> {
+    targets: &'a [Target],
+    config: &'a ChainConfig,
+    request: Request,
+    ask: A,
+    deadline: Option<tokio::time::Instant>,
+    record: Record<'a>,
+}
+
+/// An answer with all that belongs to it. The permit still wants its report.
+pub(super) struct Served<'a, T> {
+    pub(super) answer: T,
+    pub(super) target: &'a Target,
+    pub(super) permit: TargetPermit,
+    pub(super) ledger: Ledger,
+    pub(super) deadline: Option<tokio::time::Instant>,
+}
+
+/// What came of one target: the end of the request, or the next one's turn.
+enum Turn<'a, T> {
+    End(Result<Served<'a, T>>),
+    Next,
+}
+
+/// How often the same target may still be asked.
+struct Patience {
+    retries: u32,
+    free_retry: bool,
+    /// What was added to repair a refused answer; it is tried once.
+    repair: Option<Vec<Message>>,
+}
+
+impl<'a, A: Ask> Run<'a, A> {
+    pub(super) fn new(chain: &'a Chain, request: Request, ask: A) -> Self {
+        let patience = request.get_timeout().or(chain.config.deadline);
+        let now = tokio::time::Instant::now();
+        Self {
+            targets: &chain.targets,
+            config: &chain.config,
+            deadline: patience.and_then(|patience| now.checked_add(patience)),
+            record: Record::new(&chain.observers, chain.targets[0].clock()),
+            request,
+            ask,
+        }
+    }
+
+    pub(super) async fn serve(mut self) -> Result<Served<'a, A::Answer>> {
+        let mut barred = Vec::new();
+        for target in self.targets {
+            match target.admit() {
+                Ok(permit) => {
+                    let turn = self.turn(target, permit, self.config.retries).await;
+                    if let Turn::End(result) = turn {
+                        return result;
+                    }
+                }
+                Err(why) => {
+                    self.record.barred(target, &why);
+                    if !why.by_credential {
+                        barred.push((why.denied.wait, target));
+                    }
+                }
+            }
+        }
+        if self.record.calls() == 0 && self.config.all_benched == AllBenched::LeastBad {
+            barred.sort_by_key(|(wait, _)| *wait);
+            let targets = barred.into_iter().map(|(_, target)| target);
+            if let Turn::End(result) = self.last_resort(targets).await {
+                return result;
+            }
+        }
+        Err(self.record.exhausted())
+    }
+
+    /// Asks the first of the benched targets that can be asked, once.
+    async fn last_resort(
+        &mut self,
+        targets: impl Iterator<Item = &'a Target>,
+    ) -> Turn<'a, A::Answer> {
+        for target in targets {
+            if self.record.calls() > 0 {
+                break;
+            }
+            let Ok(permit) = target.force() else {
+                continue;
+            };
+            if let Turn::End(result) = self.turn(target, permit, 0).await {
+                return Turn::End(result);
+            }
+        }
+        Turn::Next
+    }
+
+    /// Asks one target, again where its failure allows that.
+    async fn turn(
+        &mut self,
+        target: &'a Target,
+        mut permit: TargetPermit,
+        retries: u32,
+    ) -> Turn<'a, A::Answer> {
+        let mut patience = Patience {
+            retries,
+            free_retry: true,
+            repair: None,
+        };
+        loop {
+            let began = self.record.now();
+            let shaped = match self.shaped(target, patience.repair.as_deref()).await {
+                Ok(shaped) => shaped,
+                Err(error) => return self.unfit(target, error),
+            };
+            let Shaped { request, changes } = shaped;
+            let error = match self.call(target, request).await {
+                Ok(answer) => match self.ask.refuse(&answer) {
+                    None => {
+                        return Turn::End(Ok(self.served(target, permit, answer, changes, began)));
+                    }
+                    Some(refusal) => {
+                        if patience.repair.is_none() && !refusal.repair.is_empty() {
+                            let class = self.config.class_of(&refusal.error);
+                            self.record
+                                .failed(target, began, changes, class, &refusal.error);
+                            patience.repair = Some(refusal.repair);
+                            continue;
+                        }
+                        refusal.error
+                    }
+                },
+                Err(error) => error,
+            };
+            let error = error.with_target(target.name().provider(), target.name().model());
+            let class = self.config.class_of(&error);
+            self.record.failed(target, began, changes, class, &error);
+            let benched = permit.fail(class.verdict().health, &error);
+            if !patience.allows(class, benched) {
+                return self.after(class, error);
+            }
+        }
+    }
+
+    /// What follows when a target is not asked again.
+    fn after(&mut self, class: Class, error: Error) -> Turn<'a, A::Answer> {
+        let go_on = match class.verdict().next_target {
+            NextTarget::Advance => true,
+            NextTarget::IfConfigured => self.config.advance_on_permanent,
+            NextTarget::Stop => false,
+        };
+        if go_on {
+            Turn::Next
+        } else {
+            Turn::End(Err(self.record.give_up(error)))
+        }
+    }
+
+    /// A target that cannot take the request is passed over; nobody is sick.
+    fn unfit(&mut self, target: &Target, error: Error) -> Turn<'a, A::Answer> {
+        let class = self.config.class_of(&error);
+        self.record.unfit(target, class, &error);
+        self.after(class, error)
+    }
+
+    async fn shaped(&self, target: &Target, repair: Option<&[Message]>) -> Result<Shaped> {
+        let capabilities = target.model().capabilities();
+        let view = TargetView {
+            name: target.name(),
+            capabilities: &capabilities,
+        };
+        let mut shaped = Shaped {
+            request: self.request.clone(),
+            changes: Vec::<Change>::new(),
+        };
+        if let Some(messages) = repair {
+            shaped.request.edit().messages.extend_from_slice(messages);
+        }
+        for shape in &self.config.shapes {
+            if !shape.concerns(&shaped.request, view) {
+                continue;
+            }
+            let next = self.in_time(shape.shape(shaped.request, view)).await?;
+            shaped.request = next.request;
+            shaped.changes.extend(next.changes);
+        }
+        fit::check(&shaped.request, target, &capabilities)?;
+        Ok(shaped)
+    }
+
+    async fn call(&self, target: &Target, request: Request) -> Result<A::Answer> {
+        self.in_time(self.ask.ask(target.model(), request)).await
+    }
+
+    async fn in_time<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let Some(deadline) = self.deadline else {
+            return work.await;
+        };
+        match timeout_at(deadline, work).await {
+            Ok(result) => result,
+            Err(_) => Err(deadline_passed()),
+        }
+    }
+
+    fn served(
+        &mut self,
+        target: &'a Target,
+        permit: TargetPermit,
+        answer: A::Answer,
+        changes: Vec<Change>,
+        began: Instant,
+    ) -> Served<'a, A::Answer> {
+        Served {
+            answer,
+            target,
+            permit,
+            ledger: self.record.served(target, began, changes),
+            deadline: self.deadline,
+        }
+    }
+}
+
+impl Patience {
+    fn allows(&mut self, class: Class, benched: bool) -> bool {
+        match class.verdict().same_target {
+            SameTarget::Free if self.free_retry => {
+                self.free_retry = false;
+                true
+            }
+            SameTarget::Retry if !benched && self.retries > 0 => {
+                self.retries -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+pub(super) fn deadline_passed() -> Error {
+    Error::new(ErrorKind::Deadline, "the caller's deadline passed")
+}

@@ -1,0 +1,27 @@
+//! Whether a target can take a request at all, by what it declares.
+
+use majordomo_llm::{Capabilities, Error, ErrorKind, Request, Result};
+
+use super::Target;
+
+/// Refuses what the target is known not to take. The shapes ran before, so an
+/// image that is still here is one that nobody could replace.
+pub(super) fn check(request: &Request, target: &Target, capabilities: &Capabilities) -> Result<()> {
+    let error = |kind, message: &str| {
+        Err(Error::new(kind, message).with_target(target.name().provider(), target.name().model()))
+    };
+    if !capabilities.tools && !request.tools.is_empty() {
+        return error(ErrorKind::Unsupported, "it calls no tools");
+    }
+    if !capabilities.takes_images() && request.image_count() > 0 {
+        return error(ErrorKind::Unsupported, "it takes no images");
+    }
+    if let Some(window) = capabilities.context_window {
+        let tokens = target.model().estimate_tokens(request);
+        if tokens > window {
+            let text = format!("about {tokens} tokens do not fit its window of {window}");
+            return error(ErrorKind::ContextLength, &text);
+        }
+    }
+    Ok(())
+}

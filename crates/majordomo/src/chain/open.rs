@@ -1,0 +1,63 @@
+//! Opens a stream up to its commit point, the first semantic event.
+//!
+//! Until then the attempt leaves no trace with the caller: what came so far is
+//! held here and thrown away if the attempt fails.
+
+use std::future::poll_fn;
+
+use majordomo_llm::{
+    Error, ErrorKind, Event, EventStream, FinishReason, Model, Request, Response, Result,
+};
+
+/// A preamble longer than this is taken as a beginning.
+const LONGEST_PREAMBLE: usize = 1_024;
+
+/// A stream that has begun to answer.
+pub(super) struct Opened {
+    /// What came up to and with the first semantic event.
+    pub(super) preamble: Vec<Event>,
+    pub(super) rest: EventStream,
+}
+
+pub(super) async fn open(model: &dyn Model, request: Request) -> Result<Opened> {
+    let mut rest = model.events(request).await?;
+    let mut preamble = Vec::new();
+    loop {
+        match poll_fn(|cx| rest.as_mut().poll_next(cx)).await {
+            Some(Ok(Event::Finish(reason))) => {
+                refuse_empty(&reason)?;
+                preamble.push(Event::Finish(reason));
+                return Ok(Opened { preamble, rest });
+            }
+            Some(Ok(event)) => {
+                let committed = event.is_semantic();
+                preamble.push(event);
+                if committed || preamble.len() > LONGEST_PREAMBLE {
+                    return Ok(Opened { preamble, rest });
+                }
+            }
+            Some(Err(error)) => return Err(error),
+            None => return Err(truncated()),
+        }
+    }
+}
+
+/// A stream that finished without saying anything; a refusal or a filter's cut
+/// is an outcome all the same.
+fn refuse_empty(reason: &FinishReason) -> Result<()> {
+    let said = Response {
+        finish: reason.clone(),
+        ..Response::new(Vec::new())
+    };
+    if said.is_empty() {
+        return Err(Error::new(ErrorKind::Empty, "the answer is empty"));
+    }
+    Ok(())
+}
+
+pub(super) fn truncated() -> Error {
+    Error::new(
+        ErrorKind::Truncated,
+        "the stream ended before the model said that it was done",
+    )
+}

@@ -1,0 +1,40 @@
+//! The hook that makes a request fit a target.
+
+use majordomo_llm::{BoxFuture, Capabilities, Change, Request, Result};
+
+use crate::spec::TargetName;
+
+/// Who will get the request.
+#[derive(Clone, Copy, Debug)]
+pub struct TargetView<'a> {
+    /// Its name.
+    pub name: &'a TargetName,
+    /// What it can take.
+    pub capabilities: &'a Capabilities,
+}
+
+/// A request made to fit, and what was changed.
+#[derive(Clone, Debug)]
+pub struct Shaped {
+    /// The request; the same prompt when nothing was changed.
+    pub request: Request,
+    /// What the target gets differently.
+    pub changes: Vec<Change>,
+}
+
+/// Makes a request fit a target, anew for each target at each attempt. Images
+/// and descriptions plug in here.
+///
+/// What cannot be made to fit is an unsupported error: the chain goes on to the
+/// next target and nobody's health suffers.
+pub trait Shape: Send + Sync {
+    /// Whether there is anything to do; false saves the rest.
+    fn concerns(&self, request: &Request, target: TargetView<'_>) -> bool;
+
+    /// Shapes the request. Dropping the future stops the work.
+    fn shape<'a>(
+        &'a self,
+        request: Request,
+        target: TargetView<'a>,
+    ) -> BoxFuture<'a, Result<Shaped>>;
+}

@@ -1,0 +1,108 @@
+//! One target of a chain: a model with its health and its credential's.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use majordomo_llm::{Error, HealthEffect, Model};
+
+use crate::clock::Clock;
+use crate::health::{Denied, Health, Permit, Subject};
+use crate::spec::TargetName;
+
+#[derive(Clone)]
+pub(crate) struct Target {
+    name: TargetName,
+    model: Arc<dyn Model>,
+    health: Arc<Subject>,
+    credential: Arc<Subject>,
+}
+
+/// The right to ask a target with its credential.
+pub(super) struct TargetPermit {
+    target: Permit,
+    credential: Permit,
+}
+
+/// Why a target is not asked.
+pub(super) struct Barred {
+    pub(super) denied: Denied,
+    /// A refused key is no better for a second try.
+    pub(super) by_credential: bool,
+}
+
+impl Target {
+    pub(crate) fn new(name: TargetName, model: Arc<dyn Model>, health: &Health) -> Self {
+        Self {
+            health: health.subject(name.as_str()),
+            credential: health.subject(name.provider()),
+            name,
+            model,
+        }
+    }
+
+    pub(crate) fn name(&self) -> &TargetName {
+        &self.name
+    }
+
+    pub(crate) fn model(&self) -> &dyn Model {
+        &*self.model
+    }
+
+    pub(super) fn clock(&self) -> Arc<dyn Clock> {
+        self.health.clock()
+    }
+
+    pub(super) fn admit(&self) -> Result<TargetPermit, Barred> {
+        self.enter(Subject::admit)
+    }
+
+    /// Goes through a target's bench, never through a credential's.
+    pub(super) fn force(&self) -> Result<TargetPermit, Barred> {
+        self.enter(Subject::force)
+    }
+
+    fn enter(
+        &self,
+        enter: impl FnOnce(&Arc<Subject>) -> Result<Permit, Denied>,
+    ) -> Result<TargetPermit, Barred> {
+        let barred = |by_credential| {
+            move |denied| Barred {
+                denied,
+                by_credential,
+            }
+        };
+        Ok(TargetPermit {
+            credential: self.credential.admit().map_err(barred(true))?,
+            target: enter(&self.health).map_err(barred(false))?,
+        })
+    }
+}
+
+impl TargetPermit {
+    pub(super) fn succeed(&mut self) {
+        self.target.succeed();
+        self.credential.succeed();
+    }
+
+    /// A stream began: the key is good, the target is reachable.
+    pub(super) fn reopen(&mut self) {
+        self.target.reopen();
+        self.credential.succeed();
+    }
+
+    /// Tells health about a failure; says whether the target is benched now.
+    pub(super) fn fail(&mut self, effect: HealthEffect, error: &Error) -> bool {
+        let reason = error.to_string();
+        match effect {
+            HealthEffect::None => return false,
+            HealthEffect::Count => return self.target.count(&reason),
+            HealthEffect::Throttle => {
+                let wait = error.retry_after().unwrap_or(Duration::ZERO);
+                self.target.throttle(wait, &reason);
+            }
+            HealthEffect::Bench(wait) => self.target.throttle(wait, &reason),
+            HealthEffect::BenchCredential(base) => self.credential.refuse(base, &reason),
+        }
+        true
+    }
+}

@@ -1,0 +1,95 @@
+//! What a DSN's query may say.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use majordomo_llm::Capabilities;
+
+use super::DsnError;
+
+/// The options of a DSN; unset leaves the provider's default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DsnOptions {
+    /// The longest that one attempt may take.
+    pub timeout: Option<Duration>,
+    /// Whether the server takes images.
+    pub images: Option<bool>,
+    /// Whether the server calls tools.
+    pub tools: Option<bool>,
+    /// The server's context window in tokens.
+    pub context: Option<u64>,
+}
+
+impl DsnOptions {
+    /// Lets the options overrule what a provider assumes.
+    pub fn apply(&self, capabilities: &mut Capabilities) {
+        match self.images {
+            Some(false) => capabilities.images = None,
+            Some(true) => {
+                capabilities.images.get_or_insert_default();
+            }
+            None => {}
+        }
+        if let Some(tools) = self.tools {
+            capabilities.tools = tools;
+        }
+        if let Some(context) = self.context {
+            capabilities.context_window = Some(context);
+        }
+    }
+}
+
+impl FromStr for DsnOptions {
+    type Err = DsnError;
+
+    fn from_str(query: &str) -> Result<Self, DsnError> {
+        let mut options = Self::default();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let bad = |expected| DsnError::BadOption {
+                name: name.to_owned(),
+                expected,
+            };
+            let flag = || value.parse().map_err(|_| bad("`true` or `false`"));
+            match name {
+                "timeout" => {
+                    let timeout = humantime::parse_duration(value);
+                    let timeout = timeout.map_err(|_| bad("a duration such as `30s` or `5m`"))?;
+                    options.timeout = Some(timeout);
+                }
+                "images" => options.images = Some(flag()?),
+                "tools" => options.tools = Some(flag()?),
+                "context" => {
+                    let tokens = value.parse().map_err(|_| bad("a number of tokens"))?;
+                    options.context = Some(tokens);
+                }
+                _ => {
+                    return Err(DsnError::UnknownOption {
+                        name: name.to_owned(),
+                    });
+                }
+            }
+        }
+        Ok(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_overrule_what_a_provider_assumes() {
+        let mut capabilities = Capabilities::default();
+        let options: DsnOptions = "images=false&context=4096".parse().unwrap();
+        options.apply(&mut capabilities);
+        assert!(!capabilities.takes_images() && capabilities.tools);
+        assert_eq!(capabilities.context_window, Some(4_096));
+
+        "images=true"
+            .parse::<DsnOptions>()
+            .unwrap()
+            .apply(&mut capabilities);
+        assert!(capabilities.takes_images());
+    }
+}

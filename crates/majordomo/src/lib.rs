@@ -1,0 +1,44 @@
+//! One contract over many language models, with failover built in.
+//!
+//! A model *spec* such as `m5/qwen3:30b,ollama-cloud/kimi-k2.6:cloud,thinking`
+//! is a chain: targets and aliases, tried in order, each with the request
+//! shaped anew for it, with health that remembers who is worth asking.
+//!
+//! ```
+//! use majordomo::fake::{Fake, Step};
+//! use majordomo::{Error, Model, Registry, Request};
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Error> {
+//! let registry = Registry::from_env();
+//! # let fake = Fake::new("m5");
+//! # fake.enqueue("qwen3:30b", [Step::reply("hello")]);
+//! # registry.register(fake);
+//! # registry.register(Fake::new("anthropic"));
+//! registry.alias("thinking", "anthropic/claude-opus-5-5")?;
+//! let model = registry.parse("m5/qwen3:30b,thinking")?;
+//! let reply = model
+//!     .generate(Request::user("hi").system("You are terse.").max_tokens(200))
+//!     .await?;
+//! println!("{} (served by {})", reply.text(), reply.model);
+//! # assert_eq!(reply.model, "m5/qwen3:30b");
+//! # Ok(()) }
+//! ```
+
+mod chain;
+mod clock;
+mod dsn;
+mod health;
+mod nearest;
+mod observe;
+mod registry;
+mod spec;
+
+pub use chain::{AllBenched, Chain, ChainConfig, OpenStream, Shape, Shaped, TargetView};
+pub use clock::{Clock, ManualClock, RuntimeClock};
+pub use dsn::{Dsn, DsnError, DsnOptions};
+pub use health::{Health, HealthConfig, HealthStatus};
+pub use majordomo_llm::*;
+pub use majordomo_providers::fake;
+pub use observe::{Notice, Observer};
+pub use registry::{DsnProblem, LoadEnvError, Registry, RegistryBuilder, Resolver, SchemeFactory};
+pub use spec::{SpecError, TargetName};

@@ -1,0 +1,22 @@
+//! "Did you mean": the known name that is closest to a mistyped one.
+
+/// Below this a suggestion is more confusing than none.
+const CLOSE_ENOUGH: f64 = 0.75;
+
+pub(crate) fn nearest<'a>(
+    wanted: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(wanted, name), name))
+        .filter(|(score, _)| *score >= CLOSE_ENOUGH)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name)
+}
+
+/// The suggestion as the end of a sentence.
+pub(crate) fn did_you_mean(name: Option<&str>) -> String {
+    name.map(|name| format!("; did you mean `{name}`?"))
+        .unwrap_or_default()
+}

@@ -1,0 +1,105 @@
+//! What a registry starts with.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, RwLock};
+
+use majordomo_llm::{Error, Provider};
+
+use super::{Names, Registry, SchemeFactory, Shared};
+use crate::chain::ChainConfig;
+use crate::clock::{Clock, RuntimeClock};
+use crate::dsn::{Dsn, Environment};
+use crate::health::{Health, HealthConfig};
+use crate::observe::{Observer, Observers};
+
+/// Builds a [`Registry`] with its own clock, rules and environment.
+///
+/// ```
+/// use std::{collections::BTreeMap, sync::Arc};
+/// use majordomo::{ChainConfig, ManualClock, Registry};
+///
+/// let registry = Registry::builder()
+///     .environment(BTreeMap::new())
+///     .clock(Arc::new(ManualClock::new()))
+///     .chain(ChainConfig { retries: 0, ..ChainConfig::default() })
+///     .build();
+/// assert!(registry.providers().is_empty());
+/// ```
+#[derive(Default)]
+pub struct RegistryBuilder {
+    environment: Environment,
+    clock: Option<Arc<dyn Clock>>,
+    health: HealthConfig,
+    chain: ChainConfig,
+    observers: Observers,
+    names: Names,
+}
+
+impl RegistryBuilder {
+    /// Reads these variables instead of the process's.
+    #[must_use]
+    pub fn environment(mut self, variables: BTreeMap<String, String>) -> Self {
+        self.environment = Environment::Fixed(variables);
+        self
+    }
+
+    /// Measures benches by this clock.
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// Benches by these rules.
+    #[must_use]
+    pub fn health(mut self, config: HealthConfig) -> Self {
+        self.health = config;
+        self
+    }
+
+    /// Goes down chains by these rules.
+    #[must_use]
+    pub fn chain(mut self, config: ChainConfig) -> Self {
+        self.chain = config;
+        self
+    }
+
+    /// Tells an observer about attempts, skips, benches and recoveries.
+    #[must_use]
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observers.add(observer);
+        self
+    }
+
+    /// Teaches the registry a DSN scheme before the environment is read.
+    #[must_use]
+    pub fn scheme(
+        mut self,
+        scheme: &str,
+        factory: impl Fn(&str, &Dsn) -> Result<Arc<dyn Provider>, Error> + Send + Sync + 'static,
+    ) -> Self {
+        let factory: SchemeFactory = Arc::new(factory);
+        self.names.schemes.insert(scheme.to_owned(), factory);
+        self
+    }
+
+    /// Builds it and reads the environment. Bad DSNs fail on use only.
+    pub fn build(self) -> Registry {
+        let clock = self.clock.unwrap_or_else(|| Arc::new(RuntimeClock));
+        let health = Health::with_observers(self.health, clock, self.observers.clone());
+        let variables = self.environment.all();
+        let registry = Registry {
+            shared: Arc::new(Shared {
+                names: RwLock::new(self.names),
+                environment: self.environment,
+                health,
+                chain: Arc::new(self.chain),
+                observers: self.observers,
+            }),
+        };
+        if let Err(problems) = registry.load_env(&variables) {
+            tracing::warn!(%problems, "some providers of the environment cannot be used");
+        }
+        registry
+    }
+}

@@ -1,0 +1,93 @@
+//! Providers from `LLM_*` variables.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use majordomo_llm::Provider;
+
+use super::Registry;
+use crate::dsn::{Dsn, DsnError, provider_name};
+use crate::nearest::nearest;
+
+/// A variable whose DSN cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DsnProblem {
+    /// The variable's name.
+    pub variable: String,
+    /// What is wrong with its value.
+    pub cause: DsnError,
+}
+
+/// Every variable that could not be used; the others were.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadEnvError {
+    /// The problems, by the variables' names.
+    pub problems: Vec<DsnProblem>,
+}
+
+impl fmt::Display for LoadEnvError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, problem) in self.problems.iter().enumerate() {
+            let separator = if n == 0 { "" } else { "; " };
+            write!(f, "{separator}{}: {}", problem.variable, problem.cause)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for LoadEnvError {}
+
+impl Registry {
+    /// Adds a provider for each `LLM_<NAME>` among the variables. Malformed ones
+    /// are listed in the error and fail again when they are asked for; all
+    /// others are added all the same.
+    pub fn load_env(&self, variables: &BTreeMap<String, String>) -> Result<(), LoadEnvError> {
+        let mut problems = Vec::new();
+        for (variable, text) in variables {
+            let Some(name) = provider_name(variable) else {
+                continue;
+            };
+            match self.provider_from_dsn(&name, text) {
+                Ok(provider) => {
+                    let mut names = self.write();
+                    names.broken.remove(&name);
+                    names.providers.insert(name, provider);
+                }
+                Err(cause) => {
+                    self.write().broken.insert(name, cause.clone());
+                    problems.push(DsnProblem {
+                        variable: variable.clone(),
+                        cause,
+                    });
+                }
+            }
+        }
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(LoadEnvError { problems })
+        }
+    }
+
+    pub(super) fn provider_from_dsn(
+        &self,
+        name: &str,
+        text: &str,
+    ) -> Result<Arc<dyn Provider>, DsnError> {
+        let dsn: Dsn = text.parse()?;
+        let names = self.read();
+        let Some(factory) = names.schemes.get(&dsn.scheme).cloned() else {
+            let known = names.schemes.keys().map(String::as_str);
+            return Err(DsnError::UnknownScheme {
+                nearest: nearest(&dsn.scheme, known).map(str::to_owned),
+                scheme: dsn.scheme,
+            });
+        };
+        // The factory is somebody else's code: it runs without our lock.
+        drop(names);
+        factory(name, &dsn).map_err(|error| DsnError::Refused {
+            reason: error.to_string(),
+        })
+    }
+}

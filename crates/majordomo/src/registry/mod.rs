@@ -1,0 +1,281 @@
+//! Who is known by which name: providers, aliases, schemes.
+//!
+//! A registry is shared by cloning and may be changed while it is used; chains
+//! that were parsed before keep what they were parsed with.
+
+mod builder;
+mod env;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use majordomo_llm::{BoxFuture, Error, Provider};
+
+pub use builder::RegistryBuilder;
+pub use env::{DsnProblem, LoadEnvError};
+
+use crate::chain::{Chain, ChainConfig, Target};
+use crate::dsn::{Dsn, DsnError, Environment, variable_name};
+use crate::health::Health;
+use crate::nearest::nearest;
+use crate::observe::Observers;
+use crate::spec::{Expansion, SpecError, Step, TargetName};
+
+/// Makes a provider of a scheme from a DSN; the first argument is its name.
+pub type SchemeFactory = Arc<dyn Fn(&str, &Dsn) -> Result<Arc<dyn Provider>, Error> + Send + Sync>;
+
+/// Knows aliases that are not in the registry: tiers in a database, say.
+pub trait Resolver: Send + Sync {
+    /// The spec that the alias stands for, if this resolver knows it.
+    fn resolve<'a>(&'a self, alias: &'a str) -> BoxFuture<'a, Result<Option<String>, Error>>;
+}
+
+/// Providers, aliases, schemes and their health.
+///
+/// ```
+/// use majordomo::Registry;
+/// use majordomo::fake::Fake;
+///
+/// let registry = Registry::empty();
+/// registry.register(Fake::new("fp"));
+/// registry.alias("thinking", "fp/deep,fp/wide").unwrap();
+/// let chain = registry.parse("fp/fast,thinking").unwrap();
+/// let names: Vec<_> = chain.targets().map(|name| name.as_str()).collect();
+/// assert_eq!(names, ["fp/fast", "fp/deep", "fp/wide"]);
+/// ```
+#[derive(Clone)]
+pub struct Registry {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    names: RwLock<Names>,
+    environment: Environment,
+    health: Health,
+    chain: Arc<ChainConfig>,
+    observers: Observers,
+}
+
+#[derive(Clone, Default)]
+struct Names {
+    providers: BTreeMap<String, Arc<dyn Provider>>,
+    aliases: BTreeMap<String, String>,
+    schemes: BTreeMap<String, SchemeFactory>,
+    resolvers: Vec<Arc<dyn Resolver>>,
+    /// Providers whose DSN cannot be used; told when they are asked for.
+    broken: BTreeMap<String, DsnError>,
+}
+
+impl Registry {
+    /// A registry with the process's `LLM_*` providers. A malformed DSN fails
+    /// only when its provider is asked for.
+    pub fn from_env() -> Self {
+        Self::builder().build()
+    }
+
+    /// A registry that knows nobody and reads no environment.
+    pub fn empty() -> Self {
+        Self::builder().environment(BTreeMap::new()).build()
+    }
+
+    /// A registry with its own clock, rules or environment.
+    pub fn builder() -> RegistryBuilder {
+        RegistryBuilder::default()
+    }
+
+    /// Adds a provider under its own name; an earlier one of that name is replaced.
+    pub fn register(&self, provider: impl Provider + 'static) {
+        self.register_arc(Arc::new(provider));
+    }
+
+    /// Adds a provider that is shared already.
+    pub fn register_arc(&self, provider: Arc<dyn Provider>) {
+        let name = provider.name().to_owned();
+        let mut names = self.write();
+        names.broken.remove(&name);
+        names.providers.insert(name, provider);
+    }
+
+    /// Gives a spec a name. What it stands for is looked at when it is used, so
+    /// aliases may be defined in any order.
+    pub fn alias(&self, name: &str, spec: &str) -> Result<(), SpecError> {
+        let name = name.trim();
+        if name.is_empty() || name.contains(['/', ',']) {
+            return Err(SpecError::BadAliasName {
+                name: name.to_owned(),
+            });
+        }
+        self.write()
+            .aliases
+            .insert(name.to_owned(), spec.to_owned());
+        Ok(())
+    }
+
+    /// Teaches the registry a DSN scheme.
+    pub fn scheme(
+        &self,
+        scheme: &str,
+        factory: impl Fn(&str, &Dsn) -> Result<Arc<dyn Provider>, Error> + Send + Sync + 'static,
+    ) {
+        self.write()
+            .schemes
+            .insert(scheme.to_owned(), Arc::new(factory));
+    }
+
+    /// Adds a resolver; it is asked after the static aliases and the earlier resolvers.
+    pub fn resolver(&self, resolver: impl Resolver + 'static) {
+        self.write().resolvers.push(Arc::new(resolver));
+    }
+
+    /// Turns a spec into a chain. Dynamic aliases need [`Registry::resolve`].
+    pub fn parse(&self, spec: &str) -> Result<Chain, SpecError> {
+        let mut expansion = Expansion::new(spec)?;
+        loop {
+            match expansion.step()? {
+                Step::Done(targets) => return self.chain(targets),
+                Step::Alias(name) => {
+                    let known = self.static_alias(&name);
+                    let meaning = known.ok_or_else(|| self.unknown_alias(&name, true))?;
+                    expansion.supply(name, &meaning)?;
+                }
+            }
+        }
+    }
+
+    /// Turns a spec into a chain, asking the resolvers for what is no static alias.
+    pub async fn resolve(&self, spec: &str) -> Result<Chain, SpecError> {
+        let mut expansion = Expansion::new(spec)?;
+        loop {
+            match expansion.step()? {
+                Step::Done(targets) => return self.chain(targets),
+                Step::Alias(name) => {
+                    let meaning = match self.static_alias(&name) {
+                        Some(meaning) => meaning,
+                        None => self.dynamic_alias(&name).await?,
+                    };
+                    expansion.supply(name, &meaning)?;
+                }
+            }
+        }
+    }
+
+    /// The health of everything that was parsed here.
+    pub fn health(&self) -> &Health {
+        &self.shared.health
+    }
+
+    /// The names of the registered providers.
+    pub fn providers(&self) -> Vec<String> {
+        self.read().providers.keys().cloned().collect()
+    }
+
+    /// The static aliases and what they stand for.
+    pub fn aliases(&self) -> Vec<(String, String)> {
+        let names = self.read();
+        let pairs = names.aliases.iter();
+        pairs
+            .map(|(name, spec)| (name.clone(), spec.clone()))
+            .collect()
+    }
+
+    /// A provider by name: registered, or found in the environment now.
+    pub fn provider(&self, name: &str) -> Result<Arc<dyn Provider>, SpecError> {
+        let names = self.read();
+        if let Some(provider) = names.providers.get(name) {
+            return Ok(Arc::clone(provider));
+        }
+        let broken = names.broken.get(name).cloned();
+        drop(names);
+        if let Some(cause) = broken {
+            return Err(bad_dsn(name, cause));
+        }
+        let variable = variable_name(name);
+        let Some(text) = self.shared.environment.get(&variable) else {
+            let names = self.read();
+            let known = names.providers.keys().map(String::as_str);
+            return Err(SpecError::UnknownProvider {
+                nearest: nearest(name, known).map(str::to_owned),
+                name: name.to_owned(),
+                variable,
+            });
+        };
+        let provider = self
+            .provider_from_dsn(name, &text)
+            .map_err(|cause| bad_dsn(name, cause))?;
+        self.write()
+            .providers
+            .insert(name.to_owned(), Arc::clone(&provider));
+        Ok(provider)
+    }
+
+    fn chain(&self, targets: Vec<TargetName>) -> Result<Chain, SpecError> {
+        let targets: Result<Vec<Target>, SpecError> = targets
+            .into_iter()
+            .map(|name| {
+                let provider = self.provider(name.provider())?;
+                let model = provider
+                    .model(name.model())
+                    .map_err(|error| SpecError::Model {
+                        reason: error.to_string(),
+                    })?;
+                Ok(Target::new(name, model, &self.shared.health))
+            })
+            .collect();
+        Ok(Chain::new(
+            targets?,
+            Arc::clone(&self.shared.chain),
+            self.shared.observers.clone(),
+        ))
+    }
+
+    fn static_alias(&self, name: &str) -> Option<String> {
+        self.read().aliases.get(name).cloned()
+    }
+
+    /// Asks the resolvers, without any lock: they do I/O.
+    async fn dynamic_alias(&self, name: &str) -> Result<String, SpecError> {
+        let resolvers = self.read().resolvers.clone();
+        for resolver in resolvers {
+            let answer = resolver.resolve(name).await;
+            let answer = answer.map_err(|error| SpecError::Resolver {
+                name: name.to_owned(),
+                reason: error.to_string(),
+            })?;
+            if let Some(meaning) = answer {
+                return Ok(meaning);
+            }
+        }
+        Err(self.unknown_alias(name, false))
+    }
+
+    fn unknown_alias(&self, name: &str, resolvers_may_know: bool) -> SpecError {
+        let names = self.read();
+        if resolvers_may_know && !names.resolvers.is_empty() {
+            return SpecError::NeedsResolver {
+                name: name.to_owned(),
+            };
+        }
+        let known = names.aliases.keys().map(String::as_str);
+        SpecError::UnknownAlias {
+            nearest: nearest(name, known).map(str::to_owned),
+            name: name.to_owned(),
+        }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Names> {
+        let names = self.shared.names.read();
+        names.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Names> {
+        let names = self.shared.names.write();
+        names.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn bad_dsn(name: &str, cause: DsnError) -> SpecError {
+    SpecError::BadDsn {
+        name: name.to_owned(),
+        cause,
+    }
+}

@@ -1,0 +1,198 @@
+//! Turns a spec with aliases into one flat list of targets.
+//!
+//! The machine does no look-up itself: it asks for an alias and is told. So the
+//! same code serves static aliases and resolvers that do I/O.
+
+use std::collections::HashSet;
+
+use super::{Element, SpecError, TargetName};
+
+/// More than any sane chain; stops aliases that double at every step.
+const MOST_ELEMENTS: usize = 10_000;
+
+/// What the machine wants next.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// The meaning of this alias.
+    Alias(String),
+    /// Nothing: these are the targets, in order, each once.
+    Done(Vec<TargetName>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Expansion {
+    frames: Vec<Frame>,
+    targets: Vec<TargetName>,
+    seen: HashSet<TargetName>,
+    elements: usize,
+}
+
+/// One alias that is being expanded, or the spec itself.
+#[derive(Debug)]
+struct Frame {
+    alias: Option<String>,
+    /// Reversed, so that the next element is the last.
+    rest: Vec<Element>,
+}
+
+impl Expansion {
+    pub(crate) fn new(spec: &str) -> Result<Self, SpecError> {
+        let mut expansion = Self {
+            frames: Vec::new(),
+            targets: Vec::new(),
+            seen: HashSet::new(),
+            elements: 0,
+        };
+        expansion.enter(None, spec)?;
+        Ok(expansion)
+    }
+
+    /// Goes on until an alias must be looked up or nothing is left.
+    pub(crate) fn step(&mut self) -> Result<Step, SpecError> {
+        while let Some(frame) = self.frames.last_mut() {
+            match frame.rest.pop() {
+                Some(Element::Target(name)) => {
+                    if self.seen.insert(name.clone()) {
+                        self.targets.push(name);
+                    }
+                }
+                Some(Element::Alias(name)) => {
+                    self.refuse_cycle(&name)?;
+                    return Ok(Step::Alias(name));
+                }
+                None => {
+                    self.frames.pop();
+                }
+            }
+        }
+        if self.targets.is_empty() {
+            return Err(SpecError::Empty);
+        }
+        Ok(Step::Done(std::mem::take(&mut self.targets)))
+    }
+
+    /// Says what the alias asked for means; it is expanded in place.
+    pub(crate) fn supply(&mut self, alias: String, spec: &str) -> Result<(), SpecError> {
+        self.enter(Some(alias), spec)
+    }
+
+    fn enter(&mut self, alias: Option<String>, spec: &str) -> Result<(), SpecError> {
+        let mut rest = Element::parse_all(spec)?;
+        self.elements += rest.len();
+        if self.elements > MOST_ELEMENTS {
+            return Err(SpecError::TooLong {
+                limit: MOST_ELEMENTS,
+            });
+        }
+        rest.reverse();
+        self.frames.push(Frame { alias, rest });
+        Ok(())
+    }
+
+    fn refuse_cycle(&self, name: &str) -> Result<(), SpecError> {
+        let open = |frame: &Frame| frame.alias.as_deref() == Some(name);
+        let Some(start) = self.frames.iter().position(open) else {
+            return Ok(());
+        };
+        let mut cycle: Vec<String> = self.frames[start..]
+            .iter()
+            .filter_map(|frame| frame.alias.clone())
+            .collect();
+        cycle.push(name.to_owned());
+        Err(SpecError::AliasCycle { cycle })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn expand(spec: &str, aliases: &[(&str, &str)]) -> Result<Vec<String>, SpecError> {
+        let mut expansion = Expansion::new(spec)?;
+        loop {
+            match expansion.step()? {
+                Step::Done(targets) => return Ok(targets.iter().map(|t| t.to_string()).collect()),
+                Step::Alias(name) => {
+                    let known = aliases.iter().find(|(alias, _)| *alias == name);
+                    let (_, spec) = known.ok_or(SpecError::UnknownAlias {
+                        name: name.clone(),
+                        nearest: None,
+                    })?;
+                    expansion.supply(name, spec)?;
+                }
+            }
+        }
+    }
+
+    const ALIASES: &[(&str, &str)] = &[
+        ("thinking", "anthropic/opus,ollama-cloud/minimax-m3:cloud"),
+        ("best", "thinking,openai/gpt"),
+        ("a", "b"),
+        ("b", "x/y,c"),
+        ("c", "a"),
+        ("self", "self"),
+        ("blank", " , "),
+    ];
+
+    #[test]
+    fn aliases_expand_inline_at_head_middle_and_tail() {
+        let thinking = ["anthropic/opus", "ollama-cloud/minimax-m3:cloud"];
+        let of = |spec| expand(spec, ALIASES).unwrap();
+        assert_eq!(of("thinking"), thinking);
+        assert_eq!(of("p/x,thinking"), ["p/x", thinking[0], thinking[1]]);
+        assert_eq!(of("thinking,p/x"), [thinking[0], thinking[1], "p/x"]);
+        assert_eq!(
+            of("p/x,best,q/y"),
+            ["p/x", thinking[0], thinking[1], "openai/gpt", "q/y"]
+        );
+    }
+
+    #[test]
+    fn duplicates_are_dropped_and_the_first_wins() {
+        let targets = expand("anthropic/opus,p/x,thinking,p/x", ALIASES).unwrap();
+        assert_eq!(
+            targets,
+            ["anthropic/opus", "p/x", "ollama-cloud/minimax-m3:cloud"]
+        );
+    }
+
+    #[test]
+    fn a_cycle_is_an_error_that_shows_it() {
+        let text = |spec| expand(spec, ALIASES).unwrap_err().to_string();
+        assert_eq!(text("a"), "the aliases go in a circle: a → b → c → a");
+        assert_eq!(text("p/x,self"), "the aliases go in a circle: self → self");
+    }
+
+    #[test]
+    fn nothing_is_an_error() {
+        for spec in ["", " ", ",", " , ,", "blank"] {
+            assert_eq!(expand(spec, ALIASES), Err(SpecError::Empty), "{spec:?}");
+        }
+    }
+
+    #[test]
+    fn aliases_that_double_at_every_step_end_in_an_error() {
+        let names: Vec<(String, String)> = (0..60)
+            .map(|n| (format!("n{n}"), format!("n{0},n{0}", n + 1)))
+            .collect();
+        let mut aliases: Vec<(&str, &str)> = names.iter().map(|(a, b)| (&a[..], &b[..])).collect();
+        aliases.push(("n60", "p/x"));
+        let error = expand("n0", &aliases).unwrap_err();
+        assert_eq!(
+            error,
+            SpecError::TooLong {
+                limit: MOST_ELEMENTS
+            }
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_spec_panics_or_hangs(spec in ".*", meaning in "[a-z/,]{0,12}") {
+            let aliases = [("a", meaning.as_str()), ("b", spec.as_str())];
+            let _ = expand(&spec, &aliases);
+            let _ = expand("a,b", &aliases);
+        }
+    }
+}
