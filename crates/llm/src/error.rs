@@ -252,6 +252,11 @@ impl Error {
         &self.0.message
     }
 
+    /// The text without the target, for places that name it already.
+    pub fn reason(&self) -> String {
+        Reason(&self.0, "").to_string()
+    }
+
     /// The provider's id of the failed request.
     pub fn request_id(&self) -> Option<&str> {
         self.0.request_id.as_deref()
@@ -282,14 +287,24 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let detail = &self.0;
-        let mut separator = "";
-        if let Some(provider) = &detail.provider {
-            f.write_str(provider)?;
-            if let Some(model) = &detail.model {
-                write!(f, "/{model}")?;
-            }
-            separator = ": ";
+        let Some(provider) = &detail.provider else {
+            return Reason(detail, "").fmt(f);
+        };
+        f.write_str(provider)?;
+        if let Some(model) = &detail.model {
+            write!(f, "/{model}")?;
         }
+        Reason(detail, ": ").fmt(f)
+    }
+}
+
+/// Status, code, message and cause, after a separator.
+struct Reason<'a>(&'a Detail, &'static str);
+
+impl fmt::Display for Reason<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(detail, before) = self;
+        let mut separator = *before;
         if let Some(status) = detail.status {
             write!(f, "{separator}HTTP {status}")?;
             separator = ": ";
@@ -333,6 +348,10 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "openai/gpt-6: HTTP 429 [rate_limit_exceeded]: slow down: reset"
+        );
+        assert_eq!(
+            error.reason(),
+            "HTTP 429 [rate_limit_exceeded]: slow down: reset"
         );
     }
 

@@ -76,7 +76,7 @@ impl Outcome {
         Self::Failed {
             class: error.class(),
             status: error.status(),
-            reason: error.to_string(),
+            reason: error.reason(),
         }
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use majordomo::fake::{Fake, Step};
-//! use majordomo::{Error, Model, Registry, Request};
+//! use majordomo::{Error, Registry, Request};
 //!
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Error> {
 //! let registry = Registry::from_env();
@@ -42,3 +42,8 @@ pub use majordomo_providers::fake;
 pub use observe::{Notice, Observer};
 pub use registry::{DsnProblem, LoadEnvError, Registry, RegistryBuilder, Resolver, SchemeFactory};
 pub use spec::{SpecError, TargetName};
+
+/// The README's example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

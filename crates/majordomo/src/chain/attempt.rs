@@ -77,18 +77,15 @@ impl<'a> Record<'a> {
         class: Class,
         error: &Error,
     ) {
-        let full = error.to_string();
+        let reason = error.reason();
         self.observers.tell(&Notice::Failed {
             target: target.name().as_str(),
             class,
-            reason: &full,
+            reason: &reason,
         });
         if let Some(wait) = error.retry_after() {
             self.retry_after = Some(self.retry_after.unwrap_or(wait).min(wait));
         }
-        // The ledger's line begins with the target; the reason need not repeat it.
-        let prefix = format!("{}: ", target.name());
-        let reason = full.strip_prefix(&prefix).unwrap_or(&full).to_owned();
         let outcome = Outcome::Failed {
             class,
             status: error.status(),

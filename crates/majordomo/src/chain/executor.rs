@@ -131,7 +131,8 @@ impl<'a, A: Ask> Run<'a, A> {
                         return Turn::End(Ok(self.served(target, permit, answer, changes, began)));
                     }
                     Some(refusal) => {
-                        if patience.repair.is_none() && !refusal.repair.is_empty() {
+                        let repairable = patience.repair.is_none() && !refusal.repair.is_empty();
+                        if repairable && permit.still_good() {
                             let class = self.config.class_of(&refusal.error);
                             self.record
                                 .failed(target, began, changes, class, &refusal.error);
@@ -146,8 +147,8 @@ impl<'a, A: Ask> Run<'a, A> {
             let error = error.with_target(target.name().provider(), target.name().model());
             let class = self.config.class_of(&error);
             self.record.failed(target, began, changes, class, &error);
-            let benched = permit.fail(class.verdict().health, &error);
-            if !patience.allows(class, benched) {
+            permit.fail(class.verdict().health, &error);
+            if !permit.still_good() || !patience.allows(class) {
                 return self.after(class, error);
             }
         }
@@ -232,13 +233,13 @@ impl<'a, A: Ask> Run<'a, A> {
 }
 
 impl Patience {
-    fn allows(&mut self, class: Class, benched: bool) -> bool {
+    fn allows(&mut self, class: Class) -> bool {
         match class.verdict().same_target {
             SameTarget::Free if self.free_retry => {
                 self.free_retry = false;
                 true
             }
-            SameTarget::Retry if !benched && self.retries > 0 => {
+            SameTarget::Retry if self.retries > 0 => {
                 self.retries -= 1;
                 true
             }

@@ -34,7 +34,7 @@ use crate::spec::TargetName;
 /// A model spec, ready to answer.
 ///
 /// ```
-/// use majordomo::{Model, Registry, Request};
+/// use majordomo::{Registry, Request};
 /// use majordomo::fake::{Fake, Step};
 /// use majordomo::Error;
 ///
@@ -116,7 +116,8 @@ impl Chain {
         })
     }
 
-    async fn answer(&self, request: Request) -> Result<Response> {
+    /// One whole answer from the first target that can serve.
+    pub async fn generate(&self, request: Request) -> Result<Response> {
         let accept = request.get_accept().cloned();
         let run = Run::new(self, request, Generate { accept });
         let mut served = run.serve().await?;
@@ -125,6 +126,14 @@ impl Chain {
         response.model = served.target.name().as_str().to_owned();
         response.ledger = served.ledger;
         Ok(response)
+    }
+
+    /// The answer as text deltas, whole tool calls and a final [`Response`].
+    pub async fn stream(&self, request: Request) -> Result<ResponseStream> {
+        let first_call = request.next_call_number();
+        let open = self.open(request).await?;
+        let stream = ResponseStream::new(open.events, open.target, first_call);
+        Ok(stream.with_ledger(open.ledger))
     }
 }
 
@@ -139,7 +148,7 @@ impl Model for Chain {
     }
 
     fn generate(&self, request: Request) -> BoxFuture<'_, Result<Response>> {
-        Box::pin(self.answer(request))
+        Box::pin(Chain::generate(self, request))
     }
 
     fn events(&self, request: Request) -> BoxFuture<'_, Result<EventStream>> {
@@ -147,12 +156,7 @@ impl Model for Chain {
     }
 
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<ResponseStream>> {
-        Box::pin(async move {
-            let first_call = request.next_call_number();
-            let open = self.open(request).await?;
-            let stream = ResponseStream::new(open.events, open.target, first_call);
-            Ok(stream.with_ledger(open.ledger))
-        })
+        Box::pin(Chain::stream(self, request))
     }
 
     fn estimate_tokens(&self, request: &Request) -> u64 {

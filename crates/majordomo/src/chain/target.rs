@@ -90,12 +90,17 @@ impl TargetPermit {
         self.credential.succeed();
     }
 
-    /// Tells health about a failure; says whether the target is benched now.
-    pub(super) fn fail(&mut self, effect: HealthEffect, error: &Error) -> bool {
-        let reason = error.to_string();
+    /// Whether neither target nor credential was benched meanwhile.
+    pub(super) fn still_good(&self) -> bool {
+        self.target.still_good() && self.credential.still_good()
+    }
+
+    /// Tells health about a failure.
+    pub(super) fn fail(&mut self, effect: HealthEffect, error: &Error) {
+        let reason = error.reason();
         match effect {
-            HealthEffect::None => return false,
-            HealthEffect::Count => return self.target.count(&reason),
+            HealthEffect::None => {}
+            HealthEffect::Count => self.target.count(&reason),
             HealthEffect::Throttle => {
                 let wait = error.retry_after().unwrap_or(Duration::ZERO);
                 self.target.throttle(wait, &reason);
@@ -103,6 +108,5 @@ impl TargetPermit {
             HealthEffect::Bench(wait) => self.target.throttle(wait, &reason),
             HealthEffect::BenchCredential(base) => self.credential.refuse(base, &reason),
         }
-        true
     }
 }

@@ -74,13 +74,12 @@ impl Subject {
         }
     }
 
-    fn fail(&self, failure: Failure, probe: Option<u64>, reason: &str) -> bool {
+    fn fail(&self, failure: Failure, probe: Option<u64>, reason: &str) {
         let now = self.clock.now();
         let benched = lock(&self.state).fail(failure, probe, reason, now, &self.config);
         if let Some(wait) = benched {
             self.tell_benched(wait, reason);
         }
-        benched.is_some()
     }
 
     /// Told outside the lock: observers are the user's code.
@@ -127,10 +126,16 @@ impl Permit {
         }
     }
 
-    /// The target failed; says whether it is benched now.
-    pub(crate) fn count(&mut self, reason: &str) -> bool {
+    /// The target failed.
+    pub(crate) fn count(&mut self, reason: &str) {
         self.subject
-            .fail(Failure::Counted, self.probe.take(), reason)
+            .fail(Failure::Counted, self.probe.take(), reason);
+    }
+
+    /// Whether the target may be asked again: it was not benched meanwhile, by
+    /// this request or by another.
+    pub(crate) fn still_good(&self) -> bool {
+        lock(&self.subject.state).allows(self.probe)
     }
 
     /// The target asked to be left alone.

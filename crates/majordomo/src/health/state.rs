@@ -151,6 +151,11 @@ impl State {
         })
     }
 
+    /// Whether a request that was let in may ask again.
+    pub(super) fn allows(&self, probe: Option<u64>) -> bool {
+        self.bench.is_none() || (probe.is_some() && self.probe == probe)
+    }
+
     /// Gives a probe's place back without a verdict.
     pub(super) fn release(&mut self, probe: u64) {
         if self.probe == Some(probe) {
@@ -191,6 +196,7 @@ impl State {
         // Stragglers of the requests that led to a bench must not lengthen it.
         let benched = self.bench.is_some() && !is_probe;
         let wait = match failure {
+            Failure::Throttled(wait) if wait.is_zero() => return None,
             Failure::Throttled(wait) => wait,
             _ if benched => return None,
             Failure::Counted => {

@@ -1,0 +1,108 @@
+//! Health by a second, simpler author: what the ledger's attempts must have done
+//! to the tracker when only one caller is about.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use majordomo::{Attempt, Class, HealthStatus, Outcome};
+use tokio::time::Instant;
+
+#[derive(Clone, Debug, Default)]
+struct Believed {
+    failures: u32,
+    rounds: u32,
+    until: Option<Instant>,
+}
+
+#[derive(Default)]
+pub(crate) struct Oracle {
+    targets: HashMap<String, Believed>,
+}
+
+impl Oracle {
+    /// Learns from one request's attempts; `began` is when the request began. A
+    /// stream that was served has only begun: its end is told separately.
+    pub(crate) fn learn(&mut self, attempts: &[Attempt], began: Instant, streamed: bool) {
+        for attempt in attempts {
+            let ended = began + attempt.at + attempt.took;
+            match &attempt.outcome {
+                Outcome::Skipped { .. } => {}
+                Outcome::Served if streamed => self.reopen(&attempt.target),
+                Outcome::Served => self.succeed(&attempt.target),
+                Outcome::Failed { class, reason, .. } => {
+                    self.fail(&attempt.target, *class, reason, ended);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn succeed(&mut self, target: &str) {
+        self.targets.insert(target.to_owned(), Believed::default());
+    }
+
+    fn reopen(&mut self, target: &str) {
+        self.targets.entry(target.to_owned()).or_default().until = None;
+    }
+
+    /// Takes the tracker's word, after something that left no ledger.
+    pub(crate) fn adopt(&mut self, statuses: &[HealthStatus], now: Instant) {
+        for status in statuses {
+            let until = status
+                .benched_for
+                .map(|_| now + status.until_usable.unwrap_or_default());
+            let believed = Believed {
+                failures: status.failures,
+                rounds: status.rounds,
+                until,
+            };
+            self.targets.insert(status.subject.clone(), believed);
+        }
+    }
+
+    pub(crate) fn fail(&mut self, target: &str, class: Class, reason: &str, at: Instant) {
+        let health = self.targets.entry(target.to_owned()).or_default();
+        let wait = match class {
+            Class::Transient | Class::BadResponse | Class::Empty => {
+                health.failures += 1;
+                let was_benched = health.until.is_some();
+                if health.failures < 2 && !was_benched {
+                    return;
+                }
+                let wait = 5 * 2_u64.pow(health.rounds.min(20));
+                health.failures = 0;
+                health.rounds += 1;
+                Duration::from_secs(wait.min(300))
+            }
+            Class::Tls => Duration::from_secs(300),
+            Class::RateLimited => {
+                let seconds = reason.rsplit(' ').next().and_then(|s| s.parse().ok());
+                match seconds {
+                    Some(0) | None => return,
+                    Some(seconds) => Duration::from_secs(seconds),
+                }
+            }
+            _ => return,
+        };
+        let until = at + wait;
+        health.until = Some(health.until.map_or(until, |old| old.max(until)));
+    }
+
+    /// Where the tracker and this second opinion differ.
+    pub(crate) fn compare(&self, statuses: &[HealthStatus], now: Instant) -> Vec<String> {
+        let targets = statuses.iter().filter(|s| s.subject.contains('/'));
+        targets
+            .filter_map(|status| {
+                let believed = self.targets.get(&status.subject).cloned();
+                let believed = believed.unwrap_or_default();
+                let left = believed
+                    .until
+                    .map(|until| until.saturating_duration_since(now))
+                    .filter(|left| !left.is_zero());
+                let same = (status.failures, status.rounds) == (believed.failures, believed.rounds)
+                    && status.until_usable == left
+                    && status.benched_for.is_some() == believed.until.is_some();
+                (!same).then(|| format!("{status:?} but the attempts make it {believed:?}"))
+            })
+            .collect()
+    }
+}

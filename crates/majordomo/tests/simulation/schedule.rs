@@ -1,0 +1,283 @@
+//! One seed: a world, its callers, and the promises that must hold.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use majordomo::{
+    AllBenched, Chain, ChainConfig, Error, ErrorKind, Event, Ledger, Outcome, Registry, Result,
+};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::dice::Dice;
+use crate::oracle::Oracle;
+use crate::world::{Listener, SharedWatch, Sim, Totals, Watch, request};
+
+/// Everything that one caller needs; schedules with several share the first four.
+struct Caller {
+    registry: Registry,
+    chain: Chain,
+    retries: u32,
+    watch: SharedWatch,
+    dice: Dice,
+    /// Only a caller who is alone can be checked against a second opinion.
+    oracle: Option<Oracle>,
+    totals: Totals,
+    broken: Vec<String>,
+}
+
+/// How one request ended.
+enum End {
+    Served(Ledger),
+    Streamed(Ledger, String, Result<(), Error>),
+    Failed(Error),
+    Cancelled,
+}
+
+/// Runs one seed and gives the promises that it broke.
+pub(crate) fn run(seed: u64, totals: &mut Totals) -> Vec<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime without I/O always starts");
+    runtime.block_on(world(seed, totals))
+}
+
+async fn world(seed: u64, totals: &mut Totals) -> Vec<String> {
+    let mut dice = Dice::new(seed);
+    let retries = dice.below(3) as u32;
+    let watch: SharedWatch = Arc::new(Mutex::new(Watch::default()));
+    let config = ChainConfig {
+        retries,
+        advance_on_permanent: dice.chance(30),
+        all_benched: if dice.chance(80) {
+            AllBenched::LeastBad
+        } else {
+            AllBenched::Fail
+        },
+        ..ChainConfig::default()
+    };
+    let registry = Registry::builder()
+        .environment(BTreeMap::new())
+        .chain(config)
+        .observer(Arc::new(Listener(Arc::clone(&watch))))
+        .build();
+    for name in ["p", "q"] {
+        Sim::register(&registry, name, dice.roll(), &watch);
+    }
+    let mut names = ["p/a", "p/b", "q/a", "q/b", "q/c"].to_vec();
+    let length = 1 + dice.below(4) as usize;
+    let spec: Vec<&str> = (0..length)
+        .map(|_| names.remove(dice.below(names.len() as u64) as usize))
+        .collect();
+    let chain = registry.parse(&spec.join(",")).expect("all are registered");
+
+    let callers = 1 + dice.below(4);
+    let mut tasks = Vec::new();
+    for _ in 0..callers {
+        let caller = Caller {
+            registry: registry.clone(),
+            chain: chain.clone(),
+            retries,
+            watch: Arc::clone(&watch),
+            dice: Dice::new(dice.roll()),
+            oracle: (callers == 1).then(Oracle::default),
+            totals: Totals::default(),
+            broken: Vec::new(),
+        };
+        tasks.push(tokio::spawn(caller.live()));
+    }
+    let mut broken = Vec::new();
+    for task in tasks {
+        let (found, sums) = task.await.expect("a caller never panics");
+        broken.extend(found);
+        totals.requests += sums.requests;
+        totals.served += sums.served;
+        totals.exhausted += sums.exhausted;
+        totals.cancelled += sums.cancelled;
+        totals.deadlines += sums.deadlines;
+        totals.broken_streams += sums.broken_streams;
+        totals.last_resorts += sums.last_resorts;
+    }
+    let mut watch = watch.lock().expect("nobody panics with the watch");
+    totals.benches += watch.benches;
+    totals.probes += watch.probes;
+    broken.append(&mut watch.broken);
+    broken
+}
+
+impl Caller {
+    async fn live(mut self) -> (Vec<String>, Totals) {
+        for _ in 0..1 + self.dice.below(6) {
+            sleep(Duration::from_millis(self.dice.below(30_000))).await;
+            self.totals.requests += 1;
+            let began = Instant::now();
+            let streamed = self.dice.chance(50);
+            let patience = Duration::from_millis(self.dice.below(60_000));
+            let work = self.ask(streamed);
+            let end = if streamed || patience.as_millis() % 2 == 0 {
+                timeout(patience, work).await.unwrap_or(End::Cancelled)
+            } else {
+                work.await
+            };
+            self.judge(end, began, streamed);
+        }
+        (self.broken, self.totals)
+    }
+
+    async fn ask(&mut self, streamed: bool) -> End {
+        let request = request(&mut self.dice);
+        let limit = Duration::from_millis(1 + self.dice.below(90_000));
+        let request = request.timeout(limit);
+        if !streamed {
+            return match self.chain.generate(request).await {
+                Ok(response) => End::Served(response.ledger),
+                Err(error) => End::Failed(error),
+            };
+        }
+        let mut open = match self.chain.open(request).await {
+            Ok(open) => open,
+            Err(error) => return End::Failed(error),
+        };
+        let mut ended = None;
+        let mut items = 0;
+        while let Some(item) = next(&mut open.events).await {
+            items += 1;
+            if ended.is_some() {
+                self.broken.push(format!("{item:?} came after the end"));
+            }
+            match item {
+                Ok(Event::Finish(_)) => ended = Some(Ok(())),
+                Ok(_) => {}
+                Err(error) => ended = Some(Err(error)),
+            }
+        }
+        if items == 0 {
+            self.broken.push("an open stream said nothing".into());
+        }
+        match ended {
+            Some(end) => End::Streamed(open.ledger, open.target, end),
+            None => {
+                self.broken.push("a stream ended without an end".into());
+                End::Cancelled
+            }
+        }
+    }
+
+    fn judge(&mut self, end: End, began: Instant, streamed: bool) {
+        match &end {
+            End::Served(ledger) => {
+                self.totals.served += 1;
+                self.judge_ledger(ledger, true);
+                self.served_target_is_healthy(ledger);
+            }
+            End::Streamed(ledger, _, result) => {
+                self.totals.served += 1;
+                self.judge_ledger(ledger, true);
+                self.totals.broken_streams += u64::from(result.is_err());
+            }
+            End::Failed(error) => {
+                self.judge_ledger(error.ledger(), false);
+                match error.kind() {
+                    ErrorKind::Exhausted => {
+                        self.totals.exhausted += 1;
+                        self.every_target_is_named(error);
+                    }
+                    ErrorKind::Deadline => self.totals.deadlines += 1,
+                    _ => {}
+                }
+            }
+            End::Cancelled => self.totals.cancelled += 1,
+        }
+        self.second_opinion(&end, began, streamed);
+    }
+
+    /// Attempts within the bound, in the chain's order, one last resort at most.
+    fn judge_ledger(&mut self, ledger: &Ledger, served: bool) {
+        let targets: Vec<String> = self.chain.targets().map(|t| t.to_string()).collect();
+        let place = |name: &str| targets.iter().position(|target| target == name);
+        let bound = targets.len() * (2 + self.retries as usize);
+        if ledger.calls() > bound {
+            self.broken
+                .push(format!("{} calls, at most {bound}", ledger.calls()));
+        }
+        let mut last = 0;
+        let mut called_before: Option<&str> = None;
+        let mut resorts = 0;
+        for attempt in &ledger.attempts {
+            let Some(place) = place(&attempt.target) else {
+                self.broken
+                    .push(format!("{} is not in the chain", attempt.target));
+                continue;
+            };
+            let called = !matches!(attempt.outcome, Outcome::Skipped { .. });
+            if place < last {
+                // Going back is the last resort: nobody else was called before it.
+                resorts += u64::from(called);
+                if called_before.is_some_and(|target| target != attempt.target) {
+                    self.broken.push(format!("went back to {attempt}"));
+                }
+            }
+            last = last.max(place);
+            if called {
+                called_before = Some(&attempt.target);
+            }
+        }
+        self.totals.last_resorts += resorts;
+        let ends_served = matches!(
+            ledger.attempts.last().map(|a| &a.outcome),
+            Some(Outcome::Served)
+        );
+        if ends_served != served {
+            self.broken
+                .push(format!("served is {served} in {ledger:?}"));
+        }
+    }
+
+    /// Success resets: right after it, nothing is held against the target.
+    fn served_target_is_healthy(&mut self, ledger: &Ledger) {
+        let Some(attempt) = ledger.attempts.last() else {
+            return;
+        };
+        if self.oracle.is_some() && self.watch.lock().unwrap().is_benched(&attempt.target) {
+            self.broken
+                .push(format!("{} served and is benched", attempt.target));
+        }
+    }
+
+    fn every_target_is_named(&mut self, error: &Error) {
+        let text = error.to_string();
+        for target in self.chain.targets() {
+            if !text.contains(target.as_str()) {
+                self.broken.push(format!("{target} is missing in: {text}"));
+            }
+        }
+    }
+
+    /// Without other callers the tracker must agree with the second opinion.
+    fn second_opinion(&mut self, end: &End, began: Instant, streamed: bool) {
+        let Some(oracle) = &mut self.oracle else {
+            return;
+        };
+        let now = Instant::now();
+        let statuses = self.registry.health().snapshot();
+        match end {
+            End::Cancelled => return oracle.adopt(&statuses, now),
+            End::Served(ledger) => oracle.learn(&ledger.attempts, began, streamed),
+            End::Failed(error) => oracle.learn(&error.ledger().attempts, began, streamed),
+            End::Streamed(ledger, target, result) => {
+                oracle.learn(&ledger.attempts, began, streamed);
+                match result {
+                    Ok(()) => oracle.succeed(target),
+                    Err(error) => oracle.fail(target, error.class(), &error.reason(), now),
+                }
+            }
+        }
+        self.broken.extend(oracle.compare(&statuses, now));
+    }
+}
+
+async fn next(events: &mut majordomo::EventStream) -> Option<Result<Event>> {
+    std::future::poll_fn(|cx| events.as_mut().poll_next(cx)).await
+}

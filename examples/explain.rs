@@ -1,0 +1,48 @@
+//! What a spec means, without asking anybody.
+//!
+//! `cargo run --example explain -- "m5/qwen3:30b,thinking"`
+
+use majordomo::fake::Fake;
+use majordomo::{Capabilities, Registry, SpecError};
+
+fn main() -> Result<(), SpecError> {
+    let registry = Registry::empty();
+    for name in ["m5", "ollama-cloud", "anthropic"] {
+        registry.register(Fake::new(name));
+    }
+    let small = Fake::new("small");
+    small.set_capabilities(Capabilities {
+        context_window: Some(8_192),
+        ..Capabilities::text_only()
+    });
+    registry.register(small);
+    registry.alias("thinking", "anthropic/claude-opus-5-5,small/tiny")?;
+
+    let given = std::env::args().nth(1);
+    let spec = given
+        .as_deref()
+        .unwrap_or("m5/qwen3:30b,ollama-cloud/kimi-k2.6:cloud,thinking");
+    match registry.parse(spec) {
+        Ok(chain) => {
+            println!("{spec}");
+            for (n, (target, takes)) in chain.describe().enumerate() {
+                let images = if takes.takes_images() {
+                    "images"
+                } else {
+                    "text only"
+                };
+                let window = takes
+                    .context_window
+                    .map_or("window not declared".into(), |w| format!("{w} tokens"));
+                println!("  {}. {target}  ({images}, {window})", n + 1);
+            }
+        }
+        Err(error) => println!("{error}"),
+    }
+    for mistake in ["thinkin", "antropic/claude", "m5/", ","] {
+        if let Err(error) = registry.parse(mistake) {
+            println!("{mistake:?}: {error}");
+        }
+    }
+    Ok(())
+}
