@@ -100,7 +100,7 @@ async fn world(seed: u64, totals: &mut Totals) -> Vec<String> {
         totals.broken_streams += sums.broken_streams;
         totals.last_resorts += sums.last_resorts;
     }
-    let mut watch = watch.lock().expect("nobody panics with the watch");
+    let mut watch = Watch::of(&watch);
     totals.benches += watch.benches;
     totals.probes += watch.probes;
     broken.append(&mut watch.broken);
@@ -114,9 +114,10 @@ impl Caller {
             self.totals.requests += 1;
             let began = Instant::now();
             let streamed = self.dice.chance(50);
+            let leaves_early = self.dice.chance(60);
             let patience = Duration::from_millis(self.dice.below(60_000));
             let work = self.ask(streamed);
-            let end = if streamed || patience.as_millis() % 2 == 0 {
+            let end = if leaves_early {
                 timeout(patience, work).await.unwrap_or(End::Cancelled)
             } else {
                 work.await
@@ -240,7 +241,7 @@ impl Caller {
         let Some(attempt) = ledger.attempts.last() else {
             return;
         };
-        if self.oracle.is_some() && self.watch.lock().unwrap().is_benched(&attempt.target) {
+        if self.oracle.is_some() && Watch::of(&self.watch).is_benched(&attempt.target) {
             self.broken
                 .push(format!("{} served and is benched", attempt.target));
         }

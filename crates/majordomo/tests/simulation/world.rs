@@ -1,7 +1,7 @@
 //! The targets of a simulated world, and what they saw.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use majordomo::fake::{Beat, Fake, Step};
@@ -60,9 +60,13 @@ pub(crate) struct Watch {
 pub(crate) type SharedWatch = Arc<Mutex<Watch>>;
 
 impl Watch {
+    pub(crate) fn of(shared: &SharedWatch) -> MutexGuard<'_, Self> {
+        shared.lock().expect("nobody panics while watching")
+    }
+
     /// A call begins; the guard ends it.
     fn enter(shared: &SharedWatch, name: &str) -> TryGuard {
-        let mut watch = shared.lock().unwrap();
+        let mut watch = Self::of(shared);
         let trying = watch.benched.contains_key(name);
         if trying {
             watch.probes += 1;
@@ -92,7 +96,7 @@ struct TryGuard {
 impl Drop for TryGuard {
     fn drop(&mut self) {
         if let Some(name) = &self.name {
-            let mut watch = self.watch.lock().unwrap();
+            let mut watch = Watch::of(&self.watch);
             if let Some(tries) = watch.tries.get_mut(name) {
                 *tries = tries.saturating_sub(1);
             }
@@ -105,7 +109,7 @@ pub(crate) struct Listener(pub(crate) SharedWatch);
 
 impl Observer for Listener {
     fn notice(&self, notice: &Notice<'_>) {
-        let mut watch = self.0.lock().unwrap();
+        let mut watch = Watch::of(&self.0);
         match notice {
             Notice::Benched { subject, wait, .. } => {
                 watch.benches += 1;
@@ -134,7 +138,7 @@ impl Sim {
     pub(crate) fn register(registry: &Registry, name: &str, seed: u64, watch: &SharedWatch) {
         let fake = Fake::new(name);
         let dice = Mutex::new(Dice::new(seed));
-        fake.otherwise(move |_| step(&mut dice.lock().unwrap()));
+        fake.otherwise(move |_| step(&mut dice.lock().expect("one call at a time rolls")));
         let mut dice = Dice::new(seed ^ 1);
         for model in ["a", "b", "c"] {
             if dice.chance(15) {
