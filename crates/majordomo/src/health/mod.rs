@@ -121,6 +121,11 @@ impl Health {
         if let Some(subject) = subjects.get(name) {
             return Arc::clone(subject);
         }
+        // Clients may name any model: those that nobody holds a chain for and
+        // nothing is held against are forgotten now and then.
+        if subjects.len() >= MANY_SUBJECTS && subjects.len().is_power_of_two() {
+            subjects.retain(|_, subject| Arc::strong_count(subject) > 1 || !subject.is_clean());
+        }
         let subject = Arc::new(Subject {
             name: name.to_owned(),
             config: self.shared.config.clone(),
@@ -139,7 +144,30 @@ impl Default for Health {
     }
 }
 
+/// Fewer subjects than this are never swept.
+const MANY_SUBJECTS: usize = 1_024;
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Nothing of ours panics under these locks; a poisoned one is still sound.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subjects_that_nobody_uses_are_forgotten_unless_they_are_benched() {
+        let health = Health::default();
+        let kept = health.subject("p/kept");
+        health.bench("p/sick", Duration::from_secs(60), "why");
+        for n in 0..10 * MANY_SUBJECTS {
+            health.subject(&format!("p/{n}"));
+        }
+        let names: Vec<String> = health.snapshot().into_iter().map(|s| s.subject).collect();
+        assert!(names.len() <= 2 * MANY_SUBJECTS, "{} are kept", names.len());
+        assert!(names.contains(&"p/sick".to_owned()));
+        assert!(names.contains(&"p/kept".to_owned()));
+        drop(kept);
+    }
 }

@@ -48,6 +48,11 @@ impl Subject {
         })
     }
 
+    /// Whether nothing is held against it.
+    pub(super) fn is_clean(&self) -> bool {
+        lock(&self.state).is_clean()
+    }
+
     pub(super) fn bench(&self, wait: Duration, reason: &str) {
         lock(&self.state).bench(wait, reason, self.clock.now());
         self.tell_benched(wait, reason);

@@ -234,6 +234,10 @@ impl State {
         }
     }
 
+    pub(super) fn is_clean(&self) -> bool {
+        self.failures == 0 && self.rounds == 0 && self.bench.is_none() && self.probe.is_none()
+    }
+
     pub(super) fn failures(&self) -> u32 {
         self.failures
     }
