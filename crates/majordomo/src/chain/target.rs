@@ -9,6 +9,9 @@ use crate::clock::Clock;
 use crate::health::{Denied, Health, Permit, Subject};
 use crate::spec::TargetName;
 
+/// A provider's Retry-After is believed up to this, whoever read it.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(3_600);
+
 #[derive(Clone)]
 pub(crate) struct Target {
     name: TargetName,
@@ -98,13 +101,12 @@ impl TargetPermit {
     /// Tells health about a failure.
     pub(super) fn fail(&mut self, effect: HealthEffect, error: &Error) {
         let reason = error.reason();
+        let retry_after = error.retry_after().unwrap_or_default();
+        let retry_after = retry_after.min(LONGEST_RETRY_AFTER);
         match effect {
             HealthEffect::None => {}
-            HealthEffect::Count => self.target.count(&reason),
-            HealthEffect::Throttle => {
-                let wait = error.retry_after().unwrap_or(Duration::ZERO);
-                self.target.throttle(wait, &reason);
-            }
+            HealthEffect::Count => self.target.count(retry_after, &reason),
+            HealthEffect::Throttle => self.target.throttle(retry_after, &reason),
             HealthEffect::Bench(wait) => self.target.throttle(wait, &reason),
             HealthEffect::BenchCredential(base) => self.credential.refuse(base, &reason),
         }

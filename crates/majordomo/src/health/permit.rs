@@ -131,10 +131,10 @@ impl Permit {
         }
     }
 
-    /// The target failed.
-    pub(crate) fn count(&mut self, reason: &str) {
+    /// The target failed; if that benches it, then for at least so long.
+    pub(crate) fn count(&mut self, at_least: Duration, reason: &str) {
         self.subject
-            .fail(Failure::Counted, self.probe.take(), reason);
+            .fail(Failure::Counted(at_least), self.probe.take(), reason);
     }
 
     /// Whether the target may be asked again: it was not benched meanwhile, by

@@ -39,6 +39,8 @@ impl Default for HealthConfig {
 }
 
 const DEFAULT_FACTOR: f64 = 2.0;
+/// As long as the clock can surely count; whoever benches by hand may ask for more.
+const FOREVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 /// A credential's bench grows up to this.
 const LONGEST_CREDENTIAL_BENCH: Duration = Duration::from_secs(3_600);
 
@@ -55,11 +57,7 @@ impl HealthConfig {
 
 fn grown(base: Duration, factor: f64, round: u32, max: Duration) -> Duration {
     let seconds = base.as_secs_f64() * factor.powi(i32::try_from(round).unwrap_or(i32::MAX));
-    if seconds >= max.as_secs_f64() {
-        max
-    } else {
-        Duration::from_secs_f64(seconds)
-    }
+    Duration::try_from_secs_f64(seconds).map_or(max, |wait| wait.min(max))
 }
 
 #[derive(Debug, Default)]
@@ -102,8 +100,8 @@ pub(crate) struct Denied {
 /// What a failed attempt does.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Failure {
-    /// Counts towards the threshold.
-    Counted,
+    /// Counts towards the threshold; a bench lasts at least so long.
+    Counted(Duration),
     /// Benches for so long without counting.
     Throttled(Duration),
     /// Benches at once, longer every time: a credential.
@@ -199,7 +197,7 @@ impl State {
             Failure::Throttled(wait) if wait.is_zero() => return None,
             Failure::Throttled(wait) => wait,
             _ if benched => return None,
-            Failure::Counted => {
+            Failure::Counted(at_least) => {
                 self.failures += 1;
                 if self.failures < config.threshold.max(1) && !is_probe {
                     return None;
@@ -207,7 +205,7 @@ impl State {
                 let wait = config.cooldown(self.rounds);
                 self.failures = 0;
                 self.rounds = self.rounds.saturating_add(1);
-                wait
+                wait.max(at_least)
             }
             Failure::Growing(base) => {
                 let wait = grown(base, DEFAULT_FACTOR, self.rounds, LONGEST_CREDENTIAL_BENCH);
@@ -221,7 +219,7 @@ impl State {
 
     /// Benches, or lengthens a bench; never shortens one.
     pub(super) fn bench(&mut self, wait: Duration, reason: &str, now: Instant) {
-        let until = now + wait;
+        let until = now + wait.min(FOREVER);
         match &mut self.bench {
             Some(bench) if bench.until >= until => {}
             bench => {

@@ -31,7 +31,7 @@ impl World {
     }
 
     fn fail(&mut self, probe: Option<u64>) -> Option<u64> {
-        self.failed(Failure::Counted, probe)
+        self.failed(Failure::Counted(Duration::ZERO), probe)
     }
 
     fn failed(&mut self, failure: Failure, probe: Option<u64>) -> Option<u64> {
