@@ -81,7 +81,9 @@ impl FromStr for Dsn {
         if host.is_empty() || host.starts_with('/') {
             return Err(DsnError::NoHost);
         }
-        if let Some(bad) = host.chars().find(|c| c.is_whitespace() || c.is_control()) {
+        // A second `@` is one of the token's: as a host it would show half of the key.
+        let forbidden = |c: &char| c.is_whitespace() || c.is_control() || *c == '@';
+        if let Some(bad) = host.chars().find(forbidden) {
             return Err(DsnError::BadHost { character: bad });
         }
         Ok(Self {
@@ -111,7 +113,10 @@ pub enum DsnError {
     #[error("the DSN has no host: write it as `scheme://[token@]host[/path]`")]
     NoHost,
     /// A character that no host name has.
-    #[error("the DSN's host has the character {character:?} in it")]
+    #[error(
+        "the DSN's host has the character {character:?} in it{}",
+        if *character == '@' { "; write `%40` for an `@` in the token" } else { "" }
+    )]
     BadHost {
         /// The character.
         character: char,
