@@ -51,11 +51,11 @@ impl Registry {
             match self.provider_from_dsn(&name, text) {
                 Ok(provider) => {
                     let mut names = self.write();
-                    names.broken.remove(&name);
+                    names.unusable.remove(&name);
                     names.providers.insert(name, provider);
                 }
                 Err(cause) => {
-                    self.write().broken.insert(name, cause.clone());
+                    self.write().unusable.insert(name, text.clone().into());
                     problems.push(DsnProblem {
                         variable: variable.clone(),
                         cause,

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use majordomo_llm::{BoxFuture, Error, Provider};
+use secrecy::{ExposeSecret, SecretString};
 
 pub use builder::RegistryBuilder;
 pub use env::{DsnProblem, LoadEnvError};
@@ -62,8 +63,9 @@ struct Names {
     aliases: BTreeMap<String, String>,
     schemes: BTreeMap<String, SchemeFactory>,
     resolvers: Vec<Arc<dyn Resolver>>,
-    /// Providers whose DSN cannot be used; told when they are asked for.
-    broken: BTreeMap<String, DsnError>,
+    /// DSNs that could not be used when they were loaded. They are tried again
+    /// when their provider is asked for: a scheme may have been taught meanwhile.
+    unusable: BTreeMap<String, SecretString>,
 }
 
 impl Registry {
@@ -92,7 +94,7 @@ impl Registry {
     pub fn register_arc(&self, provider: Arc<dyn Provider>) {
         let name = provider.name().to_owned();
         let mut names = self.write();
-        names.broken.remove(&name);
+        names.unusable.remove(&name);
         names.providers.insert(name, provider);
     }
 
@@ -184,13 +186,11 @@ impl Registry {
         if let Some(provider) = names.providers.get(name) {
             return Ok(Arc::clone(provider));
         }
-        let broken = names.broken.get(name).cloned();
+        let unusable = names.unusable.get(name).cloned();
         drop(names);
-        if let Some(cause) = broken {
-            return Err(bad_dsn(name, cause));
-        }
         let variable = variable_name(name);
-        let Some(text) = self.shared.environment.get(&variable) else {
+        let loaded = unusable.or_else(|| self.shared.environment.get(&variable).map(Into::into));
+        let Some(text) = loaded else {
             let names = self.read();
             let known = names.providers.keys().map(String::as_str);
             return Err(SpecError::UnknownProvider {
@@ -200,9 +200,11 @@ impl Registry {
             });
         };
         let provider = self
-            .provider_from_dsn(name, &text)
+            .provider_from_dsn(name, text.expose_secret())
             .map_err(|cause| bad_dsn(name, cause))?;
-        self.write()
+        let mut names = self.write();
+        names.unusable.remove(name);
+        names
             .providers
             .insert(name.to_owned(), Arc::clone(&provider));
         Ok(provider)
