@@ -9,12 +9,12 @@ use majordomo_llm::Class;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice<'a> {
-    /// A target was asked and served.
+    /// A target was asked and served; a stream has served when it finishes.
     Served {
         /// `provider/model`.
         target: &'a str,
     },
-    /// A target was asked and failed.
+    /// A target was asked and failed, maybe in the middle of a stream.
     Failed {
         /// `provider/model`.
         target: &'a str,

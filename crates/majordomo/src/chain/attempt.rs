@@ -113,9 +113,6 @@ impl<'a> Record<'a> {
         began: Instant,
         changes: Vec<Change>,
     ) -> Ledger {
-        self.observers.tell(&Notice::Served {
-            target: target.name().as_str(),
-        });
         self.push(target, began, changes, Outcome::Served);
         std::mem::take(&mut self.ledger)
     }

@@ -28,7 +28,7 @@ use relay::Relay;
 pub use shape::{Shape, Shaped, TargetView};
 pub(crate) use target::Target;
 
-use crate::observe::Observers;
+use crate::observe::{Notice, Observers};
 use crate::spec::TargetName;
 
 /// A model spec, ready to answer.
@@ -107,6 +107,7 @@ impl Chain {
             served.permit,
             served.target.name().clone(),
             self.config.classify.clone(),
+            self.observers.clone(),
             served.deadline,
         );
         Ok(OpenStream {
@@ -121,6 +122,8 @@ impl Chain {
         let accept = request.get_accept().cloned();
         let run = Run::new(self, request, Generate { accept });
         let mut served = run.serve().await?;
+        let target = served.target.name().as_str();
+        self.observers.tell(&Notice::Served { target });
         served.permit.succeed();
         let mut response = served.answer;
         response.model = served.target.name().as_str().to_owned();

@@ -1,7 +1,8 @@
 //! A committed stream on its way to the caller.
 //!
 //! It gives exactly one terminal item, a `Finish` or an error, and nothing after
-//! it. Health learns how the stream ended; a caller who leaves counts neither way.
+//! it. Health and observers learn how the stream ended; a caller who leaves
+//! counts neither way.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,6 +16,7 @@ use super::config::Classify;
 use super::executor::deadline_passed;
 use super::open::{Opened, truncated};
 use super::target::TargetPermit;
+use crate::observe::{Notice, Observers};
 use crate::spec::TargetName;
 
 pub(super) struct Relay {
@@ -24,6 +26,7 @@ pub(super) struct Relay {
     permit: TargetPermit,
     target: TargetName,
     classify: Option<Classify>,
+    observers: Observers,
     deadline: Option<Pin<Box<Sleep>>>,
 }
 
@@ -33,6 +36,7 @@ impl Relay {
         permit: TargetPermit,
         target: TargetName,
         classify: Option<Classify>,
+        observers: Observers,
         deadline: Option<Instant>,
     ) -> Self {
         Self {
@@ -41,6 +45,7 @@ impl Relay {
             permit,
             target,
             classify,
+            observers,
             deadline: deadline.map(|at| Box::pin(sleep_until(at))),
         }
     }
@@ -48,6 +53,9 @@ impl Relay {
     fn give(&mut self, event: Event) -> Option<Result<Event>> {
         if matches!(event, Event::Finish(_)) {
             self.rest = None;
+            self.observers.tell(&Notice::Served {
+                target: self.target.as_str(),
+            });
             self.permit.succeed();
         }
         Some(Ok(event))
@@ -60,6 +68,11 @@ impl Relay {
             Some(classify) => classify(&error),
             None => error.class(),
         };
+        self.observers.tell(&Notice::Failed {
+            target: self.target.as_str(),
+            class,
+            reason: &error.reason(),
+        });
         self.permit.fail(class.verdict().health, &error);
         Some(Err(error))
     }
