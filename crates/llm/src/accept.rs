@@ -17,7 +17,7 @@ pub trait Accept: Send + Sync {
 pub struct Refused {
     /// In a sentence, for the error.
     pub reason: String,
-    /// What to add to the conversation before asking the same target once more;
-    /// empty means that asking again is useless.
+    /// What to add to the conversation, after the refused answer itself, before
+    /// the same target is asked once more; empty means that asking again is useless.
     pub repair: Vec<Message>,
 }
