@@ -1,0 +1,340 @@
+//! The failover matrix: who is asked, how often, and who serves.
+
+mod support;
+
+use majordomo::fake::Step;
+use majordomo::{ChainConfig, Class, Error, ErrorKind, HealthConfig, Part, Response, ToolCall};
+use std::sync::Arc;
+use support::{House, kind, lines, pass, secs, status};
+
+fn retrying(retries: u32) -> ChainConfig {
+    ChainConfig {
+        retries,
+        ..ChainConfig::default()
+    }
+}
+
+/// Nobody is ever benched by failures, so that only the retries count.
+fn patient() -> HealthConfig {
+    HealthConfig {
+        threshold: 1_000,
+        ..HealthConfig::default()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_single_blip_is_retried_and_served_by_the_same_target() {
+    let house = House::new();
+    house.script("a", [status(503), Step::reply("hello")]);
+
+    let reply = house.ask("fp/a,fp/b").await.unwrap();
+
+    assert_eq!(
+        (reply.model.as_str(), reply.text().as_str()),
+        ("fp/a", "hello")
+    );
+    assert_eq!(
+        lines(&reply.ledger),
+        ["fp/a failed Transient", "fp/a served"]
+    );
+    assert!(house.is_spotless("fp/a"), "the success reset the count");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_retry_is_immediate() {
+    let house = House::new();
+    house.script("a", [status(503)]);
+    let before = tokio::time::Instant::now();
+    house.ask("fp/a").await.unwrap();
+    assert_eq!(before.elapsed(), secs(0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_failures_in_one_request_bench_the_target_and_the_next_one_serves() {
+    let house = House::new();
+    house.script("a", [status(500), status(500)]);
+
+    let reply = house.ask("fp/a,fp/b").await.unwrap();
+
+    assert_eq!(reply.model, "fp/b");
+    assert_eq!(house.calls(), ["a", "a", "b"]);
+    assert_eq!(reply.ledger.calls(), 3);
+    assert_eq!(house.benched_secs("fp/a"), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_benched_head_is_skipped_without_being_called() {
+    let house = House::new();
+    house.script("a", [status(500), status(500)]);
+    house.ask("fp/a,fp/b").await.unwrap();
+
+    let reply = house.ask("fp/a,fp/b").await.unwrap();
+
+    assert_eq!(lines(&reply.ledger), ["fp/a skipped", "fp/b served"]);
+    assert_eq!(house.fp.call_count("a"), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_its_cooldown_a_target_is_admitted_again_and_success_resets_everything() {
+    let house = House::new();
+    house.script("a", [status(500), status(500)]);
+    house.ask("fp/a,fp/b").await.unwrap();
+
+    tokio::time::advance(secs(5) - std::time::Duration::from_millis(1)).await;
+    assert_eq!(
+        house.served_by("fp/a,fp/b").await,
+        "fp/b",
+        "a moment too early"
+    );
+    tokio::time::advance(std::time::Duration::from_millis(1)).await;
+    assert_eq!(house.served_by("fp/a,fp/b").await, "fp/a");
+    assert!(house.is_spotless("fp/a"));
+
+    house.script("a", [status(500), status(500)]);
+    house.ask("fp/a,fp/b").await.unwrap();
+    assert_eq!(house.benched_secs("fp/a"), 5, "the first length again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_further_bench_lasts_twice_as_long_up_to_five_minutes() {
+    let house = House::new();
+    house.fp.otherwise(|call| match call.model.as_str() {
+        "a" => status(500),
+        _ => Step::reply("ok"),
+    });
+    for expected in [5, 10, 20, 40, 80, 160, 300, 300] {
+        house.ask("fp/a,fp/b").await.unwrap();
+        assert_eq!(house.benched_secs("fp/a"), expected);
+        pass(expected).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_alias_is_a_part_of_the_chain_wherever_it_stands() {
+    for spec in ["pair,fp/c", "fp/c,pair", "fp/c,pair,fp/d"] {
+        let house = House::new();
+        house.registry.alias("pair", "fp/x,fp/y").unwrap();
+        house.fp.otherwise(|call| match call.model.as_str() {
+            "y" => Step::reply("found"),
+            _ => status(404),
+        });
+        assert_eq!(house.served_by(spec).await, "fp/y", "{spec}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_chain_with_a_trailing_alias_fails_over_into_it() {
+    let house = House::new();
+    let alias = "tail/opus-4.8,fp/minimax-m3:cloud";
+    house.registry.alias("thinking", alias).unwrap();
+    house.script("minimax-m3:cloud", [status(500), status(500)]);
+    house.script("kimi-k2.6:cloud", [status(500), status(500)]);
+
+    let spec = "fp/minimax-m3:cloud,fp/kimi-k2.6:cloud,thinking";
+    let reply = house.ask(spec).await.unwrap();
+
+    assert_eq!(reply.model, "tail/opus-4.8");
+    assert_eq!(reply.ledger.calls(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_order_of_the_spec_is_the_order_of_the_attempts() {
+    let house = House::chained(retrying(0));
+    house.fp.otherwise(|_| status(500));
+    let reply = house.ask("fp/c,fp/a,fp/b,tail/x").await.unwrap();
+    assert_eq!(house.calls(), ["c", "a", "b"]);
+    assert_eq!(reply.model, "tail/x");
+}
+
+#[tokio::test(start_paused = true)]
+async fn retries_can_be_disabled_or_raised() {
+    for (retries, calls) in [(0, 1), (1, 2), (3, 4)] {
+        let house = House::with(retrying(retries), patient());
+        house.fp.otherwise(|_| status(500));
+        assert_eq!(house.served_by("fp/a,tail/x").await, "tail/x");
+        assert_eq!(house.fp.call_count("a"), calls, "{retries} retries");
+        assert_eq!(house.health("fp/a").failures as usize, calls);
+    }
+}
+
+#[test]
+fn one_retry_is_the_default() {
+    assert_eq!(ChainConfig::default().retries, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn retries_are_counted_for_each_target_by_itself() {
+    let house = House::new();
+    for model in ["a", "b", "c"] {
+        house.script(model, [status(500), status(500)]);
+    }
+    assert_eq!(house.served_by("fp/a,fp/b,fp/c,fp/d").await, "fp/d");
+    assert_eq!(house.calls(), ["a", "a", "b", "b", "c", "c", "d"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bench_in_the_middle_of_a_request_stops_the_retries() {
+    let house = House::chained(retrying(5));
+    house.fp.otherwise(|_| status(500));
+    assert_eq!(house.served_by("fp/a,tail/x").await, "tail/x");
+    assert_eq!(house.fp.call_count("a"), 2, "benched at the second failure");
+}
+
+#[tokio::test(start_paused = true)]
+async fn somebody_elses_bench_stops_the_retries_too() {
+    let house = House::with(retrying(5), patient());
+    let health = house.registry.health().clone();
+    house.fp.otherwise(move |_| {
+        health.bench("fp/a", secs(60), "maintenance");
+        status(500)
+    });
+    assert_eq!(house.served_by("fp/a,tail/x").await, "tail/x");
+    assert_eq!(house.fp.call_count("a"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_exhausted_chain_names_every_target_with_its_reason() {
+    let house = House::new();
+    house
+        .registry
+        .health()
+        .bench("fp/benched", secs(60), "maintenance");
+    house.script("sick", [status(500), status(502)]);
+    house.script("gone", [status(404)]);
+    house.script("mute", [Step::empty()]);
+
+    let error = house.refused("fp/benched,fp/sick,fp/gone,fp/mute").await;
+
+    assert_eq!(error.kind(), ErrorKind::Exhausted);
+    assert_eq!(
+        lines(error.ledger()),
+        [
+            "fp/benched skipped",
+            "fp/sick failed Transient",
+            "fp/sick failed Transient",
+            "fp/gone failed ModelNotFound",
+            "fp/mute failed Empty",
+        ]
+    );
+    let text = error.to_string();
+    for word in [
+        "fp/benched",
+        "maintenance",
+        "fp/sick",
+        "502",
+        "fp/gone",
+        "404",
+        "fp/mute",
+    ] {
+        assert!(text.contains(word), "{word} in: {text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_custom_classifier_decides_in_place_of_the_table() {
+    let swapped = ChainConfig {
+        classify: Some(Arc::new(|error: &Error| match error.status() {
+            Some(500) => Class::Invalid,
+            Some(400) => Class::Transient,
+            _ => error.class(),
+        })),
+        ..ChainConfig::default()
+    };
+    let house = House::chained(swapped);
+    house.script("five-hundred", [status(500)]);
+    house.script("four-hundred", [status(400), Step::reply("ok")]);
+    house.script("plain", [status(404)]);
+
+    let error = house.refused("fp/five-hundred,fp/b").await;
+    assert_eq!(error.status(), Some(500), "fails fast");
+    assert_eq!(
+        house.served_by("fp/four-hundred,fp/b").await,
+        "fp/four-hundred"
+    );
+    assert_eq!(house.served_by("fp/plain,fp/b").await, "fp/b");
+    assert!(
+        house
+            .notices
+            .take()
+            .contains(&"failed fp/five-hundred Invalid".to_owned())
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_ledger_shows_the_custom_classifiers_word() {
+    let house = House::chained(ChainConfig {
+        classify: Some(Arc::new(|_: &Error| Class::Conflict)),
+        ..ChainConfig::default()
+    });
+    house.script("a", [status(500)]);
+    let reply = house.ask("fp/a").await.unwrap();
+    assert_eq!(
+        lines(&reply.ledger),
+        ["fp/a failed Conflict", "fp/a served"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_chain_of_one_has_the_same_retries_health_and_errors() {
+    let house = House::new();
+    house.script(
+        "a",
+        [status(500), Step::reply("ok"), status(500), status(500)],
+    );
+
+    let reply = house.ask("fp/a").await.unwrap();
+    assert_eq!(
+        lines(&reply.ledger),
+        ["fp/a failed Transient", "fp/a served"]
+    );
+
+    let error = house.refused("fp/a").await;
+    assert_eq!(error.kind(), ErrorKind::Exhausted);
+    assert_eq!(error.ledger().calls(), 2);
+    assert_eq!(house.benched_secs("fp/a"), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_empty_completion_counts_and_advances_without_a_retry() {
+    let blank = || Step::respond(Response::new(vec![Part::text(" \n\t")]));
+    for step in [Step::empty(), blank(), kind(ErrorKind::Empty)] {
+        let house = House::new();
+        house.script("a", [step]);
+        assert_eq!(house.served_by("fp/a,fp/b").await, "fp/b");
+        assert_eq!(house.calls(), ["a", "b"]);
+        assert_eq!(house.health("fp/a").failures, 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_all_answers_are_empty_the_exhausted_chain_says_so() {
+    for spec in ["fp/a", "fp/a,fp/b"] {
+        let house = House::new();
+        house.fp.otherwise(|_| Step::empty());
+        let error = house.refused(spec).await;
+        assert_eq!(error.kind(), ErrorKind::Exhausted, "{spec}");
+        assert_eq!(support::last_class(error.ledger()), Some(Class::Empty));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn tool_calls_and_images_without_text_are_answers() {
+    let contents = [
+        Part::ToolCall(ToolCall::new("x", "look", "{}")),
+        Part::image("image/png", vec![1]),
+    ];
+    for part in contents {
+        let house = House::new();
+        house.script("a", [Step::respond(Response::new(vec![part]))]);
+        assert_eq!(house.served_by("fp/a,fp/b").await, "fp/a");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn six_targets_are_all_reached() {
+    let house = House::new();
+    house.fp.otherwise(|_| status(500));
+    let spec = "fp/a,fp/b,fp/c,fp/d,fp/e,tail/x";
+    assert_eq!(house.served_by(spec).await, "tail/x");
+    assert_eq!(house.calls().len(), 10);
+}

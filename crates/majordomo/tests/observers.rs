@@ -1,0 +1,195 @@
+//! What listeners are told, and that they cannot harm anybody.
+
+mod support;
+
+use std::sync::{Arc, OnceLock};
+
+use majordomo::fake::{Fake, Step};
+use majordomo::{
+    Capabilities, Event, Health, HealthConfig, ManualClock, Notice, Part, Registry, Request,
+};
+use support::{House, Notices, pass, secs, status, status_after};
+
+#[tokio::test(start_paused = true)]
+async fn attempts_benches_skips_and_recoveries_are_told_in_order() {
+    let house = House::new();
+    house.script("a", [status(500), status(500)]);
+
+    house.ask("fp/a,fp/b").await.unwrap();
+    assert_eq!(
+        house.notices.take(),
+        [
+            "failed fp/a Transient",
+            "failed fp/a Transient",
+            "benched fp/a 5s",
+            "served fp/b",
+        ]
+    );
+
+    house.ask("fp/a,fp/b").await.unwrap();
+    assert_eq!(house.notices.take(), ["skipped fp/a", "served fp/b"]);
+
+    pass(5).await;
+    house.ask("fp/a,fp/b").await.unwrap();
+    let mut told = house.notices.take();
+    told.sort();
+    assert_eq!(told, ["recovered fp/a", "served fp/a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_key_is_told_under_the_name_of_its_provider() {
+    let house = House::new();
+    house.script("a", [status(401)]);
+    house.ask("fp/a,fp/b,tail/x").await.unwrap();
+    assert_eq!(
+        house.notices.take(),
+        [
+            "failed fp/a Auth",
+            "benched fp 60s",
+            "skipped fp/b",
+            "served tail/x"
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn throttling_is_told_with_the_providers_own_time() {
+    let house = House::new();
+    house.script("a", [status_after(429, 40)]);
+    house.ask("fp/a,fp/b").await.unwrap();
+    assert!(
+        house
+            .notices
+            .take()
+            .contains(&"benched fp/a 40s".to_owned())
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_incapable_target_is_told_as_skipped() {
+    let house = House::new();
+    house
+        .fp
+        .set_model_capabilities("blind", Capabilities::text_only());
+    let picture = Request::user(Part::image("image/png", vec![1]));
+    house
+        .chain("fp/blind,fp/b")
+        .generate(picture)
+        .await
+        .unwrap();
+    assert_eq!(house.notices.take(), ["skipped fp/blind", "served fp/b"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn benches_and_recoveries_by_hand_are_told() {
+    let notices = Notices::default();
+    let clock = Arc::new(ManualClock::new());
+    let health = Health::new(HealthConfig::default(), clock).observed_by(notices.listener());
+    health.bench("fp/a", secs(60), "maintenance");
+    health.unbench("fp/a");
+    health.unbench("fp/a");
+    assert_eq!(notices.take(), ["benched fp/a 60s", "recovered fp/a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_listeners_are_told() {
+    let (one, two) = (Notices::default(), Notices::default());
+    let registry = Registry::builder()
+        .environment(Default::default())
+        .observer(one.listener())
+        .observer(two.listener())
+        .build();
+    registry.register(Fake::new("fp"));
+    let chain = registry.parse("fp/a").unwrap();
+    chain.generate(Request::user("hi")).await.unwrap();
+    assert_eq!(one.take(), ["served fp/a"]);
+    assert_eq!(two.take(), ["served fp/a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_listener_may_use_the_registry_and_its_health() {
+    let registry: Arc<OnceLock<Registry>> = Arc::default();
+    let own = Arc::clone(&registry);
+    let listener = move |notice: &Notice<'_>| {
+        let registry = own.get().expect("set before the first request");
+        if let Notice::Benched { subject, .. } = notice {
+            registry.alias("spare", "fp/b").expect("a good alias");
+            registry.parse("spare").expect("a known alias");
+            assert_eq!(registry.health().snapshot()[0].subject, "fp");
+            registry.health().unbench(subject);
+        }
+    };
+    let built = Registry::builder()
+        .environment(Default::default())
+        .observer(Arc::new(listener))
+        .build();
+    let fake = Fake::new("fp");
+    fake.enqueue("a", [status(500), status(500)]);
+    built.register(fake);
+    let registry = registry.get_or_init(|| built);
+
+    let chain = registry.parse("fp/a,fp/b").unwrap();
+    chain.generate(Request::user("hi")).await.unwrap();
+
+    let healthy = |status: &majordomo::HealthStatus| status.until_usable.is_none();
+    assert!(registry.health().snapshot().iter().all(healthy));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_listener_that_panics_leaves_everything_usable() {
+    let registry = Registry::builder()
+        .environment(Default::default())
+        .observer(Arc::new(|notice: &Notice<'_>| {
+            assert!(
+                !matches!(notice, Notice::Benched { .. }),
+                "a listener's own bug"
+            );
+        }))
+        .build();
+    let fake = Fake::new("fp");
+    fake.enqueue("a", [status(500), status(500), Step::reply("ok")]);
+    registry.register(fake);
+    let chain = registry.parse("fp/a").unwrap();
+
+    let unlucky = tokio::spawn({
+        let chain = chain.clone();
+        async move { chain.generate(Request::user("hi")).await }
+    });
+    assert!(unlucky.await.unwrap_err().is_panic());
+
+    pass(5).await;
+    assert!(chain.generate(Request::user("hi")).await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_is_told_once_when_it_ends() {
+    let broken = Step::events([Event::Text("hel".into())]);
+    let rows = [
+        (Step::reply("hello"), "served fp/a"),
+        (broken, "failed fp/a BadResponse"),
+    ];
+    for (step, expected) in rows {
+        let house = House::new();
+        house.script("a", [step]);
+        let stream = house
+            .chain("fp/a")
+            .stream(Request::user("hi"))
+            .await
+            .unwrap();
+        assert!(house.notices.take().is_empty(), "nobody knows yet");
+        let _ = stream.finish().await;
+        assert_eq!(house.notices.take(), [expected]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_is_dropped_is_told_as_neither() {
+    let house = House::new();
+    let stream = house
+        .chain("fp/a")
+        .stream(Request::user("hi"))
+        .await
+        .unwrap();
+    drop(stream);
+    assert!(house.notices.take().is_empty());
+}

@@ -1,0 +1,301 @@
+//! Shapes: each request is made to fit each target, anew at each attempt.
+
+mod support;
+
+use std::sync::{Arc, Mutex};
+
+use majordomo::fake::Step;
+use majordomo::{
+    BoxFuture, Capabilities, ChainConfig, Change, Error, ErrorKind, Message, Part, Request, Shape,
+    Shaped, TargetView,
+};
+use support::{House, lines, secs, status};
+
+type Work = Box<dyn Fn(Request, &Capabilities) -> majordomo::Result<Shaped> + Send + Sync>;
+
+/// A shape that writes down for whom it was asked.
+struct Recorder {
+    concerns: fn(&Request, TargetView<'_>) -> bool,
+    work: Work,
+    asked: Mutex<Vec<(String, Option<u64>)>>,
+}
+
+impl Recorder {
+    fn new(
+        work: impl Fn(Request, &Capabilities) -> majordomo::Result<Shaped> + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            concerns: |_, _| true,
+            work: Box::new(work),
+            asked: Mutex::default(),
+        })
+    }
+
+    fn asked(&self) -> Vec<(String, Option<u64>)> {
+        self.asked.lock().expect("no shape panics").clone()
+    }
+}
+
+impl Shape for Recorder {
+    fn concerns(&self, request: &Request, target: TargetView<'_>) -> bool {
+        (self.concerns)(request, target)
+    }
+
+    fn shape<'a>(
+        &'a self,
+        request: Request,
+        target: TargetView<'a>,
+    ) -> BoxFuture<'a, majordomo::Result<Shaped>> {
+        let seen = (target.name.to_string(), target.capabilities.context_window);
+        self.asked.lock().expect("no shape panics").push(seen);
+        Box::pin(async move { (self.work)(request, target.capabilities) })
+    }
+}
+
+fn untouched(request: Request) -> Shaped {
+    Shaped {
+        request,
+        changes: vec![],
+    }
+}
+
+fn house(shapes: Vec<Arc<dyn Shape>>) -> House {
+    House::chained(ChainConfig {
+        shapes,
+        ..ChainConfig::default()
+    })
+}
+
+/// Replaces every image by words for targets that see none.
+fn describe(mut request: Request, target: &Capabilities) -> majordomo::Result<Shaped> {
+    if target.takes_images() || request.image_count() == 0 {
+        return Ok(untouched(request));
+    }
+    for part in request
+        .edit()
+        .messages
+        .iter_mut()
+        .flat_map(|m| &mut m.parts)
+    {
+        if matches!(part, Part::Image(_)) {
+            *part = Part::text("[image: an apple]");
+        }
+    }
+    let changes = vec![Change::new("image", "described").times(1)];
+    Ok(Shaped { request, changes })
+}
+
+fn picture() -> Request {
+    Request::user("what? ").part(Part::image("image/png", vec![1]))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shape_is_asked_for_each_target_and_each_attempt_with_that_targets_capabilities() {
+    let shape = Recorder::new(|request, _| Ok(untouched(request)));
+    let house = house(vec![shape.clone()]);
+    for (model, window) in [("a", 1_000), ("b", 2_000)] {
+        let capabilities = Capabilities {
+            context_window: Some(window),
+            ..Capabilities::default()
+        };
+        house.fp.set_model_capabilities(model, capabilities);
+    }
+    house.script("a", [status(500), status(500)]);
+
+    assert_eq!(house.served_by("fp/a,fp/b,fp/c").await, "fp/b");
+
+    let seen = |name: &str, window| (name.to_owned(), Some(window));
+    let expected = [
+        seen("fp/a", 1_000),
+        seen("fp/a", 1_000),
+        seen("fp/b", 2_000),
+    ];
+    assert_eq!(shape.asked(), expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_benched_target_is_not_shaped_for() {
+    let shape = Recorder::new(|request, _| Ok(untouched(request)));
+    let house = house(vec![shape.clone()]);
+    house
+        .registry
+        .health()
+        .bench("fp/a", secs(60), "maintenance");
+    house.ask("fp/a,fp/b").await.unwrap();
+    assert_eq!(shape.asked().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shape_that_is_not_concerned_is_not_asked() {
+    let mut shape = Recorder::new(|_, _| Err(Error::new(ErrorKind::Unsupported, "never")));
+    Arc::get_mut(&mut shape).unwrap().concerns = |request, _| request.image_count() > 0;
+    let house = house(vec![shape.clone()]);
+    assert_eq!(house.served_by("fp/a").await, "fp/a");
+    assert!(shape.asked().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_made_to_fit_advances_without_penalty() {
+    let shape = Recorder::new(|request, target| match target.context_window {
+        Some(_) => Err(Error::new(ErrorKind::Unsupported, "the image is too large")),
+        None => Ok(untouched(request)),
+    });
+    let house = house(vec![shape]);
+    let bounded = Capabilities {
+        context_window: Some(1_000),
+        ..Capabilities::default()
+    };
+    house.fp.set_model_capabilities("a", bounded);
+
+    let reply = house.ask("fp/a,fp/b").await.unwrap();
+
+    assert_eq!(reply.model, "fp/b");
+    assert_eq!(house.calls(), ["b"]);
+    assert!(
+        reply.ledger.attempts[0]
+            .to_string()
+            .contains("the image is too large")
+    );
+    assert!(house.is_spotless("fp/a"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_changes_are_in_the_ledger_of_the_response() {
+    let house = house(vec![Recorder::new(describe)]);
+    house
+        .fp
+        .set_model_capabilities("blind", Capabilities::text_only());
+    house.script("seeing", [status(404)]);
+
+    let chain = house.chain("fp/seeing,fp/blind");
+    let reply = chain.generate(picture()).await.unwrap();
+
+    let attempts = &reply.ledger.attempts;
+    assert!(
+        attempts[0].changes.is_empty(),
+        "pixels for the one that sees"
+    );
+    assert_eq!(reply.ledger.changes()[0].to_string(), "image:1 described");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shape_that_describes_images_lets_a_text_only_target_serve() {
+    let house = house(vec![Recorder::new(describe)]);
+    house
+        .fp
+        .set_model_capabilities("blind", Capabilities::text_only());
+
+    let reply = house
+        .chain("fp/blind,fp/seeing")
+        .generate(picture())
+        .await
+        .unwrap();
+
+    assert_eq!(reply.model, "fp/blind");
+    let got = &house.fp.calls()[0].request;
+    assert_eq!(got.image_count(), 0);
+    assert_eq!(got.messages[0].text(), "what? [image: an apple]");
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_target_is_shaped_from_the_original_request() {
+    let house = house(vec![Recorder::new(describe)]);
+    house
+        .fp
+        .set_model_capabilities("blind", Capabilities::text_only());
+    house.script("blind", [status(404)]);
+    let request = picture();
+
+    house
+        .chain("fp/blind,fp/seeing")
+        .generate(request.clone())
+        .await
+        .unwrap();
+
+    assert_eq!(
+        house.fp.calls()[1].request.image_count(),
+        1,
+        "it gets the pixels"
+    );
+    assert!(house.fp.calls()[1].request.same_prompt(&request));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unchanged_request_goes_out_as_the_same_prompt() {
+    let request = Request::user("hi");
+    for shapes in [
+        vec![],
+        vec![Recorder::new(|request, _| Ok(untouched(request))) as Arc<dyn Shape>],
+    ] {
+        let house = house(shapes);
+        house.script("a", [status(500)]);
+        house.chain("fp/a").generate(request.clone()).await.unwrap();
+        for call in house.fp.calls() {
+            assert!(call.request.same_prompt(&request));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn several_shapes_work_in_their_order_and_all_their_changes_are_kept() {
+    let say = |word: &'static str| {
+        Recorder::new(move |mut request: Request, _: &Capabilities| {
+            request.edit().messages.push(Message::user(word));
+            let changes = vec![Change::new(word, "added")];
+            Ok(Shaped { request, changes })
+        })
+    };
+    let house = house(vec![say("first"), say("second")]);
+
+    let reply = house.ask("fp/a").await.unwrap();
+
+    let texts: Vec<_> = house.fp.calls()[0]
+        .request
+        .messages
+        .iter()
+        .map(Message::text)
+        .collect();
+    assert_eq!(texts, ["hi", "first", "second"]);
+    let changes: Vec<_> = reply
+        .ledger
+        .changes()
+        .iter()
+        .map(Change::to_string)
+        .collect();
+    assert_eq!(changes, ["first added", "second added"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn streams_are_shaped_too_and_tell_the_changes() {
+    let house = house(vec![Recorder::new(describe)]);
+    house
+        .fp
+        .set_model_capabilities("blind", Capabilities::text_only());
+    house.script("blind", [Step::reply("an apple")]);
+    let stream = house.chain("fp/blind").stream(picture()).await.unwrap();
+    let response = stream.finish().await.unwrap();
+    assert_eq!(lines(&response.ledger), ["fp/blind served"]);
+    assert_eq!(response.ledger.changes()[0].verb, "described");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_deadline_holds_while_a_request_is_shaped() {
+    struct Endless;
+    impl Shape for Endless {
+        fn concerns(&self, _: &Request, _: TargetView<'_>) -> bool {
+            true
+        }
+        fn shape<'a>(
+            &'a self,
+            _: Request,
+            _: TargetView<'a>,
+        ) -> BoxFuture<'a, majordomo::Result<Shaped>> {
+            Box::pin(std::future::pending())
+        }
+    }
+    let house = house(vec![Arc::new(Endless)]);
+    let request = Request::user("hi").timeout(secs(2));
+    let error = house.chain("fp/a").generate(request).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Deadline);
+    assert!(house.is_spotless("fp/a"));
+}

@@ -1,0 +1,222 @@
+//! What a stream's course means for health, for its deadline and for tool calls.
+
+mod support;
+
+use majordomo::fake::{Beat, Step};
+use majordomo::{
+    Error, ErrorKind, Event, FinishReason, Message, Part, Request, ResponseStream, StreamItem,
+    ToolCall,
+};
+use support::{House, pass, secs, status, status_after};
+use tokio::time::Instant;
+
+fn text(text: &str) -> Event {
+    Event::Text(text.to_owned())
+}
+
+fn finish() -> Beat {
+    Beat::Event(Event::Finish(FinishReason::Stop))
+}
+
+/// A stream of `fp/a` with one failure on record; its first text has come.
+async fn begun(house: &House, rest: Step) -> ResponseStream {
+    house.script("a", [status(500), rest]);
+    let mut stream = house
+        .chain("fp/a")
+        .stream(Request::user("hi"))
+        .await
+        .expect("it begins");
+    let first = stream.next().await.expect("an item").expect("no error");
+    assert!(matches!(first, StreamItem::Text(_)));
+    stream
+}
+
+fn hello() -> Step {
+    Step::events([text("hello")])
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_is_a_success_only_at_its_finish() {
+    let house = House::new();
+    let mut stream = begun(&house, hello().then(finish())).await;
+    assert_eq!(house.health("fp/a").failures, 1, "not yet");
+    stream.next().await.unwrap().unwrap();
+    assert_eq!(house.health("fp/a").failures, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_breaks_in_the_middle_counts_as_a_failure() {
+    let house = House::new();
+    let broken = Beat::Fail(Error::provider(500, "broke"));
+    let stream = begun(&house, hello().then(broken)).await;
+    stream.finish().await.unwrap_err();
+    assert_eq!(house.benched_secs("fp/a"), 5, "the second in a row");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_is_dropped_counts_neither_way() {
+    let house = House::new();
+    let stream = begun(&house, hello().then(Beat::Hang)).await;
+    drop(stream);
+    assert_eq!(house.health("fp/a").failures, 1);
+    assert_eq!(house.benched_secs("fp/a"), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_is_dropped_after_it_said_everything_but_finish_counts_neither_way() {
+    let house = House::new();
+    let stream = begun(&house, hello().then(finish())).await;
+    drop(stream);
+    assert_eq!(house.health("fp/a").failures, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn throttling_in_the_middle_of_a_stream_benches_until_then() {
+    let house = House::new();
+    let throttled = Error::provider(429, "slow down").with_retry_after(Some(secs(40)));
+    let stream = begun(&house, hello().then(Beat::Fail(throttled))).await;
+    stream.finish().await.unwrap_err();
+    assert_eq!(house.benched_secs("fp/a"), 40);
+    assert_eq!(house.health("fp/a").failures, 1, "nothing was counted");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_permanent_error_in_the_middle_of_a_stream_is_nobodys_illness() {
+    let house = House::new();
+    let policy = Error::provider(200, "filtered").with_code("content_filter");
+    let stream = begun(&house, hello().then(Beat::Fail(policy))).await;
+    stream.finish().await.unwrap_err();
+    assert_eq!(house.health("fp/a").failures, 1);
+    assert_eq!(house.benched_secs("fp/a"), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deadline_ends_a_stream_with_the_partial_text_and_without_penalty() {
+    let house = House::new();
+    house.script("a", [hello().then(Beat::Hang)]);
+    let began = Instant::now();
+    let request = Request::user("hi").timeout(secs(3));
+    let mut stream = house.chain("fp/a,fp/b").stream(request).await.unwrap();
+    stream.next().await.unwrap().unwrap();
+
+    let error = stream.next().await.unwrap().unwrap_err();
+
+    assert_eq!(error.kind(), ErrorKind::Deadline);
+    assert_eq!(error.partial().unwrap().text(), "hello");
+    assert_eq!(began.elapsed(), secs(3));
+    assert!(stream.next().await.is_none());
+    assert!(house.is_spotless("fp/a"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deadline_ends_a_stream_that_never_begins() {
+    let house = House::new();
+    house.script("a", [Step::hang()]);
+    let request = Request::user("hi").timeout(secs(3));
+    let error = house.chain("fp/a,fp/b").stream(request).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Deadline);
+    assert_eq!(house.calls(), ["a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deadline_does_not_take_back_a_stream_that_trickles_in_time() {
+    let house = House::new();
+    let wait = || Beat::Wait(secs(1));
+    house.script("a", [hello().then(wait()).then(wait()).then(finish())]);
+    let request = Request::user("hi").timeout(secs(3));
+    let stream = house.chain("fp/a").stream(request).await.unwrap();
+    assert_eq!(stream.finish().await.unwrap().text(), "hello");
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancelling_before_the_commit_point_counts_neither_way() {
+    let house = House::new();
+    house.script("a", [Step::hang()]);
+    let chain = house.chain("fp/a,fp/b");
+    let left = tokio::time::timeout(secs(1), chain.stream(Request::user("hi"))).await;
+    assert!(left.is_err());
+    pass(60).await;
+    assert!(house.is_spotless("fp/a"));
+    assert_eq!(house.calls(), ["a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn tool_calls_come_whole_and_in_the_order_of_their_ends() {
+    let started = |index, id: Option<&str>, name: &str| Event::ToolCallStart {
+        index,
+        id: id.map(str::to_owned),
+        name: name.to_owned(),
+        native: None,
+    };
+    let fragment = |index, text: &str| Event::ToolCallArguments {
+        index,
+        fragment: text.to_owned(),
+    };
+    let house = House::new();
+    house.script(
+        "a",
+        [Step::events([
+            started(0, Some("x"), "add"),
+            fragment(0, r#"{"a":"#),
+            started(1, None, "look"),
+            fragment(1, "{}"),
+            Event::ToolCallEnd { index: 1 },
+            fragment(0, "1}"),
+            Event::ToolCallEnd { index: 0 },
+            Event::Finish(FinishReason::ToolCalls),
+        ])],
+    );
+    let earlier = ToolCall::new("call_4", "look", "{}");
+    let request = Request::user("hi").message(Message::assistant(Part::ToolCall(earlier)));
+    let mut stream = house.chain("fp/a").stream(request).await.unwrap();
+
+    let mut calls = Vec::new();
+    while let Some(item) = stream.next().await {
+        if let StreamItem::ToolCall(call) = item.unwrap() {
+            calls.push((call.id, call.arguments));
+        }
+    }
+
+    let expected = [("call_6", "{}"), ("x", r#"{"a":1}"#)];
+    let expected = expected.map(|(id, arguments)| (id.to_owned(), arguments.to_owned()));
+    assert_eq!(calls, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interrupted_tool_call_is_never_given_as_a_whole_one() {
+    let house = House::new();
+    let start = Event::ToolCallStart {
+        index: 0,
+        id: Some("x".into()),
+        name: "add".into(),
+        native: None,
+    };
+    let fragment = Event::ToolCallArguments {
+        index: 0,
+        fragment: r#"{"a":"#.into(),
+    };
+    house.script("a", [Step::events([start, fragment])]);
+    let mut stream = house
+        .chain("fp/a,fp/b")
+        .stream(Request::user("hi"))
+        .await
+        .unwrap();
+    let first = stream.next().await.unwrap();
+    assert!(first.is_err(), "{first:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_throttled_stream_leaves_the_next_request_to_others() {
+    let house = House::new();
+    house.script("a", [status_after(529, 30)]);
+    let chain = house.chain("fp/a,fp/b");
+    chain
+        .stream(Request::user("hi"))
+        .await
+        .unwrap()
+        .finish()
+        .await
+        .unwrap();
+    assert_eq!(house.served_by("fp/a,fp/b").await, "fp/b");
+    assert_eq!(house.fp.call_count("a"), 1);
+}

@@ -1,0 +1,209 @@
+//! What the integration tests share: a house with two scripted providers, and
+//! short words for what is asked of it.
+#![allow(
+    dead_code,
+    reason = "each test file is a crate and uses a part of this"
+)]
+
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use majordomo::fake::{Fake, Step};
+use majordomo::{
+    Attempt, Chain, ChainConfig, Class, Error, ErrorKind, Event, EventStream, HealthConfig,
+    HealthStatus, Ledger, Notice, Outcome, Registry, Request, Response, Result,
+};
+
+/// A registry with the providers `fp` and `tail`. Both answer `ok` unless told
+/// otherwise; they have nothing in common, not even a credential.
+pub(crate) struct House {
+    pub(crate) registry: Registry,
+    pub(crate) fp: Fake,
+    pub(crate) tail: Fake,
+    pub(crate) notices: Notices,
+}
+
+impl House {
+    /// The default rules.
+    pub(crate) fn new() -> Self {
+        Self::with(ChainConfig::default(), HealthConfig::default())
+    }
+
+    /// Its own rules for going down a chain.
+    pub(crate) fn chained(config: ChainConfig) -> Self {
+        Self::with(config, HealthConfig::default())
+    }
+
+    /// Its own rules for both.
+    pub(crate) fn with(chain: ChainConfig, health: HealthConfig) -> Self {
+        let notices = Notices::default();
+        let registry = Registry::builder()
+            .environment(Default::default())
+            .chain(chain)
+            .health(health)
+            .observer(notices.listener())
+            .build();
+        let (fp, tail) = (Fake::new("fp"), Fake::new("tail"));
+        registry.register(fp.clone());
+        registry.register(tail.clone());
+        Self {
+            registry,
+            fp,
+            tail,
+            notices,
+        }
+    }
+
+    /// Scripts a model of `fp`.
+    pub(crate) fn script(&self, model: &str, steps: impl IntoIterator<Item = Step>) -> &Self {
+        self.fp.enqueue(model, steps);
+        self
+    }
+
+    pub(crate) fn chain(&self, spec: &str) -> Chain {
+        self.registry.parse(spec).expect("the spec of a test")
+    }
+
+    /// One plain question to a spec.
+    pub(crate) async fn ask(&self, spec: &str) -> Result<Response> {
+        self.chain(spec).generate(Request::user("hi")).await
+    }
+
+    /// The target that served one plain question.
+    pub(crate) async fn served_by(&self, spec: &str) -> String {
+        match self.ask(spec).await {
+            Ok(response) => response.model,
+            Err(error) => format!("nobody: {error}"),
+        }
+    }
+
+    /// The error of one plain question that nobody could serve.
+    pub(crate) async fn refused(&self, spec: &str) -> Error {
+        match self.ask(spec).await {
+            Ok(response) => panic!("{} served", response.model),
+            Err(error) => error,
+        }
+    }
+
+    /// The models of `fp` that were called, in order.
+    pub(crate) fn calls(&self) -> Vec<String> {
+        self.fp.calls().into_iter().map(|call| call.model).collect()
+    }
+
+    /// How a target or credential is doing; nobody's health is perfect health.
+    pub(crate) fn health(&self, subject: &str) -> HealthStatus {
+        let mut all = self.registry.health().snapshot().into_iter();
+        all.find(|status| status.subject == subject)
+            .unwrap_or_else(|| HealthStatus {
+                subject: subject.to_owned(),
+                failures: 0,
+                rounds: 0,
+                until_usable: None,
+                benched_for: None,
+                reason: None,
+                probing: false,
+            })
+    }
+
+    /// For how many seconds more it is left alone; 0 if it may be used.
+    pub(crate) fn benched_secs(&self, subject: &str) -> u64 {
+        let wait = self.health(subject).until_usable;
+        wait.map_or(0, |wait| wait.as_secs_f64().ceil() as u64)
+    }
+
+    /// Whether nothing was ever held against it.
+    pub(crate) fn is_spotless(&self, subject: &str) -> bool {
+        let health = self.health(subject);
+        health.failures == 0 && health.rounds == 0 && health.until_usable.is_none()
+    }
+}
+
+/// Everything that an observer was told, one line each.
+#[derive(Clone, Default)]
+pub(crate) struct Notices(Arc<Mutex<Vec<String>>>);
+
+impl Notices {
+    pub(crate) fn listener(&self) -> Arc<dyn majordomo::Observer> {
+        let lines = Arc::clone(&self.0);
+        Arc::new(move |notice: &Notice<'_>| {
+            let line = match notice {
+                Notice::Served { target } => format!("served {target}"),
+                Notice::Failed { target, class, .. } => format!("failed {target} {class:?}"),
+                Notice::Skipped { target, .. } => format!("skipped {target}"),
+                Notice::Benched { subject, wait, .. } => {
+                    format!("benched {subject} {}s", wait.as_secs())
+                }
+                Notice::Recovered { subject } => format!("recovered {subject}"),
+                other => format!("{other:?}"),
+            };
+            lines.lock().expect("no listener panics").push(line);
+        })
+    }
+
+    /// What came since the last look.
+    pub(crate) fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().expect("no listener panics"))
+    }
+}
+
+pub(crate) fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// Lets virtual time pass.
+pub(crate) async fn pass(seconds: u64) {
+    tokio::time::advance(secs(seconds)).await;
+}
+
+pub(crate) fn status(status: u16) -> Step {
+    Step::fail(Error::provider(status, "scripted"))
+}
+
+pub(crate) fn status_after(status: u16, retry_after: u64) -> Step {
+    let error = Error::provider(status, "scripted");
+    Step::fail(error.with_retry_after(Some(secs(retry_after))))
+}
+
+pub(crate) fn kind(kind: ErrorKind) -> Step {
+    Step::fail(Error::new(kind, "scripted"))
+}
+
+pub(crate) fn coded(status: u16, code: &str) -> Step {
+    Step::fail(Error::provider(status, "scripted").with_code(code))
+}
+
+/// A ledger in one line a look: `fp/a failed Transient`.
+pub(crate) fn lines(ledger: &Ledger) -> Vec<String> {
+    ledger.attempts.iter().map(line).collect()
+}
+
+fn line(attempt: &Attempt) -> String {
+    match &attempt.outcome {
+        Outcome::Served => format!("{} served", attempt.target),
+        Outcome::Skipped { .. } => format!("{} skipped", attempt.target),
+        Outcome::Failed { class, .. } => format!("{} failed {class:?}", attempt.target),
+    }
+}
+
+/// The class of the last failure in a ledger.
+pub(crate) fn last_class(ledger: &Ledger) -> Option<Class> {
+    ledger.attempts.iter().rev().find_map(|a| match a.outcome {
+        Outcome::Failed { class, .. } => Some(class),
+        _ => None,
+    })
+}
+
+/// The next event of a stream.
+pub(crate) async fn next(events: &mut EventStream) -> Option<Result<Event>> {
+    poll_fn(|cx| events.as_mut().poll_next(cx)).await
+}
+
+/// Every event until the end, the error included.
+pub(crate) async fn drain(events: &mut EventStream) -> Vec<Result<Event>> {
+    let mut all = Vec::new();
+    while let Some(event) = next(events).await {
+        all.push(event);
+    }
+    all
+}
