@@ -52,6 +52,14 @@ async fn the_least_bad_one_is_tried_once_and_nobody_else_after_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_least_bad_one_is_not_retried_after_a_collision_either() {
+    let house = benched(ChainConfig::default());
+    house.fp.otherwise(|_| status(409));
+    house.refused("fp/a,fp/b").await;
+    assert_eq!(house.calls(), ["b"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn with_the_switch_a_fully_benched_chain_fails_at_once_and_calls_nobody() {
     for spec in ["fp/a,fp/b", "fp/a"] {
         let house = benched(ChainConfig {

@@ -91,6 +91,20 @@ async fn a_permanent_error_in_the_middle_of_a_stream_is_nobodys_illness() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_probing_stream_that_has_begun_lets_the_others_in_again() {
+    let house = House::new();
+    house.script("a", [status(500), status(500), hello().then(Beat::Hang)]);
+    house.ask("fp/a,fp/b").await.unwrap();
+    pass(5).await;
+
+    let stream = house.chain("fp/a").stream(Request::user("hi")).await;
+
+    assert!(!house.health("fp/a").probing);
+    assert_eq!(house.served_by("fp/a,fp/b").await, "fp/a");
+    drop(stream);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_deadline_ends_a_stream_with_the_partial_text_and_without_penalty() {
     let house = House::new();
     house.script("a", [hello().then(Beat::Hang)]);
