@@ -117,6 +117,14 @@ const AUTH_BENCH: Duration = Duration::from_secs(60);
 const QUOTA_BENCH: Duration = Duration::from_secs(300);
 
 impl Class {
+    /// Whether the target is well but cannot serve this request at all.
+    pub fn is_incapable(self) -> bool {
+        matches!(
+            self,
+            Self::ModelNotFound | Self::Unsupported | Self::ContextLength
+        )
+    }
+
     /// What the chain does about it.
     pub fn verdict(self) -> Verdict {
         use HealthEffect as Health;

@@ -41,6 +41,8 @@ pub use majordomo_llm::*;
 pub use majordomo_providers::fake;
 pub use observe::{Notice, Observer};
 pub use registry::{DsnProblem, LoadEnvError, Registry, RegistryBuilder, Resolver, SchemeFactory};
+/// A DSN's token, for scheme factories.
+pub use secrecy::{ExposeSecret, SecretString};
 pub use spec::{SpecError, TargetName};
 
 /// The README's example compiles.

@@ -134,3 +134,20 @@ async fn a_retry_after_can_lengthen_a_bench_but_never_shorten_it() {
         assert_eq!(house.benched_secs("fp/a"), left);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_head_that_does_not_have_the_model_leaves_the_last_resort_open() {
+    let house = benched(ChainConfig::default());
+    house.script("gone", [status(404)]);
+    let reply = house.ask("fp/gone,fp/a,fp/b").await.unwrap();
+    assert_eq!(reply.model, "fp/b");
+    assert_eq!(house.calls(), ["gone", "b"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_head_that_failed_is_the_only_one_asked_when_the_rest_is_benched() {
+    let house = benched(ChainConfig::default());
+    house.script("sick", [status(500), status(500)]);
+    house.refused("fp/sick,fp/a,fp/b").await;
+    assert_eq!(house.calls(), ["sick", "sick"]);
+}

@@ -4,8 +4,8 @@ mod support;
 
 use majordomo::fake::{Beat, Step};
 use majordomo::{
-    Error, ErrorKind, Event, FinishReason, Message, Part, Request, ResponseStream, StreamItem,
-    ToolCall,
+    Capabilities, Error, ErrorKind, Event, FinishReason, Message, Part, Request, ResponseStream,
+    StreamItem, ToolCall,
 };
 use support::{House, pass, secs, status, status_after};
 use tokio::time::Instant;
@@ -233,4 +233,51 @@ async fn a_throttled_stream_leaves_the_next_request_to_others() {
         .unwrap();
     assert_eq!(house.served_by("fp/a,fp/b").await, "fp/b");
     assert_eq!(house.fp.call_count("a"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probes_stream_that_breaks_benches_again_at_once_and_for_longer() {
+    let house = House::new();
+    house.script("a", [status(500), status(500)]);
+    house.refused("fp/a").await;
+    pass(5).await;
+    let broken = Beat::Fail(Error::provider(500, "broke"));
+    house.script("a", [hello().then(broken)]);
+    let stream = house
+        .chain("fp/a")
+        .stream(Request::user("hi"))
+        .await
+        .unwrap();
+    assert!(house.health("fp/a").on_trial);
+    stream.finish().await.unwrap_err();
+    assert_eq!(house.benched_secs("fp/a"), 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_target_that_cannot_stream_answers_a_stream_at_once() {
+    let house = House::new();
+    house.fp.set_capabilities(Capabilities {
+        streaming: false,
+        ..Capabilities::default()
+    });
+    house.script("a", [Step::reply("whole")]);
+    let stream = house
+        .chain("fp/a")
+        .stream(Request::user("hi"))
+        .await
+        .unwrap();
+    assert_eq!(stream.finish().await.unwrap().text(), "whole");
+    assert!(!house.fp.calls()[0].streamed);
+
+    house.script("a", [Step::empty()]);
+    let error = house
+        .chain("fp/a")
+        .stream(Request::user("hi"))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error.kind(),
+        ErrorKind::Exhausted,
+        "an empty answer is none"
+    );
 }

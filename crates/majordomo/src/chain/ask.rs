@@ -6,7 +6,7 @@ use majordomo_llm::{
     Accept, BoxFuture, Error, ErrorKind, Message, Model, Request, Response, Result,
 };
 
-use super::open::{Opened, open};
+use super::open::{Opened, empty, open};
 
 /// How a target is asked.
 pub(super) trait Ask: Send + Sync {
@@ -50,7 +50,7 @@ impl Ask for Generate {
     fn refuse(&self, answer: &Response) -> Option<Refusal> {
         if answer.is_empty() {
             return Some(Refusal {
-                error: Error::new(ErrorKind::Empty, "the answer is empty"),
+                error: empty(),
                 repair: Vec::new(),
             });
         }

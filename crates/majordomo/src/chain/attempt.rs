@@ -34,8 +34,16 @@ impl<'a> Record<'a> {
         self.clock.now()
     }
 
-    pub(super) fn calls(&self) -> usize {
-        self.ledger.calls()
+    /// Whether somebody who could have served was asked. Those who do not have
+    /// the model or cannot take the request do not count.
+    pub(super) fn asked(&self) -> bool {
+        let could_serve = |attempt: &Attempt| {
+            matches!(
+                attempt.outcome,
+                Outcome::Failed { class, .. } if !class.is_incapable()
+            )
+        };
+        self.ledger.attempts.iter().any(could_serve)
     }
 
     pub(super) fn skipped(&mut self, target: &Target, reason: String) {
@@ -96,15 +104,11 @@ impl<'a> Record<'a> {
 
     /// The target was not asked: the request does not fit it.
     pub(super) fn unfit(&mut self, target: &Target, class: Class, error: &Error) {
-        match class {
-            Class::Unsupported | Class::ContextLength => {
-                self.skipped(target, error.message().to_owned());
-            }
-            _ => {
-                let now = self.now();
-                self.failed(target, now, Vec::new(), class, error);
-            }
+        if class.is_incapable() {
+            return self.skipped(target, error.message().to_owned());
         }
+        let now = self.now();
+        self.failed(target, now, Vec::new(), class, error);
     }
 
     pub(super) fn served(

@@ -77,7 +77,7 @@ impl<'a, A: Ask> Run<'a, A> {
                 }
             }
         }
-        if self.record.calls() == 0 && self.config.all_benched == AllBenched::LeastBad {
+        if !self.record.asked() && self.config.all_benched == AllBenched::LeastBad {
             barred.sort_by_key(|(wait, _)| *wait);
             let targets = barred.into_iter().map(|(_, target)| target);
             if let Turn::End(result) = self.last_resort(targets).await {
@@ -93,7 +93,7 @@ impl<'a, A: Ask> Run<'a, A> {
         targets: impl Iterator<Item = &'a Target>,
     ) -> Turn<'a, A::Answer> {
         for target in targets {
-            if self.record.calls() > 0 {
+            if self.record.asked() {
                 break;
             }
             let Ok(permit) = target.force() else {

@@ -4,7 +4,10 @@
 //! held here and thrown away if the attempt fails.
 
 use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
+use futures_core::Stream;
 use majordomo_llm::{
     Error, ErrorKind, Event, EventStream, FinishReason, Model, Request, Response, Result,
 };
@@ -20,6 +23,9 @@ pub(super) struct Opened {
 }
 
 pub(super) async fn open(model: &dyn Model, request: Request) -> Result<Opened> {
+    if !model.capabilities().streaming {
+        return whole(model.generate(request).await?);
+    }
     let mut rest = model.events(request).await?;
     let mut preamble = Vec::new();
     loop {
@@ -42,6 +48,27 @@ pub(super) async fn open(model: &dyn Model, request: Request) -> Result<Opened> 
     }
 }
 
+/// The answer of a target that cannot stream, as a stream that came at once.
+fn whole(response: Response) -> Result<Opened> {
+    if response.is_empty() {
+        return Err(empty());
+    }
+    Ok(Opened {
+        preamble: response.to_events(),
+        rest: Box::pin(NoMore),
+    })
+}
+
+struct NoMore;
+
+impl Stream for NoMore {
+    type Item = Result<Event>;
+
+    fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Poll::Ready(None)
+    }
+}
+
 /// A stream that finished without saying anything; a refusal or a filter's cut
 /// is an outcome all the same.
 fn refuse_empty(reason: &FinishReason) -> Result<()> {
@@ -50,9 +77,13 @@ fn refuse_empty(reason: &FinishReason) -> Result<()> {
         ..Response::new(Vec::new())
     };
     if said.is_empty() {
-        return Err(Error::new(ErrorKind::Empty, "the answer is empty"));
+        return Err(empty());
     }
     Ok(())
+}
+
+pub(super) fn empty() -> Error {
+    Error::new(ErrorKind::Empty, "the answer is empty")
 }
 
 pub(super) fn truncated() -> Error {

@@ -64,6 +64,8 @@ pub struct HealthStatus {
     pub reason: Option<String>,
     /// Whether a probe is under way.
     pub probing: bool,
+    /// Whether it is used again but one failure benches it at once.
+    pub on_trial: bool,
 }
 
 impl Health {

@@ -76,6 +76,7 @@ impl Subject {
             benched_for: bench.map(|(since, _, _)| since),
             reason: bench.map(|(_, _, reason)| reason.to_owned()),
             probing: state.probing(),
+            on_trial: state.on_trial(),
         }
     }
 

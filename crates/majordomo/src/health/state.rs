@@ -68,6 +68,9 @@ pub(super) struct State {
     /// The number of the probe under way; a stale permit's number differs.
     probe: Option<u64>,
     probes: u64,
+    /// A probe's stream began but has not ended well yet: others are let in, and
+    /// the next failure benches again at once.
+    on_trial: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -161,10 +164,11 @@ impl State {
         }
     }
 
-    /// A stream began to answer: others may come again, but the count stands
-    /// until its end is seen.
+    /// A probe's stream began to answer: others may come again, but nothing is
+    /// forgiven until its end is seen.
     pub(super) fn reopen(&mut self) -> bool {
         self.probe = None;
+        self.on_trial = true;
         self.bench.take().is_some()
     }
 
@@ -199,7 +203,8 @@ impl State {
             _ if benched => return None,
             Failure::Counted(at_least) => {
                 self.failures += 1;
-                if self.failures < config.threshold.max(1) && !is_probe {
+                let trusted = !is_probe && !self.on_trial;
+                if self.failures < config.threshold.max(1) && trusted {
                     return None;
                 }
                 let wait = config.cooldown(self.rounds);
@@ -220,6 +225,7 @@ impl State {
     /// Benches, or lengthens a bench; never shortens one.
     pub(super) fn bench(&mut self, wait: Duration, reason: &str, now: Instant) {
         let until = now + wait.min(FOREVER);
+        self.on_trial = false;
         match &mut self.bench {
             Some(bench) if bench.until >= until => {}
             bench => {
@@ -242,6 +248,10 @@ impl State {
 
     pub(super) fn rounds(&self) -> u32 {
         self.rounds
+    }
+
+    pub(super) fn on_trial(&self) -> bool {
+        self.on_trial
     }
 
     pub(super) fn probing(&self) -> bool {

@@ -12,6 +12,7 @@ struct Believed {
     failures: u32,
     rounds: u32,
     until: Option<Instant>,
+    on_trial: bool,
 }
 
 #[derive(Default)]
@@ -41,7 +42,8 @@ impl Oracle {
     }
 
     fn reopen(&mut self, target: &str) {
-        self.targets.entry(target.to_owned()).or_default().until = None;
+        let health = self.targets.entry(target.to_owned()).or_default();
+        health.on_trial |= health.until.take().is_some();
     }
 
     /// Takes the tracker's word, after something that left no ledger.
@@ -54,6 +56,7 @@ impl Oracle {
                 failures: status.failures,
                 rounds: status.rounds,
                 until,
+                on_trial: status.on_trial,
             };
             self.targets.insert(status.subject.clone(), believed);
         }
@@ -64,8 +67,8 @@ impl Oracle {
         let wait = match class {
             Class::Transient | Class::BadResponse | Class::Empty => {
                 health.failures += 1;
-                let was_benched = health.until.is_some();
-                if health.failures < 2 && !was_benched {
+                let trusted = health.until.is_none() && !health.on_trial;
+                if health.failures < 2 && trusted {
                     return;
                 }
                 let wait = 5 * 2_u64.pow(health.rounds.min(20));
@@ -84,6 +87,7 @@ impl Oracle {
             _ => return,
         };
         let until = at + wait;
+        health.on_trial = false;
         health.until = Some(health.until.map_or(until, |old| old.max(until)));
     }
 

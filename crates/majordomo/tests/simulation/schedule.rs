@@ -214,14 +214,16 @@ impl Caller {
             };
             let called = !matches!(attempt.outcome, Outcome::Skipped { .. });
             if place < last {
-                // Going back is the last resort: nobody else was called before it.
+                // Going back is the last resort: nobody else who could serve was called.
                 resorts += u64::from(called);
                 if called_before.is_some_and(|target| target != attempt.target) {
                     self.broken.push(format!("went back to {attempt}"));
                 }
             }
             last = last.max(place);
-            if called {
+            let incapable =
+                matches!(attempt.outcome, Outcome::Failed { class, .. } if class.is_incapable());
+            if called && !incapable {
                 called_before = Some(&attempt.target);
             }
         }

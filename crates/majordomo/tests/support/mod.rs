@@ -103,6 +103,7 @@ impl House {
                 benched_for: None,
                 reason: None,
                 probing: false,
+                on_trial: false,
             })
     }
 
