@@ -1,6 +1,6 @@
 //! What a target's dialect cannot say.
 
-use majordomo_llm::{Change, Dialect, Native};
+use majordomo_llm::{Change, Dialect, Native, Part};
 
 /// Something of a request or an answer that was left out, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +53,21 @@ impl Losses {
             }
         }
         None
+    }
+
+    /// Notes a part that cannot be written, by the name of its kind.
+    pub(crate) fn part(&mut self, part: &Part, why: &str) {
+        let kind = match part {
+            Part::Text(_) => "text",
+            Part::Refusal(_) => "refusal",
+            Part::Image(_) | Part::RemoteImage(_) => "image",
+            Part::Reasoning(_) => "reasoning",
+            Part::ToolCall(_) => "tool_call",
+            Part::ToolResult(_) => "tool_result",
+            Part::File(_) => "file",
+            Part::Opaque(block) => &block.kind,
+        };
+        self.add(kind, why);
     }
 
     /// The list.

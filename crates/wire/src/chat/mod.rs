@@ -11,11 +11,14 @@ mod models;
 mod read_message;
 mod read_request;
 mod response;
+mod stream_calls;
+mod stream_chunk;
 mod stream_reader;
 mod stream_writer;
 mod tool_calls;
 mod usage;
 mod write_message;
+mod write_part;
 mod write_request;
 
 #[cfg(test)]

@@ -51,11 +51,7 @@ impl Fields {
                 Ok(())
             })?,
             "stream" => self.stream = cursor.optional(Cursor::bool)?.unwrap_or_default(),
-            "stream_options" => {
-                let (usage, raw) = cursor.with_raw(include_usage)?;
-                self.stream_usage = usage;
-                self.rest.push(key, keep(raw));
-            }
+            "stream_options" => self.stream_options(cursor)?,
             "tools" => {
                 cursor.optional(|c| c.array(|cursor| tool(cursor, prompt)))?;
             }
@@ -88,6 +84,28 @@ impl Fields {
                 prompt.user = cursor.optional(|c| Ok(c.string()?.into_owned()))?;
             }
             _ => self.rest.take(key, cursor)?,
+        }
+        Ok(())
+    }
+
+    fn stream_options(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+        if cursor.peek()? != Kind::Object {
+            return Ok(());
+        }
+        let mut understood = true;
+        let ((), raw) = cursor.with_raw(|cursor| {
+            cursor.object(|key, cursor| {
+                match &**key {
+                    "include_usage" => {
+                        self.stream_usage = cursor.optional(Cursor::bool)?.unwrap_or_default();
+                    }
+                    _ => understood = false,
+                }
+                Ok(())
+            })
+        })?;
+        if !understood {
+            self.rest.push("stream_options", keep(raw));
         }
         Ok(())
     }
@@ -222,21 +240,6 @@ impl SchemaFields {
         }
         Ok(())
     }
-}
-
-fn include_usage(cursor: &mut Cursor<'_>) -> Read<bool> {
-    let mut usage = false;
-    if cursor.peek()? == Kind::Object {
-        cursor.object(|key, cursor| {
-            if key == "include_usage" {
-                usage = cursor.optional(Cursor::bool)?.unwrap_or_default();
-            }
-            Ok(())
-        })?;
-    } else {
-        cursor.raw()?;
-    }
-    Ok(usage)
 }
 
 /// `{"type": "function", "function": {"name": "x"}}`, and nothing for other types.

@@ -4,7 +4,7 @@ use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Error, ErrorKind, Part, Response, Result, Usage};
 
 use super::read_message::{MessageFields, name_calls};
-use super::write_message::{lose_part, write_answer};
+use super::write_message::write_answer;
 use super::{CHAT, finish, usage};
 use crate::conversation::CallIds;
 use crate::failure::ErrorBody;
@@ -139,7 +139,7 @@ fn shown(parts: &[Part], losses: &mut Losses) -> Vec<Part> {
                 }
                 shown.push(Part::Reasoning(reasoning));
             }
-            Part::ToolResult(_) => lose_part(part, "an answer has no tool results", losses),
+            Part::ToolResult(_) => losses.part(part, "an answer has no tool results"),
             other => shown.push(other.clone()),
         }
     }

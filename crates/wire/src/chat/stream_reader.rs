@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use majordomo_llm::{Error, ErrorKind, Event, Json, Native, Result, Usage};
 use memchr::memmem;
 
-use super::read_message::thinking;
-use super::tool_calls::arguments;
-use super::{CHAT, finish, usage};
+use super::stream_calls::StreamCalls;
+use super::stream_chunk::{Chunk, Piece};
+use super::{CHAT, finish};
 use crate::StreamReader;
 use crate::failure::ErrorBody;
 use crate::framing::{Frame, SseDecoder};
-use crate::json::{self, Cursor, Kind, Read, ReadError};
+use crate::json::{self, ReadError};
 
 /// Turns chunks into events.
 #[derive(Default)]
@@ -61,7 +61,7 @@ struct State {
     started: bool,
     /// Which of several choices is read: the first one that comes.
     choice: Option<u64>,
-    calls: Vec<Call>,
+    calls: StreamCalls,
     /// State of the open reasoning part.
     reasoning: Option<OpenReasoning>,
     refused: bool,
@@ -75,52 +75,6 @@ struct OpenReasoning {
     field: &'static str,
     /// The elements of `reasoning_details`, joined by commas.
     details: String,
-}
-
-/// One tool call; its place in the list is its index among the events.
-struct Call {
-    index: Option<u64>,
-    id: String,
-    name: String,
-    arguments: String,
-    /// Whether its start was told; that waits for a name.
-    told: bool,
-    ended: bool,
-    extra: Option<Box<Native>>,
-}
-
-#[derive(Default)]
-struct Chunk<'a> {
-    id: Option<Cow<'a, str>>,
-    model: Option<Cow<'a, str>>,
-    delta: Delta<'a>,
-    finish: Option<Cow<'a, str>>,
-    usage: Option<Usage>,
-    error: Option<&'a str>,
-}
-
-#[derive(Default)]
-struct Delta<'a> {
-    content: Vec<Piece<'a>>,
-    reasoning: Option<(&'static str, Cow<'a, str>)>,
-    details: Option<&'a str>,
-    refusal: Option<Cow<'a, str>>,
-    calls: Vec<CallDelta<'a>>,
-}
-
-/// A piece of content: text, or Mistral's thinking in the same list.
-enum Piece<'a> {
-    Text(Cow<'a, str>),
-    Thinking(String),
-}
-
-#[derive(Default)]
-struct CallDelta<'a> {
-    index: Option<u64>,
-    id: Option<Cow<'a, str>>,
-    name: Option<Cow<'a, str>>,
-    arguments: String,
-    extra: Option<Box<Native>>,
 }
 
 impl State {
@@ -195,7 +149,7 @@ impl State {
         }
         for call in delta.calls {
             self.close_reasoning(events);
-            self.call(call, events);
+            self.calls.take(call, events);
         }
         self.usage = chunk.usage.or(self.usage);
         if let Some(word) = chunk.finish {
@@ -241,73 +195,11 @@ impl State {
         events.push(Event::EndPart(native.into_option()));
     }
 
-    /// Finds the call that a fragment belongs to, or begins a new one.
-    fn call(&mut self, delta: CallDelta<'_>, events: &mut Vec<Event>) {
-        let id = delta.id.as_deref().unwrap_or_default();
-        let name = delta.name.as_deref().unwrap_or_default();
-        let at = self.find_call(delta.index, id, name).unwrap_or_else(|| {
-            self.end_complete_calls(events);
-            self.calls.push(Call {
-                index: delta.index,
-                id: id.to_owned(),
-                name: name.to_owned(),
-                arguments: String::new(),
-                told: false,
-                ended: false,
-                extra: None,
-            });
-            self.calls.len() - 1
-        });
-        let call = &mut self.calls[at];
-        if call.name.is_empty() {
-            call.name.push_str(name);
-        }
-        if call.id.is_empty() {
-            call.id.push_str(id);
-        }
-        call.extra = call.extra.take().or(delta.extra);
-        call.tell(at, events);
-        call.extend(at, delta.arguments, events);
-    }
-
-    fn find_call(&self, index: Option<u64>, id: &str, name: &str) -> Option<usize> {
-        let last_where = |f: &dyn Fn(&Call) -> bool| self.calls.iter().rposition(f);
-        match index {
-            // A new id under an old index is a new call.
-            Some(_) => last_where(&|call| call.index == index).filter(|at| {
-                id.is_empty() || self.calls[*at].id.is_empty() || self.calls[*at].id == id
-            }),
-            None if !id.is_empty() => last_where(&|call| call.id == id),
-            None if !name.is_empty() => None,
-            None => self.calls.len().checked_sub(1),
-        }
-    }
-
-    /// Calls before a new one are over if what they have is a whole value;
-    /// others stay open, since fragments may interleave.
-    fn end_complete_calls(&mut self, events: &mut Vec<Event>) {
-        for (at, call) in self.calls.iter_mut().enumerate() {
-            if !call.ended && call.told && json::is_complete(&call.arguments) {
-                call.ended = true;
-                events.push(Event::ToolCallEnd { index: at });
-            }
-        }
-    }
-
     /// The stream said that it is complete.
     fn complete(&mut self, events: &mut Vec<Event>) {
         self.done = true;
         self.close_reasoning(events);
-        for (at, call) in self.calls.iter_mut().enumerate() {
-            call.told |= call.name.is_empty() && call.arguments.is_empty();
-            if !call.told {
-                call.force(at, events);
-            }
-            if !call.ended {
-                call.ended = true;
-                events.push(Event::ToolCallEnd { index: at });
-            }
-        }
+        self.calls.end_all(events);
         if let Some(usage) = self.usage {
             events.push(Event::Usage(usage));
         }
@@ -329,171 +221,5 @@ impl State {
             ErrorKind::Truncated,
             "the stream ended before the model said that it was done",
         ))
-    }
-}
-
-impl Call {
-    fn tell(&mut self, at: usize, events: &mut Vec<Event>) {
-        if !self.told && !self.name.is_empty() {
-            self.force(at, events);
-        }
-    }
-
-    fn force(&mut self, at: usize, events: &mut Vec<Event>) {
-        self.told = true;
-        events.push(Event::ToolCallStart {
-            index: at,
-            id: Some(self.id.clone()).filter(|id| !id.is_empty()),
-            name: self.name.clone(),
-            native: self.extra.take(),
-        });
-        if !self.arguments.is_empty() {
-            events.push(Event::ToolCallArguments {
-                index: at,
-                fragment: self.arguments.clone(),
-            });
-        }
-    }
-
-    fn extend(&mut self, at: usize, fragment: String, events: &mut Vec<Event>) {
-        // Some servers repeat the whole arguments at the end.
-        let repeated = fragment == self.arguments && json::is_complete(&fragment);
-        if fragment.is_empty() || self.ended || repeated {
-            return;
-        }
-        self.arguments.push_str(&fragment);
-        if self.told {
-            events.push(Event::ToolCallArguments {
-                index: at,
-                fragment,
-            });
-        }
-    }
-}
-
-impl<'a> Chunk<'a> {
-    fn read(&mut self, key: &str, cursor: &mut Cursor<'a>, wanted: &mut Option<u64>) -> Read<()> {
-        match (key, cursor.peek()?) {
-            ("id", Kind::String) => self.id = Some(cursor.string()?),
-            ("model", Kind::String) => self.model = Some(cursor.string()?),
-            ("usage", Kind::Object) => self.usage = usage::read(cursor)?,
-            ("x_groq", Kind::Object) => cursor.loose_object(|key, cursor| {
-                if key == "usage" {
-                    self.usage = usage::read(cursor)?.or(self.usage);
-                }
-                Ok(())
-            })?,
-            ("error", Kind::Object | Kind::String) => self.error = Some(cursor.raw()?),
-            ("choices", Kind::Array) => cursor.array(|cursor| {
-                if cursor.peek()? == Kind::Object {
-                    self.choice(cursor, wanted)?;
-                }
-                Ok(())
-            })?,
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn choice(&mut self, cursor: &mut Cursor<'a>, wanted: &mut Option<u64>) -> Read<()> {
-        let mut index = 0;
-        let mut delta = Delta::default();
-        let mut finish = None;
-        cursor.loose_object(|key, cursor| {
-            match (&**key, cursor.peek()?) {
-                ("index", Kind::Number) => index = cursor.count()?.unwrap_or_default(),
-                ("delta", Kind::Object) => {
-                    cursor.loose_object(|key, cursor| delta.read(key, cursor))?;
-                }
-                ("finish_reason", Kind::String) => finish = Some(cursor.string()?),
-                _ => {}
-            }
-            Ok(())
-        })?;
-        if *wanted.get_or_insert(index) == index {
-            self.delta = delta;
-            self.finish = finish;
-        }
-        Ok(())
-    }
-}
-
-impl<'a> Delta<'a> {
-    fn is_empty(&self) -> bool {
-        self.content.is_empty() && self.reasoning.is_none() && self.calls.is_empty()
-    }
-
-    fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
-        match (key, cursor.peek()?) {
-            ("content", Kind::String) => self.content.push(Piece::Text(cursor.string()?)),
-            ("content", Kind::Array) => cursor.array(|cursor| self.piece(cursor))?,
-            ("reasoning_content", Kind::String) => {
-                self.reasoning = Some(("reasoning_content", cursor.string()?));
-            }
-            ("reasoning", Kind::String) if self.reasoning.is_none() => {
-                self.reasoning = Some(("reasoning", cursor.string()?));
-            }
-            ("reasoning_details", Kind::Array) => self.details = Some(cursor.raw()?),
-            ("refusal", Kind::String) => self.refusal = Some(cursor.string()?),
-            ("tool_calls", Kind::Array) => cursor.array(|cursor| {
-                if cursor.peek()? == Kind::Object {
-                    self.calls.push(CallDelta::read(cursor)?);
-                }
-                Ok(())
-            })?,
-            ("function_call", Kind::Object) => {
-                let mut call = CallDelta::default();
-                call.function(cursor)?;
-                self.calls.push(call);
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn piece(&mut self, cursor: &mut Cursor<'a>) -> Read<()> {
-        if cursor.peek()? != Kind::Object {
-            return Ok(());
-        }
-        cursor.loose_object(|key, cursor| {
-            match (&**key, cursor.peek()?) {
-                ("text", Kind::String) => self.content.push(Piece::Text(cursor.string()?)),
-                ("thinking", Kind::String | Kind::Array) => {
-                    self.content.push(Piece::Thinking(thinking(cursor)?));
-                }
-                _ => {}
-            }
-            Ok(())
-        })
-    }
-}
-
-impl<'a> CallDelta<'a> {
-    fn read(cursor: &mut Cursor<'a>) -> Read<Self> {
-        let mut call = Self::default();
-        let mut rest = json::Rest::default();
-        cursor.loose_object(|key, cursor| {
-            match (&**key, cursor.peek()?) {
-                ("index", Kind::Number) => call.index = cursor.count()?,
-                ("id", Kind::String) => call.id = Some(cursor.string()?),
-                ("function", Kind::Object) => call.function(cursor)?,
-                ("extra_content", Kind::Object) => rest.take(key.as_ref(), cursor)?,
-                _ => {}
-            }
-            Ok(())
-        })?;
-        call.extra = rest.into_native(CHAT);
-        Ok(call)
-    }
-
-    fn function(&mut self, cursor: &mut Cursor<'a>) -> Read<()> {
-        cursor.loose_object(|key, cursor| {
-            match (&**key, cursor.peek()?) {
-                ("name", Kind::String) => self.name = Some(cursor.string()?),
-                ("arguments", _) => self.arguments = arguments(cursor)?,
-                _ => {}
-            }
-            Ok(())
-        })
     }
 }

@@ -3,7 +3,6 @@
 use bytes::BytesMut;
 use majordomo_llm::{Error, Event, FinishReason, Native, Part, ToolCall, Usage};
 
-use super::write_message::lose_part;
 use super::{CHAT, REASONING, error, finish, usage};
 use crate::json::{Object, object};
 use crate::loss::Losses;
@@ -109,11 +108,9 @@ impl ChatWriter {
                 self.arguments(index, &call.arguments, out);
                 return;
             }
-            other => lose_part(
-                other,
-                "Chat Completions answers with text",
-                &mut self.losses,
-            ),
+            other => self
+                .losses
+                .part(other, "Chat Completions answers with text"),
         }
         self.end_part(part.native(), out);
     }

@@ -1,7 +1,7 @@
 //! Writes a request: untouched, edited, or from scratch.
 
 use bytes::BytesMut;
-use majordomo_llm::{Effort, Message, Output, Prompt, Request, Role, Tool, ToolChoice};
+use majordomo_llm::{Effort, Message, Native, Output, Prompt, Request, Role, Tool, ToolChoice};
 
 use super::CHAT;
 use super::write_message::MessageWriter;
@@ -14,7 +14,6 @@ use crate::{Outgoing, Written};
 const ALIASES: &[&[&str]] = &[
     &["max_completion_tokens", "max_tokens"],
     &["user", "safety_identifier"],
-    &["reasoning_effort", "reasoning"],
 ];
 
 /// Writes the body for a target.
@@ -67,7 +66,7 @@ fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
         streams: false,
     };
     let body = edit.write(source.bytes(), to, |key, value, out| match key {
-        "messages" => {
+        "messages" if !same_conversation(request, source.read()) => {
             let Some(elements) = splice::elements(value) else {
                 return Fate::Keep;
             };
@@ -76,12 +75,18 @@ fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
             });
             Fate::Replace
         }
+        // OpenRouter's form of what is now said as `reasoning_effort`.
+        "reasoning" if request.effort != source.read().effort => Fate::Remove,
         _ => Fate::Keep,
     })?;
     Some(Written {
         body,
         losses: losses.into_vec(),
     })
+}
+
+fn same_conversation(new: &Prompt, old: &Prompt) -> bool {
+    new.messages == old.messages && new.system == old.system
 }
 
 /// The conversation, with the bytes of every message that is the same.
@@ -129,8 +134,9 @@ fn fields(prompt: &Prompt, to: &Outgoing<'_>, same: bool, losses: &mut Losses) -
     let mut fields = Fields::default();
     tools(prompt, &mut fields, losses);
     if let Output::Json | Output::Schema(_) = &prompt.output {
+        let native = prompt.native.as_deref().filter(|n| *n.dialect() == CHAT);
         object(fields.value("response_format"), |o| {
-            response_format(&prompt.output, o);
+            response_format(&prompt.output, native, o);
         });
     }
     if let Some(tokens) = prompt.max_tokens {
@@ -247,7 +253,7 @@ fn write_tool(tool: &Tool, object: &mut Object<'_>, losses: &mut Losses) {
     object.native(native);
 }
 
-fn response_format(output: &Output, object: &mut Object<'_>) {
+fn response_format(output: &Output, native: Option<&Native>, object: &mut Object<'_>) {
     let Output::Schema(schema) = output else {
         return object.string("type", "json_object");
     };
@@ -258,6 +264,7 @@ fn response_format(output: &Output, object: &mut Object<'_>) {
         if let Some(strict) = schema.strict {
             o.bool("strict", strict);
         }
+        o.nested(native, "response_format.json_schema");
     });
 }
 

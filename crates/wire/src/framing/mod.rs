@@ -9,7 +9,8 @@ mod sse;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use lines::Lines;
+#[allow(unused_imports, reason = "for dialects that stream lines of JSON")]
+pub(crate) use lines::{Line, Lines};
 pub(crate) use sse::{Frame, SseDecoder};
 
 use majordomo_llm::{Error, ErrorKind};
