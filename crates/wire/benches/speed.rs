@@ -75,7 +75,7 @@ fn read_agent_request(bencher: Bencher<'_, '_>) {
             Protocol::Chat
                 .codec()
                 .read_request(black_box(body.clone()))
-                .unwrap()
+                .expect("a valid body")
         });
 }
 
@@ -84,7 +84,9 @@ fn serde_json_value_of_agent_request(bencher: Bencher<'_, '_>) {
     let body = agent_request();
     bencher
         .counter(BytesCount::new(body.len()))
-        .bench_local(|| serde_json::from_slice::<serde_json::Value>(black_box(&body)).unwrap());
+        .bench_local(|| {
+            serde_json::from_slice::<serde_json::Value>(black_box(&body)).expect("a valid body")
+        });
 }
 
 #[divan::bench]
@@ -96,7 +98,7 @@ fn read_image_request(bencher: Bencher<'_, '_>) {
             Protocol::Chat
                 .codec()
                 .read_request(black_box(body.clone()))
-                .unwrap()
+                .expect("a valid body")
         });
 }
 
@@ -105,7 +107,9 @@ fn serde_json_value_of_image_request(bencher: Bencher<'_, '_>) {
     let body = image_request();
     bencher
         .counter(BytesCount::new(body.len()))
-        .bench_local(|| serde_json::from_slice::<serde_json::Value>(black_box(&body)).unwrap());
+        .bench_local(|| {
+            serde_json::from_slice::<serde_json::Value>(black_box(&body)).expect("a valid body")
+        });
 }
 
 #[divan::bench]
@@ -113,7 +117,7 @@ fn write_untouched_agent_request(bencher: Bencher<'_, '_>) {
     let incoming = Protocol::Chat
         .codec()
         .read_request(agent_request())
-        .unwrap();
+        .expect("a valid body");
     let to = Outgoing::new("another").stream(true);
     bencher.bench_local(|| {
         Protocol::Chat
@@ -137,7 +141,9 @@ fn read_and_rewrite_chunk(bencher: Bencher<'_, '_>) {
         let mut out = BytesMut::with_capacity(64 * 1024);
         let mut events: Vec<Event> = Vec::new();
         for chunk in &chunks {
-            reader.push(black_box(chunk), &mut events).unwrap();
+            reader
+                .push(black_box(chunk), &mut events)
+                .expect("a valid body");
             for event in events.drain(..) {
                 writer.write(&event, &mut out);
             }
@@ -154,7 +160,9 @@ fn tap_chunk(bencher: Bencher<'_, '_>) {
         let mut reader = codec.stream_reader();
         let mut events: Vec<Event> = Vec::new();
         for chunk in &chunks {
-            reader.tap(black_box(chunk), &mut events).unwrap();
+            reader
+                .tap(black_box(chunk), &mut events)
+                .expect("a valid body");
         }
         events
     });

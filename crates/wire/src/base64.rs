@@ -57,7 +57,8 @@ mod tests {
 
     #[test]
     fn data_urls_of_every_form_are_read() {
-        let rows: [(&str, Option<(&str, &[u8])>); 7] = [
+        type Row<'a> = (&'a str, Option<(&'a str, &'a [u8])>);
+        let rows: [Row<'_>; 7] = [
             (
                 "data:image/png;base64,AQID",
                 Some(("image/png", &[1, 2, 3])),

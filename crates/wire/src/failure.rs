@@ -210,7 +210,8 @@ mod tests {
 
     #[test]
     fn every_recorded_shape_of_an_error_body_is_read() {
-        let rows: [(&str, &str, Option<&str>, Option<u16>); 14] = [
+        type Row<'a> = (&'a str, &'a str, Option<&'a str>, Option<u16>);
+        let rows: [Row<'_>; 14] = [
             (
                 r#"{"error":{"message":"m","type":"t","param":null,"code":"c"}}"#,
                 "m",

@@ -93,7 +93,7 @@ fn for_each(mut check: impl FnMut(&str, Protocol, Bytes)) {
         .filter(|f| f.extension().is_some_and(|e| e == "json"))
     {
         let name = file.display().to_string();
-        let text = std::fs::read_to_string(file).unwrap();
+        let text = std::fs::read_to_string(file).expect("a readable file");
         let recorded: Recorded =
             serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
         let path = recorded.path.split('?').next().unwrap_or_default();

@@ -7,6 +7,7 @@ use memchr::memmem;
 
 use super::stream_calls::StreamCalls;
 use super::stream_chunk::{Chunk, Piece};
+use super::write_part::inner_of_list;
 use super::{CHAT, finish};
 use crate::StreamReader;
 use crate::failure::ErrorBody;
@@ -165,7 +166,7 @@ impl State {
     }
 
     fn keep_details(&mut self, details: &str) {
-        let inner = details.trim_start_matches('[').trim_end_matches(']').trim();
+        let inner = inner_of_list(details);
         if inner.is_empty() {
             return;
         }

@@ -190,6 +190,8 @@ impl StreamWriter for ChatWriter {
     fn write(&mut self, event: &Event, out: &mut BytesMut) {
         match event {
             Event::Start { .. } => {}
+            Event::Text(text) | Event::Refusal(text) | Event::Reasoning(text)
+                if text.is_empty() => {}
             Event::Text(text) => self.delta(out, |o| o.string("content", text)),
             Event::Refusal(text) => self.delta(out, |o| o.string("refusal", text)),
             Event::Reasoning(text) => self.delta(out, |o| o.string(REASONING, text)),

@@ -3,10 +3,10 @@
 //! Tools can only answer with text here: their pictures follow in a message of
 //! the user, after all answers of that turn, since nothing may come between.
 
-use majordomo_llm::{Message, Native, Part, Role, Text, ToolResult};
+use majordomo_llm::{Json, Message, Native, Part, Role, Text, ToolResult};
 
 use super::CHAT;
-use super::write_part::{field_of, write_content, write_native, write_part};
+use super::write_part::{field_of, inner_of_list, write_content, write_native, write_part};
 use crate::conversation::CallIds;
 use crate::json::{Array, Object};
 use crate::loss::Losses;
@@ -157,13 +157,9 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
         }
         let losses = &mut *self.losses;
         self.array.object(|o| {
-            write_role(o, native, "tool");
-            match &result.name {
-                Some(name) if native.is_some_and(|n| n.get("role").is_some()) => {
-                    o.string("name", name);
-                }
-                _ => o.string("tool_call_id", &id),
-            }
+            // Also for the old role `function`, whose calls are written the new way.
+            o.string("role", "tool");
+            o.string("tool_call_id", &id);
             write_content(o, &texts.iter().collect::<Vec<_>>(), losses);
             write_native(o, native);
         });
@@ -201,6 +197,7 @@ pub(super) fn write_answer(
     losses: &mut Losses,
 ) {
     let (mut content, mut calls) = (Vec::new(), Vec::new());
+    let mut thoughts = Thoughts::default();
     let mut refusal = String::new();
     for part in parts {
         match part {
@@ -209,12 +206,7 @@ pub(super) fn write_answer(
                 Some(native) if field_of(native).as_deref() == Some("thinking") => {
                     content.push(*part)
                 }
-                Some(native) => {
-                    if let Some(field) = field_of(native) {
-                        object.string(&field, &reasoning.text);
-                    }
-                    write_native(object, Some(native));
-                }
+                Some(native) => thoughts.add(&reasoning.text, native),
                 None => losses.add("reasoning", "only the model that thought it can read it"),
             },
             Part::Refusal(text) => refusal.push_str(&text.text),
@@ -227,6 +219,7 @@ pub(super) fn write_answer(
             other => losses.part(other, "an assistant can only say text here"),
         }
     }
+    thoughts.write(object);
     write_assistant_content(
         object,
         &content,
@@ -246,6 +239,56 @@ pub(super) fn write_answer(
     });
 }
 
+/// Reasoning under the keys that it came with; each key can be written once.
+#[derive(Default)]
+struct Thoughts {
+    texts: Vec<(String, String)>,
+    /// Lists of `reasoning_details`; several become one.
+    details: Vec<Json>,
+    others: Vec<(String, Json)>,
+}
+
+impl Thoughts {
+    fn add(&mut self, text: &str, native: &Native) {
+        if let Some(field) = field_of(native) {
+            match self.texts.iter_mut().find(|(name, _)| *name == field) {
+                Some((_, so_far)) => so_far.push_str(text),
+                None => self.texts.push((field, text.to_owned())),
+            }
+        }
+        for (name, value) in native.fields() {
+            match name {
+                "field" => {}
+                "reasoning_details" => self.details.push(value.clone()),
+                _ if self.others.iter().any(|(known, _)| known == name) => {}
+                _ => self.others.push((name.to_owned(), value.clone())),
+            }
+        }
+    }
+
+    fn write(&self, object: &mut Object<'_>) {
+        for (field, text) in &self.texts {
+            object.string(field, text);
+        }
+        match &self.details[..] {
+            [] => {}
+            [only] => object.raw("reasoning_details", only.as_str()),
+            several => object.array("reasoning_details", |array| {
+                for list in several.iter().map(|list| inner_of_list(list.as_str())) {
+                    if !list.is_empty() {
+                        array.raw(list);
+                    }
+                }
+            }),
+        }
+        for (name, value) in &self.others {
+            if self.texts.iter().all(|(field, _)| field != name) {
+                object.raw(name, value.as_str());
+            }
+        }
+    }
+}
+
 /// One string wherever that loses nothing: it is the form that all servers take.
 fn write_assistant_content(
     object: &mut Object<'_>,
@@ -253,14 +296,17 @@ fn write_assistant_content(
     alone: bool,
     losses: &mut Losses,
 ) {
-    let plain = |part: &&Part| matches!(part, Part::Text(text) if text.native.is_none());
+    let mut plain = |part: &&Part| match part {
+        Part::Text(text) => losses.own(text.native.as_deref(), &CHAT).is_none(),
+        _ => false,
+    };
     if content.is_empty() {
         return match alone {
             true => object.string("content", ""),
             false => object.raw("content", "null"),
         };
     }
-    if content.iter().all(plain) {
+    if content.iter().all(&mut plain) {
         let text: String = content.iter().filter_map(|part| part.as_text()).collect();
         return object.string("content", &text);
     }

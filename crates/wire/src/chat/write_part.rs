@@ -4,7 +4,7 @@ use majordomo_llm::{Native, Part};
 
 use super::CHAT;
 use crate::base64::write_data_url;
-use crate::json::{Array, Object};
+use crate::json::{Array, Object, write_array, write_string};
 use crate::loss::Losses;
 
 /// Native fields at this level, without those that only say how to write.
@@ -14,6 +14,15 @@ pub(super) fn write_native(object: &mut Object<'_>, native: Option<&Native>) {
             object.raw(name, value.as_str());
         }
     }
+}
+
+/// The elements of a JSON list, without its brackets.
+pub(super) fn inner_of_list(list: &str) -> &str {
+    let inner = list
+        .trim()
+        .strip_prefix('[')
+        .and_then(|l| l.strip_suffix(']'));
+    inner.unwrap_or_default().trim()
 }
 
 /// The key that a value came from.
@@ -28,11 +37,20 @@ pub(super) fn write_content(object: &mut Object<'_>, parts: &[&Part], losses: &m
         [Part::Text(text)] if losses.own(text.native.as_deref(), &CHAT).is_none() => {
             object.string("content", &text.text);
         }
-        parts => object.array("content", |array| {
-            for part in parts {
-                write_part(part, array, losses);
+        parts => {
+            let out = object.value("content");
+            let start = out.len();
+            write_array(out, |array| {
+                for part in parts {
+                    write_part(part, array, losses);
+                }
+            });
+            // Servers refuse an empty list, which is left if every part is a loss.
+            if &out[start..] == b"[]" {
+                out.truncate(start);
+                write_string(out, "");
             }
-        }),
+        }
     }
 }
 

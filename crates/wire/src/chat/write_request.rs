@@ -65,11 +65,14 @@ fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
         aliases: ALIASES,
         streams: false,
     };
+    let mut up_to_date = same_conversation(request, source.read());
     let body = edit.write(source.bytes(), to, |key, value, out| match key {
-        "messages" if !same_conversation(request, source.read()) => {
-            let Some(elements) = splice::elements(value) else {
+        "messages" if !up_to_date => {
+            let one_to_one = |raw: &Vec<&str>| raw.len() == source.read().messages.len();
+            let Some(elements) = splice::elements(value).filter(one_to_one) else {
                 return Fate::Keep;
             };
+            up_to_date = true;
             write_array(out, |array| {
                 messages(request, source.read(), &elements, array, &mut losses);
             });
@@ -79,7 +82,8 @@ fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
         "reasoning" if request.effort != source.read().effort => Fate::Remove,
         _ => Fate::Keep,
     })?;
-    Some(Written {
+    // A source without messages has no place for new ones: written from scratch.
+    up_to_date.then(|| Written {
         body,
         losses: losses.into_vec(),
     })

@@ -21,7 +21,10 @@ fn fold(chunks: &[String]) -> Response {
     assembler.into_response()
 }
 
-fn calls(deltas: &[&str]) -> Vec<(String, String, String)> {
+/// Id, name and arguments.
+type Call = (String, String, String);
+
+fn calls(deltas: &[&str]) -> Vec<Call> {
     let mut chunks: Vec<_> = deltas
         .iter()
         .map(|d| delta(&format!(r#"{{"tool_calls":[{d}]}}"#)))
@@ -39,7 +42,8 @@ fn calls(deltas: &[&str]) -> Vec<(String, String, String)> {
 fn fragments_of_calls_find_their_call() {
     let a = |arguments: &str| ("a".to_owned(), "t".to_owned(), arguments.to_owned());
     let b = ("b".to_owned(), "u".to_owned(), "{\"y\":2}".to_owned());
-    let rows: &[(&str, &[&str], Vec<(String, String, String)>)] = &[
+    type Row<'a> = (&'a str, &'a [&'a str], Vec<Call>);
+    let rows: &[Row<'_>] = &[
         (
             "by index",
             &[

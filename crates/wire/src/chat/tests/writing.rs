@@ -227,3 +227,45 @@ fn an_edited_effort_replaces_every_form_of_it() {
         );
     }
 }
+
+#[test]
+fn several_thoughts_share_one_key() {
+    let thought = |text: &str, details: &str| {
+        let native = Native::new(crate::Protocol::Chat.dialect())
+            .with("field", Json::string("reasoning"))
+            .with("reasoning_details", Json::parse(details).unwrap());
+        Part::Reasoning(Reasoning {
+            text: text.into(),
+            native: native.into_option(),
+        })
+    };
+    let parts = vec![thought("a", "[1]"), Part::text("x"), thought("b", "[2, 3]")];
+    let (body, _) = write(&Request::from(vec![Message::new(Role::Assistant, parts)]));
+    assert!(
+        body.contains(r#""reasoning":"ab","reasoning_details":[1,2, 3],"content":"x""#),
+        "{body}"
+    );
+}
+
+#[test]
+fn a_message_whose_every_part_is_lost_is_empty_text() {
+    let document = Opaque {
+        origin: OTHER,
+        kind: "document".into(),
+        raw: Json::string("x"),
+    };
+    let (body, losses) = write(&Request::user(Part::Opaque(document)));
+    assert!(body.contains(r#"{"role":"user","content":""}"#), "{body}");
+    assert_eq!(losses, ["document"]);
+}
+
+#[test]
+fn a_conversation_that_was_absent_can_be_added() {
+    let mut request = read(r#"{"model":"x","store":true}"#).request;
+    request.edit().messages.push(Message::user("hi"));
+    let (body, _) = write(&request);
+    assert_eq!(
+        body,
+        r#"{"model":"m","messages":[{"role":"user","content":"hi"}],"store":true}"#
+    );
+}
