@@ -1,0 +1,325 @@
+//! Reads one message: of a conversation, or of an answer.
+
+use std::borrow::Cow;
+
+use majordomo_llm::{
+    File, Image, Json, Message, Opaque, Part, Reasoning, RemoteImage, Role, Text, ToolCall,
+    ToolResult,
+};
+
+use super::CHAT;
+use super::tool_calls::{self, read_calls};
+use crate::base64::decode_data_url;
+use crate::json::{Cursor, Kind, Read, Rest, keep};
+
+/// Reads a message of a conversation.
+pub(super) fn read(cursor: &mut Cursor<'_>) -> Read<Message> {
+    let mut fields = MessageFields::default();
+    cursor.object(|key, cursor| fields.read(key, cursor))?;
+    Ok(fields.into_message())
+}
+
+/// The fields of a message, in whatever order they came.
+#[derive(Default)]
+pub(super) struct MessageFields<'a> {
+    role: Option<Cow<'a, str>>,
+    content: Vec<Part>,
+    reasoning: Option<Reasoning>,
+    refusal: Option<Text>,
+    calls: Vec<Part>,
+    tool_call_id: Option<String>,
+    name: Option<Json>,
+    pub(super) rest: Rest,
+}
+
+impl<'a> MessageFields<'a> {
+    pub(super) fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+        match (key, cursor.peek()?) {
+            ("role", _) => self.role = cursor.optional(Cursor::string)?,
+            ("content", _) => content(cursor, &mut self.content)?,
+            ("reasoning_content" | "reasoning", Kind::String) => {
+                let (text, raw) = cursor.with_raw(Cursor::string)?;
+                self.keep_reasoning(key, text.into_owned(), raw);
+            }
+            ("reasoning_details", Kind::Array) => {
+                let raw = cursor.raw()?;
+                if raw != "[]" {
+                    let reasoning = self.reasoning.get_or_insert_default();
+                    push_native(reasoning, key, keep(raw));
+                }
+            }
+            ("refusal", Kind::String) => {
+                let text = cursor.string()?;
+                if !text.is_empty() {
+                    self.refusal = Some(Text::new(text));
+                }
+            }
+            ("tool_calls", Kind::Array) => read_calls(cursor, &mut self.calls)?,
+            ("function_call", Kind::Object) => {
+                if let Some(call) = tool_calls::legacy(cursor)? {
+                    self.calls.push(Part::ToolCall(call));
+                }
+            }
+            ("tool_call_id", Kind::String) => self.tool_call_id = Some(cursor.string()?.into()),
+            ("name", Kind::String) => self.name = Some(keep(cursor.raw()?)),
+            // Absent and null are the same for all of these.
+            (
+                "reasoning_content" | "reasoning" | "reasoning_details" | "refusal" | "tool_calls"
+                | "function_call" | "tool_call_id" | "name" | "audio" | "annotations",
+                Kind::Null,
+            ) => {}
+            _ => self.rest.take(key, cursor)?,
+        }
+        Ok(())
+    }
+
+    /// Some servers give the same text under both names; both go back.
+    fn keep_reasoning(&mut self, field: &str, text: String, raw: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let reasoning = self.reasoning.get_or_insert_default();
+        if reasoning.text.is_empty() {
+            reasoning.text = text;
+            push_native(reasoning, "field", Json::string(field));
+        } else {
+            push_native(reasoning, field, keep(raw));
+        }
+    }
+
+    /// The parts in the order in which they were said.
+    pub(super) fn into_parts(self) -> (Vec<Part>, Rest) {
+        let mut rest = self.rest;
+        if let Some(name) = self.name {
+            rest.push("name", name);
+        }
+        let reasoning = self.reasoning.map(Part::Reasoning);
+        let refusal = self.refusal.map(Part::Refusal);
+        let parts = reasoning
+            .into_iter()
+            .chain(self.content)
+            .chain(refusal)
+            .chain(self.calls)
+            .collect();
+        (parts, rest)
+    }
+
+    fn into_message(mut self) -> Message {
+        let word = self.role.take().unwrap_or_default();
+        let role = match &*word {
+            "system" | "developer" => Role::System,
+            "assistant" => Role::Assistant,
+            "tool" | "function" => Role::Tool,
+            _ => Role::User,
+        };
+        if !matches!(&*word, "system" | "user" | "assistant" | "tool") {
+            self.rest.push("role", Json::string(&word));
+        }
+        if role == Role::Tool {
+            return self.into_tool_message();
+        }
+        let (parts, rest) = self.into_parts();
+        Message {
+            role,
+            parts,
+            native: rest.into_native(CHAT),
+        }
+    }
+
+    fn into_tool_message(mut self) -> Message {
+        let result = ToolResult {
+            call_id: self.tool_call_id.take().unwrap_or_default(),
+            name: self.name.take().and_then(|name| name.to().ok()),
+            parts: std::mem::take(&mut self.content),
+            is_error: false,
+            native: None,
+        };
+        let (mut parts, rest) = self.into_parts();
+        parts.insert(0, Part::ToolResult(result));
+        Message {
+            role: Role::Tool,
+            parts,
+            native: rest.into_native(CHAT),
+        }
+    }
+}
+
+fn push_native(reasoning: &mut Reasoning, name: &str, value: Json) {
+    let native = reasoning
+        .native
+        .get_or_insert_with(|| Box::new(majordomo_llm::Native::new(CHAT)));
+    native.push(name, value);
+}
+
+/// A string, a list of parts, or nothing.
+fn content(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> Read<()> {
+    match cursor.peek()? {
+        Kind::String => {
+            let text = cursor.string()?;
+            if !text.is_empty() {
+                parts.push(Part::text(text));
+            }
+            Ok(())
+        }
+        Kind::Array => cursor.array(|cursor| {
+            parts.push(part(cursor)?);
+            Ok(())
+        }),
+        Kind::Null => cursor.raw().map(drop),
+        // An object here is nobody's form; the read says so with its path.
+        _ => cursor.string().map(drop),
+    }
+}
+
+/// One element of a content list.
+pub(super) fn part(cursor: &mut Cursor<'_>) -> Read<Part> {
+    if cursor.peek()? == Kind::String {
+        return cursor.string().map(Part::text);
+    }
+    let mut fields = PartFields::default();
+    let ((), raw) =
+        cursor.with_raw(|cursor| cursor.object(|key, cursor| fields.read(key, cursor)))?;
+    Ok(fields.into_part(raw))
+}
+
+#[derive(Default)]
+struct PartFields<'a> {
+    kind: Option<Cow<'a, str>>,
+    text: Option<String>,
+    thinking: Option<String>,
+    url: Option<Cow<'a, str>>,
+    file_data: Option<Cow<'a, str>>,
+    filename: Option<String>,
+    rest: Rest,
+}
+
+impl<'a> PartFields<'a> {
+    fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+        match (key, cursor.peek()?) {
+            ("type", Kind::String) => self.kind = Some(cursor.string()?),
+            ("text" | "refusal", Kind::String) => self.text = Some(cursor.string()?.into()),
+            ("thinking", Kind::String | Kind::Array) => self.thinking = Some(thinking(cursor)?),
+            ("image_url", Kind::String) => self.url = Some(cursor.string()?),
+            ("image_url", Kind::Object) => cursor.object(|key, cursor| {
+                match (&**key, cursor.peek()?) {
+                    ("url", Kind::String) => self.url = Some(cursor.string()?),
+                    _ => self.rest.take(format!("image_url.{key}"), cursor)?,
+                }
+                Ok(())
+            })?,
+            ("file", Kind::Object) => cursor.object(|key, cursor| {
+                match (&**key, cursor.peek()?) {
+                    ("file_data", Kind::String) => self.file_data = Some(cursor.string()?),
+                    ("filename", Kind::String) => self.filename = Some(cursor.string()?.into()),
+                    _ => self.rest.take(format!("file.{key}"), cursor)?,
+                }
+                Ok(())
+            })?,
+            // Kept as part of the whole block only; it may be large.
+            ("input_audio", _) => {}
+            _ => self.rest.take(key, cursor)?,
+        }
+        Ok(())
+    }
+
+    fn into_part(mut self, raw: &str) -> Part {
+        let kind = self.kind.take().unwrap_or_default();
+        let understood = match &*kind {
+            "text" | "refusal" | "thinking" => self.text_part(&kind),
+            "image_url" => self.image(),
+            "file" => self.file(),
+            _ => None,
+        };
+        understood.unwrap_or_else(|| {
+            Part::Opaque(Opaque {
+                origin: CHAT,
+                kind: kind.into_owned(),
+                raw: keep(raw),
+            })
+        })
+    }
+
+    fn text_part(&mut self, kind: &str) -> Option<Part> {
+        if kind == "thinking" {
+            let text = self.thinking.take()?;
+            self.rest.push("field", Json::string("thinking"));
+            return Some(Part::Reasoning(Reasoning {
+                text,
+                native: self.native(),
+            }));
+        }
+        let text = Text {
+            text: self.text.take()?,
+            native: self.native(),
+        };
+        Some(match kind {
+            "refusal" => Part::Refusal(text),
+            _ => Part::Text(text),
+        })
+    }
+
+    fn image(&mut self) -> Option<Part> {
+        let url = self.url.take()?;
+        Some(match decode_data_url(&url) {
+            Some((media_type, data)) => Part::Image(Image {
+                media_type: media_type.to_owned(),
+                data,
+                native: self.native(),
+            }),
+            None => Part::RemoteImage(RemoteImage {
+                url: url.into_owned(),
+                native: self.native(),
+            }),
+        })
+    }
+
+    /// A file that is named by an id stays as it is.
+    fn file(&mut self) -> Option<Part> {
+        let data_url = self.file_data.take()?;
+        let (media_type, data) = decode_data_url(&data_url)?;
+        self.rest.push("field", Json::string("file"));
+        Some(Part::File(File {
+            media_type: media_type.to_owned(),
+            data,
+            name: self.filename.take(),
+            native: self.native(),
+        }))
+    }
+
+    fn native(&mut self) -> Option<Box<majordomo_llm::Native>> {
+        std::mem::take(&mut self.rest).into_native(CHAT)
+    }
+}
+
+/// Mistral's thinking: a text, or a list of text parts.
+pub(super) fn thinking(cursor: &mut Cursor<'_>) -> Read<String> {
+    if cursor.peek()? == Kind::String {
+        return cursor.string().map(Cow::into_owned);
+    }
+    let mut all = String::new();
+    cursor.array(|cursor| {
+        if cursor.peek()? != Kind::Object {
+            return Ok(());
+        }
+        cursor.loose_object(|key, cursor| {
+            if key == "text" {
+                all.push_str(&cursor.maybe_string()?.unwrap_or_default());
+            }
+            Ok(())
+        })
+    })?;
+    Ok(all)
+}
+
+/// The calls among parts, for answers that give none an id.
+pub(super) fn name_calls(parts: &mut [Part], first_call: usize) {
+    let calls = parts.iter_mut().filter_map(|part| match part {
+        Part::ToolCall(call) => Some(call),
+        _ => None,
+    });
+    for (n, call) in calls.enumerate() {
+        if call.id.is_empty() {
+            call.id = ToolCall::made_up_id(first_call + n);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Whole answers.
+
+use bytes::{Bytes, BytesMut};
+use majordomo_llm::{Error, ErrorKind, Part, Response, Result, Usage};
+
+use super::read_message::{MessageFields, name_calls};
+use super::write_message::write_answer;
+use super::{CHAT, finish, usage};
+use crate::conversation::CallIds;
+use crate::failure::ErrorBody;
+use crate::json::{self, Cursor, Kind, Read, ReadError, Rest, object};
+use crate::loss::Losses;
+use crate::{Reply, Written};
+
+/// Reads an answer; of several choices the first one.
+pub(super) fn read(body: Bytes, first_call: usize) -> Result<Response> {
+    let mut answer = Answer::default();
+    json::read(&body, |cursor| {
+        cursor.loose_object(|key, cursor| answer.read(key, cursor))
+    })
+    .map_err(ReadError::in_answer)?;
+    if let Some(error) = answer.error {
+        return Err(ErrorBody::inside(error).into_error(None));
+    }
+    let Some(choice) = answer.choice else {
+        let text = "the provider's answer has no choices";
+        return Err(Error::new(ErrorKind::BadResponse, text));
+    };
+    let (mut parts, mut native) = choice.message.into_parts();
+    name_calls(&mut parts, first_call);
+    let refused = parts.iter().any(|part| matches!(part, Part::Refusal(_)));
+    let called = parts.iter().any(|part| matches!(part, Part::ToolCall(_)));
+    let word = choice.finish.as_deref().unwrap_or("stop");
+    native.append(answer.rest);
+    Ok(Response {
+        finish: finish::read(word, called, refused),
+        usage: answer.usage.unwrap_or_default(),
+        id: answer.id.filter(|id| !id.is_empty()),
+        reported_model: answer.model.filter(|model| !model.is_empty()),
+        native: native.into_native(CHAT),
+        raw: Some(body.clone()),
+        ..Response::new(parts)
+    })
+}
+
+#[derive(Default)]
+struct Answer<'a> {
+    id: Option<String>,
+    model: Option<String>,
+    choice: Option<Choice<'a>>,
+    usage: Option<Usage>,
+    error: Option<&'a str>,
+    rest: Rest,
+}
+
+#[derive(Default)]
+struct Choice<'a> {
+    message: MessageFields<'a>,
+    finish: Option<String>,
+}
+
+impl<'a> Answer<'a> {
+    fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+        match (key, cursor.peek()?) {
+            ("id", _) => self.id = cursor.maybe_string()?.map(Into::into),
+            ("model", _) => self.model = cursor.maybe_string()?.map(Into::into),
+            ("usage", _) => self.usage = usage::read(cursor)?.or(self.usage),
+            ("error", Kind::Object | Kind::String) => self.error = Some(cursor.raw()?),
+            ("choices", Kind::Array) => cursor.array(|cursor| {
+                if self.choice.is_none() {
+                    self.choice = Some(choice(cursor)?);
+                }
+                Ok(())
+            })?,
+            ("object" | "created" | "choices" | "error", _) => {}
+            _ => self.rest.take(key, cursor)?,
+        }
+        Ok(())
+    }
+}
+
+fn choice<'a>(cursor: &mut Cursor<'a>) -> Read<Choice<'a>> {
+    let mut choice = Choice::default();
+    cursor.loose_object(|key, cursor| {
+        match (&**key, cursor.peek()?) {
+            ("message", Kind::Object) => {
+                cursor.loose_object(|key, cursor| choice.message.read(key, cursor))?;
+            }
+            ("finish_reason", _) => choice.finish = cursor.maybe_string()?.map(Into::into),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(choice)
+}
+
+/// Writes an answer for a client.
+pub(super) fn write(response: &Response, reply: &Reply) -> Written {
+    let mut losses = Losses::default();
+    let mut ids = CallIds::new(|c| c.is_ascii_graphic());
+    let mut body = BytesMut::with_capacity(1_024);
+    object(&mut body, |o| {
+        o.string("id", &reply.id);
+        o.string("object", "chat.completion");
+        o.number("created", reply.created);
+        o.string("model", &reply.model);
+        o.array("choices", |a| {
+            a.object(|o| {
+                o.number("index", 0);
+                o.object("message", |o| {
+                    o.string("role", "assistant");
+                    let parts = shown(&response.parts, &mut losses);
+                    let parts: Vec<&Part> = parts.iter().collect();
+                    write_answer(o, &parts, &mut ids, &mut losses);
+                });
+                o.raw("logprobs", "null");
+                o.string("finish_reason", finish::write(&response.finish));
+            });
+        });
+        o.object("usage", |o| usage::write(&response.usage, o));
+        let native = losses.own(response.native.as_deref(), &CHAT);
+        o.native(native);
+    });
+    Written {
+        body: body.freeze(),
+        losses: losses.into_vec(),
+    }
+}
+
+/// A client sees reasoning of every origin, under the name that most know.
+fn shown(parts: &[Part], losses: &mut Losses) -> Vec<Part> {
+    let mut shown = Vec::with_capacity(parts.len());
+    for part in parts {
+        match part {
+            Part::Reasoning(reasoning) => {
+                let mut reasoning = reasoning.clone();
+                if losses.own(reasoning.native.as_deref(), &CHAT).is_none() {
+                    reasoning.native = super::shown_reasoning();
+                }
+                shown.push(Part::Reasoning(reasoning));
+            }
+            Part::ToolResult(_) => losses.part(part, "an answer has no tool results"),
+            other => shown.push(other.clone()),
+        }
+    }
+    shown
+}

@@ -1,0 +1,213 @@
+use majordomo_llm::{Effort, Output, Part, Role, ToolChoice};
+use proptest::prelude::*;
+
+use super::*;
+
+fn field(name: &str, value: &str) -> Incoming {
+    read(&format!(
+        r#"{{"model":"x","messages":[],"tools":[{{"type":"function","function":{{"name":"t"}}}}],"{name}":{value}}}"#
+    ))
+}
+
+#[test]
+fn messages_are_read_one_to_one_with_their_roles() {
+    let incoming = read(
+        r#"{"model":"x","messages":[
+            {"role":"developer","content":"a"},
+            {"role":"user","content":[{"type":"text","text":"b"}],"name":"ann"},
+            {"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"t","arguments":"{}"}}]},
+            {"role":"tool","tool_call_id":"c1","content":"d"},
+            {"role":"system","content":"e"},
+            {"role":"critic","content":"f"}]}"#,
+    );
+    let roles: Vec<_> = incoming.request.messages.iter().map(|m| m.role).collect();
+    assert_eq!(
+        roles,
+        [
+            Role::System,
+            Role::User,
+            Role::Assistant,
+            Role::Tool,
+            Role::System,
+            Role::User
+        ]
+    );
+    let result = incoming.request.messages[3].tool_results().next().unwrap();
+    assert_eq!(
+        (result.call_id.as_str(), result.text().as_str()),
+        ("c1", "d")
+    );
+    let native = |n: usize| incoming.request.messages[n].native.as_ref().unwrap();
+    assert_eq!(native(0).get("role").unwrap().as_str(), "\"developer\"");
+    assert_eq!(native(1).get("name").unwrap().as_str(), "\"ann\"");
+    assert_eq!(native(5).get("role").unwrap().as_str(), "\"critic\"");
+}
+
+#[test]
+fn content_of_every_kind_is_read() {
+    let incoming = read(
+        r#"{"messages":[{"role":"user","content":[
+            "bare",
+            {"type":"text","text":"t","cache_control":{"type":"ephemeral"}},
+            {"type":"image_url","image_url":{"url":"data:image\/png;base64,AQID","detail":"low"}},
+            {"type":"image_url","image_url":"https://x.example/a.png"},
+            {"type":"file","file":{"file_data":"data:application/pdf;base64,AQID","filename":"a.pdf"}},
+            {"type":"file","file":{"file_id":"f1"}},
+            {"type":"input_audio","input_audio":{"data":"AQID","format":"wav"}},
+            {"type":"hologram","depth":3}]}]}"#,
+    );
+    let parts = &incoming.request.messages[0].parts;
+    assert!(matches!(&parts[0], Part::Text(t) if t.text == "bare"));
+    assert!(parts[1].native().unwrap().get("cache_control").is_some());
+    assert!(
+        matches!(&parts[2], Part::Image(i) if i.media_type == "image/png" && i.data == [1, 2, 3][..])
+    );
+    assert!(parts[2].native().unwrap().get("image_url.detail").is_some());
+    assert!(matches!(&parts[3], Part::RemoteImage(i) if i.url == "https://x.example/a.png"));
+    assert!(matches!(&parts[4], Part::File(f) if f.name.as_deref() == Some("a.pdf")));
+    for (part, kind) in parts[5..].iter().zip(["file", "input_audio", "hologram"]) {
+        assert!(
+            matches!(part, Part::Opaque(block) if block.kind == kind),
+            "{kind}"
+        );
+    }
+}
+
+#[test]
+fn every_form_of_tool_choice_is_read() {
+    let rows = [
+        (r#""auto""#, ToolChoice::Auto),
+        (r#""none""#, ToolChoice::None),
+        (r#""required""#, ToolChoice::Required),
+        (r#""any""#, ToolChoice::Required),
+        (
+            r#"{"type":"function","function":{"name":"t"}}"#,
+            ToolChoice::Named("t".into()),
+        ),
+        ("null", ToolChoice::Auto),
+    ];
+    for (value, expected) in rows {
+        let incoming = field("tool_choice", value);
+        assert_eq!(incoming.request.tool_choice, expected, "{value}");
+        assert_eq!(incoming.request.native, None, "{value}");
+    }
+    let subset = field(
+        "tool_choice",
+        r#"{"type":"allowed_tools","allowed_tools":{}}"#,
+    );
+    assert!(
+        subset
+            .request
+            .native
+            .as_ref()
+            .unwrap()
+            .get("tool_choice")
+            .is_some()
+    );
+}
+
+#[test]
+fn every_form_of_response_format_is_read() {
+    let output = |value: &str| field("response_format", value).request.output.clone();
+    assert_eq!(output(r#"{"type":"text"}"#), Output::Text);
+    assert_eq!(output("null"), Output::Text);
+    assert_eq!(output(r#"{"type":"json_object"}"#), Output::Json);
+    let Output::Schema(schema) = output(
+        r#"{"type":"json_schema","json_schema":{"name":"n","schema":{"a": 1},"strict":true}}"#,
+    ) else {
+        panic!("no schema");
+    };
+    assert_eq!(schema.schema.as_str(), r#"{"a": 1}"#);
+    assert_eq!(
+        (schema.name.as_deref(), schema.strict),
+        (Some("n"), Some(true))
+    );
+    assert!(matches!(
+        output(r#"{"type":"json_object","schema":{}}"#),
+        Output::Schema(_)
+    ));
+}
+
+#[test]
+fn settings_are_read_under_all_their_names() {
+    assert_eq!(field("max_tokens", "5").request.max_tokens, Some(5));
+    assert_eq!(
+        field("max_completion_tokens", "5.0").request.max_tokens,
+        Some(5)
+    );
+    assert_eq!(field("stop", r#""a""#).request.stop, ["a"]);
+    assert_eq!(field("stop", r#"["a","b"]"#).request.stop, ["a", "b"]);
+    assert_eq!(
+        field("reasoning_effort", r#""xhigh""#).request.effort,
+        Some(Effort::XHigh)
+    );
+    assert_eq!(
+        field("reasoning", r#"{"effort":"low"}"#).request.effort,
+        Some(Effort::Low)
+    );
+    assert_eq!(
+        field("reasoning", r#"{"max_tokens":9}"#)
+            .request
+            .reasoning_budget,
+        Some(9)
+    );
+    assert_eq!(field("user", r#""u""#).request.user.as_deref(), Some("u"));
+    assert_eq!(
+        field("safety_identifier", r#""u""#).request.user.as_deref(),
+        Some("u")
+    );
+    assert!(field("stream_options", r#"{"include_usage":true}"#).stream_usage);
+    assert!(field("stream", "true").stream);
+    let unknown = field("reasoning_effort", r#""heroic""#);
+    assert_eq!(unknown.request.effort, None);
+    assert!(unknown.request.native.is_some(), "an unknown value is kept");
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_with_its_path() {
+    let rows = [
+        (
+            r#"{"model":"a","model":"b"}"#,
+            "model: this key comes twice",
+        ),
+        (
+            r#"{"messages":[{"role":"user","role":"system"}]}"#,
+            "messages[0].role: this key comes twice",
+        ),
+        (
+            r#"{"messages":[{"content":[{"type":"text","type":"x"}]}]}"#,
+            "messages[0].content[0].type: this key comes twice",
+        ),
+        (
+            r#"{"temperature":"hot"}"#,
+            "temperature: expected a number, found a string",
+        ),
+        (
+            r#"{"messages":{}}"#,
+            "messages: expected an array, found an object",
+        ),
+        (
+            r#"{"max_tokens":-1}"#,
+            "max_tokens: expected a whole number that is not negative, found -1",
+        ),
+        ("[]", "expected an object, found an array"),
+        ("", "expected a value, found the end of the text"),
+    ];
+    for (body, expected) in rows {
+        let error = Chat.read_request(Bytes::from(body.to_owned())).unwrap_err();
+        assert_eq!(error.to_string(), expected, "{body}");
+    }
+    let error = Chat
+        .read_request(Bytes::from_static(b"{\"a\":\"\xff\"}"))
+        .unwrap_err();
+    assert_eq!(error.to_string(), "not UTF-8 text at byte 6");
+}
+
+proptest! {
+    #[test]
+    fn no_body_panics(body in r#"\{("(model|messages|tools|content|role|stream|tool_choice)":("x"|\[|\]|\{|\}|null|1|true|,)*,?){0,6}\}"#) {
+        let _ = Chat.read_request(Bytes::from(body.clone()));
+        let _ = Chat.read_response(Bytes::from(body.clone()), 0);
+        let _ = Chat.read_models(body.as_bytes());
+    }
+}

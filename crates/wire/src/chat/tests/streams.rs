@@ -1,0 +1,344 @@
+use bytes::BytesMut;
+use majordomo_llm::{Assembler, Error, ErrorKind, FinishReason, Response, Usage};
+use proptest::prelude::*;
+
+use super::*;
+
+fn delta(delta: &str) -> String {
+    format!(r#"{{"choices":[{{"index":0,"delta":{delta}}}]}}"#)
+}
+
+fn finish(word: &str) -> String {
+    format!(r#"{{"choices":[{{"index":0,"delta":{{}},"finish_reason":"{word}"}}]}}"#)
+}
+
+fn fold(chunks: &[String]) -> Response {
+    let chunks: Vec<&str> = chunks.iter().map(String::as_str).collect();
+    let mut assembler = Assembler::default();
+    for event in events(&chunks).unwrap() {
+        assembler.push(event);
+    }
+    assembler.into_response()
+}
+
+/// Id, name and arguments.
+type Call = (String, String, String);
+
+fn calls(deltas: &[&str]) -> Vec<Call> {
+    let mut chunks: Vec<_> = deltas
+        .iter()
+        .map(|d| delta(&format!(r#"{{"tool_calls":[{d}]}}"#)))
+        .collect();
+    chunks.push(finish("stop"));
+    let response = fold(&chunks);
+    assert_eq!(response.finish, FinishReason::ToolCalls);
+    response
+        .tool_calls()
+        .map(|c| (c.id.clone(), c.name.clone(), c.arguments.clone()))
+        .collect()
+}
+
+#[test]
+fn fragments_of_calls_find_their_call() {
+    let a = |arguments: &str| ("a".to_owned(), "t".to_owned(), arguments.to_owned());
+    let b = ("b".to_owned(), "u".to_owned(), "{\"y\":2}".to_owned());
+    type Row<'a> = (&'a str, &'a [&'a str], Vec<Call>);
+    let rows: &[Row<'_>] = &[
+        (
+            "by index",
+            &[
+                r#"{"index":0,"id":"a","type":"function","function":{"name":"t","arguments":""}}"#,
+                r#"{"index":0,"function":{"arguments":"{\"x\""}}"#,
+                r#"{"index":0,"function":{"arguments":":1}"}}"#,
+            ],
+            vec![a("{\"x\":1}")],
+        ),
+        (
+            "indexes that start at one and interleave",
+            &[
+                r#"{"index":1,"id":"a","function":{"name":"t","arguments":"{\"x\""}}"#,
+                r#"{"index":4,"id":"b","function":{"name":"u","arguments":"{\"y\""}}"#,
+                r#"{"index":1,"function":{"arguments":":1}"}}"#,
+                r#"{"index":4,"function":{"arguments":":2}"}}"#,
+            ],
+            vec![a("{\"x\":1}"), b.clone()],
+        ),
+        (
+            "a new id under the same index is a new call",
+            &[
+                r#"{"index":0,"id":"a","function":{"name":"t","arguments":"{}"}}"#,
+                r#"{"index":0,"id":"b","function":{"name":"u","arguments":"{\"y\":2}"}}"#,
+            ],
+            vec![a("{}"), b.clone()],
+        ),
+        (
+            "without any index",
+            &[
+                r#"{"id":"a","function":{"name":"t","arguments":"{\"x\""}}"#,
+                r#"{"function":{"arguments":":1}"}}"#,
+                r#"{"id":"b","function":{"name":"u","arguments":"{\"y\":2}"}}"#,
+            ],
+            vec![a("{\"x\":1}"), b.clone()],
+        ),
+        (
+            "name and id repeated in every fragment",
+            &[
+                r#"{"index":0,"id":"a","function":{"name":"t","arguments":"{\"x\""}}"#,
+                r#"{"index":0,"id":"a","function":{"name":"t","arguments":":1}"}}"#,
+            ],
+            vec![a("{\"x\":1}")],
+        ),
+        (
+            "a name that comes late",
+            &[
+                r#"{"index":0,"id":"a","function":{"arguments":"{\"x\""}}"#,
+                r#"{"index":0,"function":{"name":"t","arguments":":1}"}}"#,
+            ],
+            vec![a("{\"x\":1}")],
+        ),
+        (
+            "arguments as an object, and repeated whole",
+            &[
+                r#"{"index":0,"id":"a","function":{"name":"t","arguments":{"x": 1}}}"#,
+                r#"{"index":0,"function":{"arguments":"{\"x\": 1}"}}"#,
+            ],
+            vec![a("{\"x\": 1}")],
+        ),
+        (
+            "no id and no arguments at all",
+            &[r#"{"id":"","function":{"name":"t","arguments":null}}"#],
+            vec![("call_0".to_owned(), "t".to_owned(), "{}".to_owned())],
+        ),
+    ];
+    for (name, deltas, expected) in rows {
+        assert_eq!(&calls(deltas), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_complete_call_ends_when_the_next_one_begins() {
+    let chunks = [
+        delta(r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"t","arguments":"{}"}}]}"#),
+        delta(r#"{"tool_calls":[{"index":1,"id":"b","function":{"name":"u","arguments":"{"}}]}"#),
+        finish("tool_calls"),
+    ];
+    let chunks: Vec<&str> = chunks.iter().map(String::as_str).collect();
+    let events = events(&chunks).unwrap();
+    let at = |wanted: &dyn Fn(&Event) -> bool| events.iter().position(wanted).unwrap();
+    let first_end = at(&|e| matches!(e, Event::ToolCallEnd { index: 0 }));
+    let second_start = at(&|e| matches!(e, Event::ToolCallStart { index: 1, .. }));
+    assert!(first_end < second_start);
+}
+
+#[test]
+fn usage_on_any_chunk_comes_before_the_finish() {
+    let usage = r#""usage":{"prompt_tokens":3,"completion_tokens":2}"#;
+    for chunks in [
+        vec![
+            delta(r#"{"content":"x"}"#),
+            finish("stop"),
+            format!(r#"{{"choices":[],{usage}}}"#),
+        ],
+        vec![format!(
+            r#"{{"choices":[{{"delta":{{"content":"x"}},"finish_reason":"stop"}}],{usage}}}"#
+        )],
+        vec![
+            format!(r#"{{"choices":[],{usage}}}"#),
+            delta(r#"{"content":"x"}"#),
+            finish("stop"),
+        ],
+        vec![
+            delta(r#"{"content":"x"}"#),
+            format!(r#"{{"choices":[],"x_groq":{{{usage}}}}}"#),
+            finish("stop"),
+        ],
+    ] {
+        for end in [None, Some("[DONE]")] {
+            let chunks: Vec<&str> = chunks.iter().map(String::as_str).chain(end).collect();
+            let events = events(&chunks).unwrap();
+            let expected = Usage {
+                input: 3,
+                output: 2,
+                ..Usage::default()
+            };
+            assert_eq!(
+                events[events.len() - 2..],
+                [Event::Usage(expected), Event::Finish(FinishReason::Stop)],
+                "{chunks:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_stream_without_its_end_is_an_error() {
+    let text = delta(r#"{"content":"x"}"#);
+    assert!(events(&[&text, "[DONE]"]).is_ok());
+    assert!(events(&[&text, &finish("stop")]).is_ok());
+    for chunks in [vec![text.as_str()], vec![]] {
+        let error = events(&chunks).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Truncated);
+    }
+}
+
+#[test]
+fn an_error_inside_the_stream_is_that_error() {
+    let text = delta(r#"{"content":"x"}"#);
+    let error = events(&[
+        &text,
+        r#"{"id":"i","choices":[],"error":{"code":400,"message":"Token limit reached"}}"#,
+    ])
+    .unwrap_err();
+    assert_eq!(
+        (error.status(), error.message()),
+        (Some(400), "Token limit reached")
+    );
+
+    let mut reader = Chat.stream_reader();
+    let failed =
+        b"event: error\ndata: {\"error\":{\"message\":\"m\",\"code\":\"tool_use_failed\"}}\n\n";
+    let error = reader.push(failed, &mut Vec::new()).unwrap_err();
+    assert_eq!(
+        (error.code(), error.message()),
+        (Some("tool_use_failed"), "m")
+    );
+    let error = Chat
+        .stream_reader()
+        .tap(failed, &mut Vec::new())
+        .unwrap_err();
+    assert_eq!(error.message(), "m", "a tap sees it, too");
+}
+
+#[test]
+fn reasoning_of_every_form_is_told_apart_and_keeps_its_name() {
+    let rows = [
+        (r#"{"reasoning_content":"hm"}"#, "reasoning_content"),
+        (r#"{"reasoning":"hm"}"#, "reasoning"),
+        (
+            r#"{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}"#,
+            "thinking",
+        ),
+    ];
+    for (thought, field) in rows {
+        let response = fold(&[delta(thought), delta(r#"{"content":"x"}"#), finish("stop")]);
+        let native = response.parts[0].native().unwrap();
+        assert_eq!(
+            native.get("field").unwrap().as_str(),
+            format!("\"{field}\"")
+        );
+        assert_eq!(response.text(), "x");
+    }
+    let inline = fold(&[delta(r#"{"content":"<think>hm</think>x"}"#), finish("stop")]);
+    assert_eq!(
+        inline.text(),
+        "<think>hm</think>x",
+        "inline thoughts are text"
+    );
+}
+
+#[test]
+fn reasoning_details_are_gathered_for_the_way_back() {
+    let response = fold(&[
+        delta(r#"{"reasoning":"a","reasoning_details":[{"text":"a"}]}"#),
+        delta(r#"{"reasoning":"b","reasoning_details":[{"text":"b"}]}"#),
+        delta(r#"{"reasoning_details":[{"signature":"s"}]}"#),
+        delta(r#"{"content":"x"}"#),
+        finish("stop"),
+    ]);
+    let details = response.parts[0]
+        .native()
+        .unwrap()
+        .get("reasoning_details")
+        .unwrap();
+    assert_eq!(
+        details.as_str(),
+        r#"[{"text":"a"},{"text":"b"},{"signature":"s"}]"#
+    );
+}
+
+#[test]
+fn a_server_that_does_not_stream_is_understood() {
+    let body = br#"{"id":"i","choices":[{"message":{"content":"x"},"finish_reason":"stop"}]}"#;
+    let (mut reader, mut events) = (Chat.stream_reader(), Vec::new());
+    reader.push(body, &mut events).unwrap();
+    reader.finish(&mut events).unwrap();
+    assert!(events.contains(&Event::Text("x".into())));
+}
+
+#[test]
+fn a_stream_is_written_as_clients_expect_it() {
+    let events = [
+        Event::Start {
+            id: None,
+            model: None,
+        },
+        Event::Text("Hi\n".into()),
+        Event::ToolCallStart {
+            index: 3,
+            id: None,
+            name: "t".into(),
+            native: None,
+        },
+        Event::ToolCallEnd { index: 3 },
+        Event::Usage(Usage {
+            input: 3,
+            output: 2,
+            ..Usage::default()
+        }),
+        Event::Finish(FinishReason::ToolCalls),
+    ];
+    let text = |stream_usage: bool| {
+        let reply = Reply {
+            stream_usage,
+            ..reply()
+        };
+        let mut writer = Chat.stream_writer(&reply);
+        let mut out = BytesMut::new();
+        for event in &events {
+            writer.write(event, &mut out);
+        }
+        String::from_utf8(out.to_vec()).unwrap()
+    };
+    let head =
+        r#"data: {"id":"id-1","object":"chat.completion.chunk","created":7,"model":"m","choices":"#;
+    let choice = |delta: &str, finish: &str| {
+        format!("{head}[{{\"index\":0,\"delta\":{delta},\"finish_reason\":{finish}}}]}}\n\n")
+    };
+    let call = |fields: &str| format!(r#"{{"tool_calls":[{{"index":0,{fields}}}]}}"#);
+    let expected = [
+        choice(r#"{"role":"assistant","content":"Hi\n"}"#, "null"),
+        choice(
+            &call(r#""id":"call_0","type":"function","function":{"name":"t","arguments":""}"#),
+            "null",
+        ),
+        choice(&call(r#""function":{"arguments":"{}"}"#), "null"),
+        choice("{}", "\"tool_calls\""),
+        "data: [DONE]\n\n".to_owned(),
+    ];
+    assert_eq!(text(false), expected.concat());
+    assert!(text(true).contains(r#""choices":[],"usage":{"prompt_tokens":3,"#));
+}
+
+#[test]
+fn a_stream_that_fails_ends_with_the_error_and_nothing_made_up() {
+    let mut writer = Chat.stream_writer(&reply());
+    let mut out = BytesMut::new();
+    writer.write(&Event::Text("x".into()), &mut out);
+    out.clear();
+    writer.fail(&Error::provider(503, "gone"), &mut out);
+    assert_eq!(
+        out,
+        "data: {\"error\":{\"message\":\"HTTP 503: gone\",\"type\":\"server_error\",\"param\":null,\"code\":null}}\n\n"
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..80), json in r#"(data: )?[\[\]{}":,a-z0-9\n]{0,60}"#) {
+        for input in [&bytes[..], json.as_bytes()] {
+            let (mut reader, mut events) = (Chat.stream_reader(), Vec::new());
+            let _ = reader.push(input, &mut events);
+            let _ = reader.finish(&mut events);
+        }
+    }
+}

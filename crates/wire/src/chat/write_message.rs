@@ -1,0 +1,345 @@
+//! Writes messages.
+//!
+//! Tools can only answer with text here: their pictures follow in a message of
+//! the user, after all answers of that turn, since nothing may come between.
+
+use majordomo_llm::{Json, Message, Native, Part, Role, Text, ToolResult};
+
+use super::CHAT;
+use super::write_part::{field_of, inner_of_list, write_content, write_native, write_part};
+use crate::conversation::CallIds;
+use crate::json::{Array, Object};
+use crate::loss::Losses;
+use crate::splice::{self, Fate, Origin};
+
+/// Writes the elements of `messages`, in order.
+pub(super) struct MessageWriter<'w, 'a, 'l> {
+    array: &'w mut Array<'a>,
+    losses: &'l mut Losses,
+    ids: CallIds,
+    /// Pictures of tools that wait for the end of the turn, each with its call.
+    pictures: Vec<(String, Part)>,
+}
+
+impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
+    pub(super) fn new(array: &'w mut Array<'a>, losses: &'l mut Losses) -> Self {
+        Self {
+            array,
+            losses,
+            ids: CallIds::new(|c| c.is_ascii_graphic()),
+            pictures: Vec::new(),
+        }
+    }
+
+    /// The prompt's own instructions become the first message.
+    pub(super) fn instructions(&mut self, system: &[Text]) {
+        let parts: Vec<Part> = system.iter().cloned().map(Part::Text).collect();
+        if !parts.is_empty() {
+            self.write(&Message::new(Role::System, parts));
+        }
+    }
+
+    /// Writes a message as the bytes that it was read from.
+    pub(super) fn keep(&mut self, message: &Message, raw: &str) {
+        for call in message.tool_calls() {
+            self.ids.keep(&call.id, call.id.clone());
+        }
+        if message.tool_results().next().is_none() {
+            self.show_pictures();
+        }
+        self.array.raw(raw);
+    }
+
+    /// Writes a message; one may become several.
+    pub(super) fn write(&mut self, message: &Message) {
+        for result in message.tool_results() {
+            self.tool_result(message, result);
+        }
+        let rest: Vec<&Part> = message
+            .parts
+            .iter()
+            .filter(|part| !matches!(part, Part::ToolResult(_)))
+            .collect();
+        if rest.is_empty()
+            && (message.role == Role::Tool || message.tool_results().next().is_some())
+        {
+            return;
+        }
+        self.show_pictures();
+        match message.role {
+            Role::Assistant => self.assistant(message, &rest),
+            role => self.plain(message, role, &rest),
+        }
+    }
+
+    /// Writes a message of which only the content changed; `elements` are the
+    /// texts of the parts that it was read from.
+    pub(super) fn splice(&mut self, old: &Message, new: &Message, raw: &str, elements: &[&str]) {
+        self.show_pictures();
+        let origins = splice::align(&old.parts, &new.parts);
+        let losses = &mut *self.losses;
+        let mut content = |key: &str, _: &str, out: &mut bytes::BytesMut| {
+            if key != "content" {
+                return Fate::Keep;
+            }
+            crate::json::write_array(out, |array| {
+                for (part, origin) in new.parts.iter().zip(&origins) {
+                    match origin {
+                        Origin::Same(from) => array.raw(elements[*from]),
+                        _ => write_part(part, array, losses),
+                    }
+                }
+            });
+            Fate::Replace
+        };
+        splice::object(raw, self.array.value(), &mut content);
+    }
+
+    /// Ends the conversation.
+    pub(super) fn finish(mut self) {
+        self.show_pictures();
+    }
+
+    fn plain(&mut self, message: &Message, role: Role, parts: &[&Part]) {
+        let native = self.losses.own(message.native.as_deref(), &CHAT);
+        let default = if role == Role::System {
+            "system"
+        } else {
+            "user"
+        };
+        let losses = &mut *self.losses;
+        self.array.object(|o| {
+            write_role(o, native, default);
+            write_content(o, parts, losses);
+            write_native(o, native);
+        });
+    }
+
+    fn assistant(&mut self, message: &Message, parts: &[&Part]) {
+        let native = self.losses.own(message.native.as_deref(), &CHAT);
+        let (losses, ids) = (&mut *self.losses, &mut self.ids);
+        self.array.object(|o| {
+            write_role(o, native, "assistant");
+            write_answer(o, parts, ids, losses);
+            write_native(o, native);
+        });
+    }
+
+    fn tool_result(&mut self, message: &Message, result: &ToolResult) {
+        let native = self.losses.own(message.native.as_deref(), &CHAT);
+        self.losses.own(result.native.as_deref(), &CHAT);
+        let id = self.ids.result(&result.call_id).into_owned();
+        let (texts, others): (Vec<&Part>, Vec<&Part>) = result
+            .parts
+            .iter()
+            .partition(|p| matches!(p, Part::Text(_)));
+        let mut pictures = 0;
+        for part in others {
+            match part {
+                Part::Image(_) | Part::RemoteImage(_) => {
+                    pictures += 1;
+                    self.pictures.push((id.clone(), part.clone()));
+                }
+                other => self.losses.part(other, "a tool can only answer with text"),
+            }
+        }
+        let mut texts: Vec<Part> = texts.into_iter().cloned().collect();
+        if texts.is_empty() && pictures > 0 {
+            texts.push(Part::text("see image below"));
+        }
+        if result.is_error {
+            self.losses
+                .add("is_error", "written as the prefix `ERROR: `");
+            match texts.first_mut() {
+                Some(Part::Text(first)) => first.text.insert_str(0, "ERROR: "),
+                _ => texts.push(Part::text("ERROR: ")),
+            }
+        }
+        let losses = &mut *self.losses;
+        self.array.object(|o| {
+            // Also for the old role `function`, whose calls are written the new way.
+            o.string("role", "tool");
+            o.string("tool_call_id", &id);
+            write_content(o, &texts.iter().collect::<Vec<_>>(), losses);
+            write_native(o, native);
+        });
+    }
+
+    /// The pictures of the tools, told apart by their calls.
+    fn show_pictures(&mut self) {
+        let pictures = std::mem::take(&mut self.pictures);
+        if pictures.is_empty() {
+            return;
+        }
+        let losses = &mut *self.losses;
+        self.array.object(|o| {
+            o.string("role", "user");
+            o.array("content", |a| {
+                let mut shown = None;
+                for (call, picture) in &pictures {
+                    if shown != Some(call) {
+                        let text = format!("Image from the tool call {call}:");
+                        write_part(&Part::text(text), a, losses);
+                        shown = Some(call);
+                    }
+                    write_part(picture, a, losses);
+                }
+            });
+        });
+    }
+}
+
+/// What the model said: the same fields in a history and in an answer.
+pub(super) fn write_answer(
+    object: &mut Object<'_>,
+    parts: &[&Part],
+    ids: &mut CallIds,
+    losses: &mut Losses,
+) {
+    let (mut content, mut calls) = (Vec::new(), Vec::new());
+    let mut thoughts = Thoughts::default();
+    let mut refusal = String::new();
+    for part in parts {
+        match part {
+            Part::Text(_) => content.push(*part),
+            Part::Reasoning(reasoning) => match losses.own(reasoning.native.as_deref(), &CHAT) {
+                Some(native) if field_of(native).as_deref() == Some("thinking") => {
+                    content.push(*part)
+                }
+                Some(native) => thoughts.add(&reasoning.text, native),
+                None => losses.add("reasoning", "only the model that thought it can read it"),
+            },
+            Part::Refusal(text) => refusal.push_str(&text.text),
+            Part::ToolCall(_) => calls.push(*part),
+            Part::Opaque(block)
+                if block.origin == CHAT && block.kind.starts_with("tool_calls.") =>
+            {
+                calls.push(*part);
+            }
+            other => losses.part(other, "an assistant can only say text here"),
+        }
+    }
+    thoughts.write(object);
+    write_assistant_content(
+        object,
+        &content,
+        calls.is_empty() && refusal.is_empty(),
+        losses,
+    );
+    if !refusal.is_empty() {
+        object.string("refusal", &refusal);
+    }
+    if calls.is_empty() {
+        return;
+    }
+    object.array("tool_calls", |array| {
+        for call in calls {
+            write_call(call, array, ids, losses);
+        }
+    });
+}
+
+/// Reasoning under the keys that it came with; each key can be written once.
+#[derive(Default)]
+struct Thoughts {
+    texts: Vec<(String, String)>,
+    /// Lists of `reasoning_details`; several become one.
+    details: Vec<Json>,
+    others: Vec<(String, Json)>,
+}
+
+impl Thoughts {
+    fn add(&mut self, text: &str, native: &Native) {
+        if let Some(field) = field_of(native) {
+            match self.texts.iter_mut().find(|(name, _)| *name == field) {
+                Some((_, so_far)) => so_far.push_str(text),
+                None => self.texts.push((field, text.to_owned())),
+            }
+        }
+        for (name, value) in native.fields() {
+            match name {
+                "field" => {}
+                "reasoning_details" => self.details.push(value.clone()),
+                _ if self.others.iter().any(|(known, _)| known == name) => {}
+                _ => self.others.push((name.to_owned(), value.clone())),
+            }
+        }
+    }
+
+    fn write(&self, object: &mut Object<'_>) {
+        for (field, text) in &self.texts {
+            object.string(field, text);
+        }
+        match &self.details[..] {
+            [] => {}
+            [only] => object.raw("reasoning_details", only.as_str()),
+            several => object.array("reasoning_details", |array| {
+                for list in several.iter().map(|list| inner_of_list(list.as_str())) {
+                    if !list.is_empty() {
+                        array.raw(list);
+                    }
+                }
+            }),
+        }
+        for (name, value) in &self.others {
+            if self.texts.iter().all(|(field, _)| field != name) {
+                object.raw(name, value.as_str());
+            }
+        }
+    }
+}
+
+/// One string wherever that loses nothing: it is the form that all servers take.
+fn write_assistant_content(
+    object: &mut Object<'_>,
+    content: &[&Part],
+    alone: bool,
+    losses: &mut Losses,
+) {
+    let mut plain = |part: &&Part| match part {
+        Part::Text(text) => losses.own(text.native.as_deref(), &CHAT).is_none(),
+        _ => false,
+    };
+    if content.is_empty() {
+        return match alone {
+            true => object.string("content", ""),
+            false => object.raw("content", "null"),
+        };
+    }
+    if content.iter().all(&mut plain) {
+        let text: String = content.iter().filter_map(|part| part.as_text()).collect();
+        return object.string("content", &text);
+    }
+    object.array("content", |array| {
+        for part in content {
+            write_part(part, array, losses);
+        }
+    });
+}
+
+fn write_call(part: &Part, array: &mut Array<'_>, ids: &mut CallIds, losses: &mut Losses) {
+    let call = match part {
+        Part::ToolCall(call) => call,
+        Part::Opaque(block) => return array.raw(block.raw.as_str()),
+        _ => return,
+    };
+    let native = losses.own(call.native.as_deref(), &CHAT);
+    let id = ids.call(&call.id);
+    array.object(|o| {
+        o.string("id", &id);
+        o.string("type", "function");
+        o.object("function", |o| {
+            o.string("name", &call.name);
+            o.string("arguments", &call.arguments);
+            o.nested(native, "function");
+        });
+        write_native(o, native);
+    });
+}
+
+fn write_role(object: &mut Object<'_>, native: Option<&Native>, default: &str) {
+    match native.and_then(|native| native.get("role")) {
+        Some(role) => object.raw("role", role.as_str()),
+        None => object.string("role", default),
+    }
+}

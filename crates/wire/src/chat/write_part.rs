@@ -1,0 +1,113 @@
+//! Writes the content of a message, part by part.
+
+use majordomo_llm::{Native, Part};
+
+use super::CHAT;
+use crate::base64::write_data_url;
+use crate::json::{Array, Object, write_array, write_string};
+use crate::loss::Losses;
+
+/// Native fields at this level, without those that only say how to write.
+pub(super) fn write_native(object: &mut Object<'_>, native: Option<&Native>) {
+    for (name, value) in native.into_iter().flat_map(Native::fields) {
+        if !name.contains('.') && !matches!(name, "role" | "field") {
+            object.raw(name, value.as_str());
+        }
+    }
+}
+
+/// The elements of a JSON list, without its brackets.
+pub(super) fn inner_of_list(list: &str) -> &str {
+    let inner = list
+        .trim()
+        .strip_prefix('[')
+        .and_then(|l| l.strip_suffix(']'));
+    inner.unwrap_or_default().trim()
+}
+
+/// The key that a value came from.
+pub(super) fn field_of(native: &Native) -> Option<String> {
+    native.get("field").and_then(|field| field.to().ok())
+}
+
+/// A string for one plain text, a list for everything else.
+pub(super) fn write_content(object: &mut Object<'_>, parts: &[&Part], losses: &mut Losses) {
+    match parts {
+        [] => object.string("content", ""),
+        [Part::Text(text)] if losses.own(text.native.as_deref(), &CHAT).is_none() => {
+            object.string("content", &text.text);
+        }
+        parts => {
+            let out = object.value("content");
+            let start = out.len();
+            write_array(out, |array| {
+                for part in parts {
+                    write_part(part, array, losses);
+                }
+            });
+            // Servers refuse an empty list, which is left if every part is a loss.
+            if &out[start..] == b"[]" {
+                out.truncate(start);
+                write_string(out, "");
+            }
+        }
+    }
+}
+
+/// One element of a content list.
+pub(super) fn write_part(part: &Part, array: &mut Array<'_>, losses: &mut Losses) {
+    let native = losses.own(part.native(), &CHAT);
+    match part {
+        Part::Text(text) => array.object(|o| {
+            o.string("type", "text");
+            o.string("text", &text.text);
+            write_native(o, native);
+        }),
+        Part::Refusal(text) => array.object(|o| {
+            o.string("type", "refusal");
+            o.string("refusal", &text.text);
+            write_native(o, native);
+        }),
+        Part::Image(image) => array.object(|o| {
+            o.string("type", "image_url");
+            o.object("image_url", |o| {
+                write_data_url(&image.media_type, &image.data, o.value("url"));
+                o.nested(native, "image_url");
+            });
+            write_native(o, native);
+        }),
+        Part::RemoteImage(image) => array.object(|o| {
+            o.string("type", "image_url");
+            o.object("image_url", |o| {
+                o.string("url", &image.url);
+                o.nested(native, "image_url");
+            });
+            write_native(o, native);
+        }),
+        Part::File(file) if file.native.is_none() || native.is_some() => array.object(|o| {
+            o.string("type", "file");
+            o.object("file", |o| {
+                write_data_url(&file.media_type, &file.data, o.value("file_data"));
+                if let Some(name) = &file.name {
+                    o.string("filename", name);
+                }
+                o.nested(native, "file");
+            });
+            write_native(o, native);
+        }),
+        Part::Reasoning(reasoning) if native.and_then(field_of).as_deref() == Some("thinking") => {
+            array.object(|o| {
+                o.string("type", "thinking");
+                o.array("thinking", |a| {
+                    a.object(|o| {
+                        o.string("type", "text");
+                        o.string("text", &reasoning.text);
+                    });
+                });
+                write_native(o, native);
+            });
+        }
+        Part::Opaque(block) if block.origin == CHAT => array.raw(block.raw.as_str()),
+        other => losses.part(other, "Chat Completions has no such content here"),
+    }
+}

@@ -1,0 +1,285 @@
+//! Writes a request: untouched, edited, or from scratch.
+
+use bytes::BytesMut;
+use majordomo_llm::{Effort, Message, Native, Output, Prompt, Request, Role, Tool, ToolChoice};
+
+use super::CHAT;
+use super::write_message::MessageWriter;
+use crate::json::{Array, Object, object, write_array};
+use crate::loss::Losses;
+use crate::splice::{self, Edit, Fate, Fields, Origin};
+use crate::{Outgoing, Written};
+
+/// Keys that mean the same; a request keeps the one that it came with.
+const ALIASES: &[&[&str]] = &[
+    &["max_completion_tokens", "max_tokens"],
+    &["user", "safety_identifier"],
+];
+
+/// Writes the body for a target.
+pub(super) fn write(request: &Request, to: &Outgoing<'_>) -> Written {
+    if let Some(source) = request.untouched(&CHAT) {
+        return Written {
+            body: splice::untouched(source, to, false),
+            losses: Vec::new(),
+        };
+    }
+    edited(request, to).unwrap_or_else(|| fresh(request, to))
+}
+
+fn fresh(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
+    let mut losses = Losses::default();
+    let fields = fields(prompt, to, false, &mut losses);
+    let mut body = BytesMut::with_capacity(4_096);
+    object(&mut body, |o| {
+        o.string("model", to.model);
+        write_array(o.value("messages"), |array| {
+            let mut writer = MessageWriter::new(array, &mut losses);
+            writer.instructions(&prompt.system);
+            for message in &prompt.messages {
+                writer.write(message);
+            }
+            writer.finish();
+        });
+        fields.write(o);
+        if to.stream {
+            o.bool("stream", true);
+            if !has_native(prompt, "stream_options") {
+                o.object("stream_options", |o| o.bool("include_usage", true));
+            }
+        }
+    });
+    Written {
+        body: body.freeze(),
+        losses: losses.into_vec(),
+    }
+}
+
+/// Splices the changes into the client's own bytes, if they are of this dialect.
+fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
+    let source = request.source().filter(|s| *s.dialect() == CHAT)?;
+    let mut losses = Losses::default();
+    let edit = Edit {
+        old: &fields(source.read(), to, true, &mut Losses::default()),
+        new: &fields(request, to, true, &mut losses),
+        aliases: ALIASES,
+        streams: false,
+    };
+    let mut up_to_date = same_conversation(request, source.read());
+    let body = edit.write(source.bytes(), to, |key, value, out| match key {
+        "messages" if !up_to_date => {
+            let one_to_one = |raw: &Vec<&str>| raw.len() == source.read().messages.len();
+            let Some(elements) = splice::elements(value).filter(one_to_one) else {
+                return Fate::Keep;
+            };
+            up_to_date = true;
+            write_array(out, |array| {
+                messages(request, source.read(), &elements, array, &mut losses);
+            });
+            Fate::Replace
+        }
+        // OpenRouter's form of what is now said as `reasoning_effort`.
+        "reasoning" if request.effort != source.read().effort => Fate::Remove,
+        _ => Fate::Keep,
+    })?;
+    // A source without messages has no place for new ones: written from scratch.
+    up_to_date.then(|| Written {
+        body,
+        losses: losses.into_vec(),
+    })
+}
+
+fn same_conversation(new: &Prompt, old: &Prompt) -> bool {
+    new.messages == old.messages && new.system == old.system
+}
+
+/// The conversation, with the bytes of every message that is the same.
+fn messages(new: &Prompt, old: &Prompt, raw: &[&str], array: &mut Array<'_>, losses: &mut Losses) {
+    let mut writer = MessageWriter::new(array, losses);
+    writer.instructions(&new.system);
+    let origins = splice::align(&old.messages, &new.messages);
+    for (message, origin) in new.messages.iter().zip(origins) {
+        match origin {
+            Origin::Same(from) => writer.keep(message, raw[from]),
+            Origin::Changed(from) => changed(&mut writer, &old.messages[from], message, raw[from]),
+            Origin::New => writer.write(message),
+        }
+    }
+    writer.finish();
+}
+
+/// A message of which only the content changed keeps its other fields, and the
+/// parts that are the same keep their bytes.
+fn changed(writer: &mut MessageWriter<'_, '_, '_>, old: &Message, new: &Message, raw: &str) {
+    let plain = |m: &Message| matches!(m.role, Role::User | Role::System);
+    let elements = splice::member(raw, "content").and_then(splice::elements);
+    match elements {
+        Some(elements)
+            if plain(new)
+                && new.role == old.role
+                && new.native == old.native
+                && new.tool_results().next().is_none()
+                && elements.len() == old.parts.len() =>
+        {
+            writer.splice(old, new, raw, &elements);
+        }
+        _ => writer.write(new),
+    }
+}
+
+fn has_native(prompt: &Prompt, name: &str) -> bool {
+    let own = prompt.native.as_ref().filter(|n| *n.dialect() == CHAT);
+    own.is_some_and(|native| native.get(name).is_some())
+}
+
+/// Everything but model, stream and messages. `same` when the target got its
+/// request in this dialect, so that what only some servers know may stay.
+fn fields(prompt: &Prompt, to: &Outgoing<'_>, same: bool, losses: &mut Losses) -> Fields {
+    let mut fields = Fields::default();
+    tools(prompt, &mut fields, losses);
+    if let Output::Json | Output::Schema(_) = &prompt.output {
+        let native = prompt.native.as_deref().filter(|n| *n.dialect() == CHAT);
+        object(fields.value("response_format"), |o| {
+            response_format(&prompt.output, native, o);
+        });
+    }
+    if let Some(tokens) = prompt.max_tokens {
+        let key = match to.legacy_max_tokens {
+            true => "max_tokens",
+            false => "max_completion_tokens",
+        };
+        fields.put(key, tokens);
+    }
+    for (key, value) in [
+        ("temperature", prompt.temperature),
+        ("top_p", prompt.top_p),
+        ("presence_penalty", prompt.presence_penalty),
+        ("frequency_penalty", prompt.frequency_penalty),
+    ] {
+        if let Some(value) = value.filter(|value| value.is_finite()) {
+            fields.put(key, value);
+        }
+    }
+    match prompt.top_k {
+        Some(k) if same => fields.put("top_k", k),
+        Some(_) => losses.add("top_k", "Chat Completions has no such setting"),
+        None => {}
+    }
+    if let Some(seed) = prompt.seed {
+        fields.put("seed", seed);
+    }
+    if !prompt.stop.is_empty() {
+        write_array(fields.value("stop"), |a| {
+            for text in &prompt.stop {
+                a.string(text);
+            }
+        });
+    }
+    if let Some(effort) = prompt.effort {
+        fields.string("reasoning_effort", effort_word(effort));
+    }
+    if prompt.reasoning_budget.is_some() && !same {
+        losses.add(
+            "reasoning_budget",
+            "Chat Completions knows efforts, not budgets",
+        );
+    }
+    if let Some(key) = &prompt.cache_key {
+        fields.string("prompt_cache_key", key);
+    }
+    if let Some(user) = &prompt.user {
+        fields.string("user", user);
+    }
+    let native = losses.own(prompt.native.as_deref(), &CHAT);
+    for (name, value) in native.into_iter().flat_map(|native| native.fields()) {
+        // A dot marks what belongs inside another field, which keeps it.
+        if !name.contains('.') {
+            fields.put(name, value.as_str());
+        }
+    }
+    fields
+}
+
+fn tools(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
+    let own = |origin: &majordomo_llm::Dialect| *origin == CHAT;
+    for hosted in prompt.hosted_tools.iter().filter(|h| !own(&h.origin)) {
+        losses.add(
+            &format!("tools.{}", hosted.kind),
+            format!("a tool that only {} runs", hosted.origin),
+        );
+    }
+    let hosted: Vec<_> = prompt
+        .hosted_tools
+        .iter()
+        .filter(|h| own(&h.origin))
+        .collect();
+    if prompt.tools.is_empty() && hosted.is_empty() {
+        return;
+    }
+    write_array(fields.value("tools"), |a| {
+        for tool in &prompt.tools {
+            a.object(|o| write_tool(tool, o, losses));
+        }
+        for tool in hosted {
+            a.raw(tool.raw.as_str());
+        }
+    });
+    match &prompt.tool_choice {
+        ToolChoice::Auto => {}
+        ToolChoice::None => fields.string("tool_choice", "none"),
+        ToolChoice::Required => fields.string("tool_choice", "required"),
+        ToolChoice::Named(name) => object(fields.value("tool_choice"), |o| {
+            o.string("type", "function");
+            o.object("function", |o| o.string("name", name));
+        }),
+    }
+    if let Some(parallel) = prompt.parallel_tool_calls {
+        fields.put("parallel_tool_calls", parallel);
+    }
+}
+
+fn write_tool(tool: &Tool, object: &mut Object<'_>, losses: &mut Losses) {
+    let native = losses.own(tool.native.as_deref(), &CHAT);
+    object.string("type", "function");
+    object.object("function", |o| {
+        o.string("name", &tool.name);
+        if let Some(description) = &tool.description {
+            o.string("description", description);
+        }
+        if let Some(parameters) = &tool.parameters {
+            o.raw("parameters", parameters.as_str());
+        }
+        if let Some(strict) = tool.strict {
+            o.bool("strict", strict);
+        }
+        o.nested(native, "function");
+    });
+    object.native(native);
+}
+
+fn response_format(output: &Output, native: Option<&Native>, object: &mut Object<'_>) {
+    let Output::Schema(schema) = output else {
+        return object.string("type", "json_object");
+    };
+    object.string("type", "json_schema");
+    object.object("json_schema", |o| {
+        o.string("name", schema.name.as_deref().unwrap_or("response"));
+        o.raw("schema", schema.schema.as_str());
+        if let Some(strict) = schema.strict {
+            o.bool("strict", strict);
+        }
+        o.nested(native, "response_format.json_schema");
+    });
+}
+
+fn effort_word(effort: Effort) -> &'static str {
+    match effort {
+        Effort::None => "none",
+        Effort::Minimal => "minimal",
+        Effort::Low => "low",
+        Effort::Medium => "medium",
+        Effort::High => "high",
+        Effort::XHigh => "xhigh",
+        Effort::Max => "max",
+    }
+}

@@ -1,0 +1,177 @@
+//! Views of a conversation for writers whose dialect groups it differently.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use majordomo_llm::{Message, Part, Role, ToolCall};
+
+/// Call ids as the target accepts them, given out in the order of the
+/// conversation: calls with the same id get different ones, calls without an id
+/// get one, and each result finds the call that it answers.
+pub(crate) struct CallIds {
+    allowed: fn(char) -> bool,
+    used: HashSet<String>,
+    /// What the latest call of each original id became.
+    latest: HashMap<String, String>,
+    /// Calls that came without an id and have no result.
+    nameless: VecDeque<String>,
+    calls: usize,
+}
+
+impl CallIds {
+    /// Characters that are not `allowed` become underscores.
+    pub(crate) fn new(allowed: fn(char) -> bool) -> Self {
+        Self {
+            allowed,
+            used: HashSet::new(),
+            latest: HashMap::new(),
+            nameless: VecDeque::new(),
+            calls: 0,
+        }
+    }
+
+    /// The id to write for the next call.
+    pub(crate) fn call(&mut self, id: &str) -> String {
+        let fitting = |c| if (self.allowed)(c) { c } else { '_' };
+        let mut written: String = id.chars().map(fitting).collect();
+        if written.is_empty() {
+            written = ToolCall::made_up_id(self.calls);
+        }
+        let wanted = written.clone();
+        let mut copies = 1;
+        while self.used.contains(&written) {
+            copies += 1;
+            written = format!("{wanted}_{copies}");
+        }
+        self.keep(id, written.clone());
+        written
+    }
+
+    /// Notes a call that is written with an id of somebody else's choice.
+    pub(crate) fn keep(&mut self, id: &str, written: String) {
+        self.calls += 1;
+        self.used.insert(written.clone());
+        if id.is_empty() {
+            self.nameless.push_back(written);
+        } else {
+            self.latest.insert(id.to_owned(), written);
+        }
+    }
+
+    /// The id to write for a result of the call `id`.
+    pub(crate) fn result<'i>(&mut self, id: &'i str) -> Cow<'i, str> {
+        if id.is_empty() {
+            return Cow::Owned(self.nameless.pop_front().unwrap_or_default());
+        }
+        match self.latest.get(id) {
+            Some(written) => Cow::Owned(written.clone()),
+            None => Cow::Borrowed(id),
+        }
+    }
+}
+
+/// The names of tools by the ids of their calls, for dialects that pair results
+/// by name. A later call of the same id hides the earlier one.
+pub(crate) struct ToolNames<'m>(HashMap<&'m str, &'m str>);
+
+impl<'m> ToolNames<'m> {
+    pub(crate) fn of(messages: &'m [Message]) -> Self {
+        let calls = messages.iter().flat_map(Message::tool_calls);
+        Self(
+            calls
+                .map(|call| (call.id.as_str(), call.name.as_str()))
+                .collect(),
+        )
+    }
+
+    pub(crate) fn get(&self, call_id: &str) -> Option<&'m str> {
+        self.0.get(call_id).copied()
+    }
+}
+
+/// Consecutive messages of one side, for dialects whose turns must alternate.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Turn<'m> {
+    /// Never [`Role::Tool`]: results are part of the user's turn.
+    pub(crate) role: Role,
+    /// Indexes of the messages that were joined.
+    pub(crate) messages: std::ops::Range<usize>,
+    /// Their parts; in a user's turn, tool results come first.
+    pub(crate) parts: Vec<&'m Part>,
+}
+
+/// Groups messages into turns. System messages are turns of their own.
+pub(crate) fn turns(messages: &[Message]) -> Vec<Turn<'_>> {
+    let mut turns: Vec<Turn<'_>> = Vec::new();
+    for (index, message) in messages.iter().enumerate() {
+        let role = match message.role {
+            Role::Tool => Role::User,
+            role => role,
+        };
+        match turns.last_mut() {
+            Some(last) if last.role == role && role != Role::System => {
+                last.messages.end = index + 1;
+                last.parts.extend(&message.parts);
+            }
+            _ => turns.push(Turn {
+                role,
+                messages: index..index + 1,
+                parts: message.parts.iter().collect(),
+            }),
+        }
+    }
+    for turn in &mut turns {
+        turn.parts
+            .sort_by_key(|part| !matches!(part, Part::ToolResult(_)));
+    }
+    turns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use majordomo_llm::ToolResult;
+
+    #[test]
+    fn repeated_and_missing_ids_become_unique_and_results_follow() {
+        let mut ids = CallIds::new(|c| c.is_ascii_alphanumeric() || c == '_');
+        assert_eq!(ids.call("a"), "a");
+        assert_eq!(ids.result("a"), "a");
+        assert_eq!(ids.call("a"), "a_2");
+        assert_eq!(ids.result("a"), "a_2");
+        assert_eq!(ids.call("b:1"), "b_1");
+        assert_eq!(ids.result("b:1"), "b_1");
+        assert_eq!(ids.call(""), "call_3");
+        assert_eq!(ids.call(""), "call_4");
+        assert_eq!(ids.result(""), "call_3");
+        assert_eq!(ids.result(""), "call_4");
+        assert_eq!(ids.result("unknown"), "unknown");
+    }
+
+    #[test]
+    fn results_and_what_the_user_says_next_are_one_turn() {
+        let call = ToolCall::new("a", "look", "{}");
+        let messages = [
+            Message::user("see"),
+            Message::assistant(Part::ToolCall(call.clone())),
+            Message::user("hurry"),
+            Message::tool_results_message([ToolResult::new(&call, "seen")]),
+            Message::system("be brief"),
+            Message::system("really"),
+        ];
+        let turns = turns(&messages);
+        let roles: Vec<_> = turns.iter().map(|t| (t.role, t.messages.clone())).collect();
+        assert_eq!(
+            roles,
+            [
+                (Role::User, 0..1),
+                (Role::Assistant, 1..2),
+                (Role::User, 2..4),
+                (Role::System, 4..5),
+                (Role::System, 5..6),
+            ]
+        );
+        assert!(matches!(turns[2].parts[0], Part::ToolResult(_)));
+        assert_eq!(ToolNames::of(&messages).get("a"), Some("look"));
+    }
+}

@@ -1,0 +1,320 @@
+//! Errors on the wire, as far as they are the same everywhere.
+//!
+//! Proxies and compatible servers answer with every shape of error body, so
+//! every dialect reads all of them; classification is not done here.
+
+use std::borrow::Cow;
+
+use majordomo_llm::{Class, Error, ErrorKind, retry_after};
+
+use crate::FailedAnswer;
+use crate::json::{self, Cursor, Kind, Read};
+
+/// The longest message that is taken from a body that is not JSON.
+const LONGEST_TEXT: usize = 500;
+
+/// What a body says about an error.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct ErrorBody {
+    pub(crate) message: Option<String>,
+    /// The most telling of the provider's codes and types.
+    pub(crate) code: Option<String>,
+    /// A number among them that is an HTTP status.
+    pub(crate) status: Option<u16>,
+    pub(crate) request_id: Option<String>,
+    kind: Option<String>,
+}
+
+/// Reads a failed answer of any dialect.
+pub(crate) fn read(failed: &FailedAnswer<'_>) -> Error {
+    let body = ErrorBody::of(failed.body);
+    let request_id = ["x-request-id", "request-id"]
+        .iter()
+        .find_map(|name| (failed.header)(name))
+        .map(str::to_owned)
+        .or_else(|| body.request_id.clone());
+    let mut error = body
+        .into_error(Some(failed.status))
+        .with_retry_after(retry_after(failed.header, failed.now));
+    if let Some(id) = request_id {
+        error = error.with_request_id(id);
+    }
+    error
+}
+
+impl ErrorBody {
+    /// Reads a body; one that is not JSON is taken as text.
+    pub(crate) fn of(body: &[u8]) -> Self {
+        let mut read = Self::default();
+        let parsed = json::read(body, |cursor| read.value(cursor));
+        if parsed.is_err() || read.message.is_none() {
+            let text = String::from_utf8_lossy(body);
+            let text = text.trim();
+            if !text.is_empty() {
+                let short: String = text.chars().take(LONGEST_TEXT).collect();
+                read.message.get_or_insert(short);
+            }
+        }
+        read
+    }
+
+    /// Reads the value of an `error` key inside a stream or an answer.
+    pub(crate) fn inside(raw: &str) -> Self {
+        let mut read = Self::default();
+        let _ = json::read_str(raw, |cursor| read.value(cursor));
+        if read.message.is_none() {
+            read.message = Some(raw.to_owned());
+        }
+        read
+    }
+
+    /// The error; `status` is that of the answer, unless it was inside a success.
+    pub(crate) fn into_error(self, status: Option<u16>) -> Error {
+        let message = match (&self.message, status) {
+            (Some(message), _) => message.clone(),
+            (None, Some(_)) => "the provider gave no reason".to_owned(),
+            (None, None) => "the provider reported an error inside its answer".to_owned(),
+        };
+        let mut error = Error::new(ErrorKind::Provider, message);
+        if let Some(status) = status.or(self.status) {
+            error = error.with_status(status);
+        }
+        if let Some(code) = self.code.or(self.kind) {
+            error = error.with_code(code);
+        }
+        if let Some(id) = self.request_id {
+            error = error.with_request_id(id);
+        }
+        error
+    }
+
+    fn value(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+        match cursor.peek()? {
+            Kind::String => self.message = Some(cursor.string()?.into_owned()),
+            Kind::Object => self.object(cursor)?,
+            // Some wrap the one error in a list.
+            Kind::Array => cursor.array(|cursor| self.value(cursor))?,
+            _ => {
+                cursor.raw()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn object(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+        cursor.loose_object(|key, cursor| {
+            let keep = |slot: &mut Option<String>, text: Option<Cow<'_, str>>| {
+                if let Some(text) = text.filter(|text| !text.is_empty()) {
+                    slot.get_or_insert_with(|| text.into_owned());
+                }
+            };
+            match &**key {
+                "error" | "errors" | "metadata" => self.value(cursor)?,
+                // FastAPI puts a list of complaints here, Google a list of particulars.
+                "detail" | "details" => match cursor.peek()? {
+                    Kind::String | Kind::Object => self.value(cursor)?,
+                    _ => self.particulars(cursor)?,
+                },
+                "message" | "msg" => match cursor.peek()? {
+                    Kind::String => {
+                        // The outermost message is the best one.
+                        let text = cursor.string()?.into_owned();
+                        self.message.get_or_insert(text);
+                    }
+                    _ => self.value(cursor)?,
+                },
+                "code" | "error_code" | "error_type" | "reason" => match cursor.peek()? {
+                    Kind::Number => self.number(cursor)?,
+                    _ => {
+                        let text = cursor.maybe_string()?;
+                        match text.as_ref().and_then(|text| text.parse().ok()) {
+                            Some(number) => self.keep_status(number),
+                            None => keep(&mut self.code, text),
+                        }
+                    }
+                },
+                "type" | "status" => match cursor.peek()? {
+                    Kind::Number => self.number(cursor)?,
+                    _ => {
+                        let text = cursor.maybe_string()?.filter(|text| text != "error");
+                        keep(&mut self.kind, text);
+                    }
+                },
+                "request_id" => keep(&mut self.request_id, cursor.maybe_string()?),
+                _ => {}
+            }
+            Ok(())
+        })
+    }
+
+    fn particulars(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+        match cursor.peek()? {
+            Kind::Array => cursor.array(|cursor| match cursor.peek()? {
+                Kind::Object => self.object(cursor),
+                _ => Ok(()),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn number(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+        if let Some(number) = cursor.count()? {
+            self.keep_status(number);
+        }
+        Ok(())
+    }
+
+    fn keep_status(&mut self, number: u64) {
+        let status = u16::try_from(number).ok();
+        self.status = self
+            .status
+            .or(status.filter(|status| (400..600).contains(status)));
+    }
+}
+
+/// The status that a client should see. A provider's own trouble with us is a
+/// bad gateway: the client's key and request are not at fault.
+pub(crate) fn status_for_client(error: &Error) -> u16 {
+    let own = |range: std::ops::Range<u16>| error.status().filter(|s| range.contains(s));
+    match error.class() {
+        Class::RateLimited | Class::Quota => 429,
+        Class::ClientAuth => own(401..404).unwrap_or(401),
+        Class::ModelNotFound => 404,
+        Class::Conflict => own(400..500).unwrap_or(409),
+        Class::Unsupported | Class::ContextLength | Class::Policy => own(400..500).unwrap_or(400),
+        Class::Invalid => own(400..500).unwrap_or(400),
+        Class::Cancelled => 499,
+        Class::Deadline => 504,
+        Class::Local => error.status().unwrap_or(503),
+        Class::Auth | Class::Tls | Class::NeverSent | Class::BadResponse | Class::Empty => 502,
+        Class::Transient => match error.kind() {
+            ErrorKind::Timeout(_) => 504,
+            _ => own(500..600).unwrap_or(502),
+        },
+    }
+}
+
+/// `retry-after` in whole seconds, for clients that wait.
+pub(crate) fn retry_headers(error: &Error) -> Vec<(&'static str, String)> {
+    let seconds = |wait: std::time::Duration| wait.as_secs_f64().ceil().to_string();
+    error
+        .retry_after()
+        .map(|wait| ("retry-after", seconds(wait)))
+        .into_iter()
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_recorded_shape_of_an_error_body_is_read() {
+        type Row<'a> = (&'a str, &'a str, Option<&'a str>, Option<u16>);
+        let rows: [Row<'_>; 14] = [
+            (
+                r#"{"error":{"message":"m","type":"t","param":null,"code":"c"}}"#,
+                "m",
+                Some("c"),
+                None,
+            ),
+            (
+                r#"{"error":{"message":"m","type":"t","code":null}}"#,
+                "m",
+                Some("t"),
+                None,
+            ),
+            (
+                r#"{"error":{"message":"m","type":"T","code":400}}"#,
+                "m",
+                Some("T"),
+                Some(400),
+            ),
+            (
+                r#"{"error":{"code":"401","message":"m"}}"#,
+                "m",
+                None,
+                Some(401),
+            ),
+            (
+                r#"{"error":{"code":502,"message":"m","metadata":{"error_type":"provider_overloaded"}}}"#,
+                "m",
+                Some("provider_overloaded"),
+                Some(502),
+            ),
+            (r#"{"error":"m"}"#, "m", None, None),
+            (
+                r#"{"code":"invalid-argument","error":"m"}"#,
+                "m",
+                Some("invalid-argument"),
+                None,
+            ),
+            (r#"{"detail":"m"}"#, "m", None, None),
+            (
+                r#"{"detail":[{"loc":["body"],"msg":"m","type":"missing"}]}"#,
+                "m",
+                Some("missing"),
+                None,
+            ),
+            (
+                r#"{"object":"error","message":"m","type":"t","code":3}"#,
+                "m",
+                Some("t"),
+                None,
+            ),
+            (
+                r#"[{"error":{"code":429,"message":"m","status":"RESOURCE_EXHAUSTED"}}]"#,
+                "m",
+                Some("RESOURCE_EXHAUSTED"),
+                Some(429),
+            ),
+            (
+                r#"{"type":"error","error":{"type":"rate_limit_error","message":"m","details":{"error_code":"x"}}}"#,
+                "m",
+                Some("x"),
+                None,
+            ),
+            (
+                "<html>502 Bad Gateway</html>",
+                "<html>502 Bad Gateway</html>",
+                None,
+                None,
+            ),
+            (
+                r#"{"nothing":"known"}"#,
+                r#"{"nothing":"known"}"#,
+                None,
+                None,
+            ),
+        ];
+        for (body, message, code, status) in rows {
+            let read = ErrorBody::of(body.as_bytes());
+            assert_eq!(read.message.as_deref(), Some(message), "{body}");
+            assert_eq!(
+                read.code.as_deref().or(read.kind.as_deref()),
+                code,
+                "{body}"
+            );
+            assert_eq!(read.status, status, "{body}");
+        }
+    }
+
+    #[test]
+    fn headers_give_the_request_id_and_the_wait() {
+        let header = |name: &str| match name {
+            "x-request-id" => Some("req_1"),
+            "retry-after" => Some("3"),
+            _ => None,
+        };
+        let error = read(&FailedAnswer {
+            status: 429,
+            header: &header,
+            body: b"",
+            now: std::time::SystemTime::UNIX_EPOCH,
+        });
+        assert_eq!(error.request_id(), Some("req_1"));
+        assert_eq!(error.message(), "the provider gave no reason");
+        assert_eq!(retry_headers(&error), [("retry-after", "3".to_owned())]);
+        assert_eq!(status_for_client(&error), 429);
+    }
+}

@@ -1,0 +1,30 @@
+//! Streams cut into frames: server-sent events and lines of JSON.
+//!
+//! Bytes come in any chunking; frames come out as soon as they are complete. A
+//! frame that lies whole inside one chunk is handed out without a copy.
+
+mod lines;
+mod sse;
+
+#[cfg(test)]
+mod tests;
+
+#[allow(unused_imports, reason = "for dialects that stream lines of JSON")]
+pub(crate) use lines::{Line, Lines};
+pub(crate) use sse::{Frame, SseDecoder};
+
+use majordomo_llm::{Error, ErrorKind};
+
+/// The longest line or event that is buffered, unless a reader sets another:
+/// a picture of 20 MB as base64, and room to spare.
+pub(crate) const DEFAULT_LIMIT: usize = 32 * 1024 * 1024;
+
+/// What a frame handler may say.
+pub(crate) type Handled = Result<(), Error>;
+
+fn too_long(limit: usize) -> Error {
+    Error::new(
+        ErrorKind::BadResponse,
+        format!("one event of the stream is longer than {limit} bytes"),
+    )
+}

@@ -1,0 +1,142 @@
+use proptest::prelude::*;
+
+use super::*;
+
+type Seen = Vec<(String, String)>;
+
+fn decode(chunks: &[&[u8]], limit: usize) -> Result<Seen, Error> {
+    let mut decoder = SseDecoder::with_limit(limit);
+    let mut seen = Vec::new();
+    let mut each = |frame: Frame<'_>| {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        seen.push(match frame {
+            Frame::Event { name, data } => (name.to_owned(), text(data)),
+            Frame::Bare(line) => ("(bare)".to_owned(), text(line)),
+        });
+        Ok(())
+    };
+    for chunk in chunks {
+        decoder.push(chunk, &mut each)?;
+    }
+    decoder.finish(&mut each)?;
+    Ok(seen)
+}
+
+fn frames(text: &str) -> Vec<(String, String)> {
+    decode(&[text.as_bytes()], 1_000).unwrap()
+}
+
+fn event(name: &str, data: &str) -> (String, String) {
+    (name.to_owned(), data.to_owned())
+}
+
+#[test]
+fn every_form_of_an_event_is_read() {
+    let rows = [
+        (
+            "data: a\n\ndata: b\n\n",
+            vec![event("", "a"), event("", "b")],
+        ),
+        (
+            "data: a\r\n\r\ndata: b\r\n\r\n",
+            vec![event("", "a"), event("", "b")],
+        ),
+        ("data:a\n\n", vec![event("", "a")]),
+        ("data:  a\n\n", vec![event("", " a")]),
+        (
+            "event: ping\ndata: {}\n\ndata: x\n\n",
+            vec![event("ping", "{}"), event("", "x")],
+        ),
+        ("data: x\nevent: late\n\n", vec![event("late", "x")]),
+        (
+            "data: a\ndata: b\ndata:\ndata: c\n\n",
+            vec![event("", "a\nb\n\nc")],
+        ),
+        (
+            ": comment\n\nid: 7\nretry: 10\ndata: a\n: more\n\n",
+            vec![event("", "a")],
+        ),
+        ("\n\n\ndata: a\n\n\n\n", vec![event("", "a")]),
+        ("event: lonely\n\ndata: a\n\n", vec![event("", "a")]),
+        ("data: a", vec![event("", "a")]),
+        ("data: a\n", vec![event("", "a")]),
+        ("data: a\r", vec![event("", "a")]),
+        (
+            "[{\n  \"error\": 1\n}]",
+            vec![
+                event("(bare)", "[{"),
+                event("(bare)", "  \"error\": 1"),
+                event("(bare)", "}]"),
+            ],
+        ),
+        ("", vec![]),
+    ];
+    for (text, expected) in rows {
+        assert_eq!(frames(text), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn an_event_that_is_too_long_is_an_error_however_it_comes() {
+    let line = format!("data: {}\n\n", "x".repeat(100));
+    let lines = "data: 0123456789\n".repeat(10);
+    let endless = "x".repeat(100);
+    for text in [line, lines, endless] {
+        for size in [1, 7, 1_000] {
+            let chunks: Vec<&[u8]> = text.as_bytes().chunks(size).collect();
+            let error = decode(&chunks, 64).unwrap_err();
+            assert_eq!(
+                error.message(),
+                "one event of the stream is longer than 64 bytes"
+            );
+        }
+    }
+}
+
+#[test]
+fn lines_come_whole_in_any_chunking() {
+    let text = "{\"a\":1}\r\n\n{\"b\":\"ü\"}\n{\"c\":3}";
+    for size in 1..text.len() {
+        let mut lines = Lines::default();
+        let mut seen = Vec::new();
+        for chunk in text.as_bytes().chunks(size) {
+            lines
+                .push(chunk, |line| {
+                    seen.push(line.bytes().to_vec());
+                    Ok(())
+                })
+                .unwrap();
+        }
+        lines
+            .finish(|line| {
+                seen.push(line.to_vec());
+                Ok(())
+            })
+            .unwrap();
+        let seen: Vec<_> = seen
+            .iter()
+            .map(|l| std::str::from_utf8(l).unwrap())
+            .collect();
+        assert_eq!(seen, ["{\"a\":1}", "", "{\"b\":\"ü\"}", "{\"c\":3}"]);
+    }
+}
+
+proptest! {
+    #[test]
+    fn chunking_changes_nothing(
+        lines in prop::collection::vec("(data:|data: |event: |: |)[a-zé{}]{0,6}\r?\n", 0..12),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
+    ) {
+        let text = lines.concat();
+        let mut cuts: Vec<_> = cuts.iter().map(|c| c.index(text.len() + 1)).collect();
+        cuts.sort_unstable();
+        let mut chunks = Vec::new();
+        let mut start = 0;
+        for cut in cuts {
+            chunks.push(&text.as_bytes()[start..cut]);
+            start = cut;
+        }
+        chunks.push(&text.as_bytes()[start..]);
+        prop_assert_eq!(decode(&chunks, 1_000).unwrap(), frames(&text));
+    }
+}

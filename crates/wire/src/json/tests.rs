@@ -1,0 +1,138 @@
+use bytes::BytesMut;
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::*;
+
+fn error(text: &str) -> String {
+    read_str(text, |c| c.object(|_, _| Ok(())))
+        .unwrap_err()
+        .to_string()
+}
+
+#[test]
+fn a_key_that_comes_twice_is_refused_even_when_it_is_written_with_escapes() {
+    assert_eq!(
+        error(r#"{"model": 1, "mod\u0065l": 2}"#),
+        "model: this key comes twice"
+    );
+    let many: String = (0..100).map(|n| format!("\"k{n}\":0,")).collect();
+    assert_eq!(
+        error(&format!("{{{many}\"k7\":1}}")),
+        "k7: the key `k7` comes twice"
+    );
+}
+
+#[test]
+fn nesting_is_limited_wherever_it_hides() {
+    let deep = |levels: usize| {
+        format!(
+            r#"{{"x": {}{}}}"#,
+            "[".repeat(levels - 1),
+            "]".repeat(levels - 1)
+        )
+    };
+    assert!(read_str(&deep(MAX_DEPTH), Cursor::raw).is_ok());
+    for text in [deep(MAX_DEPTH + 1), deep(1_000_000)] {
+        let message = read_str(&text, Cursor::raw).unwrap_err().to_string();
+        assert!(message.ends_with("nested deeper than 128 levels"));
+        assert!(error(&text).ends_with("nested deeper than 128 levels"));
+    }
+}
+
+#[test]
+fn errors_name_the_path() {
+    let read = |text| {
+        read_str(text, |c| {
+            c.object(|_, c| c.array(|c| c.object(|_, c| c.string().map(drop))))
+        })
+        .unwrap_err()
+        .to_string()
+    };
+    assert_eq!(
+        read(r#"{"a": [{"b": "x"}, {"b": "y", "c": 3}]}"#),
+        "a[1].c: expected a string, found a number"
+    );
+    assert_eq!(
+        read(r#"{"a": [{"b": "x"}, 4]}"#),
+        "a[1]: expected an object, found a number"
+    );
+    assert_eq!(
+        read(r#"{"a": [{"b": "x"#),
+        "a[0].b: the text ends inside a string"
+    );
+}
+
+#[test]
+fn values_that_nobody_reads_are_passed_over() {
+    let mut last = None;
+    read_str(r#"{"a": {"x": [1, {}]}, "b": 2}"#, |c| {
+        c.object(|key, c| {
+            if key == "b" {
+                last = Some(c.unsigned()?);
+            }
+            Ok(())
+        })
+    })
+    .unwrap();
+    assert_eq!(last, Some(2));
+}
+
+#[test]
+fn a_lone_surrogate_reads_as_the_replacement_character() {
+    let text = read_str(r#""a\ud83d b \ud83d\ude00""#, Cursor::string).unwrap();
+    assert_eq!(text, "a\u{fffd} b \u{1f600}");
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        (-1e9..1e9).prop_map(Value::from),
+        ".*".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 32, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map(".*", inner, 0..4)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn every_valid_document_is_accepted_whole(value in any_json(), pretty in any::<bool>()) {
+        let text = if pretty {
+            serde_json::to_string_pretty(&value).unwrap()
+        } else {
+            value.to_string()
+        };
+        prop_assert_eq!(read_str(&text, Cursor::raw).unwrap(), text.as_str());
+    }
+
+    #[test]
+    fn whatever_is_accepted_is_valid(text in r#"[\[\]{}",:0-9.eE+\-tfn ul\\]{0,24}"#) {
+        let ours = read_str(&text, Cursor::raw).is_ok();
+        prop_assert_eq!(ours, serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok(), "{}", text);
+    }
+
+    #[test]
+    fn strings_survive_writing_and_reading(text in any::<String>()) {
+        let mut out = BytesMut::new();
+        write_string(&mut out, &text);
+        let written = std::str::from_utf8(&out).unwrap();
+        prop_assert_eq!(serde_json::from_str::<String>(written).unwrap(), text.as_str());
+        prop_assert_eq!(read_str(written, Cursor::string).unwrap(), text.as_str());
+        let escaped = text.encode_utf16().map(|u| format!("\\u{u:04x}")).collect::<String>();
+        let escaped = format!("\"{escaped}\"");
+        prop_assert_eq!(read_str(&escaped, Cursor::string).unwrap(), text.as_str());
+    }
+
+    #[test]
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+        let _ = read(&bytes, Cursor::raw);
+        let _ = read(&bytes, |c| c.object(|_, c| c.string().map(drop)));
+    }
+}

@@ -1,0 +1,45 @@
+//! Five language model protocols, each read *and* written.
+//!
+//! Pure and without I/O: bytes in, values out. The same [`Codec`] serves a
+//! provider (write the request, read the answer) and a gateway's front (read the
+//! request, write the answer), so whatever one side learns the other one knows.
+//!
+//! ```
+//! use majordomo_llm::Request;
+//! use majordomo_wire::{Outgoing, Protocol};
+//!
+//! let request = Request::user("hi").max_tokens(10);
+//! let written = Protocol::Chat.codec().write_request(&request, &Outgoing::new("gpt-6"));
+//! assert_eq!(
+//!     written.body,
+//!     r#"{"model":"gpt-6","messages":[{"role":"user","content":"hi"}],"max_completion_tokens":10}"#
+//! );
+//! assert!(written.losses.is_empty());
+//! ```
+//!
+//! Every dialect lives in a folder of its own with the same files; what they
+//! share is in `json`, `framing`, `splice`, `conversation`, `failure` and `loss`.
+
+mod base64;
+mod chat;
+mod codec;
+#[allow(
+    dead_code,
+    reason = "turns and tool names are for dialects that group messages"
+)]
+mod conversation;
+mod failure;
+mod framing;
+mod json;
+mod loss;
+mod protocol;
+mod splice;
+mod unspoken;
+
+pub use codec::{
+    Codec, CountTokens, ErrorReply, FailedAnswer, Incoming, Outgoing, Reply, StreamReader,
+    StreamWriter, Written,
+};
+pub use json::ReadError;
+pub use loss::Loss;
+pub use protocol::Protocol;

@@ -1,0 +1,68 @@
+//! The protocols by name.
+
+use majordomo_llm::Dialect;
+
+use crate::Codec;
+use crate::chat::Chat;
+use crate::unspoken::Unspoken;
+
+/// A protocol that clients and providers speak.
+///
+/// ```
+/// use majordomo_wire::Protocol;
+///
+/// let names: Vec<_> = Protocol::ALL.iter().map(|p| p.dialect().to_string()).collect();
+/// assert_eq!(names[0], "openai-chat");
+/// assert_eq!(Protocol::of(&Protocol::Gemini.dialect()), Some(Protocol::Gemini));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Protocol {
+    /// OpenAI Chat Completions, and the many servers that speak it.
+    Chat,
+    /// OpenAI Responses.
+    Responses,
+    /// Anthropic Messages.
+    Messages,
+    /// Google Gemini generateContent.
+    Gemini,
+    /// Ollama chat and generate.
+    Ollama,
+}
+
+impl Protocol {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Chat,
+        Self::Responses,
+        Self::Messages,
+        Self::Gemini,
+        Self::Ollama,
+    ];
+
+    /// The mark on values that were read from this protocol.
+    pub const fn dialect(self) -> Dialect {
+        Dialect::new(match self {
+            Self::Chat => "openai-chat",
+            Self::Responses => "openai-responses",
+            Self::Messages => "anthropic-messages",
+            Self::Gemini => "gemini",
+            Self::Ollama => "ollama-chat",
+        })
+    }
+
+    /// The protocol of a mark.
+    pub fn of(dialect: &Dialect) -> Option<Self> {
+        Self::ALL.into_iter().find(|p| p.dialect() == *dialect)
+    }
+
+    /// The protocol's reader and writer.
+    pub fn codec(self) -> &'static dyn Codec {
+        match self {
+            Self::Chat => &Chat,
+            Self::Responses => &Unspoken(Self::Responses),
+            Self::Messages => &Unspoken(Self::Messages),
+            Self::Gemini => &Unspoken(Self::Gemini),
+            Self::Ollama => &Unspoken(Self::Ollama),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Top-level fields as a writer writes them, and what an edit changed in them.
+
+use bytes::{Bytes, BytesMut};
+
+use super::{Fate, Head, Rewrite, object};
+use crate::Outgoing;
+use crate::json::Object;
+
+/// Fields in the order of writing. The conversation is not among them: it is
+/// large and is written straight into the body.
+#[derive(Debug, Default)]
+pub(crate) struct Fields(Vec<(String, BytesMut)>);
+
+impl Fields {
+    /// Adds a field; the caller writes its value.
+    pub(crate) fn value(&mut self, key: &str) -> &mut BytesMut {
+        self.0.push((key.to_owned(), BytesMut::new()));
+        let last = self.0.len() - 1;
+        &mut self.0[last].1
+    }
+
+    /// Adds a field with a value that prints as JSON.
+    pub(crate) fn put(&mut self, key: &str, value: impl std::fmt::Display) {
+        use std::fmt::Write;
+        let _ = write!(self.value(key), "{value}");
+    }
+
+    /// Adds a string.
+    pub(crate) fn string(&mut self, key: &str, value: &str) {
+        crate::json::write_string(self.value(key), value);
+    }
+
+    fn get(&self, key: &str) -> Option<&BytesMut> {
+        self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v)
+    }
+
+    /// Writes all of them.
+    pub(crate) fn write(&self, object: &mut Object<'_>) {
+        for (key, value) in &self.0 {
+            object.value(key).extend_from_slice(value);
+        }
+    }
+}
+
+/// What an edit changed, as the dialect's writer sees it.
+pub(crate) struct Edit<'e> {
+    /// The fields of the prompt as it was read.
+    pub(crate) old: &'e Fields,
+    /// The fields of the prompt as it is.
+    pub(crate) new: &'e Fields,
+    /// Groups of keys that mean the same: the source's own choice stands.
+    pub(crate) aliases: &'e [&'e [&'e str]],
+    /// What the absence of `stream` means.
+    pub(crate) streams: bool,
+}
+
+impl Edit<'_> {
+    /// Writes the body. `conversation` gets the fields that neither list has
+    /// and writes those that hold the messages; it keeps all others. Nothing
+    /// when the source cannot be walked.
+    pub(crate) fn write(
+        &self,
+        source: &Bytes,
+        to: &Outgoing<'_>,
+        conversation: impl FnMut(&str, &str, &mut BytesMut) -> Fate,
+    ) -> Option<Bytes> {
+        let text = std::str::from_utf8(source).ok()?;
+        let mut out = BytesMut::with_capacity(source.len() + 256);
+        let mut rewriting = Rewriting {
+            edit: self,
+            head: Head::new(to, self.streams),
+            met: Vec::new(),
+            conversation,
+        };
+        object(text, &mut out, &mut rewriting).then(|| out.freeze())
+    }
+
+    /// The keys that mean the same as this one.
+    fn names<'k>(&'k self, key: &'k str) -> impl Fn(&str) -> bool + use<'k> {
+        let group = self.aliases.iter().find(|group| group.contains(&key));
+        move |name| match group {
+            Some(group) => group.contains(&name),
+            None => name == key,
+        }
+    }
+}
+
+struct Rewriting<'e, C> {
+    edit: &'e Edit<'e>,
+    head: Head<'e>,
+    /// New fields whose place in the source was found.
+    met: Vec<&'e str>,
+    conversation: C,
+}
+
+impl<C: FnMut(&str, &str, &mut BytesMut) -> Fate> Rewrite for Rewriting<'_, C> {
+    fn field(&mut self, key: &str, value: &str, out: &mut BytesMut) -> Fate {
+        if let Some(fate) = self.head.own(key, value, out) {
+            return fate;
+        }
+        let named = self.edit.names(key);
+        let find = |fields: &'_ Fields| fields.0.iter().position(|(name, _)| named(name));
+        let old = find(self.edit.old).map(|at| &self.edit.old.0[at].1);
+        let new = find(self.edit.new).map(|at| &self.edit.new.0[at]);
+        match (old, new) {
+            (None, None) => (self.conversation)(key, value, out),
+            (Some(_), None) => Fate::Remove,
+            (old, Some((name, new))) => {
+                self.met.push(name);
+                if old == Some(new) {
+                    return Fate::Keep;
+                }
+                out.extend_from_slice(new);
+                Fate::Replace
+            }
+        }
+    }
+
+    fn end(&mut self, object: &mut Object<'_>) {
+        self.head.end(object);
+        for (key, value) in &self.edit.new.0 {
+            // A field that is the same but has no place of its own was said in another way.
+            if !self.met.contains(&key.as_str()) && self.edit.old.get(key) != Some(value) {
+                object.value(key).extend_from_slice(value);
+            }
+        }
+    }
+}

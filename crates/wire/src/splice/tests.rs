@@ -1,0 +1,141 @@
+use bytes::{Bytes, BytesMut};
+use proptest::prelude::*;
+
+use super::*;
+
+fn set(source: &'static str, to: &Outgoing<'_>) -> String {
+    let bytes = untouched(&Bytes::from_static(source.as_bytes()), to, false);
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn only_the_model_of_an_untouched_request_changes() {
+    let source = "{ \"a\" : [1, {\"model\": \"no\"}],\n \"model\":  \"x\", \"z\":1.0 }\n";
+    assert_eq!(
+        set(source, &Outgoing::new("y\"")),
+        "{ \"a\" : [1, {\"model\": \"no\"}],\n \"model\":  \"y\\\"\", \"z\":1.0 }\n"
+    );
+}
+
+#[test]
+fn stream_changes_only_when_the_caller_wants_another() {
+    let wanted = Outgoing::new("m").stream(true);
+    let rows = [
+        (
+            r#"{"model":"x","stream":true}"#,
+            r#"{"model":"m","stream":true}"#,
+        ),
+        (
+            r#"{"model":"x","stream":null}"#,
+            r#"{"model":"m","stream":true}"#,
+        ),
+        (
+            r#"{"stream":false,"model":"x"}"#,
+            r#"{"stream":true,"model":"m"}"#,
+        ),
+        (r#"{"model":"x"}"#, r#"{"model":"m","stream":true}"#),
+        ("{ }", r#"{"model":"m","stream":true}"#),
+    ];
+    for (source, expected) in rows {
+        assert_eq!(set(source, &wanted), expected);
+    }
+    assert_eq!(
+        set(r#"{"model":"x"}"#, &Outgoing::new("m")),
+        r#"{"model":"m"}"#
+    );
+}
+
+fn fields(pairs: &[(&str, &str)]) -> Fields {
+    let mut fields = Fields::default();
+    for (key, value) in pairs {
+        fields.put(key, value);
+    }
+    fields
+}
+
+#[test]
+fn an_edit_touches_only_what_it_changed() {
+    let source = Bytes::from_static(
+        br#"{"z": 1, "temperature": 0.70, "model": "x", "max_tokens": 5, "top_p": 1, "stop": "a"}"#,
+    );
+    let old = fields(&[
+        ("temperature", "0.7"),
+        ("max_completion_tokens", "5"),
+        ("stop", r#"["a"]"#),
+        ("top_p", "1"),
+    ]);
+    let new = fields(&[
+        ("temperature", "0.7"),
+        ("max_completion_tokens", "9"),
+        ("stop", r#"["a"]"#),
+        ("seed", "3"),
+    ]);
+    let edit = Edit {
+        old: &old,
+        new: &new,
+        aliases: &[&["max_tokens", "max_completion_tokens"]],
+        streams: false,
+    };
+    let body = edit
+        .write(&source, &Outgoing::new("y"), |_, _, _| Fate::Keep)
+        .unwrap();
+    assert_eq!(
+        body,
+        r#"{"z": 1, "temperature": 0.70, "model": "y", "max_tokens": 9, "stop": "a","seed":3}"#
+    );
+}
+
+#[test]
+fn values_are_aligned_with_what_they_came_from() {
+    use Origin::{Changed, New, Same};
+    let rows = [
+        ("abc", "abc", vec![Same(0), Same(1), Same(2)]),
+        ("abc", "aXc", vec![Same(0), Changed(1), Same(2)]),
+        ("abc", "Xabc", vec![New, Same(0), Same(1), Same(2)]),
+        ("abc", "bc", vec![Same(1), Same(2)]),
+        (
+            "abcd",
+            "aXYd",
+            vec![Same(0), Changed(1), Changed(2), Same(3)],
+        ),
+        (
+            "abcd",
+            "aXcYd",
+            vec![Same(0), Changed(1), Same(2), New, Same(3)],
+        ),
+        ("aab", "ab", vec![Same(0), Same(2)]),
+        ("", "x", vec![New]),
+        ("x", "", vec![]),
+    ];
+    for (old, new, expected) in rows {
+        let (old, new): (Vec<_>, Vec<_>) = (old.chars().collect(), new.chars().collect());
+        assert_eq!(align(&old, &new), expected, "{old:?} {new:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn an_origin_that_is_the_same_is_equal_and_in_order(
+        old in prop::collection::vec(0..4u8, 0..8),
+        new in prop::collection::vec(0..4u8, 0..8),
+    ) {
+        let origins = align(&old, &new);
+        prop_assert_eq!(origins.len(), new.len());
+        let mut last = None;
+        for (at, origin) in origins.iter().enumerate() {
+            if let Origin::Same(from) | Origin::Changed(from) = origin {
+                prop_assert!(last < Some(*from));
+                last = Some(*from);
+                prop_assert_eq!(matches!(origin, Origin::Same(_)), old[*from] == new[at]);
+            }
+        }
+    }
+
+    #[test]
+    fn keeping_everything_copies_every_byte(text in r#" ?\{("[a-z]": ?[1-9]{1,3},){0,3} ?"k" ?: "v" ?\} ?"#) {
+        let mut out = BytesMut::new();
+        let mut keep = |_: &str, _: &str, _: &mut BytesMut| Fate::Keep;
+        prop_assert!(object(&text, &mut out, &mut keep));
+        prop_assert_eq!(std::str::from_utf8(&out).unwrap(), text);
+    }
+}

@@ -1,0 +1,133 @@
+//! One recording, whatever format it was saved in.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use majordomo_wire::Protocol;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::index::Row;
+
+pub(crate) struct Exchange {
+    pub(crate) request: Option<Vec<u8>>,
+    pub(crate) status: u16,
+    pub(crate) headers: HashMap<String, String>,
+    pub(crate) answer: Vec<u8>,
+    pub(crate) streamed: bool,
+}
+
+#[derive(serde::Deserialize)]
+struct Envelope {
+    #[serde(rename = "protocol")]
+    _protocol: String,
+    request: EnvelopeRequest,
+    response: EnvelopeResponse,
+}
+
+#[derive(serde::Deserialize)]
+struct EnvelopeRequest {
+    body: Option<Box<RawValue>>,
+}
+
+#[derive(serde::Deserialize)]
+struct EnvelopeResponse {
+    status: u16,
+    #[serde(default)]
+    headers: HashMap<String, Value>,
+    body_text: Option<String>,
+    body_json: Option<Box<RawValue>>,
+}
+
+pub(crate) fn load(folder: &Path, row: &Row) -> Exchange {
+    let file = folder.join(&row.path);
+    let bytes = std::fs::read(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    if let Ok(envelope) = serde_json::from_slice::<Envelope>(&bytes) {
+        return from_envelope(envelope, row);
+    }
+    let answer = match row.path.ends_with(".chunks.txt") {
+        true => framed(&bytes, &row.protocol),
+        false => bytes,
+    };
+    Exchange {
+        request: None,
+        status: row.status.unwrap_or(200),
+        headers: HashMap::new(),
+        streamed: is_stream(&answer, row),
+        answer,
+    }
+}
+
+fn from_envelope(envelope: Envelope, row: &Row) -> Exchange {
+    let response = envelope.response;
+    let answer = match (response.body_text, response.body_json) {
+        (Some(text), _) => text.into_bytes(),
+        (None, Some(json)) => json.get().as_bytes().to_vec(),
+        (None, None) => Vec::new(),
+    };
+    let text =
+        |(name, value): (String, Value)| Some((name.to_lowercase(), value.as_str()?.to_owned()));
+    let body = envelope.request.body.filter(|body| body.get() != "null");
+    Exchange {
+        request: body.map(|body| body.get().as_bytes().to_vec()),
+        status: response.status,
+        headers: response.headers.into_iter().filter_map(text).collect(),
+        streamed: is_stream(&answer, row),
+        answer,
+    }
+}
+
+/// Chunks that were saved one a line, without the framing that they came in.
+fn framed(lines: &[u8], protocol: &str) -> Vec<u8> {
+    if protocol.starts_with("ollama") {
+        return lines.to_vec();
+    }
+    let text = String::from_utf8_lossy(lines);
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines
+        .map(|line| format!("data: {line}\n\n"))
+        .collect::<String>()
+        .into_bytes()
+}
+
+fn is_stream(answer: &[u8], row: &Row) -> bool {
+    let answer = answer.trim_ascii_start();
+    let event = [&b"data:"[..], b"event:", b":", b"id:"]
+        .iter()
+        .any(|field| answer.starts_with(field));
+    let lines = row.protocol.starts_with("ollama") && row.has("stream");
+    event || lines
+}
+
+impl Exchange {
+    /// The codec for this row. A few rows are filed under another dialect of
+    /// the same vendor than the one that their bytes speak; the bytes decide.
+    pub(crate) fn protocol(&self, filed: &str, spoken: &[(&str, Protocol)]) -> Option<Protocol> {
+        let start = String::from_utf8_lossy(&self.answer[..self.answer.len().min(400)])
+            .replace(char::is_whitespace, "");
+        let responses =
+            start.contains(r#""object":"response""#) || start.contains(r#""type":"response."#);
+        let name = match filed {
+            "openai-chat" if responses => "openai-responses",
+            filed => filed,
+        };
+        spoken.iter().find(|(n, _)| *n == name).map(|(_, p)| *p)
+    }
+}
+
+impl Exchange {
+    /// Vendors have other APIs, too, and some of their answers are filed here:
+    /// what it is, if it is no conversation.
+    pub(crate) fn other_api(&self) -> Option<&'static str> {
+        if self.request.is_some() || self.streamed {
+            return None;
+        }
+        let Ok(body) = serde_json::from_slice::<Value>(&self.answer) else {
+            return Some("spoken audio");
+        };
+        if body.get("pages").is_some() {
+            return Some("a page scan");
+        }
+        body["text"].is_string().then_some("a transcription")
+    }
+}

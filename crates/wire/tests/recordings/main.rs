@@ -1,0 +1,70 @@
+//! Replays recorded exchanges with real providers.
+//!
+//! `MAJORDOMO_RECORDINGS` names a folder with an `INDEX.tsv`; without it there
+//! is nothing to replay and the test says so. Rows are replayed by rules that
+//! hold for all of them; `exceptions.tsv` lists what cannot hold, with reasons.
+
+mod chunking;
+mod exchange;
+mod index;
+mod replay;
+
+use std::collections::BTreeMap;
+
+use majordomo_wire::Protocol;
+
+/// Which rows of the index are read by which codec.
+const SPOKEN: &[(&str, Protocol)] = &[("openai-chat", Protocol::Chat)];
+
+#[test]
+fn recordings_of_real_providers_replay() {
+    let Some(index) = index::load() else {
+        println!("recordings: skipped, MAJORDOMO_RECORDINGS is not set");
+        return;
+    };
+    let exceptions = index::exceptions();
+    let mut ran: BTreeMap<String, usize> = BTreeMap::new();
+    let mut unspoken: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut excepted, mut failures) = (0, Vec::new());
+    for row in &index.rows {
+        let exchange = exchange::load(&index.folder, row);
+        let Some(protocol) = exchange.protocol(&row.protocol, SPOKEN) else {
+            *unspoken.entry(&row.protocol).or_default() += 1;
+            continue;
+        };
+        if let Some(reason) = exceptions.reason(&row.path) {
+            println!("recordings: {} is excepted: {reason}", row.path);
+            excepted += 1;
+            continue;
+        }
+        *ran.entry(protocol.dialect().to_string()).or_default() += 1;
+        let held = match exchange.other_api() {
+            Some(kind) => {
+                println!("recordings: {} is {kind}: it must be refused", row.path);
+                replay::refuse(protocol, &exchange)
+            }
+            None => replay::replay(protocol, row, &exchange),
+        };
+        if let Err(why) = held {
+            failures.push(format!("{}: {why}", row.path));
+        }
+    }
+    for (protocol, count) in &ran {
+        println!("recordings: {protocol}: {count} ran");
+    }
+    for (protocol, count) in &unspoken {
+        println!("recordings: {protocol}: {count} rows of a protocol that is not spoken");
+    }
+    println!("recordings: {excepted} excepted of {}", index.rows.len());
+    assert!(
+        failures.is_empty(),
+        "{} failed:\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
+    assert!(
+        excepted * 100 < index.rows.len() || index.rows.len() < 100,
+        "{excepted} exceptions are 1 % or more of {} rows",
+        index.rows.len()
+    );
+}

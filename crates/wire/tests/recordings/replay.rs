@@ -1,0 +1,324 @@
+//! What must hold for every recording.
+
+use std::time::SystemTime;
+
+use bytes::{Bytes, BytesMut};
+use majordomo_llm::{
+    Assembler, ErrorKind, Event, FinishReason, Message, Native, Output, Part, Prompt, Request,
+    Response, Usage,
+};
+use majordomo_wire::{Codec, FailedAnswer, Incoming, Outgoing, Protocol, Reply};
+use serde_json::Value;
+
+use crate::chunking::{pieces, ways};
+use crate::exchange::Exchange;
+use crate::index::Row;
+
+type Held = Result<(), String>;
+
+pub(crate) fn replay(protocol: Protocol, row: &Row, exchange: &Exchange) -> Held {
+    let codec = protocol.codec();
+    if let Some(body) = &exchange.request {
+        request(codec, body)?;
+    }
+    match exchange.status {
+        200..=299 if exchange.streamed => stream(codec, row, &exchange.answer),
+        200..=299 => whole(codec, &exchange.answer),
+        _ => error(codec, exchange),
+    }
+}
+
+/// The answer of another API is an error, never an empty answer.
+pub(crate) fn refuse(protocol: Protocol, exchange: &Exchange) -> Held {
+    let body = Bytes::copy_from_slice(&exchange.answer);
+    match protocol.codec().read_response(body, 0) {
+        Err(error) if error.kind() == ErrorKind::BadResponse => Ok(()),
+        Err(error) => Err(format!("refused for another reason: {error}")),
+        Ok(_) => Err("an answer of another API was taken".into()),
+    }
+}
+
+/// Byte for byte but for the model, and the same value when read again.
+fn request(codec: &dyn Codec, body: &[u8]) -> Held {
+    let read = |body: &[u8]| {
+        codec
+            .read_request(Bytes::copy_from_slice(body))
+            .map_err(|error| format!("request: {error}"))
+    };
+    let incoming = read(body)?;
+    let model = incoming.model.as_deref().unwrap_or_default();
+    let to = Outgoing::new(model).stream(incoming.stream);
+    let written = codec.write_request(&incoming.request, &to);
+    holds(
+        written.body == body,
+        "request: rewritten to its own model, its bytes differ",
+    )?;
+    holds(
+        written.losses.is_empty(),
+        "request: losses to its own dialect",
+    )?;
+
+    let to = Outgoing {
+        model: "another-model",
+        ..to
+    };
+    let renamed = codec.write_request(&incoming.request, &to).body;
+    let again = read(&renamed)?;
+    holds(
+        *again.request == *incoming.request,
+        "request: another model changed its content",
+    )?;
+    if incoming.model.is_some() {
+        let mut expected: Value = serde_json::from_slice(body).map_err(|e| e.to_string())?;
+        expected["model"] = "another-model".into();
+        let renamed: Value = serde_json::from_slice(&renamed).map_err(|e| e.to_string())?;
+        holds(renamed == expected, "request: more than the model changed")?;
+    }
+    from_scratch(codec, &incoming)
+}
+
+/// Without its bytes the request is written anew, and reads as the same, unless
+/// the writer lists losses or its dialect must move the pictures of tools.
+fn from_scratch(codec: &dyn Codec, incoming: &Incoming) -> Held {
+    let prompt = Prompt::clone(&incoming.request);
+    let to = Outgoing::new("a-model").stream(incoming.stream);
+    let written = codec.write_request(&Request::from(prompt.clone()), &to);
+    let again = codec
+        .read_request(written.body)
+        .map_err(|error| format!("request, written anew: {error}"))?;
+    let moved = prompt.messages.iter().flat_map(Message::tool_results);
+    let moved = moved
+        .flat_map(|r| &r.parts)
+        .any(|part| matches!(part, Part::Image(_)));
+    let again = named(Prompt::clone(&again.request));
+    if moved || !written.losses.is_empty() || again == named(prompt.clone()) {
+        return Ok(());
+    }
+    Err(format!(
+        "request, written anew, differs:\n  {again:?}\n  {prompt:?}"
+    ))
+}
+
+/// A schema without a name gets one where the dialect demands it, and unknown
+/// fields of nested values may change places with those around them.
+fn named(mut prompt: Prompt) -> Prompt {
+    if let Some(native) = prompt.native.take() {
+        let mut fields: Vec<_> = native.fields().collect();
+        fields.sort_by_key(|(name, _)| *name);
+        let mut sorted = Native::new(native.dialect().clone());
+        for (name, value) in fields {
+            sorted.push(name, value.clone());
+        }
+        prompt.native = sorted.into_option();
+    }
+    if let Output::Schema(schema) = &mut prompt.output {
+        schema.name.get_or_insert_with(|| "response".into());
+    }
+    prompt
+}
+
+fn whole(codec: &dyn Codec, body: &[u8]) -> Held {
+    let response = codec
+        .read_response(Bytes::copy_from_slice(body), 0)
+        .map_err(|error| format!("answer: {error}"))?;
+    answer(&response)?;
+    let recorded = serde_json::from_slice(body).map(|value| usage_of(&value));
+    if let Ok(true) = recorded {
+        holds(response.usage.total() > 0, "answer: its usage was not read")?;
+    }
+    let written = codec.write_response(&response, &reply());
+    let again = codec
+        .read_response(written.body, 0)
+        .map_err(|error| format!("answer, written and read again: {error}"))?;
+    same_answer(&again, &response)
+}
+
+fn stream(codec: &dyn Codec, row: &Row, body: &[u8]) -> Held {
+    let read = |cuts: &[usize]| {
+        let mut reader = codec.stream_reader();
+        let mut events = Vec::new();
+        for piece in pieces(body, cuts) {
+            reader.push(piece, &mut events)?;
+        }
+        reader.finish(&mut events).map(|()| events)
+    };
+    let events = match read(&[]) {
+        Err(error) if row.has("midstream_error") => {
+            return holds(
+                !error.message().is_empty(),
+                "stream: its error has no message",
+            );
+        }
+        Err(error) => return Err(format!("stream: {error}")),
+        Ok(_) if row.has("midstream_error") => return Err("stream: its error was missed".into()),
+        Ok(events) => events,
+    };
+    let finishes = events
+        .iter()
+        .filter(|e| matches!(e, Event::Finish(_)))
+        .count();
+    holds(finishes == 1, "stream: not exactly one finish")?;
+    holds(
+        matches!(events.last(), Some(Event::Finish(_))),
+        "stream: the finish is not the last event",
+    )?;
+    let response = assemble(&events);
+    answer(&response)?;
+    if stream_has_usage(body) {
+        holds(response.usage.total() > 0, "stream: its usage was not read")?;
+    }
+    for cuts in ways(body.len()) {
+        let cut = read(&cuts).map_err(|error| format!("stream, cut: {error}"))?;
+        if cut != events {
+            let few: Vec<_> = cuts.iter().take(5).collect();
+            return Err(format!("stream: other events when cut at {few:?}…"));
+        }
+    }
+    tapped(codec, body, &response.usage)?;
+    rewritten(codec, &events, &response)
+}
+
+/// A tap sees the usage and the end.
+fn tapped(codec: &dyn Codec, body: &[u8], usage: &Usage) -> Held {
+    let mut reader = codec.stream_reader();
+    let mut events = Vec::new();
+    reader
+        .tap(body, &mut events)
+        .map_err(|e| format!("tap: {e}"))?;
+    reader
+        .finish(&mut events)
+        .map_err(|e| format!("tap: {e}"))?;
+    let response = assemble(&events);
+    holds(response.usage == *usage, "tap: another usage")?;
+    holds(
+        response.finish != FinishReason::Other("incomplete".into()),
+        "tap: the end was not seen",
+    )
+}
+
+/// Written to the same dialect and read again, the answer is the same.
+fn rewritten(codec: &dyn Codec, events: &[Event], response: &Response) -> Held {
+    let mut writer = codec.stream_writer(&reply());
+    let mut out = BytesMut::new();
+    for event in events {
+        writer.write(event, &mut out);
+    }
+    let mut reader = codec.stream_reader();
+    let mut again = Vec::new();
+    reader
+        .push(&out, &mut again)
+        .and_then(|()| reader.finish(&mut again))
+        .map_err(|error| format!("stream, written and read again: {error}"))?;
+    same_answer(&assemble(&again), response)
+}
+
+fn error(codec: &dyn Codec, exchange: &Exchange) -> Held {
+    let error = codec.read_error(&FailedAnswer {
+        status: exchange.status,
+        header: &|name| exchange.headers.get(name).map(String::as_str),
+        body: &exchange.answer,
+        now: SystemTime::UNIX_EPOCH,
+    });
+    holds(!error.message().trim().is_empty(), "error: no message")?;
+    holds(
+        error.status() == Some(exchange.status),
+        "error: another status",
+    )?;
+    let written = codec.write_error(&error);
+    holds(written.status >= 400, "error: written as a success")?;
+    let read: Value = serde_json::from_slice(&written.body).map_err(|e| e.to_string())?;
+    holds(
+        read.to_string().contains("error"),
+        "error: written without saying so",
+    )
+}
+
+/// What every answer must keep.
+fn answer(response: &Response) -> Held {
+    for call in response.tool_calls() {
+        holds(!call.id.is_empty(), "a tool call has no id")?;
+        holds(!call.name.is_empty(), "a tool call has no name")?;
+        call.parse::<Value>()
+            .map_err(|error| format!("the arguments of {} do not parse: {error}", call.name))?;
+    }
+    Ok(())
+}
+
+fn same_answer(again: &Response, first: &Response) -> Held {
+    let content = |response: &Response| {
+        let texts: String = response.text();
+        let thoughts: String = response
+            .parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Reasoning(reasoning) => Some(reasoning.text.as_str()),
+                _ => None,
+            })
+            .collect();
+        let calls: Vec<_> = response
+            .tool_calls()
+            .map(|c| (c.id.clone(), c.name.clone(), c.arguments.trim().to_owned()))
+            .collect();
+        (texts, thoughts, calls)
+    };
+    holds(
+        content(again) == content(first),
+        "written and read again, its content differs",
+    )?;
+    holds(
+        again.usage == first.usage,
+        "written and read again, its usage differs",
+    )?;
+    holds(
+        again.finish == first.finish,
+        "written and read again, its finish differs",
+    )
+}
+
+fn assemble(events: &[Event]) -> Response {
+    let mut assembler = Assembler::default();
+    for event in events {
+        assembler.push(event.clone());
+    }
+    assembler.into_response()
+}
+
+fn reply() -> Reply {
+    Reply {
+        id: "id-1".into(),
+        model: "a-model".into(),
+        created: 1,
+        stream_usage: true,
+        first_call: 0,
+    }
+}
+
+/// Whether a body counts input tokens, in any dialect's words.
+fn usage_of(body: &Value) -> bool {
+    const COUNTS: [&str; 5] = [
+        "/usage/prompt_tokens",
+        "/usage/input_tokens",
+        "/usageMetadata/promptTokenCount",
+        "/prompt_eval_count",
+        "/response/usage/input_tokens",
+    ];
+    COUNTS
+        .iter()
+        .any(|path| body.pointer(path).and_then(Value::as_u64).unwrap_or(0) > 0)
+}
+
+fn stream_has_usage(body: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(body);
+    text.lines()
+        .map(|line| line.strip_prefix("data:").unwrap_or(line).trim())
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .any(|value| usage_of(&value))
+}
+
+fn holds(is: bool, otherwise: &str) -> Held {
+    if is {
+        Ok(())
+    } else {
+        Err(otherwise.to_owned())
+    }
+}
