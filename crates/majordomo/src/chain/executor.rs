@@ -124,8 +124,11 @@ impl<'a, A: Ask> Run<'a, A> {
                 Ok(shaped) => shaped,
                 Err(error) => return self.unfit(target, error),
             };
-            let Shaped { request, changes } = shaped;
-            let error = match self.call(target, request).await {
+            let (request, notes) = shaped.request.noting();
+            let answer = self.call(target, request).await;
+            let mut changes = shaped.changes;
+            changes.extend(notes.take());
+            let error = match answer {
                 Ok(answer) => match self.ask.refuse(&answer) {
                     None => {
                         return Turn::End(Ok(self.served(target, permit, answer, changes, began)));
