@@ -302,6 +302,29 @@ async fn a_proxy_that_refuses_is_named_as_the_culprit() {
 }
 
 #[tokio::test]
+async fn a_socks_proxy_resolves_the_name_and_passes_our_bytes_on() {
+    let name = b"models.example";
+    let proxy = Upstream::start([Script::new()
+        .read_bytes(3)
+        .send(&b"\x05\x00"[..])
+        .read_bytes(4 + 1 + name.len() + 2)
+        .send(&b"\x05\x00\x00\x01\x7f\x00\x00\x01\x00\x50"[..])
+        .read_request()
+        .answer(200, "text/plain", "through")
+        .stall()])
+    .await;
+    let transport = Transport::new(Config::default().proxies(Proxies::Fixed {
+        proxy: format!("socks5h://{}", proxy.address()),
+        except: String::new(),
+    }));
+    let uri = "http://models.example/v1".parse().unwrap();
+    assert_eq!(whole(&transport, post(uri)).await.unwrap(), "through");
+    let request = &proxy.requests()[0];
+    assert!(request.head.starts_with("POST /v1 HTTP/1.1"));
+    assert_eq!(request.header("host"), Some("models.example"));
+}
+
+#[tokio::test]
 async fn a_loopback_address_never_goes_through_a_proxy() {
     let proxy = Upstream::start([Script::new()]).await;
     let upstream = Upstream::start([ok()]).await;

@@ -59,6 +59,7 @@ impl Player {
             Step::StartTls(identity) => self.start_tls(identity).await,
             Step::ReadHead => self.read_head().await,
             Step::ReadBody => self.read_body().await,
+            Step::ReadBytes(count) => self.read_exactly(count).await.map(drop),
             Step::ReadFrame(kind) => self.read_frame(kind).await,
             Step::Send(bytes) => self.send(&bytes).await,
             Step::Drip(bytes, every) => self.drip(bytes, every).await,
@@ -167,8 +168,8 @@ impl Player {
     }
 
     async fn read_body(&mut self) -> io::Result<()> {
-        let seen = self.record.connections().swap_remove(self.index);
-        let request = seen.requests.last().expect("a head is read before a body");
+        let request = self.record.last_request(self.index);
+        let request = request.expect("a head is read before a body");
         let chunked = request.header("transfer-encoding").is_some();
         let length = request.header("content-length");
         let length = length.map_or(0, |it| it.parse().expect("a length is a number"));

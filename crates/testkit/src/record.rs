@@ -74,6 +74,11 @@ impl Record {
         self.changed.notify_waiters();
     }
 
+    /// The request that a connection is busy with.
+    pub(crate) fn last_request(&self, index: usize) -> Option<Request> {
+        self.state().connections[index].requests.last().cloned()
+    }
+
     pub(crate) fn problem(&self, text: String) {
         self.state().problems.push(text);
     }

@@ -17,6 +17,7 @@ pub(crate) enum Step {
     StartTls(Identity),
     ReadHead,
     ReadBody,
+    ReadBytes(usize),
     ReadFrame(u8),
     Send(Bytes),
     Drip(Bytes, Duration),
@@ -56,6 +57,12 @@ impl Script {
     #[must_use]
     pub fn read_request(self) -> Self {
         self.read_head().read_body()
+    }
+
+    /// Reads this many bytes, whatever they are.
+    #[must_use]
+    pub fn read_bytes(self, count: usize) -> Self {
+        self.then(Step::ReadBytes(count))
     }
 
     /// Reads HTTP/2 frames until one of this type came.

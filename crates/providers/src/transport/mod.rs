@@ -77,6 +77,11 @@ impl Transport {
         }))
     }
 
+    /// The wall clock, for dates in answers.
+    pub fn now(&self) -> SystemTime {
+        (self.0.wall_clock)()
+    }
+
     /// Sends a request and gives the whole answer.
     pub async fn whole(&self, request: Outgoing) -> Result<Reply<Bytes>> {
         let place = self.0.pool.place(&request.uri)?;
@@ -94,9 +99,9 @@ impl Transport {
             Ok(Some(body)) => Ok(Reply::Accepted(head, body)),
             Ok(None) => {
                 let what = format!("sent an answer of more than {most} bytes");
-                Err(head.explain(fault::bad_response(&place.name, what)))
+                Err(head.describe(fault::bad_response(&place.name, what)))
             }
-            Err(error) => Err(head.explain(error)),
+            Err(error) => Err(head.describe(error)),
         }
     }
 

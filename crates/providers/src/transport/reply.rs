@@ -74,6 +74,16 @@ impl Head {
         self.retry_after
     }
 
+    /// Adds the provider's id of the request to an error inside a success, whose
+    /// status would only mislead.
+    #[must_use]
+    pub fn describe(&self, error: Error) -> Error {
+        match self.request_id() {
+            Some(id) => error.with_request_id(id),
+            None => error,
+        }
+    }
+
     /// Adds to an error what the head knows: status, request id, wait.
     #[must_use]
     pub fn explain(&self, error: Error) -> Error {
