@@ -30,9 +30,12 @@ mod bounded_json;
 mod head;
 mod schema;
 mod tools;
+mod typed;
 
 pub use majordomo_agent_macros::tool;
+pub use schema::schema_in_words;
 pub use tools::{Function, IntoToolOutput, NoArguments, ToolOutput, Toolbox, ToolboxError};
+pub use typed::{Answer, GenerateAs, ObjectItem, ObjectStream, TypedOutput};
 
 /// What the code written by [`tool`] refers to. Not for use by hand.
 #[doc(hidden)]

@@ -2,7 +2,11 @@
 
 mod checker;
 mod derive;
+mod in_words;
 mod portable;
+mod strict;
 
 pub(crate) use checker::Checker;
-pub(crate) use derive::arguments_of;
+pub(crate) use derive::{arguments_of, of};
+pub use in_words::schema_in_words;
+pub(crate) use strict::{Strict, WRAPPER, strict};
