@@ -26,16 +26,28 @@
 //! # }
 //! ```
 
+mod agent;
 mod bounded_json;
+mod compact;
 mod head;
 mod schema;
 mod tools;
+mod transcript;
 mod typed;
 
+pub use agent::{
+    Agent, AgentBuilder, AgentError, AgentEvent, Approve, Checkpoint, CheckpointStore, Decision,
+    Outcome, Run, RunStream, Steer, Step, StopReason,
+};
+pub use compact::{Compact, Compacted, Conversation};
 pub use majordomo_agent_macros::tool;
 pub use schema::schema_in_words;
 pub use tools::{Function, IntoToolOutput, NoArguments, ToolOutput, Toolbox, ToolboxError};
+pub use transcript::check_transcript;
 pub use typed::{Answer, GenerateAs, ObjectItem, ObjectStream, TypedOutput};
+
+/// Ends a run from outside; see [`Run::cancel`].
+pub use tokio_util::sync::CancellationToken;
 
 /// What the code written by [`tool`] refers to. Not for use by hand.
 #[doc(hidden)]

@@ -41,6 +41,11 @@ impl Prepared {
         }
     }
 
+    /// Whether the tool wants to run alone.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.entry.function.alone
+    }
+
     /// Runs the tool to exactly one result, whatever it does.
     pub(crate) async fn run(self) -> ToolResult {
         let Self {

@@ -10,6 +10,7 @@ mod function;
 mod output;
 mod toolbox;
 
+pub(crate) use call::Prepared;
 pub use function::{Function, NoArguments};
 pub use output::{IntoToolOutput, ToolOutput};
 pub use toolbox::{Toolbox, ToolboxError};
