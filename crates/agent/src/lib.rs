@@ -31,6 +31,7 @@ mod bounded_json;
 mod compact;
 mod head;
 mod schema;
+mod skills;
 mod tools;
 mod transcript;
 mod typed;
@@ -42,6 +43,7 @@ pub use agent::{
 pub use compact::{Compact, Compacted, Conversation};
 pub use majordomo_agent_macros::tool;
 pub use schema::schema_in_words;
+pub use skills::{BuiltSkill, Skill, SkillBuilder, calc, clock, clock_with};
 pub use tools::{Function, IntoToolOutput, NoArguments, ToolOutput, Toolbox, ToolboxError};
 pub use transcript::check_transcript;
 pub use typed::{Answer, GenerateAs, ObjectItem, ObjectStream, TypedOutput};

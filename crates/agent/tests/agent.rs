@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use majordomo::agent::{
-    Agent, AgentEvent, Compact, Compacted, Conversation, Decision, Steer, StopReason, Toolbox,
-    ToolboxError, check_transcript,
+    Agent, AgentEvent, Compact, Compacted, Conversation, Decision, Skill, SkillBuilder, Steer,
+    StopReason, Toolbox, ToolboxError, calc, check_transcript,
 };
 use majordomo::fake::{Beat, Step};
 use majordomo::{
@@ -202,6 +202,46 @@ fn two_tools_of_one_name_are_refused_when_the_agent_is_built() {
     let built = on(&fake([])).tool(echo("look")).toolbox(&toolbox).build();
     let name = String::from("look");
     assert_eq!(built.unwrap_err(), ToolboxError::Duplicate { name });
+}
+
+#[tokio::test]
+async fn skills_add_instructions_and_tools_in_the_order_of_their_attachment() {
+    struct Manners;
+    impl Skill for Manners {
+        fn name(&self) -> &str {
+            "manners"
+        }
+        fn instructions(&self) -> &str {
+            "Say please."
+        }
+    }
+    let fake = fake([Step::reply("done")]);
+    let look = SkillBuilder::new("look")
+        .instructions("Look.")
+        .tool(echo("look"));
+    let agent = on(&fake)
+        .system("Be brief.")
+        .tool(echo("first"))
+        .skill(&look.build().unwrap())
+        .skill(&Manners)
+        .skill(&calc())
+        .build()
+        .unwrap();
+    agent.run("go").await.unwrap();
+    let request = &fake.calls()[0].request;
+    let text = request.system_text();
+    assert!(
+        text.starts_with("Be brief.\n\nLook.\n\nSay please.\n\nWork out"),
+        "{text}"
+    );
+    let tools: Vec<&str> = request
+        .tools
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .collect();
+    assert_eq!(tools, ["first", "look", "calculate"]);
+    let clash = on(&fake).skill(&calc()).skill(&calc()).build();
+    assert!(matches!(clash, Err(ToolboxError::Duplicate { .. })));
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use majordomo_llm::{Model, Request, Text};
 use super::guard::Guards;
 use super::{Agent, AgentEvent, Approve};
 use crate::compact::Compact;
-use crate::{Function, Toolbox, ToolboxError};
+use crate::{Function, Skill, Toolbox, ToolboxError};
 
 /// As in the original.
 const DEFAULT_STEPS: u32 = 10;
@@ -84,6 +84,15 @@ impl AgentBuilder {
     pub fn toolbox(mut self, toolbox: &Toolbox) -> Self {
         let added = self.config.toolbox.extend(toolbox);
         self.note(added)
+    }
+
+    /// Adds a skill: its instructions after those so far, and its tools.
+    pub fn skill(mut self, skill: &(impl Skill + ?Sized)) -> Self {
+        self.instructions.push(skill.instructions().to_owned());
+        match skill.toolbox() {
+            Some(toolbox) => self.toolbox(toolbox),
+            None => self,
+        }
     }
 
     /// How many times the model may be asked in one run; 10 unless set.
