@@ -40,7 +40,7 @@ pub use agent::{
     Agent, AgentBuilder, AgentError, AgentEvent, Approve, Checkpoint, CheckpointStore, Decision,
     Outcome, Run, RunStream, Steer, Step, StopReason,
 };
-pub use compact::{Compact, Compacted, Conversation};
+pub use compact::{Compact, Compacted, Conversation, Summarize};
 pub use majordomo_agent_macros::tool;
 pub use schema::schema_in_words;
 pub use skills::{BuiltSkill, Skill, SkillBuilder, calc, clock, clock_with};

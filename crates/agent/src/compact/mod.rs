@@ -1,6 +1,11 @@
 //! Shortens what is sent when a conversation grows long.
 
+mod render;
+mod summarize;
+
 use majordomo_llm::{BoxFuture, Message, Model, Request, Result, Usage};
+
+pub use summarize::Summarize;
 
 /// A conversation that is about to be sent.
 #[derive(Clone, Copy)]
