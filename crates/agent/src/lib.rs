@@ -30,6 +30,8 @@ mod agent;
 mod bounded_json;
 mod compact;
 mod head;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod schema;
 mod skills;
 mod tools;
@@ -42,6 +44,8 @@ pub use agent::{
 };
 pub use compact::{Compact, Compacted, Conversation, Summarize};
 pub use majordomo_agent_macros::tool;
+#[cfg(feature = "mcp")]
+pub use mcp::{McpError, McpServer};
 pub use schema::schema_in_words;
 pub use skills::{BuiltSkill, Skill, SkillBuilder, calc, clock, clock_with};
 pub use tools::{Function, IntoToolOutput, NoArguments, ToolOutput, Toolbox, ToolboxError};
