@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use majordomo::agent::{
-    Agent, AgentEvent, Compact, Compacted, Conversation, Decision, Skill, SkillBuilder, Steer,
-    StopReason, Toolbox, ToolboxError, calc, check_transcript,
+    AgentEvent, Compact, Compacted, Conversation, Decision, Skill, SkillBuilder, Steer, StopReason,
+    Toolbox, ToolboxError, calc, check_transcript,
 };
 use majordomo::fake::{Beat, Step};
 use majordomo::{
@@ -499,34 +499,53 @@ async fn compaction_changes_what_is_sent_and_never_the_transcript() {
     );
 }
 
-#[tokio::test]
-async fn compaction_that_fails_or_breaks_a_pair_sends_everything() {
-    struct Broken(bool);
-    impl Compact for Broken {
-        fn compact<'a>(
-            &'a self,
-            conversation: Conversation<'a>,
-        ) -> BoxFuture<'a, majordomo::Result<Option<Compacted>>> {
-            let last = conversation.request.messages.last().unwrap().clone();
-            let result = if self.0 {
-                Err(Error::new(ErrorKind::Unknown, "no idea"))
-            } else {
-                Ok(Some(Compacted {
-                    messages: vec![last],
-                    usage: Usage::default(),
-                }))
-            };
-            Box::pin(std::future::ready(result))
-        }
+#[derive(Clone, Copy)]
+enum Broken {
+    Fails,
+    Panics,
+    PartsACallFromItsResult,
+}
+
+impl Compact for Broken {
+    fn compact<'a>(
+        &'a self,
+        conversation: Conversation<'a>,
+    ) -> BoxFuture<'a, majordomo::Result<Option<Compacted>>> {
+        let last = conversation.request.messages.last().unwrap().clone();
+        let result = match self {
+            Self::Fails => Err(Error::new(ErrorKind::Unknown, "no idea")),
+            Self::Panics => std::panic::resume_unwind(Box::new("broken")),
+            Self::PartsACallFromItsResult => Ok(Some(Compacted {
+                messages: vec![last],
+                usage: Usage::default(),
+            })),
+        };
+        Box::pin(std::future::ready(result))
     }
-    for fails in [true, false] {
+}
+
+#[tokio::test]
+async fn compaction_that_fails_panics_or_breaks_a_pair_sends_everything() {
+    for broken in [
+        Broken::Fails,
+        Broken::Panics,
+        Broken::PartsACallFromItsResult,
+    ] {
         let fake = fake([call("a", "look"), Step::reply("done")]);
-        let agent: Agent = on(&fake)
+        let failures = Log::default();
+        let seen = failures.clone();
+        let agent = on(&fake)
             .tool(echo("look"))
-            .compact(Broken(fails))
+            .compact(broken)
+            .observe(move |event| {
+                if let AgentEvent::CompactionFailed { step, .. } = event {
+                    seen.push(*step);
+                }
+            })
             .build()
             .unwrap();
         agent.run("go").await.unwrap();
         assert_eq!(fake.calls()[1].request.messages.len(), 3);
+        assert_eq!(failures.all().last(), Some(&1));
     }
 }

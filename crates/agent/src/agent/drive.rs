@@ -3,8 +3,10 @@
 //! It may be dropped at any await: everything that must survive is in the
 //! checkpoint, which is consistent at each of them.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use majordomo_llm::{Request, Response, StreamItem};
 use tokio::time::Instant;
 
@@ -104,11 +106,16 @@ async fn request(context: &Context, progress: &mut Checkpoint) -> Request {
         request: &full,
     };
     let failed = |reason: String| context.tell(|| AgentEvent::CompactionFailed { step, reason });
-    let Compacted { messages, usage } = match compact.compact(conversation).await {
-        Ok(Some(compacted)) => compacted,
-        Ok(None) => return full,
-        Err(error) => {
+    let work = AssertUnwindSafe(async { compact.compact(conversation).await });
+    let Compacted { messages, usage } = match work.catch_unwind().await {
+        Ok(Ok(Some(compacted))) => compacted,
+        Ok(Ok(None)) => return full,
+        Ok(Err(error)) => {
             failed(error.to_string());
+            return full;
+        }
+        Err(_) => {
+            failed("it panicked".into());
             return full;
         }
     };

@@ -52,7 +52,7 @@ pub trait GenerateAs: Model {
     /// One answer of this type.
     fn generate_as<T>(&self, request: Request) -> impl Future<Output = Result<T>> + Send
     where
-        T: DeserializeOwned + JsonSchema + Send + Sync + 'static,
+        T: DeserializeOwned + JsonSchema + Send + 'static,
     {
         async move {
             let output = TypedOutput::<T>::new()?;
@@ -63,7 +63,7 @@ pub trait GenerateAs: Model {
     /// The answer as it grows, for programs that show it meanwhile.
     fn stream_as<T>(&self, request: Request) -> impl Future<Output = Result<ObjectStream<T>>> + Send
     where
-        T: DeserializeOwned + JsonSchema + Send + Sync + 'static,
+        T: DeserializeOwned + JsonSchema + Send + 'static,
     {
         async move { TypedOutput::<T>::new()?.stream(self, request).await }
     }

@@ -184,7 +184,7 @@ impl<T: DeserializeOwned> TypedOutput<T> {
 
 impl<T> TypedOutput<T>
 where
-    T: DeserializeOwned + Send + Sync + 'static,
+    T: DeserializeOwned + Send + 'static,
 {
     /// One answer of this type. The request's own accept hook still has its say.
     pub async fn generate(

@@ -37,7 +37,7 @@ impl Chain {
     /// ```
     pub async fn generate_as<T>(&self, request: Request) -> Result<T>
     where
-        T: DeserializeOwned + JsonSchema + Send + Sync + 'static,
+        T: DeserializeOwned + JsonSchema + Send + 'static,
     {
         GenerateAs::generate_as(self, request).await
     }
@@ -45,7 +45,7 @@ impl Chain {
     /// The answer as it grows; see [`GenerateAs::stream_as`].
     pub async fn stream_as<T>(&self, request: Request) -> Result<ObjectStream<T>>
     where
-        T: DeserializeOwned + JsonSchema + Send + Sync + 'static,
+        T: DeserializeOwned + JsonSchema + Send + 'static,
     {
         GenerateAs::stream_as(self, request).await
     }
