@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use majordomo_agent::schema_in_words;
 use majordomo_llm::{
     Change, Class, Error, ErrorKind, Ledger, Message, NextTarget, Request, Result, SameTarget,
 };
@@ -190,6 +191,9 @@ impl<'a, A: Ask> Run<'a, A> {
         };
         if let Some(messages) = repair {
             shaped.request.edit().messages.extend_from_slice(messages);
+        }
+        if !capabilities.structured && schema_in_words(&mut shaped.request) {
+            shaped.changes.push(Change::new("schema", "instructed"));
         }
         for shape in &self.config.shapes {
             if !shape.concerns(&shaped.request, view) {
