@@ -1,0 +1,25 @@
+//! WebP without loss, for targets that take nothing else.
+
+use std::io::Write;
+
+use image_webp::{ColorType, WebPEncoder};
+
+use crate::picture::{Layout, Picture};
+
+/// The format's own bound on each side.
+const MAX_SIDE: u32 = 16_383;
+
+pub(super) fn encode(picture: &Picture, out: &mut impl Write) -> Option<()> {
+    if picture.width.max(picture.height) > MAX_SIDE {
+        return None;
+    }
+    let packed = picture.packed();
+    let color = match packed.layout {
+        Layout::Gray => ColorType::L8,
+        Layout::Rgb | Layout::Planes(_) => ColorType::Rgb8,
+        Layout::Rgba | Layout::Rgbx => ColorType::Rgba8,
+    };
+    WebPEncoder::new(out)
+        .encode(&packed.data, packed.width, packed.height, color)
+        .ok()
+}

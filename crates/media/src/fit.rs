@@ -1,0 +1,148 @@
+//! One image made to fit: open, scale, turn, convert, write.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+
+use crate::header::{Coding, Header, color_profile};
+use crate::ladder::{Encoded, Origin, choose, climb};
+use crate::picture::Picture;
+use crate::plan::Plan;
+use crate::resize::downscale;
+use crate::terms::Terms;
+use crate::{Bounds, Format, Problem, Stop, color, decode, encode, plan};
+
+/// An image that a target takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fitted {
+    /// Its bytes; the original's own where nothing had to be done.
+    pub data: Bytes,
+    /// The MIME type that is true of them.
+    pub media_type: String,
+    /// What was done to it; none if nothing was.
+    pub made: Option<Made>,
+}
+
+/// What an image was, and what was made of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// What it was.
+    pub from: Header,
+    /// Bytes that it had.
+    pub from_bytes: u64,
+    /// What it is now.
+    pub format: Format,
+    /// Columns now.
+    pub width: u32,
+    /// Rows now.
+    pub height: u32,
+    /// The JPEG quality, where it is one.
+    pub quality: Option<u8>,
+    /// Whether its transparency was laid on white.
+    pub flattened: bool,
+}
+
+/// Makes one image fit, on this thread.
+///
+/// The result fits every term, or there is a [`Problem`]. An image that fits
+/// already comes back with the same bytes. The work ends early when `stop` is
+/// set; its memory is bounded by `bounds`, its time is the caller's to watch.
+///
+/// ```
+/// use bytes::Bytes;
+/// use majordomo_llm::ImageLimits;
+/// use majordomo_media::{Bounds, Stop, Terms, fit_image};
+///
+/// let gif = Bytes::from_static(b"GIF89a\x20\x00\x10\x00\x00\x00\x00;");
+/// let terms = Terms::of(&ImageLimits::default(), 1);
+/// let fitted = fit_image(&gif, "image/png", &terms, &Bounds::default(), &Stop::new()).unwrap();
+/// assert_eq!(fitted.media_type, "image/gif", "the bytes decide");
+/// assert_eq!(fitted.data.as_ptr(), gif.as_ptr(), "and are not copied");
+/// ```
+pub fn fit_image(
+    data: &Bytes,
+    declared: &str,
+    terms: &Terms,
+    bounds: &Bounds,
+    stop: &Stop,
+) -> Result<Fitted, Problem> {
+    match plan(data, declared, terms)? {
+        Plan::Pass { media_type } => Ok(Fitted {
+            data: data.clone(),
+            media_type,
+            made: None,
+        }),
+        Plan::Refit { header, size, .. } => {
+            bounds.check(&header)?;
+            let open = open(data, &header, size, stop)?;
+            refit(Cow::Owned(open), data, &header, size, terms, stop)
+        }
+    }
+}
+
+/// Opens a picture that has passed the bounds, large enough for `size`.
+pub(crate) fn open(
+    data: &[u8],
+    header: &Header,
+    size: (u32, u32),
+    stop: &Stop,
+) -> Result<Picture, Problem> {
+    let stored = header.orientation.upright(size.0, size.1);
+    decode::decode(data, header, stored, stop)
+}
+
+/// Makes what the terms ask for out of an open picture.
+pub(crate) fn refit(
+    picture: Cow<'_, Picture>,
+    data: &[u8],
+    header: &Header,
+    size: (u32, u32),
+    terms: &Terms,
+    stop: &Stop,
+) -> Result<Fitted, Problem> {
+    let origin = Origin {
+        format: header.format,
+        lossless: matches!(header.coding, Coding::Png | Coding::Gif | Coding::Lossless),
+    };
+    let coding = choose(origin, &picture, terms).ok_or_else(|| Problem::NotAccepted {
+        found: header.format.to_string(),
+        accepted: terms.accepted(),
+    })?;
+    // Scaled first: everything after it has fewer pixels to touch.
+    let (width, height) = header.orientation.upright(size.0, size.1);
+    let mut picture = if (picture.width, picture.height) == (width, height) {
+        picture
+    } else {
+        Cow::Owned(downscale(&picture, width, height, stop)?)
+    };
+    if !header.orientation.is_upright() {
+        picture = Cow::Owned(picture.turned(header.orientation));
+    }
+    if let Some(profile) = color_profile(data, header.format) {
+        picture = color::to_srgb(picture, &profile);
+    }
+    stop.check()?;
+    let mut encoded = climb(picture, coding, terms, stop)?;
+    encoded.data.shrink_to_fit();
+    Ok(finish(encoded, header, data.len() as u64))
+}
+
+fn finish(encoded: Encoded, header: &Header, from_bytes: u64) -> Fitted {
+    let format = encoded.coding.format();
+    Fitted {
+        media_type: format.media_type().to_owned(),
+        made: Some(Made {
+            from: *header,
+            from_bytes,
+            format,
+            width: encoded.width,
+            height: encoded.height,
+            quality: match encoded.coding {
+                encode::Coding::Jpeg(quality) => Some(quality),
+                _ => None,
+            },
+            flattened: encoded.flattened,
+        }),
+        data: Bytes::from(encoded.data),
+    }
+}
