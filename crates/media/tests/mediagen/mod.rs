@@ -228,3 +228,17 @@ pub fn block_on<T>(work: impl Future<Output = T>) -> T {
         .unwrap()
         .block_on(work)
 }
+
+/// The shortest of a few runs: other work on the machine only ever adds.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "a test of speed needs a real clock"
+)]
+pub fn fastest(runs: usize, mut work: impl FnMut()) -> std::time::Duration {
+    let time = |work: &mut dyn FnMut()| {
+        let start = std::time::Instant::now();
+        work();
+        start.elapsed()
+    };
+    (0..runs).map(|_| time(&mut work)).min().unwrap()
+}
