@@ -28,9 +28,8 @@ pub(crate) struct Changes(Vec<Change>);
 
 impl Changes {
     /// An image was written anew.
-    pub(crate) fn made(&mut self, image: usize, made: &Made, now: u64) {
-        let detail = format!("image {image}: {}", Described(made, now));
-        self.add(made.verb(), detail);
+    pub(crate) fn made(&mut self, image: usize, made: &Made) {
+        self.add(made.verb(), format!("image {image}: {made}"));
     }
 
     /// An image goes out as it came, under its true name.
@@ -60,21 +59,18 @@ impl Changes {
 }
 
 /// `4000×3000 jpeg 3.7 MB → 1568×1176 jpeg 0.3 MB`, and what cannot be seen in it.
-struct Described<'a>(&'a Made, u64);
-
-impl fmt::Display for Described<'_> {
+impl fmt::Display for Made {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(made, now) = self;
-        let from = &made.from;
+        let from = &self.from;
         write!(
             f,
             "{} {} {} → {} {} {}",
             Size(from.width, from.height),
             from.format,
-            bytes(made.from_bytes),
-            Size(made.width, made.height),
-            made.format,
-            bytes(*now),
+            bytes(self.from_bytes),
+            Size(self.width, self.height),
+            self.format,
+            bytes(self.bytes),
         )?;
         if !from.orientation.is_upright() {
             f.write_str(", turned upright")?;
@@ -82,7 +78,7 @@ impl fmt::Display for Described<'_> {
         if from.is_animated() {
             write!(f, ", the first of {} frames", from.frames)?;
         }
-        if made.flattened {
+        if self.flattened {
             f.write_str(", transparency laid on white")?;
         }
         Ok(())

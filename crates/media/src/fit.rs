@@ -36,6 +36,8 @@ pub struct Made {
     pub width: u32,
     /// Rows now.
     pub height: u32,
+    /// Bytes now.
+    pub bytes: u64,
     /// The JPEG quality, where it is one.
     pub quality: Option<u8>,
     /// Whether its transparency was laid on white.
@@ -137,6 +139,7 @@ fn finish(encoded: Encoded, header: &Header, from_bytes: u64) -> Fitted {
             format,
             width: encoded.width,
             height: encoded.height,
+            bytes: encoded.data.len() as u64,
             quality: match encoded.coding {
                 encode::Coding::Jpeg(quality) => Some(quality),
                 _ => None,

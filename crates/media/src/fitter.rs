@@ -5,6 +5,8 @@
 //! next attempt, target or request with the same image costs nothing.
 
 mod pool;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -314,7 +316,7 @@ fn apply(
     let mut changed = Vec::new();
     for ((number, image), fitted) in images.iter().zip(fitted) {
         match &fitted.made {
-            Some(made) => changes.made(*number, made, fitted.data.len() as u64),
+            Some(made) => changes.made(*number, made),
             None if fitted.media_type != image.media_type => {
                 changes.renamed(*number, &image.media_type, &fitted.media_type);
             }

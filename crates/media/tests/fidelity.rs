@@ -470,3 +470,62 @@ fn a_screenshot_over_its_budget_is_packed_tighter_before_it_becomes_jpeg() {
     let made = fitted.made.unwrap();
     assert_eq!((made.width, made.height), (1200, 900));
 }
+
+#[test]
+fn ordinary_jpegs_are_read_like_another_decoder_reads_them() {
+    use jpeg_encoder::SamplingFactor as Sampling;
+    for (width, height) in [(64, 48), (61, 45), (17, 9), (1, 1), (8, 200)] {
+        for sampling in [
+            Sampling::R_4_4_4,
+            Sampling::R_4_2_2,
+            Sampling::R_4_4_0,
+            Sampling::R_4_2_0,
+        ] {
+            for restart in [0, 1, 3] {
+                let data = jpeg_with(width, height, smooth, |e| {
+                    e.set_sampling_factor(sampling);
+                    if restart > 0 {
+                        e.set_restart_interval(restart);
+                    }
+                });
+                let ours = fit(&data, &types(&["image/png"])).unwrap();
+                let distance = open(&ours.data).distance(&open(&data).rgb);
+                assert!(distance < 1.5, "{width}×{height} {sampling:?}: {distance}");
+            }
+        }
+    }
+}
+
+#[test]
+fn gray_jpegs_stay_gray() {
+    let mut data = Vec::new();
+    let pixels: Vec<u8> = (0..100 * 60).map(|at| (at % 100 * 2) as u8).collect();
+    Encoder::new(&mut data, 95)
+        .encode(&pixels, 100, 60, ColorType::Luma)
+        .unwrap();
+    let fitted = fit(&data.into(), &px(50)).unwrap();
+    assert_eq!(measure(&fitted.data).unwrap().channels, 1);
+    near(open(&fitted.data).at(25, 15), [101; 3], 3);
+}
+
+#[test]
+fn a_jpeg_opened_at_a_fraction_of_its_size_looks_like_one_scaled_from_all_pixels() {
+    let draw = |x: u32, y: u32| {
+        if (x / 12 + y / 9) % 2 == 0 {
+            smooth(x, y)
+        } else {
+            smooth(y, x)
+        }
+    };
+    for size in [500, 255, 130, 60] {
+        let photo = jpeg_with(1000, 750, draw, |e| e.set_quality(97));
+        let plain = png(1000, 750, draw);
+        let limits = ImageLimits {
+            max_px: Some(size),
+            ..types(&["image/png"])
+        };
+        let (ours, exact) = (fit(&photo, &limits).unwrap(), fit(&plain, &limits).unwrap());
+        let distance = open(&ours.data).distance(&open(&exact.data).rgb);
+        assert!(distance < 4.0, "{size}: {distance}");
+    }
+}

@@ -39,14 +39,27 @@ impl Coding {
             Self::Gif => Format::Gif,
         }
     }
+
+    /// The longest side that the format can express.
+    fn max_side(self) -> u32 {
+        match self {
+            Self::Jpeg(_) | Self::Gif => 65_535,
+            Self::Webp => 16_383,
+            Self::Png | Self::SmallPng => u32::MAX >> 1,
+        }
+    }
 }
 
-/// Writes the picture; none if it comes out larger than the budget.
+/// Writes the picture; none if it comes out larger than the budget, or if the
+/// format cannot express its size.
 pub(crate) fn encode(
     picture: &Picture,
     coding: Coding,
     budget: Option<u64>,
 ) -> Result<Option<Vec<u8>>, Problem> {
+    if picture.width.max(picture.height) > coding.max_side() {
+        return Ok(None);
+    }
     let mut out = Budgeted {
         out: Vec::new(),
         budget: budget.map_or(usize::MAX, |bytes| {

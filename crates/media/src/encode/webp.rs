@@ -6,13 +6,7 @@ use image_webp::{ColorType, WebPEncoder};
 
 use crate::picture::{Layout, Picture};
 
-/// The format's own bound on each side.
-const MAX_SIDE: u32 = 16_383;
-
 pub(super) fn encode(picture: &Picture, out: &mut impl Write) -> Option<()> {
-    if picture.width.max(picture.height) > MAX_SIDE {
-        return None;
-    }
     let packed = picture.packed();
     let color = match packed.layout {
         Layout::Gray => ColorType::L8,

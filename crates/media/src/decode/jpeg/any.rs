@@ -1,4 +1,4 @@
-//! JPEG, every flavour that cameras and programs write.
+//! Progressive files, ink colours and other rarities.
 
 use zune_core::bytestream::ZCursor;
 use zune_core::colorspace::ColorSpace;
@@ -7,18 +7,16 @@ use zune_jpeg::JpegDecoder;
 
 use crate::header::Header;
 use crate::picture::{Layout, Picture};
-use crate::{Format, Problem, Stop};
+use crate::{Format, Problem};
 
 /// More than any program writes; each scan costs a pass over the whole picture.
 const MAX_SCANS: usize = 64;
 
-pub(super) fn decode(
-    data: &[u8],
-    header: &Header,
-    _wanted: (u32, u32),
-    _stop: &Stop,
-) -> Result<Picture, Problem> {
+pub(super) fn decode(data: &[u8], header: &Header) -> Result<Picture, Problem> {
     const DAMAGED: Problem = Problem::Damaged(Format::Jpeg);
+    if !has_end(data) {
+        return Err(DAMAGED);
+    }
     let layout = if header.channels == 1 {
         Layout::Gray
     } else {
@@ -48,4 +46,12 @@ pub(super) fn decode(
         layout,
         data: pixels,
     })
+}
+
+/// Whether the end mark is there. The decoder fills up what is missing of a
+/// picture that was cut off; half a picture is refused here.
+fn has_end(data: &[u8]) -> bool {
+    let scan = data.windows(2).position(|mark| mark == [0xFF, 0xDA]);
+    let rest = &data[scan.unwrap_or(0)..];
+    rest.windows(2).rev().any(|mark| mark == [0xFF, 0xD9])
 }
