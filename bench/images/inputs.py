@@ -21,7 +21,7 @@ def photograph(width, height):
             for c in range(3)
         ]
         total += np.stack(layers, axis=2) * weight * 0.5
-        size, weight = size * 2, weight * 0.62
+        size, weight = size * 2, weight * 0.82
     return Image.fromarray(np.clip(total + 120, 0, 255).astype(np.uint8))
 
 

@@ -11,6 +11,7 @@ import (
 	_ "image/png"
 	"os"
 	"strconv"
+	"strings"
 )
 
 func check(err error) {
@@ -100,5 +101,12 @@ func main() {
 	}
 	if times > 0 {
 		fmt.Println(len(out))
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	check(err)
+	for _, line := range strings.Split(string(status), "\n") {
+		if strings.HasPrefix(line, "VmHWM") {
+			fmt.Println(line)
+		}
 	}
 }

@@ -40,6 +40,8 @@ def main(row, file, times):
         out = work(row, data)
     if int(times):
         print(len(out))
+    peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+    print(peak)
 
 
 main(*sys.argv[1:])

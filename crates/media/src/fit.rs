@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 
 use crate::header::{Coding, Header, color_profile};
-use crate::ladder::{Encoded, Origin, choose, climb};
+use crate::ladder::{Encoded, Origin, choose, climb, hopeless_halvings};
 use crate::picture::Picture;
 use crate::plan::Plan;
 use crate::resize::downscale;
@@ -76,57 +76,77 @@ pub fn fit_image(
         }),
         Plan::Refit { header, size, .. } => {
             bounds.check(&header)?;
-            let open = open(data, &header, size, stop)?;
-            refit(Cow::Owned(open), data, &header, size, terms, stop)
+            let job = Job::new(data, &header, size, terms);
+            let picture = decode::decode(data, &header, job.stored(), stop)?;
+            job.refit(Cow::Owned(picture), stop)
         }
     }
 }
 
-/// Opens a picture that has passed the bounds, large enough for `size`.
-pub(crate) fn open(
-    data: &[u8],
-    header: &Header,
+/// One image that must be written anew for some terms.
+pub(crate) struct Job<'a> {
+    data: &'a [u8],
+    header: &'a Header,
+    terms: &'a Terms,
+    /// The size to begin with, upright.
     size: (u32, u32),
-    stop: &Stop,
-) -> Result<Picture, Problem> {
-    let stored = header.orientation.upright(size.0, size.1);
-    decode::decode(data, header, stored, stop)
+    /// How often that size was halved already.
+    halvings: u32,
 }
 
-/// Makes what the terms ask for out of an open picture.
-pub(crate) fn refit(
-    picture: Cow<'_, Picture>,
-    data: &[u8],
-    header: &Header,
-    size: (u32, u32),
-    terms: &Terms,
-    stop: &Stop,
-) -> Result<Fitted, Problem> {
-    let origin = Origin {
-        format: header.format,
-        lossless: matches!(header.coding, Coding::Png | Coding::Gif | Coding::Lossless),
-    };
-    let coding = choose(origin, &picture, terms).ok_or_else(|| Problem::NotAccepted {
-        found: header.format.to_string(),
-        accepted: terms.accepted(),
-    })?;
-    // Scaled first: everything after it has fewer pixels to touch.
-    let (width, height) = header.orientation.upright(size.0, size.1);
-    let mut picture = if (picture.width, picture.height) == (width, height) {
-        picture
-    } else {
-        Cow::Owned(downscale(&picture, width, height, stop)?)
-    };
-    if !header.orientation.is_upright() {
-        picture = Cow::Owned(picture.turned(header.orientation));
+impl<'a> Job<'a> {
+    pub(crate) fn new(
+        data: &'a [u8],
+        header: &'a Header,
+        size: (u32, u32),
+        terms: &'a Terms,
+    ) -> Self {
+        let halvings = hopeless_halvings(header.format, data.len() as u64, terms);
+        let halve = |side: u32| side.div_ceil(1 << halvings);
+        Self {
+            data,
+            header,
+            terms,
+            size: (halve(size.0), halve(size.1)),
+            halvings,
+        }
     }
-    if let Some(profile) = color_profile(data, header.format) {
-        picture = color::to_srgb(picture, &profile);
+
+    /// How large the picture must be opened at least, as it is stored.
+    pub(crate) fn stored(&self) -> (u32, u32) {
+        self.header.orientation.upright(self.size.0, self.size.1)
     }
-    stop.check()?;
-    let mut encoded = climb(picture, coding, terms, stop)?;
-    encoded.data.shrink_to_fit();
-    Ok(finish(encoded, header, data.len() as u64))
+
+    /// Makes what the terms ask for out of the open picture.
+    pub(crate) fn refit(&self, picture: Cow<'_, Picture>, stop: &Stop) -> Result<Fitted, Problem> {
+        let header = self.header;
+        let origin = Origin {
+            format: header.format,
+            lossless: matches!(header.coding, Coding::Png | Coding::Gif | Coding::Lossless),
+        };
+        let refused = || Problem::NotAccepted {
+            found: header.format.to_string(),
+            accepted: self.terms.accepted(),
+        };
+        let coding = choose(origin, &picture, self.terms).ok_or_else(refused)?;
+        // Scaled first: everything after it has fewer pixels to touch.
+        let (width, height) = self.stored();
+        let mut picture = if (picture.width, picture.height) == (width, height) {
+            picture
+        } else {
+            Cow::Owned(downscale(&picture, width, height, stop)?)
+        };
+        if !header.orientation.is_upright() {
+            picture = Cow::Owned(picture.turned(header.orientation));
+        }
+        if let Some(profile) = color_profile(self.data, header.format) {
+            picture = color::to_srgb(picture, &profile);
+        }
+        stop.check()?;
+        let mut encoded = climb(picture, self.halvings, coding, self.terms, stop)?;
+        encoded.data.shrink_to_fit();
+        Ok(finish(encoded, header, self.data.len() as u64))
+    }
 }
 
 fn finish(encoded: Encoded, header: &Header, from_bytes: u64) -> Fitted {

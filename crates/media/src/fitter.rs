@@ -8,6 +8,7 @@ mod pool;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,7 +18,8 @@ use quick_cache::{OptionsBuilder, Weighter};
 use tokio::task::JoinSet;
 
 use crate::changes::Changes;
-use crate::fit::Fitted;
+use crate::decode::decode;
+use crate::fit::{Fitted, Job};
 use crate::header::Header;
 use crate::images::{attached, edit};
 use crate::picture::Picture;
@@ -80,7 +82,7 @@ impl Default for Fitter {
 impl Fitter {
     /// A fitter within these bounds.
     pub fn new(bounds: Bounds) -> Self {
-        Self::with_decoder(bounds, crate::fit::open)
+        Self::with_decoder(bounds, decode)
     }
 
     fn with_decoder(bounds: Bounds, open: Open) -> Self {
@@ -173,7 +175,7 @@ impl Fitter {
             }
         }
         while let Some(done) = work.join_next().await {
-            let (at, outcome) = done.map_err(|_| Problem::DecoderFailed.into_error(0))?;
+            let (at, outcome) = done.map_err(|_| interrupted())?;
             fitted[at] = Some(outcome.map_err(|problem| problem.into_error(images[at].0))?);
         }
         Ok(fitted.into_iter().flatten().collect())
@@ -215,19 +217,18 @@ impl Inner {
         terms: &Terms,
         stop: &Stop,
     ) -> Outcome {
-        let stored = header.orientation.upright(size.0, size.1);
-        let picture = match self.shelf.get(&address, stored) {
+        let job = Job::new(data, header, size, terms);
+        let picture = match self.shelf.get(&address, job.stored()) {
             Some(picture) => picture,
             None => {
                 self.opened.fetch_add(1, Ordering::Relaxed);
-                let picture = Arc::new((self.open)(data, header, size, stop)?);
+                let picture = Arc::new((self.open)(data, header, job.stored(), stop)?);
                 self.shelf.put(address, Arc::clone(&picture));
                 picture
             }
         };
         self.fitted.fetch_add(1, Ordering::Relaxed);
-        let picture = std::borrow::Cow::Borrowed(picture.as_ref());
-        crate::fit::refit(picture, data, header, size, terms, stop)
+        job.refit(Cow::Borrowed(picture.as_ref()), stop)
     }
 }
 
@@ -261,6 +262,11 @@ fn accept(count: usize, limits: Option<&ImageLimits>) -> Result<&ImageLimits> {
         )),
         _ => Ok(limits),
     }
+}
+
+/// Only when the runtime itself ends or a task panics.
+fn interrupted() -> Error {
+    Error::new(ErrorKind::Unsupported, "work on an image was interrupted")
 }
 
 /// Which images can be made smaller at all.

@@ -21,6 +21,9 @@ const MAX_ENCODES: u32 = 6;
 /// A sample is this far off at most, in hundredths.
 const SAMPLE_ERROR: u64 = 7;
 
+/// No quality of the ladder makes so many times fewer bytes than a better one.
+const HOPELESS: u64 = 8;
+
 /// The outcome: bytes, and how they came to be.
 pub(crate) struct Encoded {
     pub(crate) data: Vec<u8>,
@@ -29,6 +32,14 @@ pub(crate) struct Encoded {
     pub(crate) height: u32,
     /// Whether transparency was laid on white.
     pub(crate) flattened: bool,
+}
+
+/// How many halvings may be skipped before a picture is opened, because nothing
+/// larger can fit: the worst that quality 30 makes of a JPEG is a fifteenth.
+pub(crate) fn hopeless_halvings(format: Format, size: u64, terms: &Terms) -> u32 {
+    let hopeless = |budget: u64| budget.saturating_mul(20) < size;
+    let jpeg = format == Format::Jpeg && terms.allows(format.media_type());
+    u32::from(jpeg && terms.max_bytes.is_some_and(hopeless))
 }
 
 /// Where the picture came from, as far as the choice of a format depends on it.
@@ -78,12 +89,14 @@ pub(crate) fn choose(origin: Origin, picture: &Picture, terms: &Terms) -> Option
 /// Writes the picture so that it fits the terms' bytes.
 pub(crate) fn climb(
     picture: Cow<'_, Picture>,
+    halvings: u32,
     first: Coding,
     terms: &Terms,
     stop: &Stop,
 ) -> Result<Encoded, Problem> {
     let mut attempts = Attempts {
         budget: terms.max_bytes,
+        halvings,
         spent: 0,
         tried: Vec::new(),
         flattened: false,
@@ -101,6 +114,8 @@ pub(crate) fn climb(
 
 struct Attempts {
     budget: Option<u64>,
+    /// How often the picture was halved before it came here.
+    halvings: u32,
     spent: u32,
     tried: Vec<String>,
     flattened: bool,
@@ -165,8 +180,8 @@ impl Attempts {
             picture.to_mut().flatten();
             self.flattened = true;
         }
-        for halving in 0..=HALVINGS {
-            if halving > 0 {
+        for halving in self.halvings..=HALVINGS {
+            if halving > self.halvings {
                 if picture.width.max(picture.height) == 1 {
                     break;
                 }
@@ -205,6 +220,9 @@ impl Attempts {
             let about = sample_jpeg(picture, quality).ok_or(Problem::DecoderFailed)?;
             if about * (100 - SAMPLE_ERROR) / 100 <= budget {
                 return Ok(Some(at));
+            }
+            if about / HOPELESS > budget {
+                break;
             }
         }
         let size = Size(picture.width, picture.height);

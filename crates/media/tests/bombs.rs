@@ -1,5 +1,6 @@
 //! Files that are small on disk and large in memory, or slow to open
 //! (cases M-01 to M-08, M-14 and M-22).
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong by failing")]
 
 mod mediagen;
 

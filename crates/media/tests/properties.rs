@@ -1,4 +1,5 @@
 //! What holds for any image and any limits.
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong by failing")]
 
 mod mediagen;
 

@@ -11,8 +11,9 @@ use fast_image_resize::images::{TypedImage, TypedImageRef};
 use fast_image_resize::pixels::{U8, U8x4};
 use fast_image_resize::{FilterType, PixelTrait, ResizeAlg, ResizeOptions, Resizer};
 
-/// Output rows that are made at once.
-const STRIP: u32 = 64;
+/// Output rows that are made at once: few enough to keep the memory small, and
+/// enough to make up for the weights that are computed anew for each strip.
+const STRIP: u32 = 256;
 /// How far the filter reaches, in target pixels.
 const LOBES: f64 = 3.0;
 
@@ -148,10 +149,11 @@ impl Scaler {
         let last = last.min(source.height);
         let row = source.width as usize * 3;
         let rows = &source.data[first as usize * row..last as usize * row];
-        self.wide.clear();
-        let wide = rows.as_chunks::<3>().0.iter();
-        self.wide.extend(wide.flat_map(|&[a, b, c]| [a, b, c, 255]));
-        let wide = std::mem::take(&mut self.wide);
+        let mut wide = std::mem::take(&mut self.wide);
+        wide.resize(rows.len() / 3 * 4, 255);
+        for (to, from) in pairs::<4, 3>(&mut wide, rows) {
+            to[..3].copy_from_slice(from);
+        }
         let window = Pixels {
             width: source.width,
             height: last - first,
@@ -165,11 +167,22 @@ impl Scaler {
         let mut scaled = std::mem::take(&mut self.scaled);
         scaled.clear();
         self.strip::<U8x4>(window, shifted, &mut scaled)?;
-        let narrow = scaled.as_chunks::<4>().0.iter();
-        out.extend(narrow.flat_map(|&[a, b, c, _]| [a, b, c]));
+        let start = out.len();
+        out.resize(start + scaled.len() / 4 * 3, 0);
+        for (to, from) in pairs::<3, 4>(&mut out[start..], &scaled) {
+            to.copy_from_slice(&from[..3]);
+        }
         (self.wide, self.scaled) = (wide, scaled);
         Some(())
     }
+}
+
+/// Pixels of two sizes beside each other.
+fn pairs<'a, const A: usize, const B: usize>(
+    to: &'a mut [u8],
+    from: &'a [u8],
+) -> impl Iterator<Item = (&'a mut [u8; A], &'a [u8; B])> {
+    to.as_chunks_mut().0.iter_mut().zip(from.as_chunks().0)
 }
 
 /// Some rows of the target, and what they are made of.

@@ -117,11 +117,15 @@ impl ImageBuffer for Rows<'_> {
 
 /// A colour row at full width; the encoder averages it back.
 fn stretch(row: &[u8], width: usize, out: &mut Vec<u8>) {
+    let start = out.len();
     if row.len() == width {
         out.extend_from_slice(row);
     } else if row.len() == width.div_ceil(2) {
-        let start = out.len();
-        out.extend(row.iter().flat_map(|&value| [value, value]));
+        out.resize(start + row.len() * 2, 0);
+        let pairs = out[start..].as_chunks_mut::<2>().0;
+        for (pair, value) in pairs.iter_mut().zip(row) {
+            *pair = [*value; 2];
+        }
         out.truncate(start + width);
     } else {
         let last = row.len() - 1;

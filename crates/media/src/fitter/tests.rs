@@ -193,7 +193,7 @@ async fn m24_memory_is_handed_out_and_the_rest_waits() {
     ) -> std::result::Result<Picture, Problem> {
         let now = OPEN.fetch_add(1, Ordering::SeqCst) + 1;
         MOST.fetch_max(now, Ordering::SeqCst);
-        let picture = crate::fit::open(data, header, size, stop);
+        let picture = decode(data, header, size, stop);
         OPEN.fetch_sub(1, Ordering::SeqCst);
         picture
     }

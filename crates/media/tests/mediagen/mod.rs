@@ -1,5 +1,10 @@
 //! Images made by code: real ones by way of encoders, lying ones by hand.
-#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    reason = "test support, of which each test binary uses a part"
+)]
 
 pub mod forge;
 pub mod webp;
@@ -33,7 +38,7 @@ pub fn noise(x: u32, y: u32) -> [u8; 3] {
 
 /// Flat areas with thin lines, like a window with text.
 pub fn screen(x: u32, y: u32) -> [u8; 3] {
-    let line = y % 16 < 2 && (x / 5 + y / 16) % 3 != 0 && x % 100 > 20;
+    let line = y % 16 < 2 && !(x / 5 + y / 16).is_multiple_of(3) && x % 100 > 20;
     if line { [20, 20, 30] } else { [250, 250, 245] }
 }
 
