@@ -30,9 +30,12 @@ mod codec;
 mod conversation;
 mod failure;
 mod framing;
+mod function_tool;
 mod json;
 mod loss;
+pub mod ollama;
 mod protocol;
+mod rfc3339;
 mod splice;
 mod unspoken;
 

@@ -21,9 +21,17 @@ impl From<Loss> for Change {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Losses(Vec<Loss>);
 
-/// Fields that say how to talk rather than what to say: every writer has its
-/// own way, so nothing is lost when they stay behind.
-const TRANSPORT: &[&str] = &["stream_options", "role", "field"];
+/// Fields that say how to talk rather than what to say, and one server's
+/// measurements: nothing is lost when they stay behind.
+const TRANSPORT: &[&str] = &[
+    "stream_options",
+    "role",
+    "field",
+    "total_duration",
+    "load_duration",
+    "prompt_eval_duration",
+    "eval_duration",
+];
 
 impl Losses {
     /// Notes a loss, unless the field is noted already.

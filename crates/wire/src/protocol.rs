@@ -4,6 +4,7 @@ use majordomo_llm::Dialect;
 
 use crate::Codec;
 use crate::chat::Chat;
+use crate::ollama::{Form, Ollama};
 use crate::unspoken::Unspoken;
 
 /// A protocol that clients and providers speak.
@@ -62,7 +63,7 @@ impl Protocol {
             Self::Responses => &Unspoken(Self::Responses),
             Self::Messages => &Unspoken(Self::Messages),
             Self::Gemini => &Unspoken(Self::Gemini),
-            Self::Ollama => &Unspoken(Self::Ollama),
+            Self::Ollama => &Ollama(Form::Chat),
         }
     }
 }

@@ -12,7 +12,11 @@ use majordomo_wire::{Outgoing, Protocol};
 use serde_json::value::RawValue;
 
 /// Which paths are whose; the first that fits counts.
-const SPOKEN: &[(&str, Protocol)] = &[("/chat/completions", Protocol::Chat)];
+const SPOKEN: &[(&str, Protocol)] = &[
+    ("/chat/completions", Protocol::Chat),
+    ("/api/chat", Protocol::Ollama),
+    ("/api/generate", Protocol::Ollama),
+];
 
 #[derive(serde::Deserialize)]
 struct Recorded {
