@@ -32,6 +32,7 @@ mod failure;
 mod framing;
 mod json;
 mod loss;
+mod messages;
 mod protocol;
 mod splice;
 mod unspoken;

@@ -12,7 +12,11 @@ use majordomo_wire::{Outgoing, Protocol};
 use serde_json::value::RawValue;
 
 /// Which paths are whose; the first that fits counts.
-const SPOKEN: &[(&str, Protocol)] = &[("/chat/completions", Protocol::Chat)];
+const SPOKEN: &[(&str, Protocol)] = &[
+    ("/chat/completions", Protocol::Chat),
+    ("/v1/messages", Protocol::Messages),
+    ("/v1/messages/count_tokens", Protocol::Messages),
+];
 
 #[derive(serde::Deserialize)]
 struct Recorded {
