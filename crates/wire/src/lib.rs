@@ -33,6 +33,7 @@ mod framing;
 mod function_tool;
 mod json;
 mod loss;
+mod messages;
 pub mod ollama;
 mod protocol;
 mod rfc3339;

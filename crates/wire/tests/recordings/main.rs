@@ -20,6 +20,7 @@ const SPOKEN: &[(&str, Protocol)] = &[
     ("ollama-chat", Protocol::Ollama),
     ("ollama-generate", Protocol::Ollama),
     ("ollama-meta", Protocol::Ollama),
+    ("anthropic-messages", Protocol::Messages),
 ];
 
 #[test]
