@@ -108,7 +108,7 @@ pub(crate) fn of_turn(prefix: &str, parts: Vec<&Part>, calls: &[&str], aspects: 
                 pictures.extend(result.parts.iter().filter_map(picture));
             }
             Part::Reasoning(reasoning) => {
-                thoughts.push(reasoning.text.clone());
+                thoughts.extend(Some(&reasoning.text).filter(|text| !text.is_empty()));
             }
             Part::ToolCall(call) => {
                 let arguments: Value = call

@@ -9,7 +9,7 @@ use crate::aspects::{Aspects, Said, of_prompt, of_turn, put};
 const EXPLAINS: &[(&str, &[&str])] = &[
     ("place of system", &["system"]),
     ("strict of tools", &["strict", "tools"]),
-    ("strict of output", &["strict"]),
+    ("strict of output", &["output.strict"]),
     ("tool_choice", &["tools"]),
     ("state", &["reasoning"]),
     ("other", &["file"]),
@@ -70,9 +70,12 @@ fn differences(said: Aspects, mut arrived: Aspects, losses: &[Loss]) -> Result<(
 
 fn same(name: &str, before: &Said, after: &Said, losses: &[Loss]) -> bool {
     let (Said::Texts(before), Said::Texts(after)) = (before, after) else {
-        // A dialect that must have a limit gets one.
-        let limit = name == "max_tokens" && *before == Said::Value("None".into());
-        return before == after || limit;
+        // A dialect that must have a limit gets one, and each may add its own state.
+        let adds = match name {
+            "max_tokens" => *before == Said::Value("None".into()),
+            name => name.ends_with("state") && *before == Said::Value("[]".into()),
+        };
+        return before == after || adds;
     };
     let mut after = after.concat();
     if name.contains("result ") && losses.iter().any(|loss| loss.field == "is_error") {
