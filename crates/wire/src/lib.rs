@@ -28,6 +28,7 @@ mod codec;
     reason = "turns and tool names are for dialects that group messages"
 )]
 mod conversation;
+mod effort;
 mod failure;
 mod framing;
 mod function_tool;
@@ -36,6 +37,7 @@ mod loss;
 mod messages;
 pub mod ollama;
 mod protocol;
+mod responses;
 mod rfc3339;
 mod splice;
 mod unspoken;

@@ -27,11 +27,18 @@ const TRANSPORT: &[&str] = &[
     "stream_options",
     "role",
     "field",
+    "id",
+    "status",
+    "item.id",
+    "item.status",
     "total_duration",
     "load_duration",
     "prompt_eval_duration",
     "eval_duration",
 ];
+
+/// What a server repeats of the request is no part of its answer.
+const ECHO: &str = "echo.";
 
 impl Losses {
     /// Notes a loss, unless the field is noted already.
@@ -56,7 +63,7 @@ impl Losses {
             return Some(native);
         }
         for (name, _) in native.fields() {
-            if !TRANSPORT.contains(&name) {
+            if !TRANSPORT.contains(&name) && !name.starts_with(ECHO) {
                 self.add(name, format!("only {} has it", native.dialect()));
             }
         }

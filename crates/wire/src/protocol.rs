@@ -6,6 +6,7 @@ use crate::Codec;
 use crate::chat::Chat;
 use crate::messages::Messages;
 use crate::ollama::{Form, Ollama};
+use crate::responses::Responses;
 use crate::unspoken::Unspoken;
 
 /// A protocol that clients and providers speak.
@@ -61,7 +62,7 @@ impl Protocol {
     pub fn codec(self) -> &'static dyn Codec {
         match self {
             Self::Chat => &Chat,
-            Self::Responses => &Unspoken(Self::Responses),
+            Self::Responses => &Responses,
             Self::Messages => &Messages,
             Self::Gemini => &Unspoken(Self::Gemini),
             Self::Ollama => &Ollama(Form::Chat),

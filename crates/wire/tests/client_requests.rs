@@ -19,6 +19,7 @@ const SPOKEN: &[(&str, Protocol)] = &[
     ("/api/generate", Protocol::Ollama),
     ("/v1/messages", Protocol::Messages),
     ("/v1/messages/count_tokens", Protocol::Messages),
+    ("/responses", Protocol::Responses),
 ];
 
 #[derive(serde::Deserialize)]

@@ -125,7 +125,9 @@ impl Exchange {
 impl Exchange {
     /// Whether it asks how long a request is.
     pub(crate) fn counts_tokens(&self) -> bool {
-        self.path.ends_with("/count_tokens")
+        ["/count_tokens", "/input_tokens"]
+            .iter()
+            .any(|end| self.path.ends_with(end))
     }
 
     /// Vendors have other APIs, too, and some of their answers are filed here:
@@ -144,5 +146,23 @@ impl Exchange {
             return Some("a page scan");
         }
         body["text"].is_string().then_some("a transcription")
+    }
+
+    /// Whether the answer of a success is an error, or ends with one.
+    pub(crate) fn tells_error(&self) -> bool {
+        let text = String::from_utf8_lossy(&self.answer);
+        let whole = (!self.streamed).then_some(&*text);
+        let lines = text
+            .lines()
+            .map(|line| line.strip_prefix("data:").unwrap_or(line));
+        let bodies = whole.into_iter().chain(lines.filter(|_| self.streamed));
+        bodies
+            .filter_map(|body| serde_json::from_str::<Value>(body).ok())
+            .any(|body| {
+                let kind = body["type"].as_str().unwrap_or_default();
+                matches!(kind, "error" | "response.failed")
+                    || body["error"].is_object()
+                    || body["error"].is_string()
+            })
     }
 }

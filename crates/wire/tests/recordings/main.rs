@@ -21,6 +21,7 @@ const SPOKEN: &[(&str, Protocol)] = &[
     ("ollama-generate", Protocol::Ollama),
     ("ollama-meta", Protocol::Ollama),
     ("anthropic-messages", Protocol::Messages),
+    ("openai-responses", Protocol::Responses),
 ];
 
 #[test]
@@ -52,7 +53,7 @@ fn recordings_of_real_providers_replay() {
                 println!("recordings: {} is {kind}: it must be refused", row.path);
                 replay::refuse(protocol, &exchange)
             }
-            None => replay::replay(protocol, row, &exchange),
+            None => replay::replay(protocol, &exchange),
         };
         if let Err(why) = held {
             failures.push(format!("{}: {why}", row.path));

@@ -12,11 +12,10 @@ use serde_json::Value;
 
 use crate::chunking::{pieces, ways};
 use crate::exchange::Exchange;
-use crate::index::Row;
 
 pub(crate) type Held = Result<(), String>;
 
-pub(crate) fn replay(protocol: Protocol, row: &Row, exchange: &Exchange) -> Held {
+pub(crate) fn replay(protocol: Protocol, exchange: &Exchange) -> Held {
     let codec = protocol.codec();
     match &exchange.request {
         Some(body) if exchange.counts_tokens() => count(codec, body)?,
@@ -25,10 +24,33 @@ pub(crate) fn replay(protocol: Protocol, row: &Row, exchange: &Exchange) -> Held
     }
     match exchange.status {
         200..=299 if exchange.counts_tokens() => counted(codec, &exchange.answer),
-        200..=299 if exchange.streamed => stream(codec, row, &exchange.answer),
+        200..=299 if exchange.tells_error() => failed(codec, exchange),
+        200..=299 if exchange.streamed => stream(codec, &exchange.answer),
         200..=299 => whole(codec, &exchange.answer),
         _ => error(codec, exchange),
     }
+}
+
+/// An error inside a success is an error, with a message.
+fn failed(codec: &dyn Codec, exchange: &Exchange) -> Held {
+    let error = match exchange.streamed {
+        true => {
+            let mut reader = codec.stream_reader();
+            let mut events = Vec::new();
+            let pushed = reader.push(&exchange.answer, &mut events);
+            pushed.and_then(|()| reader.finish(&mut events)).err()
+        }
+        false => codec
+            .read_response(Bytes::copy_from_slice(&exchange.answer), 0)
+            .err(),
+    };
+    let Some(error) = error else {
+        return Err("its error was missed".into());
+    };
+    holds(
+        !error.message().trim().is_empty(),
+        "its error has no message",
+    )
 }
 
 /// The answer of another API is an error, never an empty answer.
@@ -202,7 +224,7 @@ pub(crate) fn whole(codec: &dyn Codec, body: &[u8]) -> Held {
     same_answer(&again, &response)
 }
 
-fn stream(codec: &dyn Codec, row: &Row, body: &[u8]) -> Held {
+fn stream(codec: &dyn Codec, body: &[u8]) -> Held {
     let read = |cuts: &[usize]| {
         let mut reader = codec.stream_reader();
         let mut events = Vec::new();
@@ -212,14 +234,7 @@ fn stream(codec: &dyn Codec, row: &Row, body: &[u8]) -> Held {
         reader.finish(&mut events).map(|()| events)
     };
     let events = match read(&[]) {
-        Err(error) if row.has("midstream_error") => {
-            return holds(
-                !error.message().is_empty(),
-                "stream: its error has no message",
-            );
-        }
         Err(error) => return Err(format!("stream: {error}")),
-        Ok(_) if row.has("midstream_error") => return Err("stream: its error was missed".into()),
         Ok(events) => events,
     };
     let finishes = events
