@@ -30,6 +30,7 @@ mod codec;
 mod conversation;
 mod failure;
 mod framing;
+mod gemini;
 mod json;
 mod loss;
 mod protocol;

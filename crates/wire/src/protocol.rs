@@ -4,6 +4,7 @@ use majordomo_llm::Dialect;
 
 use crate::Codec;
 use crate::chat::Chat;
+use crate::gemini::Gemini;
 use crate::unspoken::Unspoken;
 
 /// A protocol that clients and providers speak.
@@ -61,7 +62,7 @@ impl Protocol {
             Self::Chat => &Chat,
             Self::Responses => &Unspoken(Self::Responses),
             Self::Messages => &Unspoken(Self::Messages),
-            Self::Gemini => &Unspoken(Self::Gemini),
+            Self::Gemini => &Gemini,
             Self::Ollama => &Unspoken(Self::Ollama),
         }
     }

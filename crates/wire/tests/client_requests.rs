@@ -12,7 +12,12 @@ use majordomo_wire::{Outgoing, Protocol};
 use serde_json::value::RawValue;
 
 /// Which paths are whose; the first that fits counts.
-const SPOKEN: &[(&str, Protocol)] = &[("/chat/completions", Protocol::Chat)];
+const SPOKEN: &[(&str, Protocol)] = &[
+    ("/chat/completions", Protocol::Chat),
+    (":generateContent", Protocol::Gemini),
+    (":streamGenerateContent", Protocol::Gemini),
+    (":countTokens", Protocol::Gemini),
+];
 
 #[derive(serde::Deserialize)]
 struct Recorded {
@@ -67,6 +72,32 @@ fn client_requests_keep_every_byte_that_an_edit_does_not_touch() {
         let written = codec.write_request(&edited, &to);
         let again = codec.read_request(written.body).unwrap();
         assert_eq!(*again.request, *edited, "{name}: the edit changed more");
+    });
+}
+
+#[test]
+fn client_requests_can_be_written_to_every_other_dialect() {
+    for_each(|name, protocol, body| {
+        let incoming = protocol.codec().read_request(body).unwrap();
+        for (_, other) in SPOKEN.iter().filter(|(_, other)| *other != protocol) {
+            let codec = other.codec();
+            let written = codec.write_request(&incoming.request, &Outgoing::new("m"));
+            let again = codec
+                .read_request(written.body)
+                .unwrap_or_else(|error| panic!("{name} to {}: {error}", other.dialect()));
+            let (read, sent) = (&again.request, &incoming.request);
+            assert_eq!(read.image_count(), sent.image_count(), "{name}: images");
+            assert_eq!(
+                read.tool_call_count(),
+                sent.tool_call_count(),
+                "{name}: calls"
+            );
+            assert_eq!(
+                read.system_text(),
+                sent.system_text(),
+                "{name}: instructions"
+            );
+        }
     });
 }
 

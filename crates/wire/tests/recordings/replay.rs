@@ -18,10 +18,13 @@ type Held = Result<(), String>;
 
 pub(crate) fn replay(protocol: Protocol, row: &Row, exchange: &Exchange) -> Held {
     let codec = protocol.codec();
-    if let Some(body) = &exchange.request {
-        request(codec, body)?;
+    match &exchange.request {
+        Some(body) if exchange.counts_tokens() => counting(codec, body)?,
+        Some(body) => request(codec, body)?,
+        None => {}
     }
     match exchange.status {
+        200..=299 if exchange.counts_tokens() => counted(codec, &exchange.answer),
         200..=299 if exchange.streamed => stream(codec, row, &exchange.answer),
         200..=299 => whole(codec, &exchange.answer),
         _ => error(codec, exchange),
@@ -115,6 +118,30 @@ fn named(mut prompt: Prompt) -> Prompt {
         schema.name.get_or_insert_with(|| "response".into());
     }
     prompt
+}
+
+/// A question about length keeps its bytes.
+fn counting(codec: &dyn Codec, body: &[u8]) -> Held {
+    let counter = codec.count_tokens().ok_or("count: not spoken")?;
+    let incoming = counter
+        .read_request(Bytes::copy_from_slice(body))
+        .map_err(|error| format!("count: {error}"))?;
+    let to = Outgoing::new(incoming.model.as_deref().unwrap_or_default());
+    let written = counter.write_request(&incoming.request, &to);
+    holds(written.body == body, "count: its bytes differ")
+}
+
+/// The answer to it is a number.
+fn counted(codec: &dyn Codec, answer: &[u8]) -> Held {
+    let counter = codec.count_tokens().ok_or("count: not spoken")?;
+    let tokens = counter
+        .read_response(answer)
+        .map_err(|error| format!("count: {error}"))?;
+    let again = counter.read_response(&counter.write_response(tokens));
+    holds(
+        tokens > 0 && again.is_ok_and(|again| again == tokens),
+        "count: written and read again, it differs",
+    )
 }
 
 fn whole(codec: &dyn Codec, body: &[u8]) -> Held {
