@@ -20,6 +20,9 @@ const SPOKEN: &[(&str, Protocol)] = &[
     ("/v1/messages", Protocol::Messages),
     ("/v1/messages/count_tokens", Protocol::Messages),
     ("/responses", Protocol::Responses),
+    (":generateContent", Protocol::Gemini),
+    (":streamGenerateContent", Protocol::Gemini),
+    (":countTokens", Protocol::Gemini),
 ];
 
 #[derive(serde::Deserialize)]

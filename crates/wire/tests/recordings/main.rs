@@ -22,6 +22,7 @@ const SPOKEN: &[(&str, Protocol)] = &[
     ("ollama-meta", Protocol::Ollama),
     ("anthropic-messages", Protocol::Messages),
     ("openai-responses", Protocol::Responses),
+    ("gemini", Protocol::Gemini),
 ];
 
 #[test]
