@@ -199,7 +199,8 @@ fn every_form_of_tool_choice_is_read() {
 
 #[test]
 fn thinking_and_effort_are_read_together() {
-    let rows: [(&str, Option<Effort>, Option<u64>, &[&str]); 9] = [
+    type Row<'a> = (&'a str, Option<Effort>, Option<u64>, &'a [&'a str]);
+    let rows: [Row<'_>; 9] = [
         (
             r#""output_config":{"effort":"xhigh"}"#,
             Some(Effort::XHigh),
