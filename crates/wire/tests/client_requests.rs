@@ -73,6 +73,28 @@ fn client_requests_keep_every_byte_that_an_edit_does_not_touch() {
     });
 }
 
+#[test]
+fn client_requests_cross_to_every_other_dialect() {
+    for_each(|name, protocol, body| {
+        let request = protocol.codec().read_request(body).unwrap().request;
+        for (_, target) in SPOKEN.iter().filter(|(_, target)| *target != protocol) {
+            let written = target.codec().write_request(&request, &Outgoing::new("m"));
+            let again = target
+                .codec()
+                .read_request(written.body)
+                .unwrap_or_else(|error| panic!("{name} to {target:?}: {error}"))
+                .request;
+            for loss in &written.losses {
+                assert!(!loss.why.is_empty(), "{name}: {} has no reason", loss.field);
+            }
+            let images = [&again, &request].map(|r| r.image_count());
+            assert_eq!(images[0], images[1], "{name} to {target:?}: images");
+            let calls = [&again, &request].map(|r| r.tool_call_count());
+            assert_eq!(calls[0], calls[1], "{name} to {target:?}: calls");
+        }
+    });
+}
+
 fn first_text(prompt: &mut majordomo_llm::Prompt) -> Option<&mut String> {
     let parts = prompt.messages.iter_mut().flat_map(|m| &mut m.parts);
     parts
