@@ -211,7 +211,10 @@ fn by_code(code: &str, error: &Error) -> Option<Class> {
         | "billing_error"
         | "billing_hard_limit_reached"
         | "enforced_spend_limit_reached"
-        | "usage_not_included" => Class::Quota,
+        | "usage_not_included"
+        | "FAILED_PRECONDITION" => Class::Quota,
+        // Google names the quota; that of a day is gone until tomorrow.
+        quota if quota.contains("PerDay") => Class::Quota,
         "context_length_exceeded" | "exceed_context_size_error" | "too_many_prompt_tokens" => {
             Class::ContextLength
         }
@@ -240,12 +243,27 @@ fn by_code(code: &str, error: &Error) -> Option<Class> {
         | "rate_limit_exceeded"
         | "RESOURCE_EXHAUSTED" => throttled(error),
         _ if error.status().is_some_and(|status| status >= 300) => return None,
-        "api_error" | "server_error" | "timeout_error" | "INTERNAL" | "DEADLINE_EXCEEDED" => {
-            Class::Transient
-        }
+        "api_error"
+        | "server_error"
+        | "timeout_error"
+        | "vector_store_timeout"
+        | "INTERNAL"
+        | "DEADLINE_EXCEEDED" => Class::Transient,
         "permission_error" | "PERMISSION_DENIED" => Class::Auth,
         "not_found_error" | "NOT_FOUND" => Class::ModelNotFound,
-        "invalid_request_error" | "request_too_large" | "INVALID_ARGUMENT" => Class::Invalid,
+        "invalid_request_error"
+        | "request_too_large"
+        | "INVALID_ARGUMENT"
+        | "data_residency_mismatch"
+        | "invalid_image"
+        | "invalid_image_mode"
+        | "invalid_image_url"
+        | "invalid_base64_image"
+        | "image_too_small"
+        | "image_parse_error"
+        | "image_file_not_found"
+        | "empty_image_file"
+        | "failed_to_download_image" => Class::Invalid,
         _ => return None,
     })
 }
@@ -266,6 +284,7 @@ fn by_text(error: &Error) -> Option<Class> {
         ("not supported for this model", Class::Unsupported),
         ("does not support", Class::Unsupported),
         ("extra inputs are not permitted", Class::Unsupported),
+        ("unknown name \"", Class::Unsupported),
         ("image exceeds", Class::Unsupported),
         ("image dimensions exceed", Class::Unsupported),
         ("many-image requests", Class::Unsupported),

@@ -23,18 +23,20 @@
 mod base64;
 mod chat;
 mod codec;
-#[allow(
-    dead_code,
-    reason = "turns and tool names are for dialects that group messages"
-)]
 mod conversation;
+mod effort;
 mod failure;
 mod framing;
+mod function_tool;
+mod gemini;
 mod json;
 mod loss;
+mod messages;
+pub mod ollama;
 mod protocol;
+mod responses;
+mod rfc3339;
 mod splice;
-mod unspoken;
 
 pub use codec::{
     Codec, CountTokens, ErrorReply, FailedAnswer, Incoming, Outgoing, Reply, StreamReader,

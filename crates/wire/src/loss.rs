@@ -1,6 +1,6 @@
 //! What a target's dialect cannot say.
 
-use majordomo_llm::{Change, Dialect, Native, Part};
+use majordomo_llm::{Change, Dialect, FinishReason, Native, Part};
 
 /// Something of a request or an answer that was left out, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,9 +21,24 @@ impl From<Loss> for Change {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Losses(Vec<Loss>);
 
-/// Fields that say how to talk rather than what to say: every writer has its
-/// own way, so nothing is lost when they stay behind.
-const TRANSPORT: &[&str] = &["stream_options", "role", "field"];
+/// Fields that say how to talk rather than what to say, and one server's
+/// measurements: nothing is lost when they stay behind.
+const TRANSPORT: &[&str] = &[
+    "stream_options",
+    "role",
+    "field",
+    "id",
+    "status",
+    "item.id",
+    "item.status",
+    "total_duration",
+    "load_duration",
+    "prompt_eval_duration",
+    "eval_duration",
+];
+
+/// What a server repeats of the request is no part of its answer.
+const ECHO: &str = "echo.";
 
 impl Losses {
     /// Notes a loss, unless the field is noted already.
@@ -48,7 +63,7 @@ impl Losses {
             return Some(native);
         }
         for (name, _) in native.fields() {
-            if !TRANSPORT.contains(&name) {
+            if !TRANSPORT.contains(&name) && !name.starts_with(ECHO) {
                 self.add(name, format!("only {} has it", native.dialect()));
             }
         }
@@ -68,6 +83,13 @@ impl Losses {
             Part::Opaque(block) => &block.kind,
         };
         self.add(kind, why);
+    }
+
+    /// Notes a reason to finish that a client will understand as another one.
+    pub(crate) fn finish(&mut self, reason: &FinishReason, understood: &FinishReason) {
+        if reason != understood {
+            self.add("finish", format!("told as {understood:?}"));
+        }
     }
 
     /// The list.

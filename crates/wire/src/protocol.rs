@@ -4,7 +4,10 @@ use majordomo_llm::Dialect;
 
 use crate::Codec;
 use crate::chat::Chat;
-use crate::unspoken::Unspoken;
+use crate::gemini::Gemini;
+use crate::messages::Messages;
+use crate::ollama::{Form, Ollama};
+use crate::responses::Responses;
 
 /// A protocol that clients and providers speak.
 ///
@@ -59,10 +62,10 @@ impl Protocol {
     pub fn codec(self) -> &'static dyn Codec {
         match self {
             Self::Chat => &Chat,
-            Self::Responses => &Unspoken(Self::Responses),
-            Self::Messages => &Unspoken(Self::Messages),
-            Self::Gemini => &Unspoken(Self::Gemini),
-            Self::Ollama => &Unspoken(Self::Ollama),
+            Self::Responses => &Responses,
+            Self::Messages => &Messages,
+            Self::Gemini => &Gemini,
+            Self::Ollama => &Ollama(Form::Chat),
         }
     }
 }

@@ -1,13 +1,12 @@
 //! Reads a client's request.
 
 use bytes::Bytes;
-use majordomo_llm::{
-    Effort, Json, Opaque, Output, OutputSchema, Prompt, Request, Tool, ToolChoice,
-};
+use majordomo_llm::{Json, Output, OutputSchema, Prompt, Request, ToolChoice};
 
 use super::{CHAT, read_message};
+use crate::function_tool;
 use crate::json::{self, Cursor, Kind, Read, Rest, keep};
-use crate::{Incoming, ReadError};
+use crate::{Incoming, ReadError, effort};
 
 /// Reads a request and keeps its bytes.
 pub(super) fn read(body: Bytes) -> Result<Incoming, ReadError> {
@@ -53,7 +52,7 @@ impl Fields {
             "stream" => self.stream = cursor.optional(Cursor::bool)?.unwrap_or_default(),
             "stream_options" => self.stream_options(cursor)?,
             "tools" => {
-                cursor.optional(|c| c.array(|cursor| tool(cursor, prompt)))?;
+                cursor.optional(|c| c.array(|cursor| function_tool::read(cursor, prompt, CHAT)))?;
             }
             "tool_choice" => self.tool_choice(cursor)?,
             "parallel_tool_calls" => prompt.parallel_tool_calls = cursor.optional(Cursor::bool)?,
@@ -186,7 +185,7 @@ impl Fields {
             return Ok(());
         }
         let (word, raw) = cursor.with_raw(Cursor::maybe_string)?;
-        match word.as_deref().and_then(effort) {
+        match word.as_deref().and_then(effort::read) {
             Some(effort) => self.prompt.effort = Some(effort),
             None => self.rest.push(key, keep(raw)),
         }
@@ -205,7 +204,7 @@ impl Fields {
                 match &**key {
                     "effort" => {
                         let word = cursor.maybe_string()?;
-                        let read = word.as_deref().and_then(effort);
+                        let read = word.as_deref().and_then(effort::read);
                         understood &= read.is_some();
                         prompt.effort = read.or(prompt.effort);
                     }
@@ -257,53 +256,6 @@ fn named_choice(cursor: &mut Cursor<'_>) -> Read<Option<ToolChoice>> {
     Ok(name.map(ToolChoice::Named))
 }
 
-fn tool(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> Read<()> {
-    let mut kind = None;
-    let mut function = None;
-    let mut rest = Rest::default();
-    let ((), raw) = cursor.with_raw(|cursor| {
-        cursor.object(|key, cursor| {
-            match &**key {
-                "type" => kind = cursor.maybe_string()?,
-                "function" if cursor.peek()? == Kind::Object => {
-                    function = Some(tool_function(cursor, &mut rest)?);
-                }
-                _ => rest.take(key.as_ref(), cursor)?,
-            }
-            Ok(())
-        })
-    })?;
-    match function {
-        Some(mut tool) => {
-            tool.native = rest.into_native(CHAT);
-            prompt.tools.push(tool);
-        }
-        None => prompt.hosted_tools.push(Opaque {
-            origin: CHAT,
-            kind: kind.unwrap_or_default().into_owned(),
-            raw: keep(raw),
-        }),
-    }
-    Ok(())
-}
-
-fn tool_function(cursor: &mut Cursor<'_>, rest: &mut Rest) -> Read<Tool> {
-    let mut tool = Tool::new("");
-    cursor.object(|key, cursor| {
-        match &**key {
-            "name" => tool.name = cursor.string()?.into_owned(),
-            "description" => {
-                tool.description = cursor.optional(|c| Ok(c.string()?.into_owned()))?
-            }
-            "parameters" => tool.parameters = cursor.optional(Cursor::raw)?.map(keep),
-            "strict" => tool.strict = cursor.optional(Cursor::bool)?,
-            _ => rest.take(format!("function.{key}"), cursor)?,
-        }
-        Ok(())
-    })?;
-    Ok(tool)
-}
-
 fn stop(cursor: &mut Cursor<'_>) -> Read<Vec<String>> {
     let mut stop = Vec::new();
     match cursor.peek()? {
@@ -317,17 +269,4 @@ fn stop(cursor: &mut Cursor<'_>) -> Read<Vec<String>> {
         }
     }
     Ok(stop)
-}
-
-fn effort(word: &str) -> Option<Effort> {
-    Some(match word {
-        "none" => Effort::None,
-        "minimal" => Effort::Minimal,
-        "low" => Effort::Low,
-        "medium" => Effort::Medium,
-        "high" => Effort::High,
-        "xhigh" => Effort::XHigh,
-        "max" => Effort::Max,
-        _ => return None,
-    })
 }

@@ -1,14 +1,16 @@
 //! Writes a request: untouched, edited, or from scratch.
 
 use bytes::BytesMut;
-use majordomo_llm::{Effort, Message, Native, Output, Prompt, Request, Role, Tool, ToolChoice};
+use majordomo_llm::{Message, Native, Output, Prompt, Request, Role, ToolChoice};
 
 use super::CHAT;
 use super::write_message::MessageWriter;
+use crate::conversation::joined;
+use crate::function_tool;
 use crate::json::{Array, Object, object, write_array};
 use crate::loss::Losses;
 use crate::splice::{self, Edit, Fate, Fields, Origin};
-use crate::{Outgoing, Written};
+use crate::{Outgoing, Written, effort};
 
 /// Keys that mean the same; a request keeps the one that it came with.
 const ALIASES: &[&[&str]] = &[
@@ -36,7 +38,7 @@ fn fresh(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
         write_array(o.value("messages"), |array| {
             let mut writer = MessageWriter::new(array, &mut losses);
             writer.instructions(&prompt.system);
-            for message in &prompt.messages {
+            for message in &joined(&prompt.messages, &CHAT) {
                 writer.write(message);
             }
             writer.finish();
@@ -176,7 +178,7 @@ fn fields(prompt: &Prompt, to: &Outgoing<'_>, same: bool, losses: &mut Losses) -
         });
     }
     if let Some(effort) = prompt.effort {
-        fields.string("reasoning_effort", effort_word(effort));
+        fields.string("reasoning_effort", effort::word(effort));
     }
     if prompt.reasoning_budget.is_some() && !same {
         losses.add(
@@ -218,7 +220,7 @@ fn tools(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
     }
     write_array(fields.value("tools"), |a| {
         for tool in &prompt.tools {
-            a.object(|o| write_tool(tool, o, losses));
+            a.object(|o| function_tool::write(tool, o, &CHAT, losses));
         }
         for tool in hosted {
             a.raw(tool.raw.as_str());
@@ -238,25 +240,6 @@ fn tools(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
     }
 }
 
-fn write_tool(tool: &Tool, object: &mut Object<'_>, losses: &mut Losses) {
-    let native = losses.own(tool.native.as_deref(), &CHAT);
-    object.string("type", "function");
-    object.object("function", |o| {
-        o.string("name", &tool.name);
-        if let Some(description) = &tool.description {
-            o.string("description", description);
-        }
-        if let Some(parameters) = &tool.parameters {
-            o.raw("parameters", parameters.as_str());
-        }
-        if let Some(strict) = tool.strict {
-            o.bool("strict", strict);
-        }
-        o.nested(native, "function");
-    });
-    object.native(native);
-}
-
 fn response_format(output: &Output, native: Option<&Native>, object: &mut Object<'_>) {
     let Output::Schema(schema) = output else {
         return object.string("type", "json_object");
@@ -270,16 +253,4 @@ fn response_format(output: &Output, native: Option<&Native>, object: &mut Object
         }
         o.nested(native, "response_format.json_schema");
     });
-}
-
-fn effort_word(effort: Effort) -> &'static str {
-    match effort {
-        Effort::None => "none",
-        Effort::Minimal => "minimal",
-        Effort::Low => "low",
-        Effort::Medium => "medium",
-        Effort::High => "high",
-        Effort::XHigh => "xhigh",
-        Effort::Max => "max",
-    }
 }

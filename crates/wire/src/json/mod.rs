@@ -84,6 +84,17 @@ impl Rest {
         self.0.push((name.into(), value));
     }
 
+    /// The same fields, marked as belonging inside the object of this name.
+    pub(crate) fn inside(self, name: &str) -> Self {
+        let marked = |(field, value)| (format!("{name}.{field}"), value);
+        Self(self.0.into_iter().map(marked).collect())
+    }
+
+    /// Whether nothing was kept.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Adds the fields of another level behind these.
     pub(crate) fn append(&mut self, other: Self) {
         self.0.extend(other.0);

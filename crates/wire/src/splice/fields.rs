@@ -8,7 +8,7 @@ use crate::json::Object;
 
 /// Fields in the order of writing. The conversation is not among them: it is
 /// large and is written straight into the body.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct Fields(Vec<(String, BytesMut)>);
 
 impl Fields {
@@ -28,6 +28,10 @@ impl Fields {
     /// Adds a string.
     pub(crate) fn string(&mut self, key: &str, value: &str) {
         crate::json::write_string(self.value(key), value);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     fn get(&self, key: &str) -> Option<&BytesMut> {
@@ -66,13 +70,21 @@ impl Edit<'_> {
     ) -> Option<Bytes> {
         let text = std::str::from_utf8(source).ok()?;
         let mut out = BytesMut::with_capacity(source.len() + 256);
-        let mut rewriting = Rewriting {
-            edit: self,
-            head: Head::new(to, self.streams),
-            met: Vec::new(),
-            conversation,
-        };
+        let head = Head::new(to, self.streams);
+        let mut rewriting = Rewriting::new(self, Some(head), conversation);
         object(text, &mut out, &mut rewriting).then(|| out.freeze())
+    }
+
+    /// Like [`Edit::write`], for an object without `model` and `stream`: one
+    /// inside a body, or a body whose URL has them. False, and nothing written,
+    /// when the source cannot be walked.
+    pub(crate) fn splice(
+        &self,
+        source: &str,
+        out: &mut BytesMut,
+        others: impl FnMut(&str, &str, &mut BytesMut) -> Fate,
+    ) -> bool {
+        object(source, out, &mut Rewriting::new(self, None, others))
     }
 
     /// The keys that mean the same as this one.
@@ -87,15 +99,27 @@ impl Edit<'_> {
 
 struct Rewriting<'e, C> {
     edit: &'e Edit<'e>,
-    head: Head<'e>,
+    head: Option<Head<'e>>,
     /// New fields whose place in the source was found.
     met: Vec<&'e str>,
     conversation: C,
 }
 
+impl<'e, C> Rewriting<'e, C> {
+    fn new(edit: &'e Edit<'e>, head: Option<Head<'e>>, conversation: C) -> Self {
+        Self {
+            edit,
+            head,
+            met: Vec::new(),
+            conversation,
+        }
+    }
+}
+
 impl<C: FnMut(&str, &str, &mut BytesMut) -> Fate> Rewrite for Rewriting<'_, C> {
     fn field(&mut self, key: &str, value: &str, out: &mut BytesMut) -> Fate {
-        if let Some(fate) = self.head.own(key, value, out) {
+        let head = self.head.as_mut();
+        if let Some(fate) = head.and_then(|head| head.own(key, value, out)) {
             return fate;
         }
         let named = self.edit.names(key);
@@ -117,7 +141,9 @@ impl<C: FnMut(&str, &str, &mut BytesMut) -> Fate> Rewrite for Rewriting<'_, C> {
     }
 
     fn end(&mut self, object: &mut Object<'_>) {
-        self.head.end(object);
+        if let Some(head) = &mut self.head {
+            head.end(object);
+        }
         for (key, value) in &self.edit.new.0 {
             // A field that is the same but has no place of its own was said in another way.
             if !self.met.contains(&key.as_str()) && self.edit.old.get(key) != Some(value) {

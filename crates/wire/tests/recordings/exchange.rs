@@ -10,6 +10,8 @@ use serde_json::value::RawValue;
 use crate::index::Row;
 
 pub(crate) struct Exchange {
+    /// Where it was sent, without the query; empty where that is not known.
+    pub(crate) path: String,
     pub(crate) request: Option<Vec<u8>>,
     pub(crate) status: u16,
     pub(crate) headers: HashMap<String, String>,
@@ -27,6 +29,8 @@ struct Envelope {
 
 #[derive(serde::Deserialize)]
 struct EnvelopeRequest {
+    #[serde(default)]
+    url: String,
     body: Option<Box<RawValue>>,
 }
 
@@ -50,8 +54,9 @@ pub(crate) fn load(folder: &Path, row: &Row) -> Exchange {
         false => bytes,
     };
     Exchange {
+        path: String::new(),
         request: None,
-        status: row.status.unwrap_or(200),
+        status: row.status(),
         headers: HashMap::new(),
         streamed: is_stream(&answer, row),
         answer,
@@ -68,7 +73,9 @@ fn from_envelope(envelope: Envelope, row: &Row) -> Exchange {
     let text =
         |(name, value): (String, Value)| Some((name.to_lowercase(), value.as_str()?.to_owned()));
     let body = envelope.request.body.filter(|body| body.get() != "null");
+    let path = envelope.request.url.split('?').next().unwrap_or_default();
     Exchange {
+        path: path.to_owned(),
         request: body.map(|body| body.get().as_bytes().to_vec()),
         status: response.status,
         headers: response.headers.into_iter().filter_map(text).collect(),
@@ -116,9 +123,19 @@ impl Exchange {
 }
 
 impl Exchange {
+    /// Whether it asks how long a request is.
+    pub(crate) fn counts_tokens(&self) -> bool {
+        ["/count_tokens", "/input_tokens", ":countTokens"]
+            .iter()
+            .any(|end| self.path.ends_with(end))
+    }
+
     /// Vendors have other APIs, too, and some of their answers are filed here:
     /// what it is, if it is no conversation.
     pub(crate) fn other_api(&self) -> Option<&'static str> {
+        if self.path.ends_with("/batches") {
+            return Some("a batch");
+        }
         if self.request.is_some() || self.streamed {
             return None;
         }
@@ -128,6 +145,28 @@ impl Exchange {
         if body.get("pages").is_some() {
             return Some("a page scan");
         }
+        let cached = body["name"].as_str().unwrap_or_default();
+        if cached.starts_with("cachedContents/") {
+            return Some("a cached prompt");
+        }
         body["text"].is_string().then_some("a transcription")
+    }
+
+    /// Whether the answer of a success is an error, or ends with one.
+    pub(crate) fn tells_error(&self) -> bool {
+        let text = String::from_utf8_lossy(&self.answer);
+        let whole = (!self.streamed).then_some(&*text);
+        let lines = text
+            .lines()
+            .map(|line| line.strip_prefix("data:").unwrap_or(line));
+        let bodies = whole.into_iter().chain(lines.filter(|_| self.streamed));
+        bodies
+            .filter_map(|body| serde_json::from_str::<Value>(body).ok())
+            .any(|body| {
+                let kind = body["type"].as_str().unwrap_or_default();
+                matches!(kind, "error" | "response.failed")
+                    || body["error"].is_object()
+                    || body["error"].is_string()
+            })
     }
 }

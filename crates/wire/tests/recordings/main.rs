@@ -5,6 +5,7 @@
 //! hold for all of them; `exceptions.tsv` lists what cannot hold, with reasons.
 
 mod chunking;
+mod document;
 mod exchange;
 mod index;
 mod replay;
@@ -14,7 +15,15 @@ use std::collections::BTreeMap;
 use majordomo_wire::Protocol;
 
 /// Which rows of the index are read by which codec.
-const SPOKEN: &[(&str, Protocol)] = &[("openai-chat", Protocol::Chat)];
+const SPOKEN: &[(&str, Protocol)] = &[
+    ("openai-chat", Protocol::Chat),
+    ("ollama-chat", Protocol::Ollama),
+    ("ollama-generate", Protocol::Ollama),
+    ("ollama-meta", Protocol::Ollama),
+    ("anthropic-messages", Protocol::Messages),
+    ("openai-responses", Protocol::Responses),
+    ("gemini", Protocol::Gemini),
+];
 
 #[test]
 fn recordings_of_real_providers_replay() {
@@ -39,11 +48,13 @@ fn recordings_of_real_providers_replay() {
         }
         *ran.entry(protocol.dialect().to_string()).or_default() += 1;
         let held = match exchange.other_api() {
+            _ if row.has("documentation_examples") => document::replay(protocol, row, &exchange),
+            _ if row.protocol.ends_with("-meta") => replay::models(protocol, &exchange),
             Some(kind) => {
                 println!("recordings: {} is {kind}: it must be refused", row.path);
                 replay::refuse(protocol, &exchange)
             }
-            None => replay::replay(protocol, row, &exchange),
+            None => replay::replay(protocol, &exchange),
         };
         if let Err(why) = held {
             failures.push(format!("{}: {why}", row.path));

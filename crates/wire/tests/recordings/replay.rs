@@ -5,27 +5,52 @@ use std::time::SystemTime;
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{
     Assembler, ErrorKind, Event, FinishReason, Message, Native, Output, Part, Prompt, Request,
-    Response, Usage,
+    Response, Role, Usage,
 };
 use majordomo_wire::{Codec, FailedAnswer, Incoming, Outgoing, Protocol, Reply};
 use serde_json::Value;
 
 use crate::chunking::{pieces, ways};
 use crate::exchange::Exchange;
-use crate::index::Row;
 
-type Held = Result<(), String>;
+pub(crate) type Held = Result<(), String>;
 
-pub(crate) fn replay(protocol: Protocol, row: &Row, exchange: &Exchange) -> Held {
+pub(crate) fn replay(protocol: Protocol, exchange: &Exchange) -> Held {
     let codec = protocol.codec();
-    if let Some(body) = &exchange.request {
-        request(codec, body)?;
+    match &exchange.request {
+        Some(body) if exchange.counts_tokens() => count(codec, body)?,
+        Some(body) => request(codec, body)?,
+        None => {}
     }
     match exchange.status {
-        200..=299 if exchange.streamed => stream(codec, row, &exchange.answer),
+        200..=299 if exchange.counts_tokens() => counted(codec, &exchange.answer),
+        200..=299 if exchange.tells_error() => failed(codec, exchange),
+        200..=299 if exchange.streamed => stream(codec, &exchange.answer),
         200..=299 => whole(codec, &exchange.answer),
         _ => error(codec, exchange),
     }
+}
+
+/// An error inside a success is an error, with a message.
+fn failed(codec: &dyn Codec, exchange: &Exchange) -> Held {
+    let error = match exchange.streamed {
+        true => {
+            let mut reader = codec.stream_reader();
+            let mut events = Vec::new();
+            let pushed = reader.push(&exchange.answer, &mut events);
+            pushed.and_then(|()| reader.finish(&mut events)).err()
+        }
+        false => codec
+            .read_response(Bytes::copy_from_slice(&exchange.answer), 0)
+            .err(),
+    };
+    let Some(error) = error else {
+        return Err("its error was missed".into());
+    };
+    holds(
+        !error.message().trim().is_empty(),
+        "its error has no message",
+    )
 }
 
 /// The answer of another API is an error, never an empty answer.
@@ -38,8 +63,24 @@ pub(crate) fn refuse(protocol: Protocol, exchange: &Exchange) -> Held {
     }
 }
 
+/// A list of models keeps its names when it is written and read again.
+pub(crate) fn models(protocol: Protocol, exchange: &Exchange) -> Held {
+    let codec = protocol.codec();
+    let read = |body: &[u8]| {
+        let models = codec
+            .read_models(body)
+            .map_err(|e| format!("models: {e}"))?;
+        let ids: Vec<String> = models.iter().map(|model| model.id.clone()).collect();
+        Ok::<_, String>((models, ids))
+    };
+    let (models, ids) = read(&exchange.answer)?;
+    holds(!ids.is_empty(), "models: none were read")?;
+    let (_, again) = read(&codec.write_models(&models, 1))?;
+    holds(again == ids, "models: others when written and read again")
+}
+
 /// Byte for byte but for the model, and the same value when read again.
-fn request(codec: &dyn Codec, body: &[u8]) -> Held {
+pub(crate) fn request(codec: &dyn Codec, body: &[u8]) -> Held {
     let read = |body: &[u8]| {
         codec
             .read_request(Bytes::copy_from_slice(body))
@@ -87,16 +128,41 @@ fn from_scratch(codec: &dyn Codec, incoming: &Incoming) -> Held {
         .read_request(written.body)
         .map_err(|error| format!("request, written anew: {error}"))?;
     let moved = prompt.messages.iter().flat_map(Message::tool_results);
-    let moved = moved
-        .flat_map(|r| &r.parts)
-        .any(|part| matches!(part, Part::Image(_)));
-    let again = named(Prompt::clone(&again.request));
-    if moved || !written.losses.is_empty() || again == named(prompt.clone()) {
+    let moved = codec.dialect() == Protocol::Chat.dialect()
+        && moved
+            .flat_map(|r| &r.parts)
+            .any(|part| matches!(part, Part::Image(_)));
+    let again = joined(codec, named(Prompt::clone(&again.request)));
+    let expected = joined(codec, named(prompt.clone()));
+    if moved || !written.losses.is_empty() || again == expected {
         return Ok(());
     }
     Err(format!(
         "request, written anew, differs:\n  {again:?}\n  {prompt:?}"
     ))
+}
+
+/// What one side says in several messages becomes one where turns must alternate.
+fn joined(codec: &dyn Codec, mut prompt: Prompt) -> Prompt {
+    if codec.dialect() != Protocol::Messages.dialect() {
+        return prompt;
+    }
+    let side = |role| match role {
+        Role::Tool => Role::User,
+        role => role,
+    };
+    let mut turns: Vec<Message> = Vec::new();
+    for mut message in std::mem::take(&mut prompt.messages) {
+        match turns.last_mut() {
+            Some(last) if side(last.role) == side(message.role) && message.native.is_none() => {
+                last.role = side(last.role);
+                last.parts.append(&mut message.parts);
+            }
+            _ => turns.push(message),
+        }
+    }
+    prompt.messages = turns;
+    prompt
 }
 
 /// A schema without a name gets one where the dialect demands it, and unknown
@@ -117,7 +183,40 @@ fn named(mut prompt: Prompt) -> Prompt {
     prompt
 }
 
-fn whole(codec: &dyn Codec, body: &[u8]) -> Held {
+/// A question about length keeps its bytes, and reads as the same when written anew.
+fn count(codec: &dyn Codec, body: &[u8]) -> Held {
+    let counter = codec.count_tokens().ok_or("count: not spoken")?;
+    let read = |body: Bytes| {
+        counter
+            .read_request(body)
+            .map_err(|error| format!("count: {error}"))
+    };
+    let incoming = read(Bytes::copy_from_slice(body))?;
+    let to = Outgoing::new(incoming.model.as_deref().unwrap_or_default());
+    let written = counter.write_request(&incoming.request, &to);
+    holds(written.body == body, "count: its bytes differ")?;
+    let prompt = Prompt::clone(&incoming.request);
+    let written = counter.write_request(&Request::from(prompt.clone()), &to);
+    let again = named(Prompt::clone(&read(written.body)?.request));
+    holds(
+        !written.losses.is_empty() || again == named(prompt),
+        "count: written anew, it differs",
+    )
+}
+
+fn counted(codec: &dyn Codec, answer: &[u8]) -> Held {
+    let counter = codec.count_tokens().ok_or("count: not spoken")?;
+    let tokens = counter
+        .read_response(answer)
+        .map_err(|error| format!("count: {error}"))?;
+    let again = counter.read_response(&counter.write_response(tokens));
+    holds(
+        tokens > 0 && again.is_ok_and(|again| again == tokens),
+        "count: written and read again, it differs",
+    )
+}
+
+pub(crate) fn whole(codec: &dyn Codec, body: &[u8]) -> Held {
     let response = codec
         .read_response(Bytes::copy_from_slice(body), 0)
         .map_err(|error| format!("answer: {error}"))?;
@@ -133,7 +232,7 @@ fn whole(codec: &dyn Codec, body: &[u8]) -> Held {
     same_answer(&again, &response)
 }
 
-fn stream(codec: &dyn Codec, row: &Row, body: &[u8]) -> Held {
+fn stream(codec: &dyn Codec, body: &[u8]) -> Held {
     let read = |cuts: &[usize]| {
         let mut reader = codec.stream_reader();
         let mut events = Vec::new();
@@ -143,14 +242,7 @@ fn stream(codec: &dyn Codec, row: &Row, body: &[u8]) -> Held {
         reader.finish(&mut events).map(|()| events)
     };
     let events = match read(&[]) {
-        Err(error) if row.has("midstream_error") => {
-            return holds(
-                !error.message().is_empty(),
-                "stream: its error has no message",
-            );
-        }
         Err(error) => return Err(format!("stream: {error}")),
-        Ok(_) if row.has("midstream_error") => return Err("stream: its error was missed".into()),
         Ok(events) => events,
     };
     let finishes = events
@@ -315,7 +407,7 @@ fn stream_has_usage(body: &[u8]) -> bool {
         .any(|value| usage_of(&value))
 }
 
-fn holds(is: bool, otherwise: &str) -> Held {
+pub(crate) fn holds(is: bool, otherwise: &str) -> Held {
     if is {
         Ok(())
     } else {

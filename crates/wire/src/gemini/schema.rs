@@ -1,0 +1,138 @@
+//! Google's own form of schemas, read as JSON Schema.
+//!
+//! `parameters` and `responseSchema` hold a subset of OpenAPI: types in upper
+//! case, `nullable` instead of a null type, counts as strings. Clients put the
+//! same into `parametersJsonSchema`, too. A schema without any of that is kept
+//! as it is written.
+
+use bytes::{BufMut, BytesMut};
+use majordomo_llm::Json;
+use memchr::memmem;
+
+use super::keys::camel;
+use crate::json::{self, Cursor, Kind, Read, keep, object, write_array, write_string};
+
+const TYPES: [&str; 7] = [
+    "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL",
+];
+
+/// The schema that a checked text means.
+pub(super) fn read(raw: &str) -> Json {
+    if !is_googles(raw) {
+        return keep(raw);
+    }
+    let mut out = BytesMut::with_capacity(raw.len());
+    let written = json::read_str(raw, |cursor| schema(cursor, &mut out));
+    let text = written.map(|()| String::from_utf8_lossy(&out).into_owned());
+    let read = text.ok().and_then(|text| Json::parse(text).ok());
+    read.unwrap_or_else(|| keep(raw))
+}
+
+/// Whether anything in the text may be of Google's form.
+fn is_googles(raw: &str) -> bool {
+    let has = |word: &str| memmem::find(raw.as_bytes(), word.as_bytes()).is_some();
+    has("\"nullable\"") || has("\"any_of\"") || {
+        let quoted = |name: &&str| has(&format!("\"{name}\""));
+        TYPES.iter().any(quoted)
+    }
+}
+
+/// Copies a schema; whatever is no object stands for itself.
+fn schema(cursor: &mut Cursor<'_>, out: &mut BytesMut) -> Read<()> {
+    if cursor.peek()? != Kind::Object {
+        return plain(cursor, out);
+    }
+    let mut nullable = false;
+    // Where the type and the last of the alternatives ended up.
+    let (mut named_type, mut choices) = (None, None);
+    let mut read = Ok(());
+    object(out, |o| {
+        read = cursor.loose_object(|key, cursor| {
+            let key = camel(key);
+            let kind = cursor.peek()?;
+            if key == "nullable" && kind == Kind::Bool {
+                nullable = cursor.bool()?;
+                return Ok(());
+            }
+            let out = o.value(&key);
+            let start = out.len();
+            match (&*key, kind) {
+                ("type", Kind::String) => {
+                    write_type(&cursor.string()?, out);
+                    named_type = Some(start..out.len());
+                }
+                ("properties" | "patternProperties" | "$defs" | "definitions", Kind::Object) => {
+                    named(cursor, out)?;
+                }
+                ("anyOf" | "oneOf" | "allOf" | "prefixItems", Kind::Array) => {
+                    listed(cursor, out)?;
+                    if key == "anyOf" && &out[start..] != b"[]" {
+                        choices = Some(out.len() - 1);
+                    }
+                }
+                ("items" | "additionalProperties" | "not" | "contains" | "propertyNames", _) => {
+                    schema(cursor, out)?;
+                }
+                (
+                    "minItems" | "maxItems" | "minLength" | "maxLength" | "minProperties"
+                    | "maxProperties",
+                    _,
+                ) => out.put_slice(unquoted(cursor.raw()?).as_bytes()),
+                _ => plain(cursor, out)?,
+            }
+            Ok(())
+        });
+    });
+    match (nullable, named_type, choices) {
+        (true, Some(at), _) => {
+            insert(out, at.end, b",\"null\"]");
+            insert(out, at.start, b"[");
+        }
+        (true, None, Some(end)) => insert(out, end, b",{\"type\":\"null\"}"),
+        _ => {}
+    }
+    read
+}
+
+fn plain(cursor: &mut Cursor<'_>, out: &mut BytesMut) -> Read<()> {
+    out.put_slice(cursor.raw()?.as_bytes());
+    Ok(())
+}
+
+fn insert(out: &mut BytesMut, at: usize, text: &[u8]) {
+    let tail = out.split_off(at);
+    out.put_slice(text);
+    out.put_slice(&tail);
+}
+
+fn write_type(name: &str, out: &mut BytesMut) {
+    match TYPES.contains(&name) {
+        true => write_string(out, &name.to_ascii_lowercase()),
+        false => write_string(out, name),
+    }
+}
+
+/// Schemas by the names of what they describe; the names are the caller's.
+fn named(cursor: &mut Cursor<'_>, out: &mut BytesMut) -> Read<()> {
+    let mut read = Ok(());
+    object(out, |o| {
+        read = cursor.loose_object(|name, cursor| schema(cursor, o.value(name)));
+    });
+    read
+}
+
+fn listed(cursor: &mut Cursor<'_>, out: &mut BytesMut) -> Read<()> {
+    let mut read = Ok(());
+    write_array(out, |a| {
+        read = cursor.array(|cursor| schema(cursor, a.value()));
+    });
+    read
+}
+
+/// Protobuf writes 64-bit counts as strings.
+fn unquoted(value: &str) -> &str {
+    let inner = value.strip_prefix('"').and_then(|v| v.strip_suffix('"'));
+    inner
+        .filter(|digits| digits.parse::<u64>().is_ok())
+        .unwrap_or(value)
+}

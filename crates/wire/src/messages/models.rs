@@ -1,0 +1,136 @@
+//! Model lists.
+
+use bytes::{Bytes, BytesMut};
+use majordomo_llm::{Capabilities, ModelInfo, Result};
+
+use crate::json::{self, Cursor, Kind, Object, Read, ReadError, object};
+use crate::rfc3339;
+
+/// Reads `{"data": [...]}` with each model's limits and capabilities.
+pub(super) fn read(body: &[u8]) -> Result<Vec<ModelInfo>> {
+    let mut models = Vec::new();
+    json::read(body, |cursor| {
+        cursor.loose_object(|key, cursor| match (&**key, cursor.peek()?) {
+            ("data", Kind::Array) => cursor.array(|cursor| model(cursor, &mut models)),
+            _ => Ok(()),
+        })
+    })
+    .map_err(ReadError::in_answer)?;
+    Ok(models)
+}
+
+fn model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> Read<()> {
+    let mut id = None;
+    let mut known = Known::default();
+    cursor.loose_object(|key, cursor| {
+        match (&**key, cursor.peek()?) {
+            ("id", _) => id = cursor.maybe_string()?,
+            ("max_input_tokens", _) => known.window = cursor.count()?,
+            ("max_tokens", _) => known.output = cursor.count()?,
+            ("capabilities", Kind::Object) => {
+                cursor.loose_object(|key, cursor| match (&**key, cursor.peek()?) {
+                    ("image_input", Kind::Object) => supported(cursor, &mut known.images),
+                    ("structured_outputs", Kind::Object) => {
+                        supported(cursor, &mut known.structured)
+                    }
+                    _ => Ok(()),
+                })?
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    if let Some(id) = id {
+        models.push(ModelInfo {
+            id: id.into_owned(),
+            capabilities: known.into_capabilities(),
+        });
+    }
+    Ok(())
+}
+
+/// `{"supported": true}`.
+fn supported(cursor: &mut Cursor<'_>, known: &mut Option<bool>) -> Read<()> {
+    cursor.loose_object(|key, cursor| match (&**key, cursor.peek()?) {
+        ("supported", Kind::Bool) => {
+            *known = Some(cursor.bool()?);
+            Ok(())
+        }
+        _ => Ok(()),
+    })
+}
+
+/// What a list says about a model.
+#[derive(Default, PartialEq)]
+struct Known {
+    window: Option<u64>,
+    output: Option<u64>,
+    images: Option<bool>,
+    structured: Option<bool>,
+}
+
+impl Known {
+    fn into_capabilities(self) -> Option<Capabilities> {
+        if self == Self::default() {
+            return None;
+        }
+        let unknown = Capabilities::default();
+        Some(Capabilities {
+            images: unknown
+                .images
+                .clone()
+                .filter(|_| self.images != Some(false)),
+            structured: self.structured.unwrap_or(unknown.structured),
+            context_window: self.window,
+            max_output: self.output,
+            ..unknown
+        })
+    }
+}
+
+/// Writes Anthropic's list, all of it on one page.
+pub(super) fn write(models: &[ModelInfo], created: u64) -> Bytes {
+    let created = rfc3339::from_unix(created);
+    let mut body = BytesMut::new();
+    object(&mut body, |o| {
+        o.array("data", |a| {
+            for model in models {
+                a.object(|o| {
+                    o.string("type", "model");
+                    o.string("id", &model.id);
+                    o.string("display_name", &model.id);
+                    o.string("created_at", &created);
+                    let known = model.capabilities.as_ref();
+                    for (key, limit) in [
+                        ("max_input_tokens", known.and_then(|c| c.context_window)),
+                        ("max_tokens", known.and_then(|c| c.max_output)),
+                    ] {
+                        if let Some(limit) = limit {
+                            o.number(key, limit);
+                        }
+                    }
+                    if let Some(known) = known {
+                        o.object("capabilities", |o| write_capabilities(known, o));
+                    }
+                });
+            }
+        });
+        for (key, model) in [("first_id", models.first()), ("last_id", models.last())] {
+            match model {
+                Some(model) => o.string(key, &model.id),
+                None => o.raw(key, "null"),
+            }
+        }
+        o.bool("has_more", false);
+    });
+    body.freeze()
+}
+
+fn write_capabilities(known: &Capabilities, object: &mut Object<'_>) {
+    for (key, supported) in [
+        ("image_input", known.takes_images()),
+        ("structured_outputs", known.structured),
+    ] {
+        object.object(key, |o| o.bool("supported", supported));
+    }
+}
