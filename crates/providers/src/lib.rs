@@ -1,8 +1,38 @@
 //! Where the contract meets those who answer.
 //!
-//! One [`transport`] for all, and one thin file per provider; the ones over
-//! HTTP are still to come. The [`fake`] provider is public, so that users can
-//! test their own code with it.
+//! One [`transport`] for all; one small *recipe* per provider says what is its
+//! own (endpoint, key, dialect, limits), and [`http`](HttpProvider) does the rest.
+//! Providers translate and send: they never retry and never judge health.
+//!
+//! The [`fake`] provider is public, so that users can test their own code with it.
+//!
+//! ```no_run
+//! use majordomo_llm::{Provider, Request};
+//! use majordomo_providers::transport::{Config, Transport};
+//! use majordomo_providers::{Kind, Settings};
+//!
+//! # async fn example() -> majordomo_llm::Result<()> {
+//! let transport = Transport::new(Config::default());
+//! let ollama = Kind::Ollama.provider(Settings::new("ollama", transport))?;
+//! let reply = ollama.model("qwen3:8b")?.generate(Request::user("hi")).await?;
+//! println!("{}", reply.text());
+//! # Ok(()) }
+//! ```
 
 pub mod fake;
 pub mod transport;
+
+mod anthropic;
+mod compatible;
+mod google;
+mod http;
+mod kind;
+mod ollama;
+mod openai;
+mod recipe;
+mod settings;
+
+pub use compatible::{Compatible, compatible};
+pub use http::HttpProvider;
+pub use kind::Kind;
+pub use settings::{Limits, Settings};

@@ -4,6 +4,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use majordomo_llm::Capabilities;
+use majordomo_providers::Limits;
 
 use super::DsnError;
 
@@ -21,21 +22,18 @@ pub struct DsnOptions {
 }
 
 impl DsnOptions {
+    /// What the options say about the server's models.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            images: self.images,
+            tools: self.tools,
+            context: self.context,
+        }
+    }
+
     /// Lets the options overrule what a provider assumes.
     pub fn apply(&self, capabilities: &mut Capabilities) {
-        match self.images {
-            Some(false) => capabilities.images = None,
-            Some(true) => {
-                capabilities.images.get_or_insert_default();
-            }
-            None => {}
-        }
-        if let Some(tools) = self.tools {
-            capabilities.tools = tools;
-        }
-        if let Some(context) = self.context {
-            capabilities.context_window = Some(context);
-        }
+        self.limits().apply(capabilities);
     }
 }
 

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
 
 use majordomo_llm::{Error, Provider};
+use majordomo_providers::transport::{Config, Transport};
 
-use super::{Names, Registry, SchemeFactory, Shared};
+use super::{Names, Registry, SchemeFactory, Shared, builtin};
 use crate::chain::ChainConfig;
 use crate::clock::{Clock, RuntimeClock};
 use crate::dsn::{Dsn, Environment};
@@ -33,6 +34,8 @@ pub struct RegistryBuilder {
     chain: ChainConfig,
     observers: Observers,
     names: Names,
+    transport: Option<Transport>,
+    builtins: bool,
 }
 
 impl RegistryBuilder {
@@ -40,6 +43,21 @@ impl RegistryBuilder {
     #[must_use]
     pub fn environment(mut self, variables: BTreeMap<String, String>) -> Self {
         self.environment = Environment::Fixed(variables);
+        self
+    }
+
+    /// Adds the built-in providers, with keys from the environment, and the
+    /// schemes of DSNs.
+    #[must_use]
+    pub fn builtins(mut self) -> Self {
+        self.builtins = true;
+        self
+    }
+
+    /// Sends with this client.
+    #[must_use]
+    pub fn transport(mut self, transport: Transport) -> Self {
+        self.transport = Some(transport);
         self
     }
 
@@ -88,9 +106,16 @@ impl RegistryBuilder {
         let clock = self.clock.unwrap_or_else(|| Arc::new(RuntimeClock));
         let health = Health::with_observers(self.health, clock, self.observers.clone());
         let variables = self.environment.all();
+        let mut names = self.names;
+        if self.builtins {
+            let transport = self.transport;
+            let transport = transport.unwrap_or_else(|| Transport::new(Config::default()));
+            builtin::add_schemes(&mut names, &transport);
+            builtin::add_providers(&mut names, &transport, &self.environment);
+        }
         let registry = Registry {
             shared: Arc::new(Shared {
-                names: RwLock::new(self.names),
+                names: RwLock::new(names),
                 environment: self.environment,
                 health,
                 chain: Arc::new(self.chain),

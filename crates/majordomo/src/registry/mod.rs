@@ -4,6 +4,7 @@
 //! that were parsed before keep what they were parsed with.
 
 mod builder;
+mod builtin;
 mod env;
 
 use std::collections::BTreeMap;
@@ -69,10 +70,11 @@ struct Names {
 }
 
 impl Registry {
-    /// A registry with the process's `LLM_*` providers. A malformed DSN fails
-    /// only when its provider is asked for.
+    /// A registry with the built-in providers, their keys taken from the process's
+    /// environment, and its `LLM_*` providers. A missing key or a malformed DSN
+    /// fails only when its provider is asked for.
     pub fn from_env() -> Self {
-        Self::builder().build()
+        Self::builder().builtins().build()
     }
 
     /// A registry that knows nobody and reads no environment.

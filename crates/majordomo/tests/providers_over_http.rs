@@ -1,0 +1,296 @@
+//! The built-in providers over real sockets, each in its own dialect.
+
+use std::collections::BTreeMap;
+
+use majordomo::transport::{Config, Proxies, Transport};
+use majordomo::{
+    Class, Error, ErrorKind, Kind, Model, Outcome, Provider, Registry, Request, Result, Settings,
+};
+use majordomo_testkit::{Authority, Script, Upstream};
+
+fn transport() -> Transport {
+    Transport::new(Config::default().proxies(Proxies::Direct))
+}
+
+fn json(body: &str) -> Script {
+    Script::new()
+        .read_request()
+        .answer(200, "application/json", body.to_owned())
+}
+
+fn stream(content_type: &str, body: &str) -> Script {
+    Script::new()
+        .read_request()
+        .answer(200, content_type, body.to_owned())
+}
+
+/// A registry whose only variables are these.
+fn registry(variables: &[(&str, String)], transport: Transport) -> Registry {
+    let variables: BTreeMap<String, String> = variables
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), value.clone()))
+        .collect();
+    Registry::builder()
+        .environment(variables)
+        .transport(transport)
+        .builtins()
+        .build()
+}
+
+/// One row per dialect: how it is asked, and what it answers.
+struct Row {
+    kind: Kind,
+    path: &'static str,
+    key: (&'static str, &'static str),
+    whole: &'static str,
+    content_type: &'static str,
+    stream_path: &'static str,
+    streamed: &'static str,
+}
+
+const ROWS: &[Row] = &[
+    Row {
+        kind: Kind::OpenAi,
+        path: "/chat/completions",
+        key: ("authorization", "Bearer canary"),
+        whole: r#"{"id":"c1","object":"chat.completion","model":"m-1","choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}"#,
+        content_type: "text/event-stream",
+        stream_path: "/chat/completions",
+        streamed: "data: {\"id\":\"c1\",\"model\":\"m-1\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"hello\"}}]}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n",
+    },
+    Row {
+        kind: Kind::OpenAiResponses,
+        path: "/responses",
+        key: ("authorization", "Bearer canary"),
+        whole: r#"{"id":"r1","object":"response","status":"completed","model":"m-1","output":[{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"hello","annotations":[]}]}],"usage":{"input_tokens":3,"output_tokens":2,"total_tokens":5}}"#,
+        content_type: "text/event-stream",
+        stream_path: "/responses",
+        streamed: "data: {\"type\":\"response.created\",\"response\":{\"id\":\"r1\",\"model\":\"m-1\"}}\n\ndata: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{\"type\":\"message\",\"id\":\"msg_1\",\"role\":\"assistant\",\"content\":[]}}\n\ndata: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"content_index\":0,\"item_id\":\"msg_1\",\"delta\":\"hello\"}\n\ndata: {\"type\":\"response.completed\",\"response\":{\"id\":\"r1\",\"status\":\"completed\",\"output\":[{\"type\":\"message\",\"id\":\"msg_1\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\",\"text\":\"hello\"}]}],\"usage\":{\"input_tokens\":3,\"output_tokens\":2,\"total_tokens\":5}}}\n\n",
+    },
+    Row {
+        kind: Kind::Anthropic,
+        path: "/v1/messages",
+        key: ("x-api-key", "canary"),
+        whole: r#"{"id":"msg_1","type":"message","role":"assistant","model":"m-1","content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}}"#,
+        content_type: "text/event-stream",
+        stream_path: "/v1/messages",
+        streamed: "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m-1\",\"content\":[],\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\nevent: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\nevent: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"hello\"}}\n\nevent: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\nevent: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":2}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+    },
+    Row {
+        kind: Kind::Google,
+        path: "/v1beta/models/m-1:generateContent",
+        key: ("x-goog-api-key", "canary"),
+        whole: r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"hello"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":2,"totalTokenCount":5},"modelVersion":"m-1"}"#,
+        content_type: "text/event-stream",
+        stream_path: "/v1beta/models/m-1:streamGenerateContent?alt=sse",
+        streamed: "data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[{\"text\":\"hello\"}]}}],\"modelVersion\":\"m-1\"}\r\n\r\ndata: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[]},\"finishReason\":\"STOP\"}],\"usageMetadata\":{\"promptTokenCount\":3,\"candidatesTokenCount\":2}}\r\n\r\n",
+    },
+    Row {
+        kind: Kind::OllamaCloud,
+        path: "/api/chat",
+        key: ("authorization", "Bearer canary"),
+        whole: r#"{"model":"m-1","created_at":"2026-11-15T00:00:00Z","message":{"role":"assistant","content":"hello"},"done":true,"done_reason":"stop","prompt_eval_count":3,"eval_count":2}"#,
+        content_type: "application/x-ndjson",
+        stream_path: "/api/chat",
+        streamed: "{\"model\":\"m-1\",\"message\":{\"role\":\"assistant\",\"content\":\"hello\"},\"done\":false}\n{\"model\":\"m-1\",\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"done\":true,\"done_reason\":\"stop\",\"prompt_eval_count\":3,\"eval_count\":2}\n",
+    },
+];
+
+async fn model(row: &Row, scripts: Vec<Script>) -> (Upstream, std::sync::Arc<dyn Model>) {
+    let upstream = Upstream::start(scripts).await;
+    let settings = Settings::new("here", transport())
+        .base_url(format!("http://{}", upstream.address()))
+        .key(Some("canary".to_owned().into()));
+    let model = row.kind.provider(settings).unwrap().model("m-1").unwrap();
+    (upstream, model)
+}
+
+#[tokio::test]
+async fn every_provider_answers_in_its_own_dialect() -> Result<()> {
+    for row in ROWS {
+        let (upstream, model) = model(row, vec![json(row.whole)]).await;
+        let reply = model.generate(Request::user("hi")).await?;
+        let name = row.kind.as_str();
+        assert_eq!(reply.text(), "hello", "{name}");
+        assert_eq!(reply.model, "here/m-1", "{name}");
+        assert_eq!((reply.usage.input, reply.usage.output), (3, 2), "{name}");
+        let asked = &upstream.requests()[0];
+        assert!(
+            asked.head.starts_with(&format!("POST {} ", row.path)),
+            "{}",
+            asked.head
+        );
+        assert_eq!(asked.header(row.key.0), Some(row.key.1), "{name}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn every_provider_streams_in_its_own_dialect() -> Result<()> {
+    for row in ROWS {
+        let script = stream(row.content_type, row.streamed);
+        let (upstream, model) = model(row, vec![script]).await;
+        let reply = model.stream(Request::user("hi")).await?.finish().await?;
+        let name = row.kind.as_str();
+        assert_eq!(reply.text(), "hello", "{name}");
+        assert_eq!((reply.usage.input, reply.usage.output), (3, 2), "{name}");
+        let asked = &upstream.requests()[0];
+        let line = format!("POST {} ", row.stream_path);
+        assert!(asked.head.starts_with(&line), "{}", asked.head);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_stream_that_is_cut_is_an_error_in_every_dialect() {
+    for row in ROWS {
+        let half = &row.streamed[..row.streamed.rfind("hello").unwrap() + 60];
+        let script = stream(row.content_type, half);
+        let (_upstream, model) = model(row, vec![script]).await;
+        let stream = model.stream(Request::user("hi")).await.unwrap();
+        let error = stream.finish().await.unwrap_err();
+        assert_eq!(
+            error.class(),
+            Class::BadResponse,
+            "{}: {error}",
+            row.kind.as_str()
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_foreman_of_the_environment_is_asked_over_tls() -> Result<()> {
+    let authority = Authority::new();
+    let script = Script::new()
+        .start_tls(&authority.issue("localhost"))
+        .read_request()
+        .answer(200, "application/json", ROWS[4].whole);
+    let upstream = Upstream::start([script]).await;
+    let config = Config::default()
+        .proxies(Proxies::Direct)
+        .trust(authority.root());
+    let dsn = format!(
+        "foreman://canary-token@localhost:{}",
+        upstream.address().port()
+    );
+    let registry = registry(&[("LLM_M1", dsn)], Transport::new(config));
+
+    let chain = registry.parse("m1/m-1")?;
+    let reply = chain.stream(Request::user("hi")).await?.finish().await?;
+    assert_eq!(
+        reply.text(),
+        "hello",
+        "one buffered object is a stream, too"
+    );
+    assert_eq!(reply.model, "m1/m-1");
+    let asked = &upstream.requests()[0];
+    assert!(asked.head.starts_with("POST /api/chat "), "{}", asked.head);
+    assert_eq!(asked.header("authorization"), Some("Bearer canary-token"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_dead_head_fails_over_to_the_next_server() -> Result<()> {
+    let busy = || {
+        Script::new()
+            .read_request()
+            .answer(503, "application/json", "{}")
+    };
+    let sick = Upstream::start([busy(), busy()]).await;
+    let well = Upstream::start([json(ROWS[0].whole)]).await;
+    let dsn = |upstream: &Upstream| format!("openai+http://canary@{}", upstream.address());
+    let registry = registry(
+        &[("LLM_SICK", dsn(&sick)), ("LLM_WELL", dsn(&well))],
+        transport(),
+    );
+    let reply = registry
+        .parse("sick/a,well/b")?
+        .generate(Request::user("hi"))
+        .await?;
+    assert_eq!(reply.model, "well/b");
+    assert_eq!(sick.requests().len(), 2, "one retry");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_missing_key_names_the_variable_to_set_and_the_chain_goes_on() -> Result<()> {
+    let well = Upstream::start([json(ROWS[0].whole)]).await;
+    let dsn = format!("openai+http://canary@{}", well.address());
+    let registry = registry(&[("LLM_WELL", dsn)], transport());
+    let reply = registry
+        .parse("google/gemini-3.8-flash,well/b")?
+        .generate(Request::user("hi"))
+        .await?;
+    assert_eq!(reply.model, "well/b");
+    let first = &reply.ledger.attempts[0];
+    assert!(
+        matches!(&first.outcome, Outcome::Failed { class: Class::Auth, reason, .. }
+            if reason.contains("set GOOGLE_API_KEY or GEMINI_API_KEY")),
+        "{first}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_a_dialect_cannot_say_is_in_the_ledger() -> Result<()> {
+    let well = Upstream::start([json(ROWS[0].whole)]).await;
+    let dsn = format!("openai+http://canary@{}", well.address());
+    let registry = registry(&[("LLM_WELL", dsn)], transport());
+    let mut request = Request::user("hi");
+    request.edit().top_k = Some(5);
+    let reply = registry.parse("well/b")?.generate(request).await?;
+    let changes: Vec<String> = reply
+        .ledger
+        .changes()
+        .iter()
+        .map(|c| c.to_string())
+        .collect();
+    assert_eq!(changes, ["top_k dropped"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn providers_without_an_address_say_what_to_set() {
+    let registry = registry(&[], transport());
+    for name in ["foreman/x", "llama-swap/x"] {
+        let chain = registry.parse(name).unwrap();
+        let error: Error = chain.generate(Request::user("hi")).await.unwrap_err();
+        assert!(error.to_string().contains("LLM_<NAME>"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn models_are_listed_in_every_dialect() -> Result<()> {
+    let lists = [
+        r#"{"object":"list","data":[{"id":"m-1","object":"model"}]}"#,
+        r#"{"object":"list","data":[{"id":"m-1","object":"model"}]}"#,
+        r#"{"data":[{"type":"model","id":"m-1","display_name":"M"}],"has_more":false}"#,
+        r#"{"models":[{"name":"models/m-1","inputTokenLimit":1000}]}"#,
+        r#"{"models":[{"name":"m-1","model":"m-1"}]}"#,
+    ];
+    for (row, list) in ROWS.iter().zip(lists) {
+        let upstream = Upstream::start([json(list)]).await;
+        let settings = Settings::new("here", transport())
+            .base_url(format!("http://{}", upstream.address()))
+            .key(Some("canary".to_owned().into()));
+        let models = row.kind.provider(settings)?.models().await?;
+        assert_eq!(models[0].id, "m-1", "{}", row.kind.as_str());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_base_url_that_is_none_is_refused_with_its_reason() {
+    for (url, why) in [
+        ("not a url", "is not a URL"),
+        ("ftp://host", "http:// or https://"),
+        ("https://host/v1?key=x", "must not have a query"),
+        ("https://user:canary@host", "must not hold a user"),
+    ] {
+        let settings = Settings::new("x", transport()).base_url(url);
+        let error = Kind::OpenAi.provider(settings).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Spec);
+        assert!(error.to_string().contains(why), "{error}");
+        assert!(!error.to_string().contains("canary"));
+    }
+}

@@ -1,0 +1,99 @@
+//! One model of a provider over HTTP.
+
+use std::sync::Arc;
+
+use majordomo_llm::{
+    BoxFuture, Capabilities, Error, EventStream, Model, Request, Response, Result,
+};
+use majordomo_wire::Codec;
+
+use super::events::Events;
+use super::{HttpProvider, backstop};
+use crate::transport::{Outgoing, Reply};
+
+pub(super) struct HttpModel {
+    provider: HttpProvider,
+    id: String,
+    name: String,
+    capabilities: Arc<Capabilities>,
+}
+
+impl HttpModel {
+    pub(super) fn new(provider: HttpProvider, id: &str) -> Self {
+        Self {
+            name: format!("{}/{id}", provider.0.name),
+            capabilities: Arc::new(provider.capabilities(id)),
+            id: id.to_owned(),
+            provider,
+        }
+    }
+
+    fn codec(&self) -> &'static dyn Codec {
+        self.provider.recipe().protocol().codec()
+    }
+
+    /// The request as bytes for this model; what they do not say is noted.
+    fn write(&self, request: Request, stream: bool) -> Result<Outgoing> {
+        let recipe = self.provider.recipe();
+        backstop::check(&request, &self.capabilities)?;
+        let request = recipe.prepare(request, &self.id);
+        let to = majordomo_wire::Outgoing::new(&self.id).stream(stream);
+        let to = recipe.write(to, &request, &self.capabilities);
+        let written = self.codec().write_request(&request, &to);
+        for loss in written.losses {
+            request.note(loss.into());
+        }
+        let address = self.provider.address(&recipe.path(&self.id, stream))?;
+        let post = Outgoing::post(address, written.body);
+        self.provider
+            .dress(post.header("content-type", "application/json")?)
+    }
+
+    async fn answer(&self, request: Request) -> Result<Response> {
+        let first_call = request.next_call_number();
+        let outgoing = self.write(request, false)?;
+        match self.provider.transport().whole(outgoing).await? {
+            Reply::Accepted(head, body) => {
+                let response = self.codec().read_response(body, first_call);
+                let mut response = response.map_err(|error| head.describe(error))?;
+                response.model.clone_from(&self.name);
+                Ok(response)
+            }
+            Reply::Refused(head, body) => Err(self.provider.refusal(&head, &body)),
+        }
+    }
+
+    async fn open(&self, request: Request) -> Result<EventStream> {
+        let outgoing = self.write(request, true)?;
+        match self.provider.transport().stream(outgoing).await? {
+            Reply::Accepted(head, body) => {
+                let reader = self.codec().stream_reader();
+                let target = (self.provider.0.name.clone(), self.id.clone());
+                Ok(Box::pin(Events::new(body, reader, head, target)))
+            }
+            Reply::Refused(head, body) => Err(self.provider.refusal(&head, &body)),
+        }
+    }
+
+    fn named(&self, error: Error) -> Error {
+        error.with_target(&self.provider.0.name, &self.id)
+    }
+}
+
+impl Model for HttpModel {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn capabilities(&self) -> Arc<Capabilities> {
+        Arc::clone(&self.capabilities)
+    }
+
+    fn generate(&self, request: Request) -> BoxFuture<'_, Result<Response>> {
+        Box::pin(async move { self.answer(request).await.map_err(|e| self.named(e)) })
+    }
+
+    fn events(&self, request: Request) -> BoxFuture<'_, Result<EventStream>> {
+        Box::pin(async move { self.open(request).await.map_err(|e| self.named(e)) })
+    }
+}
