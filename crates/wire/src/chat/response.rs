@@ -127,7 +127,8 @@ pub(super) fn write(response: &Response, reply: &Reply) -> Written {
     }
 }
 
-/// A client sees reasoning of every origin, under the name that most know.
+/// A client sees reasoning of every origin, under the name that most know, and
+/// can parse the arguments of a call that has none.
 fn shown(parts: &[Part], losses: &mut Losses) -> Vec<Part> {
     let mut shown = Vec::with_capacity(parts.len());
     for part in parts {
@@ -138,6 +139,11 @@ fn shown(parts: &[Part], losses: &mut Losses) -> Vec<Part> {
                     reasoning.native = super::shown_reasoning();
                 }
                 shown.push(Part::Reasoning(reasoning));
+            }
+            Part::ToolCall(call) if call.arguments.trim().is_empty() => {
+                let mut call = call.clone();
+                call.arguments = "{}".into();
+                shown.push(Part::ToolCall(call));
             }
             Part::ToolResult(_) => losses.part(part, "an answer has no tool results"),
             other => shown.push(other.clone()),
