@@ -127,6 +127,19 @@ pub(crate) fn turns(messages: &[Message]) -> Vec<Turn<'_>> {
     turns
 }
 
+/// Names the calls of an answer that came without an id, from `first_call` on.
+pub(crate) fn name_calls(parts: &mut [Part], first_call: usize) {
+    let calls = parts.iter_mut().filter_map(|part| match part {
+        Part::ToolCall(call) => Some(call),
+        _ => None,
+    });
+    for (n, call) in calls.enumerate() {
+        if call.id.is_empty() {
+            call.id = ToolCall::made_up_id(first_call + n);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -28,11 +28,13 @@ mod codec;
     reason = "turns and tool names are for dialects that group messages"
 )]
 mod conversation;
+mod effort;
 mod failure;
 mod framing;
 mod json;
 mod loss;
 mod protocol;
+mod responses;
 mod splice;
 mod unspoken;
 

@@ -23,7 +23,18 @@ pub(crate) struct Losses(Vec<Loss>);
 
 /// Fields that say how to talk rather than what to say: every writer has its
 /// own way, so nothing is lost when they stay behind.
-const TRANSPORT: &[&str] = &["stream_options", "role", "field"];
+const TRANSPORT: &[&str] = &[
+    "stream_options",
+    "role",
+    "field",
+    "id",
+    "status",
+    "item.id",
+    "item.status",
+];
+
+/// What a server repeats of the request is no part of its answer.
+const ECHO: &str = "echo.";
 
 impl Losses {
     /// Notes a loss, unless the field is noted already.
@@ -48,7 +59,7 @@ impl Losses {
             return Some(native);
         }
         for (name, _) in native.fields() {
-            if !TRANSPORT.contains(&name) {
+            if !TRANSPORT.contains(&name) && !name.starts_with(ECHO) {
                 self.add(name, format!("only {} has it", native.dialect()));
             }
         }

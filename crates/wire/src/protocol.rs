@@ -4,6 +4,7 @@ use majordomo_llm::Dialect;
 
 use crate::Codec;
 use crate::chat::Chat;
+use crate::responses::Responses;
 use crate::unspoken::Unspoken;
 
 /// A protocol that clients and providers speak.
@@ -59,7 +60,7 @@ impl Protocol {
     pub fn codec(self) -> &'static dyn Codec {
         match self {
             Self::Chat => &Chat,
-            Self::Responses => &Unspoken(Self::Responses),
+            Self::Responses => &Responses,
             Self::Messages => &Unspoken(Self::Messages),
             Self::Gemini => &Unspoken(Self::Gemini),
             Self::Ollama => &Unspoken(Self::Ollama),

@@ -12,7 +12,10 @@ use majordomo_wire::{Outgoing, Protocol};
 use serde_json::value::RawValue;
 
 /// Which paths are whose; the first that fits counts.
-const SPOKEN: &[(&str, Protocol)] = &[("/chat/completions", Protocol::Chat)];
+const SPOKEN: &[(&str, Protocol)] = &[
+    ("/chat/completions", Protocol::Chat),
+    ("/responses", Protocol::Responses),
+];
 
 #[derive(serde::Deserialize)]
 struct Recorded {

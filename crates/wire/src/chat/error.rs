@@ -19,7 +19,7 @@ pub(super) fn write(error: &Error) -> ErrorReply {
 }
 
 /// The `error` field of a body or of a chunk.
-pub(super) fn write_into(error: &Error, object: &mut Object<'_>) {
+pub(crate) fn write_into(error: &Error, object: &mut Object<'_>) {
     object.object("error", |o| {
         o.string("message", &error.to_string());
         o.string("type", kind(error));
@@ -43,7 +43,7 @@ fn kind(error: &Error) -> &'static str {
 }
 
 /// OpenAI's own word where there is one, since clients branch on it.
-fn code(error: &Error) -> Option<&str> {
+pub(crate) fn code(error: &Error) -> Option<&str> {
     Some(match error.class() {
         Class::ContextLength => "context_length_exceeded",
         Class::ModelNotFound => "model_not_found",

@@ -5,9 +5,9 @@
 //! with a dot (`function.x`, `image_url.detail`) belongs one level down, and
 //! `field` on a reasoning part names the key that it came from.
 
-mod error;
+pub(crate) mod error;
 mod finish;
-mod models;
+pub(crate) mod models;
 mod read_message;
 mod read_request;
 mod response;

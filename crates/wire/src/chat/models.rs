@@ -6,7 +6,7 @@ use majordomo_llm::{Capabilities, ModelInfo, Result};
 use crate::json::{self, Cursor, Kind, Read, ReadError, object};
 
 /// Reads `{"data": [...]}` or a bare list, with what servers add to it.
-pub(super) fn read(body: &[u8]) -> Result<Vec<ModelInfo>> {
+pub(crate) fn read(body: &[u8]) -> Result<Vec<ModelInfo>> {
     let mut models = Vec::new();
     json::read(body, |cursor| match cursor.peek()? {
         Kind::Array => cursor.array(|cursor| model(cursor, &mut models)),
@@ -109,7 +109,7 @@ impl Known {
 }
 
 /// Writes OpenAI's list.
-pub(super) fn write(models: &[ModelInfo], created: u64) -> Bytes {
+pub(crate) fn write(models: &[ModelInfo], created: u64) -> Bytes {
     let mut body = BytesMut::new();
     object(&mut body, |o| {
         o.string("object", "list");

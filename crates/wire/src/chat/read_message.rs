@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use majordomo_llm::{
-    File, Image, Json, Message, Opaque, Part, Reasoning, RemoteImage, Role, Text, ToolCall,
-    ToolResult,
+    File, Image, Json, Message, Opaque, Part, Reasoning, RemoteImage, Role, Text, ToolResult,
 };
 
 use super::CHAT;
@@ -309,17 +308,4 @@ pub(super) fn thinking(cursor: &mut Cursor<'_>) -> Read<String> {
         })
     })?;
     Ok(all)
-}
-
-/// The calls among parts, for answers that give none an id.
-pub(super) fn name_calls(parts: &mut [Part], first_call: usize) {
-    let calls = parts.iter_mut().filter_map(|part| match part {
-        Part::ToolCall(call) => Some(call),
-        _ => None,
-    });
-    for (n, call) in calls.enumerate() {
-        if call.id.is_empty() {
-            call.id = ToolCall::made_up_id(first_call + n);
-        }
-    }
 }

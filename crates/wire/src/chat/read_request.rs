@@ -1,13 +1,11 @@
 //! Reads a client's request.
 
 use bytes::Bytes;
-use majordomo_llm::{
-    Effort, Json, Opaque, Output, OutputSchema, Prompt, Request, Tool, ToolChoice,
-};
+use majordomo_llm::{Json, Opaque, Output, OutputSchema, Prompt, Request, Tool, ToolChoice};
 
 use super::{CHAT, read_message};
 use crate::json::{self, Cursor, Kind, Read, Rest, keep};
-use crate::{Incoming, ReadError};
+use crate::{Incoming, ReadError, effort};
 
 /// Reads a request and keeps its bytes.
 pub(super) fn read(body: Bytes) -> Result<Incoming, ReadError> {
@@ -186,7 +184,7 @@ impl Fields {
             return Ok(());
         }
         let (word, raw) = cursor.with_raw(Cursor::maybe_string)?;
-        match word.as_deref().and_then(effort) {
+        match word.as_deref().and_then(effort::read) {
             Some(effort) => self.prompt.effort = Some(effort),
             None => self.rest.push(key, keep(raw)),
         }
@@ -205,7 +203,7 @@ impl Fields {
                 match &**key {
                     "effort" => {
                         let word = cursor.maybe_string()?;
-                        let read = word.as_deref().and_then(effort);
+                        let read = word.as_deref().and_then(effort::read);
                         understood &= read.is_some();
                         prompt.effort = read.or(prompt.effort);
                     }
@@ -317,17 +315,4 @@ fn stop(cursor: &mut Cursor<'_>) -> Read<Vec<String>> {
         }
     }
     Ok(stop)
-}
-
-fn effort(word: &str) -> Option<Effort> {
-    Some(match word {
-        "none" => Effort::None,
-        "minimal" => Effort::Minimal,
-        "low" => Effort::Low,
-        "medium" => Effort::Medium,
-        "high" => Effort::High,
-        "xhigh" => Effort::XHigh,
-        "max" => Effort::Max,
-        _ => return None,
-    })
 }

@@ -3,10 +3,10 @@
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Error, ErrorKind, Part, Response, Result, Usage};
 
-use super::read_message::{MessageFields, name_calls};
+use super::read_message::MessageFields;
 use super::write_message::write_answer;
 use super::{CHAT, finish, usage};
-use crate::conversation::CallIds;
+use crate::conversation::{CallIds, name_calls};
 use crate::failure::ErrorBody;
 use crate::json::{self, Cursor, Kind, Read, ReadError, Rest, object};
 use crate::loss::Losses;

@@ -1,14 +1,14 @@
 //! Writes a request: untouched, edited, or from scratch.
 
 use bytes::BytesMut;
-use majordomo_llm::{Effort, Message, Native, Output, Prompt, Request, Role, Tool, ToolChoice};
+use majordomo_llm::{Message, Native, Output, Prompt, Request, Role, Tool, ToolChoice};
 
 use super::CHAT;
 use super::write_message::MessageWriter;
 use crate::json::{Array, Object, object, write_array};
 use crate::loss::Losses;
 use crate::splice::{self, Edit, Fate, Fields, Origin};
-use crate::{Outgoing, Written};
+use crate::{Outgoing, Written, effort};
 
 /// Keys that mean the same; a request keeps the one that it came with.
 const ALIASES: &[&[&str]] = &[
@@ -176,7 +176,7 @@ fn fields(prompt: &Prompt, to: &Outgoing<'_>, same: bool, losses: &mut Losses) -
         });
     }
     if let Some(effort) = prompt.effort {
-        fields.string("reasoning_effort", effort_word(effort));
+        fields.string("reasoning_effort", effort::word(effort));
     }
     if prompt.reasoning_budget.is_some() && !same {
         losses.add(
@@ -270,16 +270,4 @@ fn response_format(output: &Output, native: Option<&Native>, object: &mut Object
         }
         o.nested(native, "response_format.json_schema");
     });
-}
-
-fn effort_word(effort: Effort) -> &'static str {
-    match effort {
-        Effort::None => "none",
-        Effort::Minimal => "minimal",
-        Effort::Low => "low",
-        Effort::Medium => "medium",
-        Effort::High => "high",
-        Effort::XHigh => "xhigh",
-        Effort::Max => "max",
-    }
 }

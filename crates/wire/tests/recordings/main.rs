@@ -14,7 +14,10 @@ use std::collections::BTreeMap;
 use majordomo_wire::Protocol;
 
 /// Which rows of the index are read by which codec.
-const SPOKEN: &[(&str, Protocol)] = &[("openai-chat", Protocol::Chat)];
+const SPOKEN: &[(&str, Protocol)] = &[
+    ("openai-chat", Protocol::Chat),
+    ("openai-responses", Protocol::Responses),
+];
 
 #[test]
 fn recordings_of_real_providers_replay() {

@@ -1,0 +1,148 @@
+//! The response object: the same fields in a whole answer and in the events
+//! that begin and end a stream.
+
+use majordomo_llm::{Error, FinishReason, Native, Usage};
+
+use super::{error, finish, usage};
+use crate::Reply;
+use crate::json::Object;
+
+/// What a server repeats of the request, and what stands there when nobody
+/// said; official clients look for those with a value.
+const ECHOES: &[(&str, Option<&str>)] = &[
+    ("background", None),
+    ("conversation", None),
+    ("frequency_penalty", None),
+    ("instructions", Some("null")),
+    ("max_output_tokens", None),
+    ("max_tool_calls", None),
+    ("metadata", Some("{}")),
+    ("parallel_tool_calls", Some("true")),
+    ("presence_penalty", None),
+    ("previous_response_id", Some("null")),
+    ("prompt", None),
+    ("prompt_cache_key", None),
+    ("prompt_cache_options", None),
+    ("prompt_cache_retention", None),
+    ("reasoning", None),
+    ("safety_identifier", None),
+    ("store", None),
+    ("temperature", Some("null")),
+    ("text", None),
+    ("tool_choice", Some("\"auto\"")),
+    ("tools", Some("[]")),
+    ("top_logprobs", None),
+    ("top_p", Some("null")),
+    ("truncation", None),
+    ("user", None),
+];
+
+/// Whether a field only repeats the request.
+pub(super) fn is_echo(name: &str) -> bool {
+    ECHOES.iter().any(|(echo, _)| *echo == name)
+}
+
+/// The status of an answer that ended so.
+pub(super) fn status(finish: &FinishReason) -> &'static str {
+    match finish::write(finish) {
+        Some(_) => "incomplete",
+        None => "completed",
+    }
+}
+
+/// The id of an item that has none of its own, made of the answer's id.
+pub(super) fn item_id(answer: &str, prefix: &str, place: usize) -> String {
+    let unique = answer.strip_prefix("resp_").unwrap_or(answer);
+    format!("{prefix}_{unique}_{place}")
+}
+
+/// A response object that is being put together.
+pub(super) struct Envelope<'e> {
+    id: &'e str,
+    model: &'e str,
+    created: u64,
+    status: &'e str,
+    incomplete: Option<&'e str>,
+    error: Option<&'e Error>,
+    /// The items as a JSON list.
+    output: &'e [u8],
+    usage: Option<&'e Usage>,
+    native: Option<&'e Native>,
+}
+
+impl<'e> Envelope<'e> {
+    /// An answer that has begun.
+    pub(super) fn of(reply: &'e Reply) -> Self {
+        Self {
+            id: &reply.id,
+            model: &reply.model,
+            created: reply.created,
+            status: "in_progress",
+            incomplete: None,
+            error: None,
+            output: b"[]",
+            usage: None,
+            native: None,
+        }
+    }
+
+    pub(super) fn finished(mut self, finish: &'e FinishReason) -> Self {
+        self.status = status(finish);
+        self.incomplete = finish::write(finish);
+        self
+    }
+
+    pub(super) fn failed(mut self, error: &'e Error) -> Self {
+        self.status = "failed";
+        self.error = Some(error);
+        self
+    }
+
+    pub(super) fn output(mut self, output: &'e [u8]) -> Self {
+        self.output = output;
+        self
+    }
+
+    pub(super) fn usage(mut self, usage: &'e Usage) -> Self {
+        self.usage = Some(usage);
+        self
+    }
+
+    pub(super) fn native(mut self, native: Option<&'e Native>) -> Self {
+        self.native = native;
+        self
+    }
+
+    pub(super) fn write(self, object: &mut Object<'_>) {
+        let echo = |name: &str| self.native?.get(&format!("echo.{name}"));
+        object.string("id", self.id);
+        object.string("object", "response");
+        object.number("created_at", self.created);
+        match echo("status") {
+            Some(status) => object.raw("status", status.as_str()),
+            None => object.string("status", self.status),
+        }
+        match self.error {
+            Some(error) => error::write_failed(error, object),
+            None => object.raw("error", "null"),
+        }
+        match self.incomplete {
+            Some(reason) => object.object("incomplete_details", |o| o.string("reason", reason)),
+            None => object.raw("incomplete_details", "null"),
+        }
+        object.string("model", self.model);
+        object.value("output").extend_from_slice(self.output);
+        for (name, default) in ECHOES {
+            match (echo(name), default) {
+                (Some(value), _) => object.raw(name, value.as_str()),
+                (None, Some(default)) => object.raw(name, default),
+                (None, None) => {}
+            }
+        }
+        match self.usage {
+            Some(usage) => object.object("usage", |o| usage::write(usage, o)),
+            None => object.raw("usage", "null"),
+        }
+        object.native(self.native);
+    }
+}

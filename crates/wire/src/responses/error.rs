@@ -1,0 +1,53 @@
+//! Errors as OpenAI's clients expect them.
+
+use bytes::BytesMut;
+use majordomo_llm::{Class, Error};
+
+use crate::ErrorReply;
+use crate::chat::error::{code, write_into};
+use crate::failure::{retry_headers, status_for_client};
+use crate::json::{Object, object};
+
+/// Status, headers and body. An unknown model is a bad request here.
+pub(super) fn write(error: &Error) -> ErrorReply {
+    let mut body = BytesMut::new();
+    object(&mut body, |o| write_into(error, o));
+    ErrorReply {
+        status: match error.class() {
+            Class::ModelNotFound => 400,
+            _ => status_for_client(error),
+        },
+        headers: retry_headers(error),
+        body: body.freeze(),
+    }
+}
+
+/// The `error` of a response that failed: a code and a message.
+pub(super) fn write_failed(error: &Error, object: &mut Object<'_>) {
+    object.object("error", |o| {
+        o.string("code", code(error).unwrap_or("server_error"));
+        o.string("message", &message(error));
+    });
+}
+
+/// The fields of a stream's `error` event.
+pub(super) fn write_event(error: &Error, object: &mut Object<'_>) {
+    match code(error) {
+        Some(code) => object.string("code", code),
+        None => object.raw("code", "null"),
+    }
+    object.string("message", &message(error));
+    object.raw("param", "null");
+    write_into(error, object);
+}
+
+/// Clients read the wait out of the text when a stream has no header to tell it.
+fn message(error: &Error) -> String {
+    let text = error.to_string();
+    match error.retry_after() {
+        Some(wait) if !text.contains("try again in") => {
+            format!("{text} Please try again in {}s.", wait.as_secs_f64())
+        }
+        _ => text,
+    }
+}

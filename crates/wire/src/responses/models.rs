@@ -1,0 +1,3 @@
+//! Model lists: the same endpoint as that of Chat Completions.
+
+pub(super) use crate::chat::models::{read, write};

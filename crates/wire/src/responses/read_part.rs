@@ -1,0 +1,165 @@
+//! Reads one block of a message's content or of a tool's output.
+
+use std::borrow::Cow;
+
+use majordomo_llm::{File, Image, Native, Opaque, Part, Reasoning, RemoteImage, Text};
+
+use super::RESPONSES;
+use crate::base64::decode_data_url;
+use crate::json::{Cursor, Kind, Read, Rest, keep};
+
+/// A string, a list of blocks, or nothing.
+pub(super) fn content(cursor: &mut Cursor<'_>) -> Read<Vec<Part>> {
+    let mut parts = Vec::new();
+    match cursor.peek()? {
+        Kind::String => {
+            let text = cursor.string()?;
+            if !text.is_empty() {
+                parts.push(Part::text(text));
+            }
+        }
+        Kind::Array => cursor.array(|cursor| {
+            parts.push(part(cursor)?);
+            Ok(())
+        })?,
+        Kind::Null => {
+            cursor.raw()?;
+        }
+        // Nobody's form, but a tool may answer with anything.
+        _ => parts.push(Part::text(cursor.raw()?)),
+    }
+    Ok(parts)
+}
+
+fn part(cursor: &mut Cursor<'_>) -> Read<Part> {
+    match cursor.peek()? {
+        Kind::String => return cursor.string().map(Part::text),
+        Kind::Object => {}
+        _ => return cursor.raw().map(Part::text),
+    }
+    let mut fields = PartFields::default();
+    let ((), raw) =
+        cursor.with_raw(|cursor| cursor.object(|key, cursor| fields.read(key, cursor)))?;
+    Ok(fields.into_part(raw))
+}
+
+#[derive(Default)]
+struct PartFields<'a> {
+    kind: Option<Cow<'a, str>>,
+    text: Option<Cow<'a, str>>,
+    refusal: Option<Cow<'a, str>>,
+    image_url: Option<Cow<'a, str>>,
+    file_data: Option<Cow<'a, str>>,
+    filename: Option<Cow<'a, str>>,
+    /// Everything else, as it stands in the text.
+    others: Vec<(Cow<'a, str>, &'a str)>,
+}
+
+impl<'a> PartFields<'a> {
+    fn read(&mut self, key: &Cow<'a, str>, cursor: &mut Cursor<'a>) -> Read<()> {
+        let slot = match &**key {
+            "type" => &mut self.kind,
+            "text" => &mut self.text,
+            "refusal" => &mut self.refusal,
+            "image_url" => &mut self.image_url,
+            "file_data" => &mut self.file_data,
+            "filename" => &mut self.filename,
+            _ => {
+                self.others.push((key.clone(), cursor.raw()?));
+                return Ok(());
+            }
+        };
+        match cursor.peek()? {
+            Kind::String => *slot = Some(cursor.string()?),
+            Kind::Null => {}
+            _ => self.others.push((key.clone(), cursor.raw()?)),
+        }
+        Ok(())
+    }
+
+    fn into_part(mut self, raw: &str) -> Part {
+        let kind = self.kind.take().unwrap_or_default();
+        let understood = match &*kind {
+            "input_text" | "output_text" | "text" => self.text.take().map(|text| {
+                Part::Text(Text {
+                    text: text.into_owned(),
+                    native: self.native(),
+                })
+            }),
+            "refusal" => self.refusal.take().map(|text| {
+                Part::Refusal(Text {
+                    text: text.into_owned(),
+                    native: self.native(),
+                })
+            }),
+            // Only reasoning items hold these, and keep them as a whole.
+            "summary_text" | "reasoning_text" => {
+                let text = self.text.take();
+                text.map(|text| Part::Reasoning(Reasoning::new(text)))
+            }
+            "input_image" => self.image(),
+            "input_file" => self.file(),
+            _ => None,
+        };
+        understood.unwrap_or_else(|| {
+            Part::Opaque(Opaque {
+                origin: RESPONSES,
+                kind: format!("content.{kind}"),
+                raw: keep(raw),
+            })
+        })
+    }
+
+    /// A picture that is named by an id stays as it is.
+    fn image(&mut self) -> Option<Part> {
+        let url = self.image_url.take()?;
+        Some(match decode_data_url(&url) {
+            Some((media_type, data)) => Part::Image(Image {
+                media_type: media_type.to_owned(),
+                data,
+                native: self.native(),
+            }),
+            None => Part::RemoteImage(RemoteImage {
+                url: url.into_owned(),
+                native: self.native(),
+            }),
+        })
+    }
+
+    /// A file that is named by an id or an address stays as it is.
+    fn file(&mut self) -> Option<Part> {
+        let data_url = self.file_data.take()?;
+        let (media_type, data) = decode_data_url(&data_url)?;
+        let mut native = Native::new(RESPONSES).with("field", keep("\"input_file\""));
+        for (name, value) in std::mem::take(&mut self.others) {
+            native.push(name, keep(value));
+        }
+        Some(Part::File(File {
+            media_type: media_type.to_owned(),
+            data,
+            name: self.filename.take().map(Into::into),
+            native: native.into_option(),
+        }))
+    }
+
+    fn native(&mut self) -> Option<Box<Native>> {
+        let mut rest = Rest::default();
+        for (name, value) in std::mem::take(&mut self.others) {
+            let says_nothing = match &*name {
+                "annotations" | "logprobs" => is_empty(value),
+                "file_id" => value == "null",
+                _ => false,
+            };
+            if !says_nothing {
+                rest.push(name, keep(value));
+            }
+        }
+        rest.into_native(RESPONSES)
+    }
+}
+
+/// Whether a list has no elements.
+fn is_empty(list: &str) -> bool {
+    let inner = list.strip_prefix('[').and_then(|l| l.strip_suffix(']'));
+    inner.is_none_or(|inner| inner.trim().is_empty())
+}

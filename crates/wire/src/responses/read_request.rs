@@ -1,0 +1,243 @@
+//! Reads a client's request.
+
+use bytes::Bytes;
+use majordomo_llm::{
+    Json, Message, Opaque, Output, OutputSchema, Part, Prompt, Request, Role, Text, Tool,
+    ToolChoice,
+};
+
+use super::{RESPONSES, read_message};
+use crate::json::{self, Cursor, Kind, Read, Rest, keep};
+use crate::{Incoming, ReadError, effort};
+
+/// Reads a request and keeps its bytes.
+pub(super) fn read(body: Bytes) -> Result<Incoming, ReadError> {
+    let mut fields = Fields::default();
+    json::read(&body, |cursor| {
+        cursor.object(|key, cursor| fields.read(key, cursor))
+    })?;
+    let (model, stream) = (fields.model.take(), fields.stream);
+    Ok(Incoming {
+        model,
+        stream,
+        // Every stream tells its usage here.
+        stream_usage: true,
+        request: Request::from_wire(RESPONSES, body, fields.into_prompt()),
+    })
+}
+
+#[derive(Default)]
+struct Fields {
+    model: Option<String>,
+    stream: bool,
+    /// The old name of `safety_identifier`.
+    user: Option<String>,
+    prompt: Prompt,
+    rest: Rest,
+}
+
+impl Fields {
+    fn read(&mut self, key: &str, cursor: &mut Cursor<'_>) -> Read<()> {
+        let prompt = &mut self.prompt;
+        match (key, cursor.peek()?) {
+            ("model", _) => self.model = string(cursor)?,
+            ("stream", _) => self.stream = cursor.optional(Cursor::bool)?.unwrap_or_default(),
+            ("instructions", Kind::String) => {
+                prompt.system = vec![Text::new(cursor.string()?)];
+            }
+            ("input", _) => input(cursor, prompt)?,
+            ("tools", _) => {
+                cursor.optional(|c| c.array(|cursor| tool(cursor, prompt)))?;
+            }
+            ("tool_choice", _) => self.tool_choice(cursor)?,
+            ("parallel_tool_calls", _) => {
+                prompt.parallel_tool_calls = cursor.optional(Cursor::bool)?;
+            }
+            ("text", Kind::Object) => self.text(cursor)?,
+            ("reasoning", Kind::Object) => self.reasoning(cursor)?,
+            ("max_output_tokens", _) => prompt.max_tokens = cursor.optional(Cursor::unsigned)?,
+            ("temperature", _) => prompt.temperature = cursor.optional(Cursor::float)?,
+            ("top_p", _) => prompt.top_p = cursor.optional(Cursor::float)?,
+            ("prompt_cache_key", _) => prompt.cache_key = string(cursor)?,
+            ("safety_identifier", _) => prompt.user = string(cursor)?,
+            ("user", Kind::String) => self.user = string(cursor)?,
+            ("instructions" | "text" | "reasoning" | "user", Kind::Null) => {}
+            _ => self.rest.take(key, cursor)?,
+        }
+        Ok(())
+    }
+
+    fn into_prompt(mut self) -> Prompt {
+        match (&self.prompt.user, self.user) {
+            (Some(_), Some(user)) => self.rest.push("user", Json::string(&user)),
+            (None, user) => self.prompt.user = user,
+            (Some(_), None) => {}
+        }
+        self.prompt.native = self.rest.into_native(RESPONSES);
+        self.prompt
+    }
+
+    fn tool_choice(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+        let (choice, raw) = match cursor.peek()? {
+            Kind::String => {
+                let (word, raw) = cursor.with_raw(Cursor::string)?;
+                let choice = match &*word {
+                    "auto" => Some(ToolChoice::Auto),
+                    "none" => Some(ToolChoice::None),
+                    "required" => Some(ToolChoice::Required),
+                    _ => None,
+                };
+                (choice, raw)
+            }
+            Kind::Object => cursor.with_raw(named_choice)?,
+            _ => (Some(ToolChoice::Auto), cursor.raw()?),
+        };
+        match choice {
+            Some(choice) => self.prompt.tool_choice = choice,
+            // A subset of tools, a hosted tool: only this dialect can say it.
+            None => self.rest.push("tool_choice", keep(raw)),
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+        cursor.object(|key, cursor| match (&**key, cursor.peek()?) {
+            ("format", Kind::Object) => self.format(cursor),
+            ("format", Kind::Null) => Ok(()),
+            _ => self.rest.take(format!("text.{key}"), cursor),
+        })
+    }
+
+    fn format(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+        let mut kind = None;
+        let mut schema = None;
+        let (mut name, mut strict) = (None, None);
+        let mut rest = Vec::new();
+        let ((), raw) = cursor.with_raw(|cursor| {
+            cursor.object(|key, cursor| {
+                match (&**key, cursor.peek()?) {
+                    ("type", _) => kind = cursor.maybe_string()?,
+                    ("schema", Kind::Object) => schema = Some(keep(cursor.raw()?)),
+                    ("name", Kind::String) => name = Some(cursor.string()?.into_owned()),
+                    ("strict", Kind::Bool | Kind::Null) => {
+                        strict = cursor.optional(Cursor::bool)?;
+                    }
+                    _ => rest.push((format!("text.format.{key}"), keep(cursor.raw()?))),
+                }
+                Ok(())
+            })
+        })?;
+        self.prompt.output = match (kind.as_deref(), schema) {
+            (Some("text"), _) => Output::Text,
+            (Some("json_object"), _) => Output::Json,
+            (Some("json_schema"), Some(schema)) => {
+                for (name, value) in rest {
+                    self.rest.push(name, value);
+                }
+                Output::Schema(OutputSchema {
+                    schema,
+                    name,
+                    strict,
+                })
+            }
+            _ => {
+                self.rest.push("text.format", keep(raw));
+                Output::Text
+            }
+        };
+        Ok(())
+    }
+
+    fn reasoning(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+        cursor.object(|key, cursor| {
+            if key != "effort" {
+                return self.rest.take(format!("reasoning.{key}"), cursor);
+            }
+            let (word, raw) = cursor.with_raw(Cursor::maybe_string)?;
+            match word.as_deref().and_then(effort::read) {
+                None if raw == "null" => {}
+                None => self.rest.push("reasoning.effort", keep(raw)),
+                effort => self.prompt.effort = effort,
+            }
+            Ok(())
+        })
+    }
+}
+
+fn string(cursor: &mut Cursor<'_>) -> Read<Option<String>> {
+    cursor.optional(|c| Ok(c.string()?.into_owned()))
+}
+
+/// One text of the user, or a list of items.
+fn input(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> Read<()> {
+    match cursor.peek()? {
+        Kind::String => {
+            let text = cursor.string()?;
+            let said = (!text.is_empty()).then(|| Part::text(text));
+            let parts = said.into_iter().collect();
+            prompt.messages.push(Message::new(Role::User, parts));
+            Ok(())
+        }
+        Kind::Null => Ok(()),
+        _ => cursor.array(|cursor| {
+            let message = read_message::read(cursor)?;
+            prompt.messages.push(message);
+            Ok(())
+        }),
+    }
+}
+
+/// `{"type": "function", "name": "x"}`, and nothing for other types.
+fn named_choice(cursor: &mut Cursor<'_>) -> Read<Option<ToolChoice>> {
+    let mut name = None;
+    let mut is_function = false;
+    cursor.object(|key, cursor| {
+        match &**key {
+            "type" => is_function = cursor.maybe_string()?.as_deref() == Some("function"),
+            "name" => name = cursor.maybe_string()?,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    let name = name.filter(|_| is_function);
+    Ok(name.map(|name| ToolChoice::Named(name.into_owned())))
+}
+
+fn tool(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> Read<()> {
+    let mut kind = None;
+    let mut tool = Tool::new("");
+    let mut others = Vec::new();
+    let ((), raw) = cursor.with_raw(|cursor| {
+        cursor.object(|key, cursor| {
+            match (&**key, cursor.peek()?) {
+                ("type", Kind::String) => kind = Some(cursor.string()?),
+                ("name", Kind::String) => tool.name = cursor.string()?.into_owned(),
+                ("description", Kind::String | Kind::Null) => tool.description = string(cursor)?,
+                ("parameters", Kind::Object | Kind::Null) => {
+                    tool.parameters = cursor.optional(Cursor::raw)?.map(keep);
+                }
+                ("strict", Kind::Bool | Kind::Null) => {
+                    tool.strict = cursor.optional(Cursor::bool)?;
+                }
+                _ => others.push((key.clone(), cursor.raw()?)),
+            }
+            Ok(())
+        })
+    })?;
+    let kind = kind.unwrap_or("function".into());
+    if kind == "function" {
+        let mut rest = Rest::default();
+        for (name, value) in others {
+            rest.push(name, keep(value));
+        }
+        tool.native = rest.into_native(RESPONSES);
+        prompt.tools.push(tool);
+    } else {
+        prompt.hosted_tools.push(Opaque {
+            origin: RESPONSES,
+            kind: kind.into_owned(),
+            raw: keep(raw),
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,479 @@
+//! Streamed answers, written: every item announced, told and closed, and all of
+//! them repeated at the end.
+
+use bytes::BytesMut;
+use majordomo_llm::{
+    Error, Event, FinishReason, Native, Opaque, Part, Reasoning, Text, ToolCall, Usage,
+};
+
+use super::envelope::{self, Envelope};
+use super::stream_output::{OpenCall, OpenMessage, OpenReasoning, Output, reasoning_item};
+use super::write_item::ends_item;
+use super::write_part::{Side, is_content, write_block};
+use super::{RESPONSES, error, finish};
+use crate::json::{Object, object};
+use crate::loss::Losses;
+use crate::{Loss, Reply, StreamWriter};
+
+const ADDED: &str = "response.output_item.added";
+const DONE: &str = "response.output_item.done";
+
+/// Turns events into server events.
+pub(super) struct ResponsesWriter {
+    reply: Reply,
+    wire: Wire,
+    begun: bool,
+    /// The message that texts go to, until something of another kind comes.
+    message: Option<OpenMessage>,
+    /// The reasoning that is being shown; never while a message is open.
+    reasoning: Option<OpenReasoning>,
+    calls: Vec<OpenCall>,
+    /// How many calls there were, for made-up ids.
+    call_count: usize,
+    output: Output,
+    usage: Usage,
+    losses: Losses,
+}
+
+/// Numbers the server events.
+#[derive(Default)]
+struct Wire {
+    sequence: u64,
+}
+
+impl Wire {
+    fn event(&mut self, out: &mut BytesMut, kind: &str, fill: impl FnOnce(&mut Object<'_>)) {
+        out.extend_from_slice(b"event: ");
+        out.extend_from_slice(kind.as_bytes());
+        out.extend_from_slice(b"\ndata: ");
+        object(out, |o| {
+            o.string("type", kind);
+            o.number("sequence_number", self.sequence);
+            fill(o);
+        });
+        out.extend_from_slice(b"\n\n");
+        self.sequence += 1;
+    }
+
+    /// An event that begins or ends an item.
+    fn item(&mut self, out: &mut BytesMut, kind: &str, place: usize, item: &[u8]) {
+        self.event(out, kind, |o| {
+            o.number("output_index", place);
+            o.value("item").extend_from_slice(item);
+        });
+    }
+
+    /// An event about a block of a message.
+    fn content(
+        &mut self,
+        out: &mut BytesMut,
+        kind: &str,
+        message: &OpenMessage,
+        fill: impl FnOnce(&mut Object<'_>),
+    ) {
+        self.event(out, kind, |o| {
+            o.string("item_id", &message.id);
+            o.number("output_index", message.place);
+            o.number("content_index", message.content_index());
+            fill(o);
+        });
+    }
+
+    /// An event about a summary; there is one to an item.
+    fn summary(
+        &mut self,
+        out: &mut BytesMut,
+        kind: &str,
+        (place, id): (usize, &str),
+        fill: impl FnOnce(&mut Object<'_>),
+    ) {
+        self.event(out, kind, |o| {
+            o.string("item_id", id);
+            o.number("output_index", place);
+            o.number("summary_index", 0);
+            fill(o);
+        });
+    }
+}
+
+impl ResponsesWriter {
+    pub(super) fn new(reply: &Reply) -> Self {
+        Self {
+            reply: reply.clone(),
+            wire: Wire::default(),
+            begun: false,
+            message: None,
+            reasoning: None,
+            calls: Vec::new(),
+            call_count: 0,
+            output: Output::default(),
+            usage: Usage::default(),
+            losses: Losses::default(),
+        }
+    }
+
+    fn begin(&mut self, out: &mut BytesMut) {
+        if std::mem::replace(&mut self.begun, true) {
+            return;
+        }
+        for kind in ["response.created", "response.in_progress"] {
+            let reply = &self.reply;
+            self.wire.event(out, kind, |o| {
+                o.object("response", |o| Envelope::of(reply).write(o));
+            });
+        }
+    }
+
+    /// Opens an item: its place and an id.
+    fn place(&mut self, prefix: &str) -> (usize, String) {
+        let place = self.output.open();
+        (place, envelope::item_id(&self.reply.id, prefix, place))
+    }
+
+    fn text(&mut self, delta: &str, refusal: bool, out: &mut BytesMut) {
+        if delta.is_empty() {
+            return;
+        }
+        let message = self.open_message(out);
+        if message.grows(refusal).is_none() {
+            self.end_text(None, out);
+            self.add_text(refusal, out);
+        }
+        let Some(message) = &mut self.message else {
+            return;
+        };
+        if let Some(text) = message.grows(refusal) {
+            text.text.push_str(delta);
+        }
+        let kind = match refusal {
+            true => "response.refusal.delta",
+            false => "response.output_text.delta",
+        };
+        self.wire.content(out, kind, message, |o| {
+            o.string("delta", delta);
+            if !refusal {
+                o.raw("logprobs", "[]");
+            }
+        });
+    }
+
+    /// The open message, or a new one.
+    fn open_message(&mut self, out: &mut BytesMut) -> &mut OpenMessage {
+        if self.message.is_none() {
+            self.begin(out);
+            self.end_open("completed", out);
+            let (place, id) = self.place("msg");
+            let message = OpenMessage::new(place, id);
+            let item = message.item("in_progress", &mut self.losses);
+            self.wire.item(out, ADDED, place, &item);
+            return self.message.insert(message);
+        }
+        self.message.get_or_insert_default()
+    }
+
+    fn add_text(&mut self, refusal: bool, out: &mut BytesMut) {
+        if let Some(message) = &mut self.message {
+            message.parts.push(match refusal {
+                true => Part::Refusal(Text::default()),
+                false => Part::Text(Text::default()),
+            });
+            message.growing = true;
+            block(&mut self.wire, out, "response.content_part.added", message);
+        }
+    }
+
+    /// Closes the text that grows, and its message if it was the last of it.
+    fn end_text(&mut self, native: Option<&Native>, out: &mut BytesMut) {
+        let Some(message) = self.message.as_mut().filter(|message| message.growing) else {
+            return;
+        };
+        message.growing = false;
+        let own = self.losses.own(native, &RESPONSES);
+        let (kind, key, text) = match message.parts.last_mut() {
+            Some(Part::Refusal(text)) => ("response.refusal.done", "refusal", text),
+            Some(Part::Text(text)) => ("response.output_text.done", "text", text),
+            _ => return,
+        };
+        text.native = own.cloned().map(Box::new);
+        let said = text.text.clone();
+        self.wire.content(out, kind, message, |o| {
+            o.string(key, &said);
+            if key == "text" {
+                o.raw("logprobs", "[]");
+            }
+        });
+        block(&mut self.wire, out, "response.content_part.done", message);
+        if ends_item(own) {
+            self.end_open("completed", out);
+        }
+    }
+
+    fn reasoning(&mut self, delta: &str, out: &mut BytesMut) {
+        if self.reasoning.is_none() {
+            self.end_open("completed", out);
+        }
+        let mut open = self.reasoning.take().unwrap_or_default();
+        if !delta.is_empty() {
+            let (place, id) = match open.announced.take() {
+                Some(announced) => announced,
+                None => self.announce_reasoning(out),
+            };
+            open.text.push_str(delta);
+            let kind = "response.reasoning_summary_text.delta";
+            self.wire
+                .summary(out, kind, (place, &id), |o| o.string("delta", delta));
+            open.announced = Some((place, id));
+        }
+        self.reasoning = Some(open);
+    }
+
+    fn announce_reasoning(&mut self, out: &mut BytesMut) -> (usize, String) {
+        self.begin(out);
+        let (place, id) = self.place("rs");
+        let item = reasoning_item(&id, "", None);
+        self.wire.item(out, ADDED, place, &item);
+        let kind = "response.reasoning_summary_part.added";
+        self.wire
+            .summary(out, kind, (place, &id), |o| summary_part(o, ""));
+        (place, id)
+    }
+
+    fn end_reasoning(&mut self, open: OpenReasoning, native: Option<&Native>, out: &mut BytesMut) {
+        let own = self.losses.own(native, &RESPONSES);
+        let text = &open.text;
+        let (place, id) = match (open.announced, own) {
+            (Some((place, id)), _) => {
+                let at = (place, id.as_str());
+                let kind = "response.reasoning_summary_text.done";
+                self.wire.summary(out, kind, at, |o| o.string("text", text));
+                let kind = "response.reasoning_summary_part.done";
+                self.wire.summary(out, kind, at, |o| summary_part(o, text));
+                (place, id)
+            }
+            // State without text.
+            (None, Some(_)) => {
+                self.begin(out);
+                let (place, id) = self.place("rs");
+                let item = reasoning_item(&id, "", own);
+                self.wire.item(out, ADDED, place, &item);
+                (place, id)
+            }
+            (None, None) => return,
+        };
+        self.done(place, reasoning_item(&id, text, own), out);
+    }
+
+    fn done(&mut self, place: usize, item: BytesMut, out: &mut BytesMut) {
+        self.wire.item(out, DONE, place, &item);
+        self.output.close(place, item);
+    }
+
+    fn end_part(&mut self, native: Option<&Native>, out: &mut BytesMut) {
+        match self.reasoning.take() {
+            Some(open) => self.end_reasoning(open, native, out),
+            None => self.end_text(native, out),
+        }
+    }
+
+    /// Closes the open item, whatever it is.
+    fn end_open(&mut self, status: &str, out: &mut BytesMut) {
+        self.end_part(None, out);
+        if let Some(message) = self.message.take() {
+            let item = message.item(status, &mut self.losses);
+            self.done(message.place, item, out);
+        }
+    }
+
+    fn part(&mut self, part: &Part, out: &mut BytesMut) {
+        match part {
+            Part::Text(text) | Part::Refusal(text) => {
+                self.text(&text.text, matches!(part, Part::Refusal(_)), out);
+                self.end_part(text.native.as_deref(), out);
+            }
+            Part::Reasoning(Reasoning { text, native }) => {
+                self.reasoning(text, out);
+                self.end_part(native.as_deref(), out);
+            }
+            Part::ToolCall(call) => {
+                // Indexes from the far end cannot meet those of the events.
+                let index = usize::MAX - self.call_count;
+                let (id, native) = (Some(call.id.as_str()), call.native.as_deref());
+                self.start_call(index, id, &call.name, native, out);
+                self.arguments(index, &call.arguments, out);
+                self.end_call(index, "completed", out);
+            }
+            Part::Opaque(block) if block.origin == RESPONSES => self.opaque(part, block, out),
+            other => self.losses.part(other, "Responses answers with text"),
+        }
+    }
+
+    fn opaque(&mut self, part: &Part, opaque: &Opaque, out: &mut BytesMut) {
+        if is_content(part) {
+            self.end_part(None, out);
+            self.open_message(out).parts.push(part.clone());
+            if let Some(message) = &self.message {
+                block(&mut self.wire, out, "response.content_part.added", message);
+                block(&mut self.wire, out, "response.content_part.done", message);
+            }
+            return;
+        }
+        self.begin(out);
+        self.end_open("completed", out);
+        let item = BytesMut::from(opaque.raw.as_str());
+        let place = self.output.open();
+        self.wire.item(out, ADDED, place, &item);
+        self.done(place, item, out);
+    }
+
+    fn start_call(
+        &mut self,
+        index: usize,
+        id: Option<&str>,
+        name: &str,
+        native: Option<&Native>,
+        out: &mut BytesMut,
+    ) {
+        if self.calls.iter().any(|call| call.index == index) {
+            return;
+        }
+        self.begin(out);
+        self.end_open("completed", out);
+        let made_up = ToolCall::made_up_id(self.reply.first_call + self.call_count);
+        self.call_count += 1;
+        let native = self.losses.own(native, &RESPONSES).cloned();
+        let own_id = native
+            .as_ref()
+            .and_then(|native| native.get("id")?.to().ok());
+        let (place, id_of_place) = self.place("fc");
+        let call = OpenCall {
+            index,
+            place,
+            id: own_id.unwrap_or(id_of_place),
+            call_id: id
+                .filter(|id| !id.is_empty())
+                .unwrap_or(&made_up)
+                .to_owned(),
+            name: name.to_owned(),
+            arguments: String::new(),
+            native,
+        };
+        let item = call.item("in_progress");
+        self.wire.item(out, ADDED, place, &item);
+        self.calls.push(call);
+    }
+
+    fn arguments(&mut self, index: usize, fragment: &str, out: &mut BytesMut) {
+        let call = self.calls.iter_mut().find(|call| call.index == index);
+        let Some(call) = call.filter(|_| !fragment.is_empty()) else {
+            return;
+        };
+        call.arguments.push_str(fragment);
+        let kind = "response.function_call_arguments.delta";
+        self.wire.event(out, kind, |o| {
+            o.string("item_id", &call.id);
+            o.number("output_index", call.place);
+            o.string("delta", fragment);
+        });
+    }
+
+    /// Clients parse the arguments, so no arguments are an empty object.
+    fn end_call(&mut self, index: usize, status: &str, out: &mut BytesMut) {
+        let Some(at) = self.calls.iter().position(|call| call.index == index) else {
+            return;
+        };
+        if self.calls[at].arguments.is_empty() {
+            self.arguments(index, "{}", out);
+        }
+        let call = self.calls.remove(at);
+        let kind = "response.function_call_arguments.done";
+        self.wire.event(out, kind, |o| {
+            o.string("item_id", &call.id);
+            o.number("output_index", call.place);
+            o.string("name", &call.name);
+            o.string("arguments", &call.arguments);
+        });
+        self.done(call.place, call.item(status), out);
+    }
+
+    fn end(&mut self, reason: &FinishReason, out: &mut BytesMut) {
+        self.begin(out);
+        let status = envelope::status(reason);
+        self.end_open(status, out);
+        while let Some(call) = self.calls.first() {
+            self.end_call(call.index, status, out);
+        }
+        if let Some(why) = finish::loss(reason) {
+            self.losses.add("finish", why);
+        }
+        let output = self.output.list();
+        let answer = Envelope::of(&self.reply)
+            .finished(reason)
+            .output(&output)
+            .usage(&self.usage);
+        let kind = match status {
+            "completed" => "response.completed",
+            _ => "response.incomplete",
+        };
+        self.wire
+            .event(out, kind, |o| o.object("response", |o| answer.write(o)));
+    }
+}
+
+/// An event with the last block of a message.
+fn block(wire: &mut Wire, out: &mut BytesMut, kind: &str, message: &OpenMessage) {
+    let Some(part) = message.parts.last() else {
+        return;
+    };
+    wire.content(out, kind, message, |o| match part {
+        Part::Opaque(opaque) => o.raw("part", opaque.raw.as_str()),
+        part => o.object("part", |o| {
+            write_block(part, Side::Output, part.native(), o);
+        }),
+    });
+}
+
+fn summary_part(object: &mut Object<'_>, text: &str) {
+    object.object("part", |o| {
+        o.string("type", "summary_text");
+        o.string("text", text);
+    });
+}
+
+impl StreamWriter for ResponsesWriter {
+    fn write(&mut self, event: &Event, out: &mut BytesMut) {
+        match event {
+            Event::Start { .. } => self.begin(out),
+            Event::Text(text) => self.text(text, false, out),
+            Event::Refusal(text) => self.text(text, true, out),
+            Event::Reasoning(text) => self.reasoning(text, out),
+            Event::EndPart(native) => self.end_part(native.as_deref(), out),
+            Event::Part(part) => self.part(part, out),
+            Event::ToolCallStart {
+                index,
+                id,
+                name,
+                native,
+            } => self.start_call(*index, id.as_deref(), name, native.as_deref(), out),
+            Event::ToolCallArguments { index, fragment } => self.arguments(*index, fragment, out),
+            Event::ToolCallEnd { index } => self.end_call(*index, "completed", out),
+            Event::Usage(usage) => self.usage = *usage,
+            Event::Finish(reason) => self.end(reason, out),
+        }
+    }
+
+    /// As OpenAI does it: an error, told in the form of its documents and in the
+    /// form that it really has, and a response that failed.
+    fn fail(&mut self, error: &Error, out: &mut BytesMut) {
+        self.wire
+            .event(out, "error", |o| error::write_event(error, o));
+        let output = self.output.list();
+        let answer = Envelope::of(&self.reply).failed(error).output(&output);
+        self.wire.event(out, "response.failed", |o| {
+            o.object("response", |o| answer.write(o));
+        });
+    }
+
+    fn losses(&self) -> Vec<Loss> {
+        self.losses.clone().into_vec()
+    }
+}

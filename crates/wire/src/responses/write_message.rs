@@ -1,0 +1,204 @@
+//! Writes messages as items; one may become several.
+
+use bytes::BytesMut;
+use majordomo_llm::{Message, Part, Role, ToolResult};
+
+use super::RESPONSES;
+use super::write_item::{Item, ItemWriter, items};
+use super::write_part::{Side, is_content, writable, write_content, write_part};
+use crate::json::{Array, write_array, write_string};
+use crate::loss::Losses;
+use crate::splice::{self, Fate, Origin};
+
+/// Writes the elements of `input`, in order.
+pub(super) struct MessageWriter<'w, 'a, 'l> {
+    array: &'w mut Array<'a>,
+    items: ItemWriter<'l>,
+}
+
+impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
+    pub(super) fn new(array: &'w mut Array<'a>, losses: &'l mut Losses) -> Self {
+        Self {
+            array,
+            items: ItemWriter::new(losses),
+        }
+    }
+
+    /// Writes a message as the bytes that it was read from.
+    pub(super) fn keep(&mut self, message: &Message, raw: &str) {
+        for call in message.tool_calls() {
+            self.items.ids.keep(&call.id, call.id.clone());
+        }
+        self.array.raw(raw);
+    }
+
+    /// Writes a message.
+    pub(super) fn write(&mut self, message: &Message) {
+        match message.role {
+            Role::Assistant => self.assistant(message),
+            role => self.plain(message, role),
+        }
+    }
+
+    /// Writes a message of which only the content changed, with the bytes of
+    /// everything else. False, and nothing written, when more has changed.
+    pub(super) fn splice(&mut self, old: &Message, new: &Message, raw: &str) -> bool {
+        if new.role != old.role || new.native != old.native {
+            return false;
+        }
+        let (key, side, old_parts, new_parts) = match (&old.parts[..], &new.parts[..]) {
+            ([Part::ToolResult(old)], [Part::ToolResult(new)]) => {
+                let answer = |result: &ToolResult| ToolResult {
+                    parts: Vec::new(),
+                    ..result.clone()
+                };
+                let same_call = answer(old) == answer(new) && !new.is_error;
+                if !same_call {
+                    return false;
+                }
+                ("output", Side::Input, &old.parts, &new.parts)
+            }
+            (old_parts, new_parts) => {
+                let side = match new.role {
+                    Role::Assistant => Side::Output,
+                    _ => Side::Input,
+                };
+                if !old_parts.iter().chain(new_parts).all(is_content) {
+                    return false;
+                }
+                ("content", side, &old.parts, &new.parts)
+            }
+        };
+        let Some(value) = splice::member(raw, key) else {
+            return false;
+        };
+        let elements = splice::elements(value).unwrap_or_default();
+        let known = elements.len() == old_parts.len();
+        let origins = match known {
+            true => splice::align(old_parts, new_parts),
+            false => vec![Origin::New; new_parts.len()],
+        };
+        let losses = &mut *self.items.losses;
+        let mut content = |name: &str, _: &str, out: &mut BytesMut| {
+            if name != key {
+                return Fate::Keep;
+            }
+            match &new_parts[..] {
+                [Part::Text(text)] if value.starts_with('"') && text.native.is_none() => {
+                    write_string(out, &text.text);
+                }
+                parts => write_array(out, |array| {
+                    for (part, origin) in parts.iter().zip(&origins) {
+                        match origin {
+                            Origin::Same(from) => array.raw(elements[*from]),
+                            _ => write_part(part, side, array, losses),
+                        }
+                    }
+                }),
+            }
+            Fate::Replace
+        };
+        splice::object(raw, self.array.value(), &mut content)
+    }
+
+    fn assistant(&mut self, message: &Message) {
+        let native = self.items.losses.own(message.native.as_deref(), &RESPONSES);
+        if message.parts.is_empty() {
+            return self.array.object(|o| {
+                o.string("type", "message");
+                o.string("role", "assistant");
+                o.string("content", "");
+                o.native(native);
+            });
+        }
+        let mut native = native;
+        for item in items(&message.parts) {
+            // The fields belong to one message, so the first one has them.
+            let fields = match item {
+                Item::Message(_) => native.take(),
+                Item::Single(_) => None,
+            };
+            self.items.write(&item, fields, None, self.array);
+        }
+    }
+
+    /// Results come first: they answer what was said before.
+    fn plain(&mut self, message: &Message, role: Role) {
+        let mut content = Vec::new();
+        let mut others = Vec::new();
+        for part in &message.parts {
+            match part {
+                Part::ToolResult(result) => self.tool_result(result),
+                part if is_content(part) => content.push(part),
+                part => others.push(part),
+            }
+        }
+        for part in others {
+            match part {
+                Part::Opaque(block) if block.origin == RESPONSES => {
+                    self.array.raw(block.raw.as_str());
+                }
+                part => self
+                    .items
+                    .losses
+                    .part(part, "only a model can say it in Responses"),
+            }
+        }
+        if content.is_empty() && (role == Role::Tool || !message.parts.is_empty()) {
+            return;
+        }
+        let said_nothing = content.is_empty();
+        let losses = &mut *self.items.losses;
+        let content = writable(content, Side::Input, losses);
+        if content.is_empty() && !said_nothing {
+            return;
+        }
+        let native = losses.own(message.native.as_deref(), &RESPONSES);
+        let default = match role {
+            Role::System => "system",
+            _ => "user",
+        };
+        self.array.object(|o| {
+            o.string("type", "message");
+            match native.and_then(|native| native.get("role")) {
+                Some(role) => o.raw("role", role.as_str()),
+                None => o.string("role", default),
+            }
+            write_content(o, "content", &content, Side::Input, losses);
+            let fields = native.into_iter().flat_map(|native| native.fields());
+            for (name, value) in fields.filter(|(name, _)| *name != "role") {
+                o.raw(name, value.as_str());
+            }
+        });
+    }
+
+    fn tool_result(&mut self, result: &ToolResult) {
+        let losses = &mut *self.items.losses;
+        let native = losses.own(result.native.as_deref(), &RESPONSES);
+        let id = self.items.ids.result(&result.call_id).into_owned();
+        let failed = failed(result, losses);
+        let parts = failed.as_ref().unwrap_or(&result.parts);
+        let parts = writable(parts, Side::Input, losses);
+        self.array.object(|o| {
+            o.string("type", "function_call_output");
+            o.string("call_id", &id);
+            write_content(o, "output", &parts, Side::Input, losses);
+            o.native(native);
+        });
+    }
+}
+
+/// The parts of a result that says in words that the tool failed, since there
+/// is no flag for it.
+fn failed(result: &ToolResult, losses: &mut Losses) -> Option<Vec<Part>> {
+    if !result.is_error {
+        return None;
+    }
+    losses.add("is_error", "written as the prefix `ERROR: `");
+    let mut parts = result.parts.clone();
+    match parts.first_mut() {
+        Some(Part::Text(first)) => first.text.insert_str(0, "ERROR: "),
+        _ => parts.insert(0, Part::text("ERROR: ")),
+    }
+    Some(parts)
+}

@@ -1,0 +1,248 @@
+//! Writes a request: untouched, edited, or from scratch.
+
+use bytes::BytesMut;
+use majordomo_llm::{Native, Output, Prompt, Request, Tool, ToolChoice};
+
+use super::RESPONSES;
+use super::write_message::MessageWriter;
+use crate::json::{Array, Object, object, write_array};
+use crate::loss::Losses;
+use crate::splice::{self, Edit, Fate, Fields, Origin};
+use crate::{Outgoing, Written, effort};
+
+/// Keys that mean the same; a request keeps the one that it came with.
+const ALIASES: &[&[&str]] = &[&["safety_identifier", "user"]];
+
+/// Writes the body for a target.
+pub(super) fn write(request: &Request, to: &Outgoing<'_>) -> Written {
+    if let Some(source) = request.untouched(&RESPONSES) {
+        return Written {
+            body: splice::untouched(source, to, false),
+            losses: Vec::new(),
+        };
+    }
+    edited(request, to).unwrap_or_else(|| fresh(request, to))
+}
+
+fn fresh(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
+    let mut losses = Losses::default();
+    let fields = fields(prompt, &mut losses);
+    let mut body = BytesMut::with_capacity(4_096);
+    object(&mut body, |o| {
+        o.string("model", to.model);
+        o.array("input", |array| {
+            let mut writer = MessageWriter::new(array, &mut losses);
+            for message in &prompt.messages {
+                writer.write(message);
+            }
+        });
+        fields.write(o);
+        if to.stream {
+            o.bool("stream", true);
+        }
+    });
+    Written {
+        body: body.freeze(),
+        losses: losses.into_vec(),
+    }
+}
+
+/// Splices the changes into the client's own bytes, if they are of this dialect.
+fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
+    let source = request.source().filter(|s| *s.dialect() == RESPONSES)?;
+    let mut losses = Losses::default();
+    let edit = Edit {
+        old: &fields(source.read(), &mut Losses::default()),
+        new: &fields(request, &mut losses),
+        aliases: ALIASES,
+        streams: false,
+    };
+    // A request may have no `input`: then there is no place for new messages.
+    let mut placed = request.messages == source.read().messages;
+    let body = edit.write(source.bytes(), to, |key, value, out| {
+        if key != "input" || placed {
+            return Fate::Keep;
+        }
+        placed = true;
+        let elements = splice::elements(value).unwrap_or_default();
+        write_array(out, |array| {
+            messages(request, source.read(), &elements, array, &mut losses);
+        });
+        Fate::Replace
+    })?;
+    placed.then(|| Written {
+        body,
+        losses: losses.into_vec(),
+    })
+}
+
+/// The conversation, with the bytes of every item that is the same.
+fn messages(new: &Prompt, old: &Prompt, raw: &[&str], array: &mut Array<'_>, losses: &mut Losses) {
+    let mut writer = MessageWriter::new(array, losses);
+    // A conversation that was one string has no items to keep.
+    let origins = match raw.len() == old.messages.len() {
+        true => splice::align(&old.messages, &new.messages),
+        false => vec![Origin::New; new.messages.len()],
+    };
+    for (message, origin) in new.messages.iter().zip(origins) {
+        match origin {
+            Origin::Same(from) => writer.keep(message, raw[from]),
+            Origin::Changed(from) if writer.splice(&old.messages[from], message, raw[from]) => {}
+            _ => writer.write(message),
+        }
+    }
+}
+
+/// Everything but model, stream and input.
+fn fields(prompt: &Prompt, losses: &mut Losses) -> Fields {
+    let mut fields = Fields::default();
+    let native = losses.own(prompt.native.as_deref(), &RESPONSES);
+    instructions(prompt, &mut fields, losses);
+    tools(prompt, &mut fields, losses);
+    nested(native, "text", &mut fields, |o| format(prompt, native, o));
+    nested(native, "reasoning", &mut fields, |o| {
+        if let Some(effort) = prompt.effort {
+            o.string("effort", effort::word(effort));
+        }
+    });
+    if let Some(tokens) = prompt.max_tokens {
+        fields.put("max_output_tokens", tokens);
+    }
+    for (key, value) in [("temperature", prompt.temperature), ("top_p", prompt.top_p)] {
+        if let Some(value) = value.filter(|value| value.is_finite()) {
+            fields.put(key, value);
+        }
+    }
+    if let Some(key) = &prompt.cache_key {
+        fields.string("prompt_cache_key", key);
+    }
+    if let Some(user) = &prompt.user {
+        fields.string("safety_identifier", user);
+    }
+    for (name, value) in native.into_iter().flat_map(Native::fields) {
+        // A dot marks what belongs inside another field.
+        if !name.contains('.') {
+            fields.put(name, value.as_str());
+        }
+    }
+    lose_settings(prompt, losses);
+    fields
+}
+
+/// Settings that the dialect does not have.
+fn lose_settings(prompt: &Prompt, losses: &mut Losses) {
+    let missing = [
+        ("top_k", prompt.top_k.is_some()),
+        ("presence_penalty", prompt.presence_penalty.is_some()),
+        ("frequency_penalty", prompt.frequency_penalty.is_some()),
+        ("seed", prompt.seed.is_some()),
+        ("stop", !prompt.stop.is_empty()),
+    ];
+    for (name, _) in missing.iter().filter(|(_, is_set)| *is_set) {
+        losses.add(name, "Responses has no such setting");
+    }
+    if prompt.reasoning_budget.is_some() {
+        losses.add("reasoning_budget", "Responses knows efforts, not budgets");
+    }
+}
+
+fn instructions(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
+    for text in &prompt.system {
+        losses.own(text.native.as_deref(), &RESPONSES);
+    }
+    if !prompt.system.is_empty() {
+        let texts: Vec<_> = prompt.system.iter().map(|text| &*text.text).collect();
+        fields.string("instructions", &texts.join("\n\n"));
+    }
+}
+
+/// A setting that is an object, if there is anything in it.
+fn nested(
+    native: Option<&Native>,
+    key: &str,
+    fields: &mut Fields,
+    fill: impl FnOnce(&mut Object<'_>),
+) {
+    let mut value = BytesMut::new();
+    object(&mut value, |o| {
+        fill(o);
+        for (name, value) in native.into_iter().flat_map(Native::fields) {
+            let inner = name.strip_prefix(key).and_then(|n| n.strip_prefix('.'));
+            if let Some(inner) = inner.filter(|inner| !inner.contains('.')) {
+                o.raw(inner, value.as_str());
+            }
+        }
+    });
+    if value != "{}" {
+        *fields.value(key) = value;
+    }
+}
+
+fn format(prompt: &Prompt, native: Option<&Native>, object: &mut Object<'_>) {
+    match &prompt.output {
+        Output::Text => {}
+        Output::Json => object.object("format", |o| o.string("type", "json_object")),
+        Output::Schema(schema) => object.object("format", |o| {
+            o.string("type", "json_schema");
+            o.string("name", schema.name.as_deref().unwrap_or("response"));
+            o.raw("schema", schema.schema.as_str());
+            if let Some(strict) = schema.strict {
+                o.bool("strict", strict);
+            }
+            o.nested(native, "text.format");
+        }),
+    }
+}
+
+fn tools(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
+    let (own, foreign): (Vec<_>, Vec<_>) = prompt
+        .hosted_tools
+        .iter()
+        .partition(|hosted| hosted.origin == RESPONSES);
+    for hosted in foreign {
+        losses.add(
+            &format!("tools.{}", hosted.kind),
+            format!("a tool that only {} runs", hosted.origin),
+        );
+    }
+    if !prompt.tools.is_empty() || !own.is_empty() {
+        write_array(fields.value("tools"), |array| {
+            for tool in &prompt.tools {
+                array.object(|o| write_tool(tool, o, losses));
+            }
+            for tool in own {
+                array.raw(tool.raw.as_str());
+            }
+        });
+    }
+    match &prompt.tool_choice {
+        ToolChoice::Auto => {}
+        ToolChoice::None => fields.string("tool_choice", "none"),
+        ToolChoice::Required => fields.string("tool_choice", "required"),
+        ToolChoice::Named(name) => object(fields.value("tool_choice"), |o| {
+            o.string("type", "function");
+            o.string("name", name);
+        }),
+    }
+    if let Some(parallel) = prompt.parallel_tool_calls {
+        fields.put("parallel_tool_calls", parallel);
+    }
+}
+
+fn write_tool(tool: &Tool, object: &mut Object<'_>, losses: &mut Losses) {
+    let native = losses.own(tool.native.as_deref(), &RESPONSES);
+    object.string("type", "function");
+    object.string("name", &tool.name);
+    if let Some(description) = &tool.description {
+        object.string("description", description);
+    }
+    // Must be there, even for a tool that takes nothing.
+    match &tool.parameters {
+        Some(parameters) => object.raw("parameters", parameters.as_str()),
+        None => object.raw("parameters", "null"),
+    }
+    if let Some(strict) = tool.strict {
+        object.bool("strict", strict);
+    }
+    object.native(native);
+}
