@@ -206,26 +206,18 @@ pub(super) fn function_call(
     write_rest(&fields, object);
 }
 
-/// Id and status: the item's own ones before those of the face.
+/// Id and status for an item that does not bring its own.
 fn write_face(fields: &[(&str, &str)], face: Option<Face<'_>>, object: &mut Object<'_>) {
-    let of_face = |key| match key {
-        "id" => face.map(|face| face.id),
-        _ => face.map(|face| face.status),
-    };
-    for key in ["id", "status"] {
-        let own = fields.iter().find(|(name, _)| *name == key);
-        match (own, of_face(key)) {
-            (Some((_, value)), _) => object.raw(key, value),
-            (None, Some(value)) if !value.is_empty() => object.string(key, value),
-            _ => {}
+    let Some(face) = face else { return };
+    for (key, value) in [("id", face.id), ("status", face.status)] {
+        if !value.is_empty() && fields.iter().all(|(name, _)| *name != key) {
+            object.string(key, value);
         }
     }
 }
 
 fn write_rest(fields: &[(&str, &str)], object: &mut Object<'_>) {
     for (name, value) in fields {
-        if !matches!(*name, "id" | "status") {
-            object.raw(name, value);
-        }
+        object.raw(name, value);
     }
 }

@@ -10,6 +10,8 @@ use serde_json::value::RawValue;
 use crate::index::Row;
 
 pub(crate) struct Exchange {
+    /// Where the request went; empty where only the answer was kept.
+    pub(crate) url: String,
     pub(crate) request: Option<Vec<u8>>,
     pub(crate) status: u16,
     pub(crate) headers: HashMap<String, String>,
@@ -27,6 +29,8 @@ struct Envelope {
 
 #[derive(serde::Deserialize)]
 struct EnvelopeRequest {
+    #[serde(default)]
+    url: String,
     body: Option<Box<RawValue>>,
 }
 
@@ -50,6 +54,7 @@ pub(crate) fn load(folder: &Path, row: &Row) -> Exchange {
         false => bytes,
     };
     Exchange {
+        url: String::new(),
         request: None,
         status: row.status.unwrap_or(200),
         headers: HashMap::new(),
@@ -69,6 +74,7 @@ fn from_envelope(envelope: Envelope, row: &Row) -> Exchange {
         |(name, value): (String, Value)| Some((name.to_lowercase(), value.as_str()?.to_owned()));
     let body = envelope.request.body.filter(|body| body.get() != "null");
     Exchange {
+        url: envelope.request.url,
         request: body.map(|body| body.get().as_bytes().to_vec()),
         status: response.status,
         headers: response.headers.into_iter().filter_map(text).collect(),
@@ -129,5 +135,27 @@ impl Exchange {
             return Some("a page scan");
         }
         body["text"].is_string().then_some("a transcription")
+    }
+
+    /// Whether a token count was asked for, and no answer.
+    pub(crate) fn counts_tokens(&self) -> bool {
+        let path = self.url.split('?').next().unwrap_or_default();
+        path.ends_with("/input_tokens")
+    }
+
+    /// Whether the answer of a success is an error, or ends with one.
+    pub(crate) fn tells_error(&self) -> bool {
+        let text = String::from_utf8_lossy(&self.answer);
+        let whole = (!self.streamed).then_some(&*text);
+        let lines = text.lines().filter_map(|line| line.strip_prefix("data:"));
+        let bodies = whole.into_iter().chain(lines.filter(|_| self.streamed));
+        bodies
+            .filter_map(|body| serde_json::from_str::<Value>(body).ok())
+            .any(|body| {
+                let kind = body["type"].as_str().unwrap_or_default();
+                matches!(kind, "error" | "response.failed")
+                    || body["error"].is_object()
+                    || body["error"].is_string()
+            })
     }
 }

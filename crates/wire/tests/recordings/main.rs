@@ -46,7 +46,7 @@ fn recordings_of_real_providers_replay() {
                 println!("recordings: {} is {kind}: it must be refused", row.path);
                 replay::refuse(protocol, &exchange)
             }
-            None => replay::replay(protocol, row, &exchange),
+            None => replay::replay(protocol, &exchange),
         };
         if let Err(why) = held {
             failures.push(format!("{}: {why}", row.path));

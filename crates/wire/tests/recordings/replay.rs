@@ -12,20 +12,69 @@ use serde_json::Value;
 
 use crate::chunking::{pieces, ways};
 use crate::exchange::Exchange;
-use crate::index::Row;
 
 type Held = Result<(), String>;
 
-pub(crate) fn replay(protocol: Protocol, row: &Row, exchange: &Exchange) -> Held {
+pub(crate) fn replay(protocol: Protocol, exchange: &Exchange) -> Held {
     let codec = protocol.codec();
+    if exchange.counts_tokens() {
+        return count(codec, exchange);
+    }
     if let Some(body) = &exchange.request {
         request(codec, body)?;
     }
     match exchange.status {
-        200..=299 if exchange.streamed => stream(codec, row, &exchange.answer),
+        200..=299 if exchange.tells_error() => failed(codec, exchange),
+        200..=299 if exchange.streamed => stream(codec, &exchange.answer),
         200..=299 => whole(codec, &exchange.answer),
         _ => error(codec, exchange),
     }
+}
+
+/// A question for a token count goes back as it came, and so does its answer.
+fn count(codec: &dyn Codec, exchange: &Exchange) -> Held {
+    let Some(counting) = codec.count_tokens() else {
+        return Err("count: the dialect does not count tokens".into());
+    };
+    let body = Bytes::from(exchange.request.clone().unwrap_or_default());
+    let incoming = counting
+        .read_request(body.clone())
+        .map_err(|error| format!("count: {error}"))?;
+    let model = incoming.model.as_deref().unwrap_or_default();
+    let written = counting.write_request(&incoming.request, &Outgoing::new(model));
+    holds(written.body == body, "count: the question's bytes differ")?;
+    holds(written.losses.is_empty(), "count: losses")?;
+    let read = |body: &[u8]| {
+        counting
+            .read_response(body)
+            .map_err(|error| format!("count: {error}"))
+    };
+    let tokens = read(&exchange.answer)?;
+    holds(tokens > 0, "count: nothing was counted")?;
+    let again = read(&counting.write_response(tokens))?;
+    holds(again == tokens, "count: another one when read again")
+}
+
+/// An error inside a success is an error, with a message.
+fn failed(codec: &dyn Codec, exchange: &Exchange) -> Held {
+    let error = match exchange.streamed {
+        true => {
+            let mut reader = codec.stream_reader();
+            let mut events = Vec::new();
+            let pushed = reader.push(&exchange.answer, &mut events);
+            pushed.and_then(|()| reader.finish(&mut events)).err()
+        }
+        false => codec
+            .read_response(Bytes::copy_from_slice(&exchange.answer), 0)
+            .err(),
+    };
+    let Some(error) = error else {
+        return Err("its error was missed".into());
+    };
+    holds(
+        !error.message().trim().is_empty(),
+        "its error has no message",
+    )
 }
 
 /// The answer of another API is an error, never an empty answer.
@@ -133,7 +182,7 @@ fn whole(codec: &dyn Codec, body: &[u8]) -> Held {
     same_answer(&again, &response)
 }
 
-fn stream(codec: &dyn Codec, row: &Row, body: &[u8]) -> Held {
+fn stream(codec: &dyn Codec, body: &[u8]) -> Held {
     let read = |cuts: &[usize]| {
         let mut reader = codec.stream_reader();
         let mut events = Vec::new();
@@ -143,14 +192,7 @@ fn stream(codec: &dyn Codec, row: &Row, body: &[u8]) -> Held {
         reader.finish(&mut events).map(|()| events)
     };
     let events = match read(&[]) {
-        Err(error) if row.has("midstream_error") => {
-            return holds(
-                !error.message().is_empty(),
-                "stream: its error has no message",
-            );
-        }
         Err(error) => return Err(format!("stream: {error}")),
-        Ok(_) if row.has("midstream_error") => return Err("stream: its error was missed".into()),
         Ok(events) => events,
     };
     let finishes = events
