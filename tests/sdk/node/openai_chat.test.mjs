@@ -5,9 +5,9 @@ import { test } from "node:test";
 
 import OpenAI from "openai";
 
-import { CITY_SCHEMA, KEY, OSLO, PARIS, PNG, SERVER, TEXT, TIMEOUT, WEATHER_SCHEMA } from "./constants.mjs";
+import { CITY_SCHEMA, OSLO, PARIS, PNG, TEXT, WEATHER_SCHEMA } from "./constants.mjs";
+import { ERRORS, client } from "./openai_sdk.mjs";
 
-const client = new OpenAI({ baseURL: `${SERVER}/v1`, apiKey: KEY, maxRetries: 0, timeout: TIMEOUT });
 const messages = [{ role: "user", content: "Hello" }];
 const tools = [
   { type: "function", function: { name: "get_weather", parameters: WEATHER_SCHEMA } },
@@ -115,8 +115,9 @@ test("reasoning arrives and its state comes back", async () => {
   const answer = await client.chat.completions.create({ model: "reasoning", messages });
   const { message } = answer.choices[0];
   assert.deepEqual([message.reasoning_content, message.content], ["Six times seven.", "42"]);
-  const [, reasoning, text] = await heard({ messages: [...messages, message, ...messages] });
-  assert.match(reasoning, /^assistant reasoning Six times seven\..*state-1/);
+  const [, reasoning, state, text] = await heard({ messages: [...messages, message, ...messages] });
+  assert.equal(reasoning, "assistant reasoning Six times seven.");
+  assert.match(state, /state-1/);
   assert.equal(text, "assistant text 42");
 });
 
@@ -127,17 +128,6 @@ test("a refusal is a refusal, whole and streamed", async () => {
   assert.equal(streamed.choices[0].message.refusal, "I would rather not.");
 });
 
-const ERRORS = [
-  [400, OpenAI.BadRequestError],
-  [401, OpenAI.AuthenticationError],
-  [403, OpenAI.PermissionDeniedError],
-  [404, OpenAI.NotFoundError],
-  [409, OpenAI.ConflictError],
-  [422, OpenAI.UnprocessableEntityError],
-  [429, OpenAI.RateLimitError],
-  [500, OpenAI.InternalServerError],
-  [503, OpenAI.InternalServerError],
-];
 for (const [status, kind] of ERRORS) {
   for (const stream of [false, true]) {
     const how = stream ? "a stream" : "a whole answer";

@@ -8,6 +8,7 @@ import struct
 import zlib
 
 import pytest
+from pydantic import BaseModel
 
 TEXT = 'Grüße, 你好 🎩\n"quoted" \\ done.'
 PARIS = {"city": "Paris", "days": 3}
@@ -19,6 +20,13 @@ WEATHER_SCHEMA = {
 }
 KEY = "sk-canary-not-a-key"
 TIMEOUT = 10.0
+
+
+class City(BaseModel):
+    """What `structured` answers, for those who ask with this schema."""
+
+    city: str
+    population: int
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,8 @@ import json
 
 import openai
 import pytest
-from conftest import KEY, OSLO, PARIS, TEXT, TIMEOUT, WEATHER_SCHEMA
-from pydantic import BaseModel
+from conftest import OSLO, PARIS, TEXT, WEATHER_SCHEMA, City
+from openai_sdk import ERRORS, connect
 
 HELLO = [{"role": "user", "content": "Hello"}]
 TOOLS = [
@@ -15,20 +15,9 @@ TOOLS = [
 ]
 
 
-class City(BaseModel):
-    city: str
-    population: int
-
-
 @pytest.fixture(scope="module")
 def client(server):
-    with openai.OpenAI(
-        base_url=f"{server}/v1",
-        api_key=KEY,
-        max_retries=0,
-        timeout=TIMEOUT,
-        _strict_response_validation=True,
-    ) as client:
+    with connect(server) as client:
         yield client
 
 
@@ -195,9 +184,9 @@ def test_reasoning_arrives_and_its_state_comes_back(client):
     assert message.content == "42"
     assert message.reasoning_content == "Six times seven."
     assert message.reasoning_details == [{"type": "reasoning.encrypted", "data": "state-1"}]
-    [_, reasoning, text, _] = heard(client, messages=[*HELLO, message, *HELLO])
-    assert reasoning.startswith("assistant reasoning Six times seven.")
-    assert "state-1" in reasoning
+    [_, reasoning, state, text, _] = heard(client, messages=[*HELLO, message, *HELLO])
+    assert reasoning == "assistant reasoning Six times seven."
+    assert "state-1" in state
     assert text == "assistant text 42"
 
 
@@ -234,20 +223,7 @@ def test_an_answer_that_was_cut_says_so(client, model, reason):
 
 
 @pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize(
-    ("status", "kind"),
-    [
-        (400, openai.BadRequestError),
-        (401, openai.AuthenticationError),
-        (403, openai.PermissionDeniedError),
-        (404, openai.NotFoundError),
-        (409, openai.ConflictError),
-        (422, openai.UnprocessableEntityError),
-        (429, openai.RateLimitError),
-        (500, openai.InternalServerError),
-        (503, openai.InternalServerError),
-    ],
-)
+@pytest.mark.parametrize(("status", "kind"), ERRORS)
 def test_an_error_before_the_answer_is_typed(client, status, kind, stream):
     with pytest.raises(kind) as raised:
         client.chat.completions.create(model=f"error-{status}", messages=HELLO, stream=stream)

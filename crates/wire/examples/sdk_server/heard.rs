@@ -55,15 +55,14 @@ fn part(who: &str, part: &Part) -> Vec<String> {
         }
         Part::RemoteImage(image) => format!("{who} image at {}", image.url),
         Part::Reasoning(reasoning) => {
-            let state = reasoning.native.as_deref().map(state).unwrap_or_default();
-            format!("{who} reasoning {}{state}", reasoning.text)
+            let state = state(who, reasoning.native.as_deref());
+            let said = format!("{who} reasoning {}", reasoning.text);
+            return [Some(said), state].into_iter().flatten().collect();
         }
         Part::ToolCall(call) => {
-            let state = call.native.as_deref().map(state).unwrap_or_default();
-            format!(
-                "{who} call {} {} {}{state}",
-                call.id, call.name, call.arguments
-            )
+            let state = state(who, call.native.as_deref());
+            let said = format!("{who} call {} {} {}", call.id, call.name, call.arguments);
+            return [Some(said), state].into_iter().flatten().collect();
         }
         Part::ToolResult(result) => {
             let outcome = if result.is_error { "error" } else { "result" };
@@ -80,9 +79,11 @@ fn part(who: &str, part: &Part) -> Vec<String> {
     vec![line]
 }
 
-fn state(native: &Native) -> String {
-    let fields = native
-        .fields()
-        .map(|(name, value)| format!(" {name}={}", value.as_str()));
-    fields.collect()
+/// What only the dialect understands: a signature, encrypted content, an id.
+fn state(who: &str, native: Option<&Native>) -> Option<String> {
+    let fields = native?.fields();
+    let fields: String = fields
+        .map(|(name, value)| format!(" {name}={}", value.as_str()))
+        .collect();
+    Some(format!("{who} state{fields}"))
 }

@@ -121,6 +121,7 @@ fn state(protocol: Protocol) -> Option<Box<Native>> {
                 .with("field", Json::string("reasoning_content"))
                 .with("reasoning_details", details)
         }
+        Protocol::Responses => native.with("encrypted_content", Json::string("state-1")),
         _ => native,
     };
     native.into_option()
