@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use majordomo_llm::{Message, Part, Role, ToolCall};
+use majordomo_llm::{Dialect, Message, Native, Part, Role, ToolCall};
 
 /// Call ids as the target accepts them, given out in the order of the
 /// conversation: calls with the same id get different ones, calls without an id
@@ -127,6 +127,57 @@ pub(crate) fn turns(messages: &[Message]) -> Vec<Turn<'_>> {
     turns
 }
 
+/// Joins what the model said in a row, where dialects of items give every call
+/// and every thought a message of its own: a result must follow the message that
+/// has its call. Texts in a row stay apart, and so do messages that both have
+/// fields of `dialect`.
+pub(crate) fn joined<'m>(messages: &'m [Message], dialect: &Dialect) -> Vec<Cow<'m, Message>> {
+    let texts_only = |message: &Message| {
+        let mut parts = message.parts.iter();
+        parts.all(|part| matches!(part, Part::Text(_) | Part::Refusal(_)))
+    };
+    let own = |message: &Message| {
+        let native = message.native.as_ref();
+        native.is_some_and(|native| native.dialect() == dialect)
+    };
+    let mut joined: Vec<Cow<'m, Message>> = Vec::with_capacity(messages.len());
+    for message in messages {
+        match joined.last_mut() {
+            Some(last)
+                if last.role == Role::Assistant
+                    && message.role == Role::Assistant
+                    && !(texts_only(last) && texts_only(message))
+                    && !(own(last) && own(message)) =>
+            {
+                let last = last.to_mut();
+                last.parts.extend_from_slice(&message.parts);
+                last.native = join_fields(last.native.take(), message.native.as_deref(), dialect);
+            }
+            _ => joined.push(Cow::Borrowed(message)),
+        }
+    }
+    joined
+}
+
+/// The fields of both; where they are of two dialects, those of `dialect`.
+fn join_fields(
+    first: Option<Box<Native>>,
+    second: Option<&Native>,
+    dialect: &Dialect,
+) -> Option<Box<Native>> {
+    let Some(second) = second else { return first };
+    match first {
+        Some(mut first) if first.dialect() == second.dialect() => {
+            for (name, value) in second.fields() {
+                first.push(name, value.clone());
+            }
+            Some(first)
+        }
+        Some(first) if second.dialect() != dialect => Some(first),
+        _ => Some(Box::new(second.clone())),
+    }
+}
+
 /// Names the calls of an answer that came without an id, from `first_call` on.
 pub(crate) fn name_calls(parts: &mut [Part], first_call: usize) {
     let calls = parts.iter_mut().filter_map(|part| match part {
@@ -159,6 +210,32 @@ mod tests {
         assert_eq!(ids.result(""), "call_3");
         assert_eq!(ids.result(""), "call_4");
         assert_eq!(ids.result("unknown"), "unknown");
+    }
+
+    #[test]
+    fn calls_and_thoughts_in_a_row_are_one_message_and_texts_are_not() {
+        const HERE: Dialect = Dialect::new("here");
+        let call = |id| Message::assistant(Part::ToolCall(ToolCall::new(id, "look", "{}")));
+        let mut said = Message::assistant("one");
+        said.native = Native::new(HERE)
+            .with("x", majordomo_llm::Json::string("y"))
+            .into_option();
+        let messages = [
+            Message::assistant("zero"),
+            said.clone(),
+            call("a"),
+            call("b"),
+            Message::user("hurry"),
+            call("c"),
+            said,
+        ];
+        let counts = |dialect: &Dialect| -> Vec<usize> {
+            let joined = joined(&messages, dialect);
+            joined.iter().map(|message| message.parts.len()).collect()
+        };
+        assert_eq!(counts(&HERE), [1, 3, 1, 2]);
+        let kept = &joined(&messages, &HERE)[1];
+        assert!(kept.native.is_some(), "fields of the text are kept");
     }
 
     #[test]

@@ -65,6 +65,11 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
         {
             return;
         }
+        // What a user said stays a turn, even if nothing of it can be said here.
+        let others = matches!(message.role, Role::Assistant | Role::Tool);
+        if others && !rest.is_empty() && rest.iter().all(|part| is_foreign(part)) {
+            return rest.iter().for_each(|part| self.lose(part));
+        }
         self.show_pictures();
         match message.role {
             Role::Assistant => self.assistant(message, &rest),
@@ -93,6 +98,13 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
             Fate::Replace
         };
         splice::object(raw, self.array.value(), &mut content);
+    }
+
+    /// Notes a part without which nothing is left of its message.
+    fn lose(&mut self, part: &Part) {
+        self.losses.own(part.native(), &CHAT);
+        self.losses
+            .part(part, "only the dialect that made it can read it");
     }
 
     /// Ends the conversation.
@@ -186,6 +198,18 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
                 }
             });
         });
+    }
+}
+
+/// Whether no server of this dialect could make sense of a part.
+fn is_foreign(part: &Part) -> bool {
+    match part {
+        Part::Reasoning(thought) => {
+            let native = thought.native.as_ref();
+            native.is_none_or(|native| *native.dialect() != CHAT)
+        }
+        Part::Opaque(block) => block.origin != CHAT,
+        _ => false,
     }
 }
 

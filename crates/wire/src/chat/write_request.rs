@@ -5,6 +5,7 @@ use majordomo_llm::{Message, Native, Output, Prompt, Request, Role, Tool, ToolCh
 
 use super::CHAT;
 use super::write_message::MessageWriter;
+use crate::conversation::joined;
 use crate::json::{Array, Object, object, write_array};
 use crate::loss::Losses;
 use crate::splice::{self, Edit, Fate, Fields, Origin};
@@ -36,7 +37,7 @@ fn fresh(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
         write_array(o.value("messages"), |array| {
             let mut writer = MessageWriter::new(array, &mut losses);
             writer.instructions(&prompt.system);
-            for message in &prompt.messages {
+            for message in &joined(&prompt.messages, &CHAT) {
                 writer.write(message);
             }
             writer.finish();

@@ -122,35 +122,27 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
         }
     }
 
-    /// Results come first: they answer what was said before.
+    /// Results and other items come first: they answer what was said before.
     fn plain(&mut self, message: &Message, role: Role) {
         let mut content = Vec::new();
-        let mut others = Vec::new();
+        let mut has_items = role == Role::Tool;
         for part in &message.parts {
             match part {
-                Part::ToolResult(result) => self.tool_result(result),
-                part if is_content(part) => content.push(part),
-                part => others.push(part),
-            }
-        }
-        for part in others {
-            match part {
-                Part::Opaque(block) if block.origin == RESPONSES => {
-                    self.array.raw(block.raw.as_str());
+                Part::ToolResult(result) => {
+                    self.tool_result(result);
+                    has_items = true;
                 }
-                part => self
-                    .items
-                    .losses
-                    .part(part, "only a model can say it in Responses"),
+                Part::Opaque(block) if block.origin == RESPONSES && !is_content(part) => {
+                    self.array.raw(block.raw.as_str());
+                    has_items = true;
+                }
+                part => content.push(part),
             }
         }
-        if content.is_empty() && (role == Role::Tool || !message.parts.is_empty()) {
-            return;
-        }
-        let said_nothing = content.is_empty();
         let losses = &mut *self.items.losses;
         let content = writable(content, Side::Input, losses);
-        if content.is_empty() && !said_nothing {
+        // What a user said stays a turn, even if nothing of it can be said here.
+        if content.is_empty() && has_items {
             return;
         }
         let native = losses.own(message.native.as_deref(), &RESPONSES);
