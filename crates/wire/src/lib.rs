@@ -33,6 +33,7 @@ mod failure;
 mod framing;
 mod json;
 mod loss;
+mod messages;
 mod protocol;
 mod responses;
 mod splice;

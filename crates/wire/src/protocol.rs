@@ -4,6 +4,7 @@ use majordomo_llm::Dialect;
 
 use crate::Codec;
 use crate::chat::Chat;
+use crate::messages::Messages;
 use crate::responses::Responses;
 use crate::unspoken::Unspoken;
 
@@ -61,7 +62,7 @@ impl Protocol {
         match self {
             Self::Chat => &Chat,
             Self::Responses => &Responses,
-            Self::Messages => &Unspoken(Self::Messages),
+            Self::Messages => &Messages,
             Self::Gemini => &Unspoken(Self::Gemini),
             Self::Ollama => &Unspoken(Self::Ollama),
         }

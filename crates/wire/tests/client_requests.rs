@@ -15,6 +15,8 @@ use serde_json::value::RawValue;
 const SPOKEN: &[(&str, Protocol)] = &[
     ("/chat/completions", Protocol::Chat),
     ("/responses", Protocol::Responses),
+    ("/v1/messages", Protocol::Messages),
+    ("/v1/messages/count_tokens", Protocol::Messages),
 ];
 
 #[derive(serde::Deserialize)]

@@ -175,6 +175,12 @@ impl<'a> Cursor<'a> {
         Ok((value, &self.text[start..self.at]))
     }
 
+    /// A second cursor at the same place, for a value whose meaning is known
+    /// only when what comes behind it is.
+    pub(crate) fn fork(&self) -> Self {
+        Self { ..*self }
+    }
+
     /// An error at the next value.
     pub(crate) fn fault(&self, what: impl Into<Cow<'static, str>>) -> Fault {
         Fault {

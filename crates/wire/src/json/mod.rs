@@ -84,6 +84,11 @@ impl Rest {
         self.0.push((name.into(), value));
     }
 
+    /// Whether nothing was kept.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Adds the fields of another level behind these.
     pub(crate) fn append(&mut self, other: Self) {
         self.0.extend(other.0);

@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 use crate::index::Row;
 
 pub(crate) struct Exchange {
-    /// Where the request went; empty where only the answer was kept.
-    pub(crate) url: String,
+    /// Where it was sent, without the query; empty where that is not known.
+    pub(crate) path: String,
     pub(crate) request: Option<Vec<u8>>,
     pub(crate) status: u16,
     pub(crate) headers: HashMap<String, String>,
@@ -54,7 +54,7 @@ pub(crate) fn load(folder: &Path, row: &Row) -> Exchange {
         false => bytes,
     };
     Exchange {
-        url: String::new(),
+        path: String::new(),
         request: None,
         status: row.status.unwrap_or(200),
         headers: HashMap::new(),
@@ -73,8 +73,9 @@ fn from_envelope(envelope: Envelope, row: &Row) -> Exchange {
     let text =
         |(name, value): (String, Value)| Some((name.to_lowercase(), value.as_str()?.to_owned()));
     let body = envelope.request.body.filter(|body| body.get() != "null");
+    let path = envelope.request.url.split('?').next().unwrap_or_default();
     Exchange {
-        url: envelope.request.url,
+        path: path.to_owned(),
         request: body.map(|body| body.get().as_bytes().to_vec()),
         status: response.status,
         headers: response.headers.into_iter().filter_map(text).collect(),
@@ -125,6 +126,9 @@ impl Exchange {
     /// Vendors have other APIs, too, and some of their answers are filed here:
     /// what it is, if it is no conversation.
     pub(crate) fn other_api(&self) -> Option<&'static str> {
+        if self.path.ends_with("/batches") {
+            return Some("a batch");
+        }
         if self.request.is_some() || self.streamed {
             return None;
         }
@@ -139,8 +143,8 @@ impl Exchange {
 
     /// Whether a token count was asked for, and no answer.
     pub(crate) fn counts_tokens(&self) -> bool {
-        let path = self.url.split('?').next().unwrap_or_default();
-        path.ends_with("/input_tokens")
+        let counting = ["/count_tokens", "/input_tokens"];
+        counting.iter().any(|end| self.path.ends_with(end))
     }
 
     /// Whether the answer of a success is an error, or ends with one.

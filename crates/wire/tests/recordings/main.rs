@@ -17,6 +17,7 @@ use majordomo_wire::Protocol;
 const SPOKEN: &[(&str, Protocol)] = &[
     ("openai-chat", Protocol::Chat),
     ("openai-responses", Protocol::Responses),
+    ("anthropic-messages", Protocol::Messages),
 ];
 
 #[test]

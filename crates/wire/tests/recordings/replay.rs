@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{
     Assembler, ErrorKind, Event, FinishReason, Message, Native, Output, Part, Prompt, Request,
-    Response, Usage,
+    Response, Role, Usage,
 };
 use majordomo_wire::{Codec, FailedAnswer, Incoming, Outgoing, Protocol, Reply};
 use serde_json::Value;
@@ -17,42 +17,18 @@ type Held = Result<(), String>;
 
 pub(crate) fn replay(protocol: Protocol, exchange: &Exchange) -> Held {
     let codec = protocol.codec();
-    if exchange.counts_tokens() {
-        return count(codec, exchange);
-    }
-    if let Some(body) = &exchange.request {
-        request(codec, body)?;
+    match &exchange.request {
+        Some(body) if exchange.counts_tokens() => count(codec, body)?,
+        Some(body) => request(codec, body)?,
+        None => {}
     }
     match exchange.status {
+        200..=299 if exchange.counts_tokens() => counted(codec, &exchange.answer),
         200..=299 if exchange.tells_error() => failed(codec, exchange),
         200..=299 if exchange.streamed => stream(codec, &exchange.answer),
         200..=299 => whole(codec, &exchange.answer),
         _ => error(codec, exchange),
     }
-}
-
-/// A question for a token count goes back as it came, and so does its answer.
-fn count(codec: &dyn Codec, exchange: &Exchange) -> Held {
-    let Some(counting) = codec.count_tokens() else {
-        return Err("count: the dialect does not count tokens".into());
-    };
-    let body = Bytes::from(exchange.request.clone().unwrap_or_default());
-    let incoming = counting
-        .read_request(body.clone())
-        .map_err(|error| format!("count: {error}"))?;
-    let model = incoming.model.as_deref().unwrap_or_default();
-    let written = counting.write_request(&incoming.request, &Outgoing::new(model));
-    holds(written.body == body, "count: the question's bytes differ")?;
-    holds(written.losses.is_empty(), "count: losses")?;
-    let read = |body: &[u8]| {
-        counting
-            .read_response(body)
-            .map_err(|error| format!("count: {error}"))
-    };
-    let tokens = read(&exchange.answer)?;
-    holds(tokens > 0, "count: nothing was counted")?;
-    let again = read(&counting.write_response(tokens))?;
-    holds(again == tokens, "count: another one when read again")
 }
 
 /// An error inside a success is an error, with a message.
@@ -136,9 +112,10 @@ fn from_scratch(codec: &dyn Codec, incoming: &Incoming) -> Held {
         .read_request(written.body)
         .map_err(|error| format!("request, written anew: {error}"))?;
     let moved = prompt.messages.iter().flat_map(Message::tool_results);
-    let moved = moved
-        .flat_map(|r| &r.parts)
-        .any(|part| matches!(part, Part::Image(_)));
+    let moved = codec.dialect() == Protocol::Chat.dialect()
+        && moved
+            .flat_map(|r| &r.parts)
+            .any(|part| matches!(part, Part::Image(_)));
     let again = named(Prompt::clone(&again.request));
     if moved || !written.losses.is_empty() || again == named(prompt.clone()) {
         return Ok(());
@@ -148,9 +125,25 @@ fn from_scratch(codec: &dyn Codec, incoming: &Incoming) -> Held {
     ))
 }
 
-/// A schema without a name gets one where the dialect demands it, and unknown
-/// fields of nested values may change places with those around them.
+/// A schema without a name gets one where the dialect demands it, unknown
+/// fields of nested values may change places with those around them, and what
+/// one side says in several messages may become one.
 fn named(mut prompt: Prompt) -> Prompt {
+    let mut turns: Vec<Message> = Vec::new();
+    for mut message in std::mem::take(&mut prompt.messages) {
+        let side = |role| match role {
+            Role::Tool => Role::User,
+            role => role,
+        };
+        match turns.last_mut() {
+            Some(last) if side(last.role) == side(message.role) => {
+                last.role = side(last.role);
+                last.parts.append(&mut message.parts);
+            }
+            _ => turns.push(message),
+        }
+    }
+    prompt.messages = turns;
     if let Some(native) = prompt.native.take() {
         let mut fields: Vec<_> = native.fields().collect();
         fields.sort_by_key(|(name, _)| *name);
@@ -164,6 +157,40 @@ fn named(mut prompt: Prompt) -> Prompt {
         schema.name.get_or_insert_with(|| "response".into());
     }
     prompt
+}
+
+/// A question about length keeps its bytes, and reads as the same when written anew.
+fn count(codec: &dyn Codec, body: &[u8]) -> Held {
+    let counter = codec.count_tokens().ok_or("count: not spoken")?;
+    let read = |body: Bytes| {
+        counter
+            .read_request(body)
+            .map_err(|error| format!("count: {error}"))
+    };
+    let incoming = read(Bytes::copy_from_slice(body))?;
+    let to = Outgoing::new(incoming.model.as_deref().unwrap_or_default());
+    let written = counter.write_request(&incoming.request, &to);
+    holds(written.body == body, "count: its bytes differ")?;
+    holds(written.losses.is_empty(), "count: losses")?;
+    let prompt = Prompt::clone(&incoming.request);
+    let written = counter.write_request(&Request::from(prompt.clone()), &to);
+    let again = named(Prompt::clone(&read(written.body)?.request));
+    holds(
+        !written.losses.is_empty() || again == named(prompt),
+        "count: written anew, it differs",
+    )
+}
+
+fn counted(codec: &dyn Codec, answer: &[u8]) -> Held {
+    let counter = codec.count_tokens().ok_or("count: not spoken")?;
+    let tokens = counter
+        .read_response(answer)
+        .map_err(|error| format!("count: {error}"))?;
+    let again = counter.read_response(&counter.write_response(tokens));
+    holds(
+        tokens > 0 && again.is_ok_and(|again| again == tokens),
+        "count: written and read again, it differs",
+    )
 }
 
 fn whole(codec: &dyn Codec, body: &[u8]) -> Held {

@@ -1,0 +1,69 @@
+//! Errors as Anthropic's clients expect them.
+
+use bytes::BytesMut;
+use majordomo_llm::{Class, Error};
+
+use crate::ErrorReply;
+use crate::failure::{retry_headers, status_for_client};
+use crate::json::object;
+
+/// Status, headers and body.
+pub(super) fn write(error: &Error) -> ErrorReply {
+    let mut body = BytesMut::new();
+    write_into(error, &mut body);
+    let mut headers = retry_headers(error);
+    if let Some(id) = error.request_id() {
+        headers.push(("request-id", id.to_owned()));
+    }
+    ErrorReply {
+        status: status_for_client(error),
+        headers,
+        body: body.freeze(),
+    }
+}
+
+/// The body of an answer, and the data of an `error` event.
+pub(super) fn write_into(error: &Error, out: &mut BytesMut) {
+    let kind = kind(error);
+    object(out, |o| {
+        o.string("type", "error");
+        o.object("error", |o| {
+            o.string("type", kind);
+            o.string("message", &message(error));
+            if let Some(code) = error.code().filter(|code| *code != kind) {
+                o.object("details", |o| o.string("error_code", code));
+            }
+        });
+        if let Some(id) = error.request_id() {
+            o.string("request_id", id);
+        }
+    });
+}
+
+fn kind(error: &Error) -> &'static str {
+    match status_for_client(error) {
+        401 => "authentication_error",
+        402 => "billing_error",
+        403 => "permission_error",
+        404 => "not_found_error",
+        409 => "conflict_error",
+        413 => "request_too_large",
+        429 if error.class() == Class::Quota => "billing_error",
+        429 => "rate_limit_error",
+        400..=499 => "invalid_request_error",
+        503 | 529 => "overloaded_error",
+        504 => "timeout_error",
+        _ if error.code() == Some("overloaded_error") => "overloaded_error",
+        _ => "api_error",
+    }
+}
+
+/// Agents compact their conversation when they find these words.
+fn message(error: &Error) -> String {
+    const TOO_LONG: &str = "prompt is too long";
+    let text = error.to_string();
+    match error.class() {
+        Class::ContextLength if !text.contains(TOO_LONG) => format!("{TOO_LONG}: {text}"),
+        _ => text,
+    }
+}

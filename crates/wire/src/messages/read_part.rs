@@ -1,0 +1,263 @@
+//! Reads content blocks: of a message, of a tool's answer, of an answer.
+
+use std::borrow::Cow;
+
+use majordomo_llm::{
+    File, Image, Json, Native, Opaque, Part, Reasoning, RemoteImage, Text, ToolCall, ToolResult,
+};
+
+use super::{MESSAGES, call_id};
+use crate::base64;
+use crate::json::{Cursor, Kind, Read, Rest, keep};
+
+/// A string, a list of blocks, or nothing.
+pub(super) fn content(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> Read<()> {
+    match cursor.peek()? {
+        Kind::String => {
+            let text = cursor.string()?;
+            if !text.is_empty() {
+                parts.push(Part::text(text));
+            }
+            Ok(())
+        }
+        Kind::Array => cursor.array(|cursor| {
+            parts.push(part(cursor)?);
+            Ok(())
+        }),
+        Kind::Null => cursor.raw().map(drop),
+        // An object here is nobody's form; the read says so with its path.
+        _ => cursor.string().map(drop),
+    }
+}
+
+/// One block. Unknown ones, and known ones of an unknown form, are kept as they are.
+pub(super) fn part(cursor: &mut Cursor<'_>) -> Read<Part> {
+    if cursor.peek()? == Kind::String {
+        return cursor.string().map(Part::text);
+    }
+    let mut block = Block::default();
+    let ((), raw) =
+        cursor.with_raw(|cursor| cursor.object(|key, cursor| block.read(key, cursor)))?;
+    let kind = block.kind.take().unwrap_or_default();
+    let understood = block.into_part(&kind)?;
+    Ok(understood.unwrap_or_else(|| {
+        Part::Opaque(Opaque {
+            origin: MESSAGES,
+            kind: kind.into_owned(),
+            raw: keep(raw),
+        })
+    }))
+}
+
+/// The fields of a block, in whatever order they came.
+#[derive(Default)]
+struct Block<'a> {
+    kind: Option<Cow<'a, str>>,
+    text: Option<Cow<'a, str>>,
+    id: Option<Cow<'a, str>>,
+    name: Option<Cow<'a, str>>,
+    input: Option<Cow<'a, str>>,
+    is_error: bool,
+    /// What a tool said.
+    parts: Vec<Part>,
+    /// Content that came before the type which says what it means.
+    early: Option<Cursor<'a>>,
+    source: Option<Source<'a>>,
+    rest: Rest,
+}
+
+#[derive(Default)]
+struct Source<'a> {
+    kind: Option<Cow<'a, str>>,
+    media_type: Option<Cow<'a, str>>,
+    data: Option<Cow<'a, str>>,
+    url: Option<Cow<'a, str>>,
+}
+
+const UNDERSTOOD: &[&str] = &[
+    "text",
+    "image",
+    "document",
+    "tool_use",
+    "tool_result",
+    "thinking",
+    "redacted_thinking",
+];
+
+impl<'a> Block<'a> {
+    fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+        let opaque = |kind: &Cow<'_, str>| !UNDERSTOOD.contains(&&**kind);
+        if self.kind.as_ref().is_some_and(opaque) {
+            return Ok(());
+        }
+        match (key, cursor.peek()?) {
+            ("type", Kind::String) => self.kind = Some(cursor.string()?),
+            ("text", Kind::String) if self.may_be("text") => self.text = Some(cursor.string()?),
+            ("thinking", Kind::String) if self.may_be("thinking") => {
+                self.text = Some(cursor.string()?);
+            }
+            ("id", Kind::String) if self.may_be("tool_use") => self.id = Some(cursor.string()?),
+            ("name", Kind::String) if self.may_be("tool_use") => {
+                self.name = Some(cursor.string()?);
+            }
+            ("input", kind) if self.may_be("tool_use") => {
+                self.input = match kind {
+                    Kind::String => Some(cursor.string()?),
+                    Kind::Null => None,
+                    _ => Some(Cow::Borrowed(cursor.raw()?)),
+                };
+            }
+            ("tool_use_id", Kind::String) if self.may_be("tool_result") => {
+                self.id = Some(cursor.string()?);
+            }
+            ("is_error", Kind::Bool) if self.may_be("tool_result") => {
+                self.is_error = cursor.bool()?;
+            }
+            ("content", _) if self.kind.as_deref() == Some("tool_result") => {
+                content(cursor, &mut self.parts)?;
+            }
+            ("content", _) if self.kind.is_none() => self.early = Some(cursor.fork()),
+            ("source", Kind::Object) if self.may_be("image") || self.may_be("document") => {
+                self.source = Some(Source::read(cursor, &mut self.rest)?);
+            }
+            ("title", Kind::String) if self.may_be("document") => {
+                self.name = Some(cursor.string()?);
+            }
+            // Absent, null and empty are the same for these.
+            ("cache_control" | "citations" | "caller" | "is_error", Kind::Null) => {}
+            ("citations", Kind::Array) => {
+                let raw = cursor.raw()?;
+                if raw != "[]" {
+                    self.rest.push(key, keep(raw));
+                }
+            }
+            _ => self.rest.take(key, cursor)?,
+        }
+        Ok(())
+    }
+
+    fn may_be(&self, kind: &str) -> bool {
+        self.kind.as_deref().is_none_or(|known| known == kind)
+    }
+
+    fn into_part(mut self, kind: &str) -> Read<Option<Part>> {
+        match (self.early.take(), kind) {
+            (Some(mut early), "tool_result") => content(&mut early, &mut self.parts)?,
+            (Some(mut early), _) if UNDERSTOOD.contains(&kind) => {
+                self.rest.take("content", &mut early)?;
+            }
+            _ => {}
+        }
+        Ok(match kind {
+            "text" => self.text.take().map(|text| {
+                Part::Text(Text {
+                    text: text.into_owned(),
+                    native: self.native(),
+                })
+            }),
+            "thinking" => self.thinking(),
+            "redacted_thinking" if !self.rest.is_empty() => Some(Part::Reasoning(Reasoning {
+                text: String::new(),
+                native: self.native(),
+            })),
+            "tool_use" => Some(self.tool_use()),
+            "tool_result" => Some(self.tool_result()),
+            "image" => self.image(),
+            "document" => self.document(),
+            _ => None,
+        })
+    }
+
+    /// Thinking goes back to where it came from even without a signature.
+    fn thinking(mut self) -> Option<Part> {
+        let text = self.text.take()?.into_owned();
+        if self.rest.is_empty() {
+            self.rest.push("field", Json::string("thinking"));
+        }
+        Some(Part::Reasoning(Reasoning {
+            text,
+            native: self.native(),
+        }))
+    }
+
+    fn tool_use(mut self) -> Part {
+        let input = self.input.take();
+        Part::ToolCall(ToolCall {
+            id: call_id::read(&self.id.take().unwrap_or_default()),
+            name: self.name.take().unwrap_or_default().into_owned(),
+            arguments: input.map_or_else(|| "{}".to_owned(), Cow::into_owned),
+            native: self.native(),
+        })
+    }
+
+    fn tool_result(mut self) -> Part {
+        Part::ToolResult(ToolResult {
+            call_id: call_id::read(&self.id.take().unwrap_or_default()),
+            name: None,
+            parts: std::mem::take(&mut self.parts),
+            is_error: self.is_error,
+            native: self.native(),
+        })
+    }
+
+    /// A picture that is named by a file's id stays as it is.
+    fn image(mut self) -> Option<Part> {
+        let source = self.source.take()?;
+        match source.kind.as_deref()? {
+            "base64" => Some(Part::Image(Image {
+                data: base64::decode(source.data.as_deref()?)?,
+                media_type: source.media_type.unwrap_or_default().into_owned(),
+                native: self.native(),
+            })),
+            "url" => Some(Part::RemoteImage(RemoteImage {
+                url: source.url?.into_owned(),
+                native: self.native(),
+            })),
+            _ => None,
+        }
+    }
+
+    /// Plain text comes as text, everything else as base64.
+    fn document(mut self) -> Option<Part> {
+        let source = self.source.take()?;
+        let media_type = source.media_type.unwrap_or_default().into_owned();
+        let data = match (source.kind.as_deref()?, &*media_type) {
+            ("text", PLAIN_TEXT) => source.data?.into_owned().into(),
+            ("base64", other) if other != PLAIN_TEXT => base64::decode(source.data.as_deref()?)?,
+            _ => return None,
+        };
+        self.rest.push("field", Json::string("document"));
+        Some(Part::File(File {
+            media_type,
+            data,
+            name: self.name.take().map(Cow::into_owned),
+            native: self.native(),
+        }))
+    }
+
+    fn native(&mut self) -> Option<Box<Native>> {
+        std::mem::take(&mut self.rest).into_native(MESSAGES)
+    }
+}
+
+/// The type of documents that are written as text.
+pub(super) const PLAIN_TEXT: &str = "text/plain";
+
+impl<'a> Source<'a> {
+    fn read(cursor: &mut Cursor<'a>, rest: &mut Rest) -> Read<Self> {
+        let mut source = Self::default();
+        cursor.object(|key, cursor| {
+            match (&**key, cursor.peek()?) {
+                ("type", Kind::String) => source.kind = Some(cursor.string()?),
+                ("media_type", Kind::String) => source.media_type = Some(cursor.string()?),
+                ("data", Kind::String) => source.data = Some(cursor.string()?),
+                ("url", Kind::String) => source.url = Some(cursor.string()?),
+                // Kept as part of the whole block only; it may be large.
+                ("content", _) => {}
+                _ => rest.take(format!("source.{key}"), cursor)?,
+            }
+            Ok(())
+        })?;
+        Ok(source)
+    }
+}

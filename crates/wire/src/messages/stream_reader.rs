@@ -1,0 +1,165 @@
+//! Streamed answers, read.
+
+use majordomo_llm::{Error, ErrorKind, Event, Part, Result};
+use memchr::memmem;
+
+use super::finish;
+use super::response::Answer;
+use super::stream_blocks::Blocks;
+use super::stream_event::{Delta, StreamEvent};
+use super::usage::Counts;
+use crate::StreamReader;
+use crate::failure::ErrorBody;
+use crate::framing::{Frame, SseDecoder};
+use crate::json::{self, ReadError};
+
+/// Turns the wire's events into ours.
+#[derive(Default)]
+pub(super) struct MessagesReader {
+    sse: SseDecoder,
+    state: State,
+}
+
+impl StreamReader for MessagesReader {
+    fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()> {
+        let state = &mut self.state;
+        self.sse.push(bytes, |frame| state.frame(frame, events))
+    }
+
+    fn tap(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()> {
+        let state = &mut self.state;
+        self.sse.push(bytes, |frame| match frame {
+            Frame::Event { name, data } if !matters(name, data) => Ok(()),
+            frame => state.frame(frame, events),
+        })
+    }
+
+    fn finish(&mut self, events: &mut Vec<Event>) -> Result<()> {
+        let state = &mut self.state;
+        self.sse.finish(|frame| state.frame(frame, events))?;
+        if state.done {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Truncated,
+            "the stream ended before the model said that it was done",
+        ))
+    }
+}
+
+/// Whether a tap must look into an event: blocks are of no interest to it.
+fn matters(name: &str, data: &[u8]) -> bool {
+    if !name.is_empty() {
+        return !name.starts_with("content_block_") && name != "ping";
+    }
+    let start = &data[..data.len().min(64)];
+    memmem::find(start, b"\"content_block_").is_none()
+}
+
+#[derive(Default)]
+struct State {
+    started: bool,
+    blocks: Blocks,
+    usage: Counts,
+    stop_reason: Option<String>,
+    stop_sequence: Option<String>,
+    refusal: Option<Part>,
+    done: bool,
+}
+
+impl State {
+    fn frame(&mut self, frame: Frame<'_>, events: &mut Vec<Event>) -> Result<()> {
+        let (name, data) = match frame {
+            Frame::Event { name, data } => (name, data),
+            // A server that forgot the framing, most likely to tell an error.
+            Frame::Bare(line) => ("", line),
+        };
+        // Whatever is no object is nobody's event: `[DONE]`, a proxy's remark.
+        if self.done || !data.trim_ascii_start().starts_with(b"{") {
+            return Ok(());
+        }
+        let mut event = StreamEvent::default();
+        json::read(data, |cursor| {
+            cursor.loose_object(|key, cursor| event.read(key, cursor))
+        })
+        .map_err(ReadError::in_answer)?;
+        let kind = event.kind.as_deref().unwrap_or(name);
+        match kind {
+            "message_start" => self.start(event.message, events),
+            "content_block_start" => {
+                if let Some((part, raw)) = event.block {
+                    self.blocks.start(event.index, part, raw, events);
+                }
+            }
+            "content_block_delta" => self.blocks.delta(event.index, event.delta, events),
+            "content_block_stop" => self.blocks.stop(event.index, events),
+            "message_delta" => {
+                self.usage.overlay(event.usage);
+                self.stop(event.delta);
+            }
+            "message_stop" => self.complete(events),
+            "error" => return Err(ErrorBody::of(data).into_error(None)),
+            // A server that does not stream answers with the whole message.
+            "message" => {
+                let mut whole = Answer::default();
+                json::read(data, |cursor| {
+                    cursor.loose_object(|key, cursor| whole.read(key, cursor))
+                })
+                .map_err(ReadError::in_answer)?;
+                self.start(whole, events);
+                self.complete(events);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The skeleton of the message, or all of it where the model paused for a tool.
+    fn start(&mut self, message: Answer<'_>, events: &mut Vec<Event>) {
+        self.usage.overlay(message.usage);
+        if !self.started {
+            self.started = true;
+            events.push(Event::Start {
+                id: message.id.filter(|id| !id.is_empty()),
+                model: message.model.filter(|model| !model.is_empty()),
+            });
+            if !self.usage.is_empty() {
+                events.push(Event::Usage(self.usage.usage()));
+            }
+        }
+        for part in message.parts {
+            self.blocks.whole(part, events);
+        }
+        self.stop_reason = message.stop_reason.or(self.stop_reason.take());
+        self.stop_sequence = message.stop_sequence.or(self.stop_sequence.take());
+        let refusal = message.stop_details.and_then(finish::read_details);
+        self.refusal = refusal.or(self.refusal.take());
+    }
+
+    /// Why the model stopped; the message itself is not over yet.
+    fn stop(&mut self, delta: Delta<'_>) {
+        if let Some(word) = delta.stop_reason {
+            self.stop_reason = Some(word.into_owned());
+        }
+        if let Some(sequence) = delta.stop_sequence {
+            self.stop_sequence = Some(sequence.into_owned());
+        }
+        if let Some(details) = delta.stop_details {
+            self.refusal = finish::read_details(details);
+        }
+    }
+
+    /// The stream said that it is complete.
+    fn complete(&mut self, events: &mut Vec<Event>) {
+        self.done = true;
+        self.blocks.end_all(events);
+        events.extend(self.refusal.take().map(Event::Part));
+        if !self.usage.is_empty() {
+            events.push(Event::Usage(self.usage.usage()));
+        }
+        let word = self.stop_reason.take().unwrap_or_default();
+        let sequence = self.stop_sequence.take();
+        let called = self.blocks.have_calls();
+        events.push(Event::Finish(finish::read(&word, sequence, called)));
+    }
+}

@@ -1,0 +1,236 @@
+//! Writes a request: untouched, edited, or from scratch.
+
+use bytes::BytesMut;
+use majordomo_llm::{Message, Part, Prompt, Request, Role, Text};
+
+use super::write_message::{KnownMessage, KnownPart, MessageWriter};
+use super::write_part::write_native;
+use super::write_settings::fields;
+use super::{MESSAGES, call_id};
+use crate::json::{object, write_array, write_string};
+use crate::loss::Losses;
+use crate::splice::{self, Edit, Fate, Origin};
+use crate::{Outgoing, Written};
+
+/// Writes the body for a target.
+pub(super) fn write(request: &Request, to: &Outgoing<'_>) -> Written {
+    if let Some(source) = request.untouched(&MESSAGES) {
+        return Written {
+            body: splice::untouched(source, to, false),
+            losses: Vec::new(),
+        };
+    }
+    edited(request, to).unwrap_or_else(|| fresh(request, to))
+}
+
+fn fresh(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
+    let mut losses = Losses::default();
+    let fields = fields(prompt, to, &mut losses);
+    let (first, messages) = prompt.messages.split_at(leading(&prompt.messages));
+    let system = instructions(prompt, first, &mut losses);
+    let mut body = BytesMut::with_capacity(4_096);
+    object(&mut body, |o| {
+        o.string("model", to.model);
+        if !system.is_empty() {
+            write_system(&system, &[], o.value("system"), &mut losses);
+        }
+        write_array(o.value("messages"), |array| {
+            MessageWriter::new(array, &mut losses).write(messages, &[]);
+        });
+        fields.write(o);
+        if to.stream {
+            o.bool("stream", true);
+        }
+    });
+    Written {
+        body: body.freeze(),
+        losses: losses.into_vec(),
+    }
+}
+
+/// Splices the changes into the client's own bytes, if they are of this dialect.
+fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
+    let source = request.source().filter(|s| *s.dialect() == MESSAGES)?;
+    let old = source.read();
+    let mut losses = Losses::default();
+    // A client that begins with a system message itself knows what it does.
+    let first = match leading(&old.messages) {
+        0 => leading(&request.messages),
+        _ => 0,
+    };
+    let (first, messages) = request.messages.split_at(first);
+    let system = instructions(request, first, &mut losses);
+    let same_system = first.is_empty() && request.system == old.system;
+
+    let mut new_fields = fields(request, to, &mut losses);
+    if old.system.is_empty() && !system.is_empty() {
+        write_system(&system, &[], new_fields.value("system"), &mut losses);
+    }
+    let edit = Edit {
+        old: &fields(old, to, &mut Losses::default()),
+        new: &new_fields,
+        aliases: &[],
+        streams: false,
+    };
+    let mut up_to_date = messages == old.messages;
+    let body = edit.write(source.bytes(), to, |key, value, out| match key {
+        "system" if !same_system => {
+            let known = known_system(&system, &old.system, value);
+            write_system(&system, &known, out, &mut losses);
+            if system.is_empty() {
+                Fate::Remove
+            } else {
+                Fate::Replace
+            }
+        }
+        "messages" if !up_to_date => {
+            let one_to_one = |raw: &Vec<&str>| raw.len() == old.messages.len();
+            let Some(elements) = splice::elements(value).filter(one_to_one) else {
+                return Fate::Keep;
+            };
+            up_to_date = true;
+            let known = known_messages(messages, &old.messages, &elements);
+            write_array(out, |array| {
+                MessageWriter::new(array, &mut losses).write(messages, &known);
+            });
+            Fate::Replace
+        }
+        // The old place of what is now said in `output_config`.
+        "output_format" if (&request.output, request.effort) != (&old.output, old.effort) => {
+            Fate::Remove
+        }
+        _ => Fate::Keep,
+    })?;
+    // A source without messages has no place for new ones: written from scratch.
+    up_to_date.then(|| Written {
+        body,
+        losses: losses.into_vec(),
+    })
+}
+
+/// How many system messages come before the user's first: they belong to `system`.
+fn leading(messages: &[Message]) -> usize {
+    let is_system = |message: &&Message| message.role == Role::System;
+    messages.iter().take_while(is_system).count()
+}
+
+/// The texts of `system`.
+fn instructions<'p>(
+    prompt: &'p Prompt,
+    first: &'p [Message],
+    losses: &mut Losses,
+) -> Vec<&'p Text> {
+    let mut texts: Vec<&Text> = prompt.system.iter().collect();
+    for message in first {
+        losses.own(message.native.as_deref(), &MESSAGES);
+        for part in &message.parts {
+            match part {
+                Part::Text(text) => texts.push(text),
+                other => losses.part(other, "instructions are text"),
+            }
+        }
+    }
+    texts.retain(|text| !text.text.trim().is_empty() || own_block(text).is_some());
+    texts
+}
+
+/// A block of `system` that is no text.
+fn own_block(text: &Text) -> Option<&majordomo_llm::Json> {
+    let native = text.native.as_deref();
+    native
+        .filter(|native| *native.dialect() == MESSAGES)?
+        .get("block")
+}
+
+/// One plain text as a string, everything else as a list.
+fn write_system(texts: &[&Text], known: &[Option<&str>], out: &mut BytesMut, losses: &mut Losses) {
+    if let [only] = texts
+        && known.is_empty()
+        && losses.own(only.native.as_deref(), &MESSAGES).is_none()
+    {
+        return write_string(out, &only.text);
+    }
+    write_array(out, |array| {
+        for (at, text) in texts.iter().enumerate() {
+            let raw = known.get(at).copied().flatten();
+            let native = losses.own(text.native.as_deref(), &MESSAGES);
+            match (raw, own_block(text)) {
+                (Some(raw), _) => array.raw(raw),
+                (None, Some(block)) => array.raw(block.as_str()),
+                (None, None) => array.object(|o| {
+                    o.string("type", "text");
+                    o.string("text", &text.text);
+                    write_native(o, native);
+                }),
+            }
+        }
+    });
+}
+
+/// The bytes of each text that came with the source, if `system` was a list.
+fn known_system<'s>(new: &[&Text], old: &[Text], value: &'s str) -> Vec<Option<&'s str>> {
+    let Some(elements) = splice::elements(value).filter(|e| e.len() == old.len()) else {
+        return Vec::new();
+    };
+    let old: Vec<&Text> = old.iter().collect();
+    let origins = splice::align(&old, new);
+    let bytes = origins.into_iter().map(|origin| match origin {
+        Origin::Same(from) => Some(elements[from]),
+        _ => None,
+    });
+    bytes.collect()
+}
+
+/// What of each message's own bytes can be used.
+fn known_messages<'s>(
+    new: &[Message],
+    old: &'s [Message],
+    raw: &[&'s str],
+) -> Vec<KnownMessage<'s>> {
+    let origins = splice::align(old, new);
+    let known = new
+        .iter()
+        .zip(origins)
+        .map(|(message, origin)| match origin {
+            Origin::Same(from) => KnownMessage {
+                whole: Some(raw[from]).filter(|_| has_fitting_ids(message)),
+                ..known_content(message, &old[from], raw[from])
+            },
+            Origin::Changed(from) => known_content(message, &old[from], raw[from]),
+            Origin::New => KnownMessage::default(),
+        });
+    known.collect()
+}
+
+fn known_content<'s>(new: &Message, old: &'s Message, raw: &'s str) -> KnownMessage<'s> {
+    let users = |role| matches!(role, Role::User | Role::Tool);
+    let same_role = new.role == old.role || (users(new.role) && users(old.role));
+    if !same_role || new.native != old.native {
+        return KnownMessage::default();
+    }
+    let elements = splice::member(raw, "content").and_then(splice::elements);
+    let parts = match elements.filter(|elements| elements.len() == old.parts.len()) {
+        None => Vec::new(),
+        Some(elements) => splice::align(&old.parts, &new.parts)
+            .into_iter()
+            .map(|origin| match origin {
+                Origin::Same(from) => KnownPart::Same(elements[from]),
+                Origin::Changed(from) => KnownPart::Was(elements[from], &old.parts[from]),
+                Origin::New => KnownPart::Nothing,
+            })
+            .collect(),
+    };
+    KnownMessage {
+        whole: None,
+        shell: Some(raw).filter(|raw| splice::member(raw, "content").is_some()),
+        parts,
+    }
+}
+
+/// Ids that would be refused are written anew, calls and answers alike.
+fn has_fitting_ids(message: &Message) -> bool {
+    message.tool_calls().all(|call| call_id::fits(&call.id))
+        && message
+            .tool_results()
+            .all(|result| call_id::fits(&result.call_id))
+}
