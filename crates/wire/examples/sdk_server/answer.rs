@@ -8,7 +8,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming as Received;
 use hyper::header::{CONTENT_TYPE, HeaderName};
 use hyper::{Request, Response, StatusCode};
-use majordomo_llm::{Error, ErrorKind, ModelInfo};
+use majordomo_llm::{Capabilities, Error, ErrorKind, ModelInfo};
 use majordomo_wire::{Codec, Incoming, Protocol, Reply};
 
 use crate::pieces::Pieces;
@@ -41,10 +41,15 @@ pub(crate) async fn answer(request: Request<Received>) -> Result<Answer, hyper::
 fn serve(route: &Route, codec: &dyn Codec, body: Bytes) -> Result<Answer, Error> {
     match route.asked {
         Asked::Models => {
-            let models = scenarios::NAMES.map(|name| ModelInfo {
-                id: name.to_owned(),
-                capabilities: None,
-            });
+            // Of every second model something is known.
+            let known = [None, Some(Capabilities::default())];
+            let listed = scenarios::NAMES.iter().zip(known.iter().cycle());
+            let models: Vec<ModelInfo> = listed
+                .map(|(name, known)| ModelInfo {
+                    id: (*name).to_owned(),
+                    capabilities: known.clone(),
+                })
+                .collect();
             Ok(whole(StatusCode::OK, codec.write_models(&models, CREATED)))
         }
         Asked::TokenCount => {

@@ -122,6 +122,7 @@ fn state(protocol: Protocol) -> Option<Box<Native>> {
                 .with("reasoning_details", details)
         }
         Protocol::Responses => native.with("encrypted_content", Json::string("state-1")),
+        Protocol::Messages => native.with("signature", Json::string("state-1")),
         _ => native,
     };
     native.into_option()
