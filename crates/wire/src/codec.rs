@@ -133,6 +133,8 @@ pub struct Outgoing<'a> {
     pub legacy_max_tokens: bool,
     /// Messages: the limit to send when the request has none, since it must have one.
     pub default_max_tokens: u64,
+    /// Ollama: what is known about the server and its model.
+    pub ollama: crate::ollama::Target,
 }
 
 impl<'a> Outgoing<'a> {
@@ -143,6 +145,7 @@ impl<'a> Outgoing<'a> {
             stream: false,
             legacy_max_tokens: false,
             default_max_tokens: 4_096,
+            ollama: crate::ollama::Target::default(),
         }
     }
 

@@ -31,11 +31,14 @@ mod conversation;
 mod effort;
 mod failure;
 mod framing;
+mod function_tool;
 mod json;
 mod loss;
 mod messages;
+pub mod ollama;
 mod protocol;
 mod responses;
+mod rfc3339;
 mod splice;
 mod unspoken;
 

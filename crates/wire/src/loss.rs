@@ -21,8 +21,8 @@ impl From<Loss> for Change {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Losses(Vec<Loss>);
 
-/// Fields that say how to talk rather than what to say: every writer has its
-/// own way, so nothing is lost when they stay behind.
+/// Fields that say how to talk rather than what to say (every writer has its own
+/// way), and one server's measurements: nothing is lost when they stay behind.
 const TRANSPORT: &[&str] = &[
     "stream_options",
     "role",
@@ -31,6 +31,10 @@ const TRANSPORT: &[&str] = &[
     "status",
     "item.id",
     "item.status",
+    "total_duration",
+    "load_duration",
+    "prompt_eval_duration",
+    "eval_duration",
 ];
 
 /// What a server repeats of the request is no part of its answer.

@@ -5,6 +5,7 @@ use majordomo_llm::Dialect;
 use crate::Codec;
 use crate::chat::Chat;
 use crate::messages::Messages;
+use crate::ollama::{Form, Ollama};
 use crate::responses::Responses;
 use crate::unspoken::Unspoken;
 
@@ -64,7 +65,7 @@ impl Protocol {
             Self::Responses => &Responses,
             Self::Messages => &Messages,
             Self::Gemini => &Unspoken(Self::Gemini),
-            Self::Ollama => &Unspoken(Self::Ollama),
+            Self::Ollama => &Ollama(Form::Chat),
         }
     }
 }

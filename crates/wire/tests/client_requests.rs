@@ -17,6 +17,8 @@ const SPOKEN: &[(&str, Protocol)] = &[
     ("/responses", Protocol::Responses),
     ("/v1/messages", Protocol::Messages),
     ("/v1/messages/count_tokens", Protocol::Messages),
+    ("/api/chat", Protocol::Ollama),
+    ("/api/generate", Protocol::Ollama),
 ];
 
 #[derive(serde::Deserialize)]

@@ -1,9 +1,10 @@
 //! Reads a client's request.
 
 use bytes::Bytes;
-use majordomo_llm::{Json, Opaque, Output, OutputSchema, Prompt, Request, Tool, ToolChoice};
+use majordomo_llm::{Json, Output, OutputSchema, Prompt, Request, ToolChoice};
 
 use super::{CHAT, read_message};
+use crate::function_tool;
 use crate::json::{self, Cursor, Kind, Read, Rest, keep};
 use crate::{Incoming, ReadError, effort};
 
@@ -51,7 +52,7 @@ impl Fields {
             "stream" => self.stream = cursor.optional(Cursor::bool)?.unwrap_or_default(),
             "stream_options" => self.stream_options(cursor)?,
             "tools" => {
-                cursor.optional(|c| c.array(|cursor| tool(cursor, prompt)))?;
+                cursor.optional(|c| c.array(|cursor| function_tool::read(cursor, prompt, CHAT)))?;
             }
             "tool_choice" => self.tool_choice(cursor)?,
             "parallel_tool_calls" => prompt.parallel_tool_calls = cursor.optional(Cursor::bool)?,
@@ -253,53 +254,6 @@ fn named_choice(cursor: &mut Cursor<'_>) -> Read<Option<ToolChoice>> {
         _ => Ok(()),
     })?;
     Ok(name.map(ToolChoice::Named))
-}
-
-fn tool(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> Read<()> {
-    let mut kind = None;
-    let mut function = None;
-    let mut rest = Rest::default();
-    let ((), raw) = cursor.with_raw(|cursor| {
-        cursor.object(|key, cursor| {
-            match &**key {
-                "type" => kind = cursor.maybe_string()?,
-                "function" if cursor.peek()? == Kind::Object => {
-                    function = Some(tool_function(cursor, &mut rest)?);
-                }
-                _ => rest.take(key.as_ref(), cursor)?,
-            }
-            Ok(())
-        })
-    })?;
-    match function {
-        Some(mut tool) => {
-            tool.native = rest.into_native(CHAT);
-            prompt.tools.push(tool);
-        }
-        None => prompt.hosted_tools.push(Opaque {
-            origin: CHAT,
-            kind: kind.unwrap_or_default().into_owned(),
-            raw: keep(raw),
-        }),
-    }
-    Ok(())
-}
-
-fn tool_function(cursor: &mut Cursor<'_>, rest: &mut Rest) -> Read<Tool> {
-    let mut tool = Tool::new("");
-    cursor.object(|key, cursor| {
-        match &**key {
-            "name" => tool.name = cursor.string()?.into_owned(),
-            "description" => {
-                tool.description = cursor.optional(|c| Ok(c.string()?.into_owned()))?
-            }
-            "parameters" => tool.parameters = cursor.optional(Cursor::raw)?.map(keep),
-            "strict" => tool.strict = cursor.optional(Cursor::bool)?,
-            _ => rest.take(format!("function.{key}"), cursor)?,
-        }
-        Ok(())
-    })?;
-    Ok(tool)
 }
 
 fn stop(cursor: &mut Cursor<'_>) -> Read<Vec<String>> {

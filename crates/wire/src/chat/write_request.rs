@@ -1,11 +1,12 @@
 //! Writes a request: untouched, edited, or from scratch.
 
 use bytes::BytesMut;
-use majordomo_llm::{Message, Native, Output, Prompt, Request, Role, Tool, ToolChoice};
+use majordomo_llm::{Message, Native, Output, Prompt, Request, Role, ToolChoice};
 
 use super::CHAT;
 use super::write_message::MessageWriter;
 use crate::conversation::joined;
+use crate::function_tool;
 use crate::json::{Array, Object, object, write_array};
 use crate::loss::Losses;
 use crate::splice::{self, Edit, Fate, Fields, Origin};
@@ -219,7 +220,7 @@ fn tools(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
     }
     write_array(fields.value("tools"), |a| {
         for tool in &prompt.tools {
-            a.object(|o| write_tool(tool, o, losses));
+            a.object(|o| function_tool::write(tool, o, &CHAT, losses));
         }
         for tool in hosted {
             a.raw(tool.raw.as_str());
@@ -237,25 +238,6 @@ fn tools(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
     if let Some(parallel) = prompt.parallel_tool_calls {
         fields.put("parallel_tool_calls", parallel);
     }
-}
-
-fn write_tool(tool: &Tool, object: &mut Object<'_>, losses: &mut Losses) {
-    let native = losses.own(tool.native.as_deref(), &CHAT);
-    object.string("type", "function");
-    object.object("function", |o| {
-        o.string("name", &tool.name);
-        if let Some(description) = &tool.description {
-            o.string("description", description);
-        }
-        if let Some(parameters) = &tool.parameters {
-            o.raw("parameters", parameters.as_str());
-        }
-        if let Some(strict) = tool.strict {
-            o.bool("strict", strict);
-        }
-        o.nested(native, "function");
-    });
-    object.native(native);
 }
 
 fn response_format(output: &Output, native: Option<&Native>, object: &mut Object<'_>) {

@@ -89,6 +89,12 @@ impl Rest {
         self.0.is_empty()
     }
 
+    /// The same fields, marked as belonging inside the object of this name.
+    pub(crate) fn inside(self, name: &str) -> Self {
+        let marked = |(field, value)| (format!("{name}.{field}"), value);
+        Self(self.0.into_iter().map(marked).collect())
+    }
+
     /// Adds the fields of another level behind these.
     pub(crate) fn append(&mut self, other: Self) {
         self.0.extend(other.0);

@@ -8,7 +8,7 @@ use crate::json::Object;
 
 /// Fields in the order of writing. The conversation is not among them: it is
 /// large and is written straight into the body.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct Fields(Vec<(String, BytesMut)>);
 
 impl Fields {
@@ -40,6 +40,11 @@ impl Fields {
             object.value(key).extend_from_slice(value);
         }
     }
+
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 /// What an edit changed, as the dialect's writer sees it.
@@ -68,11 +73,23 @@ impl Edit<'_> {
         let mut out = BytesMut::with_capacity(source.len() + 256);
         let mut rewriting = Rewriting {
             edit: self,
-            head: Head::new(to, self.streams),
+            head: Some(Head::new(to, self.streams)),
             met: Vec::new(),
             conversation,
         };
         object(text, &mut out, &mut rewriting).then(|| out.freeze())
+    }
+
+    /// Writes an object inside the body, which has no fields but these. False,
+    /// and nothing written, when the source is no object.
+    pub(crate) fn write_inside(&self, source: &str, out: &mut BytesMut) -> bool {
+        let mut rewriting = Rewriting {
+            edit: self,
+            head: None,
+            met: Vec::new(),
+            conversation: |_: &str, _: &str, _: &mut BytesMut| Fate::Keep,
+        };
+        object(source, out, &mut rewriting)
     }
 
     /// The keys that mean the same as this one.
@@ -87,7 +104,8 @@ impl Edit<'_> {
 
 struct Rewriting<'e, C> {
     edit: &'e Edit<'e>,
-    head: Head<'e>,
+    /// Only the body itself has one.
+    head: Option<Head<'e>>,
     /// New fields whose place in the source was found.
     met: Vec<&'e str>,
     conversation: C,
@@ -95,7 +113,11 @@ struct Rewriting<'e, C> {
 
 impl<C: FnMut(&str, &str, &mut BytesMut) -> Fate> Rewrite for Rewriting<'_, C> {
     fn field(&mut self, key: &str, value: &str, out: &mut BytesMut) -> Fate {
-        if let Some(fate) = self.head.own(key, value, out) {
+        if let Some(fate) = self
+            .head
+            .as_mut()
+            .and_then(|head| head.own(key, value, out))
+        {
             return fate;
         }
         let named = self.edit.names(key);
@@ -117,7 +139,9 @@ impl<C: FnMut(&str, &str, &mut BytesMut) -> Fate> Rewrite for Rewriting<'_, C> {
     }
 
     fn end(&mut self, object: &mut Object<'_>) {
-        self.head.end(object);
+        if let Some(head) = &mut self.head {
+            head.end(object);
+        }
         for (key, value) in &self.edit.new.0 {
             // A field that is the same but has no place of its own was said in another way.
             if !self.met.contains(&key.as_str()) && self.edit.old.get(key) != Some(value) {

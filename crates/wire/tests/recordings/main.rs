@@ -5,6 +5,7 @@
 //! hold for all of them; `exceptions.tsv` lists what cannot hold, with reasons.
 
 mod chunking;
+mod document;
 mod exchange;
 mod index;
 mod replay;
@@ -18,6 +19,9 @@ const SPOKEN: &[(&str, Protocol)] = &[
     ("openai-chat", Protocol::Chat),
     ("openai-responses", Protocol::Responses),
     ("anthropic-messages", Protocol::Messages),
+    ("ollama-chat", Protocol::Ollama),
+    ("ollama-generate", Protocol::Ollama),
+    ("ollama-meta", Protocol::Ollama),
 ];
 
 #[test]
@@ -43,6 +47,8 @@ fn recordings_of_real_providers_replay() {
         }
         *ran.entry(protocol.dialect().to_string()).or_default() += 1;
         let held = match exchange.other_api() {
+            _ if row.has("documentation_examples") => document::replay(protocol, row, &exchange),
+            _ if row.protocol.ends_with("-meta") => replay::models(protocol, &exchange),
             Some(kind) => {
                 println!("recordings: {} is {kind}: it must be refused", row.path);
                 replay::refuse(protocol, &exchange)

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::chunking::{pieces, ways};
 use crate::exchange::Exchange;
 
-type Held = Result<(), String>;
+pub(crate) type Held = Result<(), String>;
 
 pub(crate) fn replay(protocol: Protocol, exchange: &Exchange) -> Held {
     let codec = protocol.codec();
@@ -63,8 +63,24 @@ pub(crate) fn refuse(protocol: Protocol, exchange: &Exchange) -> Held {
     }
 }
 
+/// A list of models keeps its names when it is written and read again.
+pub(crate) fn models(protocol: Protocol, exchange: &Exchange) -> Held {
+    let codec = protocol.codec();
+    let read = |body: &[u8]| {
+        let models = codec
+            .read_models(body)
+            .map_err(|e| format!("models: {e}"))?;
+        let ids: Vec<String> = models.iter().map(|model| model.id.clone()).collect();
+        Ok::<_, String>((models, ids))
+    };
+    let (models, ids) = read(&exchange.answer)?;
+    holds(!ids.is_empty(), "models: none were read")?;
+    let (_, again) = read(&codec.write_models(&models, 1))?;
+    holds(again == ids, "models: others when written and read again")
+}
+
 /// Byte for byte but for the model, and the same value when read again.
-fn request(codec: &dyn Codec, body: &[u8]) -> Held {
+pub(crate) fn request(codec: &dyn Codec, body: &[u8]) -> Held {
     let read = |body: &[u8]| {
         codec
             .read_request(Bytes::copy_from_slice(body))
@@ -193,7 +209,7 @@ fn counted(codec: &dyn Codec, answer: &[u8]) -> Held {
     )
 }
 
-fn whole(codec: &dyn Codec, body: &[u8]) -> Held {
+pub(crate) fn whole(codec: &dyn Codec, body: &[u8]) -> Held {
     let response = codec
         .read_response(Bytes::copy_from_slice(body), 0)
         .map_err(|error| format!("answer: {error}"))?;
@@ -384,7 +400,7 @@ fn stream_has_usage(body: &[u8]) -> bool {
         .any(|value| usage_of(&value))
 }
 
-fn holds(is: bool, otherwise: &str) -> Held {
+pub(crate) fn holds(is: bool, otherwise: &str) -> Held {
     if is {
         Ok(())
     } else {

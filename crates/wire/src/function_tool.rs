@@ -1,0 +1,74 @@
+//! Tools as `{"type": "function", "function": {…}}`, the form of two dialects.
+
+use majordomo_llm::{Dialect, Opaque, Prompt, Tool};
+
+use crate::json::{Cursor, Kind, Object, Read, Rest, keep};
+use crate::loss::Losses;
+
+/// Reads a tool into the prompt; what is no function is kept as it is.
+pub(crate) fn read(cursor: &mut Cursor<'_>, prompt: &mut Prompt, dialect: Dialect) -> Read<()> {
+    let mut kind = None;
+    let mut found = None;
+    let mut rest = Rest::default();
+    let ((), raw) = cursor.with_raw(|cursor| {
+        cursor.object(|key, cursor| {
+            match &**key {
+                "type" => kind = cursor.maybe_string()?,
+                "function" if cursor.peek()? == Kind::Object => {
+                    found = Some(function(cursor, &mut rest)?);
+                }
+                _ => rest.take(key.as_ref(), cursor)?,
+            }
+            Ok(())
+        })
+    })?;
+    match found {
+        Some(mut tool) => {
+            tool.native = rest.into_native(dialect);
+            prompt.tools.push(tool);
+        }
+        None => prompt.hosted_tools.push(Opaque {
+            origin: dialect,
+            kind: kind.unwrap_or_default().into_owned(),
+            raw: keep(raw),
+        }),
+    }
+    Ok(())
+}
+
+fn function(cursor: &mut Cursor<'_>, rest: &mut Rest) -> Read<Tool> {
+    let mut tool = Tool::new("");
+    cursor.object(|key, cursor| {
+        match &**key {
+            "name" => tool.name = cursor.string()?.into_owned(),
+            "description" => {
+                tool.description = cursor.optional(|c| Ok(c.string()?.into_owned()))?
+            }
+            "parameters" => tool.parameters = cursor.optional(Cursor::raw)?.map(keep),
+            "strict" => tool.strict = cursor.optional(Cursor::bool)?,
+            _ => rest.take(format!("function.{key}"), cursor)?,
+        }
+        Ok(())
+    })?;
+    Ok(tool)
+}
+
+/// Writes a tool's fields.
+pub(crate) fn write(tool: &Tool, object: &mut Object<'_>, dialect: &Dialect, losses: &mut Losses) {
+    let native = losses.own(tool.native.as_deref(), dialect);
+    object.string("type", "function");
+    object.object("function", |o| {
+        o.string("name", &tool.name);
+        if let Some(description) = &tool.description {
+            o.string("description", description);
+        }
+        if let Some(parameters) = &tool.parameters {
+            o.raw("parameters", parameters.as_str());
+        }
+        if let Some(strict) = tool.strict {
+            o.bool("strict", strict);
+        }
+        o.nested(native, "function");
+    });
+    object.native(native);
+}

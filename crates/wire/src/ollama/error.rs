@@ -1,0 +1,24 @@
+//! Errors as Ollama's clients expect them: one sentence.
+
+use bytes::BytesMut;
+use majordomo_llm::Error;
+
+use crate::ErrorReply;
+use crate::failure::{retry_headers, status_for_client};
+use crate::json::{Object, object};
+
+/// Status, headers and body.
+pub(super) fn write(error: &Error) -> ErrorReply {
+    let mut body = BytesMut::new();
+    object(&mut body, |o| write_into(error, o));
+    ErrorReply {
+        status: status_for_client(error),
+        headers: retry_headers(error),
+        body: body.freeze(),
+    }
+}
+
+/// The `error` field of a body or of a line.
+pub(super) fn write_into(error: &Error, object: &mut Object<'_>) {
+    object.string("error", &error.to_string());
+}

@@ -1,0 +1,129 @@
+use majordomo_llm::{Message, Part, Prompt, Request};
+
+use super::*;
+use crate::ollama::{self, form};
+
+fn question() -> String {
+    format!(
+        r#"{{"model":"m","prompt":"what?","system":"terse","images":["{PNG_TEXT}"],"suffix":"end","raw":true,"options":{{"seed":1}},"stream":false}}"#
+    )
+}
+
+#[test]
+fn a_question_is_read_as_a_conversation_of_one_message() {
+    let incoming = read(&question());
+    let request = &incoming.request;
+    assert_eq!(request.system_text(), "terse");
+    assert_eq!(request.messages.len(), 1);
+    assert_eq!(request.messages[0].text(), "what?");
+    assert_eq!(request.image_count(), 1);
+    assert_eq!(request.seed, Some(1));
+    let native = request.native.as_ref().unwrap();
+    assert!(native.get("suffix").is_some() && native.get("raw").is_some());
+    assert_eq!(form(request), Form::Generate);
+}
+
+#[test]
+fn an_empty_question_only_loads_the_model() {
+    for body in [
+        r#"{"model":"m","prompt":"","system":"","template":"","context":[],"images":[],"raw":false}"#,
+        r#"{"model":"m"}"#,
+    ] {
+        let incoming = read(body);
+        assert_eq!(*incoming.request, Prompt::default(), "{body}");
+    }
+}
+
+#[test]
+fn a_question_is_written_as_one_untouched_edited_and_anew() {
+    let source = question();
+    let request = read(&source).request;
+    assert_eq!(write(&request), (source.clone(), vec![]));
+
+    let mut edited = request.clone();
+    edited.edit().messages[0].parts[0] = Part::text("why?");
+    edited.edit().temperature = Some(0.5);
+    let expected = source
+        .replace("what?", "why?")
+        .replace(r#"{"seed":1}"#, r#"{"seed":1,"temperature":0.5}"#);
+    assert_eq!(write(&edited), (expected, vec![]));
+
+    let anew = Request::from(Prompt::clone(&request));
+    let (body, losses) = write(&anew);
+    assert!(losses.is_empty());
+    assert_eq!(*read(&body).request, *request);
+    assert!(body.contains(r#""prompt":"what?""#), "{body}");
+}
+
+#[test]
+fn a_question_that_grows_becomes_a_chat() {
+    let mut request = read(&question()).request;
+    request.edit().messages.push(Message::assistant("that"));
+    assert_eq!(form(&request), Form::Chat);
+    let (body, losses) = write(&request);
+    assert_eq!(
+        body,
+        format!(
+            r#"{{"model":"m","messages":[{{"role":"system","content":"terse"}},{{"role":"user","content":"what?","images":["{PNG_TEXT}"]}},{{"role":"assistant","content":"that"}}],"options":{{"seed":1}},"stream":false}}"#
+        )
+    );
+    assert_eq!(losses, ["suffix", "raw"]);
+}
+
+#[test]
+fn a_chat_with_a_stray_prompt_stays_a_chat() {
+    let incoming = read(r#"{"prompt":"p","messages":[{"role":"user","content":"a"}]}"#);
+    assert_eq!(incoming.request.messages.len(), 1);
+    assert_eq!(form(&incoming.request), Form::Chat);
+    assert!(
+        incoming
+            .request
+            .native
+            .as_ref()
+            .unwrap()
+            .get("prompt")
+            .is_some()
+    );
+}
+
+#[test]
+fn its_answers_have_no_message_around_them() {
+    let body = r#"{"model":"x","created_at":"2023-11-14T22:13:20Z","response":"hi","thinking":"hm","done":true,"done_reason":"stop","context":[1,2],"total_duration":7,"prompt_eval_count":3,"eval_count":2}"#;
+    let response = CHAT.read_response(Bytes::from(body), 0).unwrap();
+    assert_eq!(response.text(), "hi");
+    assert!(matches!(&response.parts[0], Part::Reasoning(r) if r.text == "hm"));
+    let written = ollama::generate().write_response(&response, &reply());
+    assert_eq!(
+        written.body,
+        r#"{"model":"m","created_at":"2023-11-14T22:13:20Z","response":"hi","thinking":"hm","done":true,"done_reason":"stop","total_duration":7,"load_duration":0,"prompt_eval_count":3,"prompt_eval_duration":0,"eval_count":2,"eval_duration":0,"context":[1,2]}"#
+    );
+}
+
+#[test]
+fn its_streams_have_no_message_around_them() {
+    let lines = [
+        r#"{"model":"x","response":"","thinking":"hm","done":false}"#,
+        r#"{"model":"x","response":"hi","done":false}"#,
+        r#"{"model":"x","response":"","done":true,"done_reason":"length","context":[1]}"#,
+    ];
+    let events = events(&lines).unwrap();
+    let mut writer = ollama::generate().stream_writer(&reply());
+    let mut out = bytes::BytesMut::new();
+    for event in &events {
+        writer.write(event, &mut out);
+    }
+    let head = r#"{"model":"m","created_at":"2023-11-14T22:13:20Z","response":"#;
+    let text = String::from_utf8(out.to_vec()).unwrap();
+    let written: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        written[0],
+        format!(r#"{head}"","thinking":"hm","done":false}}"#)
+    );
+    assert_eq!(written[1], format!(r#"{head}"hi","done":false}}"#));
+    assert!(written[2].starts_with(&format!(r#"{head}"","done":true,"done_reason":"length""#)));
+}
+
+#[test]
+fn a_conversation_of_another_origin_is_a_chat() {
+    assert_eq!(form(&Request::user("hi")), Form::Chat);
+}
