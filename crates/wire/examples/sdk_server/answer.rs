@@ -9,7 +9,7 @@ use hyper::body::Incoming as Received;
 use hyper::header::{CONTENT_TYPE, HeaderName};
 use hyper::{Request, Response, StatusCode};
 use majordomo_llm::{Capabilities, Error, ErrorKind, ModelInfo};
-use majordomo_wire::{Codec, Incoming, Protocol, Reply};
+use majordomo_wire::{Codec, Incoming, Protocol, Reply, ollama};
 
 use crate::pieces::Pieces;
 use crate::route::{self, Asked, Route};
@@ -31,14 +31,14 @@ pub(crate) async fn answer(request: Request<Received>) -> Result<Answer, hyper::
         eprintln!("nobody serves {} {}", head.method, head.uri);
         return Ok(whole(StatusCode::NOT_FOUND, Bytes::new()));
     };
-    let codec = route.protocol.codec();
-    Ok(match serve(&route, codec, body) {
+    Ok(match serve(&route, body) {
         Ok(answer) => answer,
-        Err(error) => refuse(codec, &error),
+        Err(error) => refuse(route.codec, &error),
     })
 }
 
-fn serve(route: &Route, codec: &dyn Codec, body: Bytes) -> Result<Answer, Error> {
+fn serve(route: &Route, body: Bytes) -> Result<Answer, Error> {
+    let codec = route.codec;
     match route.asked {
         Asked::Models => {
             // Of every second model something is known.
@@ -51,6 +51,13 @@ fn serve(route: &Route, codec: &dyn Codec, body: Bytes) -> Result<Answer, Error>
                 })
                 .collect();
             Ok(whole(StatusCode::OK, codec.write_models(&models, CREATED)))
+        }
+        Asked::Show => {
+            let model = ModelInfo {
+                id: ollama::read_show_request(&body)?,
+                capabilities: Some(Capabilities::default()),
+            };
+            Ok(whole(StatusCode::OK, ollama::write_show(&model, CREATED)))
         }
         Asked::TokenCount => {
             let counting = codec.count_tokens().ok_or_else(|| {

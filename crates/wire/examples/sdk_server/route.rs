@@ -1,7 +1,7 @@
 //! Which protocol a path belongs to, and what is asked there.
 
 use hyper::{HeaderMap, Method, Uri};
-use majordomo_wire::Protocol;
+use majordomo_wire::{Codec, Protocol, ollama};
 
 /// What a client asks for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -14,11 +14,14 @@ pub(crate) enum Asked {
     TokenCount,
     /// Which models there are.
     Models,
+    /// What one model can do; only Ollama's clients ask.
+    Show,
 }
 
 /// Where a request goes.
 pub(crate) struct Route {
     pub(crate) protocol: Protocol,
+    pub(crate) codec: &'static dyn Codec,
     pub(crate) asked: Asked,
     /// The model, in dialects that have it in the path.
     pub(crate) model: Option<String>,
@@ -32,7 +35,8 @@ pub(crate) fn find(method: &Method, uri: &Uri, headers: &HeaderMap) -> Option<Ro
         ("POST", "/v1/responses/input_tokens") => (Protocol::Responses, Asked::TokenCount),
         ("POST", "/v1/messages") => (Protocol::Messages, Asked::Answer),
         ("POST", "/v1/messages/count_tokens") => (Protocol::Messages, Asked::TokenCount),
-        ("POST", "/api/chat") => (Protocol::Ollama, Asked::Answer),
+        ("POST", "/api/chat" | "/api/generate") => (Protocol::Ollama, Asked::Answer),
+        ("POST", "/api/show") => (Protocol::Ollama, Asked::Show),
         ("GET", "/api/tags") => (Protocol::Ollama, Asked::Models),
         ("GET", "/v1beta/models") => (Protocol::Gemini, Asked::Models),
         // Two vendors have this path; only one sends a version.
@@ -45,6 +49,10 @@ pub(crate) fn find(method: &Method, uri: &Uri, headers: &HeaderMap) -> Option<Ro
     };
     Some(Route {
         protocol,
+        codec: match uri.path() {
+            "/api/generate" => ollama::generate(),
+            _ => protocol.codec(),
+        },
         asked,
         model: None,
     })
@@ -61,6 +69,7 @@ fn named_in_path(path: &str) -> Option<Route> {
     };
     Some(Route {
         protocol: Protocol::Gemini,
+        codec: Protocol::Gemini.codec(),
         asked,
         model: Some(model.to_owned()),
     })

@@ -123,7 +123,9 @@ fn state(protocol: Protocol) -> Option<Box<Native>> {
         }
         Protocol::Responses => native.with("encrypted_content", Json::string("state-1")),
         Protocol::Messages => native.with("signature", Json::string("state-1")),
-        _ => native,
+        // Ollama's models keep no state.
+        Protocol::Ollama => native,
+        Protocol::Gemini => native,
     };
     native.into_option()
 }
