@@ -3,12 +3,13 @@
 //! `MAJORDOMO_CLIENT_REQUESTS` names a folder of folders, one per client, each
 //! file with `method`, `path` and `body`. Without it the test says so.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use majordomo_llm::Part;
+use majordomo_llm::{Part, Prompt};
 use majordomo_wire::{Outgoing, Protocol};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// Which paths are whose; the first that fits counts.
@@ -77,7 +78,85 @@ fn client_requests_keep_every_byte_that_an_edit_does_not_touch() {
     });
 }
 
-fn first_text(prompt: &mut majordomo_llm::Prompt) -> Option<&mut String> {
+#[test]
+fn client_requests_reach_every_other_dialect_with_what_they_say() {
+    let mut lost: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for_each(|name, protocol, body| {
+        let incoming = protocol.codec().read_request(body.clone()).unwrap();
+        let others = SPOKEN.iter().map(|(_, other)| *other);
+        let others: BTreeSet<_> = others
+            .filter(|o| *o != protocol)
+            .map(|o| o.dialect())
+            .collect();
+        for other in others.iter().filter_map(Protocol::of) {
+            let to = Outgoing::new("m").stream(incoming.stream);
+            let written = other.codec().write_request(&incoming.request, &to);
+            let pair = format!("{} to {}", protocol.dialect(), other.dialect());
+            let fields = written.losses.into_iter().map(|loss| loss.field);
+            lost.entry(pair.clone()).or_default().extend(fields);
+            let again = other
+                .codec()
+                .read_request(written.body)
+                .unwrap_or_else(|error| panic!("{name}, {pair}: {error}"));
+            let (before, after) = (Said::by(&incoming.request), Said::by(&again.request));
+            // Some dialects join the texts of a message.
+            let all = after.texts.concat();
+            for text in before.texts.iter().map(|text| text.trim_end()) {
+                assert!(
+                    all.contains(text),
+                    "{name}, {pair}: a text was lost: {text}"
+                );
+            }
+            assert_eq!(after.calls, before.calls, "{name}, {pair}: calls");
+            assert_eq!(after.results, before.results, "{name}, {pair}: results");
+            assert_eq!(after.images, before.images, "{name}, {pair}: images");
+            assert_eq!(after.tools, before.tools, "{name}, {pair}: tools");
+        }
+    });
+    for (pair, fields) in lost {
+        let fields: Vec<_> = fields.into_iter().collect();
+        println!("client_requests: {pair} loses {}", fields.join(", "));
+    }
+}
+
+/// What must survive whatever the dialect.
+struct Said {
+    texts: Vec<String>,
+    calls: Vec<(String, Value)>,
+    results: usize,
+    images: usize,
+    tools: Vec<String>,
+}
+
+impl Said {
+    fn by(prompt: &Prompt) -> Self {
+        let messages = || prompt.messages.iter();
+        let calls = messages().flat_map(|m| m.tool_calls());
+        let own = prompt.system.iter().map(|text| text.text.clone());
+        Self {
+            texts: own
+                .chain(messages().flat_map(|m| texts(&m.parts)))
+                .collect(),
+            calls: calls
+                .map(|c| (c.name.clone(), c.parse().expect("valid arguments")))
+                .collect(),
+            results: messages().flat_map(|m| m.tool_results()).count(),
+            images: prompt.image_count(),
+            tools: prompt.tools.iter().map(|tool| tool.name.clone()).collect(),
+        }
+    }
+}
+
+fn texts(parts: &[Part]) -> Vec<String> {
+    let text = |part: &Part| match part {
+        Part::Text(text) => vec![text.text.clone()],
+        Part::ToolResult(result) => texts(&result.parts),
+        _ => Vec::new(),
+    };
+    parts.iter().flat_map(text).collect()
+}
+
+fn first_text(prompt: &mut Prompt) -> Option<&mut String> {
     let parts = prompt.messages.iter_mut().flat_map(|m| &mut m.parts);
     parts
         .filter_map(|part| match part {

@@ -33,7 +33,7 @@ pub(super) fn write(id: &str) -> Cow<'_, str> {
 /// The id as it was before it was written.
 pub(super) fn read(written: &str) -> String {
     unescape(written)
-        .filter(|id| !fits(id))
+        .filter(|id| write(id) == written)
         .unwrap_or_else(|| written.to_owned())
 }
 

@@ -114,7 +114,7 @@ fn tool(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> Read<()> {
     let ((), raw) = cursor.with_raw(|cursor| {
         cursor.object(|key, cursor| {
             match (&**key, cursor.peek()?) {
-                ("type", Kind::String) => kind = Some(cursor.with_raw(Cursor::string)?),
+                ("type", Kind::String) => kind = Some(cursor.string()?),
                 ("name", _) => tool.name = cursor.string()?.into_owned(),
                 ("description", Kind::String) => {
                     tool.description = Some(cursor.string()?.into_owned());
@@ -131,15 +131,13 @@ fn tool(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> Read<()> {
         })
     })?;
     match kind {
-        Some((kind, _)) if kind != "custom" => prompt.hosted_tools.push(Opaque {
+        Some(kind) if kind != "custom" => prompt.hosted_tools.push(Opaque {
             origin: MESSAGES,
             kind: kind.into_owned(),
             raw: keep(raw),
         }),
-        kind => {
-            if let Some((_, raw)) = kind {
-                rest.push("type", keep(raw));
-            }
+        // `custom` is what the absence of a type means.
+        _ => {
             tool.native = rest.into_native(MESSAGES);
             prompt.tools.push(tool);
         }

@@ -1,0 +1,493 @@
+use bytes::BytesMut;
+use majordomo_llm::{Error, ErrorKind, FinishReason, Native, Part, Text, Usage};
+use proptest::prelude::*;
+
+use super::*;
+
+const START: &str = r#"{"type":"message_start","message":{"id":"msg_1","model":"x","content":[],"stop_reason":null,"usage":{"input_tokens":10,"cache_read_input_tokens":5,"output_tokens":1}}}"#;
+const STOP: &str = r#"{"type":"message_stop"}"#;
+
+fn block(index: usize, block: &str) -> String {
+    format!(r#"{{"type":"content_block_start","index":{index},"content_block":{block}}}"#)
+}
+
+fn delta(index: usize, delta: &str) -> String {
+    format!(r#"{{"type":"content_block_delta","index":{index},"delta":{delta}}}"#)
+}
+
+fn end(index: usize) -> String {
+    format!(r#"{{"type":"content_block_stop","index":{index}}}"#)
+}
+
+fn finish(word: &str) -> String {
+    format!(
+        r#"{{"type":"message_delta","delta":{{"stop_reason":"{word}"}},"usage":{{"output_tokens":9}}}}"#
+    )
+}
+
+/// The answer of a stream with these events between start and stop.
+fn fold(middle: &[String]) -> Response {
+    let mut chunks = vec![START];
+    chunks.extend(middle.iter().map(String::as_str));
+    chunks.push(STOP);
+    assemble(events(&chunks).unwrap())
+}
+
+#[test]
+fn text_thinking_and_calls_are_put_together() {
+    let response = fold(&[
+        r#"{"type":"ping"}"#.into(),
+        block(0, r#"{"type":"thinking","thinking":"","signature":""}"#),
+        delta(0, r#"{"type":"thinking_delta","thinking":"h"}"#),
+        delta(0, r#"{"type":"thinking_delta","thinking":"m"}"#),
+        delta(0, r#"{"type":"signature_delta","signature":"s"}"#),
+        end(0),
+        block(1, r#"{"type":"redacted_thinking","data":"d"}"#),
+        end(1),
+        block(2, r#"{"type":"text","text":""}"#),
+        delta(2, r#"{"type":"text_delta","text":"a"}"#),
+        delta(2, r#"{"type":"citations_delta","citation":{"n":1}}"#),
+        delta(2, r#"{"type":"citations_delta","citation":{"n":2}}"#),
+        end(2),
+        block(3, r#"{"type":"text","text":"b"}"#),
+        end(3),
+        block(
+            4,
+            r#"{"type":"tool_use","id":"t1","name":"t","input":{},"caller":{"type":"direct"}}"#,
+        ),
+        delta(4, r#"{"type":"input_json_delta","partial_json":""}"#),
+        delta(4, r#"{"type":"input_json_delta","partial_json":"{\"x\""}"#),
+        delta(4, r#"{"type":"input_json_delta","partial_json":": 1}"}"#),
+        end(4),
+        block(5, r#"{"type":"tool_use","id":"t2","name":"u","input":{}}"#),
+        end(5),
+        finish("tool_use"),
+    ]);
+    let native = |at: usize, name| response.parts[at].native().unwrap().get(name).unwrap();
+    assert_eq!(native(0, "signature").as_str(), "\"s\"");
+    assert_eq!(native(1, "data").as_str(), "\"d\"");
+    assert_eq!(native(2, "citations").as_str(), r#"[{"n":1},{"n":2}]"#);
+    assert!(native(4, "caller").as_str().contains("direct"));
+    assert!(matches!(&response.parts[0], Part::Reasoning(r) if r.text == "hm"));
+    assert!(matches!(&response.parts[3], Part::Text(t) if t.text == "b"));
+    let calls: Vec<_> = response
+        .tool_calls()
+        .map(|c| c.arguments.as_str())
+        .collect();
+    assert_eq!(calls, ["{\"x\": 1}", "{}"]);
+    assert_eq!(response.finish, FinishReason::ToolCalls);
+    assert_eq!(response.id.as_deref(), Some("msg_1"));
+    let usage = Usage {
+        input: 15,
+        output: 9,
+        cache_read: 5,
+        ..Usage::default()
+    };
+    assert_eq!(response.usage, usage, "later counts overlay earlier ones");
+}
+
+#[test]
+fn blocks_of_the_server_are_completed_from_their_deltas() {
+    let response = fold(&[
+        block(
+            0,
+            r#"{"type":"server_tool_use","id":"s","name":"web_search","input":{}}"#,
+        ),
+        delta(
+            0,
+            r#"{"type":"input_json_delta","partial_json":"{\"q\": "}"#,
+        ),
+        delta(0, r#"{"type":"input_json_delta","partial_json":"1}"}"#),
+        end(0),
+        block(
+            1,
+            r#"{"type":"web_search_tool_result","tool_use_id":"s","content":[{"a":1}]}"#,
+        ),
+        end(1),
+        block(2, r#"{"type":"compaction","content":null}"#),
+        delta(2, r#"{"type":"compaction_delta","content":"su"}"#),
+        delta(2, r#"{"type":"compaction_delta","content":"m"}"#),
+        end(2),
+        finish("end_turn"),
+    ]);
+    let raws: Vec<_> = response
+        .parts
+        .iter()
+        .map(|part| match part {
+            Part::Opaque(block) => block.raw.as_str(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(
+        raws,
+        [
+            r#"{"type":"server_tool_use","id":"s","name":"web_search","input":{"q": 1}}"#,
+            r#"{"type":"web_search_tool_result","tool_use_id":"s","content":[{"a":1}]}"#,
+            r#"{"type":"compaction","content":"sum"}"#
+        ]
+    );
+}
+
+#[test]
+fn a_signature_alone_is_a_thought() {
+    let response = fold(&[
+        block(0, r#"{"type":"thinking","thinking":"","signature":""}"#),
+        delta(0, r#"{"type":"signature_delta","signature":"s"}"#),
+        end(0),
+        finish("end_turn"),
+    ]);
+    assert_eq!(response.parts.len(), 1);
+    let native = response.parts[0].native().unwrap();
+    assert_eq!(native.get("signature").unwrap().as_str(), "\"s\"");
+}
+
+#[test]
+fn imperfect_streams_are_understood() {
+    let text = delta(0, r#"{"type":"text_delta","text":"x"}"#);
+    let rows: [(&str, Vec<String>); 6] = [
+        (
+            "a start that comes twice",
+            vec![
+                START.into(),
+                block(0, r#"{"type":"text","text":""}"#),
+                text.clone(),
+                end(0),
+            ],
+        ),
+        ("text without a beginning", vec![text.clone(), end(0)]),
+        (
+            "a block without an end",
+            vec![block(0, r#"{"type":"text","text":""}"#), text.clone()],
+        ),
+        (
+            "unknown events",
+            vec![
+                r#"{"type":"weather","sky":"blue"}"#.into(),
+                r#"{"x":1}"#.into(),
+                text.clone(),
+            ],
+        ),
+        (
+            "remarks that are no events",
+            vec!["[DONE]".into(), "<<<<<<< HEAD".into(), text.clone()],
+        ),
+        (
+            "unknown deltas",
+            vec![
+                block(0, r#"{"type":"text","text":""}"#),
+                delta(0, r#"{"type":"mood_delta","mood":"good"}"#),
+                text.clone(),
+            ],
+        ),
+    ];
+    for (name, mut middle) in rows {
+        middle.push(finish("end_turn"));
+        let response = fold(&middle);
+        assert_eq!(response.text(), "x", "{name}");
+        assert_eq!(response.finish, FinishReason::Stop, "{name}");
+    }
+}
+
+#[test]
+fn a_start_may_hold_the_whole_message() {
+    let start = r#"{"type":"message_start","message":{"id":"m","content":[{"type":"web_fetch_tool_result","content":{}},{"type":"tool_use","id":"a","name":"t","input":{"x": 1}}],"stop_reason":"tool_use","usage":{"input_tokens":0}}}"#;
+    let response = assemble(events(&[start, STOP, START]).unwrap());
+    assert!(matches!(&response.parts[0], Part::Opaque(b) if b.kind == "web_fetch_tool_result"));
+    assert_eq!(
+        response.tool_calls().next().unwrap().arguments,
+        r#"{"x": 1}"#
+    );
+    assert_eq!(response.finish, FinishReason::ToolCalls);
+    assert_eq!(
+        response.id.as_deref(),
+        Some("m"),
+        "what follows the end is ignored"
+    );
+}
+
+#[test]
+fn a_server_that_does_not_stream_is_understood() {
+    let body = br#"{"id":"i","type":"message","content":[{"type":"text","text":"x"}],"stop_reason":"max_tokens","usage":{"output_tokens":2}}"#;
+    let (mut reader, mut events) = (Messages.stream_reader(), Vec::new());
+    reader.push(body, &mut events).unwrap();
+    reader.finish(&mut events).unwrap();
+    let response = assemble(events);
+    assert_eq!((response.text().as_str(), response.usage.output), ("x", 2));
+    assert_eq!(response.finish, FinishReason::Length);
+}
+
+#[test]
+fn a_stream_without_its_terminator_was_cut() {
+    for chunks in [&[START][..], &[START, &finish("end_turn")], &[]] {
+        let error = events(chunks).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Truncated);
+    }
+}
+
+#[test]
+fn an_error_inside_a_stream_is_an_error() {
+    let body = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"},\"request_id\":\"req_1\"}\n\n";
+    for tap in [false, true] {
+        let (mut reader, mut events) = (Messages.stream_reader(), Vec::new());
+        let error = match tap {
+            true => reader.tap(body.as_bytes(), &mut events),
+            false => reader.push(body.as_bytes(), &mut events),
+        }
+        .unwrap_err();
+        assert_eq!(error.code(), Some("overloaded_error"));
+        assert_eq!(error.request_id(), Some("req_1"));
+    }
+}
+
+#[test]
+fn a_tap_sees_usage_and_finish_only() {
+    let named = |text: &str| {
+        let name = text.split('"').nth(3).unwrap().to_owned();
+        format!("event: {name}\ndata: {text}\n\n")
+    };
+    let chunks = [
+        START.to_owned(),
+        block(0, r#"{"type":"text","text":""}"#),
+        delta(0, r#"{"type":"text_delta","text":"message_stop"}"#),
+        end(0),
+        finish("end_turn"),
+        STOP.to_owned(),
+    ];
+    let (mut reader, mut events) = (Messages.stream_reader(), Vec::new());
+    for chunk in &chunks {
+        reader.tap(named(chunk).as_bytes(), &mut events).unwrap();
+    }
+    reader.finish(&mut events).unwrap();
+    let semantic = events.iter().filter(|e| e.is_semantic()).count();
+    assert_eq!(semantic, 0);
+    assert_eq!(events.last(), Some(&Event::Finish(FinishReason::Stop)));
+    assert_eq!(assemble(events).usage.output, 9);
+}
+
+fn start_call(index: usize, id: &str) -> Event {
+    Event::ToolCallStart {
+        index,
+        id: Some(id.into()),
+        name: "t".into(),
+        native: None,
+    }
+}
+
+fn arguments(index: usize, fragment: &str) -> Event {
+    Event::ToolCallArguments {
+        index,
+        fragment: fragment.into(),
+    }
+}
+
+#[test]
+fn a_stream_is_written_as_clients_expect_it() {
+    let usage = |input, output| {
+        Event::Usage(Usage {
+            input,
+            output,
+            ..Usage::default()
+        })
+    };
+    let (text, losses) = written(&[
+        Event::Start {
+            id: None,
+            model: None,
+        },
+        usage(3, 0),
+        Event::Text("Hi\n".into()),
+        Event::ToolCallStart {
+            index: 3,
+            id: None,
+            name: "t".into(),
+            native: None,
+        },
+        arguments(3, "{}"),
+        Event::ToolCallEnd { index: 3 },
+        usage(3, 2),
+        Event::Finish(FinishReason::ToolCalls),
+    ]);
+    let event = |name: &str, rest: &str| {
+        let comma = if rest.is_empty() { "" } else { "," };
+        format!("event: {name}\ndata: {{\"type\":\"{name}\"{comma}{rest}}}\n\n")
+    };
+    let counts = |output: u64| {
+        format!(
+            r#""usage":{{"input_tokens":3,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":{output}}}"#
+        )
+    };
+    let expected = [
+        event(
+            "message_start",
+            &format!(
+                r#""message":{{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,{}}}"#,
+                counts(0)
+            ),
+        ),
+        event(
+            "content_block_start",
+            r#""index":0,"content_block":{"type":"text","text":""}"#,
+        ),
+        event(
+            "content_block_delta",
+            r#""index":0,"delta":{"type":"text_delta","text":"Hi\n"}"#,
+        ),
+        event("content_block_stop", r#""index":0"#),
+        event(
+            "content_block_start",
+            r#""index":1,"content_block":{"type":"tool_use","id":"call_0","name":"t","input":{}}"#,
+        ),
+        event(
+            "content_block_delta",
+            r#""index":1,"delta":{"type":"input_json_delta","partial_json":"{}"}"#,
+        ),
+        event("content_block_stop", r#""index":1"#),
+        event(
+            "message_delta",
+            &format!(
+                r#""delta":{{"stop_reason":"tool_use","stop_sequence":null}},{}"#,
+                counts(2)
+            ),
+        ),
+        event("message_stop", ""),
+    ];
+    assert_eq!(text, expected.concat());
+    assert!(losses.is_empty());
+}
+
+#[test]
+fn interleaved_calls_are_written_one_after_the_other() {
+    let events = [
+        start_call(1, "a"),
+        start_call(2, "b"),
+        arguments(2, "{\"y\""),
+        arguments(1, "{\"x\":1}"),
+        Event::Text("then".into()),
+        arguments(2, ":2}"),
+        Event::ToolCallEnd { index: 2 },
+        arguments(2, "late"),
+        Event::ToolCallEnd { index: 1 },
+        Event::Finish(FinishReason::ToolCalls),
+    ];
+    let (text, _) = written(&events);
+    let order: Vec<_> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("event: content_block_"))
+        .collect();
+    let one = ["start", "delta", "stop"];
+    assert_eq!(order, [one, one, one].concat());
+    let (mut reader, mut again) = (Messages.stream_reader(), Vec::new());
+    reader.push(text.as_bytes(), &mut again).unwrap();
+    assert_eq!(assemble(again).parts, assemble(events).parts);
+}
+
+#[test]
+fn what_grows_is_written_as_it_comes() {
+    let mut writer = Messages.stream_writer(&reply());
+    let mut sizes = Vec::new();
+    for event in [
+        start_call(0, "a"),
+        arguments(0, "{"),
+        arguments(0, "}"),
+        Event::Text("x".into()),
+    ] {
+        let mut out = BytesMut::new();
+        writer.write(&event, &mut out);
+        sizes.push(!out.is_empty());
+    }
+    assert_eq!(
+        sizes,
+        [true, true, true, false],
+        "text waits for the call's end"
+    );
+}
+
+#[test]
+fn reasoning_of_every_origin_is_shown_and_empty_thoughts_are_not() {
+    let foreign = Native::new(majordomo_llm::Dialect::new("gemini"))
+        .with("thoughtSignature", majordomo_llm::Json::string("s"));
+    let (text, losses) = written(&[
+        Event::Reasoning(String::new()),
+        Event::EndPart(None),
+        Event::Reasoning("hm".into()),
+        Event::EndPart(foreign.into_option()),
+        Event::Finish(FinishReason::Stop),
+    ]);
+    assert_eq!(text.matches("content_block_start\n").count(), 1);
+    assert!(text.contains(r#"{"type":"thinking","thinking":"","signature":""}"#));
+    assert_eq!(losses, ["thoughtSignature"]);
+}
+
+#[test]
+fn a_refusal_is_told_at_the_end_of_a_stream() {
+    let events = [
+        Event::Refusal("not ".into()),
+        Event::Refusal("that".into()),
+        Event::EndPart(None),
+        Event::Finish(FinishReason::Refusal),
+    ];
+    let (text, losses) = written(&events);
+    assert!(
+        text.contains(
+            r#""stop_details":{"type":"refusal","category":null,"explanation":"not that"}"#
+        )
+    );
+    assert!(losses.is_empty());
+    let (mut reader, mut again) = (Messages.stream_reader(), Vec::new());
+    reader.push(text.as_bytes(), &mut again).unwrap();
+    assert!(
+        again.iter().any(
+            |e| matches!(e, Event::Part(Part::Refusal(Text { text, .. })) if text == "not that")
+        )
+    );
+
+    let (text, losses) = written(&[
+        Event::Refusal("no".into()),
+        Event::Finish(FinishReason::Stop),
+    ]);
+    assert!(text.contains(r#"{"type":"text_delta","text":"no"}"#));
+    assert_eq!(losses, ["refusal"]);
+}
+
+#[test]
+fn json_of_several_lines_stays_one_event() {
+    let raw = majordomo_llm::Json::parse("{\"type\":\"new\",\r\n \"x\": \"a\\nb\"\n}").unwrap();
+    let part = Part::Opaque(majordomo_llm::Opaque {
+        origin: MESSAGES,
+        kind: "new".into(),
+        raw,
+    });
+    let (text, _) = written(&[Event::Part(part), Event::Finish(FinishReason::Stop)]);
+    let (mut reader, mut again) = (Messages.stream_reader(), Vec::new());
+    reader.push(text.as_bytes(), &mut again).unwrap();
+    let parts = assemble(again).parts;
+    assert!(matches!(&parts[..], [Part::Opaque(b)] if b.raw.as_str().contains("a\\nb")));
+}
+
+#[test]
+fn a_stream_that_fails_ends_with_the_error_and_nothing_made_up() {
+    let mut writer = Messages.stream_writer(&reply());
+    let mut out = BytesMut::new();
+    writer.write(&Event::Text("x".into()), &mut out);
+    out.clear();
+    writer.fail(&Error::provider(503, "gone"), &mut out);
+    assert_eq!(
+        out,
+        "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"HTTP 503: gone\"}}\n\n"
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..80),
+        json in r#"(data: \{"type":"(content_block_(start|delta|stop)|message_(start|delta|stop))","index":[0-2],"(delta|content_block|message)":\{"(type|text|content|input|usage)":("text"|"tool_use"|\{\}|\[\]|1|null)\}\}\n\n){0,6}"#,
+    ) {
+        for input in [&bytes[..], json.as_bytes()] {
+            let (mut reader, mut events) = (Messages.stream_reader(), Vec::new());
+            let _ = reader.push(input, &mut events);
+            let _ = reader.finish(&mut events);
+            let _ = written(&events);
+        }
+    }
+}
