@@ -240,12 +240,27 @@ fn by_code(code: &str, error: &Error) -> Option<Class> {
         | "rate_limit_exceeded"
         | "RESOURCE_EXHAUSTED" => throttled(error),
         _ if error.status().is_some_and(|status| status >= 300) => return None,
-        "api_error" | "server_error" | "timeout_error" | "INTERNAL" | "DEADLINE_EXCEEDED" => {
-            Class::Transient
-        }
+        "api_error"
+        | "server_error"
+        | "timeout_error"
+        | "vector_store_timeout"
+        | "INTERNAL"
+        | "DEADLINE_EXCEEDED" => Class::Transient,
         "permission_error" | "PERMISSION_DENIED" => Class::Auth,
         "not_found_error" | "NOT_FOUND" => Class::ModelNotFound,
-        "invalid_request_error" | "request_too_large" | "INVALID_ARGUMENT" => Class::Invalid,
+        "invalid_request_error"
+        | "request_too_large"
+        | "INVALID_ARGUMENT"
+        | "data_residency_mismatch"
+        | "invalid_image"
+        | "invalid_image_mode"
+        | "invalid_image_url"
+        | "invalid_base64_image"
+        | "image_too_small"
+        | "image_parse_error"
+        | "image_file_not_found"
+        | "empty_image_file"
+        | "failed_to_download_image" => Class::Invalid,
         _ => return None,
     })
 }

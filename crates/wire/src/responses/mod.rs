@@ -24,6 +24,7 @@ mod read_part;
 mod read_request;
 mod response;
 mod stream_event;
+mod stream_frames;
 mod stream_items;
 mod stream_output;
 mod stream_reader;

@@ -14,15 +14,15 @@ use crate::json::{self, Cursor, Kind, Read, ReadError, Rest, keep};
 pub(super) fn read(cursor: &mut Cursor<'_>) -> Read<Message> {
     let mut fields = ItemFields::default();
     let ((), raw) =
-        cursor.with_raw(|cursor| cursor.object(|key, cursor| fields.read(key, cursor)))?;
+        cursor.with_raw(|cursor| cursor.object(|key, cursor| fields.read(key.clone(), cursor)))?;
     Ok(fields.into_message(raw))
 }
 
 /// Reads an item of an answer.
 pub(super) fn read_said(cursor: &mut Cursor<'_>) -> Read<Vec<Part>> {
     let mut fields = ItemFields::default();
-    let ((), raw) =
-        cursor.with_raw(|cursor| cursor.loose_object(|key, cursor| fields.read(key, cursor)))?;
+    let ((), raw) = cursor
+        .with_raw(|cursor| cursor.loose_object(|key, cursor| fields.read(key.clone(), cursor)))?;
     Ok(fields.into_parts(raw))
 }
 
@@ -48,9 +48,9 @@ struct ItemFields<'a> {
 }
 
 impl<'a> ItemFields<'a> {
-    fn read(&mut self, key: &Cow<'a, str>, cursor: &mut Cursor<'a>) -> Read<()> {
+    fn read(&mut self, key: Cow<'a, str>, cursor: &mut Cursor<'a>) -> Read<()> {
         let ((), raw) = cursor.with_raw(|cursor| {
-            match (&**key, cursor.peek()?) {
+            match (&*key, cursor.peek()?) {
                 ("type", _) => self.kind = cursor.optional(Cursor::string)?,
                 ("role", _) => self.role = cursor.optional(Cursor::string)?,
                 ("content", _) => self.content = content(cursor)?,
@@ -66,8 +66,8 @@ impl<'a> ItemFields<'a> {
             }
             Ok(())
         })?;
-        if !matches!(&**key, "type" | "role") {
-            self.all.push((key.clone(), raw));
+        if !matches!(&*key, "type" | "role") {
+            self.all.push((key, raw));
         }
         Ok(())
     }

@@ -39,7 +39,7 @@ fn part(cursor: &mut Cursor<'_>) -> Read<Part> {
     }
     let mut fields = PartFields::default();
     let ((), raw) =
-        cursor.with_raw(|cursor| cursor.object(|key, cursor| fields.read(key, cursor)))?;
+        cursor.with_raw(|cursor| cursor.object(|key, cursor| fields.read(key.clone(), cursor)))?;
     Ok(fields.into_part(raw))
 }
 
@@ -56,8 +56,8 @@ struct PartFields<'a> {
 }
 
 impl<'a> PartFields<'a> {
-    fn read(&mut self, key: &Cow<'a, str>, cursor: &mut Cursor<'a>) -> Read<()> {
-        let slot = match &**key {
+    fn read(&mut self, key: Cow<'a, str>, cursor: &mut Cursor<'a>) -> Read<()> {
+        let slot = match &*key {
             "type" => &mut self.kind,
             "text" => &mut self.text,
             "refusal" => &mut self.refusal,
@@ -65,14 +65,14 @@ impl<'a> PartFields<'a> {
             "file_data" => &mut self.file_data,
             "filename" => &mut self.filename,
             _ => {
-                self.others.push((key.clone(), cursor.raw()?));
+                self.others.push((key, cursor.raw()?));
                 return Ok(());
             }
         };
         match cursor.peek()? {
             Kind::String => *slot = Some(cursor.string()?),
             Kind::Null => {}
-            _ => self.others.push((key.clone(), cursor.raw()?)),
+            _ => self.others.push((key, cursor.raw()?)),
         }
         Ok(())
     }

@@ -7,11 +7,11 @@ use majordomo_llm::{
 };
 
 use super::envelope::{self, Envelope};
+use super::stream_frames::{Frames, summary_part};
 use super::stream_output::{OpenCall, OpenMessage, OpenReasoning, Output, reasoning_item};
 use super::write_item::ends_item;
-use super::write_part::{Side, is_content, write_block};
+use super::write_part::is_content;
 use super::{RESPONSES, error, finish};
-use crate::json::{Object, object};
 use crate::loss::Losses;
 use crate::{Loss, Reply, StreamWriter};
 
@@ -21,7 +21,7 @@ const DONE: &str = "response.output_item.done";
 /// Turns events into server events.
 pub(super) struct ResponsesWriter {
     reply: Reply,
-    wire: Wire,
+    frames: Frames,
     begun: bool,
     /// The message that texts go to, until something of another kind comes.
     message: Option<OpenMessage>,
@@ -35,72 +35,11 @@ pub(super) struct ResponsesWriter {
     losses: Losses,
 }
 
-/// Numbers the server events.
-#[derive(Default)]
-struct Wire {
-    sequence: u64,
-}
-
-impl Wire {
-    fn event(&mut self, out: &mut BytesMut, kind: &str, fill: impl FnOnce(&mut Object<'_>)) {
-        out.extend_from_slice(b"event: ");
-        out.extend_from_slice(kind.as_bytes());
-        out.extend_from_slice(b"\ndata: ");
-        object(out, |o| {
-            o.string("type", kind);
-            o.number("sequence_number", self.sequence);
-            fill(o);
-        });
-        out.extend_from_slice(b"\n\n");
-        self.sequence += 1;
-    }
-
-    /// An event that begins or ends an item.
-    fn item(&mut self, out: &mut BytesMut, kind: &str, place: usize, item: &[u8]) {
-        self.event(out, kind, |o| {
-            o.number("output_index", place);
-            o.value("item").extend_from_slice(item);
-        });
-    }
-
-    /// An event about a block of a message.
-    fn content(
-        &mut self,
-        out: &mut BytesMut,
-        kind: &str,
-        message: &OpenMessage,
-        fill: impl FnOnce(&mut Object<'_>),
-    ) {
-        self.event(out, kind, |o| {
-            o.string("item_id", &message.id);
-            o.number("output_index", message.place);
-            o.number("content_index", message.content_index());
-            fill(o);
-        });
-    }
-
-    /// An event about a summary; there is one to an item.
-    fn summary(
-        &mut self,
-        out: &mut BytesMut,
-        kind: &str,
-        (place, id): (usize, &str),
-        fill: impl FnOnce(&mut Object<'_>),
-    ) {
-        self.event(out, kind, |o| {
-            o.string("item_id", id);
-            o.number("output_index", place);
-            o.number("summary_index", 0);
-            fill(o);
-        });
-    }
-}
-
 impl ResponsesWriter {
     pub(super) fn new(reply: &Reply) -> Self {
         Self {
             reply: reply.clone(),
-            wire: Wire::default(),
+            frames: Frames::default(),
             begun: false,
             message: None,
             reasoning: None,
@@ -118,7 +57,7 @@ impl ResponsesWriter {
         }
         for kind in ["response.created", "response.in_progress"] {
             let reply = &self.reply;
-            self.wire.event(out, kind, |o| {
+            self.frames.event(out, kind, |o| {
                 o.object("response", |o| Envelope::of(reply).write(o));
             });
         }
@@ -149,7 +88,7 @@ impl ResponsesWriter {
             true => "response.refusal.delta",
             false => "response.output_text.delta",
         };
-        self.wire.content(out, kind, message, |o| {
+        self.frames.content(out, kind, message, |o| {
             o.string("delta", delta);
             if !refusal {
                 o.raw("logprobs", "[]");
@@ -165,7 +104,7 @@ impl ResponsesWriter {
             let (place, id) = self.place("msg");
             let message = OpenMessage::new(place, id);
             let item = message.item("in_progress", &mut self.losses);
-            self.wire.item(out, ADDED, place, &item);
+            self.frames.item(out, ADDED, place, &item);
             return self.message.insert(message);
         }
         self.message.get_or_insert_default()
@@ -178,7 +117,8 @@ impl ResponsesWriter {
                 false => Part::Text(Text::default()),
             });
             message.growing = true;
-            block(&mut self.wire, out, "response.content_part.added", message);
+            self.frames
+                .block(out, "response.content_part.added", message);
         }
     }
 
@@ -196,13 +136,14 @@ impl ResponsesWriter {
         };
         text.native = own.cloned().map(Box::new);
         let said = text.text.clone();
-        self.wire.content(out, kind, message, |o| {
+        self.frames.content(out, kind, message, |o| {
             o.string(key, &said);
             if key == "text" {
                 o.raw("logprobs", "[]");
             }
         });
-        block(&mut self.wire, out, "response.content_part.done", message);
+        self.frames
+            .block(out, "response.content_part.done", message);
         if ends_item(own) {
             self.end_open("completed", out);
         }
@@ -220,7 +161,7 @@ impl ResponsesWriter {
             };
             open.text.push_str(delta);
             let kind = "response.reasoning_summary_text.delta";
-            self.wire
+            self.frames
                 .summary(out, kind, (place, &id), |o| o.string("delta", delta));
             open.announced = Some((place, id));
         }
@@ -231,9 +172,9 @@ impl ResponsesWriter {
         self.begin(out);
         let (place, id) = self.place("rs");
         let item = reasoning_item(&id, "", None);
-        self.wire.item(out, ADDED, place, &item);
+        self.frames.item(out, ADDED, place, &item);
         let kind = "response.reasoning_summary_part.added";
-        self.wire
+        self.frames
             .summary(out, kind, (place, &id), |o| summary_part(o, ""));
         (place, id)
     }
@@ -245,9 +186,11 @@ impl ResponsesWriter {
             (Some((place, id)), _) => {
                 let at = (place, id.as_str());
                 let kind = "response.reasoning_summary_text.done";
-                self.wire.summary(out, kind, at, |o| o.string("text", text));
+                self.frames
+                    .summary(out, kind, at, |o| o.string("text", text));
                 let kind = "response.reasoning_summary_part.done";
-                self.wire.summary(out, kind, at, |o| summary_part(o, text));
+                self.frames
+                    .summary(out, kind, at, |o| summary_part(o, text));
                 (place, id)
             }
             // State without text.
@@ -255,7 +198,7 @@ impl ResponsesWriter {
                 self.begin(out);
                 let (place, id) = self.place("rs");
                 let item = reasoning_item(&id, "", own);
-                self.wire.item(out, ADDED, place, &item);
+                self.frames.item(out, ADDED, place, &item);
                 (place, id)
             }
             (None, None) => return,
@@ -264,7 +207,7 @@ impl ResponsesWriter {
     }
 
     fn done(&mut self, place: usize, item: BytesMut, out: &mut BytesMut) {
-        self.wire.item(out, DONE, place, &item);
+        self.frames.item(out, DONE, place, &item);
         self.output.close(place, item);
     }
 
@@ -312,8 +255,10 @@ impl ResponsesWriter {
             self.end_part(None, out);
             self.open_message(out).parts.push(part.clone());
             if let Some(message) = &self.message {
-                block(&mut self.wire, out, "response.content_part.added", message);
-                block(&mut self.wire, out, "response.content_part.done", message);
+                self.frames
+                    .block(out, "response.content_part.added", message);
+                self.frames
+                    .block(out, "response.content_part.done", message);
             }
             return;
         }
@@ -321,7 +266,7 @@ impl ResponsesWriter {
         self.end_open("completed", out);
         let item = BytesMut::from(opaque.raw.as_str());
         let place = self.output.open();
-        self.wire.item(out, ADDED, place, &item);
+        self.frames.item(out, ADDED, place, &item);
         self.done(place, item, out);
     }
 
@@ -358,7 +303,7 @@ impl ResponsesWriter {
             native,
         };
         let item = call.item("in_progress");
-        self.wire.item(out, ADDED, place, &item);
+        self.frames.item(out, ADDED, place, &item);
         self.calls.push(call);
     }
 
@@ -369,7 +314,7 @@ impl ResponsesWriter {
         };
         call.arguments.push_str(fragment);
         let kind = "response.function_call_arguments.delta";
-        self.wire.event(out, kind, |o| {
+        self.frames.event(out, kind, |o| {
             o.string("item_id", &call.id);
             o.number("output_index", call.place);
             o.string("delta", fragment);
@@ -386,7 +331,7 @@ impl ResponsesWriter {
         }
         let call = self.calls.remove(at);
         let kind = "response.function_call_arguments.done";
-        self.wire.event(out, kind, |o| {
+        self.frames.event(out, kind, |o| {
             o.string("item_id", &call.id);
             o.number("output_index", call.place);
             o.string("name", &call.name);
@@ -414,29 +359,9 @@ impl ResponsesWriter {
             "completed" => "response.completed",
             _ => "response.incomplete",
         };
-        self.wire
+        self.frames
             .event(out, kind, |o| o.object("response", |o| answer.write(o)));
     }
-}
-
-/// An event with the last block of a message.
-fn block(wire: &mut Wire, out: &mut BytesMut, kind: &str, message: &OpenMessage) {
-    let Some(part) = message.parts.last() else {
-        return;
-    };
-    wire.content(out, kind, message, |o| match part {
-        Part::Opaque(opaque) => o.raw("part", opaque.raw.as_str()),
-        part => o.object("part", |o| {
-            write_block(part, Side::Output, part.native(), o);
-        }),
-    });
-}
-
-fn summary_part(object: &mut Object<'_>, text: &str) {
-    object.object("part", |o| {
-        o.string("type", "summary_text");
-        o.string("text", text);
-    });
 }
 
 impl StreamWriter for ResponsesWriter {
@@ -464,11 +389,11 @@ impl StreamWriter for ResponsesWriter {
     /// As OpenAI does it: an error, told in the form of its documents and in the
     /// form that it really has, and a response that failed.
     fn fail(&mut self, error: &Error, out: &mut BytesMut) {
-        self.wire
+        self.frames
             .event(out, "error", |o| error::write_event(error, o));
         let output = self.output.list();
         let answer = Envelope::of(&self.reply).failed(error).output(&output);
-        self.wire.event(out, "response.failed", |o| {
+        self.frames.event(out, "response.failed", |o| {
             o.object("response", |o| answer.write(o));
         });
     }

@@ -1,0 +1,275 @@
+use majordomo_llm::{ErrorKind, FinishReason, Part};
+use proptest::prelude::*;
+
+use super::*;
+
+const CREATED: &str = r#"{"type":"response.created","response":{"id":"resp_9","model":"x"}}"#;
+const COMPLETED: &str = r#"{"type":"response.completed","response":{"id":"resp_9","status":"completed","usage":{"input_tokens":3,"output_tokens":2,"total_tokens":5}}}"#;
+
+fn fold(frames: &[&str]) -> Response {
+    assemble(&events(frames).unwrap())
+}
+
+#[test]
+fn a_text_is_told_as_it_comes() {
+    let told = events(&[
+        CREATED,
+        r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"msg_1","role":"assistant","content":[]}}"#,
+        r#"{"type":"response.output_text.delta","item_id":"msg_1","output_index":0,"content_index":0,"delta":"a","logprobs":[]}"#,
+        r#"{"type":"response.output_text.delta","item_id":"msg_1","output_index":0,"content_index":1,"delta":"b"}"#,
+        r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"message","id":"msg_1","role":"assistant","status":"completed","phase":"final_answer","content":[{"type":"output_text","text":"a"},{"type":"output_text","text":"b","annotations":[{"x":1}]}]}}"#,
+        COMPLETED,
+        "[DONE]",
+    ])
+    .unwrap();
+    assert_eq!(
+        told[..5],
+        [
+            Event::Start {
+                id: Some("resp_9".into()),
+                model: Some("x".into())
+            },
+            Event::Text("a".into()),
+            Event::EndPart(None),
+            Event::Text("b".into()),
+            told[4].clone(),
+        ]
+    );
+    let Event::EndPart(Some(native)) = &told[4] else {
+        panic!("{told:?}");
+    };
+    let names: Vec<_> = native.fields().map(|(name, _)| name).collect();
+    assert_eq!(names, ["annotations", "item.id", "item.phase"]);
+    assert!(matches!(told[5], Event::Usage(usage) if usage.input == 3));
+    assert_eq!(told[6..], [Event::Finish(FinishReason::Stop)]);
+}
+
+#[test]
+fn state_is_taken_from_the_last_word_on_an_item() {
+    let response = fold(&[
+        CREATED,
+        r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"PART"}}"#,
+        r#"{"type":"response.reasoning_summary_text.delta","output_index":0,"summary_index":0,"delta":"a"}"#,
+        r#"{"type":"response.reasoning_summary_text.delta","output_index":0,"summary_index":1,"delta":"b"}"#,
+        r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"a"},{"type":"summary_text","text":"b"}],"encrypted_content":"WHOLE"}}"#,
+        COMPLETED,
+    ]);
+    let Part::Reasoning(thought) = &response.parts[0] else {
+        panic!("{:?}", response.parts);
+    };
+    assert_eq!(thought.text, "a\n\nb");
+    let state = thought.native.as_ref().unwrap().get("encrypted_content");
+    assert_eq!(state.unwrap().as_str(), "\"WHOLE\"");
+}
+
+#[test]
+fn reasoning_that_comes_twice_is_told_once() {
+    let response = fold(&[
+        r#"{"type":"response.reasoning_text.delta","output_index":0,"content_index":0,"delta":"hm"}"#,
+        r#"{"type":"response.reasoning_summary_text.delta","output_index":0,"summary_index":0,"delta":"in short"}"#,
+        r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"rs_1","summary":[]}}"#,
+        COMPLETED,
+    ]);
+    assert!(matches!(&response.parts[..], [Part::Reasoning(r)] if r.text == "hm"));
+}
+
+#[test]
+fn calls_are_found_however_they_are_named() {
+    let done = r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","id":"fc_1","call_id":"c1","name":"t","arguments":"{\"a\":1}"}}"#;
+    let added = r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"fc_1","call_id":"c1","name":"t","arguments":""}}"#;
+    let rows: [(&str, Vec<&str>); 7] = [
+        (
+            "whole",
+            vec![
+                added,
+                r#"{"type":"response.function_call_arguments.delta","item_id":"fc_1","output_index":0,"delta":"{\"a\":1}"}"#,
+                done,
+            ],
+        ),
+        ("only its end", vec![done]),
+        ("no deltas", vec![added, done]),
+        (
+            "half of the deltas",
+            vec![
+                added,
+                r#"{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"a"}"#,
+                done,
+            ],
+        ),
+        (
+            "another id at every step",
+            vec![
+                added,
+                r#"{"type":"response.function_call_arguments.delta","item_id":"fc_7","output_index":0,"delta":"{\"a\":1}"}"#,
+                r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","id":"fc_8","call_id":"c1","name":"t","arguments":"{\"a\":1}"}}"#,
+            ],
+        ),
+        (
+            "no places, another id at the end",
+            vec![
+                r#"{"type":"response.output_item.added","item":{"type":"function_call","id":"fc_1","call_id":"c1","name":"t","arguments":""}}"#,
+                r#"{"type":"response.function_call_arguments.delta","item_id":"fc_1","delta":"{\"a\":1}"}"#,
+                r#"{"type":"response.output_item.done","item":{"type":"function_call","id":"fc_2","call_id":"c1","name":"t","arguments":"{\"a\":1}"}}"#,
+            ],
+        ),
+        (
+            "a name that comes late",
+            vec![
+                r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"fc_1"}}"#,
+                r#"{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"a\":1}"}"#,
+                done,
+            ],
+        ),
+    ];
+    for (name, mut frames) in rows {
+        frames.push(COMPLETED);
+        let response = fold(&frames);
+        let calls: Vec<_> = response
+            .tool_calls()
+            .map(|call| (&*call.id, &*call.name, &*call.arguments))
+            .collect();
+        assert_eq!(calls, [("c1", "t", r#"{"a":1}"#)], "{name}");
+        assert_eq!(response.finish, FinishReason::ToolCalls, "{name}");
+    }
+}
+
+#[test]
+fn calls_that_interleave_are_kept_apart() {
+    let added = |place: usize| {
+        format!(
+            r#"{{"type":"response.output_item.added","output_index":{place},"item":{{"type":"function_call","call_id":"c{place}","name":"t"}}}}"#
+        )
+    };
+    let delta = |place: usize, text: &str| {
+        format!(
+            r#"{{"type":"response.function_call_arguments.delta","output_index":{place},"delta":"{text}"}}"#
+        )
+    };
+    let frames = [
+        added(2),
+        added(5),
+        delta(5, "["),
+        delta(2, "{"),
+        delta(5, "]"),
+        delta(2, "}"),
+        COMPLETED.to_owned(),
+    ];
+    let frames: Vec<_> = frames.iter().map(String::as_str).collect();
+    let response = fold(&frames);
+    let calls: Vec<_> = response.tool_calls().map(|c| &*c.arguments).collect();
+    assert_eq!(calls, ["{}", "[]"], "they end with the stream");
+}
+
+#[test]
+fn items_that_only_the_last_event_has_are_told_then() {
+    let response = fold(&[
+        CREATED,
+        r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"mcp_list_tools","id":"mcp_1","tools":[]}}"#,
+        r#"{"type":"response.completed","response":{"status":"completed","output":[{"type":"mcp_list_tools","id":"mcp_1","tools":[1]},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]}]}}"#,
+    ]);
+    assert!(matches!(&response.parts[0], Part::Opaque(b) if b.raw.as_str().contains("[1]")));
+    assert_eq!(response.text(), "a");
+}
+
+#[test]
+fn events_and_items_of_tomorrow_are_passed_by_or_kept() {
+    let response = fold(&[
+        CREATED,
+        r#"{"type":"response.dream.delta","delta":"zzz","output_index":0}"#,
+        r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"dream","id":"d"}}"#,
+        r#"{"type":"response.output_item.done","output_index":1,"item":{"type":"custom_tool_call","call_id":"c","name":"p","input":"x"}}"#,
+        r#"{"type":"response.custom_tool_call_input.delta","output_index":2,"delta":"x"}"#,
+        r#"{"type":"keepalive"}"#,
+        COMPLETED,
+    ]);
+    assert!(matches!(&response.parts[0], Part::Opaque(b) if b.kind == "dream"));
+    assert!(matches!(&response.parts[1], Part::Opaque(b) if b.kind == "custom_tool_call"));
+    assert_eq!(
+        response.finish,
+        FinishReason::ToolCalls,
+        "a custom tool, too"
+    );
+}
+
+#[test]
+fn an_incomplete_answer_says_why() {
+    let response = fold(&[
+        r#"{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"a"}"#,
+        r#"{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2}}}"#,
+    ]);
+    assert_eq!(response.finish, FinishReason::Length);
+    assert_eq!(response.usage.total(), 2);
+}
+
+#[test]
+fn errors_of_every_form_end_the_stream() {
+    let rows = [
+        r#"{"type":"error","code":"c","message":"m","param":null,"sequence_number":2}"#,
+        r#"{"type":"error","sequence_number":2,"error":{"type":"t","code":"c","message":"m"}}"#,
+        r#"{"type":"response.failed","response":{"status":"failed","error":{"code":"c","message":"m"}}}"#,
+        r#"{"error":{"message":"m","code":"c"}}"#,
+    ];
+    for frame in rows {
+        let error = events(&[CREATED, frame]).unwrap_err();
+        assert_eq!((error.message(), error.code()), ("m", Some("c")), "{frame}");
+    }
+}
+
+#[test]
+fn a_stream_without_its_terminator_was_cut() {
+    for frames in [vec![CREATED], vec![CREATED, "[DONE]"], vec![]] {
+        let error = events(&frames).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Truncated);
+    }
+}
+
+#[test]
+fn a_whole_answer_where_a_stream_was_asked_for_is_taken() {
+    let mut reader = Responses.stream_reader();
+    let mut told = Vec::new();
+    let body = br#"{"id":"r","object":"response","status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]}]}"#;
+    reader.push(body, &mut told).unwrap();
+    reader.finish(&mut told).unwrap();
+    assert_eq!(assemble(&told).text(), "a");
+}
+
+#[test]
+fn a_tap_sees_usage_and_finish_and_nothing_else() {
+    let call = r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","call_id":"c","name":"t","arguments":"{}"}}"#;
+    let text = r#"{"type":"response.output_text.delta","output_index":1,"delta":"a"}"#;
+    for named in [true, false] {
+        let mut reader = Responses.stream_reader();
+        let mut told = Vec::new();
+        for frame in [CREATED, call, text, COMPLETED] {
+            let name = frame.split('"').nth(3).unwrap();
+            let head = if named {
+                format!("event: {name}\n")
+            } else {
+                String::new()
+            };
+            let bytes = format!("{head}data: {frame}\n\n");
+            reader.tap(bytes.as_bytes(), &mut told).unwrap();
+        }
+        reader.finish(&mut told).unwrap();
+        told.retain(|event| !matches!(event, Event::Start { .. }));
+        assert!(matches!(
+            told[..],
+            [Event::Usage(_), Event::Finish(FinishReason::ToolCalls)]
+        ));
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_stream_panics(frames in prop::collection::vec(
+        r#"(event: error\n)?(data: ?)?\{"type":"(response\.(completed|failed|output_item\.(added|done)|output_text\.delta|function_call_arguments\.delta)|error)","(item|response|delta|output_index)":(\{\}|"x"|0|\{"type":"(message|function_call|reasoning)","output":\[\{\}\]\})\}\n\n?"#,
+        0..6,
+    )) {
+        let mut reader = Responses.stream_reader();
+        let mut told = Vec::new();
+        for frame in &frames {
+            let _ = reader.push(frame.as_bytes(), &mut told);
+        }
+        let _ = reader.finish(&mut told);
+    }
+}
