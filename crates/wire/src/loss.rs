@@ -1,6 +1,6 @@
 //! What a target's dialect cannot say.
 
-use majordomo_llm::{Change, Dialect, Native, Part};
+use majordomo_llm::{Change, Dialect, FinishReason, Native, Part};
 
 /// Something of a request or an answer that was left out, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,6 +83,13 @@ impl Losses {
             Part::Opaque(block) => &block.kind,
         };
         self.add(kind, why);
+    }
+
+    /// Notes a reason to finish that a client will understand as another one.
+    pub(crate) fn finish(&mut self, reason: &FinishReason, understood: &FinishReason) {
+        if reason != understood {
+            self.add("finish", format!("told as {understood:?}"));
+        }
     }
 
     /// The list.

@@ -28,8 +28,7 @@ pub(super) fn read(body: Bytes, first_call: usize) -> Result<Response> {
     };
     let (mut parts, mut native) = choice.message.into_parts();
     name_calls(&mut parts, first_call);
-    let refused = parts.iter().any(|part| matches!(part, Part::Refusal(_)));
-    let called = parts.iter().any(|part| matches!(part, Part::ToolCall(_)));
+    let (called, refused) = (called(&parts), refused(&parts));
     let word = choice.finish.as_deref().unwrap_or("stop");
     native.append(answer.rest);
     Ok(Response {
@@ -114,7 +113,11 @@ pub(super) fn write(response: &Response, reply: &Reply) -> Written {
                     write_answer(o, &parts, &mut ids, &mut losses);
                 });
                 o.raw("logprobs", "null");
-                o.string("finish_reason", finish::write(&response.finish));
+                let word = finish::write(&response.finish);
+                let understood =
+                    finish::read(word, called(&response.parts), refused(&response.parts));
+                losses.finish(&response.finish, &understood);
+                o.string("finish_reason", word);
             });
         });
         o.object("usage", |o| usage::write(&response.usage, o));
@@ -125,6 +128,14 @@ pub(super) fn write(response: &Response, reply: &Reply) -> Written {
         body: body.freeze(),
         losses: losses.into_vec(),
     }
+}
+
+fn called(parts: &[Part]) -> bool {
+    parts.iter().any(|part| matches!(part, Part::ToolCall(_)))
+}
+
+fn refused(parts: &[Part]) -> bool {
+    parts.iter().any(|part| matches!(part, Part::Refusal(_)))
 }
 
 /// A client sees reasoning of every origin, under the name that most know, and

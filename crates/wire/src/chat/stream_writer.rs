@@ -17,6 +17,7 @@ pub(super) struct ChatWriter {
     first_call: usize,
     calls: Vec<Call>,
     begun: bool,
+    refused: bool,
     losses: Losses,
 }
 
@@ -43,6 +44,7 @@ impl ChatWriter {
             first_call: reply.first_call,
             calls: Vec::new(),
             begun: false,
+            refused: false,
             losses: Losses::default(),
         }
     }
@@ -80,6 +82,11 @@ impl ChatWriter {
         });
     }
 
+    fn refuse(&mut self, text: &str, out: &mut BytesMut) {
+        self.refused |= !text.is_empty();
+        self.delta(out, |o| o.string("refusal", text));
+    }
+
     fn end_part(&mut self, native: Option<&Native>, out: &mut BytesMut) {
         let own = self.losses.own(native, &CHAT);
         if let Some(details) = own.and_then(|native| native.get("reasoning_details")) {
@@ -90,7 +97,7 @@ impl ChatWriter {
     fn part(&mut self, part: &Part, out: &mut BytesMut) {
         match part {
             Part::Text(text) => self.delta(out, |o| o.string("content", &text.text)),
-            Part::Refusal(text) => self.delta(out, |o| o.string("refusal", &text.text)),
+            Part::Refusal(text) => self.refuse(&text.text, out),
             Part::Reasoning(text) if !text.text.is_empty() => {
                 self.delta(out, |o| o.string(REASONING, &text.text));
             }
@@ -174,7 +181,10 @@ impl ChatWriter {
         if !self.begun {
             self.delta(out, |o| o.string("content", ""));
         }
-        self.choice(out, Some(finish::write(reason)), |_| {});
+        let word = finish::write(reason);
+        let understood = finish::read(word, !self.calls.is_empty(), self.refused);
+        self.losses.finish(reason, &understood);
+        self.choice(out, Some(word), |_| {});
         if self.wants_usage {
             let usage = self.usage.unwrap_or_default();
             self.chunk(out, |o| {
@@ -193,7 +203,7 @@ impl StreamWriter for ChatWriter {
             Event::Text(text) | Event::Refusal(text) | Event::Reasoning(text)
                 if text.is_empty() => {}
             Event::Text(text) => self.delta(out, |o| o.string("content", text)),
-            Event::Refusal(text) => self.delta(out, |o| o.string("refusal", text)),
+            Event::Refusal(text) => self.refuse(text, out),
             Event::Reasoning(text) => self.delta(out, |o| o.string(REASONING, text)),
             Event::EndPart(native) => self.end_part(native.as_deref(), out),
             Event::Part(part) => self.part(part, out),

@@ -79,7 +79,7 @@ pub(super) fn write(response: &Response, reply: &Reply, form: Form) -> Written {
                 flatten(&message, o);
             }
         }
-        end(response, native, o);
+        end(response, native, o, &mut losses);
     });
     Written {
         body: body.freeze(),
@@ -99,10 +99,13 @@ fn flatten(message: &[u8], object: &mut Object<'_>) {
     });
 }
 
-fn end(response: &Response, native: Option<&Native>, object: &mut Object<'_>) {
+fn end(response: &Response, native: Option<&Native>, object: &mut Object<'_>, losses: &mut Losses) {
+    let word = finish::write(&response.finish);
+    let called = response.tool_calls().next().is_some();
+    losses.finish(&response.finish, &finish::read(word, called));
     object.bool("done", true);
-    object.string("done_reason", finish::write(&response.finish));
-    usage::write(&response.usage, native, object);
+    object.string("done_reason", word);
+    usage::write(&response.usage, native, object, losses);
     for (name, value) in native.into_iter().flat_map(Native::fields) {
         if !name.contains('.') && !usage::is_duration(name) {
             object.raw(name, value.as_str());

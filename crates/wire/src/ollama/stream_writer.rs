@@ -157,12 +157,16 @@ impl OllamaWriter {
         for index in open {
             self.end_call(index, out);
         }
+        let word = finish::write(reason);
+        let mut losses = std::mem::take(&mut self.losses);
+        losses.finish(reason, &finish::read(word, self.written > 0));
         self.line(out, |o| {
             self.message(o, "", |_| {});
             o.bool("done", true);
-            o.string("done_reason", finish::write(reason));
-            usage::write(&self.usage, None, o);
+            o.string("done_reason", word);
+            usage::write(&self.usage, None, o, &mut losses);
         });
+        self.losses = losses;
     }
 }
 

@@ -3,6 +3,7 @@
 use majordomo_llm::{Native, Usage};
 
 use crate::json::{Cursor, Object, Read};
+use crate::loss::Losses;
 
 /// Measured times, in nanoseconds.
 const DURATIONS: [&str; 4] = [
@@ -32,7 +33,20 @@ pub(super) fn is_duration(key: &str) -> bool {
 }
 
 /// Writes the counts and times of a complete answer; unknown times are zero.
-pub(super) fn write(usage: &Usage, native: Option<&Native>, object: &mut Object<'_>) {
+pub(super) fn write(
+    usage: &Usage,
+    native: Option<&Native>,
+    object: &mut Object<'_>,
+    losses: &mut Losses,
+) {
+    for (field, count) in [
+        ("usage.cache_write", usage.cache_write),
+        ("usage.reasoning", usage.reasoning),
+    ] {
+        if count > 0 {
+            losses.add(field, "Ollama does not tell it apart");
+        }
+    }
     let time = |name: &str, object: &mut Object<'_>| {
         let known = native.and_then(|native| native.get(name));
         object.raw(name, known.map_or("0", |value| value.as_str()));

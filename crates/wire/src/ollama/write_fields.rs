@@ -25,8 +25,13 @@ pub(super) fn fields(
         Output::Json => fields.string("format", "json"),
         Output::Schema(output) => {
             fields.put("format", output.schema.as_str());
-            if output.strict.is_some() {
-                losses.add("strict", "Ollama has no such setting");
+            for (name, is_set) in [
+                ("output.name", output.name.is_some()),
+                ("output.strict", output.strict.is_some()),
+            ] {
+                if is_set {
+                    losses.add(name, "Ollama has no such setting");
+                }
             }
         }
     }

@@ -220,3 +220,23 @@ fn model_lists_are_read_with_what_servers_add_and_written_plain() {
         r#"{"object":"list","data":[{"id":"a","object":"model","created":7,"owned_by":"majordomo"}]}"#
     );
 }
+
+#[test]
+fn a_reason_without_a_word_of_its_own_is_a_listed_loss() {
+    let rows = [
+        (FinishReason::Stop, false),
+        (FinishReason::Length, false),
+        (FinishReason::StopSequence(None), true),
+        (FinishReason::ContextWindow, true),
+        (FinishReason::Paused, true),
+        (FinishReason::Other("load".into()), false),
+        (FinishReason::ContentFilter, false),
+    ];
+    for (finish, lost) in rows {
+        let mut response = Response::new(vec![Part::text("x")]);
+        response.finish = finish;
+        let losses = Chat.write_response(&response, &reply()).losses;
+        let named = losses.iter().any(|loss| loss.field == "finish");
+        assert_eq!(named, lost, "{:?}", response.finish);
+    }
+}

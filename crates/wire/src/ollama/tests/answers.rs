@@ -167,3 +167,23 @@ fn errors_are_one_sentence_in_both_directions() {
         assert_eq!((reply.status, reply.headers.len()), (status, headers));
     }
 }
+
+#[test]
+fn a_reason_without_a_word_of_its_own_is_a_listed_loss() {
+    let rows = [
+        (FinishReason::Stop, false),
+        (FinishReason::Length, false),
+        (FinishReason::StopSequence(None), true),
+        (FinishReason::ContextWindow, true),
+        (FinishReason::Paused, true),
+        (FinishReason::Other("load".into()), false),
+        (FinishReason::ContentFilter, true),
+    ];
+    for (finish, lost) in rows {
+        let mut response = Response::new(vec![Part::text("x")]);
+        response.finish = finish;
+        let losses = CHAT.write_response(&response, &reply()).losses;
+        let named = losses.iter().any(|loss| loss.field == "finish");
+        assert_eq!(named, lost, "{:?}", response.finish);
+    }
+}

@@ -1,0 +1,132 @@
+//! The matrix as a page for people.
+
+use std::fmt::Write;
+
+use majordomo_wire::Protocol;
+
+use crate::corpus;
+use crate::cross::{self, Crossing};
+
+const HEAD: &str = "\
+<!-- Made by `cargo test -p majordomo-wire --test matrix`; do not edit. -->
+
+# What every dialect can say
+
+Every conversation below is written in each dialect and read again. An empty
+cell means that nothing was lost; otherwise it names what the writer lists as
+lost, which is also what a request's ledger tells. Everything else arrives as
+it was said. These are not losses, but other ways to say the same:
+
+- instructions stand where the dialect wants them, and what one side says in a
+  row is one turn;
+- texts in a row may be joined;
+- ids of calls become what the target accepts, the same for call and result;
+- a limit is added where the dialect must have one;
+- in Chat Completions, where tools answer with text only, their pictures follow
+  in the same turn, each with a line that names its call.
+";
+
+/// The whole page.
+pub(crate) fn print(spoken: &[Protocol]) -> String {
+    let mut page = HEAD.to_owned();
+    let conversations = corpus::conversations();
+    let answers = corpus::answers();
+    section(
+        &mut page,
+        "Requests",
+        spoken,
+        &conversations,
+        cross::request,
+    );
+    section(&mut page, "Answers", spoken, &answers, cross::answer);
+    section(
+        &mut page,
+        "Streamed answers",
+        spoken,
+        &answers,
+        cross::stream,
+    );
+    page.push_str(
+        "\n## Any client, any model\n\n\
+         A client of the row's dialect at a provider of the column's: how many requests \
+         / answers / streamed answers arrive without any loss.\n\n",
+    );
+    header(&mut page, "client", spoken);
+    for client in spoken {
+        let _ = write!(page, "| {} |", name(*client));
+        for provider in spoken {
+            let pair = Crossing {
+                client: *client,
+                provider: *provider,
+            };
+            let requests = whole(&conversations, &pair, cross::request);
+            let whole_answers = whole(&answers, &pair, cross::answer);
+            let streams = whole(&answers, &pair, cross::stream);
+            let _ = write!(page, " {requests} / {whole_answers} / {streams} |");
+        }
+        page.push('\n');
+    }
+    let _ = write!(
+        page,
+        "\nOf {} requests and {} answers.\n",
+        conversations.len(),
+        answers.len()
+    );
+    page
+}
+
+type Cross<T> = fn(&T, &Crossing) -> Result<Vec<String>, String>;
+
+fn section<T>(
+    page: &mut String,
+    title: &str,
+    spoken: &[Protocol],
+    cases: &[(&'static str, T)],
+    cross: Cross<T>,
+) {
+    let _ = write!(page, "\n## {title}\n\n");
+    header(page, "", spoken);
+    for (case, said) in cases {
+        let _ = write!(page, "| {case} |");
+        for protocol in spoken {
+            // A dialect to itself: what the first writing lost, and no more.
+            let pair = Crossing {
+                client: *protocol,
+                provider: *protocol,
+            };
+            match cross(said, &pair) {
+                Ok(lost) if lost.is_empty() => page.push_str(" |"),
+                Ok(lost) => {
+                    let _ = write!(page, " {} |", lost.join(", "));
+                }
+                Err(_) => page.push_str(" broken |"),
+            }
+        }
+        page.push('\n');
+    }
+}
+
+fn whole<T>(cases: &[(&'static str, T)], pair: &Crossing, cross: Cross<T>) -> usize {
+    let kept = |said: &T| cross(said, pair).is_ok_and(|lost| lost.is_empty());
+    cases.iter().filter(|(_, said)| kept(said)).count()
+}
+
+fn header(page: &mut String, corner: &str, spoken: &[Protocol]) {
+    let _ = write!(page, "| {corner} |");
+    for protocol in spoken {
+        let _ = write!(page, " {} |", name(*protocol));
+    }
+    page.push_str("\n|---|");
+    page.push_str(&"---|".repeat(spoken.len()));
+    page.push('\n');
+}
+
+fn name(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Chat => "Chat Completions",
+        Protocol::Responses => "Responses",
+        Protocol::Messages => "Messages",
+        Protocol::Gemini => "Gemini",
+        Protocol::Ollama => "Ollama",
+    }
+}
