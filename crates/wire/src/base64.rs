@@ -24,6 +24,16 @@ pub(crate) fn decode(text: &str) -> Option<Bytes> {
     ENGINE.decode(text).ok().map(Bytes::from)
 }
 
+/// Like [`decode`], for dialects that also take the alphabet of URLs.
+pub(crate) fn decode_either(text: &str) -> Option<Bytes> {
+    decode(text).or_else(|| {
+        if !text.contains(['-', '_']) {
+            return None;
+        }
+        decode(&text.replace('-', "+").replace('_', "/"))
+    })
+}
+
 /// Writes bytes as base64 text, without a copy in between.
 pub(crate) fn encode_into(data: &[u8], out: &mut BytesMut) {
     let start = out.len();
@@ -74,6 +84,15 @@ mod tests {
             let expected = expected.map(|(t, d)| (t, Bytes::copy_from_slice(d)));
             assert_eq!(decode_data_url(url), expected, "{url}");
         }
+    }
+
+    #[test]
+    fn the_alphabet_of_urls_is_read_where_it_is_asked_for() {
+        assert_eq!(decode("_-8="), None);
+        for text in ["_-8=", "_-8", "/+8="] {
+            assert_eq!(decode_either(text).unwrap(), [0xff, 0xef][..], "{text}");
+        }
+        assert_eq!(decode_either("_?"), None);
     }
 
     proptest! {

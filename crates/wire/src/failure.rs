@@ -4,6 +4,7 @@
 //! every dialect reads all of them; classification is not done here.
 
 use std::borrow::Cow;
+use std::time::{Duration, SystemTime};
 
 use majordomo_llm::{Class, Error, ErrorKind, retry_after};
 
@@ -22,6 +23,8 @@ pub(crate) struct ErrorBody {
     /// A number among them that is an HTTP status.
     pub(crate) status: Option<u16>,
     pub(crate) request_id: Option<String>,
+    /// Google says in the body how long it wants to be left alone.
+    retry_after: Option<Duration>,
     kind: Option<String>,
 }
 
@@ -33,9 +36,8 @@ pub(crate) fn read(failed: &FailedAnswer<'_>) -> Error {
         .find_map(|name| (failed.header)(name))
         .map(str::to_owned)
         .or_else(|| body.request_id.clone());
-    let mut error = body
-        .into_error(Some(failed.status))
-        .with_retry_after(retry_after(failed.header, failed.now));
+    let wait = retry_after(failed.header, failed.now).or(body.retry_after);
+    let mut error = body.into_error(Some(failed.status)).with_retry_after(wait);
     if let Some(id) = request_id {
         error = error.with_request_id(id);
     }
@@ -75,7 +77,7 @@ impl ErrorBody {
             (None, Some(_)) => "the provider gave no reason".to_owned(),
             (None, None) => "the provider reported an error inside its answer".to_owned(),
         };
-        let mut error = Error::new(ErrorKind::Provider, message);
+        let mut error = Error::new(ErrorKind::Provider, message).with_retry_after(self.retry_after);
         if let Some(status) = status.or(self.status) {
             error = error.with_status(status);
         }
@@ -140,6 +142,16 @@ impl ErrorBody {
                         keep(&mut self.kind, text);
                     }
                 },
+                "retryDelay" => {
+                    let delay = cursor.maybe_string()?;
+                    self.retry_after = delay.as_deref().and_then(seconds).or(self.retry_after);
+                }
+                "violations" => self.particulars(cursor)?,
+                // A quota of a day is no rate: it tells more than any other code.
+                "quotaId" => {
+                    let id = cursor.maybe_string()?.filter(|id| id.contains("PerDay"));
+                    self.code = id.map(Cow::into_owned).or(self.code.take());
+                }
                 "request_id" => keep(&mut self.request_id, cursor.maybe_string()?),
                 _ => {}
             }
@@ -170,6 +182,13 @@ impl ErrorBody {
             .status
             .or(status.filter(|status| (400..600).contains(status)));
     }
+}
+
+/// A protobuf duration such as `34.4s`, in the bounds of a `retry-after` header.
+fn seconds(text: &str) -> Option<Duration> {
+    let number = text.strip_suffix('s')?;
+    let header = |name: &str| (name == "retry-after").then_some(number);
+    retry_after(header, SystemTime::UNIX_EPOCH)
 }
 
 /// The status that a client should see. A provider's own trouble with us is a
@@ -296,6 +315,46 @@ mod tests {
                 "{body}"
             );
             assert_eq!(read.status, status, "{body}");
+        }
+    }
+
+    #[test]
+    fn google_tells_the_wait_and_a_daily_quota_in_the_body() {
+        let rows = [
+            (
+                r#"[{"@type":"x/RetryInfo","retryDelay":"34.4s"}]"#,
+                Some(34.4),
+                "RESOURCE_EXHAUSTED",
+            ),
+            (
+                r#"[{"violations":[{"quotaId":"RequestsPerMinute"},{"quotaId":"RequestsPerDayPerProject"}]},{"retryDelay":"0s"}]"#,
+                Some(0.0),
+                "RequestsPerDayPerProject",
+            ),
+            (
+                r#"[{"reason":"API_KEY_INVALID","retryDelay":"soon"}]"#,
+                None,
+                "API_KEY_INVALID",
+            ),
+        ];
+        for (details, wait, code) in rows {
+            let body = format!(
+                r#"{{"error":{{"code":429,"message":"m","status":"RESOURCE_EXHAUSTED","details":{details}}}}}"#
+            );
+            let error = read(&FailedAnswer {
+                status: 429,
+                header: &|_| None,
+                body: body.as_bytes(),
+                now: SystemTime::UNIX_EPOCH,
+            });
+            assert_eq!(
+                error.retry_after(),
+                wait.map(Duration::from_secs_f64),
+                "{details}"
+            );
+            assert_eq!(error.code(), Some(code), "{details}");
+            let inside = ErrorBody::of(body.as_bytes()).into_error(None);
+            assert_eq!(inside.retry_after(), error.retry_after(), "{details}");
         }
     }
 

@@ -32,6 +32,7 @@ mod effort;
 mod failure;
 mod framing;
 mod function_tool;
+mod gemini;
 mod json;
 mod loss;
 mod messages;
@@ -40,7 +41,6 @@ mod protocol;
 mod responses;
 mod rfc3339;
 mod splice;
-mod unspoken;
 
 pub use codec::{
     Codec, CountTokens, ErrorReply, FailedAnswer, Incoming, Outgoing, Reply, StreamReader,

@@ -4,10 +4,10 @@ use majordomo_llm::Dialect;
 
 use crate::Codec;
 use crate::chat::Chat;
+use crate::gemini::Gemini;
 use crate::messages::Messages;
 use crate::ollama::{Form, Ollama};
 use crate::responses::Responses;
-use crate::unspoken::Unspoken;
 
 /// A protocol that clients and providers speak.
 ///
@@ -64,7 +64,7 @@ impl Protocol {
             Self::Chat => &Chat,
             Self::Responses => &Responses,
             Self::Messages => &Messages,
-            Self::Gemini => &Unspoken(Self::Gemini),
+            Self::Gemini => &Gemini,
             Self::Ollama => &Ollama(Form::Chat),
         }
     }

@@ -20,6 +20,9 @@ const SPOKEN: &[(&str, Protocol)] = &[
     ("/v1/messages/count_tokens", Protocol::Messages),
     ("/api/chat", Protocol::Ollama),
     ("/api/generate", Protocol::Ollama),
+    (":generateContent", Protocol::Gemini),
+    (":streamGenerateContent", Protocol::Gemini),
+    (":countTokens", Protocol::Gemini),
 ];
 
 #[derive(serde::Deserialize)]

@@ -4,6 +4,7 @@
 //! frame that lies whole inside one chunk is handed out without a copy.
 
 mod lines;
+mod objects;
 mod sse;
 
 #[cfg(test)]
@@ -11,6 +12,7 @@ mod tests;
 
 #[allow(unused_imports, reason = "for dialects that stream lines of JSON")]
 pub(crate) use lines::{Line, Lines};
+pub(crate) use objects::Objects;
 pub(crate) use sse::{Frame, SseDecoder};
 
 use majordomo_llm::{Error, ErrorKind};

@@ -121,6 +121,22 @@ fn lines_come_whole_in_any_chunking() {
     }
 }
 
+#[test]
+fn objects_are_found_between_lines() {
+    let text = "[{\n  \"a\": \"}\\\"{\"\n}\n,\n{\"b\": {}} , {}\r\n]\n{\"open\":";
+    let mut objects = Objects::default();
+    let mut seen = Vec::new();
+    for line in text.lines() {
+        objects
+            .push(line.as_bytes(), |object| {
+                seen.push(String::from_utf8_lossy(object).replace('\n', ""));
+                Ok(())
+            })
+            .unwrap();
+    }
+    assert_eq!(seen, ["{  \"a\": \"}\\\"{\"}", "{\"b\": {}}", "{}"]);
+}
+
 proptest! {
     #[test]
     fn chunking_changes_nothing(

@@ -117,6 +117,15 @@ impl Array<'_> {
     pub(crate) fn object(&mut self, fill: impl FnOnce(&mut Object<'_>)) {
         object(self.value(), fill);
     }
+
+    /// An element that is taken back if `write` says that it came to nothing.
+    pub(crate) fn maybe(&mut self, write: impl FnOnce(&mut BytesMut) -> bool) {
+        let (start, first) = (self.out.len(), self.first);
+        if !write(self.value()) {
+            self.out.truncate(start);
+            self.first = first;
+        }
+    }
 }
 
 /// Writes a JSON string.

@@ -129,7 +129,7 @@ fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
                 aliases: &[],
                 streams: true,
             };
-            match edit.write_inside(value, out) {
+            match edit.splice(value, out, |_, _, _| Fate::Keep) {
                 true => Fate::Replace,
                 false => Fate::Keep,
             }

@@ -71,25 +71,21 @@ impl Edit<'_> {
     ) -> Option<Bytes> {
         let text = std::str::from_utf8(source).ok()?;
         let mut out = BytesMut::with_capacity(source.len() + 256);
-        let mut rewriting = Rewriting {
-            edit: self,
-            head: Some(Head::new(to, self.streams)),
-            met: Vec::new(),
-            conversation,
-        };
+        let head = Head::new(to, self.streams);
+        let mut rewriting = Rewriting::new(self, Some(head), conversation);
         object(text, &mut out, &mut rewriting).then(|| out.freeze())
     }
 
-    /// Writes an object inside the body, which has no fields but these. False,
-    /// and nothing written, when the source is no object.
-    pub(crate) fn write_inside(&self, source: &str, out: &mut BytesMut) -> bool {
-        let mut rewriting = Rewriting {
-            edit: self,
-            head: None,
-            met: Vec::new(),
-            conversation: |_: &str, _: &str, _: &mut BytesMut| Fate::Keep,
-        };
-        object(source, out, &mut rewriting)
+    /// Like [`Edit::write`], for an object without `model` and `stream`: one
+    /// inside a body, or a body whose URL has them. False, and nothing written,
+    /// when the source cannot be walked.
+    pub(crate) fn splice(
+        &self,
+        source: &str,
+        out: &mut BytesMut,
+        others: impl FnMut(&str, &str, &mut BytesMut) -> Fate,
+    ) -> bool {
+        object(source, out, &mut Rewriting::new(self, None, others))
     }
 
     /// The keys that mean the same as this one.
@@ -111,13 +107,21 @@ struct Rewriting<'e, C> {
     conversation: C,
 }
 
+impl<'e, C> Rewriting<'e, C> {
+    fn new(edit: &'e Edit<'e>, head: Option<Head<'e>>, conversation: C) -> Self {
+        Self {
+            edit,
+            head,
+            met: Vec::new(),
+            conversation,
+        }
+    }
+}
+
 impl<C: FnMut(&str, &str, &mut BytesMut) -> Fate> Rewrite for Rewriting<'_, C> {
     fn field(&mut self, key: &str, value: &str, out: &mut BytesMut) -> Fate {
-        if let Some(fate) = self
-            .head
-            .as_mut()
-            .and_then(|head| head.own(key, value, out))
-        {
+        let head = self.head.as_mut();
+        if let Some(fate) = head.and_then(|head| head.own(key, value, out)) {
             return fate;
         }
         let named = self.edit.names(key);

@@ -56,7 +56,7 @@ pub(crate) fn load(folder: &Path, row: &Row) -> Exchange {
     Exchange {
         path: String::new(),
         request: None,
-        status: row.status.unwrap_or(200),
+        status: row.status(),
         headers: HashMap::new(),
         streamed: is_stream(&answer, row),
         answer,
@@ -138,12 +138,16 @@ impl Exchange {
         if body.get("pages").is_some() {
             return Some("a page scan");
         }
+        let cached = body["name"].as_str().unwrap_or_default();
+        if cached.starts_with("cachedContents/") {
+            return Some("a cached prompt");
+        }
         body["text"].is_string().then_some("a transcription")
     }
 
     /// Whether a token count was asked for, and no answer.
     pub(crate) fn counts_tokens(&self) -> bool {
-        let counting = ["/count_tokens", "/input_tokens"];
+        let counting = ["/count_tokens", "/input_tokens", ":countTokens"];
         counting.iter().any(|end| self.path.ends_with(end))
     }
 

@@ -18,6 +18,13 @@ impl Row {
     pub(crate) fn has(&self, feature: &str) -> bool {
         self.features.iter().any(|f| f == feature)
     }
+
+    /// The status, which answers without their request tell as a feature.
+    pub(crate) fn status(&self) -> u16 {
+        let feature = |f: &String| f.strip_prefix("error")?.parse().ok();
+        let told = || self.features.iter().find_map(feature);
+        self.status.or_else(told).unwrap_or(200)
+    }
 }
 
 /// Reads the index; none when the environment names no folder.

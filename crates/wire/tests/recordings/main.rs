@@ -22,6 +22,7 @@ const SPOKEN: &[(&str, Protocol)] = &[
     ("ollama-chat", Protocol::Ollama),
     ("ollama-generate", Protocol::Ollama),
     ("ollama-meta", Protocol::Ollama),
+    ("gemini", Protocol::Gemini),
 ];
 
 #[test]

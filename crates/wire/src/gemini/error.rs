@@ -1,0 +1,72 @@
+//! Errors as Google's clients expect them.
+
+use bytes::BytesMut;
+use majordomo_llm::{Class, Error};
+
+use crate::ErrorReply;
+use crate::failure::{retry_headers, status_for_client};
+use crate::json::{Object, object};
+
+/// Status, headers and body.
+pub(super) fn write(error: &Error) -> ErrorReply {
+    let mut body = BytesMut::new();
+    object(&mut body, |o| write_into(error, o));
+    ErrorReply {
+        status: status_for_client(error),
+        headers: retry_headers(error),
+        body: body.freeze(),
+    }
+}
+
+/// The `error` field of a body or of a chunk.
+pub(super) fn write_into(error: &Error, object: &mut Object<'_>) {
+    let status = status_for_client(error);
+    object.object("error", |o| {
+        o.number("code", status);
+        o.string("message", &error.to_string());
+        o.string("status", word(status));
+        let reason = reason(error).filter(|reason| *reason != word(status));
+        if reason.is_none() && error.retry_after().is_none() {
+            return;
+        }
+        o.array("details", |a| {
+            if let Some(reason) = reason {
+                a.object(|o| {
+                    o.string("@type", "type.googleapis.com/google.rpc.ErrorInfo");
+                    o.string("reason", reason);
+                });
+            }
+            if let Some(wait) = error.retry_after() {
+                a.object(|o| {
+                    o.string("@type", "type.googleapis.com/google.rpc.RetryInfo");
+                    o.string("retryDelay", &format!("{}s", wait.as_secs_f64()));
+                });
+            }
+        });
+    });
+}
+
+/// Google's name of a status.
+fn word(status: u16) -> &'static str {
+    match status {
+        401 => "UNAUTHENTICATED",
+        403 => "PERMISSION_DENIED",
+        404 => "NOT_FOUND",
+        409 => "ABORTED",
+        429 => "RESOURCE_EXHAUSTED",
+        499 => "CANCELLED",
+        501 => "UNIMPLEMENTED",
+        502 | 503 | 529 => "UNAVAILABLE",
+        504 => "DEADLINE_EXCEEDED",
+        400..=499 => "INVALID_ARGUMENT",
+        _ => "INTERNAL",
+    }
+}
+
+/// Google's own reason where there is one, since clients branch on it.
+fn reason(error: &Error) -> Option<&str> {
+    match error.class() {
+        Class::ClientAuth => Some("API_KEY_INVALID"),
+        _ => error.code(),
+    }
+}

@@ -1,0 +1,75 @@
+//! Google takes every key in two spellings, `maxOutputTokens` and
+//! `max_output_tokens`, and a single value where a list belongs.
+
+use std::borrow::Cow;
+
+use crate::json::{self, Cursor, Fault, Kind, Read};
+
+/// The spelling that is matched and written.
+pub(super) fn camel(key: &str) -> Cow<'_, str> {
+    if !key.contains('_') || key.starts_with('_') {
+        return Cow::Borrowed(key);
+    }
+    let mut name = String::with_capacity(key.len());
+    let mut raise = false;
+    for c in key.chars() {
+        match c {
+            '_' => raise = true,
+            c if raise => {
+                name.push(c.to_ascii_uppercase());
+                raise = false;
+            }
+            c => name.push(c),
+        }
+    }
+    Cow::Owned(name)
+}
+
+/// An object whose keys must not come twice, in whatever spelling. A value that
+/// `each` leaves alone is passed over.
+pub(super) fn object<'a>(
+    cursor: &mut Cursor<'a>,
+    mut each: impl FnMut(&str, &mut Cursor<'a>) -> Read<()>,
+) -> Read<()> {
+    let mut respelled = false;
+    let ((), raw) = cursor.with_raw(|cursor| {
+        cursor.object(|key, cursor| {
+            let name = camel(key);
+            respelled |= matches!(name, Cow::Owned(_));
+            each(&name, cursor)
+        })
+    })?;
+    if respelled && let Some(name) = twice(raw) {
+        return Err(Fault {
+            at: cursor.offset() - 1,
+            what: format!("the key `{name}` comes twice, in two spellings").into(),
+        });
+    }
+    Ok(())
+}
+
+/// A list, or one element of it standing alone; `null` is an empty list.
+pub(super) fn one_or_many<'a>(
+    cursor: &mut Cursor<'a>,
+    mut each: impl FnMut(&mut Cursor<'a>) -> Read<()>,
+) -> Read<()> {
+    match cursor.peek()? {
+        Kind::Object => each(cursor),
+        Kind::Null => cursor.raw().map(drop),
+        _ => cursor.array(each),
+    }
+}
+
+fn twice(object: &str) -> Option<String> {
+    let mut names = Vec::new();
+    json::read_str(object, |cursor| {
+        cursor.loose_object(|key, _| {
+            names.push(camel(key).into_owned());
+            Ok(())
+        })
+    })
+    .ok()?;
+    names.sort_unstable();
+    let pair = names.windows(2).find(|pair| pair[0] == pair[1])?;
+    Some(pair[0].clone())
+}

@@ -1,0 +1,109 @@
+//! One `GenerateContentResponse`: a whole answer, or a chunk of a stream.
+
+use std::borrow::Cow;
+
+use majordomo_llm::Usage;
+
+use super::read_part::{self, PartFields};
+use super::{finish, usage};
+use crate::json::{Cursor, Kind, Read, Rest};
+
+/// What it says about the candidate that is read.
+#[derive(Default)]
+pub(super) struct Chunk<'a> {
+    pub(super) id: Option<Cow<'a, str>>,
+    pub(super) model: Option<Cow<'a, str>>,
+    pub(super) parts: Vec<(PartFields<'a>, &'a str)>,
+    pub(super) finish: Option<Cow<'a, str>>,
+    pub(super) usage: Option<Usage>,
+    /// Whether the prompt was refused before anything was said.
+    pub(super) blocked: bool,
+    /// Whether there was a candidate at all.
+    pub(super) answered: bool,
+    pub(super) error: Option<&'a str>,
+}
+
+/// Which fields beside the modelled ones are kept: those of whole answers.
+pub(super) type Kept<'r> = Option<&'r mut Rest>;
+
+impl<'a> Chunk<'a> {
+    /// Reads one field; `wanted` is the candidate that is read, once it is known.
+    pub(super) fn read(
+        &mut self,
+        key: &str,
+        cursor: &mut Cursor<'a>,
+        wanted: &mut Option<u64>,
+        mut kept: Kept<'_>,
+    ) -> Read<()> {
+        match (key, cursor.peek()?) {
+            ("responseId", Kind::String) => self.id = Some(cursor.string()?),
+            ("modelVersion", Kind::String) => self.model = Some(cursor.string()?),
+            ("usageMetadata", _) => self.usage = usage::read(cursor)?.or(self.usage),
+            ("error", Kind::Object | Kind::String) => self.error = Some(cursor.raw()?),
+            ("candidates", Kind::Array) => cursor.array(|cursor| {
+                if cursor.peek()? == Kind::Object {
+                    self.candidate(cursor, wanted, kept.as_deref_mut())?;
+                }
+                Ok(())
+            })?,
+            ("promptFeedback", Kind::Object) => {
+                let ((), raw) = cursor.with_raw(|cursor| {
+                    cursor.loose_object(|key, cursor| {
+                        self.blocked |= key == "blockReason" && cursor.peek()? != Kind::Null;
+                        Ok(())
+                    })
+                })?;
+                if let Some(kept) = kept {
+                    kept.push(key, crate::json::keep(raw));
+                }
+            }
+            ("responseId" | "modelVersion" | "error" | "candidates", _) => {}
+            _ => {
+                if let Some(kept) = kept {
+                    kept.take(key, cursor)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn candidate(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        wanted: &mut Option<u64>,
+        mut kept: Kept<'_>,
+    ) -> Read<()> {
+        let mut index = 0;
+        let mut parts = Vec::new();
+        let mut finish = None;
+        let mut rest = Rest::default();
+        cursor.loose_object(|key, cursor| {
+            match (&**key, cursor.peek()?) {
+                ("index", Kind::Number) => index = cursor.count()?.unwrap_or_default(),
+                ("content", Kind::Object) => {
+                    cursor.loose_object(|key, cursor| match (&**key, cursor.peek()?) {
+                        ("parts", Kind::Array) => cursor.array(|cursor| {
+                            parts.push(read_part::fields(cursor)?);
+                            Ok(())
+                        }),
+                        _ => Ok(()),
+                    })?;
+                }
+                ("finishReason", _) => finish = finish::word(cursor)?,
+                ("content", _) => {}
+                _ if kept.is_some() => rest.take(format!("candidate.{key}"), cursor)?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        if *wanted.get_or_insert(index) == index {
+            self.answered = true;
+            self.parts = parts;
+            self.finish = finish;
+            if let Some(kept) = &mut kept {
+                kept.append(rest);
+            }
+        }
+        Ok(())
+    }
+}

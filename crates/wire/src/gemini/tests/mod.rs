@@ -1,0 +1,1 @@
+//! The dialect's behaviour, one file per direction.

@@ -1,0 +1,166 @@
+//! What a tool answered: `functionResponse`, read and written.
+//!
+//! Its `response` is an object. `{"output": "text"}` and `{"error": "text"}` are
+//! plain text; any other object is carried as its JSON, and `field` remembers
+//! which place in it that text had.
+
+use majordomo_llm::{Json, Native, Part, ToolResult};
+
+use super::write_part::{field_of, write_inline, write_link};
+use super::{GEMINI, keys, read_part};
+use crate::json::{self, Cursor, Kind, Object, Read, Rest};
+use crate::loss::Losses;
+
+/// Reads a `functionResponse`; the caller adds what is in `rest`.
+pub(super) fn read(cursor: &mut Cursor<'_>, rest: &mut Rest) -> Read<ToolResult> {
+    let mut result = ToolResult {
+        call_id: String::new(),
+        name: None,
+        parts: Vec::new(),
+        is_error: false,
+        native: None,
+    };
+    let mut media = Vec::new();
+    keys::object(cursor, |key, cursor| {
+        match (key, cursor.peek()?) {
+            ("id", Kind::String) => result.call_id = cursor.string()?.into_owned(),
+            ("name", Kind::String) => result.name = Some(cursor.string()?.into_owned()),
+            ("response", Kind::Object) => response(cursor, &mut result, rest)?,
+            ("parts", _) => keys::one_or_many(cursor, |cursor| {
+                let (fields, raw) = read_part::fields(cursor)?;
+                media.extend(fields.into_part(raw));
+                Ok(())
+            })?,
+            (_, Kind::Null) => {}
+            _ => rest.take(format!("functionResponse.{key}"), cursor)?,
+        }
+        Ok(())
+    })?;
+    result.parts.append(&mut media);
+    Ok(result)
+}
+
+fn response(cursor: &mut Cursor<'_>, result: &mut ToolResult, rest: &mut Rest) -> Read<()> {
+    let mut fields = 0;
+    let mut said = None;
+    let mut failed = false;
+    let ((), raw) = cursor.with_raw(|cursor| {
+        cursor.loose_object(|key, cursor| {
+            fields += 1;
+            if !matches!(&**key, "output" | "error") {
+                return Ok(());
+            }
+            let kind = cursor.peek()?;
+            failed |= key == "error" && kind != Kind::Null;
+            let (text, raw) = cursor.with_raw(Cursor::maybe_string)?;
+            said = Some((key.clone(), text, raw));
+            Ok(())
+        })
+    })?;
+    let text = match (fields, said) {
+        (0, _) => return Ok(()),
+        (1, Some((_, Some(text), _))) => text.into_owned(),
+        (1, Some((key, None, value))) => {
+            rest.push("field", Json::string(&key));
+            value.to_owned()
+        }
+        _ => {
+            rest.push("field", Json::string("response"));
+            raw.to_owned()
+        }
+    };
+    result.is_error = failed;
+    result.parts.push(Part::text(text));
+    Ok(())
+}
+
+/// Writes the fields of a `functionResponse`. Parts that the model takes only
+/// beside it are given back.
+pub(super) fn write<'r>(
+    result: &'r ToolResult,
+    id: Option<&str>,
+    name: &str,
+    media_inside: bool,
+    object: &mut Object<'_>,
+    losses: &mut Losses,
+) -> Vec<&'r Part> {
+    let native = losses.own(result.native.as_deref(), &GEMINI);
+    if let Some(id) = id {
+        object.string("id", id);
+    }
+    object.string("name", name);
+    write_response(result, native, object, losses);
+    let mut media = Vec::new();
+    for part in &result.parts {
+        match part {
+            Part::Text(_) => {}
+            Part::Image(_) | Part::RemoteImage(_) => media.push(part),
+            Part::File(file) if losses.foreign(file.native.as_deref(), &GEMINI) => {
+                losses.part(part, "only its own dialect reads it");
+            }
+            Part::File(_) => media.push(part),
+            Part::Opaque(block) if block.origin == GEMINI => media.push(part),
+            other => losses.part(other, "a tool answers with text and pictures"),
+        }
+    }
+    object.nested(native, "functionResponse");
+    if media_inside && !media.is_empty() {
+        object.array("parts", |a| {
+            for part in media.drain(..) {
+                match part {
+                    Part::Opaque(block) => a.raw(block.raw.as_str()),
+                    Part::RemoteImage(link) => a.object(|o| write_link(link, o, losses)),
+                    part => a.object(|o| write_inline(part, o, losses)),
+                }
+            }
+        });
+    }
+    media
+}
+
+fn write_response(
+    result: &ToolResult,
+    native: Option<&Native>,
+    object: &mut Object<'_>,
+    losses: &mut Losses,
+) {
+    let texts: Vec<&str> = result.parts.iter().filter_map(Part::as_text).collect();
+    for part in result.parts.iter().filter(|p| p.as_text().is_some()) {
+        losses.own(part.native(), &GEMINI);
+    }
+    let text = match texts[..] {
+        [] if !result.is_error => return object.raw("response", "{}"),
+        [] => String::new(),
+        [text] => text.to_owned(),
+        _ => {
+            losses.add("tool_result.text", "several texts are joined into one");
+            texts.join("\n")
+        }
+    };
+    if text_follows(&result.parts) {
+        losses.add(
+            "tool_result.order",
+            "a tool's text comes before its pictures",
+        );
+    }
+    let key = if result.is_error { "error" } else { "output" };
+    match native.and_then(field_of).as_deref() {
+        Some("response") if is_object(&text) => object.raw("response", &text),
+        Some(field) if field == key && json::is_complete(&text) => {
+            object.object("response", |o| o.raw(key, &text));
+        }
+        _ => object.object("response", |o| o.string(key, &text)),
+    }
+}
+
+/// Whether a text stands behind something else.
+fn text_follows(parts: &[Part]) -> bool {
+    let other = parts.iter().position(|part| part.as_text().is_none());
+    let text = parts.iter().rposition(|part| part.as_text().is_some());
+    matches!((other, text), (Some(other), Some(text)) if other < text)
+}
+
+/// Whether a text is one JSON object.
+pub(super) fn is_object(text: &str) -> bool {
+    text.trim_start().starts_with('{') && json::is_complete(text)
+}

@@ -1,0 +1,137 @@
+//! Writes one part of a message or of an answer.
+
+use majordomo_llm::{Native, Part, RemoteImage, ToolCall};
+
+use super::GEMINI;
+use super::read_part::media_type_of;
+use super::tool_results::is_object;
+use crate::base64::encode_into;
+use crate::json::{Array, Object};
+use crate::loss::Losses;
+
+/// Native fields at this level, without those that only say how to write.
+pub(super) fn write_native(object: &mut Object<'_>, native: Option<&Native>) {
+    for (name, value) in native.into_iter().flat_map(Native::fields) {
+        if !name.contains('.') && !matches!(name, "role" | "field") {
+            object.raw(name, value.as_str());
+        }
+    }
+}
+
+/// The form that a value came in.
+pub(super) fn field_of(native: &Native) -> Option<String> {
+    native.get("field").and_then(|field| field.to().ok())
+}
+
+/// Writes a part that is neither a call nor an answer, which need the
+/// conversation around them.
+pub(super) fn write_part(part: &Part, array: &mut Array<'_>, losses: &mut Losses) {
+    match part {
+        Part::Text(text) => {
+            let native = losses.own(part.native(), &GEMINI);
+            array.object(|o| {
+                o.string("text", &text.text);
+                write_native(o, native);
+            });
+        }
+        Part::Refusal(text) => {
+            losses.own(part.native(), &GEMINI);
+            losses.add("refusal", "written as text");
+            array.object(|o| o.string("text", &text.text));
+        }
+        Part::Reasoning(reasoning) => match losses.own(part.native(), &GEMINI) {
+            None => losses.add("reasoning", "only the model that thought it can read it"),
+            native => array.object(|o| write_thought(&reasoning.text, native, o)),
+        },
+        Part::Image(_) => array.object(|o| write_inline(part, o, losses)),
+        Part::RemoteImage(link) => array.object(|o| write_link(link, o, losses)),
+        Part::File(file) if losses.foreign(file.native.as_deref(), &GEMINI) => {
+            losses.part(part, "only its own dialect reads it");
+        }
+        Part::File(_) => array.object(|o| write_inline(part, o, losses)),
+        Part::Opaque(block) if block.origin == GEMINI => array.raw(block.raw.as_str()),
+        other => losses.part(other, "Gemini has no such content here"),
+    }
+}
+
+/// The fields of a part that shows what the model thought.
+pub(super) fn write_thought(text: &str, native: Option<&Native>, object: &mut Object<'_>) {
+    object.string("text", text);
+    object.bool("thought", true);
+    write_native(object, native);
+}
+
+/// The fields of a part that holds a picture or a file.
+pub(super) fn write_inline(part: &Part, object: &mut Object<'_>, losses: &mut Losses) {
+    let (media_type, data, name) = match part {
+        Part::Image(image) => (&image.media_type, &image.data, None),
+        Part::File(file) => (&file.media_type, &file.data, file.name.as_deref()),
+        _ => return,
+    };
+    let native = losses.own(part.native(), &GEMINI);
+    object.object("inlineData", |o| {
+        o.string("mimeType", media_type);
+        let out = o.value("data");
+        out.extend_from_slice(b"\"");
+        encode_into(data, out);
+        out.extend_from_slice(b"\"");
+        if let Some(name) = name {
+            o.string("displayName", name);
+        }
+        o.nested(native, "inlineData");
+    });
+    write_native(object, native);
+}
+
+/// The fields of a part that names a picture by its address.
+pub(super) fn write_link(link: &RemoteImage, object: &mut Object<'_>, losses: &mut Losses) {
+    let native = losses.own(link.native.as_deref(), &GEMINI);
+    object.object("fileData", |o| {
+        if native.is_none_or(|native| native.get("fileData.mimeType").is_none()) {
+            o.string("mimeType", media_type_of(&link.url));
+        }
+        o.string("fileUri", &link.url);
+        o.nested(native, "fileData");
+    });
+    write_native(object, native);
+}
+
+/// The fields of a part that is a call. `stand_in` is the signature to write if
+/// it has none.
+pub(super) fn write_call(
+    call: &ToolCall,
+    id: Option<&str>,
+    stand_in: Option<&str>,
+    object: &mut Object<'_>,
+    losses: &mut Losses,
+) {
+    let native = losses.own(call.native.as_deref(), &GEMINI);
+    object.object("functionCall", |o| {
+        if let Some(id) = id {
+            o.string("id", id);
+        }
+        o.string("name", &call.name);
+        write_arguments(&call.arguments, o, losses);
+        o.nested(native, "functionCall");
+    });
+    write_native(object, native);
+    let signed = native.is_some_and(|native| native.get("thoughtSignature").is_some());
+    if let (false, Some(stand_in)) = (signed, stand_in) {
+        object.string("thoughtSignature", stand_in);
+    }
+}
+
+/// Arguments are an object here. What is none is shown to the model as it was.
+fn write_arguments(arguments: &str, object: &mut Object<'_>, losses: &mut Losses) {
+    if arguments.trim().is_empty() {
+        object.raw("args", "{}");
+    } else if is_object(arguments) {
+        object.raw("args", arguments.trim());
+    } else {
+        losses.add(
+            "tool_call.arguments",
+            "no JSON object, written as the text `arguments`",
+        );
+        object.object("args", |o| o.string("arguments", arguments));
+    }
+}
