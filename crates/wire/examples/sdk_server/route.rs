@@ -39,9 +39,12 @@ pub(crate) fn find(method: &Method, uri: &Uri, headers: &HeaderMap) -> Option<Ro
         ("POST", "/api/show") => (Protocol::Ollama, Asked::Show),
         ("GET", "/api/tags") => (Protocol::Ollama, Asked::Models),
         ("GET", "/v1beta/models") => (Protocol::Gemini, Asked::Models),
-        // Two vendors have this path; only one sends a version.
+        // Three vendors have this path; their headers tell them apart.
         ("GET", "/v1/models") if headers.contains_key("anthropic-version") => {
             (Protocol::Messages, Asked::Models)
+        }
+        ("GET", "/v1/models") if headers.contains_key("x-goog-api-key") => {
+            (Protocol::Gemini, Asked::Models)
         }
         ("GET", "/v1/models") => (Protocol::Chat, Asked::Models),
         ("POST", path) => return named_in_path(path),
@@ -58,9 +61,12 @@ pub(crate) fn find(method: &Method, uri: &Uri, headers: &HeaderMap) -> Option<Ro
     })
 }
 
-/// `/v1beta/models/{model}:{verb}`.
+/// `/v1/models/{model}:{verb}`, where older clients have `v1beta`.
 fn named_in_path(path: &str) -> Option<Route> {
-    let (model, verb) = path.strip_prefix("/v1beta/models/")?.rsplit_once(':')?;
+    let rest = path
+        .strip_prefix("/v1/models/")
+        .or_else(|| path.strip_prefix("/v1beta/models/"))?;
+    let (model, verb) = rest.rsplit_once(':')?;
     let asked = match verb {
         "generateContent" => Asked::Answer,
         "streamGenerateContent" => Asked::Stream,

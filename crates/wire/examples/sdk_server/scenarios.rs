@@ -123,9 +123,10 @@ fn state(protocol: Protocol) -> Option<Box<Native>> {
         }
         Protocol::Responses => native.with("encrypted_content", Json::string("state-1")),
         Protocol::Messages => native.with("signature", Json::string("state-1")),
+        // Base64 of the same words, since the SDK decodes it.
+        Protocol::Gemini => native.with("thoughtSignature", Json::string("c3RhdGUtMQ==")),
         // Ollama's models keep no state.
         Protocol::Ollama => native,
-        Protocol::Gemini => native,
     };
     native.into_option()
 }
