@@ -81,20 +81,18 @@ fn tools(prompt: &Prompt, native: Option<&Native>, fields: &mut Fields, losses: 
     if prompt.tool_choice == ToolChoice::None && parallel.is_some() {
         losses.add("parallel_tool_calls", "no tool may be called at all");
     }
+    let kind = match &prompt.tool_choice {
+        ToolChoice::Auto => "auto",
+        ToolChoice::None => "none",
+        ToolChoice::Required => "any",
+        ToolChoice::Named(_) => "tool",
+    };
     object(fields.value("tool_choice"), |o| {
-        o.string(
-            "type",
-            match &prompt.tool_choice {
-                ToolChoice::Auto => "auto",
-                ToolChoice::None => return o.string("type", "none"),
-                ToolChoice::Required => "any",
-                ToolChoice::Named(_) => "tool",
-            },
-        );
+        o.string("type", kind);
         if let ToolChoice::Named(name) = &prompt.tool_choice {
             o.string("name", name);
         }
-        if let Some(parallel) = parallel {
+        if let Some(parallel) = parallel.filter(|_| kind != "none") {
             o.bool("disable_parallel_tool_use", !parallel);
         }
         o.nested(native, "tool_choice");

@@ -132,8 +132,9 @@ fn from_scratch(codec: &dyn Codec, incoming: &Incoming) -> Held {
         && moved
             .flat_map(|r| &r.parts)
             .any(|part| matches!(part, Part::Image(_)));
-    let again = named(Prompt::clone(&again.request));
-    if moved || !written.losses.is_empty() || again == named(prompt.clone()) {
+    let again = joined(codec, named(Prompt::clone(&again.request)));
+    let expected = joined(codec, named(prompt.clone()));
+    if moved || !written.losses.is_empty() || again == expected {
         return Ok(());
     }
     Err(format!(
@@ -141,18 +142,19 @@ fn from_scratch(codec: &dyn Codec, incoming: &Incoming) -> Held {
     ))
 }
 
-/// A schema without a name gets one where the dialect demands it, unknown
-/// fields of nested values may change places with those around them, and what
-/// one side says in several messages may become one.
-fn named(mut prompt: Prompt) -> Prompt {
+/// What one side says in several messages becomes one where turns must alternate.
+fn joined(codec: &dyn Codec, mut prompt: Prompt) -> Prompt {
+    if codec.dialect() != Protocol::Messages.dialect() {
+        return prompt;
+    }
+    let side = |role| match role {
+        Role::Tool => Role::User,
+        role => role,
+    };
     let mut turns: Vec<Message> = Vec::new();
     for mut message in std::mem::take(&mut prompt.messages) {
-        let side = |role| match role {
-            Role::Tool => Role::User,
-            role => role,
-        };
         match turns.last_mut() {
-            Some(last) if side(last.role) == side(message.role) => {
+            Some(last) if side(last.role) == side(message.role) && message.native.is_none() => {
                 last.role = side(last.role);
                 last.parts.append(&mut message.parts);
             }
@@ -160,6 +162,12 @@ fn named(mut prompt: Prompt) -> Prompt {
         }
     }
     prompt.messages = turns;
+    prompt
+}
+
+/// A schema without a name gets one where the dialect demands it, and unknown
+/// fields of nested values may change places with those around them.
+fn named(mut prompt: Prompt) -> Prompt {
     if let Some(native) = prompt.native.take() {
         let mut fields: Vec<_> = native.fields().collect();
         fields.sort_by_key(|(name, _)| *name);
