@@ -166,23 +166,32 @@ impl StreamItems {
             (None, Some(at)) => at,
             _ => self.find(event),
         };
+        self.finish(at, parts, events);
+    }
+
+    fn finish(&mut self, at: usize, parts: Vec<Part>, events: &mut Vec<Event>) {
         let item = &mut self.0[at];
-        if !item.done {
-            item.done = true;
-            let told = std::mem::take(&mut item.told);
-            finish_item(at, told, parts, events);
+        if !std::mem::replace(&mut item.done, true) {
+            finish_item(at, std::mem::take(&mut item.told), parts, events);
         }
     }
 
     /// The stream is complete: items that its last event has and that never
     /// were complete are so now, and no call stays open.
     pub(super) fn complete(&mut self, output: Vec<Vec<Part>>, events: &mut Vec<Event>) {
-        for (place, parts) in output.into_iter().enumerate() {
+        // Some servers count places in another way, so only look for what is missing.
+        let done = self.0.iter().filter(|item| item.done).count();
+        let missing = match done < output.len() {
+            true => output,
+            false => Vec::new(),
+        };
+        for (place, parts) in missing.into_iter().enumerate() {
             let event = StreamEvent {
                 output_index: Some(place as u64),
                 ..StreamEvent::default()
             };
-            self.done(&event, parts, events);
+            let at = self.find_call(&parts).unwrap_or_else(|| self.find(&event));
+            self.finish(at, parts, events);
         }
         for (at, item) in self.0.iter_mut().enumerate() {
             if !item.done && matches!(item.told, Told::Call { .. }) {

@@ -134,7 +134,7 @@ impl ResponsesWriter {
             Some(Part::Text(text)) => ("response.output_text.done", "text", text),
             _ => return,
         };
-        text.native = own.cloned().map(Box::new);
+        text.native = own.and_then(without_item_id);
         let said = text.text.clone();
         self.frames.content(out, kind, message, |o| {
             o.string(key, &said);
@@ -362,6 +362,15 @@ impl ResponsesWriter {
         self.frames
             .event(out, kind, |o| o.object("response", |o| answer.write(o)));
     }
+}
+
+/// A message keeps the id that it was announced with.
+fn without_item_id(native: &Native) -> Option<Box<Native>> {
+    let mut kept = Native::new(RESPONSES);
+    for (name, value) in native.fields().filter(|(name, _)| *name != "item.id") {
+        kept.push(name, value.clone());
+    }
+    kept.into_option()
 }
 
 impl StreamWriter for ResponsesWriter {

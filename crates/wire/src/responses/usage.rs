@@ -54,9 +54,7 @@ pub(super) fn write(usage: &Usage, object: &mut Object<'_>) {
     object.number("input_tokens", usage.input);
     object.object("input_tokens_details", |o| {
         o.number("cached_tokens", usage.cache_read);
-        if usage.cache_write > 0 {
-            o.number("cache_write_tokens", usage.cache_write);
-        }
+        o.number("cache_write_tokens", usage.cache_write);
     });
     object.number("output_tokens", usage.output);
     object.object("output_tokens_details", |o| {

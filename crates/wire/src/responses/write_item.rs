@@ -99,8 +99,14 @@ impl<'l> ItemWriter<'l> {
     fn single(&mut self, part: &Part, face: Option<Face<'_>>, array: &mut Array<'_>) {
         let native = self.losses.own(part.native(), &RESPONSES);
         match part {
-            Part::Reasoning(thought) if native.is_some() || face.is_some() => {
+            Part::Reasoning(thought) if native.is_some() => {
                 array.object(|o| reasoning(thought, native, face, o));
+            }
+            // A client may see what another model thought; a model may not.
+            Part::Reasoning(thought) if face.is_some() => {
+                if !thought.text.is_empty() {
+                    array.object(|o| reasoning(thought, None, face, o));
+                }
             }
             Part::Reasoning(_) => self
                 .losses

@@ -72,6 +72,9 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
         let Some(value) = splice::member(raw, key) else {
             return false;
         };
+        if !new_parts.iter().any(|part| side.can_hold(part)) {
+            return false;
+        }
         let elements = splice::elements(value).unwrap_or_default();
         let known = elements.len() == old_parts.len();
         let origins = match known {
@@ -98,7 +101,9 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
             }
             Fate::Replace
         };
-        splice::object(raw, self.array.value(), &mut content)
+        // It is an object, since it has a member.
+        splice::object(raw, self.array.value(), &mut content);
+        true
     }
 
     fn assistant(&mut self, message: &Message) {

@@ -15,7 +15,7 @@ pub(super) enum Side {
 }
 
 impl Side {
-    fn can_hold(self, part: &Part) -> bool {
+    pub(super) fn can_hold(self, part: &Part) -> bool {
         match part {
             Part::Text(_) => true,
             Part::Refusal(_) => self == Self::Output,

@@ -35,11 +35,6 @@ fn reply() -> Reply {
     }
 }
 
-fn native(name: &str, value: &str) -> Option<Box<Native>> {
-    let value = Json::parse(value).unwrap();
-    Native::new(RESPONSES).with(name, value).into_option()
-}
-
 /// The events of server events, each given without its framing.
 fn events(frames: &[&str]) -> majordomo_llm::Result<Vec<Event>> {
     let mut reader = Responses.stream_reader();

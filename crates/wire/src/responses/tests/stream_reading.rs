@@ -172,6 +172,25 @@ fn items_that_only_the_last_event_has_are_told_then() {
 }
 
 #[test]
+fn places_that_are_counted_in_another_way_tell_nothing_twice() {
+    let call = r#"{"type":"function_call","call_id":"c1","name":"t","arguments":"{}"}"#;
+    let text =
+        r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]}"#;
+    let added =
+        format!(r#"{{"type":"response.output_item.added","output_index":7,"item":{call}}}"#);
+    let done = format!(r#"{{"type":"response.output_item.done","output_index":8,"item":{text}}}"#);
+    let completed = |output: &str| {
+        format!(
+            r#"{{"type":"response.completed","response":{{"status":"completed","output":[{output}]}}}}"#
+        )
+    };
+    let response = fold(&[&added, &completed(call)]);
+    assert_eq!(response.parts.len(), 1);
+    let response = fold(&[&done, &completed(text)]);
+    assert_eq!(response.text(), "a");
+}
+
+#[test]
 fn events_and_items_of_tomorrow_are_passed_by_or_kept() {
     let response = fold(&[
         CREATED,

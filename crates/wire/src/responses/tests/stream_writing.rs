@@ -128,7 +128,7 @@ fn an_answer_is_told_in_the_order_that_clients_expect() {
     assert_eq!(
         response["usage"],
         serde_json::json!({
-            "input_tokens": 9, "input_tokens_details": {"cached_tokens": 1},
+            "input_tokens": 9, "input_tokens_details": {"cached_tokens": 1, "cache_write_tokens": 0},
             "output_tokens": 4, "output_tokens_details": {"reasoning_tokens": 2},
             "total_tokens": 13,
         })
@@ -219,11 +219,14 @@ fn state_keeps_its_own_id_and_messages_their_fields() {
         .with("id", Json::string("rs_own"))
         .with("summary", Json::parse("[]").unwrap())
         .with("encrypted_content", Json::string("XYZ"));
+    let ended = Native::new(RESPONSES)
+        .with("item.id", Json::string("msg_own"))
+        .with("item.phase", Json::string("commentary"));
     let frames = written(&[
         Event::Reasoning(String::new()),
         Event::EndPart(state.into_option()),
         Event::Text("a".into()),
-        Event::EndPart(native("item.phase", "\"commentary\"")),
+        Event::EndPart(ended.into_option()),
         Event::Text("b".into()),
         Event::Finish(FinishReason::Stop),
     ]);
@@ -234,6 +237,7 @@ fn state_keeps_its_own_id_and_messages_their_fields() {
         .unwrap();
     assert_eq!(output.len(), 3, "a message ended with its last text");
     assert_eq!(output[1]["phase"], "commentary");
+    assert_eq!(output[1]["id"], "msg_1_1", "as it was announced");
     assert!(output[2].get("phase").is_none());
 }
 
