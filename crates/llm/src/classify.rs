@@ -211,7 +211,10 @@ fn by_code(code: &str, error: &Error) -> Option<Class> {
         | "billing_error"
         | "billing_hard_limit_reached"
         | "enforced_spend_limit_reached"
-        | "usage_not_included" => Class::Quota,
+        | "usage_not_included"
+        | "FAILED_PRECONDITION" => Class::Quota,
+        // Google names the quota; that of a day is gone until tomorrow.
+        quota if quota.contains("PerDay") => Class::Quota,
         "context_length_exceeded" | "exceed_context_size_error" | "too_many_prompt_tokens" => {
             Class::ContextLength
         }
@@ -281,6 +284,7 @@ fn by_text(error: &Error) -> Option<Class> {
         ("not supported for this model", Class::Unsupported),
         ("does not support", Class::Unsupported),
         ("extra inputs are not permitted", Class::Unsupported),
+        ("unknown name \"", Class::Unsupported),
         ("image exceeds", Class::Unsupported),
         ("image dimensions exceed", Class::Unsupported),
         ("many-image requests", Class::Unsupported),

@@ -8,7 +8,9 @@ use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
 
-use crate::{Assembler, Error, ErrorKind, Event, Ledger, Outcome, Response, Result, ToolCall};
+use crate::{
+    Assembler, Error, ErrorKind, Event, Ledger, Outcome, Part, Response, Result, ToolCall,
+};
 
 /// The fine events of one answer. Dropping it cancels the request.
 pub type EventStream = Pin<Box<dyn Stream<Item = Result<Event>> + Send>>;
@@ -83,10 +85,12 @@ impl ResponseStream {
             Event::Reasoning(text) if !text.is_empty() => {
                 self.ready.push_back(StreamItem::Reasoning(text.clone()));
             }
-            Event::Part(part) => {
-                let text = part.as_text().filter(|text| !text.is_empty());
+            Event::Part(Part::Text(part)) if !part.text.is_empty() => {
+                self.ready.push_back(StreamItem::Text(part.text.clone()));
+            }
+            Event::Part(Part::Reasoning(part)) if !part.text.is_empty() => {
                 self.ready
-                    .extend(text.map(|text| StreamItem::Text(text.to_owned())));
+                    .push_back(StreamItem::Reasoning(part.text.clone()));
             }
             _ => {}
         }
@@ -158,5 +162,39 @@ impl fmt::Debug for ResponseStream {
             .field("model", &self.model)
             .field("open", &self.events.is_some())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{FinishReason, Reasoning};
+
+    struct Events(VecDeque<Event>);
+
+    impl Stream for Events {
+        type Item = Result<Event>;
+
+        fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+            Poll::Ready(self.0.pop_front().map(Ok))
+        }
+    }
+
+    #[tokio::test]
+    async fn parts_that_come_whole_are_shown_like_deltas() {
+        let events = VecDeque::from([
+            Event::Part(Part::Reasoning(Reasoning::new("hm"))),
+            Event::Part(Part::text("yes")),
+            Event::Part(Part::text("")),
+            Event::Finish(FinishReason::Stop),
+        ]);
+        let mut stream = ResponseStream::new(Box::pin(Events(events)), "p/m", 0);
+        let mut next = async || stream.next().await.unwrap().unwrap();
+        assert_eq!(next().await, StreamItem::Reasoning("hm".into()));
+        assert_eq!(next().await, StreamItem::Text("yes".into()));
+        let StreamItem::Response(response) = next().await else {
+            panic!("no response");
+        };
+        assert_eq!(response.parts.len(), 3);
     }
 }

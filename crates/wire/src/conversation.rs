@@ -89,19 +89,6 @@ impl<'m> ToolNames<'m> {
     }
 }
 
-/// Makes up the ids of calls of an answer that gives none.
-pub(crate) fn name_calls(parts: &mut [Part], first_call: usize) {
-    let calls = parts.iter_mut().filter_map(|part| match part {
-        Part::ToolCall(call) => Some(call),
-        _ => None,
-    });
-    for (n, call) in calls.enumerate() {
-        if call.id.is_empty() {
-            call.id = ToolCall::made_up_id(first_call + n);
-        }
-    }
-}
-
 /// Consecutive messages of one side, for dialects whose turns must alternate.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Turn<'m> {
@@ -188,6 +175,19 @@ fn join_fields(
         }
         Some(first) if second.dialect() != dialect => Some(first),
         _ => Some(Box::new(second.clone())),
+    }
+}
+
+/// Names the calls of an answer that came without an id, from `first_call` on.
+pub(crate) fn name_calls(parts: &mut [Part], first_call: usize) {
+    let calls = parts.iter_mut().filter_map(|part| match part {
+        Part::ToolCall(call) => Some(call),
+        _ => None,
+    });
+    for (n, call) in calls.enumerate() {
+        if call.id.is_empty() {
+            call.id = ToolCall::made_up_id(first_call + n);
+        }
     }
 }
 

@@ -21,8 +21,8 @@ impl From<Loss> for Change {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Losses(Vec<Loss>);
 
-/// Fields that say how to talk rather than what to say (every writer has its own
-/// way), and one server's measurements: nothing is lost when they stay behind.
+/// Fields that say how to talk rather than what to say, and one server's
+/// measurements: nothing is lost when they stay behind.
 const TRANSPORT: &[&str] = &[
     "stream_options",
     "role",

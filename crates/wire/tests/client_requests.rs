@@ -15,11 +15,11 @@ use serde_json::value::RawValue;
 /// Which paths are whose; the first that fits counts.
 const SPOKEN: &[(&str, Protocol)] = &[
     ("/chat/completions", Protocol::Chat),
-    ("/responses", Protocol::Responses),
-    ("/v1/messages", Protocol::Messages),
-    ("/v1/messages/count_tokens", Protocol::Messages),
     ("/api/chat", Protocol::Ollama),
     ("/api/generate", Protocol::Ollama),
+    ("/v1/messages", Protocol::Messages),
+    ("/v1/messages/count_tokens", Protocol::Messages),
+    ("/responses", Protocol::Responses),
     (":generateContent", Protocol::Gemini),
     (":streamGenerateContent", Protocol::Gemini),
     (":countTokens", Protocol::Gemini),

@@ -106,6 +106,11 @@ fn codes_decide_before_statuses() {
     let rows = [
         (coded(429, "insufficient_quota"), Class::Quota),
         (coded(429, "enforced_spend_limit_reached"), Class::Quota),
+        (
+            waiting(coded(429, "GenerateRequestsPerDayPerProjectPerModel")),
+            Class::Quota,
+        ),
+        (coded(400, "FAILED_PRECONDITION"), Class::Quota),
         (coded(400, "API_KEY_INVALID"), Class::Auth),
         (coded(400, "model_not_found"), Class::ModelNotFound),
         (coded(400, "context_length_exceeded"), Class::ContextLength),
@@ -162,6 +167,13 @@ fn texts_decide_where_nothing_else_tells() {
         ),
         (
             said(400, "temperature: Extra inputs are not permitted"),
+            Class::Unsupported,
+        ),
+        (
+            said(
+                400,
+                "Invalid JSON payload received. Unknown name \"topK\" at 'x'",
+            ),
             Class::Unsupported,
         ),
         (said(400, "image exceeds 10 MB maximum"), Class::Unsupported),

@@ -180,8 +180,11 @@ impl<'a> PartFields<'a> {
     pub(super) fn into_part(mut self, raw: &str) -> Option<Part> {
         let content = match self.content.take() {
             Some(content) if !self.ambiguous => content,
-            None if self.unknown.is_none() => Content::Text(Cow::Borrowed("")),
-            _ => return Some(self.opaque(raw)),
+            Some(_) => return Some(opaque("part", raw)),
+            None => match &self.unknown {
+                Some(kind) => return Some(opaque(kind, raw)),
+                None => Content::Text(Cow::Borrowed("")),
+            },
         };
         Some(match content {
             Content::Text(text) => return self.text(text),
@@ -220,7 +223,7 @@ impl<'a> PartFields<'a> {
 
     fn inline(mut self, blob: Blob<'_>, raw: &str) -> Part {
         let Some(data) = base64::decode_either(&blob.data) else {
-            return self.opaque(raw);
+            return opaque("inlineData", raw);
         };
         let media_type = blob.media_type.into_owned();
         if media_type.starts_with("image/") {
@@ -250,7 +253,7 @@ impl<'a> PartFields<'a> {
             None => known_extension(&link.url).is_some(),
         };
         if !is_image || !is_public(&link.url) {
-            return self.opaque(raw);
+            return opaque("fileData", raw);
         }
         let media_type = link.media_type.filter(|t| *t != media_type_of(&link.url));
         if let Some(media_type) = media_type {
@@ -263,18 +266,6 @@ impl<'a> PartFields<'a> {
         })
     }
 
-    fn opaque(self, raw: &str) -> Part {
-        let kind = match (&self.content, self.unknown) {
-            (_, Some(unknown)) => unknown,
-            _ => "part".to_owned(),
-        };
-        Part::Opaque(Opaque {
-            origin: GEMINI,
-            kind,
-            raw: keep(raw),
-        })
-    }
-
     fn native(self) -> Option<Box<majordomo_llm::Native>> {
         let mut rest = self.rest;
         if self.thought {
@@ -282,6 +273,14 @@ impl<'a> PartFields<'a> {
         }
         rest.into_native(GEMINI)
     }
+}
+
+fn opaque(kind: &str, raw: &str) -> Part {
+    Part::Opaque(Opaque {
+        origin: GEMINI,
+        kind: kind.to_owned(),
+        raw: keep(raw),
+    })
 }
 
 /// Google's own file store answers only with the owner's key.

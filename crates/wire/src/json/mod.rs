@@ -84,15 +84,15 @@ impl Rest {
         self.0.push((name.into(), value));
     }
 
-    /// Whether nothing was kept.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The same fields, marked as belonging inside the object of this name.
     pub(crate) fn inside(self, name: &str) -> Self {
         let marked = |(field, value)| (format!("{name}.{field}"), value);
         Self(self.0.into_iter().map(marked).collect())
+    }
+
+    /// Whether nothing was kept.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Adds the fields of another level behind these.

@@ -36,10 +36,14 @@ pub(super) fn fits(part: &Part, place: Place, losses: &mut Losses) -> bool {
     let from_user = matches!(place, Place::User | Place::Tool);
     let from_model = matches!(place, Place::Assistant | Place::Answer);
     let fits = match part {
-        Part::Text(text) if place == Place::Answer => return !text.text.is_empty(),
+        Part::Text(text) if text.text.is_empty() => {
+            losses.own(text.native.as_deref(), &MESSAGES);
+            return false;
+        }
+        Part::Text(_) if place == Place::Answer => return true,
         Part::Text(text) => {
             let blank = text.text.trim().is_empty();
-            if blank && !text.text.is_empty() {
+            if blank {
                 losses.add("text", "text that is only white space is refused");
             }
             return !blank;

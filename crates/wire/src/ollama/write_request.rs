@@ -8,6 +8,7 @@ use super::write_fields::fields;
 use super::write_message::{MessageWriter, same_but_for_content};
 use super::write_part::Content;
 use super::{OLLAMA, Thinking, image, options};
+use crate::conversation::joined;
 use crate::json::{Array, object, write_array};
 use crate::loss::Losses;
 use crate::splice::{self, Edit, Fate, Fields, Origin};
@@ -66,7 +67,8 @@ fn conversation(prompt: &Prompt, to: &Outgoing<'_>, array: &mut Array<'_>, losse
     let mut writer = MessageWriter::new(array, losses, &prompt.messages);
     let inline = prompt.messages.iter().filter(is_system);
     writer.instructions(&prompt.system, inline, in_words(prompt, to).as_deref());
-    for message in prompt.messages.iter().filter(|m| !is_system(m)) {
+    let joined = joined(&prompt.messages, &OLLAMA);
+    for message in joined.iter().filter(|m| m.role != Role::System) {
         writer.write(message);
     }
 }

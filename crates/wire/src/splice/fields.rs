@@ -30,6 +30,10 @@ impl Fields {
         crate::json::write_string(self.value(key), value);
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     fn get(&self, key: &str) -> Option<&BytesMut> {
         self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v)
     }
@@ -39,11 +43,6 @@ impl Fields {
         for (key, value) in &self.0 {
             object.value(key).extend_from_slice(value);
         }
-    }
-
-    /// Whether there is none.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 }
 
@@ -100,7 +99,6 @@ impl Edit<'_> {
 
 struct Rewriting<'e, C> {
     edit: &'e Edit<'e>,
-    /// Only the body itself has one.
     head: Option<Head<'e>>,
     /// New fields whose place in the source was found.
     met: Vec<&'e str>,

@@ -123,6 +123,13 @@ impl Exchange {
 }
 
 impl Exchange {
+    /// Whether it asks how long a request is.
+    pub(crate) fn counts_tokens(&self) -> bool {
+        ["/count_tokens", "/input_tokens", ":countTokens"]
+            .iter()
+            .any(|end| self.path.ends_with(end))
+    }
+
     /// Vendors have other APIs, too, and some of their answers are filed here:
     /// what it is, if it is no conversation.
     pub(crate) fn other_api(&self) -> Option<&'static str> {
@@ -145,17 +152,13 @@ impl Exchange {
         body["text"].is_string().then_some("a transcription")
     }
 
-    /// Whether a token count was asked for, and no answer.
-    pub(crate) fn counts_tokens(&self) -> bool {
-        let counting = ["/count_tokens", "/input_tokens", ":countTokens"];
-        counting.iter().any(|end| self.path.ends_with(end))
-    }
-
     /// Whether the answer of a success is an error, or ends with one.
     pub(crate) fn tells_error(&self) -> bool {
         let text = String::from_utf8_lossy(&self.answer);
         let whole = (!self.streamed).then_some(&*text);
-        let lines = text.lines().filter_map(|line| line.strip_prefix("data:"));
+        let lines = text
+            .lines()
+            .map(|line| line.strip_prefix("data:").unwrap_or(line));
         let bodies = whole.into_iter().chain(lines.filter(|_| self.streamed));
         bodies
             .filter_map(|body| serde_json::from_str::<Value>(body).ok())

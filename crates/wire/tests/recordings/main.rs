@@ -17,11 +17,11 @@ use majordomo_wire::Protocol;
 /// Which rows of the index are read by which codec.
 const SPOKEN: &[(&str, Protocol)] = &[
     ("openai-chat", Protocol::Chat),
-    ("openai-responses", Protocol::Responses),
-    ("anthropic-messages", Protocol::Messages),
     ("ollama-chat", Protocol::Ollama),
     ("ollama-generate", Protocol::Ollama),
     ("ollama-meta", Protocol::Ollama),
+    ("anthropic-messages", Protocol::Messages),
+    ("openai-responses", Protocol::Responses),
     ("gemini", Protocol::Gemini),
 ];
 

@@ -1,0 +1,271 @@
+//! Canonical values, written and read again, are the same.
+
+use majordomo_llm::{
+    Effort, File, Json, Message, Output, OutputSchema, Part, Prompt, RemoteImage, Role, Text, Tool,
+    ToolCall, ToolChoice, ToolResult, Usage,
+};
+use proptest::prelude::*;
+
+use super::*;
+
+fn call(id: &str) -> ToolCall {
+    ToolCall::new(id, "look", r#"{"at": "sea"}"#)
+}
+
+fn image(byte: u8) -> Part {
+    Part::image("image/png", vec![byte; 5])
+}
+
+fn remote(url: &str) -> Part {
+    Part::RemoteImage(RemoteImage {
+        url: url.into(),
+        native: None,
+    })
+}
+
+fn messages(messages: Vec<Message>) -> Prompt {
+    Prompt {
+        messages,
+        ..Prompt::default()
+    }
+}
+
+fn with(change: impl FnOnce(&mut Prompt)) -> Prompt {
+    let mut prompt = messages(vec![Message::user("hi")]);
+    change(&mut prompt);
+    prompt
+}
+
+fn offered(choice: ToolChoice) -> Prompt {
+    with(|prompt| {
+        prompt.tools = vec![
+            Tool::new("look")
+                .description("Looks.")
+                .parameters(Json::parse(r#"{"type": "object"}"#).unwrap()),
+            Tool::new("rest"),
+        ];
+        prompt.tool_choice = choice;
+    })
+}
+
+fn conversations() -> Vec<(&'static str, Prompt)> {
+    let results = |results: Vec<ToolResult>| Message::tool_results_message(results);
+    let mut seen = ToolResult::new(&call("b"), "seen");
+    seen.parts.extend([image(1), remote("https://x.example/a")]);
+    let mut mute = ToolResult::new(&call("a"), "");
+    mute.parts = vec![image(2)];
+    let mut silent = ToolResult::new(&call("a"), "");
+    silent.parts.clear();
+    let both = vec![
+        Part::text("Let me see."),
+        Part::ToolCall(call("a")),
+        Part::ToolCall(call("b")),
+    ];
+    let turn = Message::new(Role::Assistant, both);
+    let schema = OutputSchema {
+        schema: Json::parse(r#"{"type": "object", "x": 1.0}"#).unwrap(),
+        name: None,
+        strict: None,
+    };
+    let file = Part::File(File {
+        media_type: "application/pdf".into(),
+        data: Bytes::from_static(b"%PDF"),
+        name: Some("a.pdf".into()),
+        native: Some(Box::new(
+            majordomo_llm::Native::new(crate::gemini::GEMINI)
+                .with("field", Json::string("inlineData")),
+        )),
+    });
+    vec![
+        ("text", with(|_| {})),
+        (
+            "system",
+            with(|p| p.system = vec![Text::new("a"), Text::new("b")]),
+        ),
+        (
+            "turns",
+            messages(vec![
+                Message::user("a"),
+                Message::assistant("b"),
+                Message::user("c"),
+                Message::user("d"),
+            ]),
+        ),
+        (
+            "nothing said",
+            messages(vec![Message::new(Role::User, vec![])]),
+        ),
+        (
+            "unicode",
+            messages(vec![Message::user("é\u{1f600}\u{0}\"\\\n\u{2028}")]),
+        ),
+        (
+            "images",
+            messages(vec![Message::new(
+                Role::User,
+                vec![
+                    Part::text("see"),
+                    image(0),
+                    remote("https://x.example/a.png"),
+                    remote("https://x.example/a"),
+                ],
+            )]),
+        ),
+        ("a file", messages(vec![Message::user(file)])),
+        (
+            "parallel calls",
+            messages(vec![
+                turn.clone(),
+                results(vec![ToolResult::new(&call("a"), "x"), seen]),
+                Message::user("so?"),
+            ]),
+        ),
+        (
+            "failed, mute and silent tools",
+            messages(vec![
+                Message::new(
+                    Role::Assistant,
+                    vec![
+                        Part::ToolCall(call("a")),
+                        Part::ToolCall(call("c")),
+                        Part::ToolCall(call("d")),
+                    ],
+                ),
+                results(vec![
+                    ToolResult::error(&call("c"), "no {\"such\": 1} thing"),
+                    mute,
+                    ToolResult {
+                        call_id: "d".into(),
+                        ..silent
+                    },
+                ]),
+            ]),
+        ),
+        (
+            "JSON of a tool",
+            messages(vec![
+                Message::assistant(Part::ToolCall(call("a"))),
+                results(vec![ToolResult::new(&call("a"), r#"{"output": "x"}"#)]),
+            ]),
+        ),
+        ("auto", offered(ToolChoice::Auto)),
+        ("none", offered(ToolChoice::None)),
+        ("required", offered(ToolChoice::Required)),
+        ("named", offered(ToolChoice::Named("rest".into()))),
+        ("JSON", with(|p| p.output = Output::Json)),
+        ("a schema", with(|p| p.output = Output::Schema(schema))),
+        (
+            "settings",
+            with(|p| {
+                p.max_tokens = Some(9);
+                p.temperature = Some(0.1);
+                p.top_p = Some(0.25);
+                p.top_k = Some(4);
+                p.presence_penalty = Some(-1.5);
+                p.frequency_penalty = Some(0.5);
+                p.seed = Some(-3);
+                p.stop = vec!["a".into(), String::new()];
+            }),
+        ),
+        ("low effort", with(|p| p.effort = Some(Effort::Low))),
+        ("medium effort", with(|p| p.effort = Some(Effort::Medium))),
+        ("high effort", with(|p| p.effort = Some(Effort::High))),
+        ("a budget", with(|p| p.reasoning_budget = Some(2_048))),
+    ]
+}
+
+#[test]
+fn requests_are_the_same_when_written_and_read_again() {
+    for (name, prompt) in conversations() {
+        let (body, losses) = write(&Request::from(prompt.clone()));
+        assert!(losses.is_empty(), "{name}: {losses:?}");
+        assert_eq!(*read(&body).request, prompt, "{name}: {body}");
+    }
+}
+
+/// Answers of every kind, as one side of this dialect gives them to the other.
+fn answers() -> Vec<Response> {
+    let usage = Usage {
+        input: 10,
+        output: 8,
+        cache_read: 3,
+        cache_write: 0,
+        reasoning: 5,
+    };
+    let bodies = [
+        r#"{"text":"hi"}"#,
+        r#"{"text":"hm","thought":true},{"text":"hi","thoughtSignature":"c2ln"}"#,
+        r#"{"text":"hm","thought":true,"thoughtSignature":"c2ln"},{"functionCall":{"id":"a","name":"t","args":{"x": 1}},"thoughtSignature":"d=="},{"functionCall":{"id":"b","name":"t","args":{}}}"#,
+        r#"{"inlineData":{"mimeType":"image/png","data":"AQ=="},"thought":true},{"executableCode":{"code":"1"}},{"text":"é\u0000"}"#,
+        "",
+    ];
+    let body = |parts: &str| {
+        format!(r#"{{"candidates":[{{"content":{{"parts":[{parts}]}},"finishReason":"STOP"}}]}}"#)
+    };
+    let read = |parts: &&str| Gemini.read_response(Bytes::from(body(parts)), 0).unwrap();
+    let mut answers: Vec<Response> = bodies.iter().map(read).collect();
+    for answer in &mut answers {
+        answer.usage = usage;
+        answer.id = Some(reply().id);
+        answer.reported_model = Some(reply().model);
+        answer.raw = None;
+    }
+    answers
+}
+
+#[test]
+fn answers_are_the_same_when_written_and_read_again() {
+    for answer in answers() {
+        let written = Gemini.write_response(&answer, &reply());
+        assert_eq!(written.losses, []);
+        let mut again = Gemini.read_response(written.body, 0).unwrap();
+        again.raw = None;
+        assert_eq!(again, answer);
+    }
+}
+
+#[test]
+fn streams_are_the_same_when_written_and_read_again() {
+    for answer in answers() {
+        let mut steps = vec![Event::Usage(answer.usage)];
+        for (index, part) in answer.parts.iter().enumerate() {
+            match part {
+                Part::ToolCall(call) => steps.extend([
+                    Event::ToolCallStart {
+                        index,
+                        id: Some(call.id.clone()),
+                        name: call.name.clone(),
+                        native: call.native.clone(),
+                    },
+                    Event::ToolCallArguments {
+                        index,
+                        fragment: call.arguments.clone(),
+                    },
+                    Event::ToolCallEnd { index },
+                ]),
+                part => steps.push(Event::Part(part.clone())),
+            }
+        }
+        steps.push(Event::Finish(answer.finish.clone()));
+        let (text, losses) = stream(&steps);
+        assert!(losses.is_empty(), "{losses:?}");
+        assert_eq!(fold(&events(&text).unwrap()), answer);
+    }
+}
+
+proptest! {
+    #[test]
+    fn texts_survive_in_every_place(texts in prop::collection::vec(".{1,20}", 4)) {
+        let mut prompt = messages(vec![
+            Message::user(texts[0].as_str()),
+            Message::assistant(texts[1].as_str()),
+        ]);
+        prompt.system = vec![Text::new(&texts[2])];
+        let result = ToolResult::new(&call("a"), &texts[3]);
+        prompt.messages.push(Message::assistant(Part::ToolCall(call("a"))));
+        prompt.messages.push(Message::tool_results_message([result]));
+        let (body, losses) = write(&Request::from(prompt.clone()));
+        prop_assert!(losses.is_empty());
+        prop_assert_eq!(&*read(&body).request, &prompt);
+    }
+}
