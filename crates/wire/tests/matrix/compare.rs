@@ -1,6 +1,6 @@
 //! Whether what arrived is what was said, but for the listed losses.
 
-use majordomo_llm::{Part, Prompt, Response};
+use majordomo_llm::{Message, Part, Prompt, Response, Role, Text};
 use majordomo_wire::Loss;
 
 use crate::aspects::{Aspects, Said, of_prompt, of_turn, put};
@@ -14,11 +14,30 @@ const EXPLAINS: &[(&str, &[&str])] = &[
     ("state", &["reasoning"]),
     ("other", &["file"]),
     ("order", &["image"]),
+    ("finish", &["stop_sequence"]),
 ];
 
 /// Compares requests.
 pub(crate) fn prompts(said: &Prompt, arrived: &Prompt, losses: &[Loss]) -> Result<(), String> {
-    differences(of_prompt(said), of_prompt(arrived), losses)
+    let mut arrived = arrived.clone();
+    if losses.iter().any(|loss| loss.field == "system") {
+        heard_as_instructions(said, &mut arrived);
+    }
+    differences(of_prompt(said), of_prompt(&arrived), losses)
+}
+
+/// Where a dialect has no instructions in the middle, the user says them.
+fn heard_as_instructions(said: &Prompt, arrived: &mut Prompt) {
+    let system = said.messages.iter().filter(|m| m.role == Role::System);
+    for text in system.map(Message::text) {
+        let users = arrived.messages.iter_mut().filter(|m| m.role == Role::User);
+        let is_it = |part: &Part| part.as_text() == Some(&text);
+        let told: Vec<_> = users.filter(|m| m.parts.iter().any(is_it)).collect();
+        for message in told {
+            message.parts.retain(|part| !is_it(part));
+            arrived.system.push(Text::new(&text));
+        }
+    }
 }
 
 /// Compares answers.

@@ -27,38 +27,23 @@ it was said. These are not losses, but other ways to say the same:
 ";
 
 /// The whole page.
-pub(crate) fn print(spoken: &[Protocol]) -> String {
+pub(crate) fn print() -> String {
     let mut page = HEAD.to_owned();
     let conversations = corpus::conversations();
     let answers = corpus::answers();
-    section(
-        &mut page,
-        "Requests",
-        spoken,
-        &conversations,
-        cross::request,
-    );
-    section(&mut page, "Answers", spoken, &answers, cross::answer);
-    section(
-        &mut page,
-        "Streamed answers",
-        spoken,
-        &answers,
-        cross::stream,
-    );
+    section(&mut page, "Requests", &conversations, cross::request);
+    section(&mut page, "Answers", &answers, cross::answer);
+    section(&mut page, "Streamed answers", &answers, cross::stream);
     page.push_str(
         "\n## Any client, any model\n\n\
          A client of the row's dialect at a provider of the column's: how many requests \
          / answers / streamed answers arrive without any loss.\n\n",
     );
-    header(&mut page, "client", spoken);
-    for client in spoken {
-        let _ = write!(page, "| {} |", name(*client));
-        for provider in spoken {
-            let pair = Crossing {
-                client: *client,
-                provider: *provider,
-            };
+    header(&mut page, "client");
+    for client in Protocol::ALL {
+        let _ = write!(page, "| {} |", name(client));
+        for provider in Protocol::ALL {
+            let pair = Crossing { client, provider };
             let requests = whole(&conversations, &pair, cross::request);
             let whole_answers = whole(&answers, &pair, cross::answer);
             let streams = whole(&answers, &pair, cross::stream);
@@ -77,22 +62,16 @@ pub(crate) fn print(spoken: &[Protocol]) -> String {
 
 type Cross<T> = fn(&T, &Crossing) -> Result<Vec<String>, String>;
 
-fn section<T>(
-    page: &mut String,
-    title: &str,
-    spoken: &[Protocol],
-    cases: &[(&'static str, T)],
-    cross: Cross<T>,
-) {
+fn section<T>(page: &mut String, title: &str, cases: &[(&'static str, T)], cross: Cross<T>) {
     let _ = write!(page, "\n## {title}\n\n");
-    header(page, "", spoken);
+    header(page, "");
     for (case, said) in cases {
         let _ = write!(page, "| {case} |");
-        for protocol in spoken {
+        for protocol in Protocol::ALL {
             // A dialect to itself: what the first writing lost, and no more.
             let pair = Crossing {
-                client: *protocol,
-                provider: *protocol,
+                client: protocol,
+                provider: protocol,
             };
             match cross(said, &pair) {
                 Ok(lost) if lost.is_empty() => page.push_str(" |"),
@@ -111,13 +90,13 @@ fn whole<T>(cases: &[(&'static str, T)], pair: &Crossing, cross: Cross<T>) -> us
     cases.iter().filter(|(_, said)| kept(said)).count()
 }
 
-fn header(page: &mut String, corner: &str, spoken: &[Protocol]) {
+fn header(page: &mut String, corner: &str) {
     let _ = write!(page, "| {corner} |");
-    for protocol in spoken {
-        let _ = write!(page, " {} |", name(*protocol));
+    for protocol in Protocol::ALL {
+        let _ = write!(page, " {} |", name(protocol));
     }
     page.push_str("\n|---|");
-    page.push_str(&"---|".repeat(spoken.len()));
+    page.push_str(&"---|".repeat(Protocol::ALL.len()));
     page.push('\n');
 }
 

@@ -113,6 +113,10 @@ fn texts() -> Vec<(&'static str, Prompt)> {
             ]),
         ),
         (
+            "white space beside another text",
+            says(vec![user(vec![" \n".into(), "hi".into()])]),
+        ),
+        (
             "an answer begun for the model",
             says(vec![hi(), Message::assistant("Hello, my")]),
         ),
