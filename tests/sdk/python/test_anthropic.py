@@ -211,20 +211,50 @@ def test_reasoning_arrives_streamed(client):
     assert_reasoning(answer)
 
 
+def both(client, model, **more):
+    """The answer whole and rebuilt from a stream."""
+    answer = client.messages.create(model=model, **ASK, **more)
+    with client.messages.stream(model=model, **ASK, **more) as stream:
+        return [answer, stream.get_final_message()]
+
+
+def test_reasoning_of_another_vendor_is_shown(client):
+    for answer in both(client, "foreign-reasoning"):
+        thinking, text = answer.content
+        assert (thinking.thinking, text.text) == ("Six times seven.", "42")
+
+
+def test_a_call_after_reasoning_arrives(client):
+    for answer in both(client, "reasoning-tools", tools=TOOLS):
+        thinking, call = answer.content
+        assert thinking.signature == "state-1"
+        assert (call.id, call.input) == ("call_paris", PARIS)
+        assert answer.stop_reason == "tool_use"
+
+
+def test_an_answer_may_say_nothing(client):
+    for answer in both(client, "silence"):
+        assert (answer.content, answer.stop_reason) == ([], "end_turn")
+
+
+def test_the_text_that_ended_an_answer_is_told(client):
+    for answer in both(client, "stopped"):
+        assert (answer.stop_reason, answer.stop_sequence) == ("stop_sequence", "END")
+
+
+def test_a_request_that_is_too_long_is_told_in_the_words_that_agents_know(client):
+    with pytest.raises(anthropic.BadRequestError, match="prompt is too long"):
+        client.messages.create(model="too-long", **ASK)
+
+
 def test_a_refusal_is_a_refusal(client):
-    answer = client.messages.create(model="refusal", **ASK)
-    with client.messages.stream(model="refusal", **ASK) as stream:
-        streamed = stream.get_final_message()
-    for refused in (answer, streamed):
+    for refused in both(client, "refusal"):
         assert refused.stop_reason == "refusal"
         assert refused.stop_details.explanation == "I would rather not."
 
 
 def test_an_answer_that_was_cut_says_so(client):
-    answer = client.messages.create(model="cut-short", **ASK)
-    with client.messages.stream(model="cut-short", **ASK) as stream:
-        streamed = stream.get_final_message()
-    for cut in (answer, streamed):
+    for cut in both(client, "cut-short"):
         assert (cut.stop_reason, cut.content[0].text) == ("max_tokens", TEXT)
 
 

@@ -193,6 +193,37 @@ def test_reasoning_arrives_streamed(client):
     assert "".join(part.text for part in parts if not part.thought) == "42"
 
 
+def test_reasoning_of_another_vendor_is_shown(client):
+    thought, text = ask(client, "foreign-reasoning").candidates[0].content.parts
+    assert (thought.thought, thought.text, text.text) == (True, "Six times seven.", "42")
+
+
+def test_a_signed_call_after_reasoning_comes_back_signed(client):
+    answer = ask(client, "reasoning-tools", tools=TOOLS)
+    streamed = parts_of(stream(client, "reasoning-tools", tools=TOOLS))
+    for parts in (answer.candidates[0].content.parts, streamed):
+        [signed] = [part for part in parts if part.function_call]
+        assert (signed.function_call.id, signed.function_call.args) == ("call_paris", PARIS)
+        assert signed.thought_signature == b"state-1"
+    question = types.UserContent("Hello")
+    lines = heard(client, [question, answer.candidates[0].content, question])
+    called = [line.startswith("assistant call call_paris ") for line in lines].index(True)
+    assert 'thoughtSignature="c3RhdGUtMQ=="' in lines[called + 1]
+
+
+def test_an_answer_may_say_nothing(client):
+    answer = ask(client, "silence")
+    assert not answer.text
+    assert answer.candidates[0].finish_reason == types.FinishReason.STOP
+    assert not "".join(part.text or "" for part in parts_of(stream(client, "silence")))
+
+
+def test_a_request_that_is_too_long_is_a_bad_request(client):
+    with pytest.raises(errors.ClientError) as raised:
+        ask(client, "too-long")
+    assert (raised.value.code, raised.value.status) == (400, "INVALID_ARGUMENT")
+
+
 @pytest.mark.parametrize(
     ("model", "reason"),
     [("cut-short", types.FinishReason.MAX_TOKENS), ("filtered", types.FinishReason.SAFETY)],

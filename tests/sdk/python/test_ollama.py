@@ -139,6 +139,23 @@ def test_reasoning_arrives_streamed(client):
     assert "".join(part.message.content for part in parts) == "42"
 
 
+def test_a_call_after_reasoning_arrives(client):
+    answer = client.chat(model="reasoning-tools", messages=HELLO, tools=TOOLS)
+    parts = list(client.chat(model="reasoning-tools", messages=HELLO, tools=TOOLS, stream=True))
+    streamed = [call for part in parts for call in part.message.tool_calls or []]
+    for [call] in (answer.message.tool_calls, streamed):
+        assert (call.function.name, call.function.arguments) == ("get_weather", PARIS)
+    assert answer.message.thinking == "Six times seven."
+
+
+def test_an_answer_may_say_nothing(client):
+    answer = client.chat(model="silence", messages=HELLO)
+    assert answer.message.content == ""
+    assert_end(answer)
+    [last] = client.chat(model="silence", messages=HELLO, stream=True)
+    assert_end(last)
+
+
 def test_a_refusal_is_text(client):
     answer = client.chat(model="refusal", messages=HELLO)
     assert answer.message.content == "I would rather not."

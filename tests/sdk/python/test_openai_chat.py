@@ -200,6 +200,42 @@ def test_reasoning_arrives_streamed(client):
     assert "".join(delta.content or "" for delta in deltas) == "42"
 
 
+def test_reasoning_of_another_vendor_is_shown(client):
+    message = client.chat.completions.create(model="foreign-reasoning", messages=HELLO)
+    message = message.choices[0].message
+    assert (message.reasoning_content, message.content) == ("Six times seven.", "42")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_call_after_reasoning_arrives(client, stream):
+    request = {"model": "reasoning-tools", "messages": HELLO, "tools": TOOLS}
+    if stream:
+        with client.chat.completions.stream(**request) as events:
+            answer = events.get_final_completion()
+    else:
+        answer = client.chat.completions.create(**request)
+    [choice] = answer.choices
+    [call] = choice.message.tool_calls
+    assert (call.id, json.loads(call.function.arguments)) == ("call_paris", PARIS)
+    assert not choice.message.content
+    assert choice.finish_reason == "tool_calls"
+
+
+def test_an_answer_may_say_nothing(client):
+    whole = client.chat.completions.create(model="silence", messages=HELLO)
+    with client.chat.completions.stream(model="silence", messages=HELLO) as stream:
+        streamed = stream.get_final_completion()
+    for answer in (whole, streamed):
+        assert not answer.choices[0].message.content
+        assert answer.choices[0].finish_reason == "stop"
+
+
+def test_a_request_that_is_too_long_is_told_by_its_code(client):
+    with pytest.raises(openai.BadRequestError) as raised:
+        client.chat.completions.create(model="too-long", messages=HELLO)
+    assert raised.value.code == "context_length_exceeded"
+
+
 def test_a_refusal_is_a_refusal(client):
     answer = client.chat.completions.parse(model="refusal", messages=HELLO, response_format=City)
     message = answer.choices[0].message

@@ -203,6 +203,40 @@ def test_reasoning_arrives_streamed(client):
     assert_reasoning(answer)
 
 
+def test_reasoning_of_another_vendor_is_shown(client):
+    answer = client.responses.create(model="foreign-reasoning", input="Hello")
+    with client.responses.stream(model="foreign-reasoning", input="Hello") as stream:
+        streamed = stream.get_final_response()
+    for shown in (answer, streamed):
+        assert shown.output[0].summary[0].text == "Six times seven."
+        assert shown.output_text == "42"
+
+
+def test_a_call_after_reasoning_arrives(client):
+    request = {"model": "reasoning-tools", "input": "Hello", "tools": TOOLS}
+    answer = client.responses.create(**request)
+    with client.responses.stream(**request) as stream:
+        streamed = stream.get_final_response()
+    for called in (answer, streamed):
+        reasoning, call = called.output
+        assert reasoning.encrypted_content == "state-1"
+        assert (call.call_id, json.loads(call.arguments)) == ("call_paris", PARIS)
+
+
+def test_an_answer_may_say_nothing(client):
+    answer = client.responses.create(model="silence", input="Hello")
+    with client.responses.stream(model="silence", input="Hello") as stream:
+        streamed = stream.get_final_response()
+    for silent in (answer, streamed):
+        assert (silent.status, silent.output_text) == ("completed", "")
+
+
+def test_a_request_that_is_too_long_is_told_by_its_code(client):
+    with pytest.raises(openai.BadRequestError) as raised:
+        client.responses.create(model="too-long", input="Hello")
+    assert raised.value.code == "context_length_exceeded"
+
+
 def test_a_refusal_is_a_refusal(client):
     answer = client.responses.create(model="refusal", input="Hello")
     assert answer.output[0].content[0].refusal == "I would rather not."

@@ -18,15 +18,20 @@ use crate::heard;
 pub(crate) const ID: &str = "answer_1";
 
 /// The models that are listed; `error-<status>` is one more for each status.
-pub(crate) const NAMES: [&str; 9] = [
+pub(crate) const NAMES: [&str; 14] = [
     "breaks",
     "cut-short",
     "filtered",
+    "foreign-reasoning",
     "heard",
     "reasoning",
+    "reasoning-tools",
     "refusal",
+    "silence",
+    "stopped",
     "structured",
     "text",
+    "too-long",
     "tools",
 ];
 
@@ -50,17 +55,14 @@ pub(crate) struct Script {
 /// The answer of a model to a request.
 pub(crate) fn find(model: &str, protocol: Protocol, prompt: &Prompt) -> Result<Script, Error> {
     let parts = match model {
-        "text" | "breaks" | "cut-short" | "filtered" => vec![Part::text(TEXT)],
+        "text" | "breaks" | "cut-short" | "filtered" | "stopped" => vec![Part::text(TEXT)],
+        "silence" => vec![],
         "refusal" => vec![Part::Refusal(Text::new("I would rather not."))],
         "heard" => vec![Part::text(heard::describe(prompt))],
         "tools" => tool_calls(),
-        "reasoning" => vec![
-            Part::Reasoning(Reasoning {
-                text: "Six times seven.".into(),
-                native: state(protocol),
-            }),
-            Part::text("42"),
-        ],
+        "reasoning" => vec![thought(state(protocol)), Part::text("42")],
+        "foreign-reasoning" => vec![thought(None), Part::text("42")],
+        "reasoning-tools" => vec![thought(state(protocol)), signed_call(protocol)],
         "structured" => vec![Part::text(structured(prompt)?)],
         other => return Err(failure(other)),
     };
@@ -72,11 +74,30 @@ pub(crate) fn find(model: &str, protocol: Protocol, prompt: &Prompt) -> Result<S
         "cut-short" => response.finish = FinishReason::Length,
         "filtered" => response.finish = FinishReason::ContentFilter,
         "refusal" => response.finish = FinishReason::Refusal,
+        "stopped" => response.finish = FinishReason::StopSequence(Some("END".into())),
         _ => {}
     }
     let breaks = (model == "breaks")
         .then(|| Error::provider(500, "the model fell over").with_code("server_error"));
     Ok(Script { response, breaks })
+}
+
+fn thought(state: Option<Box<Native>>) -> Part {
+    Part::Reasoning(Reasoning {
+        text: "Six times seven.".into(),
+        native: state,
+    })
+}
+
+/// A call after a thought; Gemini signs the call as well.
+fn signed_call(protocol: Protocol) -> Part {
+    let call = ToolCall::new("call_paris", "get_weather", r#"{"city":"Paris","days":3}"#);
+    Part::ToolCall(ToolCall {
+        native: (protocol == Protocol::Gemini)
+            .then(|| state(protocol))
+            .flatten(),
+        ..call
+    })
 }
 
 /// Some words, and three calls at once: two of one tool, one without arguments.
@@ -133,6 +154,9 @@ fn state(protocol: Protocol) -> Option<Box<Native>> {
 
 /// `error-<status>`, as it would come from a provider with the client's own key.
 fn failure(model: &str) -> Error {
+    if model == "too-long" {
+        return Error::new(ErrorKind::ContextLength, "9 tokens do not fit into 8");
+    }
     let status = model.strip_prefix("error-").and_then(|s| s.parse().ok());
     let Some(status) = status else {
         return Error::new(ErrorKind::ModelNotFound, format!("no model {model}"));
