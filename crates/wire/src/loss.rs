@@ -70,11 +70,6 @@ impl Losses {
         None
     }
 
-    /// Whether native fields are of another dialect; notes nothing.
-    pub(crate) fn foreign(&self, native: Option<&Native>, dialect: &Dialect) -> bool {
-        native.is_some_and(|native| native.dialect() != dialect)
-    }
-
     /// Notes a part that cannot be written, by the name of its kind.
     pub(crate) fn part(&mut self, part: &Part, why: &str) {
         let kind = match part {

@@ -17,9 +17,9 @@ impl Generation {
     pub(super) fn of(model: &str) -> Self {
         let name = model.rsplit('/').next().unwrap_or(model);
         let older = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-        if older(&["gemini-1", "gemini-2.0", "gemini-pro"]) {
+        if older(&["gemini-1.", "gemini-2.0"]) {
             Self::Unthinking
-        } else if older(&["gemini-2"]) {
+        } else if older(&["gemini-2."]) {
             Self::Budgets
         } else {
             Self::Levels

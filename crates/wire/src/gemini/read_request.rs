@@ -12,9 +12,9 @@ use crate::{Incoming, ReadError};
 pub(super) fn read(body: Bytes) -> Result<Incoming, ReadError> {
     let mut fields = Fields::default();
     json::read(&body, |cursor| {
-        keys::object(cursor, |key, cursor| match key {
+        keys::object(cursor, |key, cursor| match (key, cursor.peek()?) {
             // A question for tokens may hold the whole request.
-            "generateContentRequest" => {
+            ("generateContentRequest", Kind::Object) => {
                 keys::object(cursor, |key, cursor| fields.read(key, cursor))
             }
             _ => fields.read(key, cursor),

@@ -10,7 +10,7 @@ use majordomo_llm::Json;
 use memchr::memmem;
 
 use super::keys::camel;
-use crate::json::{self, Array, Cursor, keep, object, write_array};
+use crate::json::{self, Cursor, Kind, Read, keep, object, write_array, write_string};
 
 const TYPES: [&str; 7] = [
     "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL",
@@ -22,9 +22,10 @@ pub(super) fn read(raw: &str) -> Json {
         return keep(raw);
     }
     let mut out = BytesMut::with_capacity(raw.len());
-    schema(raw, &mut out);
-    let text = String::from_utf8_lossy(&out);
-    Json::parse(text).unwrap_or_else(|_| keep(raw))
+    let written = json::read_str(raw, |cursor| schema(cursor, &mut out));
+    let text = written.map(|()| String::from_utf8_lossy(&out).into_owned());
+    let read = text.ok().and_then(|text| Json::parse(text).ok());
+    read.unwrap_or_else(|| keep(raw))
 }
 
 /// Whether anything in the text may be of Google's form.
@@ -36,95 +37,96 @@ fn is_googles(raw: &str) -> bool {
     }
 }
 
-fn schema(raw: &str, out: &mut BytesMut) {
-    let Some(fields) = members(raw) else {
-        return out.put_slice(raw.as_bytes());
-    };
-    let has = |name: &str| fields.iter().any(|(key, _)| key == name);
-    let nullable = fields.iter().any(|(k, v)| k == "nullable" && *v == "true");
-    let typed = has("type");
+/// Copies a schema; whatever is no object stands for itself.
+fn schema(cursor: &mut Cursor<'_>, out: &mut BytesMut) -> Read<()> {
+    if cursor.peek()? != Kind::Object {
+        return plain(cursor, out);
+    }
+    let mut nullable = false;
+    // Where the type and the last of the alternatives ended up.
+    let (mut named_type, mut choices) = (None, None);
+    let mut read = Ok(());
     object(out, |o| {
-        for (key, value) in &fields {
-            match key.as_str() {
-                "nullable" if typed || has("anyOf") || *value == "false" => {}
-                "type" => write_type(value, nullable, o.value(key)),
-                "properties" | "patternProperties" | "$defs" | "defs" | "definitions" => {
-                    named(value, o.value(key));
-                }
-                "anyOf" | "oneOf" | "allOf" | "prefixItems" => {
-                    let or_null = nullable && !typed && key == "anyOf";
-                    listed(value, or_null, o.value(key));
-                }
-                "items" | "additionalProperties" | "not" | "contains" | "propertyNames" => {
-                    schema(value, o.value(key));
-                }
-                "minItems" | "maxItems" | "minLength" | "maxLength" | "minProperties"
-                | "maxProperties" => o.raw(key, unquoted(value)),
-                _ => o.raw(key, value),
+        read = cursor.loose_object(|key, cursor| {
+            let key = camel(key);
+            let kind = cursor.peek()?;
+            if key == "nullable" && kind == Kind::Bool {
+                nullable = cursor.bool()?;
+                return Ok(());
             }
-        }
-    });
-}
-
-/// The fields of a schema, their keys in one spelling; none if it is no object.
-fn members(raw: &str) -> Option<Vec<(String, &str)>> {
-    let mut fields = Vec::new();
-    json::read_str(raw, |cursor: &mut Cursor<'_>| {
-        cursor.loose_object(|key, cursor| {
-            fields.push((camel(key).into_owned(), cursor.raw()?));
+            let out = o.value(&key);
+            let start = out.len();
+            match (&*key, kind) {
+                ("type", Kind::String) => {
+                    write_type(&cursor.string()?, out);
+                    named_type = Some(start..out.len());
+                }
+                ("properties" | "patternProperties" | "$defs" | "definitions", Kind::Object) => {
+                    named(cursor, out)?;
+                }
+                ("anyOf" | "oneOf" | "allOf" | "prefixItems", Kind::Array) => {
+                    listed(cursor, out)?;
+                    if key == "anyOf" && &out[start..] != b"[]" {
+                        choices = Some(out.len() - 1);
+                    }
+                }
+                ("items" | "additionalProperties" | "not" | "contains" | "propertyNames", _) => {
+                    schema(cursor, out)?;
+                }
+                (
+                    "minItems" | "maxItems" | "minLength" | "maxLength" | "minProperties"
+                    | "maxProperties",
+                    _,
+                ) => out.put_slice(unquoted(cursor.raw()?).as_bytes()),
+                _ => plain(cursor, out)?,
+            }
             Ok(())
-        })
-    })
-    .ok()?;
-    Some(fields)
+        });
+    });
+    match (nullable, named_type, choices) {
+        (true, Some(at), _) => {
+            insert(out, at.end, b",\"null\"]");
+            insert(out, at.start, b"[");
+        }
+        (true, None, Some(end)) => insert(out, end, b",{\"type\":\"null\"}"),
+        _ => {}
+    }
+    read
 }
 
-fn write_type(value: &str, nullable: bool, out: &mut BytesMut) {
-    let googles = TYPES.iter().find(|name| value.trim_matches('"') == **name);
-    let name = match googles {
-        Some(name) => Json::string(&name.to_ascii_lowercase()),
-        None => keep(value),
-    };
-    match nullable && value.starts_with('"') {
-        true => write_array(out, |a| {
-            a.raw(name.as_str());
-            a.string("null");
-        }),
-        false => out.put_slice(name.as_str().as_bytes()),
+fn plain(cursor: &mut Cursor<'_>, out: &mut BytesMut) -> Read<()> {
+    out.put_slice(cursor.raw()?.as_bytes());
+    Ok(())
+}
+
+fn insert(out: &mut BytesMut, at: usize, text: &[u8]) {
+    let tail = out.split_off(at);
+    out.put_slice(text);
+    out.put_slice(&tail);
+}
+
+fn write_type(name: &str, out: &mut BytesMut) {
+    match TYPES.contains(&name) {
+        true => write_string(out, &name.to_ascii_lowercase()),
+        false => write_string(out, name),
     }
 }
 
 /// Schemas by the names of what they describe; the names are the caller's.
-fn named(value: &str, out: &mut BytesMut) {
-    let mut entries = Vec::new();
-    let read = json::read_str(value, |cursor: &mut Cursor<'_>| {
-        cursor.loose_object(|key, cursor| {
-            entries.push((key.clone(), cursor.raw()?));
-            Ok(())
-        })
-    });
-    if read.is_err() {
-        return out.put_slice(value.as_bytes());
-    }
+fn named(cursor: &mut Cursor<'_>, out: &mut BytesMut) -> Read<()> {
+    let mut read = Ok(());
     object(out, |o| {
-        for (name, value) in entries {
-            schema(value, o.value(&name));
-        }
+        read = cursor.loose_object(|name, cursor| schema(cursor, o.value(name)));
     });
+    read
 }
 
-fn listed(value: &str, or_null: bool, out: &mut BytesMut) {
-    let Some(elements) = crate::splice::elements(value) else {
-        return out.put_slice(value.as_bytes());
-    };
-    write_array(out, |a: &mut Array<'_>| {
-        for element in elements {
-            schema(element, a.value());
-        }
-        if or_null {
-            a.raw(r#"{"type":"null"}"#);
-        }
+fn listed(cursor: &mut Cursor<'_>, out: &mut BytesMut) -> Read<()> {
+    let mut read = Ok(());
+    write_array(out, |a| {
+        read = cursor.array(|cursor| schema(cursor, a.value()));
     });
+    read
 }
 
 /// Protobuf writes 64-bit counts as strings.

@@ -6,7 +6,7 @@
 
 use majordomo_llm::{Json, Native, Part, ToolResult};
 
-use super::write_part::{field_of, write_inline, write_link};
+use super::write_part::{field_of, is_foreign, write_inline, write_link};
 use super::{GEMINI, keys, read_part};
 use crate::json::{self, Cursor, Kind, Object, Read, Rest};
 use crate::loss::Losses;
@@ -95,7 +95,7 @@ pub(super) fn write<'r>(
         match part {
             Part::Text(_) => {}
             Part::Image(_) | Part::RemoteImage(_) => media.push(part),
-            Part::File(file) if losses.foreign(file.native.as_deref(), &GEMINI) => {
+            Part::File(_) if is_foreign(part) => {
                 losses.part(part, "only its own dialect reads it");
             }
             Part::File(_) => media.push(part),

@@ -124,8 +124,9 @@ fn effort(prompt: &Prompt, model: &str, object: &mut Object<'_>, losses: &mut Lo
             }
         }
         (Generation::Budgets, Some(effort), None) => {
-            object.number("thinkingBudget", budget_of(effort, model));
-            if effort != Effort::None {
+            let budget = budget_of(effort, model);
+            object.number("thinkingBudget", budget);
+            if budget != 0 {
                 losses.add("effort", "this model knows budgets of tokens, not levels");
             }
         }

@@ -23,6 +23,12 @@ pub(super) fn field_of(native: &Native) -> Option<String> {
     native.get("field").and_then(|field| field.to().ok())
 }
 
+/// Whether a part was read from another dialect.
+pub(super) fn is_foreign(part: &Part) -> bool {
+    part.native()
+        .is_some_and(|native| *native.dialect() != GEMINI)
+}
+
 /// Writes a part that is neither a call nor an answer, which need the
 /// conversation around them.
 pub(super) fn write_part(part: &Part, array: &mut Array<'_>, losses: &mut Losses) {
@@ -45,7 +51,7 @@ pub(super) fn write_part(part: &Part, array: &mut Array<'_>, losses: &mut Losses
         },
         Part::Image(_) => array.object(|o| write_inline(part, o, losses)),
         Part::RemoteImage(link) => array.object(|o| write_link(link, o, losses)),
-        Part::File(file) if losses.foreign(file.native.as_deref(), &GEMINI) => {
+        Part::File(_) if is_foreign(part) => {
             losses.part(part, "only its own dialect reads it");
         }
         Part::File(_) => array.object(|o| write_inline(part, o, losses)),

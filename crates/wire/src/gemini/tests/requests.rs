@@ -285,6 +285,11 @@ fn googles_schemas_are_read_as_json_schema() {
             r#"{"type":"array","minItems":1,"items":{"anyOf":[{"type":"number"},{"type":"boolean"},{"type":"null"}]}}"#,
         ),
         (
+            r#"{"nullable":true,"type":"STRING","x":1}"#,
+            r#"{"type":["string","null"],"x":1}"#,
+        ),
+        (r#"{"anyOf":[],"nullable":true}"#, r#"{"anyOf":[]}"#),
+        (
             r#"{"$defs":{"A":{"type":"NULL"}},"nullable":false}"#,
             r#"{"$defs":{"A":{"type":"null"}}}"#,
         ),
@@ -475,6 +480,17 @@ fn what_is_wrong_is_told_with_its_place() {
 }
 
 proptest! {
+    #[test]
+    fn a_schema_is_read_as_a_schema_and_only_once(
+        keys in prop::collection::vec("type|nullable|anyOf|any_of|items|properties|minItems|x", 0..5),
+        values in prop::collection::vec(r#""STRING"|true|\[\]|\[\{"type":"NULL"\}\]|\{"type":"ARRAY","nullable":true\}|"1""#, 5),
+    ) {
+        let fields = keys.iter().zip(&values).map(|(key, value)| format!("\"{key}\":{value}"));
+        let raw = format!("{{{}}}", fields.collect::<Vec<_>>().join(", "));
+        let once = super::super::schema::read(&raw);
+        prop_assert_eq!(super::super::schema::read(once.as_str()), once);
+    }
+
     #[test]
     fn no_body_makes_the_reader_panic(body in ".{0,80}") {
         let _ = Gemini.read_request(Bytes::from(body));

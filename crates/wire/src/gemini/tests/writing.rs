@@ -336,7 +336,7 @@ fn effort_is_told_as_each_generation_of_models_wants_it() {
         ),
         ("gemini-3.8-flash", Max, r#"{"thinkingLevel":"HIGH"}"#, true),
         ("gemini-2.5-flash", Off, r#"{"thinkingBudget":0}"#, false),
-        ("gemini-2.5-pro", Off, r#"{"thinkingBudget":128}"#, false),
+        ("gemini-2.5-pro", Off, r#"{"thinkingBudget":128}"#, true),
         (
             "gemini-2.5-flash",
             Medium,
