@@ -23,10 +23,6 @@
 mod base64;
 mod chat;
 mod codec;
-#[allow(
-    dead_code,
-    reason = "turns and tool names are for dialects that group messages"
-)]
 mod conversation;
 mod effort;
 mod failure;

@@ -10,8 +10,7 @@ mod sse;
 #[cfg(test)]
 mod tests;
 
-#[allow(unused_imports, reason = "for dialects that stream lines of JSON")]
-pub(crate) use lines::{Line, Lines};
+pub(crate) use lines::Lines;
 pub(crate) use objects::Objects;
 pub(crate) use sse::{Frame, SseDecoder};
 
