@@ -14,7 +14,8 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Accept, Dialect, Json, Message, Native, Opaque, Part, Role, Text, Tool, ToolCall, ToolChoice,
+    Accept, Change, Dialect, Json, Message, Native, Notes, Opaque, Part, Role, Text, Tool,
+    ToolCall, ToolChoice,
 };
 
 /// How hard the model should think.
@@ -127,6 +128,7 @@ pub struct Request {
     source: Option<WireSource>,
     timeout: Option<Duration>,
     accept: Option<Arc<dyn Accept>>,
+    notes: Option<Notes>,
 }
 
 impl Request {
@@ -276,6 +278,21 @@ impl Request {
     pub fn accept(mut self, accept: Arc<dyn Accept>) -> Self {
         self.accept = Some(accept);
         self
+    }
+
+    /// The request for one attempt, and the notes that will be made on it.
+    pub fn noting(mut self) -> (Self, Notes) {
+        let notes = Notes::default();
+        self.notes = Some(notes.clone());
+        (self, notes)
+    }
+
+    /// Writes down that a target gets something differently; without anybody who
+    /// keeps notes, nothing happens.
+    pub fn note(&self, change: Change) {
+        if let Some(notes) = &self.notes {
+            notes.add(change);
+        }
     }
 
     /// The caller's patience, if it was limited.

@@ -37,6 +37,7 @@ pub use chain::{AllBenched, Chain, ChainConfig, OpenStream, Shape, Shaped, Targe
 pub use clock::{Clock, ManualClock, RuntimeClock};
 pub use dsn::{Dsn, DsnError, DsnOptions};
 pub use health::{Health, HealthConfig, HealthStatus};
+pub use majordomo_agent as agent;
 pub use majordomo_llm::*;
 pub use majordomo_providers::fake;
 pub use observe::{Notice, Observer};

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use majordomo_agent::schema_in_words;
 use majordomo_llm::{
     Change, Class, Error, ErrorKind, Ledger, Message, NextTarget, Request, Result, SameTarget,
 };
@@ -124,8 +125,11 @@ impl<'a, A: Ask> Run<'a, A> {
                 Ok(shaped) => shaped,
                 Err(error) => return self.unfit(target, error),
             };
-            let Shaped { request, changes } = shaped;
-            let error = match self.call(target, request).await {
+            let (request, notes) = shaped.request.noting();
+            let answer = self.call(target, request).await;
+            let mut changes = shaped.changes;
+            changes.extend(notes.take());
+            let error = match answer {
                 Ok(answer) => match self.ask.refuse(&answer) {
                     None => {
                         return Turn::End(Ok(self.served(target, permit, answer, changes, began)));
@@ -187,6 +191,9 @@ impl<'a, A: Ask> Run<'a, A> {
         };
         if let Some(messages) = repair {
             shaped.request.edit().messages.extend_from_slice(messages);
+        }
+        if !capabilities.structured && schema_in_words(&mut shaped.request) {
+            shaped.changes.push(Change::new("schema", "instructed"));
         }
         for shape in &self.config.shapes {
             if !shape.concerns(&shaped.request, view) {

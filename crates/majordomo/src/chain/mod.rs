@@ -13,6 +13,7 @@ mod open;
 mod relay;
 mod shape;
 mod target;
+mod typed;
 
 use std::fmt;
 use std::sync::Arc;
@@ -145,9 +146,14 @@ impl Model for Chain {
         &self.name
     }
 
-    /// The head's: a rare fallback must not constrain every request.
+    /// The head's: a rare fallback must not constrain every request. A schema is
+    /// always taken, since each target that cannot is told it in words.
     fn capabilities(&self) -> Arc<Capabilities> {
-        self.targets[0].model().capabilities()
+        let mut capabilities = self.targets[0].model().capabilities();
+        if !capabilities.structured {
+            Arc::make_mut(&mut capabilities).structured = true;
+        }
+        capabilities
     }
 
     fn generate(&self, request: Request) -> BoxFuture<'_, Result<Response>> {

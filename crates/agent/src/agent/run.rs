@@ -1,0 +1,204 @@
+//! One run of an agent: what it starts with, and how it is awaited.
+
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::sync::Arc;
+use std::time::Duration;
+
+use majordomo_llm::{BoxFuture, Message, Part, Request};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::builder::{Config, Observer, Options};
+use super::drive::{Context, drive};
+use super::recover::better_answer;
+use super::{
+    AgentError, AgentEvent, Checkpoint, CheckpointStore, Outcome, RunStream, Steer, StopReason,
+};
+
+/// A question to an agent. Await it, or [`stream`](Run::stream) it.
+///
+/// Dropping what runs it stops the model call and the tools at once; to get the
+/// partial result as well, use [`Run::cancel`].
+#[must_use = "a run does nothing until it is awaited or streamed"]
+pub struct Run {
+    config: Arc<Config>,
+    progress: Checkpoint,
+    options: Option<Options>,
+    observers: Vec<Observer>,
+    steer: Option<Steer>,
+    store: Option<Arc<dyn CheckpointStore>>,
+    cancel: Option<CancellationToken>,
+    timeout: Option<Duration>,
+    streamed: bool,
+}
+
+impl Run {
+    pub(super) fn new(config: Arc<Config>, progress: Checkpoint) -> Self {
+        Self {
+            config,
+            progress,
+            options: None,
+            observers: Vec::new(),
+            steer: None,
+            store: None,
+            cancel: None,
+            timeout: None,
+            streamed: false,
+        }
+    }
+
+    /// Puts an earlier conversation before everything else.
+    pub fn history(mut self, messages: impl IntoIterator<Item = Message>) -> Self {
+        self.progress.prepend(messages.into_iter().collect());
+        self
+    }
+
+    /// Adds a part, such as an image, to the input; a resumed run gets it as a
+    /// new message of the user.
+    pub fn part(mut self, part: impl Into<Part>) -> Self {
+        self.progress.add_input(part.into());
+        self
+    }
+
+    /// Sets what every request of this run should say, after the agent's own
+    /// options.
+    pub fn options(mut self, set: impl Fn(Request) -> Request + Send + Sync + 'static) -> Self {
+        self.options = Some(Arc::new(set));
+        self
+    }
+
+    /// Listens to this run. A panic in it is swallowed.
+    pub fn observe(mut self, listen: impl Fn(&AgentEvent) + Send + Sync + 'static) -> Self {
+        self.observers.push(Arc::new(listen));
+        self
+    }
+
+    /// Lets somebody speak up while the run goes on.
+    pub fn steer(mut self, steer: Steer) -> Self {
+        self.steer = Some(steer);
+        self
+    }
+
+    /// Saves checkpoints.
+    pub fn checkpoints(mut self, store: impl CheckpointStore + 'static) -> Self {
+        self.store = Some(Arc::new(store));
+        self
+    }
+
+    /// Ends the run when the token is cancelled; the error holds what was done.
+    pub fn cancel(mut self, token: CancellationToken) -> Self {
+        self.cancel = Some(token);
+        self
+    }
+
+    /// The time for the whole run, all steps and tools together.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Gives the run's events as they come, the answer's text included.
+    pub fn stream(mut self) -> RunStream {
+        self.streamed = true;
+        RunStream::new(self)
+    }
+
+    async fn finish(self) -> Result<Outcome, AgentError> {
+        let deadline = self.timeout.and_then(|t| Instant::now().checked_add(t));
+        let context = Context {
+            base: base_request(&self.config, self.options.as_ref()),
+            config: self.config,
+            observers: self.observers,
+            steer: self.steer,
+            store: self.store,
+            deadline,
+            streamed: self.streamed,
+        };
+        let mut progress = self.progress;
+        let mut unfinished = String::new();
+        let end = tokio::select! {
+            biased;
+            () = cancelled(self.cancel) => Err(StopReason::Cancelled),
+            () = passed(deadline) => Err(StopReason::Deadline),
+            end = drive(&context, &mut progress, &mut unfinished) => end,
+        };
+        match end {
+            Ok(()) => Ok(outcome(&context.config, progress, unfinished)),
+            Err(reason) => {
+                let so_far = outcome(&context.config, progress.clone(), unfinished);
+                Err(AgentError::new(reason, so_far, progress))
+            }
+        }
+    }
+}
+
+/// Boxed, because a run is far larger than what holds it.
+impl IntoFuture for Run {
+    type Output = Result<Outcome, AgentError>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.finish())
+    }
+}
+
+fn base_request(config: &Config, own: Option<&Options>) -> Request {
+    let mut request = Request::default();
+    for set in config.options.iter().chain(own) {
+        request = set(request);
+    }
+    let prompt = request.edit();
+    prompt.system.splice(0..0, config.system.clone());
+    prompt.tools.extend(config.toolbox.definitions().cloned());
+    prompt.messages.clear();
+    request
+}
+
+fn outcome(config: &Config, mut progress: Checkpoint, unfinished: String) -> Outcome {
+    progress.close_results("The run ended before this tool gave a result.");
+    let run = &progress.messages[progress.run_start.min(progress.messages.len())..];
+    let answers = progress.steps.iter().rev();
+    let mut output = answers
+        .filter_map(|step| progress.messages.get(step.messages.start))
+        .map(Message::text)
+        .find(|text| progress.finished || !text.trim().is_empty())
+        .unwrap_or_default();
+    if progress.finished && config.recover_final_answer {
+        output = better_answer(run, &output).unwrap_or(output);
+    }
+    Outcome {
+        output,
+        messages: progress.messages,
+        steps: progress.steps,
+        usage: progress.usage,
+        unfinished,
+    }
+}
+
+async fn cancelled(token: Option<CancellationToken>) {
+    match token {
+        Some(token) => token.cancelled().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn passed(deadline: Option<Instant>) -> impl Future<Output = ()> {
+    // Boxed: most runs have no deadline and should not carry a timer.
+    let timer = deadline.map(|at| Box::pin(sleep_until(at)));
+    async {
+        match timer {
+            Some(timer) => timer.await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run")
+            .field("messages", &self.progress.messages.len())
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}

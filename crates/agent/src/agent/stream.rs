@@ -1,0 +1,98 @@
+//! A run that is watched.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::{IntoFuture, poll_fn};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use futures_core::Stream;
+use majordomo_llm::BoxFuture;
+
+use super::{AgentError, AgentEvent, Outcome, Run};
+
+/// The events of a run, then its outcome. Dropping it stops the run.
+///
+/// ```
+/// # use majordomo::agent::{Agent, AgentError, AgentEvent, Outcome};
+/// async fn watch(agent: &Agent) -> Result<Outcome, AgentError> {
+///     let mut run = agent.run("Tell me a story.").stream();
+///     while let Some(event) = run.next().await {
+///         if let AgentEvent::Text(delta) = event {
+///             print!("{delta}");
+///         }
+///     }
+///     run.finish().await
+/// }
+/// ```
+pub struct RunStream {
+    run: Work,
+    events: Arc<Mutex<VecDeque<AgentEvent>>>,
+}
+
+enum Work {
+    Going(BoxFuture<'static, Result<Outcome, AgentError>>),
+    Done(Box<Result<Outcome, AgentError>>),
+}
+
+impl RunStream {
+    pub(super) fn new(run: Run) -> Self {
+        let events = Arc::new(Mutex::new(VecDeque::new()));
+        let queue = Arc::clone(&events);
+        let run = run.observe(move |event| {
+            let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+            queue.push_back(event.clone());
+        });
+        Self {
+            run: Work::Going(run.into_future()),
+            events,
+        }
+    }
+
+    /// The next event; `None` when the run has ended.
+    pub async fn next(&mut self) -> Option<AgentEvent> {
+        poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
+    }
+
+    /// Goes on to the end and gives the outcome; events that nobody took are lost.
+    pub async fn finish(self) -> Result<Outcome, AgentError> {
+        match self.run {
+            Work::Going(run) => run.await,
+            Work::Done(result) => *result,
+        }
+    }
+
+    fn take(&self) -> Option<AgentEvent> {
+        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        events.pop_front()
+    }
+}
+
+impl Stream for RunStream {
+    type Item = AgentEvent;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
+        if let Some(event) = self.take() {
+            return Poll::Ready(Some(event));
+        }
+        if let Work::Going(run) = &mut self.run
+            && let Poll::Ready(result) = run.as_mut().poll(cx)
+        {
+            self.run = Work::Done(Box::new(result));
+        }
+        match (self.take(), &self.run) {
+            (Some(event), _) => Poll::Ready(Some(event)),
+            (None, Work::Done(_)) => Poll::Ready(None),
+            (None, Work::Going(_)) => Poll::Pending,
+        }
+    }
+}
+
+impl fmt::Debug for RunStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunStream")
+            .field("ended", &matches!(self.run, Work::Done(_)))
+            .finish_non_exhaustive()
+    }
+}

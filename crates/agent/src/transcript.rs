@@ -1,0 +1,50 @@
+//! What makes a conversation valid for every provider.
+
+use std::collections::HashSet;
+
+use majordomo_llm::{Message, Role};
+
+/// Checks that each tool call is answered exactly once, in order, in the message
+/// right after it, and that no id is used twice. Says what is wrong if not.
+///
+/// ```
+/// use majordomo::agent::check_transcript;
+/// use majordomo::{Message, Part, ToolCall, ToolResult};
+///
+/// let call = ToolCall::new("call_0", "look", "{}");
+/// let mut messages = vec![
+///     Message::user("what do you see?"),
+///     Message::assistant(Part::ToolCall(call.clone())),
+/// ];
+/// assert!(check_transcript(&messages).is_err());
+/// messages.push(Message::tool_results_message([ToolResult::new(&call, "a cat")]));
+/// assert!(check_transcript(&messages).is_ok());
+/// ```
+pub fn check_transcript(messages: &[Message]) -> Result<(), String> {
+    let mut used = HashSet::new();
+    let mut open: Vec<&str> = Vec::new();
+    for (at, message) in messages.iter().enumerate() {
+        let answered: Vec<&str> = message
+            .tool_results()
+            .map(|result| result.call_id.as_str())
+            .collect();
+        if answered != open {
+            return Err(format!(
+                "message {at} answers the calls {answered:?} where {open:?} are open"
+            ));
+        }
+        let calls = message.tool_calls().map(|call| call.id.as_str());
+        open = calls.collect();
+        if !open.is_empty() && message.role != Role::Assistant {
+            return Err(format!("message {at} calls tools, but is not the model's"));
+        }
+        if let Some(twice) = open.iter().find(|id| !used.insert(**id)) {
+            return Err(format!("message {at} uses the call id {twice:?} again"));
+        }
+    }
+    if open.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("the calls {open:?} are not answered"))
+    }
+}

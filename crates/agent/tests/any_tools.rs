@@ -1,0 +1,153 @@
+//! Whatever the tools do, each call is answered exactly once, in order.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::time::Duration;
+
+use majordomo::agent::{CancellationToken, Function, NoArguments, ToolOutput, check_transcript};
+use majordomo::fake::{Fake, Step};
+use majordomo::{Part, Response, ToolCall};
+use proptest::prelude::*;
+use support::on;
+use tokio::time::sleep;
+
+/// What a tool does when it is called.
+#[derive(Clone, Copy, Debug)]
+enum Behaviour {
+    Answer,
+    Fail,
+    Panic,
+    Hang,
+    Megabytes,
+    Image,
+}
+
+#[derive(Clone, Debug)]
+struct Tool {
+    behaviour: Behaviour,
+    wait: u64,
+    alone: bool,
+}
+
+fn any_tool() -> impl Strategy<Value = Tool> {
+    let behaviour = prop_oneof![
+        Just(Behaviour::Answer),
+        Just(Behaviour::Fail),
+        Just(Behaviour::Panic),
+        Just(Behaviour::Hang),
+        Just(Behaviour::Megabytes),
+        Just(Behaviour::Image),
+    ];
+    (behaviour, 0..500_u64, any::<bool>()).prop_map(|(behaviour, wait, alone)| Tool {
+        behaviour,
+        wait,
+        alone,
+    })
+}
+
+/// A call of the tool with this number, or of none; ids may be missing or equal.
+fn any_call() -> impl Strategy<Value = ToolCall> {
+    let id = prop_oneof![Just(""), Just("call_0"), Just("call_1"), Just("toolu_1")];
+    let arguments = prop_oneof![
+        Just("{}"),
+        Just(""),
+        Just("{"),
+        Just("[]"),
+        Just("{\"x\":1}")
+    ];
+    (id, 0..6_usize, arguments)
+        .prop_map(|(id, tool, arguments)| ToolCall::new(id, format!("t{tool}"), arguments))
+}
+
+fn function(number: usize, tool: &Tool) -> Function {
+    let Tool {
+        behaviour,
+        wait,
+        alone,
+    } = tool.clone();
+    let run = move |_: NoArguments| async move {
+        sleep(Duration::from_millis(wait)).await;
+        match behaviour {
+            Behaviour::Answer => Ok(ToolOutput::text("fine")),
+            Behaviour::Fail => Err("no".to_owned()),
+            // Without the hook, so that the test's output stays readable.
+            Behaviour::Panic => std::panic::resume_unwind(Box::new("broken")),
+            Behaviour::Hang => std::future::pending().await,
+            Behaviour::Megabytes => Ok(ToolOutput::text("x".repeat(2_000_000))),
+            Behaviour::Image => Ok(ToolOutput::default().image("image/png", [1])),
+        }
+    };
+    let function =
+        Function::new(format!("t{number}"), "Anything.", run).timeout(Duration::from_secs(1));
+    if alone { function.alone() } else { function }
+}
+
+/// How the run ends, at the latest.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    Natural,
+    Cancelled(u64),
+    Deadline(u64),
+}
+
+fn any_end() -> impl Strategy<Value = End> {
+    prop_oneof![
+        Just(End::Natural),
+        (0..3_000_u64).prop_map(End::Cancelled),
+        (0..3_000_u64).prop_map(End::Deadline),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn each_call_is_answered_exactly_once_in_order(
+        tools in prop::collection::vec(any_tool(), 1..5),
+        answers in prop::collection::vec(prop::collection::vec(any_call(), 1..12), 0..5),
+        parallel in 1..10_usize,
+        end in any_end(),
+        streamed in any::<bool>(),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .unwrap();
+        let fake = Fake::new("fp");
+        fake.enqueue("m", answers.into_iter().map(|calls| {
+            let calls = calls.into_iter().map(Part::ToolCall);
+            Step::respond(Response::new(calls.collect())).after(Duration::from_millis(100))
+        }));
+        let mut builder = on(&fake).parallel(parallel);
+        for (number, tool) in tools.iter().enumerate() {
+            builder = builder.tool(function(number, tool));
+        }
+        let agent = builder.build().unwrap();
+        let outcome = runtime.block_on(async {
+            let mut run = agent.run("go");
+            match end {
+                End::Natural => {}
+                End::Deadline(ms) => run = run.timeout(Duration::from_millis(ms)),
+                End::Cancelled(ms) => {
+                    let token = CancellationToken::new();
+                    run = run.cancel(token.clone());
+                    tokio::spawn(async move {
+                        sleep(Duration::from_millis(ms)).await;
+                        token.cancel();
+                    });
+                }
+            }
+            let result = if streamed { run.stream().finish().await } else { run.await };
+            result.unwrap_or_else(|error| error.into_outcome())
+        });
+        prop_assert_eq!(check_transcript(&outcome.messages), Ok(()));
+        for call in fake.calls() {
+            prop_assert_eq!(check_transcript(&call.request.messages), Ok(()));
+        }
+        let longest = outcome.messages.iter().flat_map(|m| m.tool_results()).map(|r| r.text().len());
+        prop_assert!(longest.max().unwrap_or(0) < 263_000);
+    }
+}

@@ -1,0 +1,83 @@
+//! A thousand agents at once: what one costs while it waits, and what is left.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::alloc::System;
+
+use cap::Cap;
+use std::future::IntoFuture;
+
+use majordomo::Registry;
+use majordomo::agent::{Agent, CancellationToken, StopReason};
+use majordomo::fake::{Fake, Step};
+use support::echo;
+use tokio::runtime::Handle;
+use tokio::task::{JoinSet, yield_now};
+
+#[global_allocator]
+static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
+
+const AGENTS: usize = 1_000;
+const MOST_BYTES: usize = 32 * 1024;
+
+/// Every agent runs one tool and then waits for a model that does not answer.
+fn agent(fake: &Fake) -> Agent {
+    fake.otherwise(|call| match call.request.messages.len() {
+        1 => support::call("a", "look"),
+        _ => Step::hang(),
+    });
+    let registry = Registry::empty();
+    registry.register(fake.clone());
+    Agent::builder(registry.parse("fp/m").unwrap())
+        .system("You are one of a thousand, and you wait well.")
+        .tool(echo("look"))
+        .tool(echo("listen"))
+        .tool(echo("speak"))
+        .build()
+        .unwrap()
+}
+
+/// Lets a thousand agents wait and then end; gives the bytes that each took.
+async fn wait_together() -> usize {
+    let fake = Fake::new("fp");
+    let agent = agent(&fake);
+    let token = CancellationToken::new();
+    let mut tasks = JoinSet::new();
+    let empty = ALLOCATOR.allocated();
+    for _ in 0..AGENTS {
+        let run = agent.run("What do you see?").cancel(token.clone());
+        tasks.spawn(run.into_future());
+    }
+    while fake.call_count("m") < 2 * AGENTS {
+        yield_now().await;
+    }
+    // What the fake remembers is not the agents'.
+    fake.forget_calls();
+    let each = (ALLOCATOR.allocated() - empty) / AGENTS;
+    let alive = Handle::current().metrics().num_alive_tasks();
+    assert_eq!(alive, AGENTS, "a run starts no task of its own");
+
+    token.cancel();
+    while let Some(ended) = tasks.join_next().await {
+        let error = ended.unwrap().unwrap_err();
+        assert!(matches!(error.reason(), StopReason::Cancelled));
+        assert_eq!(error.outcome().messages.len(), 3);
+    }
+    each
+}
+
+#[tokio::test]
+async fn a_thousand_waiting_agents_are_small_and_leave_nothing_behind() {
+    // The first round also pays for what is made once per process.
+    let each = wait_together().await;
+    println!("{each} bytes per waiting agent");
+    assert!(each < MOST_BYTES, "{each} bytes per waiting agent");
+    assert_eq!(Handle::current().metrics().num_alive_tasks(), 0);
+
+    let after_first = ALLOCATOR.allocated();
+    wait_together().await;
+    let left = ALLOCATOR.allocated().saturating_sub(after_first);
+    assert!(left < AGENTS, "{left} bytes are left by {AGENTS} agents");
+}

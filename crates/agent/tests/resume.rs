@@ -1,0 +1,200 @@
+//! A process may die at any point: nothing that reported a result runs twice.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::{Future, IntoFuture, poll_fn};
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+
+use majordomo::agent::{
+    Agent, AgentEvent, Checkpoint, CheckpointStore, Function, NoArguments, StopReason,
+    check_transcript,
+};
+use majordomo::fake::{Fake, Step};
+use majordomo::{BoxFuture, ToolCall};
+use serde_json::Value;
+use support::{Log, calls, echo, fake, on};
+use tokio::task::yield_now;
+
+/// The disk: what was written last, as text.
+#[derive(Clone, Default)]
+struct Disk(Arc<Mutex<Option<String>>>);
+
+impl Disk {
+    fn read(&self) -> Option<Checkpoint> {
+        let text = self.0.lock().unwrap().clone()?;
+        Some(serde_json::from_str(&text).unwrap())
+    }
+
+    /// The ids of all calls whose results are on the disk.
+    fn reported(&self) -> BTreeSet<String> {
+        let text = self.0.lock().unwrap().clone().unwrap_or("{}".into());
+        let saved: Value = serde_json::from_str(&text).unwrap();
+        let mut ids = BTreeSet::new();
+        collect_result_ids(&saved, &mut ids);
+        ids
+    }
+}
+
+fn collect_result_ids(value: &Value, ids: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(object) => {
+            ids.extend(
+                object
+                    .get("call_id")
+                    .and_then(Value::as_str)
+                    .map(Into::into),
+            );
+            object.values().for_each(|v| collect_result_ids(v, ids));
+        }
+        Value::Array(list) => list.iter().for_each(|v| collect_result_ids(v, ids)),
+        _ => {}
+    }
+}
+
+impl CheckpointStore for Disk {
+    fn save<'a>(
+        &'a self,
+        checkpoint: &'a Checkpoint,
+    ) -> BoxFuture<'a, Result<(), Box<dyn std::error::Error + Send + Sync>>> {
+        Box::pin(async move {
+            let text = serde_json::to_string(checkpoint)?;
+            yield_now().await;
+            *self.0.lock().unwrap() = Some(text);
+            yield_now().await;
+            Ok(())
+        })
+    }
+}
+
+type Counts = Arc<Mutex<BTreeMap<String, usize>>>;
+
+/// Counts its runs by call id, and takes as many polls as its id is long.
+fn counting(counts: &Counts) -> Function {
+    let counts = Arc::clone(counts);
+    Function::with_call("work", "Works.", move |call: ToolCall, _: NoArguments| {
+        let counts = Arc::clone(&counts);
+        async move {
+            *counts.lock().unwrap().entry(call.id.clone()).or_default() += 1;
+            for _ in 0..call.id.len() {
+                yield_now().await;
+            }
+            Ok::<_, String>(format!("did {}", call.id))
+        }
+    })
+}
+
+/// The model's next answer depends only on what it is sent.
+fn scripted() -> Fake {
+    let fake = fake([]);
+    fake.otherwise(|call| match call.request.messages.len() {
+        1 => calls(&[
+            ("aaaa", "work", ""),
+            ("bb", "work", ""),
+            ("c", "nothing", ""),
+        ]),
+        3 => calls(&[("d", "work", ""), ("eeeeee", "work", "")]),
+        _ => Step::reply("done"),
+    });
+    fake
+}
+
+/// An agent that notes each result which it tells before it is on the disk.
+fn agent(fake: &Fake, counts: &Counts, disk: &Disk, too_early: &Log<String>) -> Agent {
+    let (disk, too_early) = (disk.clone(), too_early.clone());
+    on(fake)
+        .tool(counting(counts))
+        .observe(move |event| {
+            if let AgentEvent::ToolFinished { result, .. } = event {
+                let id = result.call_id.clone();
+                if !disk.reported().contains(&id) {
+                    too_early.push(id);
+                }
+            }
+        })
+        .build()
+        .unwrap()
+}
+
+/// Polls the future so often and then drops it, as a dying process does.
+async fn die_after<F: Future>(polls: usize, work: F) -> Option<F::Output> {
+    let mut work = Box::pin(work);
+    for _ in 0..polls {
+        let ready = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await;
+        if let Poll::Ready(output) = ready {
+            return Some(output);
+        }
+        yield_now().await;
+    }
+    None
+}
+
+#[tokio::test]
+async fn a_run_that_dies_at_any_point_is_resumed_and_repeats_nothing_that_reported() {
+    let mut deaths = 0;
+    for polls in 0.. {
+        let (fake, counts, disk) = (scripted(), Counts::default(), Disk::default());
+        let too_early = Log::default();
+        let agent = agent(&fake, &counts, &disk, &too_early);
+        let run = agent.run("go").checkpoints(disk.clone());
+        if die_after(polls, run.into_future()).await.is_some() {
+            break;
+        }
+        deaths += 1;
+        let reported = disk.reported();
+        let before = counts.lock().unwrap().clone();
+
+        let again = match disk.read() {
+            Some(checkpoint) => agent.resume(checkpoint),
+            None => agent.run("go"),
+        };
+        let outcome = again.checkpoints(disk.clone()).await.unwrap();
+        assert_eq!(outcome.output, "done");
+        assert!(too_early.all().is_empty(), "{:?}", too_early.all());
+        check_transcript(&outcome.messages).unwrap();
+        assert_eq!(outcome.messages.len(), 6);
+        let after = counts.lock().unwrap().clone();
+        for id in &reported {
+            assert_eq!(before.get(id), after.get(id), "{id}, death after {polls}");
+        }
+        let worked: BTreeSet<&str> = after.keys().map(String::as_str).collect();
+        assert_eq!(worked, BTreeSet::from(["aaaa", "bb", "d", "eeeeee"]));
+    }
+    assert!(deaths > 15, "only {deaths} points to die at");
+}
+
+#[tokio::test]
+async fn a_finished_run_is_resumed_to_its_answer_without_asking_anybody() {
+    let (fake, disk) = (scripted(), Disk::default());
+    let agent = agent(&fake, &Counts::default(), &disk, &Log::default());
+    agent.run("go").checkpoints(disk.clone()).await.unwrap();
+    fake.forget_calls();
+    let outcome = agent.resume(disk.read().unwrap()).await.unwrap();
+    assert_eq!(outcome.output, "done");
+    assert_eq!(outcome.steps.len(), 3);
+    assert!(fake.calls().is_empty());
+}
+
+#[tokio::test]
+async fn a_checkpoint_that_cannot_be_saved_ends_the_run() {
+    let fake = scripted();
+    let agent = on(&fake).tool(echo("work")).build().unwrap();
+    let full = |_: &Checkpoint| Err("disk full".into());
+    let error = agent.run("go").checkpoints(full).await.unwrap_err();
+    assert!(matches!(error.reason(), StopReason::Checkpoint(text) if text == "disk full"));
+    assert_eq!(fake.call_count("m"), 1);
+    check_transcript(&error.outcome().messages).unwrap();
+}
+
+#[tokio::test]
+async fn a_run_goes_on_after_its_model_failed() {
+    let fake = scripted();
+    fake.enqueue("m", [Step::fail(majordomo::Error::provider(500, "sick"))]);
+    let agent = on(&fake).tool(echo("work")).build().unwrap();
+    let error = agent.run("go").await.unwrap_err();
+    let outcome = agent.resume(error.into_checkpoint()).await.unwrap();
+    assert_eq!(outcome.output, "done");
+}

@@ -1,0 +1,102 @@
+//! What opening an image may cost.
+//!
+//! Checked against the header before a decoder sees the data. A limit on pixels
+//! is none on memory (a PNG of 49 megapixels may hold 16 bits in four channels),
+//! so both are bounded; `working_set` counts what our decoders really hold.
+
+use std::time::Duration;
+
+use crate::header::{Coding, Header};
+use crate::text::{bytes, megapixels};
+use crate::{Orientation, Problem};
+
+/// What opening one image may cost, and all of them together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Pixels of one frame.
+    pub max_pixels: u64,
+    /// Bytes held while one image is decoded.
+    pub max_decoded: u64,
+    /// Frames of an animation; only the first is ever decoded.
+    pub max_frames: u32,
+    /// Time for one image.
+    pub max_time: Duration,
+    /// Bytes held for all images that are decoded at the same time.
+    pub max_decoding: u64,
+    /// How long an image may wait for its turn.
+    pub max_wait: Duration,
+    /// Images worked on at the same time.
+    pub workers: usize,
+    /// Bytes of finished images kept for other attempts and requests.
+    pub kept_fitted: u64,
+    /// Bytes of open pictures kept for other targets of the same request.
+    pub kept_open: u64,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            max_pixels: 50_000_000,
+            max_decoded: 256 << 20,
+            max_frames: 10_000,
+            max_time: Duration::from_secs(2),
+            max_decoding: 512 << 20,
+            max_wait: Duration::from_secs(5),
+            workers: cores.min(4),
+            kept_fitted: 32 << 20,
+            kept_open: 64 << 20,
+        }
+    }
+}
+
+impl Bounds {
+    /// Refuses an image that would cost too much to open.
+    pub fn check(&self, header: &Header) -> Result<(), Problem> {
+        let refuse = |needed, allowed| Err(Problem::OverBounds { needed, allowed });
+        if header.coding == Coding::Exotic {
+            return Err(Problem::RareKind(header.format));
+        }
+        if header.pixels() > self.max_pixels {
+            return refuse(megapixels(header.pixels()), megapixels(self.max_pixels));
+        }
+        if header.frames > self.max_frames {
+            return refuse(
+                format!("{} frames", header.frames),
+                self.max_frames.to_string(),
+            );
+        }
+        let needed = working_set(header);
+        if needed > self.max_decoded {
+            return refuse(
+                format!("{} of memory", bytes(needed)),
+                bytes(self.max_decoded),
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Bytes that are held at the worst moment between decoding and encoding.
+pub(crate) fn working_set(header: &Header) -> u64 {
+    let channels = u64::from(header.channels);
+    let per_pixel = match header.coding {
+        // The source's own depth counts although it is read as 8 bits.
+        Coding::Png => (channels * u64::from(header.bit_depth.div_ceil(8))).max(4),
+        Coding::Sequential | Coding::Exotic => channels.min(3),
+        // Coefficients of 16 bits beside the pixels.
+        Coding::Progressive => channels * 2 + channels.min(3),
+        // One palette index and one pixel.
+        Coding::Gif => 5,
+        // Planes of brightness and colour beside the pixels.
+        Coding::Lossy => channels + 2,
+        Coding::Lossless => 4 + channels,
+    };
+    // A picture that must be turned at full size is held twice.
+    let turned = if header.orientation == Orientation::UPRIGHT {
+        0
+    } else {
+        channels.min(4)
+    };
+    header.pixels().saturating_mul(per_pixel.max(3 + turned))
+}

@@ -1,0 +1,86 @@
+//! What was done to the images of a request, for its ledger.
+
+use std::fmt;
+
+use majordomo_llm::Change;
+
+use crate::fit::Made;
+use crate::text::{Size, bytes};
+
+impl Made {
+    /// The one word that says most about it.
+    fn verb(&self) -> &'static str {
+        if self.from.is_animated() {
+            "stilled"
+        } else if self.from.upright() != (self.width, self.height) {
+            "resized"
+        } else if self.from.format != self.format {
+            "converted"
+        } else {
+            "re-encoded"
+        }
+    }
+}
+
+/// Collects what was done, one [`Change`] for each kind of it.
+#[derive(Default)]
+pub(crate) struct Changes(Vec<Change>);
+
+impl Changes {
+    /// An image was written anew.
+    pub(crate) fn made(&mut self, image: usize, made: &Made) {
+        self.add(made.verb(), format!("image {image}: {made}"));
+    }
+
+    /// An image goes out as it came, under its true name.
+    pub(crate) fn renamed(&mut self, image: usize, from: &str, to: &str) {
+        self.add(
+            "relabelled",
+            format!("image {image}: {from} is really {to}"),
+        );
+    }
+
+    pub(crate) fn into_vec(self) -> Vec<Change> {
+        self.0
+    }
+
+    fn add(&mut self, verb: &str, detail: String) {
+        match self.0.iter_mut().find(|change| change.verb == verb) {
+            Some(change) => {
+                change.count = change.count.map(|count| count + 1);
+                change.detail.push_str("; ");
+                change.detail.push_str(&detail);
+            }
+            None => self
+                .0
+                .push(Change::new("image", verb).times(1).detail(detail)),
+        }
+    }
+}
+
+/// `4000×3000 jpeg 3.7 MB → 1568×1176 jpeg 0.3 MB`, and what cannot be seen in it.
+impl fmt::Display for Made {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let from = &self.from;
+        write!(
+            f,
+            "{} {} {} → {} {} {}",
+            Size(from.width, from.height),
+            from.format,
+            bytes(self.from_bytes),
+            Size(self.width, self.height),
+            self.format,
+            bytes(self.bytes),
+        )?;
+        if !from.orientation.is_upright() {
+            f.write_str(", turned upright")?;
+        }
+        if from.is_animated() {
+            write!(f, ", the first of {} frames", from.frames)?;
+        }
+        if self.flattened {
+            f.write_str(", transparency laid on white")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,104 @@
+//! Writing pictures, one encoder a format.
+//!
+//! Metadata is never written: what was turned and converted needs none, and a
+//! photograph's place and time are nobody's business.
+
+mod gif;
+mod jpeg;
+mod png;
+mod webp;
+
+use std::io::{self, Write};
+
+use crate::picture::Picture;
+use crate::{Format, Problem};
+
+pub(crate) use jpeg::sample as sample_jpeg;
+
+/// How a picture is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Coding {
+    /// JPEG of this quality.
+    Jpeg(u8),
+    /// PNG, quickly.
+    Png,
+    /// PNG, as small as it gets in reasonable time.
+    SmallPng,
+    /// WebP without loss.
+    Webp,
+    /// GIF with the best 256 colours.
+    Gif,
+}
+
+impl Coding {
+    pub(crate) fn format(self) -> Format {
+        match self {
+            Self::Jpeg(_) => Format::Jpeg,
+            Self::Png | Self::SmallPng => Format::Png,
+            Self::Webp => Format::Webp,
+            Self::Gif => Format::Gif,
+        }
+    }
+
+    /// The longest side that the format can express.
+    fn max_side(self) -> u32 {
+        match self {
+            Self::Jpeg(_) | Self::Gif => 65_535,
+            Self::Webp => 16_383,
+            Self::Png | Self::SmallPng => u32::MAX >> 1,
+        }
+    }
+}
+
+/// Writes the picture; none if it comes out larger than the budget, or if the
+/// format cannot express its size.
+pub(crate) fn encode(
+    picture: &Picture,
+    coding: Coding,
+    budget: Option<u64>,
+) -> Result<Option<Vec<u8>>, Problem> {
+    if picture.width.max(picture.height) > coding.max_side() {
+        return Ok(None);
+    }
+    let mut out = Budgeted {
+        out: Vec::new(),
+        budget: budget.map_or(usize::MAX, |bytes| {
+            usize::try_from(bytes).unwrap_or(usize::MAX)
+        }),
+        over: false,
+    };
+    let written = match coding {
+        Coding::Jpeg(quality) => jpeg::encode(picture, quality, &mut out),
+        Coding::Png => png::encode(picture, false, &mut out),
+        Coding::SmallPng => png::encode(picture, true, &mut out),
+        Coding::Webp => webp::encode(picture, &mut out),
+        Coding::Gif => gif::encode(picture, &mut out),
+    };
+    if out.over {
+        return Ok(None);
+    }
+    written.ok_or(Problem::DecoderFailed)?;
+    Ok(Some(out.out))
+}
+
+/// Fails as soon as the budget is spent, so that no work is wasted behind it.
+struct Budgeted {
+    out: Vec<u8>,
+    budget: usize,
+    over: bool,
+}
+
+impl Write for Budgeted {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        if self.out.len() + data.len() > self.budget {
+            self.over = true;
+            return Err(io::Error::other("over budget"));
+        }
+        self.out.extend_from_slice(data);
+        Ok(data.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,171 @@
+//! One image made to fit: open, scale, turn, convert, write.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+
+use crate::header::{Coding, Header, color_profile};
+use crate::ladder::{Encoded, Origin, choose, climb, hopeless_halvings};
+use crate::picture::Picture;
+use crate::plan::Plan;
+use crate::resize::downscale;
+use crate::terms::Terms;
+use crate::{Bounds, Format, Problem, Stop, color, decode, encode, plan};
+
+/// An image that a target takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fitted {
+    /// Its bytes; the original's own where nothing had to be done.
+    pub data: Bytes,
+    /// The MIME type that is true of them.
+    pub media_type: String,
+    /// What was done to it; none if nothing was.
+    pub made: Option<Made>,
+}
+
+/// What an image was, and what was made of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// What it was.
+    pub from: Header,
+    /// Bytes that it had.
+    pub from_bytes: u64,
+    /// What it is now.
+    pub format: Format,
+    /// Columns now.
+    pub width: u32,
+    /// Rows now.
+    pub height: u32,
+    /// Bytes now.
+    pub bytes: u64,
+    /// The JPEG quality, where it is one.
+    pub quality: Option<u8>,
+    /// Whether its transparency was laid on white.
+    pub flattened: bool,
+}
+
+/// Makes one image fit, on this thread.
+///
+/// The result fits every term, or there is a [`Problem`]. An image that fits
+/// already comes back with the same bytes. The work ends early when `stop` is
+/// set; its memory is bounded by `bounds`, its time is the caller's to watch.
+///
+/// ```
+/// use bytes::Bytes;
+/// use majordomo_llm::ImageLimits;
+/// use majordomo_media::{Bounds, Stop, Terms, fit_image};
+///
+/// let gif = Bytes::from_static(b"GIF89a\x20\x00\x10\x00\x00\x00\x00;");
+/// let terms = Terms::of(&ImageLimits::default(), 1);
+/// let fitted = fit_image(&gif, "image/png", &terms, &Bounds::default(), &Stop::new()).unwrap();
+/// assert_eq!(fitted.media_type, "image/gif", "the bytes decide");
+/// assert_eq!(fitted.data.as_ptr(), gif.as_ptr(), "and are not copied");
+/// ```
+pub fn fit_image(
+    data: &Bytes,
+    declared: &str,
+    terms: &Terms,
+    bounds: &Bounds,
+    stop: &Stop,
+) -> Result<Fitted, Problem> {
+    match plan(data, declared, terms)? {
+        Plan::Pass { media_type } => Ok(Fitted {
+            data: data.clone(),
+            media_type,
+            made: None,
+        }),
+        Plan::Refit { header, size, .. } => {
+            bounds.check(&header)?;
+            let job = Job::new(data, &header, size, terms);
+            let picture = decode::decode(data, &header, job.stored(), stop)?;
+            job.refit(Cow::Owned(picture), stop)
+        }
+    }
+}
+
+/// One image that must be written anew for some terms.
+pub(crate) struct Job<'a> {
+    data: &'a [u8],
+    header: &'a Header,
+    terms: &'a Terms,
+    /// The size to begin with, upright.
+    size: (u32, u32),
+    /// How often that size was halved already.
+    halvings: u32,
+}
+
+impl<'a> Job<'a> {
+    pub(crate) fn new(
+        data: &'a [u8],
+        header: &'a Header,
+        size: (u32, u32),
+        terms: &'a Terms,
+    ) -> Self {
+        let halvings = hopeless_halvings(header.format, data.len() as u64, terms);
+        let halve = |side: u32| side.div_ceil(1 << halvings);
+        Self {
+            data,
+            header,
+            terms,
+            size: (halve(size.0), halve(size.1)),
+            halvings,
+        }
+    }
+
+    /// How large the picture must be opened at least, as it is stored.
+    pub(crate) fn stored(&self) -> (u32, u32) {
+        self.header.orientation.upright(self.size.0, self.size.1)
+    }
+
+    /// Makes what the terms ask for out of the open picture.
+    pub(crate) fn refit(&self, picture: Cow<'_, Picture>, stop: &Stop) -> Result<Fitted, Problem> {
+        let header = self.header;
+        let origin = Origin {
+            format: header.format,
+            lossless: matches!(header.coding, Coding::Png | Coding::Gif | Coding::Lossless),
+        };
+        let refused = || Problem::NotAccepted {
+            found: header.format.to_string(),
+            accepted: self.terms.accepted(),
+        };
+        let coding = choose(origin, &picture, self.terms).ok_or_else(refused)?;
+        // Scaled first: everything after it has fewer pixels to touch.
+        let (width, height) = self.stored();
+        let mut picture = if (picture.width, picture.height) == (width, height) {
+            picture
+        } else {
+            Cow::Owned(downscale(&picture, width, height, stop)?)
+        };
+        if !header.orientation.is_upright() {
+            picture = Cow::Owned(picture.turned(header.orientation));
+        }
+        if let Some(profile) = color_profile(self.data, header.format) {
+            picture = color::to_srgb(picture, &profile);
+        }
+        stop.check()?;
+        let mut encoded = climb(picture, self.halvings, coding, self.terms, stop)?;
+        encoded.data.shrink_to_fit();
+        Ok(finish(encoded, header, self.data.len() as u64))
+    }
+}
+
+fn finish(encoded: Encoded, header: &Header, from_bytes: u64) -> Fitted {
+    let format = encoded.coding.format();
+    Fitted {
+        media_type: format.media_type().to_owned(),
+        made: Some(Made {
+            from: *header,
+            from_bytes,
+            format,
+            width: encoded.width,
+            height: encoded.height,
+            bytes: encoded.data.len() as u64,
+            quality: match encoded.coding {
+                encode::Coding::Jpeg(quality) => Some(quality),
+                _ => None,
+            },
+            flattened: encoded.flattened,
+        }),
+        data: Bytes::from(encoded.data),
+    }
+}

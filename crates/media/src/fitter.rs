@@ -1,0 +1,346 @@
+//! Fitting whole requests, off the async threads.
+//!
+//! A [`Fitter`] is shared by everything that asks targets. It bounds how many
+//! images are open at the same time and remembers what it made, so that the
+//! next attempt, target or request with the same image costs nothing.
+
+mod pool;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use majordomo_llm::{Change, Error, ErrorKind, Image, ImageLimits, Part, Request, Result};
+use quick_cache::sync::Cache;
+use quick_cache::{OptionsBuilder, Weighter};
+use tokio::task::JoinSet;
+
+use crate::changes::Changes;
+use crate::decode::decode;
+use crate::fit::{Fitted, Job};
+use crate::header::Header;
+use crate::images::{attached, edit};
+use crate::picture::Picture;
+use crate::plan::{Plan, plan};
+use crate::shelf::{Address, Shelf};
+use crate::terms::{Terms, raw};
+use crate::text::bytes;
+use crate::{Bounds, Format, Problem, Stop, sniff};
+use pool::Pool;
+
+/// Fits the images of requests to the limits of targets.
+///
+/// Cheap to clone; clones share one pool and one memory.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+/// use majordomo_llm::{ImageLimits, Request};
+/// use majordomo_media::Fitter;
+///
+/// let fitter = Fitter::default();
+/// let request = Request::user("no image at all");
+/// let (fitted, changes) = fitter.fit(&request, Some(&ImageLimits::default())).await.unwrap();
+/// assert!(fitted.same_prompt(&request) && changes.is_empty());
+/// # });
+/// ```
+#[derive(Clone)]
+pub struct Fitter(Arc<Inner>);
+
+struct Inner {
+    bounds: Bounds,
+    pool: Pool,
+    made: Cache<(Address, Terms), Outcome, Size>,
+    shelf: Shelf,
+    opened: AtomicU64,
+    fitted: AtomicU64,
+    open: Open,
+}
+
+/// What came of fitting one image; a refusal is as well worth remembering.
+type Outcome = std::result::Result<Fitted, Problem>;
+
+/// How a picture is opened; tests put a decoder that misbehaves in its place.
+type Open = fn(&[u8], &Header, (u32, u32), &Stop) -> std::result::Result<Picture, Problem>;
+
+/// How much work was done, for metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stats {
+    /// Images that were decoded.
+    pub opened: u64,
+    /// Images that were written anew.
+    pub fitted: u64,
+}
+
+impl Default for Fitter {
+    fn default() -> Self {
+        Self::new(Bounds::default())
+    }
+}
+
+impl Fitter {
+    /// A fitter within these bounds.
+    pub fn new(bounds: Bounds) -> Self {
+        Self::with_decoder(bounds, decode)
+    }
+
+    fn with_decoder(bounds: Bounds, open: Open) -> Self {
+        let options = OptionsBuilder::new()
+            .estimated_items_capacity(256)
+            .weight_capacity(bounds.kept_fitted)
+            .shards(1)
+            .build()
+            .expect("all three options are given");
+        let made = Cache::with_options(options, Size, Default::default(), Default::default());
+        Self(Arc::new(Inner {
+            pool: Pool::new(&bounds),
+            made,
+            shelf: Shelf::new(bounds.kept_open),
+            opened: AtomicU64::new(0),
+            fitted: AtomicU64::new(0),
+            open,
+            bounds,
+        }))
+    }
+
+    /// How much work was done so far.
+    pub fn stats(&self) -> Stats {
+        Stats {
+            opened: self.0.opened.load(Ordering::Relaxed),
+            fitted: self.0.fitted.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Makes every image of a request fit one target, and tells what was changed.
+    ///
+    /// `limits` is what the target takes, none if it takes no images. A request
+    /// whose images all fit comes back with its prompt shared. What cannot be
+    /// made to fit is an error of the kind [`ErrorKind::Unsupported`]: the target
+    /// is not sick, and the next one may do.
+    pub async fn fit(
+        &self,
+        request: &Request,
+        limits: Option<&ImageLimits>,
+    ) -> Result<(Request, Vec<Change>)> {
+        let count = request.image_count();
+        if count == 0 {
+            return Ok((request.clone(), Vec::new()));
+        }
+        let limits = accept(count, limits)?;
+        let images = attached(request);
+        let terms = Terms::of(limits, count);
+        let mut fitted = self.fit_each(&images, |_| &terms).await?;
+        if let Some(total) = limits.max_total_bytes {
+            let sizes: Vec<u64> = fitted
+                .iter()
+                .map(|image| limits.counted.of(image.data.len() as u64))
+                .collect();
+            if sizes.iter().sum::<u64>() > total {
+                let each = share(&sizes, &shrinkable(&images), total)
+                    .ok_or_else(|| over_total(&sizes, total))?;
+                let tighter = terms.within(raw(limits.counted, each));
+                let of = |at: usize| if sizes[at] > each { &tighter } else { &terms };
+                fitted = self.fit_each(&images, of).await?;
+            }
+        }
+        Ok(apply(request, &images, fitted))
+    }
+
+    /// Fits images beside each other; those that fit already cost only a look.
+    async fn fit_each<'a>(
+        &self,
+        images: &[(usize, &Image)],
+        terms: impl Fn(usize) -> &'a Terms,
+    ) -> Result<Vec<Fitted>> {
+        let mut work = JoinSet::new();
+        let mut fitted: Vec<Option<Fitted>> = vec![None; images.len()];
+        for (at, (number, image)) in images.iter().enumerate() {
+            let terms = terms(at);
+            let planned = plan(&image.data, &image.media_type, terms);
+            match planned.map_err(|problem| problem.into_error(*number))? {
+                Plan::Pass { media_type } => {
+                    fitted[at] = Some(Fitted {
+                        data: image.data.clone(),
+                        media_type,
+                        made: None,
+                    });
+                }
+                Plan::Refit { header, size, .. } => {
+                    let inner = Arc::clone(&self.0);
+                    let data = image.data.clone();
+                    let terms = terms.clone();
+                    work.spawn(async move { (at, inner.refit(data, header, size, terms).await) });
+                }
+            }
+        }
+        while let Some(done) = work.join_next().await {
+            let (at, outcome) = done.map_err(|_| interrupted())?;
+            fitted[at] = Some(outcome.map_err(|problem| problem.into_error(images[at].0))?);
+        }
+        Ok(fitted.into_iter().flatten().collect())
+    }
+}
+
+impl Inner {
+    /// One image: from memory, from whoever is making it right now, or made here.
+    async fn refit(
+        self: Arc<Self>,
+        data: bytes::Bytes,
+        header: Header,
+        size: (u32, u32),
+        terms: Terms,
+    ) -> Outcome {
+        self.bounds.check(&header)?;
+        let address = self.pool.address(&data).await?;
+        let key = (address, terms.clone());
+        let inner = Arc::clone(&self);
+        let make = async move {
+            let worker = Arc::clone(&inner);
+            let work = move |stop: &Stop| worker.make(address, &data, &header, size, &terms, stop);
+            match inner.pool.run(&header, work).await {
+                // These say nothing about the image and must not be remembered.
+                Err(problem @ (Problem::Stopped | Problem::Busy)) => Err(problem),
+                outcome => Ok(outcome),
+            }
+        };
+        self.made.get_or_insert_async(&key, make).await?
+    }
+
+    /// On a blocking thread: opens the picture, unless it is open, and refits it.
+    fn make(
+        &self,
+        address: Address,
+        data: &[u8],
+        header: &Header,
+        size: (u32, u32),
+        terms: &Terms,
+        stop: &Stop,
+    ) -> Outcome {
+        let job = Job::new(data, header, size, terms);
+        let picture = match self.shelf.get(&address, job.stored()) {
+            Some(picture) => picture,
+            None => {
+                self.opened.fetch_add(1, Ordering::Relaxed);
+                let picture = Arc::new((self.open)(data, header, job.stored(), stop)?);
+                self.shelf.put(address, Arc::clone(&picture));
+                picture
+            }
+        };
+        self.fitted.fetch_add(1, Ordering::Relaxed);
+        job.refit(Cow::Borrowed(picture.as_ref()), stop)
+    }
+}
+
+/// Weighs a finished image by its bytes.
+#[derive(Clone)]
+struct Size;
+
+impl Weighter<(Address, Terms), Outcome> for Size {
+    fn weight(&self, _: &(Address, Terms), outcome: &Outcome) -> u64 {
+        const ENTRY: u64 = 512;
+        ENTRY
+            + outcome
+                .as_ref()
+                .map_or(0, |fitted| fitted.data.len() as u64)
+    }
+}
+
+/// Whether the target takes so many images at all.
+fn accept(count: usize, limits: Option<&ImageLimits>) -> Result<&ImageLimits> {
+    let images = if count == 1 { "image" } else { "images" };
+    let Some(limits) = limits.filter(|limits| limits.max_count != Some(0)) else {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            format!("the request has {count} {images}, and the target takes none"),
+        ));
+    };
+    match limits.max_count {
+        Some(max) if count > max => Err(Error::new(
+            ErrorKind::Unsupported,
+            format!("the request has {count} {images}, and the target takes at most {max}"),
+        )),
+        _ => Ok(limits),
+    }
+}
+
+/// Only when the runtime itself ends or a task panics.
+fn interrupted() -> Error {
+    Error::new(ErrorKind::Unsupported, "work on an image was interrupted")
+}
+
+/// Which images can be made smaller at all.
+fn shrinkable(images: &[(usize, &Image)]) -> Vec<bool> {
+    let opens = |image: &Image| sniff(&image.data).is_some_and(Format::decodes);
+    images.iter().map(|(_, image)| opens(image)).collect()
+}
+
+/// The most that each image may have so that all together have at most `total`;
+/// small images leave their part to the large ones.
+fn share(sizes: &[u64], shrinkable: &[bool], total: u64) -> Option<u64> {
+    let fixed: u64 = sizes
+        .iter()
+        .zip(shrinkable)
+        .filter(|(_, shrinkable)| !**shrinkable)
+        .map(|(size, _)| size)
+        .sum();
+    let mut left = total.checked_sub(fixed)?;
+    let mut sizes: Vec<u64> = sizes
+        .iter()
+        .zip(shrinkable)
+        .filter(|(_, shrinkable)| **shrinkable)
+        .map(|(size, _)| *size)
+        .collect();
+    sizes.sort_unstable();
+    let mut waiting = sizes.len() as u64;
+    for size in sizes {
+        if size > left / waiting {
+            return Some(left / waiting);
+        }
+        left -= size;
+        waiting -= 1;
+    }
+    None
+}
+
+fn over_total(sizes: &[u64], total: u64) -> Error {
+    let message = format!(
+        "the images have {} together, and the target takes at most {}",
+        bytes(sizes.iter().sum()),
+        bytes(total)
+    );
+    Error::new(ErrorKind::Unsupported, message)
+}
+
+/// Puts the images into a copy of the request, if one of them changed.
+fn apply(
+    request: &Request,
+    images: &[(usize, &Image)],
+    fitted: Vec<Fitted>,
+) -> (Request, Vec<Change>) {
+    let mut changes = Changes::default();
+    let mut changed = Vec::new();
+    for ((number, image), fitted) in images.iter().zip(fitted) {
+        match &fitted.made {
+            Some(made) => changes.made(*number, made),
+            None if fitted.media_type != image.media_type => {
+                changes.renamed(*number, &image.media_type, &fitted.media_type);
+            }
+            None => continue,
+        }
+        changed.push((*number, fitted));
+    }
+    let mut request = request.clone();
+    if !changed.is_empty() {
+        let mut changed = changed.into_iter().peekable();
+        edit(request.edit(), |number, part| {
+            if let (Part::Image(image), Some((_, fitted))) =
+                (part, changed.next_if(|(next, _)| *next == number))
+            {
+                image.data = fitted.data;
+                image.media_type = fitted.media_type;
+            }
+        });
+    }
+    (request, changes.into_vec())
+}

@@ -1,0 +1,91 @@
+//! The images of a request, wherever they are: in messages and in tool results.
+
+use majordomo_llm::{Change, Image, Part, Prompt, Request, Text};
+
+/// What stands in the place of an image that was left out.
+pub const OMITTED: &str = "[earlier image omitted to fit this model's per-request image limit]";
+
+/// The images that are here as bytes, with their numbers among all images,
+/// counted from one.
+pub(crate) fn attached(prompt: &Prompt) -> Vec<(usize, &Image)> {
+    let mut found = Vec::new();
+    let mut number = 0;
+    for message in &prompt.messages {
+        collect(&message.parts, &mut number, &mut found);
+    }
+    found
+}
+
+fn collect<'a>(parts: &'a [Part], number: &mut usize, found: &mut Vec<(usize, &'a Image)>) {
+    for part in parts {
+        match part {
+            Part::Image(image) => {
+                *number += 1;
+                found.push((*number, image));
+            }
+            Part::RemoteImage(_) => *number += 1,
+            Part::ToolResult(result) => collect(&result.parts, number, found),
+            _ => {}
+        }
+    }
+}
+
+/// Calls `edit` on every part that is an image, in the order of their numbers.
+pub(crate) fn edit(prompt: &mut Prompt, mut edit: impl FnMut(usize, &mut Part)) {
+    let mut number = 0;
+    for message in &mut prompt.messages {
+        edit_parts(&mut message.parts, &mut number, &mut edit);
+    }
+}
+
+fn edit_parts(parts: &mut [Part], number: &mut usize, edit: &mut impl FnMut(usize, &mut Part)) {
+    for part in parts {
+        match part {
+            Part::Image(_) | Part::RemoteImage(_) => {
+                *number += 1;
+                edit(*number, part);
+            }
+            Part::ToolResult(result) => edit_parts(&mut result.parts, number, edit),
+            _ => {}
+        }
+    }
+}
+
+/// Replaces the oldest images by [`OMITTED`] so that at most `max_count` are left.
+///
+/// A chain calls this when none of its targets takes as many images as a
+/// conversation has gathered. A request with no more than that comes back as it
+/// is, its prompt shared.
+///
+/// ```
+/// use majordomo_llm::{Part, Request};
+///
+/// let request = Request::user(Part::image("image/png", vec![1]))
+///     .part(Part::image("image/png", vec![2]));
+/// let (fewer, changes) = majordomo_media::omit_oldest(&request, 1);
+/// assert_eq!(fewer.image_count(), 1);
+/// assert_eq!(changes[0].to_string(), "image:1 omitted");
+/// ```
+pub fn omit_oldest(request: &Request, max_count: usize) -> (Request, Vec<Change>) {
+    let surplus = request.image_count().saturating_sub(max_count);
+    if surplus == 0 {
+        return (request.clone(), Vec::new());
+    }
+    let mut fewer = request.clone();
+    edit(fewer.edit(), |number, part| {
+        if number <= surplus {
+            *part = Part::Text(Text::new(OMITTED));
+        }
+    });
+    let which = if surplus == 1 {
+        "image 1".to_owned()
+    } else {
+        format!("images 1 to {surplus}")
+    };
+    let change = Change::new("image", "omitted")
+        .times(surplus)
+        .detail(format!(
+            "{which}: the oldest, since at most {max_count} are taken"
+        ));
+    (fewer, vec![change])
+}

@@ -1,0 +1,204 @@
+//! An open picture: pixels of 8 bits, in the layout that is cheapest to go on with.
+
+use std::borrow::Cow;
+
+use crate::Orientation;
+use crate::orientation::turn;
+
+/// How the bytes of a picture are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// Brightness only.
+    Gray,
+    /// Red, green, blue.
+    Rgb,
+    /// Red, green, blue and a byte that means nothing.
+    Rgbx,
+    /// Red, green, blue and real transparency.
+    Rgba,
+    /// Brightness and two colours in planes, as JPEG has them.
+    Planes(Chroma),
+}
+
+/// How much smaller the colour planes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Chroma {
+    /// Columns of a colour plane.
+    pub(crate) width: u32,
+    /// Rows of a colour plane.
+    pub(crate) height: u32,
+}
+
+/// An open picture.
+#[derive(Clone, Debug)]
+pub(crate) struct Picture {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) layout: Layout,
+    pub(crate) data: Vec<u8>,
+}
+
+impl Layout {
+    /// Bytes of one pixel, where pixels are packed.
+    pub(crate) fn packed(self) -> Option<usize> {
+        match self {
+            Self::Gray => Some(1),
+            Self::Rgb => Some(3),
+            Self::Rgbx | Self::Rgba => Some(4),
+            Self::Planes(_) => None,
+        }
+    }
+}
+
+impl Picture {
+    /// The three planes, where there are planes.
+    pub(crate) fn planes(&self) -> Option<[Plane<'_>; 3]> {
+        let Layout::Planes(chroma) = self.layout else {
+            return None;
+        };
+        let (y, colors) = self.data.split_at_checked(area(self.width, self.height))?;
+        let (cb, cr) = colors.split_at_checked(area(chroma.width, chroma.height))?;
+        let plane = |width, height, data| Plane {
+            width,
+            height,
+            data,
+        };
+        Some([
+            plane(self.width, self.height, y),
+            plane(chroma.width, chroma.height, cb),
+            plane(chroma.width, chroma.height, cr),
+        ])
+    }
+
+    /// The same picture in packed pixels.
+    pub(crate) fn packed(&self) -> Cow<'_, Self> {
+        let Some([y, cb, cr]) = self.planes() else {
+            return Cow::Borrowed(self);
+        };
+        let mut data = Vec::with_capacity(area(self.width, self.height) * 3);
+        for row in 0..self.height {
+            let luma = y.row(row);
+            let (blue, red) = (cb.row_beside(row, &y), cr.row_beside(row, &y));
+            let step = (u64::from(cb.width) << 32) / u64::from(self.width.max(1));
+            let mut at = step / 2;
+            for &value in luma {
+                let column = ((at >> 32) as usize).min(blue.len() - 1);
+                data.extend_from_slice(&to_rgb(value, blue[column], red[column]));
+                at += step;
+            }
+        }
+        Cow::Owned(Self {
+            width: self.width,
+            height: self.height,
+            layout: Layout::Rgb,
+            data,
+        })
+    }
+
+    /// Transparency laid on white, as paper would show it.
+    pub(crate) fn flatten(&mut self) {
+        if self.layout != Layout::Rgba {
+            return;
+        }
+        for [r, g, b, a] in self.data.as_chunks_mut::<4>().0 {
+            let alpha = u32::from(*a);
+            for channel in [r, g, b] {
+                let mixed = u32::from(*channel) * alpha + 255 * (255 - alpha);
+                *channel = ((mixed + 127) / 255) as u8;
+            }
+            *a = 255;
+        }
+        self.layout = Layout::Rgbx;
+    }
+
+    /// The picture turned upright.
+    pub(crate) fn turned(&self, orientation: Orientation) -> Self {
+        let (width, height) = orientation.upright(self.width, self.height);
+        if let (Layout::Planes(chroma), Some(planes)) = (self.layout, self.planes()) {
+            let data = planes.map(|plane| {
+                let (w, h) = (plane.width as usize, plane.height as usize);
+                turn::<1>(plane.data, w, h, orientation)
+            });
+            let (cw, ch) = orientation.upright(chroma.width, chroma.height);
+            return Self {
+                width,
+                height,
+                layout: Layout::Planes(Chroma {
+                    width: cw,
+                    height: ch,
+                }),
+                data: data.concat(),
+            };
+        }
+        let (w, h) = (self.width as usize, self.height as usize);
+        let data = match self.layout.packed() {
+            Some(1) => turn::<1>(&self.data, w, h, orientation),
+            Some(3) => turn::<3>(&self.data, w, h, orientation),
+            _ => turn::<4>(&self.data, w, h, orientation),
+        };
+        Self {
+            width,
+            height,
+            layout: self.layout,
+            data,
+        }
+    }
+
+    /// Whether it is drawn rather than photographed: most pixels are exactly
+    /// like their left neighbour, as in screenshots and diagrams.
+    pub(crate) fn is_flat(&self) -> bool {
+        let pixel = self.layout.packed().unwrap_or(1);
+        let row = self.width as usize * pixel;
+        let step = (self.height as usize / 64).max(1);
+        let rows = self
+            .data
+            .chunks_exact(row.max(1))
+            .take(self.height as usize);
+        let (mut same, mut all) = (0_u64, 0_u64);
+        for row in rows.step_by(step) {
+            let right = &row[pixel.min(row.len())..];
+            let pairs = row.chunks_exact(pixel).zip(right.chunks_exact(pixel));
+            all += (row.len() / pixel) as u64 - 1;
+            same += pairs.filter(|(a, b)| a == b).count() as u64;
+        }
+        same * 2 > all
+    }
+}
+
+/// One channel of a picture in planes.
+#[derive(Clone, Copy)]
+pub(crate) struct Plane<'a> {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) data: &'a [u8],
+}
+
+impl<'a> Plane<'a> {
+    fn row(&self, row: u32) -> &'a [u8] {
+        let width = self.width as usize;
+        let start = row.min(self.height - 1) as usize * width;
+        &self.data[start..start + width]
+    }
+
+    /// The row of this plane that lies beside a row of a larger one.
+    pub(crate) fn row_beside(&self, row: u32, larger: &Plane<'_>) -> &'a [u8] {
+        let row = u64::from(row) * u64::from(self.height) / u64::from(larger.height);
+        self.row(row as u32)
+    }
+}
+
+pub(crate) fn area(width: u32, height: u32) -> usize {
+    width as usize * height as usize
+}
+
+/// The full-range conversion that JPEG files use.
+pub(crate) fn to_rgb(y: u8, cb: u8, cr: u8) -> [u8; 3] {
+    let (y, cb, cr) = (i32::from(y) << 16, i32::from(cb) - 128, i32::from(cr) - 128);
+    let half = 1 << 15;
+    [
+        y + 91_881 * cr + half,
+        y - 22_554 * cb - 46_802 * cr + half,
+        y + 116_130 * cb + half,
+    ]
+    .map(|value| (value >> 16).clamp(0, 255) as u8)
+}

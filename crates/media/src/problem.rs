@@ -1,0 +1,76 @@
+//! Why an image cannot be sent, in sentences for people.
+//!
+//! The texts name limits and formats only: never a file, an address or the
+//! library that failed.
+
+use majordomo_llm::{Error, ErrorKind};
+
+use crate::Format;
+
+/// Why an image cannot be sent to a target.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// There are no bytes.
+    #[error("it is empty")]
+    Empty,
+    /// The bytes belong to no image format.
+    #[error("its bytes are no image that is known here; attach a JPEG, PNG, GIF or WebP")]
+    Unrecognised,
+    /// The picture has a side of zero pixels.
+    #[error("it has no pixels")]
+    NoPixels,
+    /// The bytes break the rules of their format.
+    #[error("its {0} data is damaged or incomplete")]
+    Damaged(Format),
+    /// The format is known by name only, so pictures of it cannot be measured or changed.
+    #[error("it is {0}, which is not opened here; convert it to JPEG or PNG first")]
+    NotOpened(Format),
+    /// A rare kind of a known format.
+    #[error("it is a rare kind of {0} that is not opened here; save it as an ordinary one")]
+    RareKind(Format),
+    /// The target does not take the type, and it cannot be converted.
+    #[error("it is {found}, and the target takes only {accepted}")]
+    NotAccepted {
+        /// What it is.
+        found: String,
+        /// What would be taken.
+        accepted: String,
+    },
+    /// Opening it would take more than the bounds of this process allow.
+    #[error("opening it would take {needed}, and at most {allowed} are allowed")]
+    OverBounds {
+        /// What it would take.
+        needed: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// No attempt brought it within the limit.
+    #[error("it cannot be brought within {limit}; tried {tried}")]
+    CannotFit {
+        /// The target's limit.
+        limit: String,
+        /// What was tried.
+        tried: String,
+    },
+    /// It took too long, or nobody wants the result any more.
+    #[error("opening it took too long and was stopped")]
+    Stopped,
+    /// Too many images are being opened; the only problem that is not the image's.
+    #[error("too many images are being opened at the same time; try again in a moment")]
+    Busy,
+    /// The decoder failed in a way that it should not.
+    #[error("it made the decoder fail; save it anew and try again")]
+    DecoderFailed,
+}
+
+impl Problem {
+    /// The error for a chain: this target cannot take the request, and is not
+    /// sick. `image` counts the request's images from one.
+    pub fn into_error(self, image: usize) -> Error {
+        let kind = match self {
+            Self::Busy => ErrorKind::Local,
+            _ => ErrorKind::Unsupported,
+        };
+        Error::new(kind, format!("image {image}: {self}"))
+    }
+}

@@ -1,0 +1,177 @@
+//! A target's limits as they bear on one image of one request.
+
+use majordomo_llm::{ByteCount, ImageLimits, Patches};
+
+use crate::Format;
+
+/// What one image must satisfy for one target, everything conditional resolved.
+///
+/// Two targets with the same terms get the same image, so this is also half of
+/// the cache's key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Terms {
+    /// Pixels on the longer side.
+    pub max_px: Option<u32>,
+    /// Bytes of the encoded image, however the target counts them.
+    pub max_bytes: Option<u64>,
+    /// A bound on square patches.
+    pub patches: Option<Patches>,
+    /// Accepted MIME types in lower case; empty is any.
+    pub types: Vec<String>,
+    /// Whether the target turns pictures upright by itself.
+    pub honours_orientation: bool,
+    /// Whether the target takes animations.
+    pub animations: bool,
+}
+
+impl Terms {
+    /// The terms for each of `images` images that go to one target together.
+    pub fn of(limits: &ImageLimits, images: usize) -> Self {
+        Self {
+            max_px: limits.max_px_among(images),
+            max_bytes: limits.max_bytes.map(|bytes| raw(limits.counted, bytes)),
+            patches: limits.patches.filter(|patches| patches.size > 0),
+            types: limits
+                .types
+                .iter()
+                .map(|t| t.to_ascii_lowercase())
+                .collect(),
+            honours_orientation: limits.honours_orientation,
+            animations: limits.animations,
+        }
+    }
+
+    /// The same terms with at most so many bytes.
+    pub(crate) fn within(&self, max_bytes: u64) -> Self {
+        Self {
+            max_bytes: Some(self.max_bytes.map_or(max_bytes, |own| own.min(max_bytes))),
+            ..self.clone()
+        }
+    }
+
+    /// Whether this MIME type is taken.
+    pub fn allows(&self, media_type: &str) -> bool {
+        let same = |allowed: &String| {
+            allowed.eq_ignore_ascii_case(media_type)
+                || Format::of_media_type(allowed)
+                    .is_some_and(|format| format.media_type() == media_type)
+        };
+        self.types.is_empty() || self.types.iter().any(same)
+    }
+
+    /// The accepted types, for errors.
+    pub(crate) fn accepted(&self) -> String {
+        self.types.join(", ")
+    }
+
+    /// Whether a picture of this size is taken.
+    pub fn holds(&self, width: u32, height: u32) -> bool {
+        let sides = self.max_px.is_none_or(|max| width.max(height) <= max);
+        let patches = self.patches.is_none_or(|patches| {
+            let across = u64::from(width.div_ceil(patches.size));
+            let down = u64::from(height.div_ceil(patches.size));
+            across * down <= patches.max
+        });
+        sides && patches
+    }
+
+    /// The largest size of the same shape that is taken; none if not even a
+    /// single pixel is.
+    pub fn largest(&self, width: u32, height: u32) -> Option<(u32, u32)> {
+        if self.holds(width, height) {
+            return Some((width, height));
+        }
+        // Sizes grow with the longer side, so the last one that holds is found
+        // by halving.
+        let longer = width.max(height);
+        let size = |side: u32| scaled(width, height, side);
+        let holds = |side: u32| {
+            let (width, height) = size(side);
+            self.holds(width, height)
+        };
+        if !holds(1) {
+            return None;
+        }
+        let (mut good, mut bad) = (1, longer);
+        while bad - good > 1 {
+            let middle = good + (bad - good) / 2;
+            if holds(middle) {
+                good = middle;
+            } else {
+                bad = middle;
+            }
+        }
+        Some(size(good))
+    }
+}
+
+/// The size whose longer side is `side`, the shorter one rounded but never zero.
+pub(crate) fn scaled(width: u32, height: u32, side: u32) -> (u32, u32) {
+    let longer = u64::from(width.max(height)).max(1);
+    let shrink = |length: u32| {
+        let exact = (u64::from(length) * u64::from(side) + longer / 2) / longer;
+        (exact as u32).max(1)
+    };
+    (shrink(width), shrink(height))
+}
+
+/// The most raw bytes that a target counts as no more than `counted`.
+pub(crate) fn raw(how: ByteCount, counted: u64) -> u64 {
+    match how {
+        ByteCount::Raw => counted,
+        ByteCount::Base64 => counted / 4 * 3,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(limits: ImageLimits) -> Terms {
+        Terms::of(&limits, 1)
+    }
+
+    #[test]
+    fn the_shape_is_kept_and_no_side_vanishes() {
+        let at_32 = terms(ImageLimits {
+            max_px: Some(32),
+            ..ImageLimits::default()
+        });
+        assert_eq!(at_32.largest(100, 50), Some((32, 16)));
+        assert_eq!(at_32.largest(16, 8), Some((16, 8)), "never up");
+        assert_eq!(at_32.largest(65_535, 1), Some((32, 1)));
+        assert_eq!(at_32.largest(1, 16_384), Some((1, 32)));
+    }
+
+    #[test]
+    fn patches_bound_the_area() {
+        let patches = terms(ImageLimits {
+            patches: Some(Patches {
+                size: 28,
+                max: 1568,
+            }),
+            ..ImageLimits::default()
+        });
+        let (width, height) = patches.largest(4000, 3000).unwrap();
+        assert!(patches.holds(width, height));
+        assert!(!patches.holds(width + 28, height + 21));
+    }
+
+    #[test]
+    fn a_limit_on_base64_text_is_three_quarters_of_it() {
+        for limit in 0..40 {
+            let bytes = raw(ByteCount::Base64, limit);
+            assert!(ByteCount::Base64.of(bytes) <= limit);
+            assert!(ByteCount::Base64.of(bytes + 1) > limit);
+        }
+    }
+
+    #[test]
+    fn an_old_name_of_a_type_is_the_type() {
+        let jpg = terms(ImageLimits {
+            types: vec!["image/JPG".into()],
+            ..ImageLimits::default()
+        });
+        assert!(jpg.allows("image/jpeg") && !jpg.allows("image/png"));
+    }
+}

@@ -1,0 +1,133 @@
+//! Opening an image never takes more than its bound says, measured in a process
+//! of its own for each image (32 MiB are for the process and the result).
+//!
+//! The cases that only have to be refused must not take memory at all.
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong by failing")]
+
+mod mediagen;
+
+use std::process::Command;
+
+use bytes::Bytes;
+use jpeg_encoder::SamplingFactor;
+use majordomo_llm::ImageLimits;
+use majordomo_media::{Bounds, Stop, Terms, fit_image, measure};
+use mediagen::*;
+
+const MIB: u64 = 1 << 20;
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    match (arguments.next().as_deref(), arguments.next()) {
+        (Some("open"), Some(file)) => open_here(&file),
+        // Memory is read from a place that only Linux has.
+        _ if cfg!(target_os = "linux") => {
+            for (name, data, allowed) in cases() {
+                let grown = open_in_a_child(name, &data);
+                println!("{name}: {} of {} MiB", grown / MIB, allowed / MIB);
+                assert!(grown <= allowed, "{name}: {grown} bytes of {allowed}");
+            }
+        }
+        _ => println!("skipped: memory is only measured on Linux"),
+    }
+}
+
+/// Images near the limits of what is opened, and bombs, with what they may take.
+fn cases() -> Vec<(&'static str, Bytes, u64)> {
+    let opened = |name, data: Bytes| {
+        let allowed = working_set(&data) + 32 * MIB;
+        (name, data, allowed)
+    };
+    let fine = |e: &mut jpeg_encoder::Encoder<&mut Vec<u8>>| {
+        e.set_sampling_factor(SamplingFactor::R_4_4_4);
+    };
+    let progressive = |e: &mut jpeg_encoder::Encoder<&mut Vec<u8>>| {
+        fine(e);
+        e.set_progressive(true);
+    };
+    let turned = |e: &mut jpeg_encoder::Encoder<&mut Vec<u8>>| {
+        e.add_exif_metadata(&exif(6, &[])).unwrap();
+    };
+    let mut profile = b"x\0\0".to_vec();
+    profile.extend_from_slice(&forge::zeros(64 << 20));
+    vec![
+        opened("png", png(4000, 3000, screen)),
+        opened("png of 16 bits", forge::blank_png(5000, 5000, 16, 6)),
+        opened("png with alpha", forge::blank_png(6000, 6000, 8, 6)),
+        opened("jpeg", jpeg_with(4000, 3000, smooth, fine)),
+        opened(
+            "progressive jpeg",
+            jpeg_with(4000, 3000, smooth, progressive),
+        ),
+        opened("turned jpeg", jpeg_with(4000, 3000, smooth, turned)),
+        opened("gif", gif(4000, 4000, &[[9, 8, 7], [1, 2, 3]])),
+        opened("webp", webp::lossless(3000, 3000, smooth)),
+        (
+            "png of 60,000²",
+            forge::blank_png(60_000, 60_000, 1, 0),
+            2 * MIB,
+        ),
+        (
+            "png with a bomb for a profile",
+            forge::png_with(&[(b"iCCP", profile)]),
+            6 * MIB,
+        ),
+    ]
+}
+
+/// The least bound under which the image is opened.
+fn working_set(data: &[u8]) -> u64 {
+    let header = measure(data).unwrap();
+    let (mut refused, mut taken) = (0, Bounds::default().max_decoded);
+    while taken - refused > 1 {
+        let bounds = Bounds {
+            max_decoded: (refused + taken) / 2,
+            ..Bounds::default()
+        };
+        match bounds.check(&header) {
+            Ok(()) => taken = bounds.max_decoded,
+            Err(_) => refused = bounds.max_decoded,
+        }
+    }
+    taken
+}
+
+fn open_in_a_child(name: &str, data: &[u8]) -> u64 {
+    let file = std::env::temp_dir().join(format!("majordomo-memory-{}", std::process::id()));
+    std::fs::write(&file, data).unwrap();
+    let child = Command::new(std::env::current_exe().unwrap())
+        .arg("open")
+        .arg(&file)
+        .output()
+        .unwrap();
+    std::fs::remove_file(&file).unwrap();
+    let text = String::from_utf8_lossy(&child.stdout).into_owned();
+    let grown = text.lines().find_map(|line| line.strip_prefix("grown "));
+    grown
+        .and_then(|bytes| bytes.parse().ok())
+        .unwrap_or_else(|| panic!("{name}: {child:?}"))
+}
+
+/// In the child: opens the image in the ways that take most.
+fn open_here(file: &str) {
+    let data = Bytes::from(std::fs::read(file).unwrap());
+    let before = resident("VmRSS");
+    for limits in [
+        types(&["image/jpeg"]),
+        ImageLimits {
+            max_px: Some(1500),
+            ..types(&["image/png"])
+        },
+    ] {
+        let terms = Terms::of(&limits, 1);
+        let _ = fit_image(&data, "", &terms, &Bounds::default(), &Stop::new());
+    }
+    println!("grown {}", resident("VmHWM").saturating_sub(before));
+}
+
+fn resident(what: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with(what)).unwrap();
+    let kilobytes: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    kilobytes * 1024
+}

@@ -1,0 +1,70 @@
+//! Small text must stay readable: what OCR reads in our downscaled screenshots,
+//! beside what it reads in those of Pillow's Lanczos filter.
+//!
+//! Needs `tesseract` and a `python3` with Pillow; says so and passes where they
+//! are missing, since both come from the system's packages.
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong by failing")]
+
+mod mediagen;
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::Command;
+
+use mediagen::{fit, px};
+
+fn output(command: &mut Command) -> Option<String> {
+    let output = command
+        .output()
+        .ok()
+        .filter(|output| output.status.success())?;
+    String::from_utf8(output.stdout).ok()
+}
+
+fn is_installed() -> bool {
+    output(Command::new("tesseract").arg("--version")).is_some()
+        && output(Command::new("python3").args(["-c", "import PIL"])).is_some()
+}
+
+/// How many of the written words are read, each as often as it was written.
+fn words_read(picture: &Path, written: &str) -> usize {
+    let mut left: HashMap<&str, usize> = HashMap::new();
+    for word in written.split_whitespace() {
+        *left.entry(word).or_default() += 1;
+    }
+    let mut command = Command::new("tesseract");
+    command.arg(picture).args(["stdout", "--psm", "6"]);
+    let text = output(&mut command).expect("tesseract reads a picture");
+    let found = text.split_whitespace().filter(|word| {
+        let count = left.get_mut(word).filter(|count| **count > 0);
+        count.map(|count| *count -= 1).is_some()
+    });
+    found.count()
+}
+
+#[test]
+fn ocr_reads_at_least_95_percent_of_the_words_that_it_reads_after_pillows_lanczos() {
+    if !is_installed() {
+        println!("skipped: this test needs tesseract and python3 with Pillow");
+        return;
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ocr/screenshots.py");
+    let folder = std::env::temp_dir().join(format!("majordomo-ocr-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    for (width, height, size) in [(1280, 800, 1000), (1280, 800, 900), (1000, 1400, 1120)] {
+        let mut draw = Command::new("python3");
+        draw.arg(&script).arg(&folder);
+        draw.args([width, height, size].map(|number: u32| number.to_string()));
+        output(&mut draw).expect("the screenshots are drawn");
+        let written = std::fs::read_to_string(folder.join("words.txt")).unwrap();
+        let original = std::fs::read(folder.join("original.png")).unwrap();
+        let ours = folder.join("ours.png");
+        std::fs::write(&ours, fit(&original.into(), &px(size)).unwrap().data).unwrap();
+        let reference = words_read(&folder.join("reference.png"), &written);
+        let read = words_read(&ours, &written);
+        println!("{width}×{height} at {size}: {read} words, {reference} after Pillow");
+        assert!(reference > 50, "the reference itself is hardly readable");
+        assert!(read * 100 >= reference * 95, "{read} of {reference}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}

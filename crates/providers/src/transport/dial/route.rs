@@ -1,0 +1,139 @@
+//! Which way leads to a host: straight, or through a proxy.
+
+use std::net::IpAddr;
+
+use http::{HeaderValue, Uri};
+use hyper_util::client::proxy::matcher::{Intercept, Matcher};
+use secrecy::SecretString;
+
+use crate::transport::Proxies;
+
+/// The way to one origin.
+#[derive(Clone, Debug)]
+pub(crate) enum Route {
+    /// Straight.
+    Direct,
+    /// The proxy reads our request and sends its own (plain HTTP only).
+    Forward {
+        proxy: Uri,
+        authorization: Option<HeaderValue>,
+    },
+    /// The proxy passes our bytes on after a CONNECT.
+    Tunnel {
+        proxy: Uri,
+        authorization: Option<HeaderValue>,
+    },
+    /// The same with SOCKS 5.
+    Socks {
+        proxy: Uri,
+        local_dns: bool,
+        login: Option<(String, SecretString)>,
+    },
+}
+
+pub(crate) struct Routes(Option<Matcher>);
+
+impl Routes {
+    pub(crate) fn new(proxies: &Proxies) -> Self {
+        Self(match proxies {
+            Proxies::Environment => Some(Matcher::from_env()),
+            Proxies::Direct => None,
+            Proxies::Fixed { proxy, except } => {
+                let matcher = Matcher::builder().all(proxy.as_str()).no(except.as_str());
+                Some(matcher.build())
+            }
+        })
+    }
+
+    pub(crate) fn to(&self, uri: &Uri) -> Route {
+        let host = uri.host().unwrap_or_default();
+        let matcher = self.0.as_ref().filter(|_| !is_loopback(host));
+        match matcher.and_then(|matcher| matcher.intercept(uri)) {
+            None => Route::Direct,
+            Some(intercept) => through(&intercept, uri),
+        }
+    }
+}
+
+fn through(intercept: &Intercept, uri: &Uri) -> Route {
+    let proxy = intercept.uri().clone();
+    let authorization = intercept.basic_auth().cloned();
+    let scheme = proxy.scheme_str().unwrap_or("http");
+    if scheme.starts_with("socks") {
+        let login = intercept.raw_auth();
+        return Route::Socks {
+            local_dns: scheme == "socks5",
+            login: login.map(|(user, password)| (user.to_owned(), password.to_owned().into())),
+            proxy,
+        };
+    }
+    if uri.scheme_str() == Some("https") {
+        Route::Tunnel {
+            proxy,
+            authorization,
+        }
+    } else {
+        Route::Forward {
+            proxy,
+            authorization,
+        }
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost")
+        || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(route: &Route) -> &'static str {
+        match route {
+            Route::Direct => "direct",
+            Route::Forward { .. } => "forward",
+            Route::Tunnel { .. } => "tunnel",
+            Route::Socks { .. } => "socks",
+        }
+    }
+
+    #[test]
+    fn the_way_depends_on_the_proxy_the_scheme_and_the_exceptions() {
+        let rows = [
+            ("http://proxy:3128", "https://api.example", "tunnel"),
+            ("http://proxy:3128", "http://api.example", "forward"),
+            ("https://proxy", "https://api.example", "tunnel"),
+            ("socks5h://proxy:1080", "https://api.example", "socks"),
+            ("socks5://proxy:1080", "http://api.example", "socks"),
+            ("http://proxy:3128", "https://inside.example", "direct"),
+            ("http://proxy:3128", "https://deep.inside.example", "direct"),
+            ("http://proxy:3128", "http://10.1.2.3:8000", "direct"),
+            ("http://proxy:3128", "http://localhost:11434", "direct"),
+            ("http://proxy:3128", "http://127.0.0.1:11434", "direct"),
+            ("http://proxy:3128", "http://[::1]:11434", "direct"),
+            ("", "https://api.example", "direct"),
+        ];
+        for (proxy, uri, expected) in rows {
+            let routes = Routes::new(&Proxies::Fixed {
+                proxy: proxy.to_owned(),
+                except: "inside.example,10.0.0.0/8".to_owned(),
+            });
+            let route = routes.to(&uri.parse().unwrap());
+            assert_eq!(name(&route), expected, "{uri} through {proxy:?}");
+        }
+    }
+
+    #[test]
+    fn no_route_prints_the_proxys_password() {
+        for proxy in ["http://me:CANARY@proxy", "socks5://me:CANARY@proxy"] {
+            let routes = Routes::new(&Proxies::Fixed {
+                proxy: proxy.to_owned(),
+                except: String::new(),
+            });
+            let route = routes.to(&Uri::from_static("https://api.example"));
+            assert!(!format!("{route:?}").contains("CANARY"), "{route:?}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Downscaling of 8-bit pixels, in strips that keep the memory small.
+//!
+//! This is a part of `majordomo-media` that is compiled by itself: the SIMD code
+//! behind it is generic, takes long to compile and hardly ever changes.
+//!
+//! The filter is Lanczos with three lobes, widened to the scale: it looks at
+//! every source pixel, so a picture that hides another one from coarse sampling
+//! does not change its meaning on the way, and small text stays readable.
+
+use fast_image_resize::images::{TypedImage, TypedImageRef};
+use fast_image_resize::pixels::{U8, U8x4};
+use fast_image_resize::{FilterType, PixelTrait, ResizeAlg, ResizeOptions, Resizer};
+
+/// Output rows that are made at once: few enough to keep the memory small, and
+/// enough to make up for the weights that are computed anew for each strip.
+const STRIP: u32 = 256;
+/// How far the filter reaches, in target pixels.
+const LOBES: f64 = 3.0;
+
+/// What the bytes of a pixel are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channels {
+    /// One byte.
+    One,
+    /// Three independent bytes.
+    Three,
+    /// Four independent bytes.
+    Four,
+    /// Three bytes that count as much as the fourth says.
+    WithAlpha,
+}
+
+/// Pixels in rows without gaps.
+#[derive(Clone, Copy)]
+pub struct Pixels<'a> {
+    /// Pixels in a row.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// What a pixel is.
+    pub channels: Channels,
+    /// All rows.
+    pub data: &'a [u8],
+}
+
+impl Pixels<'_> {
+    fn bytes(&self) -> usize {
+        let pixel = match self.channels {
+            Channels::One => 1,
+            Channels::Three => 3,
+            Channels::Four | Channels::WithAlpha => 4,
+        };
+        self.width as usize * self.height as usize * pixel
+    }
+}
+
+/// Why nothing was scaled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// `go_on` said no.
+    Stopped,
+    /// The data is shorter than its size says, or a side is zero.
+    BadSize,
+}
+
+/// Scales pixels down and appends them to a buffer.
+///
+/// One value scales many planes and keeps its working memory between them.
+/// `go_on` is asked before every strip.
+#[derive(Default)]
+pub struct Scaler {
+    resizer: Resizer,
+    wide: Vec<u8>,
+    scaled: Vec<u8>,
+}
+
+impl Scaler {
+    /// Appends the pixels in their new size to `out`.
+    pub fn scale(
+        &mut self,
+        source: Pixels<'_>,
+        to: (u32, u32),
+        out: &mut Vec<u8>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<(), Failure> {
+        if to.0 == 0 || to.1 == 0 || source.data.len() < source.bytes() {
+            return Err(Failure::BadSize);
+        }
+        if (source.width, source.height) == to {
+            out.extend_from_slice(&source.data[..source.bytes()]);
+            return Ok(());
+        }
+        let step = f64::from(source.height) / f64::from(to.1);
+        for top in (0..to.1).step_by(STRIP as usize) {
+            if !go_on() {
+                return Err(Failure::Stopped);
+            }
+            let rows = STRIP.min(to.1 - top);
+            let from = f64::from(top) * step;
+            let length = (f64::from(rows) * step).min(f64::from(source.height) - from);
+            let strip = Strip {
+                from,
+                length,
+                to: (to.0, rows),
+            };
+            match source.channels {
+                Channels::One => self.strip::<U8>(source, strip, out),
+                Channels::Four | Channels::WithAlpha => self.strip::<U8x4>(source, strip, out),
+                Channels::Three => self.strip_of_three(source, strip, out),
+            }
+            .ok_or(Failure::BadSize)?;
+        }
+        Ok(())
+    }
+
+    fn strip<P: PixelTrait>(
+        &mut self,
+        source: Pixels<'_>,
+        strip: Strip,
+        out: &mut Vec<u8>,
+    ) -> Option<()> {
+        let (width, rows) = strip.to;
+        let start = out.len();
+        out.resize(start + width as usize * rows as usize * P::size(), 0);
+        let image =
+            TypedImageRef::<P>::from_buffer(source.width, source.height, source.data).ok()?;
+        let mut target = TypedImage::<P>::from_buffer(width, rows, &mut out[start..]).ok()?;
+        // Rows outside the crop still weigh in, so strips join without a seam.
+        let options = ResizeOptions::new()
+            .resize_alg(ResizeAlg::Convolution(FilterType::Lanczos3))
+            .use_alpha(source.channels == Channels::WithAlpha)
+            .crop(0.0, strip.from, f64::from(source.width), strip.length);
+        self.resizer
+            .resize_typed(&image, &mut target, &options)
+            .ok()
+    }
+
+    /// Three channels are scaled as four: one kind of pixel less to compile,
+    /// and four are faster.
+    fn strip_of_three(
+        &mut self,
+        source: Pixels<'_>,
+        strip: Strip,
+        out: &mut Vec<u8>,
+    ) -> Option<()> {
+        let reach = LOBES * strip.length / f64::from(strip.to.1) + 1.0;
+        let first = (strip.from - reach).floor().max(0.0) as u32;
+        let last = (strip.from + strip.length + reach).ceil() as u32;
+        let last = last.min(source.height);
+        let row = source.width as usize * 3;
+        let rows = &source.data[first as usize * row..last as usize * row];
+        let mut wide = std::mem::take(&mut self.wide);
+        wide.resize(rows.len() / 3 * 4, 255);
+        for (to, from) in pairs::<4, 3>(&mut wide, rows) {
+            to[..3].copy_from_slice(from);
+        }
+        let window = Pixels {
+            width: source.width,
+            height: last - first,
+            channels: Channels::Four,
+            data: &wide,
+        };
+        let shifted = Strip {
+            from: strip.from - f64::from(first),
+            ..strip
+        };
+        let mut scaled = std::mem::take(&mut self.scaled);
+        scaled.clear();
+        self.strip::<U8x4>(window, shifted, &mut scaled)?;
+        let start = out.len();
+        out.resize(start + scaled.len() / 4 * 3, 0);
+        for (to, from) in pairs::<3, 4>(&mut out[start..], &scaled) {
+            to.copy_from_slice(&from[..3]);
+        }
+        (self.wide, self.scaled) = (wide, scaled);
+        Some(())
+    }
+}
+
+/// Pixels of two sizes beside each other.
+fn pairs<'a, const A: usize, const B: usize>(
+    to: &'a mut [u8],
+    from: &'a [u8],
+) -> impl Iterator<Item = (&'a mut [u8; A], &'a [u8; B])> {
+    to.as_chunks_mut().0.iter_mut().zip(from.as_chunks().0)
+}
+
+/// Some rows of the target, and what they are made of.
+#[derive(Clone, Copy)]
+struct Strip {
+    from: f64,
+    length: f64,
+    to: (u32, u32),
+}

@@ -1,0 +1,49 @@
+//! An address that swallows connections without a word.
+
+use std::net::SocketAddr;
+
+use socket2::{Domain, Socket, Type};
+
+/// A listener whose queue is full and that never accepts: further attempts to
+/// connect get no answer at all.
+#[derive(Debug)]
+pub struct BlackHole {
+    address: SocketAddr,
+    _sockets: Vec<Socket>,
+}
+
+impl BlackHole {
+    /// Opens it on a free port of 127.0.0.1.
+    pub fn open() -> Self {
+        let any: SocketAddr = ([127, 0, 0, 1], 0).into();
+        let listener = socket();
+        listener.bind(&any.into()).expect("loopback can be bound");
+        listener.listen(0).expect("a bound socket can listen");
+        let address = listener
+            .local_addr()
+            .expect("a bound socket has an address");
+        let mut sockets = vec![listener];
+        for _ in 0..4 {
+            let filler = socket();
+            filler
+                .set_nonblocking(true)
+                .expect("a socket takes options");
+            // Those beyond the queue stay half open, which is the point.
+            let _ = filler.connect(&address);
+            sockets.push(filler);
+        }
+        Self {
+            address: address.as_socket().expect("an internet address"),
+            _sockets: sockets,
+        }
+    }
+
+    /// Where nobody answers.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+fn socket() -> Socket {
+    Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket can be made")
+}

@@ -1,0 +1,172 @@
+//! What an upstream does with one connection, step by step.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::Identity;
+
+/// The steps of one connection. After the last one it is closed.
+#[derive(Clone, Debug, Default)]
+pub struct Script {
+    pub(crate) steps: Vec<Step>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    StartTls(Identity),
+    ReadHead,
+    ReadBody,
+    ReadBytes(usize),
+    ReadFrame(u8),
+    Send(Bytes),
+    Drip(Bytes, Duration),
+    Flood(Bytes),
+    Wait(Duration),
+    Stall,
+    ExpectClose(Duration),
+    ShutWrite,
+    Reset,
+}
+
+impl Script {
+    /// Closes the connection as soon as it is accepted.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Makes the rest of the connection TLS.
+    #[must_use]
+    pub fn start_tls(self, identity: &Identity) -> Self {
+        self.then(Step::StartTls(identity.clone()))
+    }
+
+    /// Reads the head of a request.
+    #[must_use]
+    pub fn read_head(self) -> Self {
+        self.then(Step::ReadHead)
+    }
+
+    /// Reads the body that the last head announced.
+    #[must_use]
+    pub fn read_body(self) -> Self {
+        self.then(Step::ReadBody)
+    }
+
+    /// Reads a whole request.
+    #[must_use]
+    pub fn read_request(self) -> Self {
+        self.read_head().read_body()
+    }
+
+    /// Reads this many bytes, whatever they are.
+    #[must_use]
+    pub fn read_bytes(self, count: usize) -> Self {
+        self.then(Step::ReadBytes(count))
+    }
+
+    /// Reads HTTP/2 frames until one of this type came.
+    #[must_use]
+    pub fn read_frame(self, kind: u8) -> Self {
+        self.then(Step::ReadFrame(kind))
+    }
+
+    /// Sends bytes as they are.
+    #[must_use]
+    pub fn send(self, bytes: impl Into<Bytes>) -> Self {
+        self.then(Step::Send(bytes.into()))
+    }
+
+    /// Sends a well-formed answer that leaves the connection open.
+    #[must_use]
+    pub fn answer(self, status: u16, content_type: &str, body: impl Into<Bytes>) -> Self {
+        let body = body.into();
+        let head = format!(
+            "HTTP/1.1 {status} Scripted\r\ncontent-type: {content_type}\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        self.send(head).send(body)
+    }
+
+    /// Sends the head of a chunked event stream.
+    #[must_use]
+    pub fn stream_head(self) -> Self {
+        self.send(
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
+        )
+    }
+
+    /// Sends one chunk of a chunked body.
+    #[must_use]
+    pub fn chunk(self, bytes: impl AsRef<[u8]>) -> Self {
+        let bytes = bytes.as_ref();
+        let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
+        chunk.extend_from_slice(bytes);
+        chunk.extend_from_slice(b"\r\n");
+        self.send(chunk)
+    }
+
+    /// Ends a chunked body.
+    #[must_use]
+    pub fn last_chunk(self) -> Self {
+        self.send("0\r\n\r\n")
+    }
+
+    /// Sends bytes one by one with a pause after each.
+    #[must_use]
+    pub fn drip(self, bytes: impl Into<Bytes>, every: Duration) -> Self {
+        self.then(Step::Drip(bytes.into(), every))
+    }
+
+    /// Sends the same bytes again and again until the peer closes.
+    #[must_use]
+    pub fn flood(self, bytes: impl Into<Bytes>) -> Self {
+        self.then(Step::Flood(bytes.into()))
+    }
+
+    /// Does nothing for a while; does not even read.
+    #[must_use]
+    pub fn wait(self, time: Duration) -> Self {
+        self.then(Step::Wait(time))
+    }
+
+    /// Says nothing more and reads until the peer closes.
+    #[must_use]
+    pub fn stall(self) -> Self {
+        self.then(Step::Stall)
+    }
+
+    /// Like [`stall`](Self::stall), but it is a failure of the test if the
+    /// peer takes longer than this.
+    #[must_use]
+    pub fn expect_close(self, within: Duration) -> Self {
+        self.then(Step::ExpectClose(within))
+    }
+
+    /// Closes the sending half and keeps the other one open.
+    #[must_use]
+    pub fn shut_write(self) -> Self {
+        self.then(Step::ShutWrite)
+    }
+
+    /// Ends the connection with a TCP reset.
+    #[must_use]
+    pub fn reset(self) -> Self {
+        self.then(Step::Reset)
+    }
+
+    /// Plays the steps so far this many times.
+    #[must_use]
+    pub fn times(mut self, count: usize) -> Self {
+        let steps = std::mem::take(&mut self.steps);
+        for _ in 0..count {
+            self.steps.extend_from_slice(&steps);
+        }
+        self
+    }
+
+    fn then(mut self, step: Step) -> Self {
+        self.steps.push(step);
+        self
+    }
+}

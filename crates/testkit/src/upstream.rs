@@ -1,0 +1,128 @@
+//! A server on a raw socket that plays scripts.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use crate::play::play;
+use crate::record::Record;
+use crate::{Connection, Request, Script};
+
+/// Plays one script per connection; the last one serves all that follow.
+/// Dropping it closes everything, and fails the test if an
+/// [`expect_close`](Script::expect_close) was not met.
+#[derive(Debug)]
+pub struct Upstream {
+    address: SocketAddr,
+    record: Record,
+    accepting: JoinHandle<()>,
+}
+
+impl Upstream {
+    /// Listens on a free port of 127.0.0.1.
+    pub async fn start(scripts: impl IntoIterator<Item = Script>) -> Self {
+        Self::start_at("127.0.0.1:0", scripts).await
+    }
+
+    /// Listens on this loopback address.
+    pub async fn start_at(address: &str, scripts: impl IntoIterator<Item = Script>) -> Self {
+        let listener = TcpListener::bind(address)
+            .await
+            .expect("loopback can be bound");
+        let address = listener
+            .local_addr()
+            .expect("a bound socket has an address");
+        let scripts: Vec<Script> = scripts.into_iter().collect();
+        let record = Record::default();
+        let accepting = tokio::spawn(accept(listener, scripts, record.clone()));
+        Self {
+            address,
+            record,
+            accepting,
+        }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// A plain address with this path.
+    pub fn uri(&self, path: &str) -> http::Uri {
+        uri("http", &self.address.to_string(), path)
+    }
+
+    /// A secure address with this path. The name is `localhost`, as in the
+    /// certificates that [`Authority::issue`](crate::Authority::issue) makes.
+    pub fn secure_uri(&self, path: &str) -> http::Uri {
+        uri("https", &format!("localhost:{}", self.address.port()), path)
+    }
+
+    /// Every connection so far.
+    pub fn connections(&self) -> Vec<Connection> {
+        self.record.connections()
+    }
+
+    /// Every request so far, connection by connection.
+    pub fn requests(&self) -> Vec<Request> {
+        let connections = self.connections().into_iter();
+        connections.flat_map(|it| it.requests).collect()
+    }
+
+    /// Waits until a connection with this number was accepted.
+    pub async fn connected(&self, index: usize, within: Duration) {
+        let found = |seen: &[Connection]| seen.get(index).map(drop);
+        self.record.wait("a connection", within, found).await;
+    }
+
+    /// Waits until this many requests have come.
+    pub async fn asked(&self, count: usize, within: Duration) {
+        let asked = |seen: &[Connection]| {
+            let asked: usize = seen.iter().map(|it| it.requests.len()).sum();
+            (asked >= count).then_some(())
+        };
+        self.record.wait("the requests", within, asked).await;
+    }
+
+    /// Waits until the peer has closed the connection with this number; its
+    /// script must be reading or writing then.
+    pub async fn closed(&self, index: usize, within: Duration) {
+        let closed = |seen: &[Connection]| seen.get(index)?.peer_closed.map(drop);
+        self.record.wait("the peer close", within, closed).await;
+    }
+}
+
+pub(crate) fn uri(scheme: &str, host: &str, path: &str) -> http::Uri {
+    let text = format!("{scheme}://{host}{path}");
+    text.parse().expect("a loopback address is a URI")
+}
+
+impl Drop for Upstream {
+    fn drop(&mut self) {
+        self.accepting.abort();
+        let problems = self.record.problems();
+        if !std::thread::panicking() && !problems.is_empty() {
+            panic!("the upstream saw: {}", problems.join("; "));
+        }
+    }
+}
+
+async fn accept(listener: TcpListener, scripts: Vec<Script>, record: Record) {
+    // Aborting this task aborts the connections, too.
+    let mut playing = tokio::task::JoinSet::new();
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            return;
+        };
+        let index = record.open();
+        let script = scripts.get(index).or(scripts.last()).cloned();
+        playing.spawn(play(
+            script.unwrap_or_default(),
+            stream,
+            index,
+            record.clone(),
+        ));
+    }
+}

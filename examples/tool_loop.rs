@@ -1,0 +1,67 @@
+//! Tools by hand: the loop that an agent runs for you.
+//!
+//! `cargo run --example tool_loop`, or with a real model:
+//! `SPEC=ollama/qwen3:30b cargo run --example tool_loop`
+
+use majordomo::agent::{Toolbox, tool};
+use majordomo::fake::{Fake, Step};
+use majordomo::{Chain, Error, Message, Part, Registry, Request, Response, ToolCall};
+
+/// The weather in a city.
+#[tool]
+async fn weather(
+    /// The city's name.
+    city: String,
+) -> Result<String, String> {
+    match city.as_str() {
+        "Atlantis" => Err("no such city above the sea".into()),
+        city => Ok(format!("21 °C and sunny in {city}")),
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let toolbox = Toolbox::new([weather()])?;
+    let model = model()?;
+
+    let mut request = Request::user("How is the weather in Lisbon and in Atlantis?");
+    request.edit().tools = toolbox.definitions().cloned().collect();
+    loop {
+        let reply = model.generate(request.clone()).await?;
+        request = request.message(reply.to_message());
+        let mut results = Vec::new();
+        for call in reply.tool_calls() {
+            let result = toolbox.call(call).await;
+            println!("{}({}) → {}", call.name, call.arguments, result.text());
+            results.push(result);
+        }
+        if results.is_empty() {
+            println!("{} (served by {})", reply.text(), reply.model);
+            return Ok(());
+        }
+        request = request.message(Message::tool_results_message(results));
+    }
+}
+
+/// The model of `SPEC`, or a scripted one.
+fn model() -> Result<Chain, Error> {
+    let registry = Registry::from_env();
+    if let Ok(spec) = std::env::var("SPEC") {
+        return Ok(registry.parse(&spec)?);
+    }
+    let fake = Fake::new("scripted");
+    let ask = |id: &str, city: &str| {
+        let arguments = format!(r#"{{"city": "{city}"}}"#);
+        Part::ToolCall(ToolCall::new(id, "weather", arguments))
+    };
+    let asks = vec![ask("a", "Lisbon"), ask("b", "Atlantis")];
+    fake.enqueue(
+        "model",
+        [
+            Step::respond(Response::new(asks)),
+            Step::reply("Sunny in Lisbon; nobody measures it in Atlantis."),
+        ],
+    );
+    registry.register(fake);
+    Ok(registry.parse("scripted/model")?)
+}
