@@ -84,15 +84,18 @@ async fn a_target_without_tools_is_passed_over_for_a_request_with_tools() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_target_without_schemas_is_passed_over_for_a_request_with_a_schema() {
+async fn a_target_without_schemas_gets_the_schema_in_words() {
     let loose = Capabilities {
         structured: false,
         ..Capabilities::default()
     };
     let schema = Json::parse(r#"{"type":"object"}"#).unwrap();
     let request = Request::user("hi").schema(schema, "answer");
-    assert!(matches!(request.output, Output::Schema(_)));
-    assert_passed_over(loose, request).await;
+    let (model, house) = server(loose, request).await;
+    assert_eq!(model, "fp/head");
+    let asked = house.fp.calls()[0].request.clone();
+    assert_eq!(asked.output, Output::Text);
+    assert!(asked.system_text().contains(r#"{"type":"object"}"#));
 }
 
 #[tokio::test(start_paused = true)]

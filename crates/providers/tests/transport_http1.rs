@@ -146,7 +146,7 @@ async fn u39_a_half_closed_stream_ends_where_it_was_cut() {
     upstream.closed(0, SOON).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_reset_in_the_middle_of_a_stream_is_a_lost_connection() {
     let script = Script::new().read_request().stream_head().chunk("a");
     let script = script.wait(Duration::from_millis(20)).reset();

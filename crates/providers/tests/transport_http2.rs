@@ -107,7 +107,7 @@ async fn u42_a_connection_that_dies_with_our_stream_was_not_refused() {
     assert_eq!(error.unwrap_err().kind(), ErrorKind::ConnectionLost);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn u43_a_graceful_farewell_lets_streams_finish_and_moves_on() {
     let first = vec![
         StreamStep::Head(200),

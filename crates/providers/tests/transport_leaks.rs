@@ -72,7 +72,7 @@ async fn a_dying_upstream_leaves_no_connection_task_or_file_behind() {
     drop((transport, upstream));
     let gone = async {
         while tasks() > tasks_before || open_files() > files {
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            tokio::task::yield_now().await;
         }
     };
     let gone = tokio::time::timeout(SOON, gone).await;

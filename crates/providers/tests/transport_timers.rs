@@ -76,6 +76,20 @@ async fn a_head_without_a_body_runs_into_the_first_byte_timer_too() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_late_head_does_not_give_the_first_byte_more_time() {
+    let script = Script::new().read_request().wait(Duration::from_secs(40));
+    let upstream = Upstream::start([script.stream_head().stall()]).await;
+    let began = Instant::now();
+    let error = stream_error(&transport(), post(upstream.uri("/"))).await;
+    assert_eq!(
+        error.kind(),
+        ErrorKind::Timeout(Timer::FirstByte),
+        "{error}"
+    );
+    assert_eq!(began.elapsed().as_secs(), 60);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_patient_request_waits_as_long_as_the_model_loads() {
     let hour = Duration::from_secs(3_600);
     let script = Script::new()

@@ -1,6 +1,6 @@
 //! Whether a target can take a request at all, by what it declares.
 
-use majordomo_llm::{Capabilities, Error, ErrorKind, Output, Request, Result};
+use majordomo_llm::{Capabilities, Error, ErrorKind, Request, Result};
 
 use super::Target;
 
@@ -12,9 +12,6 @@ pub(super) fn check(request: &Request, target: &Target, capabilities: &Capabilit
     };
     if !capabilities.tools && !request.tools.is_empty() {
         return error(ErrorKind::Unsupported, "it calls no tools");
-    }
-    if !capabilities.structured && matches!(request.output, Output::Schema(_)) {
-        return error(ErrorKind::Unsupported, "it binds its answer to no schema");
     }
     if !capabilities.takes_images() && request.image_count() > 0 {
         return error(ErrorKind::Unsupported, "it takes no images");

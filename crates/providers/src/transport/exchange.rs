@@ -108,8 +108,9 @@ impl Waiting<'_> {
         let headers = request.headers_mut();
         headers.insert(HOST, self.place.host.clone());
         if let Route::Forward { authorization, .. } = &self.place.route {
-            let authorization = authorization.clone();
-            headers.extend(authorization.map(|value| (PROXY_AUTHORIZATION, value)));
+            if let Some(authorization) = authorization {
+                headers.insert(PROXY_AUTHORIZATION, authorization.clone());
+            }
             *request.uri_mut() = self.place.absolute(uri);
         } else {
             let path = uri.path_and_query().cloned();
@@ -132,8 +133,10 @@ impl Waiting<'_> {
             loop {
                 link.drive(cx);
                 if let Poll::Ready(sent) = response.as_mut().poll(cx) {
-                    // An early answer may come before all of the request has gone.
-                    self.timers.written();
+                    // An early answer ends the request before all of it has gone.
+                    if sent.is_ok() && self.left != Some(0) {
+                        self.timers.written();
+                    }
                     return Poll::Ready(Ok(sent));
                 }
                 // As long as HTTP takes more, it may take yet more.
