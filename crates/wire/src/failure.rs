@@ -208,7 +208,7 @@ pub(crate) fn status_for_client(error: &Error) -> u16 {
         Class::Auth | Class::Tls | Class::NeverSent | Class::BadResponse | Class::Empty => 502,
         Class::Transient => match error.kind() {
             ErrorKind::Timeout(_) => 504,
-            _ => own(500..600).unwrap_or(502),
+            _ => own(500..600).or(own(429..430)).unwrap_or(502),
         },
     }
 }
@@ -374,6 +374,12 @@ mod tests {
         assert_eq!(error.request_id(), Some("req_1"));
         assert_eq!(error.message(), "the provider gave no reason");
         assert_eq!(retry_headers(&error), [("retry-after", "3".to_owned())]);
+        assert_eq!(status_for_client(&error), 429);
+    }
+
+    #[test]
+    fn a_rate_limit_stays_one_without_a_wait() {
+        let error = Error::provider(429, "slow down");
         assert_eq!(status_for_client(&error), 429);
     }
 }

@@ -95,6 +95,9 @@ fn client_requests_reach_every_other_dialect_with_what_they_say() {
             let to = Outgoing::new("m").stream(incoming.stream);
             let written = other.codec().write_request(&incoming.request, &to);
             let pair = format!("{} to {}", protocol.dialect(), other.dialect());
+            for loss in &written.losses {
+                assert!(!loss.why.is_empty(), "{name}: {} has no reason", loss.field);
+            }
             let fields = written.losses.into_iter().map(|loss| loss.field);
             lost.entry(pair.clone()).or_default().extend(fields);
             let again = other

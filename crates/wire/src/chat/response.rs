@@ -138,7 +138,8 @@ fn refused(parts: &[Part]) -> bool {
     parts.iter().any(|part| matches!(part, Part::Refusal(_)))
 }
 
-/// A client sees reasoning of every origin, under the name that most know.
+/// A client sees reasoning of every origin, under the name that most know, and
+/// can parse the arguments of a call that has none.
 fn shown(parts: &[Part], losses: &mut Losses) -> Vec<Part> {
     let mut shown = Vec::with_capacity(parts.len());
     for part in parts {
@@ -149,6 +150,11 @@ fn shown(parts: &[Part], losses: &mut Losses) -> Vec<Part> {
                     reasoning.native = super::shown_reasoning();
                 }
                 shown.push(Part::Reasoning(reasoning));
+            }
+            Part::ToolCall(call) if call.arguments.trim().is_empty() => {
+                let mut call = call.clone();
+                call.arguments = "{}".into();
+                shown.push(Part::ToolCall(call));
             }
             Part::ToolResult(_) => losses.part(part, "an answer has no tool results"),
             other => shown.push(other.clone()),

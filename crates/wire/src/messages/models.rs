@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Capabilities, ModelInfo, Result};
 
-use crate::json::{self, Cursor, Kind, Object, Read, ReadError, object};
+use crate::json::{self, Cursor, Kind, Read, ReadError, object};
 use crate::rfc3339;
 
 /// Reads `{"data": [...]}` with each model's limits and capabilities.
@@ -88,7 +88,8 @@ impl Known {
     }
 }
 
-/// Writes Anthropic's list, all of it on one page.
+/// Writes Anthropic's list, all of it on one page. Without `capabilities`: a
+/// client takes them for complete, and of most we know nothing.
 pub(super) fn write(models: &[ModelInfo], created: u64) -> Bytes {
     let created = rfc3339::from_unix(created);
     let mut body = BytesMut::new();
@@ -100,6 +101,7 @@ pub(super) fn write(models: &[ModelInfo], created: u64) -> Bytes {
                     o.string("id", &model.id);
                     o.string("display_name", &model.id);
                     o.string("created_at", &created);
+                    o.string("lifecycle", "active");
                     let known = model.capabilities.as_ref();
                     for (key, limit) in [
                         ("max_input_tokens", known.and_then(|c| c.context_window)),
@@ -108,9 +110,6 @@ pub(super) fn write(models: &[ModelInfo], created: u64) -> Bytes {
                         if let Some(limit) = limit {
                             o.number(key, limit);
                         }
-                    }
-                    if let Some(known) = known {
-                        o.object("capabilities", |o| write_capabilities(known, o));
                     }
                 });
             }
@@ -124,13 +123,4 @@ pub(super) fn write(models: &[ModelInfo], created: u64) -> Bytes {
         o.bool("has_more", false);
     });
     body.freeze()
-}
-
-fn write_capabilities(known: &Capabilities, object: &mut Object<'_>) {
-    for (key, supported) in [
-        ("image_input", known.takes_images()),
-        ("structured_outputs", known.structured),
-    ] {
-        object.object(key, |o| o.bool("supported", supported));
-    }
 }

@@ -1,22 +1,19 @@
 //! Errors as OpenAI's clients expect them.
 
 use bytes::BytesMut;
-use majordomo_llm::{Class, Error};
+use majordomo_llm::Error;
 
 use crate::ErrorReply;
 use crate::chat::error::{code, write_into};
 use crate::failure::{retry_headers, status_for_client};
 use crate::json::{Object, object};
 
-/// Status, headers and body. An unknown model is a bad request here.
+/// Status, headers and body.
 pub(super) fn write(error: &Error) -> ErrorReply {
     let mut body = BytesMut::new();
     object(&mut body, |o| write_into(error, o));
     ErrorReply {
-        status: match error.class() {
-            Class::ModelNotFound => 400,
-            _ => status_for_client(error),
-        },
+        status: status_for_client(error),
         headers: retry_headers(error),
         body: body.freeze(),
     }

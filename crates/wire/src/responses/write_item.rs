@@ -113,7 +113,12 @@ impl<'l> ItemWriter<'l> {
                 .add("reasoning", "only the model that thought it can read it"),
             Part::ToolCall(call) => {
                 let id = self.ids.call(&call.id);
-                array.object(|o| function_call(&id, &call.name, &call.arguments, native, face, o));
+                // Clients parse the arguments, so no arguments are an empty object.
+                let arguments = match face {
+                    Some(_) if call.arguments.trim().is_empty() => "{}",
+                    _ => &call.arguments,
+                };
+                array.object(|o| function_call(&id, &call.name, arguments, native, face, o));
             }
             Part::Opaque(block) if block.origin == RESPONSES => array.raw(block.raw.as_str()),
             other => self

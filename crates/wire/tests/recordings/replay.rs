@@ -195,6 +195,7 @@ fn count(codec: &dyn Codec, body: &[u8]) -> Held {
     let to = Outgoing::new(incoming.model.as_deref().unwrap_or_default());
     let written = counter.write_request(&incoming.request, &to);
     holds(written.body == body, "count: its bytes differ")?;
+    holds(written.losses.is_empty(), "count: losses")?;
     let prompt = Prompt::clone(&incoming.request);
     let written = counter.write_request(&Request::from(prompt.clone()), &to);
     let again = named(Prompt::clone(&read(written.body)?.request));

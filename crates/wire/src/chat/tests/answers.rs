@@ -138,6 +138,15 @@ fn an_answer_is_written_as_clients_expect_it() {
 }
 
 #[test]
+fn a_call_without_arguments_is_written_with_an_empty_object() {
+    let call = majordomo_llm::ToolCall::new("c", "t", "");
+    let response = Response::new(vec![Part::ToolCall(call)]);
+    let written = Chat.write_response(&response, &reply());
+    let body = String::from_utf8_lossy(&written.body);
+    assert!(body.contains(r#""arguments":"{}""#), "{body}");
+}
+
+#[test]
 fn errors_reach_clients_with_the_words_that_they_branch_on() {
     let wait = Some(std::time::Duration::from_millis(1_200));
     let rows = [

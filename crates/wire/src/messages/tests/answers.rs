@@ -283,11 +283,17 @@ fn model_lists_are_read_with_their_capabilities_and_written() {
         (Some(200_000), Some(64_000), false, true)
     );
     let written = Messages.write_models(&models, 0);
-    assert_eq!(Messages.read_models(&written).unwrap(), models);
+    let again = Messages.read_models(&written).unwrap();
+    assert_eq!(again[0], plain);
+    let limits = again[1].capabilities.as_ref().unwrap();
+    assert_eq!(
+        (limits.context_window, limits.max_output),
+        (Some(200_000), Some(64_000))
+    );
     assert_eq!(
         Messages.write_models(&models[..1], 0),
         concat!(
-            r#"{"data":[{"type":"model","id":"a","display_name":"a","created_at":"1970-01-01T00:00:00Z"}],"#,
+            r#"{"data":[{"type":"model","id":"a","display_name":"a","created_at":"1970-01-01T00:00:00Z","lifecycle":"active"}],"#,
             r#""first_id":"a","last_id":"a","has_more":false}"#
         )
     );

@@ -222,7 +222,7 @@ fn errors_have_the_status_and_the_code_that_clients_branch_on() {
     let rows = [
         (
             Error::provider(404, "no such model").with_code("model_not_found"),
-            400,
+            404,
             r#""code":"model_not_found""#,
         ),
         (limited, 429, r#""code":"rate_limit_exceeded""#),

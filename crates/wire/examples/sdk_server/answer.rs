@@ -1,0 +1,143 @@
+//! From a request to an answer, with nothing but the codecs in between.
+
+use std::convert::Infallible;
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming as Received;
+use hyper::header::{CONTENT_TYPE, HeaderName};
+use hyper::{Request, Response, StatusCode};
+use majordomo_llm::{Capabilities, Error, ErrorKind, ModelInfo};
+use majordomo_wire::{Codec, Incoming, Protocol, Reply, ollama};
+
+use crate::pieces::Pieces;
+use crate::route::{self, Asked, Route};
+use crate::scenarios::{self, Script};
+
+/// When everything was made, in Unix seconds.
+const CREATED: u64 = 1_700_000_000;
+
+/// What every request is said to weigh.
+const TOKENS: u64 = 123;
+
+type Answer = Response<BoxBody<Bytes, Infallible>>;
+
+/// Answers one request.
+pub(crate) async fn answer(request: Request<Received>) -> Result<Answer, hyper::Error> {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await?.to_bytes();
+    let Some(route) = route::find(&head.method, &head.uri, &head.headers) else {
+        eprintln!("nobody serves {} {}", head.method, head.uri);
+        return Ok(whole(StatusCode::NOT_FOUND, Bytes::new()));
+    };
+    Ok(match serve(&route, body) {
+        Ok(answer) => answer,
+        Err(error) => refuse(route.codec, &error),
+    })
+}
+
+fn serve(route: &Route, body: Bytes) -> Result<Answer, Error> {
+    let codec = route.codec;
+    match route.asked {
+        Asked::Models => {
+            // Of every second model something is known.
+            let known = [None, Some(Capabilities::default())];
+            let listed = scenarios::NAMES.iter().zip(known.iter().cycle());
+            let models: Vec<ModelInfo> = listed
+                .map(|(name, known)| ModelInfo {
+                    id: (*name).to_owned(),
+                    capabilities: known.clone(),
+                })
+                .collect();
+            Ok(whole(StatusCode::OK, codec.write_models(&models, CREATED)))
+        }
+        Asked::Show => {
+            let model = ModelInfo {
+                id: ollama::read_show_request(&body)?,
+                capabilities: Some(Capabilities::default()),
+            };
+            Ok(whole(StatusCode::OK, ollama::write_show(&model, CREATED)))
+        }
+        Asked::TokenCount => {
+            let counting = codec.count_tokens().ok_or_else(|| {
+                let text = format!("{} has no token counts", codec.dialect());
+                Error::new(ErrorKind::Unsupported, text)
+            })?;
+            counting.read_request(body)?;
+            Ok(whole(StatusCode::OK, counting.write_response(TOKENS)))
+        }
+        Asked::Answer | Asked::Stream => {
+            let mut incoming = codec.read_request(body)?;
+            incoming.model = route.model.clone().or(incoming.model);
+            incoming.stream |= route.asked == Asked::Stream;
+            say(route.protocol, codec, &incoming)
+        }
+    }
+}
+
+fn say(protocol: Protocol, codec: &dyn Codec, incoming: &Incoming) -> Result<Answer, Error> {
+    let model = incoming.model.clone().unwrap_or_default();
+    let script = scenarios::find(&model, protocol, &incoming.request)?;
+    let reply = Reply {
+        id: scenarios::ID.to_owned(),
+        model,
+        created: CREATED,
+        stream_usage: incoming.stream_usage,
+        first_call: incoming.request.next_call_number(),
+    };
+    if incoming.stream {
+        return Ok(stream(protocol, codec, &script, &reply));
+    }
+    match script.breaks {
+        Some(error) => Err(error),
+        None => {
+            let written = codec.write_response(&script.response, &reply);
+            Ok(whole(StatusCode::OK, written.body))
+        }
+    }
+}
+
+fn stream(protocol: Protocol, codec: &dyn Codec, script: &Script, reply: &Reply) -> Answer {
+    let mut writer = codec.stream_writer(reply);
+    let mut pieces = Pieces::default();
+    for event in &script.events() {
+        let mut piece = BytesMut::new();
+        writer.write(event, &mut piece);
+        pieces.push(piece);
+    }
+    if let Some(error) = &script.breaks {
+        let mut piece = BytesMut::new();
+        writer.fail(error, &mut piece);
+        pieces.push(piece);
+    }
+    let media_type = match protocol {
+        Protocol::Ollama => "application/x-ndjson",
+        _ => "text/event-stream",
+    };
+    Response::builder()
+        .header(CONTENT_TYPE, media_type)
+        .body(pieces.boxed())
+        .expect("both are valid constants")
+}
+
+fn refuse(codec: &dyn Codec, error: &Error) -> Answer {
+    let refusal = codec.write_error(error);
+    let status = StatusCode::from_u16(refusal.status).expect("a codec writes real statuses");
+    let mut answer = whole(status, refusal.body);
+    for (name, value) in refusal.headers {
+        let value = value.parse().expect("a codec writes valid headers");
+        answer
+            .headers_mut()
+            .insert(HeaderName::from_static(name), value);
+    }
+    answer
+}
+
+fn whole(status: StatusCode, body: Bytes) -> Answer {
+    Response::builder()
+        .status(status)
+        .header(CONTENT_TYPE, "application/json")
+        .body(Full::new(body).boxed())
+        .expect("a status and a constant are valid")
+}
