@@ -72,8 +72,10 @@ fn m04_a_huge_gif_is_refused_and_of_many_frames_only_the_first_is_opened() {
         .unwrap();
     let many = forge::gif_bomb(4_000, 4_000, 2_000, &still[at..at + end + 1]);
     assert_eq!(measure(&many).unwrap().frames, 2_000);
-    let time = fastest(2, || drop(fit(&many, &types(&["image/png"])).unwrap()));
-    assert!(time < Duration::from_secs(1), "{time:?}");
+    let time = fastest(3, || drop(fit(&many, &px(1000)).unwrap()));
+    // The checks of a test build cost about as much as the work itself.
+    let allowed = if cfg!(debug_assertions) { 300 } else { 100 };
+    assert!(time < Duration::from_millis(allowed), "{time:?}");
 }
 
 #[test]

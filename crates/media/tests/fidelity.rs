@@ -519,7 +519,7 @@ fn gray_jpegs_stay_gray() {
 fn a_jpeg_opened_at_a_fraction_of_its_size_looks_like_one_scaled_from_all_pixels() {
     // Detail in brightness: that of colours is halved in every JPEG.
     let draw = |x: u32, y: u32| {
-        let shade = if (x / 12 + y / 9).is_multiple_of(2) {
+        let shade = if (x / 50 + y / 40).is_multiple_of(2) {
             3
         } else {
             1

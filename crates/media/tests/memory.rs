@@ -65,12 +65,12 @@ fn cases() -> Vec<(&'static str, Bytes, u64)> {
         (
             "png of 60,000²",
             forge::blank_png(60_000, 60_000, 1, 0),
-            2 * MIB,
+            MIB,
         ),
         (
             "png with a bomb for a profile",
             forge::png_with(&[(b"iCCP", profile)]),
-            6 * MIB,
+            4 * MIB,
         ),
     ]
 }

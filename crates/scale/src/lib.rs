@@ -11,9 +11,9 @@ use fast_image_resize::images::{TypedImage, TypedImageRef};
 use fast_image_resize::pixels::{U8, U8x4};
 use fast_image_resize::{FilterType, PixelTrait, ResizeAlg, ResizeOptions, Resizer};
 
-/// Output rows that are made at once: few enough to keep the memory small, and
-/// enough to make up for the weights that are computed anew for each strip.
-const STRIP: u32 = 256;
+/// Source bytes that are worked on at once: few enough to keep the memory small,
+/// and enough to make up for the weights that are computed anew for each strip.
+const WINDOW: f64 = 4_194_304.0;
 /// How far the filter reaches, in target pixels.
 const LOBES: f64 = 3.0;
 
@@ -44,13 +44,32 @@ pub struct Pixels<'a> {
 }
 
 impl Pixels<'_> {
-    fn bytes(&self) -> usize {
+    fn row_bytes(&self) -> usize {
         let pixel = match self.channels {
             Channels::One => 1,
             Channels::Three => 3,
             Channels::Four | Channels::WithAlpha => 4,
         };
-        self.width as usize * self.height as usize * pixel
+        self.width as usize * pixel
+    }
+
+    fn bytes(&self) -> usize {
+        self.row_bytes() * self.height as usize
+    }
+
+    /// The rows from which so many rows are made, and the number of the first:
+    /// what is copied on the way is copied of these alone.
+    fn window(self, from: f64, length: f64, reach: f64) -> (Self, u32) {
+        let first = (from - reach).floor().max(0.0) as u32;
+        let last = (from + length + reach).ceil() as u32;
+        let last = last.min(self.height);
+        let row = self.row_bytes();
+        let window = Self {
+            height: last - first,
+            data: &self.data[first as usize * row..last as usize * row],
+            ..self
+        };
+        (window, first)
     }
 }
 
@@ -91,22 +110,24 @@ impl Scaler {
             return Ok(());
         }
         let step = f64::from(source.height) / f64::from(to.1);
-        for top in (0..to.1).step_by(STRIP as usize) {
+        let strip_rows = (WINDOW / (source.row_bytes() as f64 * step)).clamp(16.0, 256.0) as u32;
+        for top in (0..to.1).step_by(strip_rows as usize) {
             if !go_on() {
                 return Err(Failure::Stopped);
             }
-            let rows = STRIP.min(to.1 - top);
+            let rows = strip_rows.min(to.1 - top);
             let from = f64::from(top) * step;
             let length = (f64::from(rows) * step).min(f64::from(source.height) - from);
+            let (window, first) = source.window(from, length, step * LOBES + 1.0);
             let strip = Strip {
-                from,
+                from: from - f64::from(first),
                 length,
                 to: (to.0, rows),
             };
             match source.channels {
-                Channels::One => self.strip::<U8>(source, strip, out),
-                Channels::Four | Channels::WithAlpha => self.strip::<U8x4>(source, strip, out),
-                Channels::Three => self.strip_of_three(source, strip, out),
+                Channels::One => self.strip::<U8>(window, strip, out),
+                Channels::Four | Channels::WithAlpha => self.strip::<U8x4>(window, strip, out),
+                Channels::Three => self.strip_of_three(window, strip, out),
             }
             .ok_or(Failure::BadSize)?;
         }
@@ -143,30 +164,19 @@ impl Scaler {
         strip: Strip,
         out: &mut Vec<u8>,
     ) -> Option<()> {
-        let reach = LOBES * strip.length / f64::from(strip.to.1) + 1.0;
-        let first = (strip.from - reach).floor().max(0.0) as u32;
-        let last = (strip.from + strip.length + reach).ceil() as u32;
-        let last = last.min(source.height);
-        let row = source.width as usize * 3;
-        let rows = &source.data[first as usize * row..last as usize * row];
         let mut wide = std::mem::take(&mut self.wide);
-        wide.resize(rows.len() / 3 * 4, 255);
-        for (to, from) in pairs::<4, 3>(&mut wide, rows) {
+        wide.resize(source.data.len() / 3 * 4, 255);
+        for (to, from) in pairs::<4, 3>(&mut wide, source.data) {
             to[..3].copy_from_slice(from);
         }
-        let window = Pixels {
-            width: source.width,
-            height: last - first,
+        let four = Pixels {
             channels: Channels::Four,
             data: &wide,
-        };
-        let shifted = Strip {
-            from: strip.from - f64::from(first),
-            ..strip
+            ..source
         };
         let mut scaled = std::mem::take(&mut self.scaled);
         scaled.clear();
-        self.strip::<U8x4>(window, shifted, &mut scaled)?;
+        self.strip::<U8x4>(four, strip, &mut scaled)?;
         let start = out.len();
         out.resize(start + scaled.len() / 4 * 3, 0);
         for (to, from) in pairs::<3, 4>(&mut out[start..], &scaled) {

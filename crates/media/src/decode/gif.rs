@@ -11,7 +11,7 @@ use crate::{Format, Problem, Stop};
 pub(super) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Result<Picture, Problem> {
     const DAMAGED: Problem = Problem::Damaged(Format::Gif);
     let mut options = DecodeOptions::new();
-    options.set_color_output(ColorOutput::RGBA);
+    options.set_color_output(ColorOutput::Indexed);
     options.set_memory_limit(MemoryLimit::Unlimited);
     options.check_lzw_end_code(false);
     let mut decoder = options
@@ -29,13 +29,50 @@ pub(super) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Result<Pictur
     if !inside || width == 0 || height == 0 {
         return Err(DAMAGED);
     }
-    let mut pixels = vec![0; decoder.buffer_size()];
-    decoder.read_into_buffer(&mut pixels).map_err(|_| DAMAGED)?;
+    let transparent = frame.transparent;
+    let colors = colors(decoder.palette().map_err(|_| DAMAGED)?);
+    let mut indices = vec![0; decoder.buffer_size()];
+    decoder
+        .read_into_buffer(&mut indices)
+        .map_err(|_| DAMAGED)?;
+    let see_through = transparent.filter(|index| indices.contains(index));
+    let (layout, data) = match see_through {
+        Some(hole) => (Layout::Rgba, with_hole(&indices, &colors, hole)),
+        None => (Layout::Rgb, opaque(&indices, &colors)),
+    };
     let frame = Picture {
         width,
         height,
-        layout: Layout::Rgba,
-        data: pixels,
+        layout,
+        data,
     };
     Ok(place(frame, (x, y), (header.width, header.height)))
+}
+
+/// The palette; colours that it does not have are black.
+fn colors(palette: &[u8]) -> [[u8; 3]; 256] {
+    let mut colors = [[0; 3]; 256];
+    for (color, entry) in colors.iter_mut().zip(palette.as_chunks().0) {
+        *color = *entry;
+    }
+    colors
+}
+
+fn opaque(indices: &[u8], colors: &[[u8; 3]; 256]) -> Vec<u8> {
+    let mut out = vec![0; indices.len() * 3];
+    for (pixel, index) in out.as_chunks_mut().0.iter_mut().zip(indices) {
+        *pixel = colors[usize::from(*index)];
+    }
+    out
+}
+
+fn with_hole(indices: &[u8], colors: &[[u8; 3]; 256], hole: u8) -> Vec<u8> {
+    let mut out = vec![0; indices.len() * 4];
+    for (pixel, index) in out.as_chunks_mut().0.iter_mut().zip(indices) {
+        if *index != hole {
+            let [r, g, b] = colors[usize::from(*index)];
+            *pixel = [r, g, b, 255];
+        }
+    }
+    out
 }
