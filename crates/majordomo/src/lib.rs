@@ -33,7 +33,7 @@ mod observe;
 mod registry;
 mod spec;
 
-pub use chain::{AllBenched, Chain, ChainConfig, OpenStream, Shape, Shaped, TargetView};
+pub use chain::{AllBenched, Chain, ChainConfig, FitImages, OpenStream, Shape, Shaped, TargetView};
 pub use clock::{Clock, ManualClock, RuntimeClock};
 pub use dsn::{Dsn, DsnError, DsnOptions};
 pub use health::{Health, HealthConfig, HealthStatus};

@@ -17,6 +17,8 @@ pub(super) struct Record<'a> {
     ledger: Ledger,
     /// The earliest end of a bench seen on the way.
     retry_after: Option<Duration>,
+    /// How many attempts ended because the target cannot take the request.
+    incapable: usize,
 }
 
 impl<'a> Record<'a> {
@@ -27,6 +29,7 @@ impl<'a> Record<'a> {
             clock,
             ledger: Ledger::default(),
             retry_after: None,
+            incapable: 0,
         }
     }
 
@@ -44,6 +47,12 @@ impl<'a> Record<'a> {
             )
         };
         self.ledger.attempts.iter().any(could_serve)
+    }
+
+    /// Whether every target was passed over, or failed, because it cannot take
+    /// the request: none was sick or benched.
+    pub(super) fn all_incapable(&self) -> bool {
+        self.incapable == self.ledger.attempts.len()
     }
 
     pub(super) fn skipped(&mut self, target: &Target, reason: String) {
@@ -91,6 +100,7 @@ impl<'a> Record<'a> {
             class,
             reason: &reason,
         });
+        self.incapable += usize::from(class.is_incapable());
         if let Some(wait) = error.retry_after() {
             self.retry_after = Some(self.retry_after.unwrap_or(wait).min(wait));
         }
@@ -105,6 +115,7 @@ impl<'a> Record<'a> {
     /// The target was not asked: the request does not fit it.
     pub(super) fn unfit(&mut self, target: &Target, class: Class, error: &Error) {
         if class.is_incapable() {
+            self.incapable += 1;
             return self.skipped(target, error.message().to_owned());
         }
         let now = self.now();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use majordomo_llm::{Class, Error};
 
-use super::Shape;
+use super::{FitImages, Shape};
 
 /// What a chain does when every target that could serve is benched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Default for ChainConfig {
             all_benched: AllBenched::default(),
             deadline: None,
             classify: None,
-            shapes: Vec::new(),
+            shapes: vec![Arc::new(FitImages::default())],
         }
     }
 }

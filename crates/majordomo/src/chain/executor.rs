@@ -21,6 +21,8 @@ pub(super) struct Run<'a, A> {
     ask: A,
     deadline: Option<tokio::time::Instant>,
     record: Record<'a>,
+    /// What was given up so that anybody could serve.
+    reductions: Vec<Change>,
 }
 
 /// An answer with all that belongs to it. The permit still wants its report.
@@ -57,17 +59,31 @@ impl<'a, A: Ask> Run<'a, A> {
             record: Record::new(&chain.observers, chain.targets[0].clock()),
             request,
             ask,
+            reductions: Vec::new(),
         }
     }
 
     pub(super) async fn serve(mut self) -> Result<Served<'a, A::Answer>> {
+        if let Turn::End(result) = self.pass().await {
+            return result;
+        }
+        if self.record.all_incapable() && self.reduce() {
+            if let Turn::End(result) = self.pass().await {
+                return result;
+            }
+        }
+        Err(self.record.exhausted())
+    }
+
+    /// Goes down the chain once, with the last resort at its end.
+    async fn pass(&mut self) -> Turn<'a, A::Answer> {
         let mut barred = Vec::new();
         for target in self.targets {
             match target.admit() {
                 Ok(permit) => {
                     let turn = self.turn(target, permit, self.config.retries).await;
                     if let Turn::End(result) = turn {
-                        return result;
+                        return Turn::End(result);
                     }
                 }
                 Err(why) => {
@@ -81,11 +97,37 @@ impl<'a, A: Ask> Run<'a, A> {
         if !self.record.asked() && self.config.all_benched == AllBenched::LeastBad {
             barred.sort_by_key(|(wait, _)| *wait);
             let targets = barred.into_iter().map(|(_, target)| target);
-            if let Turn::End(result) = self.last_resort(targets).await {
-                return result;
-            }
+            return self.last_resort(targets).await;
         }
-        Err(self.record.exhausted())
+        Turn::Next
+    }
+
+    /// Makes the request one that somebody may take, where a shape knows how.
+    fn reduce(&mut self) -> bool {
+        let capabilities: Vec<_> = self
+            .targets
+            .iter()
+            .map(|t| t.model().capabilities())
+            .collect();
+        let views: Vec<_> = self
+            .targets
+            .iter()
+            .zip(&capabilities)
+            .map(|(target, capabilities)| TargetView {
+                name: target.name(),
+                capabilities,
+            })
+            .collect();
+        let shapes = self.config.shapes.iter();
+        let reduced = shapes
+            .filter_map(|shape| shape.reduce(&self.request, &views))
+            .next();
+        let Some(Shaped { request, changes }) = reduced else {
+            return false;
+        };
+        self.request = request;
+        self.reductions = changes;
+        true
     }
 
     /// Asks the first of the benched targets that can be asked, once.
@@ -187,7 +229,7 @@ impl<'a, A: Ask> Run<'a, A> {
         };
         let mut shaped = Shaped {
             request: self.request.clone(),
-            changes: Vec::<Change>::new(),
+            changes: self.reductions.clone(),
         };
         if let Some(messages) = repair {
             shaped.request.edit().messages.extend_from_slice(messages);

@@ -9,6 +9,7 @@ mod attempt;
 mod config;
 mod executor;
 mod fit;
+mod images;
 mod open;
 mod relay;
 mod shape;
@@ -25,6 +26,7 @@ use majordomo_llm::{
 use ask::{Generate, Stream};
 pub use config::{AllBenched, ChainConfig};
 use executor::Run;
+pub use images::FitImages;
 use relay::Relay;
 pub use shape::{Shape, Shaped, TargetView};
 pub(crate) use target::Target;

@@ -37,4 +37,10 @@ pub trait Shape: Send + Sync {
         request: Request,
         target: TargetView<'a>,
     ) -> BoxFuture<'a, Result<Shaped>>;
+
+    /// Nobody could take the request: a lesser one that somebody may, tried once.
+    /// Said only for what is better lost, and noted, than refused.
+    fn reduce(&self, _request: &Request, _targets: &[TargetView<'_>]) -> Option<Shaped> {
+        None
+    }
 }
