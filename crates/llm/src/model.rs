@@ -52,6 +52,12 @@ pub trait Provider: Send + Sync {
     /// missing key shows when the model is used.
     fn model(&self, id: &str) -> Result<Arc<dyn Model>>;
 
+    /// Whether it can be asked at all: its address and key are there, as far as
+    /// it needs them. This never asks the network.
+    fn ready(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// The models that the provider says it has.
     fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>>> {
         let error = Error::new(ErrorKind::Unsupported, "it does not list its models")

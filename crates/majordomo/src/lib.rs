@@ -39,6 +39,7 @@ pub use dsn::{Dsn, DsnError, DsnOptions};
 pub use health::{Health, HealthConfig, HealthStatus};
 pub use majordomo_agent as agent;
 pub use majordomo_llm::*;
+pub use majordomo_media as media;
 pub use majordomo_providers::{Compatible, HttpProvider, Kind, Limits, Settings, fake, transport};
 pub use observe::{Notice, Observer};
 pub use registry::{DsnProblem, LoadEnvError, Registry, RegistryBuilder, Resolver, SchemeFactory};

@@ -138,6 +138,29 @@ fn a_malformed_variable_fails_only_when_its_provider_is_used() {
 }
 
 #[test]
+fn what_is_wrong_with_unusable_variables_can_be_asked_for() {
+    let (registry, _) = registry(&[
+        ("LLM_BAD", "nonsense"),
+        ("LLM_GOOD", "foreman://t@host"),
+        ("LLM_LATER", "custom://t@host"),
+    ]);
+    let told = |registry: &Registry| -> Vec<String> {
+        registry
+            .unusable()
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    };
+    let problems = told(&registry);
+    assert_eq!(problems.len(), 2, "{problems:?}");
+    assert!(problems[0].starts_with("the provider `bad` cannot be used: "));
+    assert!(problems[1].starts_with("the provider `later` cannot be used: "));
+
+    registry.scheme("custom", |name, _| Ok(Arc::new(Fake::new(name))));
+    assert_eq!(told(&registry), problems[..1]);
+}
+
+#[test]
 fn load_env_lists_every_malformed_variable_and_adds_all_others() {
     let (registry, _) = registry(&[]);
     let error = registry

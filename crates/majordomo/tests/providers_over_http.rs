@@ -261,6 +261,20 @@ async fn providers_without_an_address_say_what_to_set() {
 }
 
 #[tokio::test]
+async fn a_provider_is_ready_when_its_key_and_address_are_there() {
+    let keys = [("GROQ_API_KEY", "canary".to_owned())];
+    let registry = registry(&keys, transport());
+    let ready = |name: &str| -> Result<(), ErrorKind> {
+        let provider = registry.provider(name).expect("a built-in");
+        provider.ready().map_err(|error| error.kind())
+    };
+    assert_eq!(ready("groq"), Ok(()));
+    assert_eq!(ready("ollama"), Ok(()), "no key is needed");
+    assert_eq!(ready("openai"), Err(ErrorKind::MissingKey));
+    assert_eq!(ready("foreman"), Err(ErrorKind::Spec), "nobody knows where");
+}
+
+#[tokio::test]
 async fn models_are_listed_in_every_dialect() -> Result<()> {
     let lists = [
         r#"{"object":"list","data":[{"id":"m-1","object":"model"}]}"#,

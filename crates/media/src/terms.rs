@@ -27,9 +27,12 @@ pub struct Terms {
 impl Terms {
     /// The terms for each of `images` images that go to one target together.
     pub fn of(limits: &ImageLimits, images: usize) -> Self {
+        // What all images may have together is what a single one may have.
+        let alone = limits.max_total_bytes.filter(|_| images == 1);
+        let max_bytes = limits.max_bytes.into_iter().chain(alone).min();
         Self {
             max_px: limits.max_px_among(images),
-            max_bytes: limits.max_bytes.map(|bytes| raw(limits.counted, bytes)),
+            max_bytes: max_bytes.map(|bytes| raw(limits.counted, bytes)),
             patches: limits.patches.filter(|patches| patches.size > 0),
             types: limits
                 .types
@@ -164,6 +167,17 @@ mod tests {
             assert!(ByteCount::Base64.of(bytes) <= limit);
             assert!(ByteCount::Base64.of(bytes + 1) > limit);
         }
+    }
+
+    #[test]
+    fn a_limit_on_all_images_binds_a_single_one() {
+        let limits = ImageLimits {
+            max_bytes: Some(900),
+            max_total_bytes: Some(600),
+            ..ImageLimits::default()
+        };
+        assert_eq!(Terms::of(&limits, 1).max_bytes, Some(600));
+        assert_eq!(Terms::of(&limits, 2).max_bytes, Some(900));
     }
 
     #[test]

@@ -107,6 +107,43 @@ impl<T: JsonSchema> TypedOutput<T> {
     }
 }
 
+impl TypedOutput<Value> {
+    /// An answer whose schema is only known when the program runs. It is sent as
+    /// it is written.
+    ///
+    /// ```
+    /// use majordomo::Json;
+    /// use majordomo::agent::TypedOutput;
+    ///
+    /// let schema = Json::parse(r#"{"type": "object", "required": ["name"]}"#).unwrap();
+    /// let output = TypedOutput::from_schema(schema)?;
+    /// assert_eq!(output.read(r#"{"name": "Ada"}"#).unwrap()["name"], "Ada");
+    /// assert!(output.read("{}").is_err());
+    /// # Ok::<(), majordomo::Error>(())
+    /// ```
+    pub fn from_schema(schema: Json) -> Result<Self> {
+        let unusable = |reason: String| {
+            let text = format!("the schema cannot be used: {reason}");
+            Error::new(ErrorKind::Unsupported, text)
+        };
+        let value: Value = schema.to().map_err(|error| unusable(error.to_string()))?;
+        let shape = Shape {
+            checker: Checker::new(&value).map_err(unusable)?,
+            sent: OutputSchema {
+                schema,
+                name: Some(wire_name("")),
+                strict: None,
+            },
+            wrapped: false,
+            closed: false,
+        };
+        Ok(Self {
+            shape: Arc::new(shape),
+            of: PhantomData,
+        })
+    }
+}
+
 impl<T> TypedOutput<T> {
     /// The schema as it is sent.
     pub fn schema(&self) -> &Json {

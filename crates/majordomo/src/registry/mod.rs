@@ -173,6 +173,13 @@ impl Registry {
         self.read().providers.keys().cloned().collect()
     }
 
+    /// Why each provider of the environment whose DSN cannot be used cannot be.
+    pub fn unusable(&self) -> Vec<SpecError> {
+        let names: Vec<String> = self.read().unusable.keys().cloned().collect();
+        let problem = |name: String| self.provider(&name).err();
+        names.into_iter().filter_map(problem).collect()
+    }
+
     /// The static aliases and what they stand for.
     pub fn aliases(&self) -> Vec<(String, String)> {
         let names = self.read();

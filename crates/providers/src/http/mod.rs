@@ -143,6 +143,14 @@ impl Provider for HttpProvider {
         Ok(Arc::new(HttpModel::new(self.clone(), id)))
     }
 
+    fn ready(&self) -> Result<()> {
+        let address = self.address(self.recipe().models_path());
+        let ready = address.and_then(|address| self.dress(Outgoing::get(address)));
+        ready
+            .map(drop)
+            .map_err(|error| error.with_provider(&self.0.name))
+    }
+
     fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>>> {
         Box::pin(async move {
             let models = self.list().await;

@@ -1,0 +1,44 @@
+//! The command `majordomo`: arguments in, texts out. What it does is the
+//! library's; what is here is how it is asked for and how it is told.
+//!
+//! Answers go to stdout and everything about them to stderr, so that output can
+//! be piped. The exit code is 0 for an answer, 1 for a failure, 2 for a command
+//! line that cannot be understood.
+
+mod args;
+mod chat;
+mod explain;
+mod failure;
+mod fit;
+mod input;
+mod models;
+mod paint;
+mod takes;
+mod turn;
+
+use std::process::ExitCode;
+
+use args::Command;
+use failure::Failure;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let command = match args::read() {
+        Ok(command) => command,
+        Err(code) => return code,
+    };
+    let done = match command {
+        Command::Chat(args) => chat::run(args).await,
+        Command::Explain(args) => explain::run(&args),
+        Command::Models => models::run().await,
+        Command::Fit(args) => fit::run(&args),
+    };
+    match done {
+        // Whoever read the output has seen enough.
+        Ok(()) | Err(Failure::Closed) => ExitCode::SUCCESS,
+        Err(Failure::Told(text)) => {
+            paint::error(&text);
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! `majordomo chat`, run for real.
+
+mod support;
+
+use majordomo_testkit::{Script, Upstream};
+use support::{Done, answers, fails, file, majordomo, picture, says};
+
+#[tokio::test]
+async fn the_answer_goes_to_stdout_and_who_served_to_stderr() {
+    let upstream = Upstream::start([says("Hel", "lo.")]).await;
+    let done = majordomo(&["chat", "x/m", "hi", "--system", "Be terse."])
+        .x(&upstream)
+        .done()
+        .await;
+    let expected = Done {
+        code: Some(0),
+        stdout: "Hello.\n".into(),
+        stderr: "served by x/m (3 tokens in, 2 out)\n".into(),
+    };
+    assert_eq!(done, expected);
+    let asked = upstream.requests().remove(0);
+    let body = String::from_utf8_lossy(&asked.body).into_owned();
+    assert!(
+        body.contains("Be terse.") && body.contains("\"hi\""),
+        "{body}"
+    );
+    assert_eq!(asked.header("authorization"), Some("Bearer canary"));
+}
+
+#[tokio::test]
+async fn a_target_that_failed_before_is_told() {
+    let upstream = Upstream::start([fails(404, "no such model"), says("o", "k")]).await;
+    let done = majordomo(&["chat", "x/a,x/b", "hi"])
+        .x(&upstream)
+        .done()
+        .await;
+    assert_eq!(done.stdout, "ok\n");
+    assert_eq!(
+        done.stderr,
+        "x/a: HTTP 404: no such model\nserved by x/b (3 tokens in, 2 out)\n"
+    );
+    assert_eq!(done.code, Some(0));
+}
+
+#[tokio::test]
+async fn an_exhausted_chain_is_one_sentence_that_names_each_target() {
+    let upstream = Upstream::start([fails(404, "no such model")]).await;
+    let done = majordomo(&["chat", "x/a,x/b", "hi"])
+        .x(&upstream)
+        .done()
+        .await;
+    let expected = Done {
+        code: Some(1),
+        stdout: String::new(),
+        stderr: "error: no target could serve the request: \
+                 x/a: HTTP 404: no such model; x/b: HTTP 404: no such model\n"
+            .into(),
+    };
+    assert_eq!(done, expected);
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_is_a_failure_after_what_had_come() {
+    let cut = Script::new()
+        .read_request()
+        .stream_head()
+        .chunk("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hel\"}}]}\n\n")
+        .last_chunk();
+    let upstream = Upstream::start([cut]).await;
+    let done = majordomo(&["chat", "x/m", "hi"]).x(&upstream).done().await;
+    assert_eq!((done.code, &*done.stdout), (Some(1), "Hel\n"));
+    assert!(done.stderr.starts_with("error: x/m: "), "{}", done.stderr);
+}
+
+#[tokio::test]
+async fn json_is_one_object_with_text_model_usage_and_attempts() {
+    let upstream = Upstream::start([says("Hel", "lo")]).await;
+    let done = majordomo(&["chat", "x/m", "hi", "--json"])
+        .x(&upstream)
+        .done()
+        .await;
+    let report: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(report["text"], "Hello");
+    assert_eq!(report["model"], "x/m");
+    assert_eq!(report["finish"], "stop");
+    assert_eq!(report["usage"]["output"], 2);
+    assert_eq!(report["attempts"][0]["outcome"], "served");
+    assert_eq!(done.stdout.lines().count(), 1);
+}
+
+#[tokio::test]
+async fn each_line_of_stdin_is_a_turn_that_remembers_the_ones_before() {
+    let upstream = Upstream::start([says("one", "."), says("two", ".")]).await;
+    let done = majordomo(&["chat", "x/m"])
+        .x(&upstream)
+        .stdin("first\n\nsecond\n")
+        .done()
+        .await;
+    assert_eq!((done.code, &*done.stdout), (Some(0), "one.\ntwo.\n"));
+    let body = upstream.requests().remove(1).body;
+    let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    let said: Vec<&str> = body["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|message| message["content"].as_str())
+        .collect();
+    assert_eq!(said, ["first", "one.", "second"]);
+}
+
+#[tokio::test]
+async fn a_dash_takes_all_of_stdin_as_the_prompt() {
+    let upstream = Upstream::start([says("o", "k")]).await;
+    let done = majordomo(&["chat", "x/m", "-"])
+        .x(&upstream)
+        .stdin("two\nlines\n")
+        .done()
+        .await;
+    assert_eq!(done.code, Some(0));
+    let body = upstream.requests().remove(0).body;
+    let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(body["messages"][0]["content"], "two\nlines\n");
+}
+
+#[tokio::test]
+async fn an_image_is_sent_and_what_was_changed_is_told() {
+    let upstream = Upstream::start([says("a ", "wall")]).await;
+    // OpenAI takes 30,000 patches of 32 pixels at most.
+    let wide = file("wide.png", picture(8_000, 6_000));
+    let done = majordomo(&["chat", "x/m", "what?", "--image", &wide])
+        .x(&upstream)
+        .done()
+        .await;
+    assert_eq!(done.stdout, "a wall\n", "{}", done.stderr);
+    assert!(
+        done.stderr
+            .contains("changed: image:1 resized (image 1: 8000×6000 png"),
+        "{}",
+        done.stderr
+    );
+    let body = upstream.requests().remove(0).body;
+    let body = String::from_utf8_lossy(&body).into_owned();
+    assert!(body.contains("data:image/"), "{body}");
+}
+
+#[tokio::test]
+async fn an_image_for_a_target_without_eyes_is_a_failure_that_says_so() {
+    let upstream = Upstream::start([says("o", "k")]).await;
+    let small = file("small.png", picture(4, 4));
+    let done = majordomo(&["chat", "x/m", "what?", "--image", &small])
+        .x_with(&upstream, "?images=false")
+        .done()
+        .await;
+    assert_eq!(done.code, Some(1));
+    assert_eq!(
+        done.stderr,
+        "error: no target could serve the request: x/m: skipped, it takes no images\n"
+    );
+    assert!(upstream.requests().is_empty());
+}
+
+const PERSON: &str = r#"{"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"], "additionalProperties": false}"#;
+
+#[tokio::test]
+async fn an_answer_that_breaks_the_schema_is_asked_for_again_once() {
+    let upstream = Upstream::start([answers("{}"), answers("{\"age\": 36}")]).await;
+    let schema = file("person.json", PERSON);
+    let done = majordomo(&["chat", "x/m", "Ada is 36.", "--schema", &schema])
+        .x(&upstream)
+        .done()
+        .await;
+    assert_eq!(done.stdout, "{\n  \"age\": 36\n}\n", "{}", done.stderr);
+    assert_eq!(done.code, Some(0));
+    let body = upstream.requests().remove(0).body;
+    let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(body["response_format"]["type"], "json_schema");
+}
+
+#[tokio::test]
+async fn mistakes_are_one_sentence_that_says_what_to_do() {
+    let not_json = file("not.json", "{");
+    let no_schema = file("no_schema.json", r#"{"type": 7}"#);
+    let no_image = file("no_image.png", "<html>");
+    for (arguments, sentence) in [
+        (
+            &["chat", ",", "hi"][..],
+            "error: the model spec is empty: name at least one `provider/model` or alias\n",
+        ),
+        (
+            &["chat", "openai/", "hi"],
+            "error: `openai/` names no model: write it as `provider/model`\n",
+        ),
+        (
+            &["chat", "thinking", "hi"],
+            "error: there is no alias `thinking`; a target is written `provider/model`, and `majordomo models` lists them\n",
+        ),
+        (
+            &["chat", "opnai/gpt", "hi"],
+            "error: there is no provider `opnai`: none is registered under that name and `LLM_OPNAI` is not set; did you mean `openai`?\n",
+        ),
+        (
+            &["chat", "openai/gpt", "hi"],
+            "error: no target could serve the request: openai/gpt: no key is configured: set OPENAI_API_KEY\n",
+        ),
+        (
+            &["chat", "openai/gpt", " "],
+            "error: the prompt is empty; say what to ask\n",
+        ),
+        (
+            &["chat", "openai/gpt", "hi", "--image", "nowhere.png"],
+            "error: `nowhere.png` cannot be read: No such file or directory (os error 2)\n",
+        ),
+        (
+            &["chat", "openai/gpt", "hi", "--image", &no_image],
+            &format!(
+                "error: `{no_image}` is no image that is known here; attach a JPEG, PNG, GIF or WebP\n"
+            ),
+        ),
+        (
+            &["chat", "openai/gpt", "hi", "--schema", &not_json],
+            &format!(
+                "error: `{not_json}`: it is not JSON: EOF while parsing an object at line 1 column 1\n"
+            ),
+        ),
+        (
+            &["chat", "openai/gpt", "hi", "--schema", &no_schema],
+            &format!(
+                "error: `{no_schema}`: the schema cannot be used: 7 is not valid under any of the schemas listed in the 'anyOf' keyword\n"
+            ),
+        ),
+    ] {
+        let done = majordomo(arguments).done().await;
+        let expected = Done {
+            code: Some(1),
+            stdout: String::new(),
+            stderr: sentence.to_owned(),
+        };
+        assert_eq!(done, expected, "{arguments:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_the_server_repeats_is_not_shown() {
+    let upstream = Upstream::start([fails(401, "Incorrect API key: sk-CANARY1234567890")]).await;
+    let done = majordomo(&["chat", "x/m", "hi"])
+        .env(
+            "LLM_X",
+            &format!(
+                "openai+http://sk-CANARY1234567890@{}/v1",
+                upstream.address()
+            ),
+        )
+        .done()
+        .await;
+    assert_eq!(done.code, Some(1));
+    assert!(!done.stderr.contains("CANARY"), "{}", done.stderr);
+}

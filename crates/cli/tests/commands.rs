@@ -1,0 +1,196 @@
+//! The command line itself, `explain`, `models` and `fit`, run for real.
+
+mod support;
+
+use majordomo_testkit::{Script, Upstream};
+use support::{Done, fails, file, majordomo, picture};
+
+fn failed(code: i32, stderr: &str) -> Done {
+    Done {
+        code: Some(code),
+        stdout: String::new(),
+        stderr: stderr.to_owned(),
+    }
+}
+
+fn printed(stdout: &str) -> Done {
+    Done {
+        code: Some(0),
+        stdout: stdout.to_owned(),
+        stderr: String::new(),
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_command_is_one_sentence_and_exit_code_2() {
+    let done = majordomo(&["chatt"]).done().await;
+    let sentence = "error: unrecognized subcommand 'chatt'; a similar subcommand exists: 'chat'; \
+                    `majordomo --help` shows what can be typed\n";
+    assert_eq!(done, failed(2, sentence));
+}
+
+#[tokio::test]
+async fn help_has_examples_and_no_colours_in_a_pipe() {
+    for arguments in [
+        &["--help"][..],
+        &["chat", "--help"],
+        &["explain", "--help"],
+        &["fit", "--help"],
+    ] {
+        let done = majordomo(arguments).done().await;
+        assert_eq!((done.code, &*done.stderr), (Some(0), ""));
+        assert!(done.stdout.contains("Examples:"), "{}", done.stdout);
+        assert!(!done.stdout.contains('\u{1b}'), "{}", done.stdout);
+    }
+}
+
+#[tokio::test]
+async fn explain_shows_the_flat_chain_without_asking_anybody() {
+    let upstream = Upstream::start([Script::new()]).await;
+    let done = majordomo(&["explain", "x/small, openai/gpt-6,deepseek/chat,x/small"])
+        .x_with(&upstream, "?images=false&tools=false&context=8192")
+        .env("DEEPSEEK_API_KEY", "canary")
+        .done()
+        .await;
+    assert_eq!(
+        done,
+        printed(
+            "\
+#  TARGET         IMAGES      TOOLS  SCHEMAS  CONTEXT  HEALTH
+1  x/small        no          no     yes      8192     ready
+2  openai/gpt-6   up to 1500  yes    yes      unknown  no key is configured: set OPENAI_API_KEY
+3  deepseek/chat  no          yes    yes      unknown  ready
+"
+        )
+    );
+    assert!(upstream.connections().is_empty());
+}
+
+#[tokio::test]
+async fn explain_refuses_a_bad_dsn_without_showing_it() {
+    let done = majordomo(&["explain", "x/m"])
+        .env("LLM_X", "opnai://CANARY@host")
+        .done()
+        .await;
+    let sentence = "error: the provider `x` cannot be used: \
+                    no provider speaks the scheme `opnai`; did you mean `openai`?\n";
+    assert_eq!(done, failed(1, sentence));
+}
+
+#[tokio::test]
+async fn models_lists_what_answers_and_names_the_others() {
+    let list = r#"{"object":"list","data":[{"id":"big","object":"model"},{"id":"tiny","object":"model","max_model_len":4096}]}"#;
+    let script = Script::new()
+        .read_request()
+        .answer(200, "application/json", list);
+    let here = Upstream::start([script]).await;
+    let angry = Upstream::start([fails(500, "boom")]).await;
+    let gone = Upstream::start([]).await.address();
+    let done = majordomo(&["models"])
+        .x_with(&here, "?images=false")
+        .env("LLM_ANGRY", &format!("openai+http://t@{}", angry.address()))
+        .env("LLM_BAD", "nonsense")
+        .env("OLLAMA_HOST", &gone.to_string())
+        .done()
+        .await;
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let ours: Vec<Vec<&str>> = done
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("x/"))
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(ours[0], ["x/big", "no", "yes", "yes", "unknown"]);
+    assert_eq!((ours[1][0], ours[1][4]), ("x/tiny", "4096"));
+    assert!(here.requests()[0].head.starts_with("GET /v1/models "));
+
+    let told = |start: &str| done.stderr.lines().find(|line| line.starts_with(start));
+    assert_eq!(told("angry"), Some("angry: HTTP 500: boom"));
+    assert!(told("the provider `bad` cannot be used: the DSN has no scheme").is_some());
+    assert!(told("not reachable: ").is_some_and(|line| line.contains("ollama")));
+    assert!(told("no key: ").is_some_and(|line| line.contains("anthropic")));
+}
+
+#[tokio::test]
+async fn fit_passes_on_an_image_that_fits() {
+    let small = file("fits.png", picture(40, 30));
+    let done = majordomo(&["fit", &small, "--for", "xai/grok"])
+        .done()
+        .await;
+    assert_eq!(
+        done,
+        printed(
+            "xai/grok takes image/jpeg, image/png; 20971520 bytes each\n\
+             sent as it is, as image/png\n"
+        )
+    );
+}
+
+#[tokio::test]
+async fn fit_says_why_and_writes_what_would_be_sent() {
+    let large = file("large.png", picture(9_000, 30));
+    let sent = file("sent.png", "");
+    let done = majordomo(&[
+        "fit",
+        &large,
+        "--for",
+        "anthropic/claude-opus-5-5",
+        "-o",
+        &sent,
+    ])
+    .done()
+    .await;
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let lines: Vec<&str> = done.stdout.lines().collect();
+    assert!(lines[0].starts_with("anthropic/claude-opus-5-5 takes "));
+    assert!(
+        lines[1].starts_with("written anew: 9000×30 pixels, at most "),
+        "{}",
+        lines[1]
+    );
+    assert!(lines[2].starts_with("9000×30 png"), "{}", lines[2]);
+    assert_eq!(lines[3], format!("written to {sent}"));
+    let written = png::Decoder::new(std::io::Cursor::new(std::fs::read(&sent).unwrap()));
+    assert!(written.read_info().unwrap().info().width < 9_000);
+}
+
+#[tokio::test]
+async fn fit_refuses_what_cannot_be_sent_in_one_sentence() {
+    let picture = file("refused.png", picture(4, 4));
+    let bomb = file("bomb.png", headed(60_000, 60_000));
+    let text = file("text.png", "hello");
+    for (arguments, sentence) in [
+        (
+            [&*picture, "deepseek/chat"],
+            "error: deepseek/chat takes no images; choose a target that does, `majordomo models` says which\n".to_owned(),
+        ),
+        (
+            [&bomb, "anthropic/claude-opus-5-5"],
+            format!("error: `{bomb}` cannot be sent to anthropic/claude-opus-5-5: opening it would take 3600 megapixels, and at most 50 megapixels are allowed\n"),
+        ),
+        (
+            [&text, "xai/grok"],
+            format!("error: `{text}` is no image that is known here; attach a JPEG, PNG, GIF or WebP\n"),
+        ),
+        (
+            ["nowhere.png", "xai/grok"],
+            "error: `nowhere.png` cannot be read: No such file or directory (os error 2)\n".to_owned(),
+        ),
+        (
+            [&picture, "grok"],
+            "error: `grok` is not a target: write it as `provider/model`; `majordomo models` lists them\n".to_owned(),
+        ),
+    ] {
+        let [image, target] = arguments;
+        let done = majordomo(&["fit", image, "--for", target]).done().await;
+        assert_eq!(done, failed(1, &sentence));
+    }
+}
+
+/// The first bytes of a PNG of this size, and no pixels.
+fn headed(width: u32, height: u32) -> Vec<u8> {
+    let mut data = picture(1, 1);
+    data[16..20].copy_from_slice(&width.to_be_bytes());
+    data[20..24].copy_from_slice(&height.to_be_bytes());
+    data
+}

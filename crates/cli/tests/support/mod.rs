@@ -1,0 +1,135 @@
+//! Runs the real command in an empty environment, and the servers that it asks.
+#![allow(
+    dead_code,
+    reason = "each test file is a crate and uses a part of this"
+)]
+
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use majordomo_testkit::{Script, Upstream};
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
+
+/// What a command left behind.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Done {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// One run of `majordomo`.
+pub(crate) struct Run {
+    command: Command,
+    stdin: String,
+}
+
+/// `majordomo` with these arguments.
+pub(crate) fn majordomo(arguments: &[&str]) -> Run {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_majordomo"));
+    command
+        .args(arguments)
+        .env_clear()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    Run {
+        command,
+        stdin: String::new(),
+    }
+}
+
+impl Run {
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Makes the upstream the provider `x`.
+    pub(crate) fn x(self, upstream: &Upstream) -> Self {
+        self.x_with(upstream, "")
+    }
+
+    /// The same, with options such as `?images=false`.
+    pub(crate) fn x_with(self, upstream: &Upstream, options: &str) -> Self {
+        let address = upstream.address();
+        self.env(
+            "LLM_X",
+            &format!("openai+http://canary@{address}/v1{options}"),
+        )
+    }
+
+    pub(crate) fn stdin(mut self, text: &str) -> Self {
+        text.clone_into(&mut self.stdin);
+        self
+    }
+
+    pub(crate) async fn done(mut self) -> Done {
+        let mut child = self.command.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        // A command that never reads may be gone already.
+        let _ = stdin.write_all(self.stdin.as_bytes()).await;
+        drop(stdin);
+        let output = child.wait_with_output().await.unwrap();
+        Done {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+/// A streamed answer in two pieces.
+pub(crate) fn says(first: &str, second: &str) -> Script {
+    let delta = |text: &str| {
+        format!(
+            "data: {{\"id\":\"c\",\"model\":\"m\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":{text:?}}}}}]}}\n\n"
+        )
+    };
+    Script::new()
+        .read_request()
+        .stream_head()
+        .chunk(delta(first))
+        .chunk(delta(second))
+        .chunk("data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n")
+        .last_chunk()
+}
+
+/// A whole answer.
+pub(crate) fn answers(text: &str) -> Script {
+    let body = format!(
+        "{{\"id\":\"c\",\"model\":\"m\",\"choices\":[{{\"index\":0,\"message\":{{\"role\":\"assistant\",\"content\":{text:?}}},\"finish_reason\":\"stop\"}}],\"usage\":{{\"prompt_tokens\":3,\"completion_tokens\":2}}}}"
+    );
+    Script::new()
+        .read_request()
+        .answer(200, "application/json", body)
+}
+
+/// An error of the server.
+pub(crate) fn fails(status: u16, message: &str) -> Script {
+    let body = format!("{{\"error\":{{\"message\":{message:?}}}}}");
+    Script::new()
+        .read_request()
+        .answer(status, "application/json", body)
+}
+
+/// A file with this content, which stays until the tests' folder is cleaned.
+pub(crate) fn file(name: &str, content: impl AsRef<[u8]>) -> String {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, content).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// A PNG of this size.
+pub(crate) fn picture(width: u32, height: u32) -> Vec<u8> {
+    let mut data = Vec::new();
+    let mut encoder = png::Encoder::new(&mut data, width, height);
+    encoder.set_color(png::ColorType::Grayscale);
+    let mut writer = encoder.write_header().unwrap();
+    let pixels = vec![128; (width * height) as usize];
+    writer.write_image_data(&pixels).unwrap();
+    writer.finish().unwrap();
+    data
+}
