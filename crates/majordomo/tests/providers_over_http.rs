@@ -101,7 +101,8 @@ async fn model(row: &Row, scripts: Vec<Script>) -> (Upstream, std::sync::Arc<dyn
     let settings = Settings::new("here", transport())
         .base_url(format!("http://{}", upstream.address()))
         .key(Some("canary".to_owned().into()));
-    let model = row.kind.provider(settings).unwrap().model("m-1").unwrap();
+    let provider = row.kind.provider(settings).expect("a good address");
+    let model = provider.model("m-1").expect("any id is taken");
     (upstream, model)
 }
 
