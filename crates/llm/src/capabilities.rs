@@ -81,8 +81,9 @@ pub struct ImageLimits {
     pub types: Vec<String>,
     /// Whether the target turns pictures upright by their EXIF data.
     pub honours_orientation: bool,
-    /// Whether the target takes animations (or takes their first frame itself).
-    pub animations: bool,
+    /// Whether the target takes animations (or takes their first frame itself);
+    /// unset is not known, and then they are passed on.
+    pub animations: Option<bool>,
 }
 
 impl ImageLimits {

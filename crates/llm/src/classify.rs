@@ -210,6 +210,7 @@ fn by_code(code: &str, error: &Error) -> Option<Class> {
         "insufficient_quota"
         | "billing_error"
         | "billing_hard_limit_reached"
+        | "credit_balance_exhausted"
         | "enforced_spend_limit_reached"
         | "usage_not_included"
         | "FAILED_PRECONDITION" => Class::Quota,
@@ -289,10 +290,14 @@ fn by_text(error: &Error) -> Option<Class> {
         ("image dimensions exceed", Class::Unsupported),
         ("many-image requests", Class::Unsupported),
     ];
+    let text = error.message().to_lowercase();
+    // llama.cpp's word for a model without eyes; asking it again is useless.
+    if error.status() == Some(500) && text.contains("image input is not supported") {
+        return Some(Class::Unsupported);
+    }
     if !matches!(error.status(), Some(400 | 413 | 422 | 501)) {
         return None;
     }
-    let text = error.message().to_lowercase();
     TEXTS
         .iter()
         .find(|(part, _)| text.contains(part))

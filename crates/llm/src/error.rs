@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Class, KeyOwner, Ledger, Response, classify, scrub};
+use crate::scrub::{self, scrub};
+use crate::{Class, KeyOwner, Ledger, Response, classify};
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -217,6 +218,30 @@ impl Error {
         self
     }
 
+    /// Takes a key out of everything that the error says: providers repeat what
+    /// they were sent. Texts too short to be a key are left alone.
+    #[must_use]
+    pub fn hiding(mut self, key: &str) -> Self {
+        if key.len() < scrub::SHORTEST_KEY {
+            return self;
+        }
+        let detail = &mut *self.0;
+        let texts = [Some(&mut detail.message), detail.code.as_mut()];
+        for text in texts
+            .into_iter()
+            .chain([detail.request_id.as_mut()])
+            .flatten()
+        {
+            if text.contains(key) {
+                *text = text.replace(key, scrub::HIDDEN);
+            }
+        }
+        detail
+            .cause
+            .take_if(|cause| cause.to_string().contains(key));
+        self
+    }
+
     /// What happened.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
@@ -367,6 +392,20 @@ mod tests {
         ] {
             assert!(!text.contains("CANARY"), "{text}");
         }
+    }
+
+    #[test]
+    fn a_key_that_looks_like_none_is_hidden_by_its_owner() {
+        let error = Error::provider(401, "the key hunter2-hunter2 is wrong")
+            .with_code("hunter2-hunter2")
+            .with_request_id("hunter2-hunter2")
+            .with_cause(std::io::Error::other("hunter2-hunter2"))
+            .hiding("hunter2-hunter2");
+        assert_eq!(
+            error.to_string(),
+            "HTTP 401 [[hidden]]: the key [hidden] is wrong"
+        );
+        assert_eq!(error.request_id(), Some("[hidden]"));
     }
 
     #[test]

@@ -5,14 +5,14 @@
 
 use std::borrow::Cow;
 
-const HIDDEN: &str = "[hidden]";
+pub(crate) const HIDDEN: &str = "[hidden]";
 
 /// Prefixes that the common providers give their keys.
 const KEY_PREFIXES: &[&str] = &[
     "sk-", "sk_", "pk-", "gsk_", "xai-", "AIza", "hf_", "r8_", "nvapi-", "fw_", "tgp_", "csk-",
     "mjd_", "ya29.", "eyJ",
 ];
-const SHORTEST_KEY: usize = 8;
+pub(crate) const SHORTEST_KEY: usize = 8;
 
 /// The text without keys, URL queries and URL user names.
 ///

@@ -40,7 +40,7 @@ impl Terms {
                 .map(|t| t.to_ascii_lowercase())
                 .collect(),
             honours_orientation: limits.honours_orientation,
-            animations: limits.animations,
+            animations: limits.animations.unwrap_or(true),
         }
     }
 

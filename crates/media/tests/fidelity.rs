@@ -92,7 +92,7 @@ fn m15_an_animation_becomes_its_first_frame_unless_the_target_takes_it() {
         ("apng", apng.into()),
     ] {
         let moving = ImageLimits {
-            animations: true,
+            animations: Some(true),
             ..ImageLimits::default()
         };
         assert_eq!(fit(&data, &moving).unwrap().data.as_ptr(), data.as_ptr());

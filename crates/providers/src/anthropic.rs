@@ -55,7 +55,7 @@ impl Recipe for Anthropic {
                 max_px: 2_000,
             }),
             types: types(&["image/jpeg", "image/png", "image/gif", "image/webp"]),
-            animations: true,
+            animations: Some(true),
             ..ImageLimits::default()
         };
         Capabilities {

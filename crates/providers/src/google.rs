@@ -62,7 +62,7 @@ impl Recipe for Google {
                 "image/heic",
                 "image/heif",
             ]),
-            honours_orientation: false,
+            animations: Some(false),
             ..ImageLimits::default()
         };
         Capabilities {

@@ -133,6 +133,7 @@ fn openai_images() -> Option<ImageLimits> {
             max: 30_000,
         }),
         types: types(&["image/png", "image/jpeg", "image/webp", "image/gif"]),
+        animations: Some(false),
         ..ImageLimits::default()
     })
 }

@@ -105,6 +105,7 @@ fn every_kind_without_a_status_has_its_class() {
 fn codes_decide_before_statuses() {
     let rows = [
         (coded(429, "insufficient_quota"), Class::Quota),
+        (coded(429, "credit_balance_exhausted"), Class::Quota),
         (coded(429, "enforced_spend_limit_reached"), Class::Quota),
         (
             waiting(coded(429, "GenerateRequestsPerDayPerProjectPerModel")),
@@ -161,6 +162,11 @@ fn texts_decide_where_nothing_else_tells() {
         ),
         (said(400, "Your credit balance is too low"), Class::Quota),
         (said(400, "Incorrect API key provided"), Class::Auth),
+        (
+            said(500, "image input is not supported - hint: mmproj"),
+            Class::Unsupported,
+        ),
+        (said(500, "it does not support waiting"), Class::Transient),
         (
             said(400, "\"x\" does not support tools"),
             Class::Unsupported,

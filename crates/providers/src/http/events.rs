@@ -15,6 +15,7 @@ use majordomo_llm::{Error, ErrorKind, Event, Result};
 use majordomo_wire::StreamReader;
 use tokio::time::{Sleep, sleep};
 
+use super::HttpProvider;
 use crate::transport::{ByteStream, Head};
 
 /// How long the last event may wait for the end of the body.
@@ -29,7 +30,8 @@ pub(super) struct Events {
     last: Option<Result<Event>>,
     linger: Option<Pin<Box<Sleep>>>,
     head: Head,
-    target: (String, String),
+    provider: HttpProvider,
+    model: String,
     scratch: Vec<Event>,
 }
 
@@ -38,7 +40,8 @@ impl Events {
         body: ByteStream,
         reader: Box<dyn StreamReader>,
         head: Head,
-        target: (String, String),
+        provider: HttpProvider,
+        model: String,
     ) -> Self {
         Self {
             body: Some(body),
@@ -47,7 +50,8 @@ impl Events {
             last: None,
             linger: None,
             head,
-            target,
+            provider,
+            model,
             scratch: Vec::new(),
         }
     }
@@ -71,9 +75,9 @@ impl Events {
     }
 
     fn fail(&mut self, error: Error) {
-        let (provider, model) = &self.target;
-        let error = self.head.describe(error).with_target(provider, model);
-        self.last = Some(Err(error));
+        let error = self.head.describe(error);
+        let error = error.with_target(&self.provider.0.name, &self.model);
+        self.last = Some(Err(self.provider.named(error)));
         self.body = None;
     }
 

@@ -15,7 +15,7 @@ use ::http::Uri;
 use majordomo_llm::{
     BoxFuture, Capabilities, Error, ErrorKind, Model, ModelInfo, Provider, Result,
 };
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 
 use crate::Settings;
 use crate::recipe::Recipe;
@@ -115,6 +115,15 @@ impl HttpProvider {
         head.explain(error).with_retry_after(wait)
     }
 
+    /// An error of this provider, without its key.
+    fn named(&self, error: Error) -> Error {
+        let error = error.with_provider(&self.0.name);
+        match &self.0.key {
+            Some(key) => error.hiding(key.expose_secret()),
+            None => error,
+        }
+    }
+
     async fn list(&self) -> Result<Vec<ModelInfo>> {
         let address = self.address(self.recipe().models_path())?;
         let request = self.dress(Outgoing::get(address))?;
@@ -145,7 +154,7 @@ impl Provider for HttpProvider {
     fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>>> {
         Box::pin(async move {
             let models = self.list().await;
-            models.map_err(|error| error.with_provider(&self.0.name))
+            models.map_err(|error| self.named(error))
         })
     }
 }

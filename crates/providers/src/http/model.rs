@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use majordomo_llm::{
     BoxFuture, Capabilities, Error, EventStream, Model, Request, Response, Result,
 };
@@ -54,6 +55,7 @@ impl HttpModel {
         let outgoing = self.write(request, false)?;
         match self.provider.transport().whole(outgoing).await? {
             Reply::Accepted(head, body) => {
+                let body = without_byte_order_mark(body);
                 let response = self.codec().read_response(body, first_call);
                 let mut response = response.map_err(|error| head.describe(error))?;
                 response.model.clone_from(&self.name);
@@ -68,15 +70,24 @@ impl HttpModel {
         match self.provider.transport().stream(outgoing).await? {
             Reply::Accepted(head, body) => {
                 let reader = self.codec().stream_reader();
-                let target = (self.provider.0.name.clone(), self.id.clone());
-                Ok(Box::pin(Events::new(body, reader, head, target)))
+                let (provider, model) = (self.provider.clone(), self.id.clone());
+                Ok(Box::pin(Events::new(body, reader, head, provider, model)))
             }
             Reply::Refused(head, body) => Err(self.provider.refusal(&head, &body)),
         }
     }
 
     fn named(&self, error: Error) -> Error {
-        error.with_target(&self.provider.0.name, &self.id)
+        let error = error.with_target(&self.provider.0.name, &self.id);
+        self.provider.named(error)
+    }
+}
+
+/// Some proxies put one before the JSON.
+fn without_byte_order_mark(body: Bytes) -> Bytes {
+    match body.strip_prefix("\u{feff}".as_bytes()) {
+        Some(rest) => body.slice_ref(rest),
+        None => body,
     }
 }
 

@@ -1,10 +1,13 @@
 //! Server-sent events, as providers really send them.
 //!
 //! Tolerated: LF and CRLF, comments, `data:` with and without a space, data
-//! over several lines, event names or none, a missing last blank line.
+//! over several lines, event names or none, a missing last blank line, a byte
+//! order mark.
 
 use super::lines::{Line, Lines};
 use super::{DEFAULT_LIMIT, Handled, too_long};
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// What the decoder gives.
 #[derive(Debug, PartialEq, Eq)]
@@ -157,7 +160,10 @@ impl<'l> Field<'l> {
             None => Self::Blank,
             Some(b':') => Self::Ignored,
             _ if line.starts_with(b"id:") || line.starts_with(b"retry:") => Self::Ignored,
-            _ => Self::Bare(line),
+            _ => match line.strip_prefix(BYTE_ORDER_MARK) {
+                Some(line) => Self::of(line),
+                None => Self::Bare(line),
+            },
         }
     }
 }

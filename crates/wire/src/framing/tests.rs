@@ -77,6 +77,15 @@ fn every_form_of_an_event_is_read() {
 }
 
 #[test]
+fn a_byte_order_mark_is_no_part_of_the_first_line() {
+    let text = "\u{feff}data: 1\n\n";
+    for size in 1..text.len() {
+        let chunks: Vec<&[u8]> = text.as_bytes().chunks(size).collect();
+        assert_eq!(decode(&chunks, 1_000).unwrap(), [event("", "1")]);
+    }
+}
+
+#[test]
 fn an_event_that_is_too_long_is_an_error_however_it_comes() {
     let line = format!("data: {}\n\n", "x".repeat(100));
     let lines = "data: 0123456789\n".repeat(10);

@@ -1,0 +1,253 @@
+//! A real server: llama.cpp with a small model, asked in every dialect that it
+//! serves.
+//!
+//! The address (`host:port`) comes from `MAJORDOMO_LLAMACPP`; `./test` starts the
+//! server and sets it. Without it these tests say that they were skipped.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use majordomo::transport::{Config, Proxies, Transport};
+use majordomo::{
+    Chain, Class, ErrorKind, FinishReason, Outcome, Part, Registry, Request, Settings, StreamItem,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+const VARIABLE: &str = "MAJORDOMO_LLAMACPP";
+const MODEL: &str = "smollm2";
+
+/// The provider of each dialect that llama.cpp serves, by its name in specs.
+const DIALECTS: [&str; 4] = ["chat", "responses", "messages", "swap"];
+
+/// The address, or a word about why there is none.
+fn address() -> Option<String> {
+    let address = std::env::var(VARIABLE).ok();
+    if address.is_none() {
+        eprintln!("skipped: {VARIABLE} is not set; ./test starts a llama.cpp and sets it");
+    }
+    address
+}
+
+/// A registry that knows the server in all its dialects, by DSN as users do, and
+/// two that cannot serve: `dead` is not there, `ollama` is not spoken.
+fn registry(address: &str) -> Registry {
+    let variables = [
+        ("LLM_CHAT", format!("openai+http://{address}/v1")),
+        (
+            "LLM_RESPONSES",
+            format!("openai-responses+http://{address}/v1"),
+        ),
+        ("LLM_MESSAGES", format!("anthropic+http://{address}")),
+        ("LLM_SWAP", format!("llama-swap+http://{address}")),
+        ("LLM_OLLAMA", format!("ollama+http://{address}")),
+        ("LLM_DEAD", "openai+http://127.0.0.1:9/v1".to_owned()),
+    ];
+    let variables: BTreeMap<String, String> = variables
+        .into_iter()
+        .map(|(name, dsn)| (name.to_owned(), dsn.replace("http://", "http://canary@")))
+        .collect();
+    Registry::builder()
+        .environment(variables)
+        .transport(Transport::new(Config::default().proxies(Proxies::Direct)))
+        .builtins()
+        .build()
+}
+
+fn chain(registry: &Registry, provider: &str) -> Chain {
+    let spec = format!("{provider}/{MODEL}");
+    registry.parse(&spec).expect("the spec of a test")
+}
+
+/// A short question; the model is small, so its words do not matter.
+fn question() -> Request {
+    Request::user("Say hello.").max_tokens(8).temperature(0.0)
+}
+
+#[tokio::test]
+async fn it_answers_in_every_dialect() {
+    let Some(address) = address() else { return };
+    let registry = registry(&address);
+    for provider in DIALECTS {
+        let reply = chain(&registry, provider).generate(question()).await;
+        let reply = reply.unwrap_or_else(|error| panic!("{provider}: {error}"));
+        assert!(!reply.text().is_empty(), "{provider}");
+        assert_eq!(reply.model, format!("{provider}/{MODEL}"));
+        assert!(reply.usage.output > 0, "{provider}: {:?}", reply.usage);
+        assert_eq!(reply.ledger.calls(), 1, "{provider}");
+    }
+}
+
+#[tokio::test]
+async fn it_streams_in_every_dialect_and_the_pieces_are_the_whole() {
+    let Some(address) = address() else { return };
+    let registry = registry(&address);
+    for provider in DIALECTS {
+        let stream = chain(&registry, provider).stream(question()).await;
+        let mut stream = stream.unwrap_or_else(|error| panic!("{provider}: {error}"));
+        let (mut text, mut pieces, mut last) = (String::new(), 0, None);
+        while let Some(item) = stream.next().await {
+            match item.unwrap_or_else(|error| panic!("{provider}: {error}")) {
+                StreamItem::Text(piece) => {
+                    text.push_str(&piece);
+                    pieces += 1;
+                }
+                StreamItem::Response(response) => last = Some(response),
+                other => panic!("{provider}: {other:?}"),
+            }
+        }
+        let last = last.expect("a stream ends with its response");
+        assert_eq!(last.text(), text, "{provider}");
+        assert!(pieces > 1, "{provider}: it came in pieces");
+        assert!(last.usage.output > 0, "{provider}: {:?}", last.usage);
+    }
+}
+
+#[tokio::test]
+async fn it_says_that_it_was_cut_at_the_longest_answer() {
+    let Some(address) = address() else { return };
+    let request = Request::user("Count from one to one hundred.");
+    let request = request.max_tokens(3).temperature(0.0);
+    let registry = registry(&address);
+    for provider in ["chat", "messages"] {
+        let reply = chain(&registry, provider).generate(request.clone()).await;
+        assert_eq!(reply.unwrap().finish, FinishReason::Length, "{provider}");
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[allow(dead_code, reason = "the model's words do not matter, their form does")]
+struct Person {
+    /// The first name.
+    #[schemars(length(max = 12))]
+    name: String,
+    /// In years.
+    #[schemars(range(max = 120))]
+    age: u8,
+}
+
+#[tokio::test]
+async fn its_answer_is_bound_to_a_schema() {
+    let Some(address) = address() else { return };
+    let request = Request::user("Ada is 36 years old. Give her name and age.");
+    let request = request.max_tokens(64).temperature(0.0);
+    let chain = chain(&registry(&address), "chat");
+    let person = chain.generate_as::<Person>(request).await.unwrap();
+    assert!(person.age <= 120, "{person:?}");
+}
+
+/// A red dot.
+const PNG: &[u8] = &[
+    0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0x0d, b'I', b'H', b'D', b'R', 0, 0, 0,
+    1, 0, 0, 0, 1, 8, 2, 0, 0, 0, 0x90, 0x77, 0x53, 0xde, 0, 0, 0, 0x0c, b'I', b'D', b'A', b'T',
+    0x08, 0xd7, 0x63, 0xf8, 0xcf, 0xc0, 0, 0, 3, 1, 1, 0, 0x18, 0xdd, 0x8d, 0xb0, 0, 0, 0, 0, b'I',
+    b'E', b'N', b'D', 0xae, 0x42, 0x60, 0x82,
+];
+
+#[tokio::test]
+async fn an_image_that_it_cannot_see_is_refused_and_never_lost() {
+    let Some(address) = address() else { return };
+    let registry = registry(&address);
+    let request = || question().part(Part::image("image/png", PNG));
+    for provider in ["chat", "messages"] {
+        let error = chain(&registry, provider).generate(request()).await;
+        let error = error.expect_err("nobody has seen it");
+        assert_eq!(error.kind(), ErrorKind::Exhausted, "{provider}: {error}");
+        let class = match &error.ledger().attempts[0].outcome {
+            Outcome::Failed { class, .. } => *class,
+            other => panic!("{provider}: {other:?}"),
+        };
+        assert_eq!(class, Class::Unsupported, "{provider}: {error}");
+        assert_eq!(
+            error.ledger().calls(),
+            1,
+            "{provider}: it is not asked twice"
+        );
+    }
+    let healthy = registry.health().snapshot();
+    assert!(healthy.iter().all(|it| it.failures == 0), "{healthy:?}");
+}
+
+#[tokio::test]
+async fn a_prompt_that_is_too_long_for_it_is_passed_over() {
+    let Some(address) = address() else { return };
+    let long = Request::user("word ".repeat(6_000)).max_tokens(4);
+    let error = chain(&registry(&address), "chat").generate(long).await;
+    let error = error.expect_err("it does not fit");
+    assert!(
+        matches!(
+            &error.ledger().attempts[0].outcome,
+            Outcome::Failed {
+                class: Class::ContextLength,
+                ..
+            }
+        ),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn its_models_are_listed() {
+    let Some(address) = address() else { return };
+    let registry = registry(&address);
+    for provider in ["chat", "swap"] {
+        let models = registry.provider(provider).unwrap().models().await.unwrap();
+        let ids: Vec<&str> = models.iter().map(|model| &*model.id).collect();
+        assert_eq!(ids, [MODEL], "{provider}");
+    }
+}
+
+#[tokio::test]
+async fn a_dead_head_fails_over_to_it() {
+    let Some(address) = address() else { return };
+    let registry = registry(&address);
+    let chain = registry.parse(&format!("dead/x,ollama/{MODEL},chat/{MODEL}"));
+    let chain = chain.unwrap();
+    let reply = chain.generate(question()).await.unwrap();
+    assert_eq!(reply.model, format!("chat/{MODEL}"));
+    let classes: Vec<Class> = reply
+        .ledger
+        .attempts
+        .iter()
+        .filter_map(|attempt| match attempt.outcome {
+            Outcome::Failed { class, .. } => Some(class),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        classes,
+        [Class::Transient, Class::Transient, Class::ModelNotFound],
+        "refused twice; then a server that does not speak Ollama"
+    );
+    let streamed = chain.stream(question()).await.unwrap().finish().await;
+    assert_eq!(streamed.unwrap().model, format!("chat/{MODEL}"));
+}
+
+#[tokio::test]
+async fn leaving_a_stream_frees_the_server_for_the_next_request() {
+    let Some(address) = address() else { return };
+    let registry = registry(&address);
+    let chain = chain(&registry, "chat");
+    let endless = Request::user("Tell a very long story.").max_tokens(2_000);
+    let mut stream = chain.stream(endless).await.unwrap();
+    assert!(stream.next().await.unwrap().is_ok());
+    drop(stream);
+    // The server has one slot: this waits until the story is given up.
+    let next = chain.generate(question().timeout(Duration::from_secs(60)));
+    assert!(!next.await.unwrap().text().is_empty());
+}
+
+#[tokio::test]
+async fn the_ready_name_works_with_another_address() {
+    let Some(address) = address() else { return };
+    let service = majordomo::Compatible::ALL
+        .iter()
+        .find(|service| service.name == "llamacpp")
+        .expect("llama.cpp has a name");
+    let transport = Transport::new(Config::default().proxies(Proxies::Direct));
+    let settings = Settings::new("here", transport).base_url(format!("http://{address}/v1"));
+    let registry = Registry::empty();
+    registry.register(service.provider(settings).unwrap());
+    let reply = chain(&registry, "here").generate(question()).await.unwrap();
+    assert!(!reply.text().is_empty());
+}

@@ -1,0 +1,340 @@
+//! U-21 to U-32: successes that are none.
+
+use std::time::Duration;
+
+use majordomo::transport::Timeouts;
+use majordomo::{Class, Kind, Request};
+use majordomo_testkit::{Script, Upstream};
+
+use crate::stage::{
+    After, DONE, FREE, HELLO, Head, RETRIED, SERVED, SOON, Stage, UNUSABLE, chunk, config, events,
+    json,
+};
+
+/// What a head of this kind that plays this script makes of a whole answer.
+async fn after(kind: Kind, script: Script) -> After {
+    let upstream = Upstream::start([script]).await;
+    Head::at(upstream.uri("")).kind(kind).stage().ask().await
+}
+
+/// The same of a streamed one.
+async fn after_streaming(kind: Kind, script: Script) -> After {
+    let upstream = Upstream::start([script]).await;
+    let stage = Head::at(upstream.uri("")).kind(kind).stage();
+    stage.ask_for_a_stream().await
+}
+
+#[tokio::test]
+async fn u21_an_error_inside_a_success_is_judged_by_what_it_says() {
+    let overloaded = r#"{"type":"error","error":{"type":"overloaded_error","message":"busy"}}"#;
+    let rows = [
+        (
+            Kind::OpenAi,
+            r#"{"error":{"message":"upstream broke","code":502}}"#,
+            RETRIED,
+        ),
+        (Kind::Anthropic, overloaded, RETRIED),
+        (Kind::OllamaCloud, r#"{"error":"it broke"}"#, RETRIED),
+        (
+            Kind::OpenAi,
+            r#"{"error":{"message":"no such model","code":"model_not_found"}}"#,
+            After {
+                class: Some(Class::ModelNotFound),
+                ..FREE
+            },
+        ),
+    ];
+    for (kind, body, expected) in rows {
+        assert_eq!(after(kind, json(200, body)).await, expected, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn u21_a_stream_that_begins_with_an_error_is_judged_by_what_it_says() {
+    let rows = [
+        (
+            Kind::OpenAi,
+            "data: {\"error\":{\"message\":\"broke\",\"code\":502}}\n\n",
+        ),
+        (
+            Kind::OpenAiResponses,
+            "data: {\"type\":\"error\",\"code\":\"server_error\",\"message\":\"broke\"}\n\n",
+        ),
+        (
+            Kind::Anthropic,
+            "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n",
+        ),
+        (
+            Kind::Google,
+            "data: {\"error\":{\"code\":503,\"message\":\"busy\",\"status\":\"UNAVAILABLE\"}}\n\n",
+        ),
+        (Kind::OllamaCloud, "{\"error\":\"it broke\"}\n"),
+    ];
+    for (kind, body) in rows {
+        assert_eq!(after_streaming(kind, events(body)).await, RETRIED, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn u22_a_page_instead_of_an_answer_is_unusable() {
+    let page = "<!doctype html><title>Welcome to the hotel</title>";
+    let html = Script::new().read_request().answer(200, "text/html", page);
+    assert_eq!(after(Kind::OpenAi, html.clone()).await, UNUSABLE);
+    assert_eq!(after_streaming(Kind::OpenAi, html).await, UNUSABLE);
+}
+
+#[tokio::test]
+async fn u22_an_answer_counts_by_its_content_and_not_by_its_label() {
+    let bare = format!(
+        "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{HELLO}",
+        HELLO.len()
+    );
+    let rows = [
+        Script::new().read_request().send(bare),
+        Script::new()
+            .read_request()
+            .answer(200, "application/octet-stream", HELLO),
+        json(200, format!("\u{feff}{HELLO}")),
+    ];
+    for script in rows {
+        assert_eq!(
+            after(Kind::OpenAi, script.clone()).await,
+            SERVED,
+            "{script:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn u22_text_that_is_not_utf_8_is_unusable() {
+    let wide: Vec<u8> = HELLO.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let broken = HELLO.replace("hello", "\u{1}").into_bytes();
+    let broken: Vec<u8> = broken
+        .iter()
+        .map(|b| if *b == 1 { 0xff } else { *b })
+        .collect();
+    for body in [wide, broken] {
+        let script = Script::new().read_request();
+        let script = script.answer(200, "application/json", body);
+        assert_eq!(after(Kind::OpenAi, script).await, UNUSABLE);
+    }
+}
+
+/// A good answer with this in the place of its text, quotes included.
+fn saying(content: &str) -> String {
+    HELLO.replace("\"hello\"", content)
+}
+
+#[tokio::test]
+async fn u23_malformed_answers_are_unusable() {
+    let rows = [
+        String::new(),
+        "{".to_owned(),
+        "null".to_owned(),
+        "[]".to_owned(),
+        HELLO[..HELLO.len() - 1].to_owned(),
+        format!("{HELLO}{HELLO}"),
+        format!("{HELLO} and more"),
+        saying("NaN"),
+        saying("\"a\u{0}b\""),
+        "[".repeat(100_000),
+        r#"{"id":"c1","object":"chat.completion","model":"m"}"#.to_owned(),
+        r#"{"id":"c1","choices":null}"#.to_owned(),
+    ];
+    for body in rows {
+        let shown: String = body.chars().take(60).collect();
+        assert_eq!(
+            after(Kind::OpenAi, json(200, body)).await,
+            UNUSABLE,
+            "{shown}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn u23_answers_that_say_nothing_count_like_unusable_ones() {
+    let silent = After {
+        class: Some(Class::Empty),
+        ..UNUSABLE
+    };
+    for body in [saying("null"), saying("\"\"")] {
+        assert_eq!(
+            after(Kind::OpenAi, json(200, body.clone())).await,
+            silent,
+            "{body}"
+        );
+    }
+    let no_choice = after(Kind::OpenAi, json(200, r#"{"id":"c1","choices":[]}"#)).await;
+    assert_eq!((no_choice.calls, no_choice.failures), (1, 1));
+    assert_eq!(no_choice.served_by, "tail/m");
+}
+
+#[tokio::test]
+async fn u23_odd_answers_that_can_be_read_are_taken() {
+    for body in [
+        HELLO.replace("\"completion_tokens\":2", "\"completion_tokens\":1e400"),
+        HELLO.replace("\"object\"", "\"id\":\"c2\",\"object\""),
+        saying(r#""\ud800 lone""#),
+    ] {
+        assert_eq!(
+            after(Kind::OpenAi, json(200, body.clone())).await,
+            SERVED,
+            "{body}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn u23_an_error_never_echoes_a_long_body() {
+    let junk = format!("{{\"nonsense\": {}", "x".repeat(100_000));
+    for (status, body) in [(200, junk.clone()), (500, junk.clone()), (400, junk)] {
+        let (_upstream, stage) = Stage::playing([json(status, body)]).await;
+        let alone = stage.chain("head/m").generate(Request::user("hi")).await;
+        let text = alone.unwrap_err().to_string();
+        assert!(text.len() < 2_000, "{status}: {} bytes", text.len());
+    }
+}
+
+#[tokio::test]
+async fn u24_a_line_without_an_end_is_cut_off_and_the_connection_closed() {
+    let script = Script::new().read_request().stream_head();
+    let block = vec![b'x'; 1 << 20];
+    let script = script
+        .send(format!("{:x}\r\ndata: ", 1u64 << 40))
+        .flood(block);
+    let upstream = Upstream::start([script]).await;
+    let stage = Head::at(upstream.uri("")).stage();
+    assert_eq!(stage.ask_for_a_stream().await, UNUSABLE);
+    upstream.closed(0, SOON).await;
+}
+
+#[tokio::test]
+async fn u25_a_stream_reads_the_same_however_it_is_cut_and_whatever_its_line_ends() {
+    let plain = format!(
+        "{}{}{DONE}",
+        chunk(r#"{"content":"hé"}"#),
+        chunk(r#"{"content":"llo"}"#)
+    );
+    let noisy = format!(
+        ": hello\n\nretry: 10\nid: 7\nevent: message\n{}",
+        "\n".repeat(10_000)
+    );
+    let bodies = [
+        plain.clone(),
+        plain.replace('\n', "\r\n"),
+        plain.replace("data: ", "data:"),
+        format!("{noisy}{plain}"),
+        format!("\u{feff}{plain}"),
+    ];
+    for body in bodies {
+        let script = Script::new().read_request().stream_head();
+        let pieces = body
+            .as_bytes()
+            .chunks(if body.len() > 5_000 { 777 } else { 1 });
+        let script = pieces.fold(script, Script::chunk).last_chunk();
+        let (_upstream, stage) = Stage::playing([script]).await;
+        let reply = stage.open().await.unwrap().finish().await.unwrap();
+        assert_eq!(
+            (reply.text(), &*reply.model),
+            ("héllo".to_owned(), "head/m")
+        );
+    }
+}
+
+/// The standard allows a lone CR; no provider sends it, and we do not read it.
+#[tokio::test]
+async fn u25_line_ends_that_no_provider_uses_are_unusable_and_fail_over() {
+    let body = format!("{}{DONE}", chunk(r#"{"content":"hello"}"#)).replace('\n', "\r");
+    let after = after_streaming(Kind::OpenAi, events(body)).await;
+    assert_eq!(after, UNUSABLE);
+}
+
+#[tokio::test]
+async fn u25_a_flood_of_comments_is_no_answer() {
+    let comment = "12\r\n: still thinking.\n\r\n";
+    let script = Script::new().read_request().stream_head().flood(comment);
+    let upstream = Upstream::start([script]).await;
+    let timeouts = Timeouts {
+        first_event: Some(Duration::from_millis(200)),
+        ..Timeouts::default()
+    };
+    let stage = Head::at(upstream.uri("")).timeouts(timeouts).stage();
+    assert_eq!(stage.ask_for_a_stream().await, RETRIED);
+    upstream.closed(1, SOON).await;
+}
+
+#[tokio::test]
+async fn u26_an_answer_in_a_coding_that_nobody_asked_for_is_unusable() {
+    for coding in ["gzip", "br", "zstd"] {
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: {coding}\r\ncontent-length: 4\r\n\r\nabcd"
+        );
+        let script = Script::new().read_request().send(head);
+        assert_eq!(after(Kind::OpenAi, script).await, UNUSABLE, "{coding}");
+    }
+}
+
+#[tokio::test]
+async fn u27_an_answer_without_an_end_is_cut_off_and_the_connection_closed() {
+    let block = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
+    let script = Script::new().read_request().stream_head().flood(block);
+    let upstream = Upstream::start([script]).await;
+    let config = config().largest_answer(1 << 20);
+    let stage = Head::at(upstream.uri("")).config(config).stage();
+    assert_eq!(stage.ask().await, UNUSABLE);
+    upstream.closed(0, SOON).await;
+}
+
+#[tokio::test]
+async fn u30_a_redirect_is_not_followed() {
+    let elsewhere = Upstream::start([json(200, HELLO)]).await;
+    for status in [301, 302, 303, 307, 308] {
+        let head = format!(
+            "HTTP/1.1 {status} Away\r\nlocation: {}\r\ncontent-length: 0\r\n\r\n",
+            elsewhere.uri("/v1")
+        );
+        let script = Script::new().read_request().send(head);
+        assert_eq!(after(Kind::OpenAi, script).await, UNUSABLE, "{status}");
+    }
+    assert!(elsewhere.connections().is_empty(), "no key has left");
+}
+
+#[tokio::test]
+async fn u31_a_status_that_is_no_answer_is_unusable() {
+    for head in [
+        "HTTP/1.1 204 No Content\r\n\r\n",
+        "HTTP/1.1 304 Not Modified\r\n\r\n",
+        "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
+    ] {
+        let script = Script::new().read_request().send(head);
+        assert_eq!(after(Kind::OpenAi, script).await, UNUSABLE, "{head}");
+    }
+}
+
+#[tokio::test]
+async fn u32_an_answer_of_the_wrong_length_is_unusable() {
+    let half = &HELLO[..40];
+    let rows = [
+        format!(
+            "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{half}",
+            HELLO.len()
+        ),
+        format!("HTTP/1.1 200 OK\r\ncontent-length: 40\r\n\r\n{HELLO}"),
+        format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n28\r\n{half}\r\n"),
+        format!("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{half}"),
+    ];
+    for answer in rows {
+        let script = Script::new().read_request().send(answer.clone());
+        assert_eq!(after(Kind::OpenAi, script).await, UNUSABLE, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn u32_bytes_after_an_answer_are_no_part_of_the_next_one() {
+    let script = json(200, HELLO).send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}");
+    let (upstream, stage) = Stage::playing([script]).await;
+    for _ in 0..5 {
+        assert_eq!(stage.ask().await, SERVED);
+    }
+    assert_eq!(upstream.requests().len(), 5);
+}

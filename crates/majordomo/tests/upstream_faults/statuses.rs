@@ -1,0 +1,344 @@
+//! U-10 to U-20: answers with an error status.
+
+use std::time::{Duration, SystemTime};
+
+use majordomo::{ChainConfig, Class, ErrorKind, Kind, Request};
+use majordomo_testkit::Upstream;
+
+use crate::stage::{After, FREE, HELLO, Head, RETRIED, SERVED, Stage, config, json, with_headers};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Benched by its own word, without a failure.
+fn throttled(wait: Duration) -> After {
+    After {
+        class: Some(Class::RateLimited),
+        benched: wait,
+        ..FREE
+    }
+}
+
+/// The request's own fault.
+const INVALID: After = After {
+    served_by: "nobody",
+    class: Some(Class::Invalid),
+    ..FREE
+};
+
+/// What one answer of this provider makes of a request.
+async fn after(kind: Kind, status: u16, body: &str) -> After {
+    let upstream = Upstream::start([json(status, body)]).await;
+    Head::at(upstream.uri("")).kind(kind).stage().ask().await
+}
+
+#[tokio::test]
+async fn u10_a_408_is_tried_twice_and_counts() {
+    assert_eq!(after(Kind::OpenAi, 408, "{}").await, RETRIED);
+}
+
+/// Tried twice, nobody's illness.
+const COLLIDED: After = After {
+    calls: 2,
+    class: Some(Class::Conflict),
+    ..FREE
+};
+
+#[tokio::test]
+async fn u11_a_409_is_tried_twice_and_nobody_is_blamed() {
+    assert_eq!(after(Kind::OpenAi, 409, "{}").await, COLLIDED);
+}
+
+#[tokio::test]
+async fn u12_a_425_is_tried_twice_and_nobody_is_blamed() {
+    assert_eq!(after(Kind::OpenAi, 425, "{}").await, COLLIDED);
+}
+
+#[tokio::test]
+async fn u13_a_429_with_a_wait_benches_exactly_until_then() {
+    let scripts = [with_headers(429, &["retry-after: 7"]), json(200, HELLO)];
+    let (upstream, stage) = Stage::playing(scripts).await;
+    assert_eq!(stage.ask().await, throttled(7 * SECOND));
+
+    stage.clock.advance(7 * SECOND - Duration::from_millis(1));
+    assert_eq!(stage.ask().await.calls, 0, "it is still left alone");
+    assert_eq!(upstream.requests().len(), 1);
+
+    stage.clock.advance(Duration::from_millis(1));
+    assert_eq!(stage.ask().await, SERVED);
+}
+
+#[tokio::test]
+async fn u13_a_chain_with_nobody_left_says_how_long_to_wait() {
+    let (_upstream, stage) = Stage::playing([with_headers(429, &["retry-after: 7"])]).await;
+    let alone = stage.chain("head/m").generate(Request::user("hi")).await;
+    let error = alone.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Exhausted);
+    assert_eq!(error.retry_after(), Some(7 * SECOND));
+}
+
+/// Sun, 06 Nov 1994 08:49:37 GMT.
+fn november() -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777)
+}
+
+#[tokio::test]
+async fn u14_every_form_of_a_wait_is_read() {
+    let hour = 3_600 * SECOND;
+    let rows: &[(&[&str], After)] = &[
+        (
+            &["retry-after: Sun, 06 Nov 1994 08:50:07 GMT"],
+            throttled(30 * SECOND),
+        ),
+        (
+            &["retry-after: Sun, 06 Nov 1994 08:00:00 GMT"],
+            throttled(Duration::ZERO),
+        ),
+        (
+            &["retry-after: Fri, 31 Dec 9999 23:59:59 GMT"],
+            throttled(hour),
+        ),
+        (&["retry-after: -1"], RETRIED),
+        (&["retry-after: 1e9"], throttled(hour)),
+        (&["retry-after: abc"], RETRIED),
+        (&["retry-after: 0"], throttled(Duration::ZERO)),
+        (
+            &["retry-after: abc", "retry-after: 9", "retry-after: 7"],
+            throttled(9 * SECOND),
+        ),
+        (
+            &["retry-after: 7", "retry-after-ms: 250"],
+            throttled(SECOND / 4),
+        ),
+        (&["retry-after: 1.5"], throttled(3 * SECOND / 2)),
+    ];
+    for (headers, expected) in rows {
+        let upstream = Upstream::start([with_headers(429, headers)]).await;
+        let config = config().wall_clock(november);
+        let stage = Head::at(upstream.uri("")).config(config).stage();
+        assert_eq!(&stage.ask().await, expected, "{headers:?}");
+    }
+}
+
+#[tokio::test]
+async fn u15_an_empty_account_benches_the_credential_and_never_the_model() {
+    let rows = [
+        (
+            Kind::OpenAi,
+            429,
+            r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}"#,
+        ),
+        (
+            Kind::OpenAi,
+            429,
+            r#"{"error":{"message":"No credit left","type":"billing","code":"credit_balance_exhausted"}}"#,
+        ),
+        (
+            Kind::OpenAi,
+            429,
+            r#"{"error":{"message":"The spend limit of this project was reached","type":"requests","code":"billing_hard_limit_reached"}}"#,
+        ),
+        (
+            Kind::OpenAi,
+            402,
+            r#"{"error":{"message":"Insufficient credits","code":402}}"#,
+        ),
+        (
+            Kind::Anthropic,
+            429,
+            r#"{"type":"error","error":{"type":"rate_limit_error","error_code":"enforced_spend_limit_reached","message":"Your organization reached its limit"}}"#,
+        ),
+        (
+            Kind::Anthropic,
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the API."}}"#,
+        ),
+    ];
+    let expected = After {
+        class: Some(Class::Quota),
+        credential: 300 * SECOND,
+        ..FREE
+    };
+    for (kind, status, body) in rows {
+        assert_eq!(after(kind, status, body).await, expected, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn u15_the_other_models_of_an_empty_account_are_not_asked() {
+    let body = r#"{"error":{"message":"no","code":"insufficient_quota"}}"#;
+    let (upstream, stage) = Stage::playing([json(429, body)]).await;
+    let chain = stage.chain("head/m,head/n,tail/m");
+    let reply = chain.generate(Request::user("hi")).await.unwrap();
+    assert_eq!(reply.model, "tail/m");
+    assert_eq!(upstream.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn u16_an_error_of_the_server_is_tried_twice_and_counts() {
+    for status in [500, 502, 503, 504, 529] {
+        assert_eq!(after(Kind::OpenAi, status, "{}").await, RETRIED, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn u16_an_overload_with_a_wait_is_obeyed_and_elsewhere_a_wait_only_lengthens() {
+    let lengthened = After {
+        benched: 7 * SECOND,
+        ..RETRIED
+    };
+    for (status, expected) in [
+        (503, throttled(7 * SECOND)),
+        (529, throttled(7 * SECOND)),
+        (500, lengthened.clone()),
+        (502, lengthened.clone()),
+        (504, lengthened),
+    ] {
+        let (_upstream, stage) = Stage::playing([with_headers(status, &["retry-after: 7"])]).await;
+        assert_eq!(stage.ask().await, expected, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn u17_a_refused_key_benches_the_credential_and_the_next_target_serves() {
+    let rows = [
+        (
+            Kind::OpenAi,
+            401,
+            r#"{"error":{"message":"Incorrect API key provided","type":"invalid_request_error","code":"invalid_api_key"}}"#,
+        ),
+        (Kind::OpenAi, 403, r#"{"error":{"message":"Forbidden"}}"#),
+        (
+            Kind::Anthropic,
+            401,
+            r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#,
+        ),
+        (
+            Kind::Anthropic,
+            403,
+            r#"{"type":"error","error":{"type":"permission_error","message":"no"}}"#,
+        ),
+        (
+            Kind::Google,
+            400,
+            r#"{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]}}"#,
+        ),
+        (Kind::OllamaCloud, 401, r#"{"error":"unauthorized"}"#),
+    ];
+    let expected = After {
+        class: Some(Class::Auth),
+        credential: 60 * SECOND,
+        ..FREE
+    };
+    for (kind, status, body) in rows {
+        assert_eq!(after(kind, status, body).await, expected, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn u18_a_thousand_bad_requests_are_a_thousand_answers_and_no_blame() {
+    let body = r#"{"error":{"message":"bad","type":"invalid_request_error","code":null}}"#;
+    for (status, repeats) in [(400, 1_000), (413, 50), (422, 50)] {
+        let (upstream, stage) = Stage::playing([json(status, body).times(repeats)]).await;
+        for _ in 0..repeats {
+            assert_eq!(stage.ask().await, INVALID, "{status}");
+        }
+        assert_eq!(upstream.requests().len(), repeats, "{status}");
+        assert_eq!(stage.tail.call_count("m"), 0, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn u19_a_target_that_cannot_is_passed_over_without_a_penalty() {
+    let rows = [
+        (
+            Kind::OpenAi,
+            404,
+            r#"{"error":{"message":"The model `m` does not exist","type":"invalid_request_error","code":"model_not_found"}}"#,
+            Class::ModelNotFound,
+        ),
+        (
+            Kind::Anthropic,
+            404,
+            r#"{"type":"error","error":{"type":"not_found_error","message":"model: m"}}"#,
+            Class::ModelNotFound,
+        ),
+        (
+            Kind::OllamaCloud,
+            404,
+            r#"{"error":"model 'm' not found"}"#,
+            Class::ModelNotFound,
+        ),
+        (
+            Kind::OpenAi,
+            400,
+            r#"{"error":{"message":"This model's maximum context length is 8192 tokens.","type":"invalid_request_error","code":"context_length_exceeded"}}"#,
+            Class::ContextLength,
+        ),
+        (
+            Kind::Anthropic,
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9 tokens > 8 maximum"}}"#,
+            Class::ContextLength,
+        ),
+        (
+            Kind::OpenAi,
+            400,
+            r#"{"error":{"message":"request (5031 tokens) exceeds the available context size (2048 tokens), try increasing it","type":"exceed_context_size_error","code":400}}"#,
+            Class::ContextLength,
+        ),
+        (
+            Kind::OpenAi,
+            400,
+            r#"{"error":{"message":"unsupported image","code":"invalid_image_format"}}"#,
+            Class::Unsupported,
+        ),
+        (
+            Kind::OpenAi,
+            500,
+            r#"{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj","type":"server_error"}}"#,
+            Class::Unsupported,
+        ),
+    ];
+    for (kind, status, body, class) in rows {
+        let expected = After {
+            class: Some(class),
+            ..FREE
+        };
+        assert_eq!(after(kind, status, body).await, expected, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn u19_the_last_target_that_cannot_is_told_by_its_own_words() {
+    let body = r#"{"error":{"message":"The model `m` does not exist","code":"model_not_found"}}"#;
+    let (_upstream, stage) = Stage::playing([json(404, body)]).await;
+    let alone = stage.chain("head/m").generate(Request::user("hi")).await;
+    let error = alone.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Exhausted);
+    assert!(error.to_string().contains("does not exist"), "{error}");
+}
+
+const FILTERED: &str = r#"{"error":{"message":"The response was filtered","type":null,"code":"content_filter","status":400}}"#;
+
+#[tokio::test]
+async fn u20_a_policy_stop_is_the_callers_and_nobodys_illness() {
+    let expected = After {
+        class: Some(Class::Policy),
+        ..INVALID
+    };
+    assert_eq!(after(Kind::OpenAi, 400, FILTERED).await, expected);
+}
+
+#[tokio::test]
+async fn u20_a_policy_stop_goes_on_where_the_chain_is_told_so() {
+    let upstream = Upstream::start([json(400, FILTERED)]).await;
+    let stage = Head::at(upstream.uri("")).stage_with(ChainConfig {
+        advance_on_permanent: true,
+        ..ChainConfig::default()
+    });
+    let expected = After {
+        class: Some(Class::Policy),
+        ..FREE
+    };
+    assert_eq!(stage.ask().await, expected);
+}

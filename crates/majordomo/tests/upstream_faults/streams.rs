@@ -1,0 +1,216 @@
+//! U-33 to U-39: streams that break, before and after their commit point.
+
+use std::time::Duration;
+
+use majordomo::transport::Timeouts;
+use majordomo::{Class, ErrorKind, Event, FinishReason, Kind, Request, StreamItem, Timer};
+use majordomo_testkit::{Script, Upstream};
+
+use crate::stage::{DONE, Head, RETRIED, SOON, Stage, UNUSABLE, chunk, events};
+use crate::support::drain;
+
+fn text(text: &str) -> String {
+    chunk(&format!(r#"{{"content":"{text}"}}"#))
+}
+
+/// A stream that has begun and goes on.
+fn begun(body: &str) -> Script {
+    Script::new().read_request().stream_head().chunk(body)
+}
+
+#[tokio::test]
+async fn u33_a_stream_that_falls_silent_ends_with_the_idle_timer_and_what_came() {
+    let three = format!("{}{}{}", text("a"), text("b"), text("c"));
+    let upstream = Upstream::start([begun(&three).stall()]).await;
+    let timeouts = Timeouts {
+        idle: Some(Duration::from_millis(100)),
+        ..Timeouts::default()
+    };
+    let stage = Head::at(upstream.uri("")).timeouts(timeouts).stage();
+    let error = stage.open().await.unwrap().finish().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout(Timer::Idle));
+    assert_eq!(error.partial().unwrap().text(), "abc");
+    assert_eq!(stage.failures(), 1);
+    assert_eq!(
+        stage.tail.call_count("m"),
+        0,
+        "no failover after the commit"
+    );
+    upstream.closed(0, SOON).await;
+}
+
+#[tokio::test]
+async fn u34_a_stream_of_pings_alone_ends_with_the_first_event_timer() {
+    let pings = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
+    let paced = (0..100).fold(Script::new().read_request().stream_head(), |script, _| {
+        script.chunk(pings).wait(Duration::from_millis(20))
+    });
+    let upstream = Upstream::start([paced]).await;
+    let timeouts = Timeouts {
+        first_event: Some(Duration::from_millis(200)),
+        ..Timeouts::default()
+    };
+    let head = Head::at(upstream.uri("")).kind(Kind::Anthropic);
+    let stage = head.timeouts(timeouts).stage();
+    assert_eq!(stage.ask_for_a_stream().await, RETRIED);
+}
+
+/// One good stream per dialect: its beginning with the text `hello`, and its end.
+const DIALECTS: &[(Kind, &str, &str)] = &[
+    (
+        Kind::OpenAi,
+        "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hello\"}}]}\n\n",
+        DONE,
+    ),
+    (
+        Kind::OpenAiResponses,
+        "data: {\"type\":\"response.created\",\"response\":{\"id\":\"r1\"}}\n\ndata: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{\"type\":\"message\",\"id\":\"m1\",\"role\":\"assistant\",\"content\":[]}}\n\ndata: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"content_index\":0,\"item_id\":\"m1\",\"delta\":\"hello\"}\n\n",
+        "data: {\"type\":\"response.completed\",\"response\":{\"id\":\"r1\",\"status\":\"completed\",\"output\":[{\"type\":\"message\",\"id\":\"m1\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\",\"text\":\"hello\"}]}]}}\n\n",
+    ),
+    (
+        Kind::Anthropic,
+        "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m1\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[],\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\nevent: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\nevent: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"hello\"}}\n\n",
+        "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\nevent: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":2}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+    ),
+    (
+        Kind::Google,
+        "data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[{\"text\":\"hello\"}]}}]}\n\n",
+        "data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[]},\"finishReason\":\"STOP\"}]}\n\n",
+    ),
+    (
+        Kind::OllamaCloud,
+        "{\"model\":\"m\",\"message\":{\"role\":\"assistant\",\"content\":\"hello\"},\"done\":false}\n",
+        "{\"model\":\"m\",\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"done\":true,\"done_reason\":\"stop\"}\n",
+    ),
+];
+
+async fn stage(kind: Kind, script: Script) -> (Upstream, Stage) {
+    let upstream = Upstream::start([script]).await;
+    let stage = Head::at(upstream.uri("")).kind(kind).stage();
+    (upstream, stage)
+}
+
+#[tokio::test]
+async fn u35_the_end_of_the_body_is_no_end_of_the_answer() {
+    for (kind, beginning, _) in DIALECTS {
+        let (_upstream, stage) = stage(*kind, events(beginning)).await;
+        let error = stage.open().await.unwrap().finish().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Truncated, "{kind:?}: {error}");
+        assert_eq!(error.class(), Class::BadResponse, "{kind:?}");
+        assert_eq!(error.partial().unwrap().text(), "hello", "{kind:?}");
+        assert_eq!(stage.failures(), 1, "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn u35_a_terminator_without_a_reason_is_an_end_all_the_same() {
+    let body = format!("{}data: [DONE]\n\n", text("hello"));
+    let (_upstream, stage) = Stage::playing([events(body)]).await;
+    let reply = stage.open().await.unwrap().finish().await.unwrap();
+    assert_eq!(reply.text(), "hello");
+    assert_eq!(reply.finish, FinishReason::Stop);
+    assert_eq!(stage.failures(), 0);
+}
+
+#[tokio::test]
+async fn u35_whatever_follows_the_end_is_ignored() {
+    for (kind, beginning, end) in DIALECTS {
+        // Gemini has no terminator: its answer lasts as long as its body.
+        let again = if *kind == Kind::Google {
+            end
+        } else {
+            beginning
+        };
+        for more in [*end, *again, "garbage\n\n"] {
+            let script = begun(beginning).chunk(end).chunk(more).last_chunk();
+            let (_upstream, stage) = stage(*kind, script).await;
+            let reply = stage.open().await.unwrap().finish().await.unwrap();
+            assert_eq!(
+                (&*reply.text(), &*reply.model),
+                ("hello", "head/m"),
+                "{kind:?}"
+            );
+            assert_eq!(stage.failures(), 0, "{kind:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn u35_a_server_that_keeps_talking_after_the_end_is_not_listened_to() {
+    let script = begun(&format!("{}{DONE}", text("hello"))).flood("3\r\n: k\r\n");
+    let (upstream, stage) = Stage::playing([script]).await;
+    let reply = stage.open().await.unwrap().finish().await.unwrap();
+    assert_eq!(reply.text(), "hello");
+    upstream.closed(0, SOON).await;
+}
+
+#[tokio::test]
+async fn u36_an_error_in_the_middle_keeps_its_class_in_every_dialect() {
+    let rate = "rate_limit_exceeded";
+    let errors = [
+        (Kind::OpenAi, format!("data: {{\"error\":{{\"message\":\"slow down\",\"code\":\"{rate}\"}}}}\n\n"), Class::Transient),
+        (Kind::OpenAi, "data: {\"error\":{\"message\":\"no money\",\"code\":\"insufficient_quota\"}}\n\n".to_owned(), Class::Quota),
+        (Kind::OpenAiResponses, format!("data: {{\"type\":\"response.failed\",\"response\":{{\"id\":\"r1\",\"status\":\"failed\",\"error\":{{\"code\":\"{rate}\",\"message\":\"slow down\"}}}}}}\n\n"), Class::Transient),
+        (Kind::Anthropic, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n".to_owned(), Class::Transient),
+        (Kind::Google, "data: {\"error\":{\"code\":429,\"message\":\"slow down\",\"status\":\"RESOURCE_EXHAUSTED\",\"details\":[{\"@type\":\"type.googleapis.com/google.rpc.RetryInfo\",\"retryDelay\":\"7s\"}]}}\n\n".to_owned(), Class::RateLimited),
+        (Kind::OllamaCloud, "{\"error\":\"the runner crashed\"}\n".to_owned(), Class::Transient),
+    ];
+    for (kind, error, class) in errors {
+        let (_, beginning, _) = DIALECTS.iter().find(|it| it.0 == kind).unwrap();
+        let script = begun(beginning).chunk(&error).last_chunk();
+        let (_upstream, stage) = stage(kind, script).await;
+        let failure = stage.open().await.unwrap().finish().await.unwrap_err();
+        assert_eq!(failure.class(), class, "{kind:?}: {failure}");
+        assert_eq!(failure.partial().unwrap().text(), "hello", "{kind:?}");
+        let counted = u32::from(class == Class::Transient);
+        assert_eq!(stage.failures(), counted, "{kind:?}");
+        let waits = stage.benched("head/m") == Duration::from_secs(7);
+        assert_eq!(waits, class == Class::RateLimited, "{kind:?}");
+        assert_eq!(stage.tail.call_count("m"), 0, "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn u37_a_stream_that_dies_before_its_first_word_fails_over_without_a_trace() {
+    let role = chunk(r#"{"role":"assistant","content":""}"#);
+    for script in [begun(&role), begun(&role).reset()] {
+        let (_upstream, stage) = Stage::playing([script]).await;
+        let chain = stage.chain("head/m,tail/m");
+        let mut open = chain.open(Request::user("hi")).await.unwrap();
+        assert_eq!(open.target, "tail/m");
+        let events: Vec<Event> = drain(&mut open.events)
+            .await
+            .into_iter()
+            .collect::<Result<_, _>>()
+            .unwrap();
+        let starts = events.iter().filter(|it| matches!(it, Event::Start { .. }));
+        assert!(
+            starts.count() <= 1,
+            "one preamble, the winner's: {events:?}"
+        );
+        assert!(!format!("{events:?}").contains("c1"), "{events:?}");
+    }
+}
+
+#[tokio::test]
+async fn u38_a_stream_that_dies_after_its_first_word_is_the_callers() {
+    for script in [begun(&text("hel")), begun(&text("hel")).reset()] {
+        let (_upstream, stage) = Stage::playing([script]).await;
+        let mut stream = stage.open().await.unwrap();
+        let first = stream.next().await.unwrap().unwrap();
+        assert_eq!(first, StreamItem::Text("hel".into()));
+        let error = stream.next().await.unwrap().unwrap_err();
+        assert_eq!(error.partial().unwrap().text(), "hel");
+        assert!(stream.next().await.is_none(), "nothing after the error");
+        assert_eq!(stage.tail.call_count("m"), 0);
+        assert_eq!(stage.failures(), 1);
+    }
+}
+
+#[tokio::test]
+async fn u39_a_half_closed_connection_is_a_cut_stream() {
+    let role = chunk(r#"{"role":"assistant","content":""}"#);
+    let (upstream, stage) = Stage::playing([begun(&role).shut_write().stall()]).await;
+    assert_eq!(stage.ask_for_a_stream().await, UNUSABLE);
+    upstream.closed(0, SOON).await;
+}

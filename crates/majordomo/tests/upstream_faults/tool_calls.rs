@@ -1,0 +1,107 @@
+//! U-28: tool calls that come in odd pieces.
+
+use majordomo::{ErrorKind, Response, Result, ToolCall};
+
+use crate::stage::{Stage, chunk, events};
+
+const FINISH: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n";
+
+/// The answer to a stream of these `tool_calls` elements, one a chunk.
+async fn answer(pieces: &[&str]) -> Result<Response> {
+    let chunks = pieces
+        .iter()
+        .map(|piece| chunk(&format!(r#"{{"tool_calls":[{piece}]}}"#)));
+    let body: String = chunks.chain([FINISH.to_owned()]).collect();
+    let (_upstream, stage) = Stage::playing([events(body)]).await;
+    stage.open().await?.finish().await
+}
+
+fn shown(calls: &[ToolCall]) -> Vec<String> {
+    let show = |call: &ToolCall| format!("{} {}({})", call.id, call.name, call.arguments);
+    calls.iter().map(show).collect()
+}
+
+#[tokio::test]
+async fn u28_odd_pieces_make_whole_calls() {
+    let rows: &[(&str, &[&str], &[&str])] = &[
+        (
+            "a huge index",
+            &[r#"{"index":4000000000,"id":"a","function":{"name":"f","arguments":"{}"}}"#],
+            &["a f({})"],
+        ),
+        (
+            "interleaved calls",
+            &[
+                r#"{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}"#,
+                r#"{"index":1,"id":"b","function":{"name":"g","arguments":"{\"y\""}}"#,
+                r#"{"index":0,"function":{"arguments":":1}"}}"#,
+                r#"{"index":1,"function":{"arguments":":2}"}}"#,
+            ],
+            &[r#"a f({"x":1})"#, r#"b g({"y":2})"#],
+        ),
+        (
+            "an id that changes under its index",
+            &[
+                r#"{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}"#,
+                r#"{"index":0,"id":"b","function":{"name":"g","arguments":"{}"}}"#,
+            ],
+            &["a f({})", "b g({})"],
+        ),
+        (
+            "a name that comes late",
+            &[
+                r#"{"index":0,"id":"a","function":{"arguments":""}}"#,
+                r#"{"index":0,"function":{"name":"f","arguments":"{}"}}"#,
+            ],
+            &["a f({})"],
+        ),
+        (
+            "no id",
+            &[
+                r#"{"index":0,"function":{"name":"f","arguments":"{}"}}"#,
+                r#"{"index":1,"function":{"name":"f","arguments":"{}"}}"#,
+            ],
+            &["call_0 f({})", "call_1 f({})"],
+        ),
+    ];
+    for (what, pieces, expected) in rows {
+        let reply = answer(pieces).await.unwrap();
+        let calls: Vec<ToolCall> = reply.tool_calls().cloned().collect();
+        assert_eq!(shown(&calls), *expected, "{what}");
+    }
+}
+
+#[tokio::test]
+async fn u28_arguments_that_are_no_json_are_given_as_they_came_and_say_so_when_read() {
+    for broken in [r#"{\"x\":"#, "nonsense", r#"{\"x\":1}}"#] {
+        let piece =
+            format!(r#"{{"index":0,"id":"a","function":{{"name":"f","arguments":"{broken}"}}}}"#);
+        let reply = answer(&[&piece]).await.unwrap();
+        let call = reply.tool_calls().next().unwrap();
+        assert!(call.parse::<serde::de::IgnoredAny>().is_err(), "{broken}");
+    }
+}
+
+#[tokio::test]
+async fn u28_a_call_that_is_cut_is_never_given_as_a_whole_one() {
+    let piece = r#"{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}"#;
+    let body = chunk(&format!(r#"{{"tool_calls":[{piece}]}}"#));
+    let (_upstream, stage) = Stage::playing([events(body)]).await;
+    let mut stream = stage.open().await.unwrap();
+    let first = stream.next().await.unwrap();
+    assert_eq!(first.unwrap_err().kind(), ErrorKind::Truncated);
+}
+
+#[tokio::test]
+async fn u28_large_and_deep_arguments_neither_crash_nor_crawl() {
+    let large = format!(r#"{{\"x\":\"{}\"}}"#, "a".repeat(10 << 20));
+    let deep = "[".repeat(2_000_000);
+    for arguments in [large, deep] {
+        let piece = format!(
+            r#"{{"index":0,"id":"a","function":{{"name":"f","arguments":"{arguments}"}}}}"#
+        );
+        let reply = answer(&[&piece]).await.unwrap();
+        let call = reply.tool_calls().next().unwrap();
+        assert!(call.arguments.len() > 1_000_000);
+    }
+}

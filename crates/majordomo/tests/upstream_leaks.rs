@@ -1,0 +1,143 @@
+//! Ten thousand requests through a chain whose head keeps dying leave nothing
+//! behind. Alone in its file: it counts what the whole process has open.
+
+use std::alloc::System;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cap::Cap;
+use majordomo::fake::Fake;
+use majordomo::transport::{Config, Proxies, Transport};
+use majordomo::{Chain, HealthConfig, Kind, Registry, Request, Settings};
+use majordomo_testkit::{Script, Upstream};
+
+const REQUESTS: usize = 10_000;
+const PHASE: usize = 1_000;
+/// How many are under way at a time.
+const TOGETHER: usize = 25;
+const SOON: Duration = Duration::from_secs(10);
+
+const HELLO: &str = r#"{"id":"c1","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}]}"#;
+const CHUNK: &str =
+    "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n";
+
+/// Counts the bytes that are in use.
+#[global_allocator]
+static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
+
+/// Open files of this process, where the system tells.
+fn open_files() -> Option<usize> {
+    Some(std::fs::read_dir("/proc/self/fd").ok()?.count())
+}
+
+fn tasks() -> usize {
+    tokio::runtime::Handle::current()
+        .metrics()
+        .num_alive_tasks()
+}
+
+fn ways_to_die() -> Vec<Script> {
+    let asked = || Script::new().read_request();
+    vec![
+        Script::new(),
+        Script::new().reset(),
+        asked(),
+        asked().reset(),
+        asked().send("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"),
+        asked().send("nonsense\r\n\r\n"),
+        asked().answer(500, "application/json", "{}"),
+        asked().answer(200, "application/json", HELLO).times(3),
+        asked().stream_head().chunk(CHUNK).reset(),
+        asked().stream_head().chunk(CHUNK).last_chunk(),
+    ]
+}
+
+/// Asks once, in one of the ways in which callers do: for a whole answer, for a
+/// stream read to its end, for a stream that is left early.
+async fn ask(chain: &Chain, number: usize) -> bool {
+    let request = Request::user("hi");
+    match number % 3 {
+        0 => chain.generate(request).await.is_ok(),
+        1 => match chain.stream(request).await {
+            Ok(stream) => stream.finish().await.is_ok(),
+            Err(_) => false,
+        },
+        _ => match chain.stream(request).await {
+            Ok(mut stream) => stream.next().await.is_some_and(|item| item.is_ok()),
+            Err(_) => false,
+        },
+    }
+}
+
+/// Waits until no more tasks and files are left than these.
+async fn settle(most_tasks: usize, most_files: Option<usize>) {
+    let settled = async {
+        while tasks() > most_tasks || (most_files.is_some() && open_files() > most_files) {
+            tokio::task::yield_now().await;
+        }
+    };
+    assert!(
+        tokio::time::timeout(SOON, settled).await.is_ok(),
+        "{} tasks of {most_tasks}, {:?} files of {most_files:?} are left",
+        tasks(),
+        open_files()
+    );
+}
+
+/// Every request of a phase, some at a time; says how many were served.
+async fn ask_all(chain: &Arc<Chain>) -> usize {
+    let mut fine = 0;
+    for round in 0..PHASE / TOGETHER {
+        let mut asking = tokio::task::JoinSet::new();
+        for number in 0..TOGETHER {
+            let chain = Arc::clone(chain);
+            asking.spawn(async move { ask(&chain, round + number).await });
+        }
+        fine += asking.join_all().await.into_iter().filter(|it| *it).count();
+    }
+    fine
+}
+
+/// A registry whose head is never benched, so that every request asks it.
+fn registry() -> Registry {
+    let health = HealthConfig {
+        threshold: u32::MAX,
+        ..HealthConfig::default()
+    };
+    Registry::builder()
+        .environment(Default::default())
+        .health(health)
+        .build()
+}
+
+#[tokio::test]
+async fn a_dying_head_leaves_no_connection_task_file_or_memory_behind() {
+    let (files, tasks_before) = (open_files(), tasks());
+    let config = Config::default().proxies(Proxies::Direct);
+    let transport = Transport::new(config.idle_connections(16, Duration::from_secs(1)));
+    let (registry, tail) = (registry(), Fake::new("tail"));
+    registry.register(tail.clone());
+    let mut memory = Vec::new();
+    for _ in 0..REQUESTS / PHASE {
+        // A new upstream each time: the old one's memory of what it saw goes with it.
+        let upstream = Upstream::start(ways_to_die().into_iter().cycle().take(3 * PHASE)).await;
+        let settings = Settings::new("head", transport.clone())
+            .base_url(upstream.uri("").to_string())
+            .key(Some("canary".to_owned().into()));
+        registry.register(Kind::OpenAi.provider(settings).unwrap());
+        let chain = Arc::new(registry.parse("head/m,tail/m").unwrap());
+        let fine = ask_all(&chain).await;
+        assert!(fine > PHASE / 2, "{fine}");
+        assert!(upstream.requests().len() > PHASE / 2, "the head was asked");
+        drop((upstream, chain));
+        tail.forget_calls();
+        settle(tasks_before, None).await;
+        memory.push(ALLOCATOR.allocated() / 1_024);
+    }
+    drop((registry, transport, tail));
+    settle(tasks_before, files).await;
+    let [_, warm, .., last] = memory[..] else {
+        panic!("too few phases: {memory:?}");
+    };
+    assert!(last <= warm + 256, "KiB after each phase: {memory:?}");
+}

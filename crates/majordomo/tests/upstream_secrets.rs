@@ -1,0 +1,132 @@
+//! No key is ever printed: not in an error, a ledger, a debug form, a notice or
+//! a trace, however loudly the provider repeats it. Alone in its file: it listens
+//! to everything that is traced.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use majordomo::transport::{Config, Proxies, Timeouts, Transport};
+use majordomo::{Kind, Notice, Provider, Registry, Request, Settings};
+use majordomo_testkit::{Script, Upstream};
+use tracing_subscriber::filter::LevelFilter;
+
+const CANARY: &str = "CANARY";
+/// No provider's prefix gives it away.
+const KEY: &str = "CANARY-7f3a-key";
+
+/// Everything that anybody traces or logs, and every notice.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    fn keep(&self, notice: &Notice<'_>) {
+        writeln!(self.clone(), "notice {notice:?}").expect("memory takes everything");
+    }
+}
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut log = self.0.lock().expect("no test panics here");
+        log.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Servers that repeat the key in every place where one can.
+fn indiscreet() -> Vec<Script> {
+    let asked = || Script::new().read_request();
+    let error = format!(
+        r#"{{"error":{{"message":"the key {KEY} is wrong","type":"{KEY}","code":"{KEY}"}}}}"#
+    );
+    let head = format!(
+        "HTTP/1.1 500 {KEY}\r\nx-request-id: {KEY}\r\ncontent-length: {}\r\n\r\n{error}",
+        error.len()
+    );
+    let redirect = format!("HTTP/1.1 307 Away\r\nlocation: http://x/?key={KEY}\r\n\r\n");
+    vec![
+        asked().answer(401, "application/json", error.clone()),
+        asked().answer(400, "application/json", error.clone()),
+        asked().answer(500, "text/plain", format!("Bearer {KEY}")),
+        asked().answer(200, "application/json", error.clone()),
+        asked().answer(200, "application/json", format!("{{\"{KEY}\": nonsense")),
+        asked().stream_head().chunk(format!("data: {error}\n\n")),
+        asked()
+            .stream_head()
+            .chunk(format!("event: error\ndata: {error}\n\n")),
+        asked().send(head),
+        asked().send(redirect),
+        asked().send(format!("{KEY}\r\n\r\n")),
+        asked().reset(),
+        asked().stall(),
+        Script::new(),
+    ]
+}
+
+#[tokio::test]
+async fn a_key_is_found_nowhere_but_at_the_provider() {
+    let log = Log::default();
+    let writer = log.clone();
+    tracing_subscriber::fmt()
+        .with_max_level(LevelFilter::TRACE)
+        .with_writer(move || writer.clone())
+        .init();
+    let mut printed = Vec::new();
+    for kind in Kind::ALL {
+        for script in indiscreet() {
+            let upstream = Upstream::start([script]).await;
+            let transport = Transport::new(Config::default().proxies(Proxies::Direct));
+            let mut settings = Settings::new("head", transport)
+                .base_url(upstream.uri("").to_string())
+                .key(Some(KEY.to_owned().into()));
+            settings.timeouts = Some(Timeouts {
+                first_byte: Some(Duration::from_millis(30)),
+                total: Some(Duration::from_millis(100)),
+                ..Timeouts::default()
+            });
+            printed.push(format!("{settings:?}"));
+            let provider = kind.provider(settings).unwrap();
+            printed.push(format!("{provider:?}"));
+            let notices = log.clone();
+            let registry = Registry::builder()
+                .environment(Default::default())
+                .observer(Arc::new(move |notice: &Notice<'_>| notices.keep(notice)))
+                .build();
+            if let Err(error) = provider.models().await {
+                printed.push(format!("{error} {error:?}"));
+            }
+            registry.register(provider);
+            let chain = registry.parse("head/m").unwrap();
+            let whole = chain.generate(Request::user("hi")).await.unwrap_err();
+            let streamed = match chain.stream(Request::user("hi")).await {
+                Ok(stream) => stream.finish().await.unwrap_err(),
+                Err(error) => error,
+            };
+            for error in [whole, streamed] {
+                let id = error.request_id().unwrap_or_default();
+                let code = error.code().unwrap_or_default();
+                let ledger = error.ledger();
+                printed.push(format!(
+                    "{error} {error:?} {error:#?} {id} {code} {ledger:?}"
+                ));
+            }
+            let health = registry.health().snapshot();
+            printed.push(format!("{chain:?} {health:?}"));
+        }
+    }
+    for text in printed {
+        assert!(!text.contains(CANARY), "{text}");
+    }
+    let log = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
+    assert!(
+        log.contains("TRACE") && log.contains("notice"),
+        "nothing was traced"
+    );
+    for line in log.lines() {
+        assert!(!line.contains(CANARY), "{line}");
+    }
+}
