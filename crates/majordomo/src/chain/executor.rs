@@ -67,10 +67,11 @@ impl<'a, A: Ask> Run<'a, A> {
         if let Turn::End(result) = self.pass().await {
             return result;
         }
-        if self.record.all_incapable() && self.reduce() {
-            if let Turn::End(result) = self.pass().await {
-                return result;
-            }
+        if self.record.all_incapable()
+            && self.reduce()
+            && let Turn::End(result) = self.pass().await
+        {
+            return result;
         }
         Err(self.record.exhausted())
     }
