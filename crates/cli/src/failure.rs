@@ -2,7 +2,7 @@
 
 use std::io;
 
-use majordomo::{Error, SpecError};
+use majordomo::{Attempt, Class, Error, ErrorKind, Outcome, SpecError};
 
 /// The end of a command that did not do what it was asked for.
 #[derive(Debug)]
@@ -34,7 +34,20 @@ impl From<SpecError> for Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self::Told(error.to_string())
+        // Most errors say what to do; that a server was not reached does not.
+        let not_reached = |attempt: &Attempt| {
+            let Outcome::Failed { class, status, .. } = &attempt.outcome else {
+                return false;
+            };
+            *class == Class::Transient && status.is_none()
+        };
+        let exhausted = error.kind() == ErrorKind::Exhausted;
+        let hint = if exhausted && error.ledger().attempts.iter().any(not_reached) {
+            "; `majordomo models` shows who answers"
+        } else {
+            ""
+        };
+        Self::Told(format!("{error}{hint}"))
     }
 }
 

@@ -60,6 +60,23 @@ async fn an_exhausted_chain_is_one_sentence_that_names_each_target() {
 }
 
 #[tokio::test]
+async fn a_server_that_is_not_there_is_named_once_with_where_to_look() {
+    let gone = Upstream::start([]).await.address();
+    let done = majordomo(&["chat", "x/m", "hi"])
+        .env("LLM_X", &format!("ollama+http://{gone}"))
+        .done()
+        .await;
+    assert_eq!(done.code, Some(1));
+    assert_eq!(
+        done.stderr,
+        format!(
+            "error: no target could serve the request: x/m: could not connect to {gone}: \
+             Connection refused (os error 111); `majordomo models` shows who answers\n"
+        )
+    );
+}
+
+#[tokio::test]
 async fn an_answer_that_breaks_off_is_a_failure_after_what_had_come() {
     let cut = Script::new()
         .read_request()

@@ -105,7 +105,7 @@ async fn targets_that_cannot_take_the_request_do_not_keep_the_others_benched() {
     house
         .fp
         .set_model_capabilities("blind", Capabilities::text_only());
-    let picture = Request::user(Part::image("image/png", vec![1]));
+    let picture = Request::user(Part::image("image/x-unknown", vec![1]));
     let reply = house
         .chain("fp/blind,fp/a")
         .generate(picture)
@@ -120,7 +120,7 @@ async fn a_least_bad_target_that_cannot_take_the_request_gives_way_to_the_next()
     house
         .fp
         .set_model_capabilities("b", Capabilities::text_only());
-    let picture = Request::user(Part::image("image/png", vec![1]));
+    let picture = Request::user(Part::image("image/x-unknown", vec![1]));
     let reply = house.chain("fp/a,fp/b").generate(picture).await.unwrap();
     assert_eq!(reply.model, "fp/a");
 }

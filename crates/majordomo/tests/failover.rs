@@ -193,6 +193,15 @@ async fn somebody_elses_bench_stops_the_retries_too() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_retry_that_fails_in_the_same_way_is_told_once_and_recorded_twice() {
+    let house = House::new();
+    house.script("m", [status(500), status(500)]);
+    let error = house.refused("fp/m").await;
+    assert_eq!(error.to_string().matches("fp/m").count(), 1, "{error}");
+    assert_eq!(error.ledger().attempts.len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_exhausted_chain_names_every_target_with_its_reason() {
     let house = House::new();
     house

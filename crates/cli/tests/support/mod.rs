@@ -67,16 +67,16 @@ impl Run {
     }
 
     pub(crate) async fn done(mut self) -> Done {
-        let mut child = self.command.spawn().unwrap();
-        let mut stdin = child.stdin.take().unwrap();
+        let mut child = self.command.spawn().expect("the command was built");
+        let mut stdin = child.stdin.take().expect("stdin is a pipe");
         // A command that never reads may be gone already.
         let _ = stdin.write_all(self.stdin.as_bytes()).await;
         drop(stdin);
-        let output = child.wait_with_output().await.unwrap();
+        let output = child.wait_with_output().await.expect("it ends");
         Done {
             code: output.status.code(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
+            stdout: String::from_utf8(output.stdout).expect("text"),
+            stderr: String::from_utf8(output.stderr).expect("text"),
         }
     }
 }
@@ -118,8 +118,8 @@ pub(crate) fn fails(status: u16, message: &str) -> Script {
 /// A file with this content, which stays until the tests' folder is cleaned.
 pub(crate) fn file(name: &str, content: impl AsRef<[u8]>) -> String {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::write(&path, content).unwrap();
-    path.to_str().unwrap().to_owned()
+    std::fs::write(&path, content).expect("a writable folder");
+    path.to_str().expect("a path of text").to_owned()
 }
 
 /// A PNG of this size.
@@ -127,9 +127,9 @@ pub(crate) fn picture(width: u32, height: u32) -> Vec<u8> {
     let mut data = Vec::new();
     let mut encoder = png::Encoder::new(&mut data, width, height);
     encoder.set_color(png::ColorType::Grayscale);
-    let mut writer = encoder.write_header().unwrap();
+    let mut writer = encoder.write_header().expect("a header");
     let pixels = vec![128; (width * height) as usize];
-    writer.write_image_data(&pixels).unwrap();
-    writer.finish().unwrap();
+    writer.write_image_data(&pixels).expect("pixels");
+    writer.finish().expect("an end");
     data
 }

@@ -139,12 +139,10 @@ impl<'a> Record<'a> {
 
     /// The error of a chain that has nobody left to ask.
     pub(super) fn exhausted(self) -> Error {
-        let reasons: Vec<String> = self
-            .ledger
-            .attempts
-            .iter()
-            .map(Attempt::to_string)
-            .collect();
+        let attempts = self.ledger.attempts.iter();
+        let mut reasons: Vec<String> = attempts.map(Attempt::to_string).collect();
+        // A retry that failed in the same way says nothing new.
+        reasons.dedup();
         let text = format!("no target could serve the request: {}", reasons.join("; "));
         Error::new(ErrorKind::Exhausted, text)
             .with_retry_after(self.retry_after)
