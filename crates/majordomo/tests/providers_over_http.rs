@@ -100,7 +100,8 @@ async fn model(row: &Row, scripts: Vec<Script>) -> (Upstream, std::sync::Arc<dyn
     let upstream = Upstream::start(scripts).await;
     let settings = Settings::new("here", transport())
         .base_url(format!("http://{}", upstream.address()))
-        .key(Some("canary".to_owned().into()));
+        .key(Some("canary".to_owned().into()))
+        .discovery(false);
     let model = row.kind.provider(settings).unwrap().model("m-1").unwrap();
     (upstream, model)
 }
