@@ -277,6 +277,7 @@ fn by_text(error: &Error) -> Option<Class> {
         ("prompt too long", Class::ContextLength),
         ("exceeds the maximum number of tokens", Class::ContextLength),
         ("exceeds the context window", Class::ContextLength),
+        ("exceeds the context length", Class::ContextLength),
         ("please reduce the length", Class::ContextLength),
         ("credit balance is too low", Class::Quota),
         ("spend limit", Class::Quota),

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Accept, Change, Dialect, Json, Message, Native, Notes, Opaque, Part, Role, Text, Tool,
-    ToolCall, ToolChoice,
+    ToolCall, ToolChoice, WireSource,
 };
 
 /// How hard the model should think.
@@ -129,6 +129,7 @@ pub struct Request {
     timeout: Option<Duration>,
     accept: Option<Arc<dyn Accept>>,
     notes: Option<Notes>,
+    client_headers: Option<Arc<[(String, String)]>>,
 }
 
 impl Request {
@@ -150,6 +151,29 @@ impl Request {
             source: Some(source),
             ..Self::default()
         }
+    }
+
+    /// Keeps headers of the client's request that belong to its dialect, such as
+    /// the betas that its body relies on. Never put a key here: targets of the
+    /// same dialect get them.
+    #[must_use]
+    pub fn client_headers(mut self, headers: impl IntoIterator<Item = (String, String)>) -> Self {
+        self.client_headers = Some(headers.into_iter().collect());
+        self
+    }
+
+    /// The values of a client's header, for targets of the dialect that it came in.
+    pub fn client_header<'a>(
+        &'a self,
+        dialect: &Dialect,
+        name: &'a str,
+    ) -> impl Iterator<Item = &'a str> {
+        let same = self.source.as_ref().is_some_and(|s| s.dialect == *dialect);
+        let headers = self.client_headers.as_deref().filter(|_| same);
+        let named = headers.unwrap_or_default().iter();
+        named
+            .filter(move |(found, _)| found.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
     }
 
     /// The prompt for editing; copied first if somebody else still holds it.
@@ -373,31 +397,6 @@ impl fmt::Debug for Request {
     }
 }
 
-/// The bytes that a request was read from.
-#[derive(Clone)]
-pub struct WireSource {
-    dialect: Dialect,
-    bytes: Bytes,
-    read: Arc<Prompt>,
-}
-
-impl WireSource {
-    /// The client's dialect.
-    pub fn dialect(&self) -> &Dialect {
-        &self.dialect
-    }
-
-    /// The client's bytes.
-    pub fn bytes(&self) -> &Bytes {
-        &self.bytes
-    }
-
-    /// What was read from them, before any edit.
-    pub fn read(&self) -> &Prompt {
-        &self.read
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -423,6 +422,18 @@ mod tests {
         assert!(request.untouched(&CHAT).is_none());
         assert!(shared.untouched(&CHAT).is_some(), "a clone is not affected");
         assert_eq!(request.source().unwrap().read().max_tokens, None);
+    }
+
+    #[test]
+    fn a_clients_headers_are_only_for_its_own_dialect() {
+        let beta = ("Anthropic-Beta".to_owned(), "a,b".to_owned());
+        let request = from_wire().client_headers([beta.clone()]);
+        let found: Vec<&str> = request.client_header(&CHAT, "anthropic-beta").collect();
+        assert_eq!(found, ["a,b"]);
+        let other = Dialect::new("ollama-chat");
+        assert_eq!(request.client_header(&other, "anthropic-beta").count(), 0);
+        let made_here = Request::user("hi").client_headers([beta]);
+        assert_eq!(made_here.client_header(&CHAT, "anthropic-beta").count(), 0);
     }
 
     #[test]

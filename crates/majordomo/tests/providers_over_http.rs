@@ -100,7 +100,8 @@ async fn model(row: &Row, scripts: Vec<Script>) -> (Upstream, std::sync::Arc<dyn
     let upstream = Upstream::start(scripts).await;
     let settings = Settings::new("here", transport())
         .base_url(format!("http://{}", upstream.address()))
-        .key(Some("canary".to_owned().into()));
+        .key(Some("canary".to_owned().into()))
+        .discovery(false);
     let provider = row.kind.provider(settings).expect("a base URL");
     let model = provider.model("m-1").expect("any id will do");
     (upstream, model)

@@ -1,6 +1,6 @@
 //! Services that speak Chat Completions, by name.
 
-use majordomo_llm::{ByteCount, ImageLimits, Result};
+use majordomo_llm::{ByteCount, ImageLimits, Patches, Result};
 use std::sync::Arc;
 
 use crate::openai::{OpenAi, local_images, types};
@@ -18,6 +18,17 @@ pub struct Compatible {
     pub(crate) images: fn() -> Option<ImageLimits>,
     pub(crate) legacy_max_tokens: bool,
     pub(crate) local: bool,
+    pub(crate) tells: Tells,
+}
+
+/// Where a server tells what its models take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tells {
+    Nothing,
+    /// llama.cpp's `/props`.
+    Props,
+    /// Its list of models, where that is short.
+    List,
 }
 
 /// The services by name.
@@ -50,13 +61,16 @@ const SERVICES: &[Compatible] = &[
         xai_images,
         false,
     ),
-    hosted(
-        "mistral",
-        "https://api.mistral.ai/v1",
-        &["MISTRAL_API_KEY"],
-        mistral_images,
-        true,
-    ),
+    Compatible {
+        tells: Tells::List,
+        ..hosted(
+            "mistral",
+            "https://api.mistral.ai/v1",
+            &["MISTRAL_API_KEY"],
+            mistral_images,
+            true,
+        )
+    },
     hosted(
         "together",
         "https://api.together.xyz/v1",
@@ -71,9 +85,19 @@ const SERVICES: &[Compatible] = &[
         any_images,
         true,
     ),
-    local("lmstudio", "http://localhost:1234/v1"),
-    local("vllm", "http://localhost:8000/v1"),
-    local("llamacpp", "http://localhost:8080/v1"),
+    local(
+        "lmstudio",
+        "http://localhost:1234/v1",
+        lmstudio_images,
+        Tells::Nothing,
+    ),
+    local("vllm", "http://localhost:8000/v1", vllm_images, Tells::List),
+    local(
+        "llamacpp",
+        "http://localhost:8080/v1",
+        local_images,
+        Tells::Props,
+    ),
 ];
 
 const fn hosted(
@@ -90,17 +114,24 @@ const fn hosted(
         images,
         legacy_max_tokens,
         local: false,
+        tells: Tells::Nothing,
     }
 }
 
-const fn local(name: &'static str, base_url: &'static str) -> Compatible {
+const fn local(
+    name: &'static str,
+    base_url: &'static str,
+    images: fn() -> Option<ImageLimits>,
+    tells: Tells,
+) -> Compatible {
     Compatible {
         name,
         base_url,
         key_variables: &[],
-        images: local_images,
+        images,
         legacy_max_tokens: true,
         local: true,
+        tells,
     }
 }
 
@@ -139,7 +170,31 @@ fn groq_images() -> Option<ImageLimits> {
         max_count: Some(5),
         max_total_bytes: Some(4_000_000),
         counted: ByteCount::Base64,
+        // 33 million pixels.
+        patches: Some(Patches {
+            size: 1,
+            max: 33_000_000,
+        }),
         types: types(&["image/jpeg", "image/png", "image/webp"]),
+        ..ImageLimits::default()
+    })
+}
+
+fn lmstudio_images() -> Option<ImageLimits> {
+    Some(ImageLimits {
+        types: types(&["image/jpeg", "image/png", "image/webp"]),
+        ..ImageLimits::default()
+    })
+}
+
+/// Whatever Pillow opens, up to its guard against bombs.
+fn vllm_images() -> Option<ImageLimits> {
+    Some(ImageLimits {
+        patches: Some(Patches {
+            size: 1,
+            max: 178_956_970,
+        }),
+        types: types(&["image/png", "image/jpeg", "image/webp", "image/gif"]),
         ..ImageLimits::default()
     })
 }

@@ -1,23 +1,26 @@
 //! Google's Gemini.
 
 use ::http::HeaderName;
-use majordomo_llm::{Capabilities, ImageLimits, Result};
+use majordomo_llm::{ByteCount, Capabilities, Change, ImageLimits, Request, Result};
 use majordomo_wire::Protocol;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
 use secrecy::SecretString;
+use serde::Deserialize;
 
+use crate::discovery::PLAIN;
+use crate::estimate::{ImageTokens, TokenRule};
 use crate::openai::types;
 use crate::recipe::Recipe;
 use crate::transport::Credential;
 
 pub(crate) struct Google;
 
-/// What a model's id may hold without being escaped in a path.
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
+/// The end of a page of the list of models.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PageEnd {
+    next_page_token: Option<String>,
+}
 
 impl Recipe for Google {
     fn protocol(&self) -> Protocol {
@@ -28,7 +31,7 @@ impl Recipe for Google {
         Some("https://generativelanguage.googleapis.com".into())
     }
 
-    fn path(&self, model: &str, stream: bool) -> String {
+    fn path(&self, model: &str, _request: &Request, stream: bool) -> String {
         let model = utf8_percent_encode(model.strip_prefix("models/").unwrap_or(model), PLAIN);
         if stream {
             format!("/v1beta/models/{model}:streamGenerateContent?alt=sse")
@@ -41,6 +44,12 @@ impl Recipe for Google {
         "/v1beta/models?pageSize=1000"
     }
 
+    fn next_page(&self, page: &[u8]) -> Option<String> {
+        let end: PageEnd = serde_json::from_slice(page).ok()?;
+        let token = end.next_page_token.filter(|token| !token.is_empty())?;
+        Some(format!("&pageToken={}", utf8_percent_encode(&token, PLAIN)))
+    }
+
     fn key_variables(&self) -> &'static [&'static str] {
         &["GOOGLE_API_KEY", "GEMINI_API_KEY"]
     }
@@ -50,11 +59,13 @@ impl Recipe for Google {
         Credential::header(HeaderName::from_static("x-goog-api-key"), key)
     }
 
-    fn capabilities(&self, _model: &str) -> Capabilities {
+    /// The whole request may have 20 MB, so its images must share them.
+    fn capabilities(&self, model: &str) -> Capabilities {
         let images = ImageLimits {
             max_count: Some(3_600),
-            max_bytes: Some(15 << 20),
+            max_bytes: Some(20 << 20),
             max_total_bytes: Some(20 << 20),
+            counted: ByteCount::Base64,
             types: types(&[
                 "image/jpeg",
                 "image/png",
@@ -67,8 +78,87 @@ impl Recipe for Google {
         };
         Capabilities {
             images: Some(images),
-            context_window: Some(1_048_576),
+            // Gemma and other models of the same API have less.
+            context_window: generation(model).map(|_| 1_048_576),
             ..Capabilities::default()
         }
+    }
+
+    fn tokens(&self, model: &str) -> TokenRule {
+        let image = match generation(model) {
+            Some(1 | 2) => ImageTokens::GeminiTiles,
+            _ => ImageTokens::Fixed(1_120),
+        };
+        TokenRule {
+            image,
+            ..TokenRule::default()
+        }
+    }
+
+    /// Gemini 3 answers penalties with an error.
+    fn prepare(&self, mut request: Request, model: &str) -> Request {
+        let penalties = [
+            ("presence_penalty", request.presence_penalty.is_some()),
+            ("frequency_penalty", request.frequency_penalty.is_some()),
+        ];
+        let refused = generation(model).is_some_and(|generation| generation >= 3);
+        if !refused || penalties.iter().all(|(_, set)| !set) {
+            return request;
+        }
+        for (name, _) in penalties.iter().filter(|(_, set)| *set) {
+            request.note(Change::new(*name, "dropped").detail("the model refuses it"));
+        }
+        let prompt = request.edit();
+        prompt.presence_penalty = None;
+        prompt.frequency_penalty = None;
+        request
+    }
+}
+
+/// The 3 of `gemini-3.8-flash`.
+fn generation(model: &str) -> Option<u32> {
+    let id = model.strip_prefix("models/").unwrap_or(model);
+    let number = id.strip_prefix("gemini-")?.split(['.', '-']).next()?;
+    number.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_generation_is_read_from_the_id() {
+        for (model, expected) in [
+            ("gemini-3.8-flash", Some(3)),
+            ("models/gemini-2.5-pro", Some(2)),
+            ("gemini-pro-latest", None),
+            ("gemma-3-27b", None),
+        ] {
+            assert_eq!(generation(model), expected, "{model}");
+        }
+    }
+
+    #[test]
+    fn the_next_page_is_named_by_its_token() {
+        let next = |page: &str| Google.next_page(page.as_bytes());
+        assert_eq!(
+            next(r#"{"nextPageToken":"a/b="}"#).unwrap(),
+            "&pageToken=a%2Fb%3D"
+        );
+        for last in ["{}", r#"{"nextPageToken":""}"#, "no JSON"] {
+            assert_eq!(next(last), None, "{last}");
+        }
+    }
+
+    #[test]
+    fn penalties_are_dropped_only_where_they_are_refused() {
+        let mut request = Request::user("hi");
+        request.edit().presence_penalty = Some(0.5);
+        let (request, notes) = request.noting();
+        let old = Google.prepare(request.clone(), "gemini-2.5-flash");
+        assert!(old.same_prompt(&request));
+        let new = Google.prepare(request, "gemini-3.8-flash");
+        assert_eq!(new.presence_penalty, None);
+        assert_eq!(notes.take()[0].to_string(), "presence_penalty dropped");
     }
 }

@@ -24,15 +24,22 @@ pub mod transport;
 
 mod anthropic;
 mod compatible;
+mod discovery;
+mod estimate;
 mod google;
 mod http;
 mod kind;
+mod llama_swap;
 mod ollama;
 mod openai;
+mod openai_models;
 mod recipe;
 mod settings;
 
 pub use compatible::{Compatible, compatible};
+#[cfg(feature = "exact-tokens")]
+pub use estimate::count_text;
 pub use http::HttpProvider;
 pub use kind::Kind;
+pub use llama_swap::{LlamaSwap, Running};
 pub use settings::{Limits, Settings};

@@ -1,9 +1,11 @@
 //! Ollama: on this machine, in its cloud, and behind a foreman.
 
-use majordomo_llm::{Capabilities, ImageLimits, PlainEstimate, Request, Result, TokenEstimate};
+use majordomo_llm::{Capabilities, ImageLimits, Request, Result};
 use majordomo_wire::{Outgoing, Protocol, ollama};
 use secrecy::SecretString;
 
+use crate::discovery::{Knowledge, Question};
+use crate::estimate::{TokenRule, tokens};
 use crate::openai::types;
 use crate::recipe::Recipe;
 use crate::transport::{Credential, Timeouts};
@@ -32,8 +34,12 @@ impl Recipe for Ollama {
         }
     }
 
-    fn path(&self, _model: &str, _stream: bool) -> String {
-        "/api/chat".into()
+    /// A client's generate request stays one as long as it can.
+    fn path(&self, _model: &str, request: &Request, _stream: bool) -> String {
+        match ollama::form(request) {
+            ollama::Form::Chat => "/api/chat".into(),
+            ollama::Form::Generate => "/api/generate".into(),
+        }
     }
 
     fn models_path(&self) -> &'static str {
@@ -63,20 +69,26 @@ impl Recipe for Ollama {
         }
     }
 
+    /// A foreman would put the question into its queue.
+    fn question(&self, model: &str) -> Option<Question> {
+        (self.0 != Flavour::Foreman).then(|| Question::ollama_show(model))
+    }
+
     /// Models load and queues wait: only the caller's deadline counts.
     fn timeouts(&self) -> Timeouts {
         Timeouts::patient()
     }
 
-    fn write<'a>(&self, to: Outgoing<'a>, request: &Request, can: &Capabilities) -> Outgoing<'a> {
-        let num_ctx = (self.0 != Flavour::Cloud).then(|| window(request, can.context_window));
-        let target = ollama::Target {
-            num_ctx,
-            schema_in_words: self.0 == Flavour::Cloud,
-            ..to.ollama
-        };
+    fn write<'a>(&self, to: Outgoing<'a>, request: &Request, known: &Knowledge) -> Outgoing<'a> {
+        let most = known.capabilities.context_window;
+        let num_ctx = (self.0 != Flavour::Cloud).then(|| window(request, most));
         Outgoing {
-            ollama: target,
+            ollama: ollama::Target {
+                num_ctx,
+                refuse_overlong: true,
+                schema_in_words: self.0 == Flavour::Cloud,
+                thinking: known.thinking,
+            },
             ..to
         }
     }
@@ -90,7 +102,7 @@ const SMALLEST_WINDOW: u64 = 4_096;
 /// cuts longer prompts in silence. Powers of two, so that a growing conversation
 /// does not load the model anew at every turn.
 fn window(request: &Request, most: Option<u64>) -> u64 {
-    let prompt = PlainEstimate.estimate(request);
+    let prompt = tokens(request, &TokenRule::default());
     // The estimate may be low by a quarter for text that is not English.
     let wanted = prompt + prompt / 4 + request.max_tokens.unwrap_or(USUAL_ANSWER);
     let window = wanted.max(SMALLEST_WINDOW).next_power_of_two();

@@ -1,9 +1,13 @@
 //! OpenAI, and servers that speak its dialects.
 
-use majordomo_llm::{Capabilities, ImageLimits, Patches, Request, Result};
+use majordomo_llm::{Capabilities, ImageLimits, Request, Result};
 use majordomo_wire::{Outgoing, Protocol};
 use secrecy::SecretString;
 
+use crate::compatible::Tells;
+use crate::discovery::{Knowledge, Question};
+use crate::estimate::{ImageTokens, TokenRule};
+use crate::openai_models::{image_limits, image_tokens, text_tokens};
 use crate::recipe::Recipe;
 use crate::transport::{Credential, Timeouts};
 
@@ -13,6 +17,9 @@ pub(crate) struct OpenAi {
     base_url: Option<&'static str>,
     key_variables: &'static [&'static str],
     images: fn() -> Option<ImageLimits>,
+    /// Whether the models are OpenAI's own, about which more is known.
+    own_models: bool,
+    tells: Tells,
     /// Only the old `max_tokens` is known.
     legacy_max_tokens: bool,
     /// What goes before `/chat/completions` and `/models`.
@@ -27,7 +34,9 @@ impl OpenAi {
             protocol: Protocol::Chat,
             base_url: Some("https://api.openai.com/v1"),
             key_variables: &["OPENAI_API_KEY"],
-            images: openai_images,
+            images: || None,
+            own_models: true,
+            tells: Tells::Nothing,
             legacy_max_tokens: false,
             prefix: "",
             patient: false,
@@ -48,6 +57,7 @@ impl OpenAi {
             base_url: None,
             key_variables: &[],
             images: local_images,
+            own_models: false,
             legacy_max_tokens: true,
             prefix: "/v1",
             patient: true,
@@ -61,6 +71,8 @@ impl OpenAi {
             base_url: Some(service.base_url),
             key_variables: service.key_variables,
             images: service.images,
+            own_models: false,
+            tells: service.tells,
             legacy_max_tokens: service.legacy_max_tokens,
             patient: service.local,
             ..Self::chat()
@@ -77,7 +89,7 @@ impl Recipe for OpenAi {
         self.base_url.map(str::to_owned)
     }
 
-    fn path(&self, _model: &str, _stream: bool) -> String {
+    fn path(&self, _model: &str, _request: &Request, _stream: bool) -> String {
         let call = match self.protocol {
             Protocol::Responses => "/responses",
             _ => "/chat/completions",
@@ -101,10 +113,35 @@ impl Recipe for OpenAi {
         Credential::bearer(key)
     }
 
-    fn capabilities(&self, _model: &str) -> Capabilities {
+    fn capabilities(&self, model: &str) -> Capabilities {
+        let images = match self.own_models {
+            true => Some(image_limits(model)),
+            false => (self.images)(),
+        };
         Capabilities {
-            images: (self.images)(),
+            images,
             ..Capabilities::default()
+        }
+    }
+
+    fn question(&self, _model: &str) -> Option<Question> {
+        match self.tells {
+            Tells::Nothing => None,
+            Tells::Props => Some(Question::llamacpp_props()),
+            Tells::List => Some(Question::list()),
+        }
+    }
+
+    fn tokens(&self, model: &str) -> TokenRule {
+        match self.own_models {
+            true => TokenRule {
+                text: text_tokens(model),
+                image: image_tokens(model),
+            },
+            false => TokenRule {
+                image: ImageTokens::Unknown,
+                ..TokenRule::default()
+            },
         }
     }
 
@@ -116,26 +153,14 @@ impl Recipe for OpenAi {
         }
     }
 
-    fn write<'a>(&self, to: Outgoing<'a>, _: &Request, _: &Capabilities) -> Outgoing<'a> {
+    /// Answers are not left with the provider unless somebody asks for it.
+    fn write<'a>(&self, to: Outgoing<'a>, _: &Request, _: &Knowledge) -> Outgoing<'a> {
         Outgoing {
             legacy_max_tokens: self.legacy_max_tokens,
+            store: Some(false),
             ..to
         }
     }
-}
-
-/// The newest models refuse more than 30,000 patches of 32 px instead of scaling.
-fn openai_images() -> Option<ImageLimits> {
-    Some(ImageLimits {
-        max_count: Some(1_500),
-        patches: Some(Patches {
-            size: 32,
-            max: 30_000,
-        }),
-        types: types(&["image/png", "image/jpeg", "image/webp", "image/gif"]),
-        animations: Some(false),
-        ..ImageLimits::default()
-    })
 }
 
 /// What every local server's decoder takes.

@@ -5,6 +5,8 @@ use majordomo_llm::{Capabilities, Request, Result};
 use majordomo_wire::{Outgoing, Protocol};
 use secrecy::SecretString;
 
+use crate::discovery::{Knowledge, Question};
+use crate::estimate::TokenRule;
 use crate::transport::{Credential, Timeouts};
 
 /// Everything in which one provider differs from the next.
@@ -16,10 +18,15 @@ pub(crate) trait Recipe: Send + Sync {
     fn base_url(&self) -> Option<String>;
 
     /// The path of a call, put behind the base URL.
-    fn path(&self, model: &str, stream: bool) -> String;
+    fn path(&self, model: &str, request: &Request, stream: bool) -> String;
 
     /// The path of the list of models.
     fn models_path(&self) -> &'static str;
+
+    /// What is added to the query for the page after this one, if there is one.
+    fn next_page(&self, _page: &[u8]) -> Option<String> {
+        None
+    }
 
     /// The variables that hold its key, in the order in which they are looked
     /// at; none means that it needs no key.
@@ -28,13 +35,26 @@ pub(crate) trait Recipe: Send + Sync {
     /// The header that carries the key.
     fn credential(&self, key: &SecretString) -> Result<Credential>;
 
-    /// Headers beside the key.
-    fn headers(&self) -> HeaderMap {
+    /// Headers beside the key, for a call with this request or for no call.
+    fn headers(&self, _request: Option<&Request>) -> HeaderMap {
         HeaderMap::new()
     }
 
     /// What a model takes, as far as it is known without asking.
     fn capabilities(&self, model: &str) -> Capabilities;
+
+    /// How to ask the server what a model takes, if it tells.
+    fn question(&self, _model: &str) -> Option<Question> {
+        None
+    }
+
+    /// Adjusts limits that depend on what the server told.
+    fn learned(&self, _capabilities: &mut Capabilities) {}
+
+    /// How it counts tokens.
+    fn tokens(&self, _model: &str) -> TokenRule {
+        TokenRule::default()
+    }
 
     /// How long its answers may take.
     fn timeouts(&self) -> Timeouts {
@@ -48,7 +68,7 @@ pub(crate) trait Recipe: Send + Sync {
     }
 
     /// Chooses among the ways in which the dialect can be written.
-    fn write<'a>(&self, to: Outgoing<'a>, _request: &Request, _can: &Capabilities) -> Outgoing<'a> {
+    fn write<'a>(&self, to: Outgoing<'a>, _request: &Request, _known: &Knowledge) -> Outgoing<'a> {
         to
     }
 }

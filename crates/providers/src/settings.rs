@@ -23,8 +23,11 @@ pub struct Settings {
     pub timeouts: Option<Timeouts>,
     /// What the defaults get wrong for all of its models.
     pub limits: Limits,
-    /// What they get wrong for one model, by id.
+    /// What they get wrong for one model, by id. The server is not asked then.
     pub models: BTreeMap<String, Capabilities>,
+    /// Whether servers that can tell what a model takes are asked for it, beside
+    /// the first request to the model.
+    pub discovery: bool,
 }
 
 /// Corrections to what a provider is thought to take.
@@ -49,6 +52,7 @@ impl Settings {
             timeouts: None,
             limits: Limits::default(),
             models: BTreeMap::new(),
+            discovery: true,
         }
     }
 
@@ -63,6 +67,13 @@ impl Settings {
     #[must_use]
     pub fn key(mut self, key: Option<SecretString>) -> Self {
         self.key = key;
+        self
+    }
+
+    /// Says whether servers are asked what their models take.
+    #[must_use]
+    pub fn discovery(mut self, on: bool) -> Self {
+        self.discovery = on;
         self
     }
 

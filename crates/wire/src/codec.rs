@@ -133,6 +133,9 @@ pub struct Outgoing<'a> {
     pub legacy_max_tokens: bool,
     /// Messages: the limit to send when the request has none, since it must have one.
     pub default_max_tokens: u64,
+    /// Responses: whether the provider may keep the answer, when the request was
+    /// not written in that dialect and so could not say.
+    pub store: Option<bool>,
     /// Ollama: what is known about the server and its model.
     pub ollama: crate::ollama::Target,
 }
@@ -145,6 +148,7 @@ impl<'a> Outgoing<'a> {
             stream: false,
             legacy_max_tokens: false,
             default_max_tokens: 4_096,
+            store: None,
             ollama: crate::ollama::Target::default(),
         }
     }

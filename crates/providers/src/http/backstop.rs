@@ -7,8 +7,12 @@
 use majordomo_llm::{
     Capabilities, Error, ErrorKind, Image, ImageLimits, Output, Part, Request, Result,
 };
+use majordomo_media::measure;
 
-pub(super) fn check(request: &Request, can: &Capabilities) -> Result<()> {
+pub(super) fn check(request: &Request, can: &Capabilities, stream: bool) -> Result<()> {
+    if stream && !can.streaming {
+        return Err(unsupported("it does not stream"));
+    }
     if !can.tools && !request.tools.is_empty() {
         return Err(unsupported("it calls no tools"));
     }
@@ -18,7 +22,7 @@ pub(super) fn check(request: &Request, can: &Capabilities) -> Result<()> {
     let count = request.image_count();
     match &can.images {
         _ if count == 0 => Ok(()),
-        None => Err(unsupported("it takes no images")),
+        None => Err(takes_no_images()),
         Some(limits) => check_images(request, limits, count),
     }
 }
@@ -46,6 +50,9 @@ fn check_images(request: &Request, limits: &ImageLimits, count: usize) -> Result
             let text = format!("image {number} has {bytes} bytes: it takes {most}");
             return Err(unsupported(&text));
         }
+        if let Some(why) = too_large(image, limits, count) {
+            return Err(unsupported(&format!("image {number} {why}")));
+        }
     }
     match limits.max_total_bytes.filter(|most| total > *most) {
         Some(most) => {
@@ -54,6 +61,27 @@ fn check_images(request: &Request, limits: &ImageLimits, count: usize) -> Result
         }
         None => Ok(()),
     }
+}
+
+/// Which bound on pixels an image breaks. One whose header cannot be read has
+/// no known size, and the target decides.
+fn too_large(image: &Image, limits: &ImageLimits, count: usize) -> Option<String> {
+    let most_px = limits.max_px_among(count);
+    if most_px.is_none() && limits.patches.is_none() {
+        return None;
+    }
+    let header = measure(&image.data).ok()?;
+    let (width, height) = (header.width, header.height);
+    if let Some(most) = most_px.filter(|most| header.longer_side() > *most) {
+        return Some(format!("is {width}×{height}: it takes {most} px a side"));
+    }
+    let patches = limits.patches.filter(|patches| patches.size > 0)?;
+    let across = |side: u32| u64::from(side.div_ceil(patches.size));
+    let (needed, most) = (across(width) * across(height), patches.max);
+    (needed > most).then(|| match patches.size {
+        1 => format!("has {needed} pixels: it takes {most}"),
+        size => format!("is {needed} patches of {size} px: it takes {most}"),
+    })
 }
 
 /// Every image of bytes, those inside tool results included.
@@ -69,13 +97,19 @@ fn images<'a>(parts: impl Iterator<Item = &'a Part>) -> Vec<&'a Image> {
     found
 }
 
+pub(super) fn takes_no_images() -> Error {
+    unsupported("it takes no images")
+}
+
 fn unsupported(text: &str) -> Error {
     Error::new(ErrorKind::Unsupported, text)
 }
 
 #[cfg(test)]
 mod tests {
-    use majordomo_llm::{ByteCount, Json, Message, Tool, ToolCall, ToolResult};
+    use majordomo_llm::{
+        ByteCount, Json, ManyImages, Message, Patches, Tool, ToolCall, ToolResult,
+    };
 
     use super::*;
 
@@ -157,11 +191,11 @@ mod tests {
             ),
         ];
         for (request, can, part) in rows {
-            let error = check(&request, &can).unwrap_err();
+            let error = check(&request, &can, false).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Unsupported);
             assert!(error.message().contains(part), "{error}");
         }
-        assert!(check(&two, &Capabilities::default()).is_ok());
+        assert!(check(&two, &Capabilities::default(), true).is_ok());
     }
 
     #[test]
@@ -174,6 +208,70 @@ mod tests {
             max_bytes: Some(9),
             ..ImageLimits::default()
         });
-        assert!(check(&request, &can).is_err());
+        assert!(check(&request, &can, false).is_err());
+    }
+
+    #[test]
+    fn a_target_that_does_not_stream_is_asked_for_whole_answers_only() {
+        let can = Capabilities {
+            streaming: false,
+            ..Capabilities::default()
+        };
+        assert!(check(&Request::user("hi"), &can, false).is_ok());
+        let error = check(&Request::user("hi"), &can, true).unwrap_err();
+        assert_eq!(error.message(), "it does not stream");
+    }
+
+    /// A GIF that is nothing but its header.
+    fn gif(width: u16, height: u16) -> Part {
+        let mut data = b"GIF89a".to_vec();
+        data.extend(width.to_le_bytes());
+        data.extend(height.to_le_bytes());
+        data.extend(*b"\0\0\0;");
+        Part::image("image/gif", data)
+    }
+
+    #[test]
+    fn pixels_are_measured_without_decoding() {
+        let most = limits(ImageLimits {
+            max_px: Some(8_000),
+            many: Some(ManyImages {
+                above: 1,
+                max_px: 2_000,
+            }),
+            ..ImageLimits::default()
+        });
+        let patches = |size, max| {
+            limits(ImageLimits {
+                patches: Some(Patches { size, max }),
+                ..ImageLimits::default()
+            })
+        };
+        let one = Request::user(gif(3_000, 10));
+        let two = one.clone().part(gif(10, 10));
+        for (request, can, refused) in [
+            (&one, &most, None),
+            (
+                &two,
+                &most,
+                Some("image 1 is 3000×10: it takes 2000 px a side"),
+            ),
+            (&one, &patches(32, 94), None),
+            (
+                &one,
+                &patches(32, 93),
+                Some("image 1 is 94 patches of 32 px: it takes 93"),
+            ),
+            (
+                &one,
+                &patches(1, 29_999),
+                Some("image 1 has 30000 pixels: it takes 29999"),
+            ),
+        ] {
+            let error = check(request, can, false).err();
+            assert_eq!(error.as_ref().map(Error::message), refused);
+        }
+        let unreadable = Request::user(png(10));
+        assert!(check(&unreadable, &most, false).is_ok());
     }
 }

@@ -1,26 +1,37 @@
 //! A provider over HTTP: a recipe, the settings, and the transport.
 //!
-//! [`HttpProvider`] makes models, [`model`] asks them, [`events`] turns a
-//! streamed body into events, [`backstop`] refuses what a target is known not to
-//! take before anything is sent.
+//! [`HttpProvider`] makes models, [`model`] asks them, [`known`] keeps what the
+//! server told about them, [`events`] turns a streamed body into events,
+//! [`list`] reads lists of models page by page, and [`backstop`] refuses what a
+//! target is known not to take before anything is sent.
 
 mod backstop;
 mod events;
+mod known;
+mod list;
 mod model;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ::http::Uri;
-use majordomo_llm::{
-    BoxFuture, Capabilities, Error, ErrorKind, Model, ModelInfo, Provider, Result,
-};
+use bytes::Bytes;
+use majordomo_llm::{BoxFuture, Error, ErrorKind, Model, ModelInfo, Provider, Request, Result};
+use quick_cache::sync::Cache;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::Settings;
+use crate::discovery::Knowledge;
 use crate::recipe::Recipe;
 use crate::transport::{Head, Outgoing, Reply, Timeouts, Transport};
+use known::Known;
 use model::HttpModel;
+
+/// How many models of one provider are remembered.
+const MOST_KNOWN: usize = 1_024;
+/// How long a question about a model may take.
+const LONGEST_QUESTION: Duration = Duration::from_secs(10);
 
 /// A provider that is reached over HTTP. Clones share everything.
 #[derive(Clone)]
@@ -35,6 +46,7 @@ struct Inner {
     key: Option<SecretString>,
     timeouts: Timeouts,
     settings: Settings,
+    known: Cache<String, Arc<Known>>,
 }
 
 impl HttpProvider {
@@ -52,6 +64,7 @@ impl HttpProvider {
             timeouts: settings.timeouts.unwrap_or_else(|| recipe.timeouts()),
             recipe,
             settings,
+            known: Cache::new(MOST_KNOWN),
         })))
     }
 
@@ -63,14 +76,82 @@ impl HttpProvider {
         &self.0.transport
     }
 
-    /// What a model takes: the provider's default, corrected by the settings.
-    fn capabilities(&self, model: &str) -> Capabilities {
-        if let Some(known) = self.0.settings.models.get(model) {
-            return known.clone();
+    /// What is known about a model, shared by all who ask for it.
+    fn known(&self, model: &str) -> Arc<Known> {
+        let make = || Ok::<_, Error>(Arc::new(Known::new(self.assumed(model))));
+        let known = self.0.known.get_or_insert_with(model, make);
+        known.unwrap_or_else(|_| Arc::new(Known::new(self.assumed(model))))
+    }
+
+    /// The provider's default, corrected by the settings.
+    fn assumed(&self, model: &str) -> Knowledge {
+        let explicit = self.0.settings.models.get(model).cloned();
+        let capabilities = explicit.unwrap_or_else(|| {
+            let mut capabilities = self.recipe().capabilities(model);
+            self.0.settings.limits.apply(&mut capabilities);
+            capabilities
+        });
+        Knowledge {
+            capabilities: Arc::new(capabilities),
+            thinking: Default::default(),
         }
-        let mut capabilities = self.recipe().capabilities(model);
-        self.0.settings.limits.apply(&mut capabilities);
-        capabilities
+    }
+
+    /// Asks the server about a model if that is due, without waiting. What the
+    /// settings say about a model is never questioned.
+    fn learn(&self, model: &str, known: &Arc<Known>) {
+        let settings = &self.0.settings;
+        if !settings.discovery || settings.models.contains_key(model) {
+            return;
+        }
+        known.refresh(|| self.ask(model, known.assumed()));
+    }
+
+    /// The question about a model. It holds nothing of the provider but the
+    /// transport and the recipe.
+    fn ask(
+        &self,
+        model: &str,
+        assumed: &Knowledge,
+    ) -> Option<impl Future<Output = Result<Option<Knowledge>>> + Send + use<>> {
+        let question = self.recipe().question(model)?;
+        let base = self.0.base_url.as_deref()?;
+        let base = match question.beside_v1 {
+            true => base.strip_suffix("/v1").unwrap_or(base),
+            false => base,
+        };
+        let address = format!("{base}{}", question.path).parse().ok()?;
+        let request = match question.body {
+            Some(body) => Outgoing::post(address, body)
+                .header("content-type", "application/json")
+                .ok()?,
+            None => Outgoing::get(address),
+        };
+        let request = self.dress(request, None).ok()?.timeouts(Timeouts {
+            total: Some(LONGEST_QUESTION),
+            ..self.0.timeouts
+        });
+        let (transport, recipe) = (self.transport().clone(), Arc::clone(&self.0.recipe));
+        let limits = self.0.settings.limits.clone();
+        let (assumed, model) = (Arc::clone(&assumed.capabilities), model.to_owned());
+        Some(async move {
+            let body = match transport.whole(request).await? {
+                Reply::Accepted(_, body) => body,
+                // A server that does not tell is not asked again soon.
+                Reply::Refused(..) => return Ok(None),
+            };
+            let Some(told) = (question.read)(&body, &model)? else {
+                return Ok(None);
+            };
+            let thinking = told.thinking;
+            let mut capabilities = told.over(&assumed);
+            recipe.learned(&mut capabilities);
+            limits.apply(&mut capabilities);
+            Ok(Some(Knowledge {
+                capabilities: Arc::new(capabilities),
+                thinking,
+            }))
+        })
     }
 
     /// The address of a path below the provider's base.
@@ -87,9 +168,11 @@ impl HttpProvider {
     }
 
     /// Adds key, headers and timers.
-    fn dress(&self, request: Outgoing) -> Result<Outgoing> {
+    fn dress(&self, outgoing: Outgoing, request: Option<&Request>) -> Result<Outgoing> {
         let recipe = self.recipe();
-        let request = request.headers(recipe.headers()).timeouts(self.0.timeouts);
+        let request = outgoing
+            .headers(recipe.headers(request))
+            .timeouts(self.0.timeouts);
         match (&self.0.key, recipe.key_variables()) {
             (Some(key), _) => Ok(request.credential(&recipe.credential(key)?)),
             (None, []) => Ok(request),
@@ -98,6 +181,22 @@ impl HttpProvider {
                 Err(Error::new(ErrorKind::MissingKey, text))
             }
         }
+    }
+
+    /// Asks for something beside models and answers.
+    pub(crate) async fn get(&self, path: &str) -> Result<Bytes> {
+        let body = list::get(self, path).await;
+        body.map_err(|error| error.with_provider(&self.0.name))
+    }
+
+    /// Tells it to do something beside answering.
+    pub(crate) async fn post(&self, path: &str) -> Result<Bytes> {
+        let sent = async {
+            let request = Outgoing::post(self.address(path)?, Bytes::new());
+            list::send(self, request).await
+        };
+        sent.await
+            .map_err(|error| error.with_provider(&self.0.name))
     }
 
     /// What the provider said instead of an answer.
@@ -123,15 +222,6 @@ impl HttpProvider {
             None => error,
         }
     }
-
-    async fn list(&self) -> Result<Vec<ModelInfo>> {
-        let address = self.address(self.recipe().models_path())?;
-        let request = self.dress(Outgoing::get(address))?;
-        match self.transport().whole(request).await? {
-            Reply::Accepted(_, body) => self.recipe().protocol().codec().read_models(&body),
-            Reply::Refused(head, body) => Err(self.refusal(&head, &body)),
-        }
-    }
 }
 
 impl Provider for HttpProvider {
@@ -145,7 +235,7 @@ impl Provider for HttpProvider {
 
     fn ready(&self) -> Result<()> {
         let address = self.address(self.recipe().models_path());
-        let ready = address.and_then(|address| self.dress(Outgoing::get(address)));
+        let ready = address.and_then(|address| self.dress(Outgoing::get(address), None));
         ready
             .map(drop)
             .map_err(|error| error.with_provider(&self.0.name))
@@ -153,7 +243,7 @@ impl Provider for HttpProvider {
 
     fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>>> {
         Box::pin(async move {
-            let models = self.list().await;
+            let models = list::models(self).await;
             models.map_err(|error| self.named(error))
         })
     }

@@ -6,6 +6,9 @@ pub struct Target {
     /// The context window to ask for when the request asks for none. Without
     /// it the server chooses a small one and cuts longer prompts in silence.
     pub num_ctx: Option<u64>,
+    /// Whether a prompt that is too long must be refused when the request does
+    /// not say what to do with it; a server left to itself cuts it in silence.
+    pub refuse_overlong: bool,
     /// Whether a schema is also told in words. Ollama Cloud ignores `format`.
     pub schema_in_words: bool,
     /// How the model can be told to think.

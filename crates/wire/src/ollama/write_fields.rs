@@ -56,7 +56,16 @@ pub(super) fn fields(
             fields.put(name, value.as_str());
         }
     }
+    if to.ollama.refuse_overlong && !has_truncate(prompt) {
+        fields.put("truncate", false);
+    }
     fields
+}
+
+/// Whether the request itself says what happens to a prompt that is too long.
+pub(super) fn has_truncate(prompt: &Prompt) -> bool {
+    let own = prompt.native.as_deref().filter(|n| *n.dialect() == OLLAMA);
+    own.is_some_and(|native| native.get("truncate").is_some())
 }
 
 fn tools(prompt: &Prompt, same: bool, fields: &mut Fields, losses: &mut Losses) {
@@ -106,6 +115,7 @@ fn tools(prompt: &Prompt, same: bool, fields: &mut Fields, losses: &mut Losses) 
 /// The nearest value that the model knows.
 fn think(effort: Effort, known: Thinking, fields: &mut Fields, losses: &mut Losses) {
     let (level, exact) = match (effort, known) {
+        (Effort::None, Thinking::Never) => return,
         (_, Thinking::Never) => return losses.add("effort", "the model cannot think"),
         (Effort::None, _) => ("false", true),
         (_, Thinking::Switch) => ("true", effort == Effort::Medium),

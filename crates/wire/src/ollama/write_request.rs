@@ -4,7 +4,7 @@ use bytes::BytesMut;
 use majordomo_llm::{Message, Output, Prompt, Request, Role};
 
 use super::generate::{Form, form};
-use super::write_fields::fields;
+use super::write_fields::{fields, has_truncate};
 use super::write_message::{MessageWriter, same_but_for_content};
 use super::write_part::Content;
 use super::{OLLAMA, Thinking, image, options};
@@ -17,6 +17,7 @@ use crate::{Outgoing, Written};
 /// Writes the body for a target.
 pub(super) fn write(request: &Request, to: &Outgoing<'_>) -> Written {
     let shaped = (to.ollama.num_ctx.is_some() && !options::has_window(request))
+        || (to.ollama.refuse_overlong && !has_truncate(request))
         || (to.ollama.thinking != Thinking::default() && request.effort.is_some())
         || in_words(request, to).is_some();
     match request.untouched(&OLLAMA) {

@@ -26,7 +26,14 @@ pub(super) fn write(request: &Request, to: &Outgoing<'_>) -> Written {
 
 fn fresh(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
     let mut losses = Losses::default();
-    let fields = fields(prompt, &mut losses);
+    let mut fields = fields(prompt, &mut losses);
+    let own = prompt
+        .native
+        .as_deref()
+        .filter(|n| *n.dialect() == RESPONSES);
+    if let (Some(store), None) = (to.store, own.and_then(|native| native.get("store"))) {
+        fields.put("store", store);
+    }
     let mut body = BytesMut::with_capacity(4_096);
     object(&mut body, |o| {
         o.string("model", to.model);

@@ -125,6 +125,7 @@ fn efforts_become_the_nearest_value_that_the_model_knows() {
         (Effort::High, Switch, "true", true),
         (Effort::None, Switch, "false", false),
         (Effort::High, Never, "", true),
+        (Effort::None, Never, "", false),
     ];
     for (effort, thinking, expected, lost) in rows {
         let target = Target {
@@ -321,4 +322,21 @@ fn an_edit_can_remove_and_add_fields() {
         write(&request).0,
         r#"{"model":"m","messages":[{"role":"system","content":"terse"}],"stream":false,"options":{"top_k":5}}"#
     );
+}
+
+#[test]
+fn an_overlong_prompt_is_refused_unless_the_request_says_otherwise() {
+    let target = Target {
+        refuse_overlong: true,
+        ..Target::default()
+    };
+    let (body, _) = write_to(&Request::user("hi"), &to(target));
+    assert!(body.contains(r#""truncate":false"#), "{body}");
+    let own = r#"{"model":"m","messages":[],"truncate":true,"stream":false}"#;
+    let read = crate::Protocol::Ollama
+        .codec()
+        .read_request(own.into())
+        .unwrap();
+    let (body, _) = write_to(&read.request, &to(target));
+    assert_eq!(body, own);
 }

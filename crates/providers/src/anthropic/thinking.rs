@@ -1,0 +1,260 @@
+//! Thinking as each model takes it: an effort, a budget, or not at all.
+
+use majordomo_llm::{Change, Effort, Part, Request, ToolChoice};
+use majordomo_wire::Protocol;
+
+use super::version::{Claude, Thinks};
+
+/// The smallest budget that is taken.
+const SMALLEST: u64 = 1_024;
+
+/// Changes what the model would refuse. A client of the same dialect that wrote
+/// a kind of thinking which the contract does not model keeps it.
+pub(super) fn fit(request: &mut Request, claude: Claude) {
+    let native = request.native.as_deref();
+    if native.is_some_and(|native| native.get("thinking").is_some()) {
+        return;
+    }
+    match claude.thinks() {
+        Thinks::Never => {
+            drop_effort(request, "the model cannot think");
+            drop_budget(request, "the model cannot think");
+        }
+        Thinks::Budget => effort_to_budget(request),
+        Thinks::Both => {}
+        Thinks::Adaptive => budget_to_effort(request),
+        Thinks::Always => {
+            if request.effort == Some(Effort::None) {
+                drop_effort(request, "the model always thinks");
+            }
+            budget_to_effort(request);
+        }
+    }
+    if request.effort == Some(Effort::XHigh) && !claude.knows_xhigh() {
+        request.note(Change::new("effort", "lowered").detail("the nearest is high"));
+        request.edit().effort = Some(Effort::High);
+    }
+}
+
+/// Older models count tokens of thought instead of efforts. They cannot think
+/// and be forced to call a tool at once, and sample freely only without thought.
+fn effort_to_budget(request: &mut Request) {
+    let Some(effort) = request.effort.filter(|effort| *effort != Effort::None) else {
+        return;
+    };
+    let wanted = match effort {
+        Effort::None | Effort::Minimal => SMALLEST,
+        Effort::Low => 2_048,
+        Effort::Medium => 8_192,
+        Effort::High => 16_384,
+        Effort::XHigh => 24_576,
+        Effort::Max => 32_000,
+    };
+    if request.reasoning_budget.is_some() {
+        return drop_effort(request, "the budget says it");
+    }
+    if matches!(
+        request.tool_choice,
+        ToolChoice::Required | ToolChoice::Named(_)
+    ) {
+        return drop_effort(request, "the model cannot think when a tool is forced");
+    }
+    // The limit counts thought as well, and something must be left to say.
+    let budget = match request.max_tokens {
+        Some(most) => wanted.min(most / 2),
+        None => wanted,
+    };
+    if budget < SMALLEST {
+        return drop_effort(request, "max_tokens leaves no room for thought");
+    }
+    let text = format!("the model takes a budget: {budget} tokens");
+    request.note(Change::new("effort", "rewritten").detail(text));
+    let sampling = [
+        ("temperature", request.temperature.is_some()),
+        ("top_k", request.top_k.is_some()),
+    ];
+    for (name, _) in sampling.iter().filter(|(_, set)| *set) {
+        request.note(Change::new(*name, "dropped").detail("the model thinks without it"));
+    }
+    let prompt = request.edit();
+    prompt.effort = None;
+    prompt.reasoning_budget = Some(budget);
+    prompt.temperature = None;
+    prompt.top_k = None;
+}
+
+/// Newer models see themselves how long to think, guided by an effort.
+fn budget_to_effort(request: &mut Request) {
+    let Some(budget) = request.reasoning_budget else {
+        return;
+    };
+    drop_budget(request, "the model takes efforts");
+    if request.effort.is_none() {
+        request.edit().effort = Some(match budget {
+            ..4_096 => Effort::Low,
+            4_096..16_384 => Effort::Medium,
+            _ => Effort::High,
+        });
+    }
+}
+
+fn drop_effort(request: &mut Request, why: &str) {
+    let Some(effort) = request.effort else { return };
+    if effort != Effort::None || why.contains("always") {
+        request.note(Change::new("effort", "dropped").detail(why));
+    }
+    request.edit().effort = None;
+}
+
+fn drop_budget(request: &mut Request, why: &str) {
+    if request.reasoning_budget.is_none() {
+        return;
+    }
+    request.note(Change::new("reasoning_budget", "dropped").detail(why));
+    request.edit().reasoning_budget = None;
+}
+
+/// Thought that was shown to a client without a signature comes back with an
+/// empty one, which is refused.
+pub(super) fn strip_unsigned(request: &mut Request) {
+    let messages = Protocol::Messages.dialect();
+    let unsigned = |part: &Part| {
+        let Part::Reasoning(reasoning) = part else {
+            return false;
+        };
+        let own = reasoning.native.as_deref();
+        let own = own.filter(|native| *native.dialect() == messages);
+        own.and_then(|native| native.get("signature"))
+            .is_some_and(|signature| signature.as_str() == "\"\"")
+    };
+    let parts = request.messages.iter().flat_map(|message| &message.parts);
+    let count = parts.filter(|part| unsigned(part)).count();
+    if count == 0 {
+        return;
+    }
+    let note = Change::new("reasoning", "dropped").times(count);
+    request.note(note.detail("it has no signature"));
+    for message in &mut request.edit().messages {
+        message.parts.retain(|part| !unsigned(part));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use majordomo_llm::{Json, Message, Native, Reasoning};
+
+    use super::*;
+
+    fn fitted(model: &str, mut request: Request) -> (Option<Effort>, Option<u64>, Vec<String>) {
+        let (noting, notes) = request.noting();
+        request = noting;
+        fit(&mut request, Claude::read(model).unwrap());
+        let notes = notes.take().iter().map(ToString::to_string).collect();
+        (request.effort, request.reasoning_budget, notes)
+    }
+
+    fn budget(tokens: u64) -> Request {
+        let mut request = Request::user("hi");
+        request.edit().reasoning_budget = Some(tokens);
+        request
+    }
+
+    #[test]
+    fn each_model_gets_the_kind_of_thinking_that_it_takes() {
+        const OLD: &str = "claude-haiku-4-5-20251001";
+        let effort = |effort| Request::user("hi").effort(effort);
+        let forced = || effort(Effort::High).tool_choice(ToolChoice::Required);
+        let rows = [
+            (
+                OLD,
+                effort(Effort::High),
+                None,
+                Some(16_384),
+                "effort rewritten",
+            ),
+            (
+                OLD,
+                effort(Effort::High).max_tokens(4_000),
+                None,
+                Some(2_000),
+                "effort rewritten",
+            ),
+            (
+                OLD,
+                effort(Effort::High).max_tokens(500),
+                None,
+                None,
+                "effort dropped",
+            ),
+            (OLD, effort(Effort::None), Some(Effort::None), None, ""),
+            (OLD, forced(), None, None, "effort dropped"),
+            (
+                "claude-3-5-haiku-20241022",
+                effort(Effort::Low),
+                None,
+                None,
+                "effort dropped",
+            ),
+            (
+                "claude-opus-4-6",
+                effort(Effort::XHigh),
+                Some(Effort::High),
+                None,
+                "effort lowered",
+            ),
+            ("claude-opus-4-6", budget(2_000), None, Some(2_000), ""),
+            (
+                "claude-opus-4-8",
+                budget(2_000),
+                Some(Effort::Low),
+                None,
+                "reasoning_budget dropped",
+            ),
+            (
+                "claude-sonnet-5-5",
+                effort(Effort::None),
+                None,
+                None,
+                "effort dropped",
+            ),
+            (
+                "claude-sonnet-5-5",
+                effort(Effort::Max),
+                Some(Effort::Max),
+                None,
+                "",
+            ),
+        ];
+        for (model, request, effort, budget, note) in rows {
+            let (found, tokens, notes) = fitted(model, request);
+            assert_eq!((found, tokens), (effort, budget), "{model}");
+            assert_eq!(notes.join(", "), note, "{model}");
+        }
+    }
+
+    #[test]
+    fn thought_without_a_signature_is_not_sent_back() {
+        let thought = |signature: &str| {
+            let native = Native::new(Protocol::Messages.dialect());
+            Part::Reasoning(Reasoning {
+                text: "hm".into(),
+                native: native
+                    .with("signature", Json::string(signature))
+                    .into_option(),
+            })
+        };
+        let mut answer = Message::assistant(thought(""));
+        answer.parts.push(thought("abc"));
+        let (mut request, notes) = Request::user("hi").message(answer).noting();
+        strip_unsigned(&mut request);
+        assert_eq!(request.messages[1].parts, [thought("abc")]);
+        assert_eq!(notes.take()[0].to_string(), "reasoning:1 dropped");
+
+        let before = request.clone();
+        strip_unsigned(&mut request);
+        assert!(
+            request.same_prompt(&before),
+            "nothing to strip, nothing edited"
+        );
+    }
+}

@@ -1,0 +1,39 @@
+//! Lists of models, page by page.
+
+use bytes::Bytes;
+use majordomo_llm::{ModelInfo, Result};
+
+use super::HttpProvider;
+use crate::transport::{Outgoing, Reply};
+
+/// More pages than any provider has; a server that goes on for ever is cut here.
+const MOST_PAGES: usize = 50;
+
+/// All models that a provider lists.
+pub(super) async fn models(provider: &HttpProvider) -> Result<Vec<ModelInfo>> {
+    let recipe = provider.recipe();
+    let mut models = Vec::new();
+    let mut next = Some(String::new());
+    for _ in 0..MOST_PAGES {
+        let Some(page) = next.take() else { break };
+        let body = get(provider, &format!("{}{page}", recipe.models_path())).await?;
+        models.extend(recipe.protocol().codec().read_models(&body)?);
+        // A page that names itself as the next one is the last.
+        next = recipe.next_page(&body).filter(|next| *next != page);
+    }
+    Ok(models)
+}
+
+/// The answer to a question that costs nothing.
+pub(super) async fn get(provider: &HttpProvider, path: &str) -> Result<Bytes> {
+    let address = provider.address(path)?;
+    send(provider, Outgoing::get(address)).await
+}
+
+pub(super) async fn send(provider: &HttpProvider, request: Outgoing) -> Result<Bytes> {
+    let request = provider.dress(request, None)?;
+    match provider.transport().whole(request).await? {
+        Reply::Accepted(_, body) => Ok(body),
+        Reply::Refused(head, body) => Err(provider.refusal(&head, &body)),
+    }
+}
