@@ -3,6 +3,7 @@
 //! Bytes come in any chunking; frames come out as soon as they are complete. A
 //! frame that lies whole inside one chunk is handed out without a copy.
 
+mod event_type;
 mod lines;
 mod objects;
 mod sse;
@@ -10,6 +11,7 @@ mod sse;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use event_type::event_type;
 pub(crate) use lines::Lines;
 pub(crate) use objects::Objects;
 pub(crate) use sse::{Frame, SseDecoder};

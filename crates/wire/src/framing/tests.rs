@@ -165,3 +165,20 @@ proptest! {
         prop_assert_eq!(decode(&chunks, 1_000).unwrap(), frames(&text));
     }
 }
+
+#[test]
+fn a_type_is_told_without_parsing_where_it_comes_first() {
+    let rows: [(&str, Option<&str>); 7] = [
+        (r#"{"type":"ping"}"#, Some("ping")),
+        (r#"{"type": "ping", "x": 1}"#, Some("ping")),
+        (r#"{"x":1,"type":"ping"}"#, None),
+        (r#"{"type":null}"#, None),
+        (r#"{"type":"p\u0069ng"}"#, None),
+        (r#"{"type":"pin"#, None),
+        ("", None),
+    ];
+    for (data, expected) in rows {
+        let told = event_type(data.as_bytes());
+        assert_eq!(told, expected.map(str::as_bytes), "{data}");
+    }
+}

@@ -10,7 +10,7 @@ use super::stream_event::{Delta, StreamEvent};
 use super::usage::Counts;
 use crate::StreamReader;
 use crate::failure::ErrorBody;
-use crate::framing::{Frame, SseDecoder};
+use crate::framing::{Frame, SseDecoder, event_type};
 use crate::json::{self, ReadError};
 
 /// Turns the wire's events into ours.
@@ -48,12 +48,17 @@ impl StreamReader for MessagesReader {
 }
 
 /// Whether a tap must look into an event: blocks are of no interest to it.
+/// The data's word counts more than the event's name, as it does when it is read.
 fn matters(name: &str, data: &[u8]) -> bool {
-    if !name.is_empty() {
-        return !name.starts_with("content_block_") && name != "ping";
+    let is_block = |kind: &[u8]| kind.starts_with(b"content_block_") || kind == b"ping";
+    match event_type(data) {
+        Some(kind) => !is_block(kind),
+        None if !is_block(name.as_bytes()) => {
+            let start = &data[..data.len().min(64)];
+            !name.is_empty() || memmem::find(start, b"\"content_block_").is_none()
+        }
+        None => memmem::find(data, b"\"message_").is_some(),
     }
-    let start = &data[..data.len().min(64)];
-    memmem::find(start, b"\"content_block_").is_none()
 }
 
 #[derive(Default)]

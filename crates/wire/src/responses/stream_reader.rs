@@ -11,7 +11,7 @@ use super::stream_event::StreamEvent;
 use super::stream_items::{Source, StreamItems, outcome};
 use crate::StreamReader;
 use crate::failure::ErrorBody;
-use crate::framing::{Frame, SseDecoder};
+use crate::framing::{Frame, SseDecoder, event_type};
 use crate::json::{self, ReadError};
 use crate::splice;
 
@@ -47,19 +47,26 @@ impl StreamReader for ResponsesReader {
     }
 }
 
-/// Whether a tap must look into an event: does it end the stream?
+/// Whether a tap must look into an event: does it end the stream? The data's
+/// word counts, as it does when it is read.
 fn matters(name: &str, data: &[u8]) -> bool {
-    match name {
-        "response.completed" | "response.incomplete" | "response.failed" | "error" => true,
-        "" => {
-            let says = |word: &[u8]| memmem::find(data, word).is_some();
-            data.first() != Some(&b'{')
+    let ends = |kind: &[u8]| {
+        matches!(
+            kind,
+            b"response.completed" | b"response.incomplete" | b"response.failed" | b"error"
+        )
+    };
+    let says = |word: &[u8]| memmem::find(data, word).is_some();
+    match event_type(data) {
+        Some(kind) => ends(kind) || name == "error",
+        None => {
+            ends(name.as_bytes())
+                || data.first() != Some(&b'{')
                 || says(b"response.completed")
                 || says(b"response.incomplete")
                 || says(b"response.failed")
                 || says(b"\"error\"")
         }
-        _ => false,
     }
 }
 
@@ -141,11 +148,12 @@ impl State {
     /// What an event that only passes by says about the end.
     fn glance(&mut self, name: &str, data: &[u8]) {
         let says = |word: &[u8]| memmem::find(data, word).is_some();
-        let is = |kind: &str| name == kind || (name.is_empty() && says(kind.as_bytes()));
-        if is("response.output_item.done") {
+        let told = event_type(data).unwrap_or(name.as_bytes());
+        let is = |kind: &[u8]| told == kind || (told.is_empty() && says(kind));
+        if is(b"response.output_item.done") {
             self.called |= says(b"\"function_call\"") || says(b"\"custom_tool_call\"");
         }
-        self.refused |= name == "response.refusal.done";
+        self.refused |= told == b"response.refusal.done";
     }
 
     fn start(&mut self, response: Option<&str>, events: &mut Vec<Event>) -> Result<()> {

@@ -241,10 +241,6 @@ fn an_error_inside_a_stream_is_an_error() {
 
 #[test]
 fn a_tap_sees_usage_and_finish_only() {
-    let named = |text: &str| {
-        let name = text.split('"').nth(3).unwrap().to_owned();
-        format!("event: {name}\ndata: {text}\n\n")
-    };
     let chunks = [
         START.to_owned(),
         block(0, r#"{"type":"text","text":""}"#),
@@ -253,15 +249,19 @@ fn a_tap_sees_usage_and_finish_only() {
         finish("end_turn"),
         STOP.to_owned(),
     ];
-    let (mut reader, mut events) = (Messages.stream_reader(), Vec::new());
-    for chunk in &chunks {
-        reader.tap(named(chunk).as_bytes(), &mut events).unwrap();
+    // Its own name, none, one that every event has, and a false one.
+    for name in [None, Some(""), Some("message"), Some("content_block_delta")] {
+        let (mut reader, mut events) = (Messages.stream_reader(), Vec::new());
+        for chunk in &chunks {
+            let name = name.or(chunk.split('"').nth(3)).unwrap();
+            let bytes = format!("event: {name}\ndata: {chunk}\n\n");
+            reader.tap(bytes.as_bytes(), &mut events).unwrap();
+        }
+        reader.finish(&mut events).unwrap();
+        assert!(!events.iter().any(Event::is_semantic), "{name:?}");
+        assert_eq!(events.last(), Some(&Event::Finish(FinishReason::Stop)));
+        assert_eq!(assemble(events).usage.output, 9);
     }
-    reader.finish(&mut events).unwrap();
-    let semantic = events.iter().filter(|e| e.is_semantic()).count();
-    assert_eq!(semantic, 0);
-    assert_eq!(events.last(), Some(&Event::Finish(FinishReason::Stop)));
-    assert_eq!(assemble(events).usage.output, 9);
 }
 
 fn start_call(index: usize, id: &str) -> Event {

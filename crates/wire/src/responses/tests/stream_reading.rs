@@ -256,17 +256,14 @@ fn a_whole_answer_where_a_stream_was_asked_for_is_taken() {
 fn a_tap_sees_usage_and_finish_and_nothing_else() {
     let call = r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","call_id":"c","name":"t","arguments":"{}"}}"#;
     let text = r#"{"type":"response.output_text.delta","output_index":1,"delta":"a"}"#;
-    for named in [true, false] {
+    // Its own name, none, one that every event has, and a false one.
+    let names = [None, Some(""), Some("message"), Some("response.created")];
+    for name in names {
         let mut reader = Responses.stream_reader();
         let mut told = Vec::new();
         for frame in [CREATED, call, text, COMPLETED] {
-            let name = frame.split('"').nth(3).unwrap();
-            let head = if named {
-                format!("event: {name}\n")
-            } else {
-                String::new()
-            };
-            let bytes = format!("{head}data: {frame}\n\n");
+            let name = name.or(frame.split('"').nth(3)).unwrap();
+            let bytes = format!("event: {name}\ndata: {frame}\n\n");
             reader.tap(bytes.as_bytes(), &mut told).unwrap();
         }
         reader.finish(&mut told).unwrap();

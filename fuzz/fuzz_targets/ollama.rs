@@ -1,0 +1,7 @@
+//! Any bytes, read as every kind of body that Ollama has.
+#![no_main]
+
+#[path = "wire.rs"]
+mod wire;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| wire::read(majordomo_wire::Protocol::Ollama, data));
