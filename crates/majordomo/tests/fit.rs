@@ -13,7 +13,7 @@ use majordomo::{
 use support::{House, lines};
 
 fn picture() -> Request {
-    Request::user("what is this?").part(Part::image("image/png", vec![1]))
+    Request::user("what is this?").part(Part::image("image/png", support::PNG))
 }
 
 /// Who serves when the head has these capabilities and the tail has no limits.
@@ -67,7 +67,7 @@ async fn a_text_only_target_serves_text() {
 async fn images_inside_tool_results_are_images() {
     let call = ToolCall::new("call_0", "look", "{}");
     let mut result = ToolResult::new(&call, "see");
-    result.parts.push(Part::image("image/png", vec![1]));
+    result.parts.push(Part::image("image/png", support::PNG));
     let request = Request::user("look")
         .message(majordomo::Message::assistant(Part::ToolCall(call)))
         .message(majordomo::Message::tool_results_message([result]));

@@ -247,7 +247,7 @@ async fn a_request_that_does_not_fit_is_no_probe() {
     house
         .fp
         .set_model_capabilities("a", Capabilities::text_only());
-    let picture = Request::user(Part::image("image/png", vec![1]));
+    let picture = Request::user(Part::image("image/png", support::PNG));
     house.chain("fp/a,fp/b").generate(picture).await.unwrap();
     assert!(!house.health("fp/a").probing);
     assert_eq!(house.served_by("fp/a,fp/b").await, "fp/a");

@@ -71,7 +71,7 @@ async fn an_incapable_target_is_told_as_skipped() {
     house
         .fp
         .set_model_capabilities("blind", Capabilities::text_only());
-    let picture = Request::user(Part::image("image/png", vec![1]));
+    let picture = Request::user(Part::image("image/png", support::PNG));
     house
         .chain("fp/blind,fp/b")
         .generate(picture)

@@ -86,7 +86,7 @@ fn describe(mut request: Request, target: &Capabilities) -> majordomo::Result<Sh
 }
 
 fn picture() -> Request {
-    Request::user("what? ").part(Part::image("image/png", vec![1]))
+    Request::user("what? ").part(Part::image("image/png", support::PNG))
 }
 
 #[tokio::test(start_paused = true)]

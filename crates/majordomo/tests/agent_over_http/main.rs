@@ -45,6 +45,7 @@ async fn run(dialect: &Dialect, streamed: bool) -> (Upstream, Outcome) {
     let upstream = Upstream::start([script]).await;
     let transport = Transport::new(Config::default().proxies(Proxies::Direct));
     let settings = Settings::new("here", transport)
+        .discovery(false)
         .base_url(format!("http://{}", upstream.address()))
         .key(Some("canary".to_owned().into()));
     let provider = dialect.kind.provider(settings).expect("valid settings");
