@@ -96,7 +96,11 @@ fn m15_an_animation_becomes_its_first_frame_unless_the_target_takes_it() {
             ..ImageLimits::default()
         };
         assert_eq!(fit(&data, &moving).unwrap().data.as_ptr(), data.as_ptr());
-        let fitted = fit(&data, &types(&["image/png"])).unwrap();
+        let still = ImageLimits {
+            animations: Some(false),
+            ..types(&["image/png"])
+        };
+        let fitted = fit(&data, &still).unwrap();
         let made = fitted.made.as_ref().unwrap();
         assert!(made.from.frames > 1, "{name}");
         assert_eq!(measure(&fitted.data).unwrap().frames, 1, "{name}");
