@@ -2,7 +2,7 @@
 
 mod support;
 
-use majordomo_testkit::{Script, Upstream};
+use majordomo_testkit::{ClosedPort, Script, Upstream};
 use support::{Done, answers, fails, file, majordomo, picture, says};
 
 #[tokio::test]
@@ -61,7 +61,8 @@ async fn an_exhausted_chain_is_one_sentence_that_names_each_target() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_named_once_with_where_to_look() {
-    let gone = Upstream::start([]).await.address();
+    let port = ClosedPort::hold();
+    let gone = port.address();
     let done = majordomo(&["chat", "x/m", "hi"])
         .env("LLM_X", &format!("ollama+http://{gone}"))
         .done()

@@ -2,7 +2,7 @@
 
 mod support;
 
-use majordomo_testkit::{Script, Upstream};
+use majordomo_testkit::{ClosedPort, Script, Upstream};
 use support::{Done, fails, file, majordomo, picture};
 
 fn failed(code: i32, stderr: &str) -> Done {
@@ -85,12 +85,12 @@ async fn models_lists_what_answers_and_names_the_others() {
         .answer(200, "application/json", list);
     let here = Upstream::start([script]).await;
     let angry = Upstream::start([fails(500, "boom")]).await;
-    let gone = Upstream::start([]).await.address();
+    let gone = ClosedPort::hold();
     let done = majordomo(&["models"])
         .x_with(&here, "?images=false")
         .env("LLM_ANGRY", &format!("openai+http://t@{}", angry.address()))
         .env("LLM_BAD", "nonsense")
-        .env("OLLAMA_HOST", &gone.to_string())
+        .env("OLLAMA_HOST", &gone.address().to_string())
         .done()
         .await;
     assert_eq!(done.code, Some(0), "{}", done.stderr);

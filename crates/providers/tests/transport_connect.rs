@@ -9,7 +9,7 @@ use std::time::Duration;
 use asking::{SOON, config, post, transport, whole};
 use majordomo_llm::{BoxFuture, Class, ErrorKind, Timer};
 use majordomo_providers::transport::{Config, Outgoing, Proxies, Resolve, Timeouts, Transport};
-use majordomo_testkit::{Authority, BlackHole, Identity, Script, Upstream};
+use majordomo_testkit::{Authority, BlackHole, ClosedPort, Identity, Script, Upstream};
 use tokio::time::Instant;
 
 fn ok() -> Script {
@@ -48,15 +48,15 @@ impl Resolve for Never {
 
 #[tokio::test]
 async fn u01_a_refused_connection_fails_at_once() {
-    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = gone.local_addr().unwrap();
-    drop(gone);
+    let port = ClosedPort::hold();
+    let address = port.address();
     let began = Instant::now();
     let uri = format!("http://{address}/v1/chat?key=CANARY")
         .parse()
         .unwrap();
     let error = whole(&transport(), post(uri)).await.unwrap_err();
-    assert!(began.elapsed() < Duration::from_millis(50));
+    // Far below the connect timer, on a busy machine too.
+    assert!(began.elapsed() < Duration::from_secs(1));
     assert_eq!(error.kind(), ErrorKind::Connect);
     let expected = format!("could not connect to {address}: ");
     assert!(error.to_string().starts_with(&expected), "{error}");

@@ -26,6 +26,7 @@
 
 mod black_hole;
 mod certificates;
+mod closed_port;
 pub mod frames;
 mod http2;
 mod play;
@@ -35,6 +36,7 @@ mod upstream;
 
 pub use black_hole::BlackHole;
 pub use certificates::{Authority, Identity};
+pub use closed_port::ClosedPort;
 pub use http2::{Http2Settings, Http2Upstream, StreamStep};
 pub use record::{Connection, Request};
 pub use script::Script;

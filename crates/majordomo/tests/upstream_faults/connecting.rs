@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use majordomo::transport::{Protocol, Resolve, Timeouts};
 use majordomo::{BoxFuture, Class, Request};
-use majordomo_testkit::{Authority, BlackHole, Http2Settings, Http2Upstream, Identity};
+use majordomo_testkit::{Authority, BlackHole, ClosedPort, Http2Settings, Http2Upstream, Identity};
 use majordomo_testkit::{Script, StreamStep, Upstream};
 
 use crate::stage::{After, FREE, HELLO, Head, RETRIED, SERVED, SOON, Stage, config, json};
@@ -22,10 +22,8 @@ const UNTRUSTED: After = After {
 
 #[tokio::test]
 async fn u01_a_refused_connection_is_tried_twice_and_the_next_target_serves() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
-    let stage = Head::at(format!("http://{address}")).stage();
+    let port = ClosedPort::hold();
+    let stage = Head::at(format!("http://{}", port.address())).stage();
     assert_eq!(stage.ask().await, RETRIED);
 }
 
