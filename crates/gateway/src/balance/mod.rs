@@ -1,0 +1,1 @@
+//! Orders the services of a pool: tactics, statistics, affinity.

@@ -1,0 +1,1 @@
+//! The built-in provider that answers without anybody behind it.

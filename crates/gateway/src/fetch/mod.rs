@@ -1,0 +1,1 @@
+//! Remote images, fetched safely where a target needs their bytes.

@@ -1,0 +1,14 @@
+//! The gateway: five client dialects in, any provider out.
+//!
+//! A request goes one way: a front authenticates, bounds and reads it; rules say
+//! which route and why; processors may change it, once; balance orders the
+//! route's services; the chain serves it; a relay writes the answer back in the
+//! client's own dialect. No step is entered twice.
+
+pub mod balance;
+pub mod config;
+pub mod demo;
+pub mod fetch;
+pub mod keys;
+pub mod rules;
+pub mod vision;

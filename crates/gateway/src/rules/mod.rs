@@ -1,0 +1,1 @@
+//! Conditions that look into a request, compiled when the configuration is loaded.

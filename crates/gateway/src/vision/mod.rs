@@ -1,0 +1,1 @@
+//! The vision proxy: text in the place of images, for models that cannot see.
