@@ -4,11 +4,12 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Capabilities, Error, ErrorKind, EventStream, PlainEstimate, Request, Response, ResponseStream,
-    Result, TokenEstimate,
+    Capabilities, Dialect, Error, ErrorKind, EventStream, PieceStream, PlainEstimate, Request,
+    Response, ResponseStream, Result, TokenEstimate,
 };
 
 /// A boxed future; dropping it cancels the work behind it.
@@ -41,6 +42,36 @@ pub trait Model: Send + Sync {
     fn estimate_tokens(&self, request: &Request) -> u64 {
         PlainEstimate.estimate(request)
     }
+
+    /// The dialect of its own bytes, if they can be had.
+    fn dialect(&self) -> Option<Dialect> {
+        None
+    }
+
+    /// The answer in the provider's own bytes, for a client of its [`dialect`].
+    ///
+    /// [`dialect`]: Model::dialect
+    fn pieces(&self, _request: Request) -> BoxFuture<'_, Result<PieceStream>> {
+        unsupported("its answers cannot be passed on as they are")
+    }
+
+    /// The tokens of the request, counted by the provider itself.
+    fn count_tokens(&self, _request: Request) -> BoxFuture<'_, Result<u64>> {
+        unsupported("it does not count tokens")
+    }
+
+    /// Embeddings: a body of this dialect as it came but for the model, and the
+    /// answer as it came.
+    fn embed<'a>(&'a self, _dialect: &Dialect, _body: Bytes) -> BoxFuture<'a, Result<Bytes>> {
+        unsupported("it makes no embeddings for clients of this dialect")
+    }
+}
+
+fn unsupported<T: Send + 'static>(text: &'static str) -> BoxFuture<'static, Result<T>> {
+    Box::pin(std::future::ready(Err(Error::new(
+        ErrorKind::Unsupported,
+        text,
+    ))))
 }
 
 /// A place that has models.

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::{Event, Ledger, Message, Native, Part, Role, ToolCall, Usage};
+use crate::{Dialect, Event, Ledger, Message, Native, Part, Role, ToolCall, Usage};
 
 /// Why the model stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,22 @@ pub enum FinishReason {
     Other(String),
 }
 
+/// An answer in the provider's own bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Raw {
+    /// The dialect that they are in.
+    pub dialect: Dialect,
+    /// The body.
+    pub bytes: Bytes,
+}
+
+impl Raw {
+    /// A body of this dialect.
+    pub fn new(dialect: Dialect, bytes: Bytes) -> Self {
+        Self { dialect, bytes }
+    }
+}
+
 /// A complete answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Response {
@@ -49,9 +65,9 @@ pub struct Response {
     /// Fields of the dialect that it was read from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<Box<Native>>,
-    /// The provider's bytes, for what the contract does not model.
+    /// The provider's bytes: what the contract does not model is in there, too.
     #[serde(skip)]
-    pub raw: Option<Bytes>,
+    pub raw: Option<Raw>,
     /// Who was asked on the way here, and what was changed for them.
     #[serde(default)]
     pub ledger: Ledger,

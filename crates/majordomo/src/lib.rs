@@ -33,7 +33,10 @@ mod observe;
 mod registry;
 mod spec;
 
-pub use chain::{AllBenched, Chain, ChainConfig, FitImages, OpenStream, Shape, Shaped, TargetView};
+pub use chain::{
+    AllBenched, Answering, Chain, ChainConfig, FitImages, Forwarding, OpenStream, Shape, Shaped,
+    TargetView,
+};
 pub use clock::{Clock, ManualClock, RuntimeClock};
 pub use dsn::{Dsn, DsnError, DsnOptions};
 pub use health::{Health, HealthConfig, HealthStatus};

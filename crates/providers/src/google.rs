@@ -44,6 +44,11 @@ impl Recipe for Google {
         "/v1beta/models?pageSize=1000"
     }
 
+    fn count_path(&self, model: &str) -> Option<String> {
+        let model = utf8_percent_encode(model.strip_prefix("models/").unwrap_or(model), PLAIN);
+        Some(format!("/v1beta/models/{model}:countTokens"))
+    }
+
     fn next_page(&self, page: &[u8]) -> Option<String> {
         let end: PageEnd = serde_json::from_slice(page).ok()?;
         let token = end.next_page_token.filter(|token| !token.is_empty())?;

@@ -1,6 +1,6 @@
 //! Ollama: on this machine, in its cloud, and behind a foreman.
 
-use majordomo_llm::{Capabilities, ImageLimits, Request, Result};
+use majordomo_llm::{Capabilities, Dialect, ImageLimits, Request, Result};
 use majordomo_wire::{Outgoing, Protocol, ollama};
 use secrecy::SecretString;
 
@@ -44,6 +44,10 @@ impl Recipe for Ollama {
 
     fn models_path(&self) -> &'static str {
         "/api/tags"
+    }
+
+    fn embeddings_path(&self, dialect: &Dialect) -> Option<&'static str> {
+        (*dialect == Protocol::Ollama.dialect()).then_some("/api/embed")
     }
 
     fn key_variables(&self) -> &'static [&'static str] {

@@ -1,6 +1,6 @@
 //! OpenAI, and servers that speak its dialects.
 
-use majordomo_llm::{Capabilities, ImageLimits, Request, Result};
+use majordomo_llm::{Capabilities, Dialect, ImageLimits, Request, Result};
 use majordomo_wire::{Outgoing, Protocol};
 use secrecy::SecretString;
 
@@ -103,6 +103,15 @@ impl Recipe for OpenAi {
         } else {
             "/v1/models"
         }
+    }
+
+    fn embeddings_path(&self, dialect: &Dialect) -> Option<&'static str> {
+        let path = if self.prefix.is_empty() {
+            "/embeddings"
+        } else {
+            "/v1/embeddings"
+        };
+        (*dialect == Protocol::Chat.dialect()).then_some(path)
     }
 
     fn key_variables(&self) -> &'static [&'static str] {

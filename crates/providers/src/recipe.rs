@@ -1,7 +1,7 @@
 //! What is a provider's own.
 
 use ::http::HeaderMap;
-use majordomo_llm::{Capabilities, Request, Result};
+use majordomo_llm::{Capabilities, Dialect, Request, Result};
 use majordomo_wire::{Outgoing, Protocol};
 use secrecy::SecretString;
 
@@ -22,6 +22,16 @@ pub(crate) trait Recipe: Send + Sync {
 
     /// The path of the list of models.
     fn models_path(&self) -> &'static str;
+
+    /// The path where it counts the tokens of a request, if it does.
+    fn count_path(&self, _model: &str) -> Option<String> {
+        None
+    }
+
+    /// The path where it makes embeddings for clients of a dialect, if it does.
+    fn embeddings_path(&self, _dialect: &Dialect) -> Option<&'static str> {
+        None
+    }
 
     /// What is added to the query for the page after this one, if there is one.
     fn next_page(&self, _page: &[u8]) -> Option<String> {

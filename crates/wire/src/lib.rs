@@ -32,6 +32,7 @@ mod gemini;
 mod json;
 mod loss;
 mod messages;
+mod model_name;
 pub mod ollama;
 mod protocol;
 mod responses;
@@ -42,6 +43,8 @@ pub use codec::{
     Codec, CountTokens, ErrorReply, FailedAnswer, Incoming, Outgoing, Reply, StreamReader,
     StreamWriter, Written,
 };
+pub use framing::Frames;
 pub use json::ReadError;
 pub use loss::Loss;
+pub use model_name::{model_of, with_model};
 pub use protocol::Protocol;

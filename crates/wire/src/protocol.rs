@@ -2,7 +2,7 @@
 
 use majordomo_llm::Dialect;
 
-use crate::Codec;
+use crate::{Codec, Frames};
 use crate::chat::Chat;
 use crate::gemini::Gemini;
 use crate::messages::Messages;
@@ -67,5 +67,10 @@ impl Protocol {
             Self::Gemini => &Gemini,
             Self::Ollama => &Ollama(Form::Chat),
         }
+    }
+
+    /// Cuts a stream of this protocol into frames, to be passed on as they are.
+    pub fn frames(self) -> Frames {
+        Frames::new(self == Self::Ollama)
     }
 }

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use majordomo_llm::{
-    Accept, BoxFuture, Error, ErrorKind, Message, Model, Request, Response, Result,
+    Accept, BoxFuture, Dialect, Error, ErrorKind, Event, Message, Model, Piece, Request, Response,
+    Result,
 };
 
-use super::open::{Opened, empty, open};
+use super::open::{self, Opened, empty};
 
 /// How a target is asked.
 pub(super) trait Ask: Send + Sync {
@@ -71,9 +74,57 @@ impl Ask for Generate {
 pub(super) struct Stream;
 
 impl Ask for Stream {
-    type Answer = Opened;
+    type Answer = Opened<Event>;
 
-    fn ask<'a>(&'a self, model: &'a dyn Model, request: Request) -> BoxFuture<'a, Result<Opened>> {
-        Box::pin(open(model, request))
+    fn ask<'a>(
+        &'a self,
+        model: &'a dyn Model,
+        request: Request,
+    ) -> BoxFuture<'a, Result<Opened<Event>>> {
+        Box::pin(open::events(model, request))
+    }
+}
+
+/// For a stream in the provider's own bytes from targets of one dialect, and in
+/// events from all others.
+pub(super) struct Forward {
+    pub(super) dialect: Dialect,
+}
+
+/// What a target of any dialect answered.
+pub(super) enum Forwarded {
+    Events(Opened<Event>),
+    Pieces(Opened<Piece>),
+}
+
+impl Ask for Forward {
+    type Answer = Forwarded;
+
+    fn ask<'a>(
+        &'a self,
+        model: &'a dyn Model,
+        request: Request,
+    ) -> BoxFuture<'a, Result<Forwarded>> {
+        Box::pin(async move {
+            let same = model.dialect().is_some_and(|own| own == self.dialect);
+            if same && model.capabilities().streaming {
+                return Ok(Forwarded::Pieces(open::pieces(model, request).await?));
+            }
+            Ok(Forwarded::Events(open::events(model, request).await?))
+        })
+    }
+}
+
+/// For embeddings: the request says nothing, the body does.
+pub(super) struct Embed {
+    pub(super) dialect: Dialect,
+    pub(super) body: Bytes,
+}
+
+impl Ask for Embed {
+    type Answer = Bytes;
+
+    fn ask<'a>(&'a self, model: &'a dyn Model, _request: Request) -> BoxFuture<'a, Result<Bytes>> {
+        model.embed(&self.dialect, self.body.clone())
     }
 }

@@ -34,6 +34,20 @@ pub(super) struct Served<'a, T> {
     pub(super) deadline: Option<tokio::time::Instant>,
 }
 
+impl<'a, T> Served<'a, T> {
+    /// The answer, and the same with another one in its place.
+    pub(super) fn replace<U>(self, answer: U) -> (T, Served<'a, U>) {
+        let rest = Served {
+            answer,
+            target: self.target,
+            permit: self.permit,
+            ledger: self.ledger,
+            deadline: self.deadline,
+        };
+        (self.answer, rest)
+    }
+}
+
 /// What came of one target: the end of the request, or the next one's turn.
 enum Turn<'a, T> {
     End(Result<Served<'a, T>>),

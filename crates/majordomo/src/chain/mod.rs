@@ -6,6 +6,7 @@
 
 mod ask;
 mod attempt;
+mod compose;
 mod config;
 mod executor;
 mod fit;
@@ -19,14 +20,17 @@ mod typed;
 use std::fmt;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use majordomo_llm::{
-    BoxFuture, Capabilities, EventStream, Ledger, Model, Request, Response, ResponseStream, Result,
+    BoxFuture, Capabilities, Dialect, EventStream, Ledger, Model, PieceStream, Request, Response,
+    ResponseStream, Result,
 };
 
-use ask::{Generate, Stream};
+use ask::{Embed, Forward, Forwarded, Generate, Stream};
 pub use config::{AllBenched, ChainConfig};
-use executor::Run;
+use executor::{Run, Served};
 pub use images::FitImages;
+use open::{Item, Items, Opened};
 use relay::Relay;
 pub use shape::{Shape, Shaped, TargetView};
 pub(crate) use target::Target;
@@ -71,6 +75,24 @@ pub struct OpenStream {
     pub ledger: Ledger,
 }
 
+/// A stream that has begun to answer a client of one dialect.
+pub struct Forwarding {
+    /// The answer; health is told how it ends.
+    pub answer: Answering,
+    /// Who serves, as `provider/model`.
+    pub target: String,
+    /// Who was asked before.
+    pub ledger: Ledger,
+}
+
+/// How a stream comes.
+pub enum Answering {
+    /// As events: the target speaks another dialect than the client.
+    Events(EventStream),
+    /// In the provider's own bytes: the client can have them as they are.
+    Pieces(PieceStream),
+}
+
 impl Chain {
     /// The targets must not be empty; the registry sees to that.
     pub(crate) fn new(
@@ -102,22 +124,65 @@ impl Chain {
     /// Opens a stream and says who serves it. Failover is over when this returns:
     /// the first semantic event has come.
     pub async fn open(&self, request: Request) -> Result<OpenStream> {
-        let run = Run::new(self, request, Stream);
+        let mut served = Run::new(self, request, Stream).serve().await?;
+        Ok(OpenStream {
+            target: served.target.name().as_str().to_owned(),
+            ledger: std::mem::take(&mut served.ledger),
+            events: self.relay(served),
+        })
+    }
+
+    /// Opens a stream for a client of a dialect: targets that speak it answer in
+    /// their own bytes, the others in events.
+    pub async fn forward(&self, request: Request, dialect: Dialect) -> Result<Forwarding> {
+        let run = Run::new(self, request, Forward { dialect });
         let mut served = run.serve().await?;
+        Ok(Forwarding {
+            target: served.target.name().as_str().to_owned(),
+            ledger: std::mem::take(&mut served.ledger),
+            answer: self.answering(served),
+        })
+    }
+
+    /// Embeddings from the first target that speaks the body's dialect and can
+    /// serve; the body goes out as it came but for the model. Who served is in
+    /// the ledger's last line.
+    pub async fn embed(&self, dialect: Dialect, body: Bytes) -> Result<(Bytes, Ledger)> {
+        let run = Run::new(self, Request::default(), Embed { dialect, body });
+        let mut served = run.serve().await?;
+        served.permit.succeed();
+        Ok((served.answer, served.ledger))
+    }
+
+    /// The tokens of a request: counted by the first target that does, or
+    /// estimated for the head.
+    pub async fn count_tokens(&self, request: Request) -> u64 {
+        for target in self.targets.iter() {
+            if let Ok(tokens) = target.model().count_tokens(request.clone()).await {
+                return tokens;
+            }
+        }
+        self.estimate_tokens(&request)
+    }
+
+    fn answering(&self, served: Served<'_, Forwarded>) -> Answering {
+        let (answer, rest) = served.replace(());
+        match answer {
+            Forwarded::Events(opened) => Answering::Events(self.relay(rest.replace(opened).1)),
+            Forwarded::Pieces(opened) => Answering::Pieces(self.relay(rest.replace(opened).1)),
+        }
+    }
+
+    fn relay<T: Item>(&self, mut served: Served<'_, Opened<T>>) -> Items<T> {
         served.permit.reopen();
-        let relay = Relay::new(
+        Box::pin(Relay::new(
             served.answer,
             served.permit,
             served.target.name().clone(),
             self.config.classify.clone(),
             self.observers.clone(),
             served.deadline,
-        );
-        Ok(OpenStream {
-            events: Box::pin(relay),
-            target: served.target.name().as_str().to_owned(),
-            ledger: served.ledger,
-        })
+        ))
     }
 
     /// One whole answer from the first target that can serve.

@@ -9,35 +9,75 @@ use std::task::{Context, Poll};
 
 use futures_core::Stream;
 use majordomo_llm::{
-    Error, ErrorKind, Event, EventStream, FinishReason, Model, Request, Response, Result,
+    Error, ErrorKind, Event, EventStream, FinishReason, Model, Piece, PieceStream, Request,
+    Response, Result,
 };
 
 /// A preamble longer than this is taken as a beginning.
 const LONGEST_PREAMBLE: usize = 1_024;
 
-/// A stream that has begun to answer.
-pub(super) struct Opened {
-    /// What came up to and with the first semantic event.
-    pub(super) preamble: Vec<Event>,
-    pub(super) rest: EventStream,
+/// What a stream is made of.
+pub(super) trait Item: Send + Unpin + 'static {
+    /// What it tells.
+    fn events(&self) -> &[Event];
+
+    /// Why the answer ended, if this is its end.
+    fn finish(&self) -> Option<&FinishReason> {
+        match self.events().last() {
+            Some(Event::Finish(reason)) => Some(reason),
+            _ => None,
+        }
+    }
 }
 
-pub(super) async fn open(model: &dyn Model, request: Request) -> Result<Opened> {
+impl Item for Event {
+    fn events(&self) -> &[Event] {
+        std::slice::from_ref(self)
+    }
+}
+
+impl Item for Piece {
+    fn events(&self) -> &[Event] {
+        &self.events
+    }
+}
+
+/// A stream of items, however they come.
+pub(super) type Items<T> = Pin<Box<dyn Stream<Item = Result<T>> + Send>>;
+
+/// A stream that has begun to answer.
+pub(super) struct Opened<T> {
+    /// What came up to and with the first semantic event.
+    pub(super) preamble: Vec<T>,
+    pub(super) rest: Items<T>,
+}
+
+/// The answer as events.
+pub(super) async fn events(model: &dyn Model, request: Request) -> Result<Opened<Event>> {
     if !model.capabilities().streaming {
         return whole(model.generate(request).await?);
     }
-    let mut rest = model.events(request).await?;
+    let stream: EventStream = model.events(request).await?;
+    begin(stream).await
+}
+
+/// The answer in the provider's own bytes.
+pub(super) async fn pieces(model: &dyn Model, request: Request) -> Result<Opened<Piece>> {
+    let stream: PieceStream = model.pieces(request).await?;
+    begin(stream).await
+}
+
+async fn begin<T: Item>(mut rest: Items<T>) -> Result<Opened<T>> {
     let mut preamble = Vec::new();
     loop {
         match poll_fn(|cx| rest.as_mut().poll_next(cx)).await {
-            Some(Ok(Event::Finish(reason))) => {
-                refuse_empty(&reason)?;
-                preamble.push(Event::Finish(reason));
-                return Ok(Opened { preamble, rest });
-            }
-            Some(Ok(event)) => {
-                let committed = event.is_semantic();
-                preamble.push(event);
+            Some(Ok(item)) => {
+                let begun = item.events().iter().any(Event::is_semantic);
+                if let (false, Some(reason)) = (begun, item.finish()) {
+                    refuse_empty(reason)?;
+                }
+                let committed = begun || item.finish().is_some();
+                preamble.push(item);
                 if committed || preamble.len() > LONGEST_PREAMBLE {
                     return Ok(Opened { preamble, rest });
                 }
@@ -49,7 +89,7 @@ pub(super) async fn open(model: &dyn Model, request: Request) -> Result<Opened> 
 }
 
 /// The answer of a target that cannot stream, as a stream that came at once.
-fn whole(response: Response) -> Result<Opened> {
+fn whole(response: Response) -> Result<Opened<Event>> {
     if response.is_empty() {
         return Err(empty());
     }

@@ -9,20 +9,20 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
-use majordomo_llm::{Class, Error, Event, EventStream, Result};
+use majordomo_llm::{Class, Error, Result};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::config::Classify;
 use super::executor::deadline_passed;
-use super::open::{Opened, truncated};
+use super::open::{Item, Items, Opened, truncated};
 use super::target::TargetPermit;
 use crate::observe::{Notice, Observers};
 use crate::spec::TargetName;
 
-pub(super) struct Relay {
-    preamble: std::vec::IntoIter<Event>,
+pub(super) struct Relay<T> {
+    preamble: std::vec::IntoIter<T>,
     /// None after the terminal item.
-    rest: Option<EventStream>,
+    rest: Option<Items<T>>,
     permit: TargetPermit,
     target: TargetName,
     classify: Option<Classify>,
@@ -30,9 +30,9 @@ pub(super) struct Relay {
     deadline: Option<Pin<Box<Sleep>>>,
 }
 
-impl Relay {
+impl<T: Item> Relay<T> {
     pub(super) fn new(
-        opened: Opened,
+        opened: Opened<T>,
         permit: TargetPermit,
         target: TargetName,
         classify: Option<Classify>,
@@ -50,18 +50,18 @@ impl Relay {
         }
     }
 
-    fn give(&mut self, event: Event) -> Option<Result<Event>> {
-        if matches!(event, Event::Finish(_)) {
+    fn give(&mut self, item: T) -> Option<Result<T>> {
+        if item.finish().is_some() {
             self.rest = None;
             self.observers.tell(&Notice::Served {
                 target: self.target.as_str(),
             });
             self.permit.succeed();
         }
-        Some(Ok(event))
+        Some(Ok(item))
     }
 
-    fn fail(&mut self, error: Error) -> Option<Result<Event>> {
+    fn fail(&mut self, error: Error) -> Option<Result<T>> {
         self.rest = None;
         let error = error.with_target(self.target.provider(), self.target.model());
         let class: Class = match &self.classify {
@@ -78,19 +78,19 @@ impl Relay {
     }
 }
 
-impl Stream for Relay {
-    type Item = Result<Event>;
+impl<T: Item> Stream for Relay<T> {
+    type Item = Result<T>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
-        if let Some(event) = this.preamble.next() {
-            return Poll::Ready(this.give(event));
+        if let Some(item) = this.preamble.next() {
+            return Poll::Ready(this.give(item));
         }
         let Some(rest) = &mut this.rest else {
             return Poll::Ready(None);
         };
         match rest.as_mut().poll_next(cx) {
-            Poll::Ready(Some(Ok(event))) => Poll::Ready(this.give(event)),
+            Poll::Ready(Some(Ok(item))) => Poll::Ready(this.give(item)),
             Poll::Ready(Some(Err(error))) => Poll::Ready(this.fail(error)),
             Poll::Ready(None) => Poll::Ready(this.fail(truncated())),
             Poll::Pending => {

@@ -51,6 +51,17 @@ impl Target {
         &*self.model
     }
 
+    /// The same target with another model in front of its own.
+    pub(super) fn wrap(
+        &self,
+        wrap: impl FnOnce(&TargetName, Arc<dyn Model>) -> Arc<dyn Model>,
+    ) -> Self {
+        Self {
+            model: wrap(&self.name, Arc::clone(&self.model)),
+            ..self.clone()
+        }
+    }
+
     pub(super) fn clock(&self) -> Arc<dyn Clock> {
         self.health.clock()
     }

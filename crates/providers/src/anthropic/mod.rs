@@ -59,6 +59,10 @@ impl Recipe for Anthropic {
         "/v1/models?limit=1000"
     }
 
+    fn count_path(&self, _model: &str) -> Option<String> {
+        Some("/v1/messages/count_tokens".into())
+    }
+
     fn next_page(&self, page: &[u8]) -> Option<String> {
         let end: PageEnd = serde_json::from_slice(page).ok()?;
         let last = end.last_id.filter(|_| end.has_more)?;

@@ -1,57 +1,33 @@
 //! A streamed body as events.
-//!
-//! The connection can be used again only when the body was read to its end,
-//! which comes a moment after the protocol's own terminator. So the last event
-//! waits for the end of the body, but not for long.
 
 use std::collections::VecDeque;
-use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
-use std::time::Duration;
+use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
-use majordomo_llm::{Error, ErrorKind, Event, Result};
+use majordomo_llm::{Event, Result};
 use majordomo_wire::StreamReader;
-use tokio::time::{Sleep, sleep};
 
-use super::HttpProvider;
-use crate::transport::{ByteStream, Head};
-
-/// How long the last event may wait for the end of the body.
-const LINGER: Duration = Duration::from_millis(20);
+use super::answer::Answer;
 
 pub(super) struct Events {
-    /// None when nothing more is read.
-    body: Option<ByteStream>,
+    answer: Answer,
     reader: Box<dyn StreamReader>,
     ready: VecDeque<Event>,
     /// What ends the stream once `ready` is empty.
     last: Option<Result<Event>>,
-    linger: Option<Pin<Box<Sleep>>>,
-    head: Head,
-    provider: HttpProvider,
-    model: String,
+    over: bool,
     scratch: Vec<Event>,
 }
 
 impl Events {
-    pub(super) fn new(
-        body: ByteStream,
-        reader: Box<dyn StreamReader>,
-        head: Head,
-        provider: HttpProvider,
-        model: String,
-    ) -> Self {
+    pub(super) fn new(answer: Answer, reader: Box<dyn StreamReader>) -> Self {
         Self {
-            body: Some(body),
+            answer,
             reader,
             ready: VecDeque::new(),
             last: None,
-            linger: None,
-            head,
-            provider,
-            model,
+            over: false,
             scratch: Vec::new(),
         }
     }
@@ -59,54 +35,24 @@ impl Events {
     /// Takes what the reader made of some bytes, or of their end.
     fn take(&mut self, result: Result<()>) {
         for event in std::mem::take(&mut self.scratch) {
-            if let (true, Some(body)) = (event.is_semantic(), &mut self.body) {
-                body.event_seen();
-            }
+            self.answer.seen(&event);
             match event {
                 Event::Finish(_) => self.last = Some(Ok(event)),
                 event => self.ready.push_back(event),
             }
         }
         if let Err(error) = result {
-            self.fail(error);
-        } else if self.last.is_some() {
-            self.linger = Some(Box::pin(sleep(LINGER)));
+            self.last = Some(Err(self.answer.fail(error)));
         }
-    }
-
-    fn fail(&mut self, error: Error) {
-        let error = self.head.describe(error);
-        let error = error.with_target(&self.provider.0.name, &self.model);
-        self.last = Some(Err(self.provider.named(error)));
-        self.body = None;
     }
 
     fn body_ended(&mut self) {
-        self.body = None;
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let result = self.reader.finish(&mut scratch);
-        self.scratch = scratch;
+        self.answer.close();
+        let result = self.reader.finish(&mut self.scratch);
         self.take(result);
         if self.last.is_none() {
-            self.fail(Error::new(
-                ErrorKind::Truncated,
-                "the stream ended before the model said that it was done",
-            ));
+            self.last = Some(Err(self.answer.truncated()));
         }
-    }
-
-    /// The answer is complete: only the end of the body is waited for.
-    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let (Some(body), Some(linger)) = (&mut self.body, &mut self.linger) else {
-            return Poll::Ready(());
-        };
-        while let Poll::Ready(piece) = Pin::new(&mut *body).poll_next(cx) {
-            if !matches!(piece, Some(Ok(_))) {
-                self.body = None;
-                return Poll::Ready(());
-            }
-        }
-        linger.as_mut().poll(cx)
     }
 }
 
@@ -120,21 +66,19 @@ impl Stream for Events {
                 return Poll::Ready(Some(Ok(event)));
             }
             if this.last.is_some() {
-                if this.poll_end(cx).is_pending() {
-                    return Poll::Pending;
-                }
-                this.body = None;
+                ready!(this.answer.poll_end(cx));
+                this.over = true;
                 return Poll::Ready(this.last.take());
             }
-            let Some(body) = &mut this.body else {
+            if this.over {
                 return Poll::Ready(None);
-            };
-            match std::task::ready!(Pin::new(body).poll_next(cx)) {
+            }
+            match ready!(this.answer.poll_bytes(cx)) {
                 Some(Ok(bytes)) => {
                     let result = this.reader.push(&bytes, &mut this.scratch);
                     this.take(result);
                 }
-                Some(Err(error)) => this.fail(error),
+                Some(Err(error)) => this.last = Some(Err(this.answer.fail(error))),
                 None => this.body_ended(),
             }
         }

@@ -1,7 +1,7 @@
 //! Lists of models, page by page.
 
 use bytes::Bytes;
-use majordomo_llm::{ModelInfo, Result};
+use majordomo_llm::{ModelInfo, Request, Result};
 
 use super::HttpProvider;
 use crate::transport::{Outgoing, Reply};
@@ -27,12 +27,17 @@ pub(super) async fn models(provider: &HttpProvider) -> Result<Vec<ModelInfo>> {
 /// The answer to a question that costs nothing.
 pub(super) async fn get(provider: &HttpProvider, path: &str) -> Result<Bytes> {
     let address = provider.address(path)?;
-    send(provider, Outgoing::get(address)).await
+    send(provider, Outgoing::get(address), None).await
 }
 
-pub(super) async fn send(provider: &HttpProvider, request: Outgoing) -> Result<Bytes> {
-    let request = provider.dress(request, None)?;
-    match provider.transport().whole(request).await? {
+/// Sends something that belongs to this request, or to none.
+pub(super) async fn send(
+    provider: &HttpProvider,
+    outgoing: Outgoing,
+    request: Option<&Request>,
+) -> Result<Bytes> {
+    let outgoing = provider.dress(outgoing, request)?;
+    match provider.transport().whole(outgoing).await? {
         Reply::Accepted(_, body) => Ok(body),
         Reply::Refused(head, body) => Err(provider.refusal(&head, &body)),
     }

@@ -1,15 +1,18 @@
 //! A provider over HTTP: a recipe, the settings, and the transport.
 //!
 //! [`HttpProvider`] makes models, [`model`] asks them, [`known`] keeps what the
-//! server told about them, [`events`] turns a streamed body into events,
+//! server told about them, [`answer`] is a streamed body, [`events`] turns it into
+//! events, [`pieces`] passes it on as it came,
 //! [`list`] reads lists of models page by page, and [`backstop`] refuses what a
 //! target is known not to take before anything is sent.
 
+mod answer;
 mod backstop;
 mod events;
 mod known;
 mod list;
 mod model;
+mod pieces;
 
 use std::fmt;
 use std::sync::Arc;
@@ -193,7 +196,7 @@ impl HttpProvider {
     pub(crate) async fn post(&self, path: &str) -> Result<Bytes> {
         let sent = async {
             let request = Outgoing::post(self.address(path)?, Bytes::new());
-            list::send(self, request).await
+            list::send(self, request, None).await
         };
         sent.await
             .map_err(|error| error.with_provider(&self.0.name))

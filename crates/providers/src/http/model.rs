@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use majordomo_llm::{
-    BoxFuture, Capabilities, Error, EventStream, Model, Request, Response, Result,
+    BoxFuture, Capabilities, Dialect, Error, ErrorKind, EventStream, Model, PieceStream, Request,
+    Response, Result,
 };
 use majordomo_wire::Codec;
 
+use super::answer::Answer;
 use super::events::Events;
 use super::known::Known;
-use super::{HttpProvider, backstop};
+use super::pieces::Pieces;
+use super::{HttpProvider, backstop, list};
 use crate::estimate;
 use crate::transport::{Outgoing, Reply};
 
@@ -90,25 +93,55 @@ impl HttpModel {
         }
     }
 
-    async fn open(&self, request: Request) -> Result<EventStream> {
+    async fn open(&self, request: Request) -> Result<Answer> {
         let images = request.image_count() > 0;
         let outgoing = self.write(request, true)?;
         self.provider.learn(&self.id, &self.known);
         let sending = self.provider.transport().stream(outgoing);
         match self.unless_blind(images, sending).await? {
             Reply::Accepted(head, body) => {
-                let reader = self.codec().stream_reader();
                 let (provider, model) = (self.provider.clone(), self.id.clone());
-                Ok(Box::pin(Events::new(body, reader, head, provider, model)))
+                Ok(Answer::new(body, head, provider, model))
             }
             Reply::Refused(head, body) => Err(self.provider.refusal(&head, &body)),
         }
+    }
+
+    async fn count(&self, request: Request) -> Result<u64> {
+        let recipe = self.provider.recipe();
+        let (Some(counter), Some(path)) =
+            (self.codec().count_tokens(), recipe.count_path(&self.id))
+        else {
+            return Err(unsupported("it does not count tokens"));
+        };
+        let request = recipe.prepare(request, &self.id);
+        let to = majordomo_wire::Outgoing::new(&self.id);
+        let to = recipe.write(to, &request, &self.known.now());
+        let written = counter.write_request(&request, &to);
+        let post = Outgoing::post(self.provider.address(&path)?, written.body);
+        let post = post.header("content-type", "application/json")?;
+        let body = list::send(&self.provider, post, Some(&request)).await?;
+        counter.read_response(&body)
+    }
+
+    async fn embedded(&self, path: Option<&str>, body: Bytes) -> Result<Bytes> {
+        let Some(path) = path else {
+            return Err(unsupported("it makes no embeddings for this dialect"));
+        };
+        let body = majordomo_wire::with_model(&body, &self.id);
+        let post = Outgoing::post(self.provider.address(path)?, body);
+        let post = post.header("content-type", "application/json")?;
+        list::send(&self.provider, post, None).await
     }
 
     fn named(&self, error: Error) -> Error {
         let error = error.with_target(&self.provider.0.name, &self.id);
         self.provider.named(error)
     }
+}
+
+fn unsupported(text: &str) -> Error {
+    Error::new(ErrorKind::Unsupported, text)
 }
 
 /// Some proxies put one before the JSON.
@@ -133,7 +166,36 @@ impl Model for HttpModel {
     }
 
     fn events(&self, request: Request) -> BoxFuture<'_, Result<EventStream>> {
-        Box::pin(async move { self.open(request).await.map_err(|e| self.named(e)) })
+        Box::pin(async move {
+            let answer = self.open(request).await.map_err(|e| self.named(e))?;
+            let events = Events::new(answer, self.codec().stream_reader());
+            Ok(Box::pin(events) as EventStream)
+        })
+    }
+
+    fn dialect(&self) -> Option<Dialect> {
+        Some(self.codec().dialect())
+    }
+
+    fn pieces(&self, request: Request) -> BoxFuture<'_, Result<PieceStream>> {
+        Box::pin(async move {
+            let answer = self.open(request).await.map_err(|e| self.named(e))?;
+            let frames = self.provider.recipe().protocol().frames();
+            let pieces = Pieces::new(answer, self.codec().stream_reader(), frames);
+            Ok(Box::pin(pieces) as PieceStream)
+        })
+    }
+
+    fn count_tokens(&self, request: Request) -> BoxFuture<'_, Result<u64>> {
+        Box::pin(async move { self.count(request).await.map_err(|e| self.named(e)) })
+    }
+
+    fn embed<'a>(&'a self, dialect: &Dialect, body: Bytes) -> BoxFuture<'a, Result<Bytes>> {
+        let path = self.provider.recipe().embeddings_path(dialect);
+        Box::pin(async move {
+            let embedded = self.embedded(path, body).await;
+            embedded.map_err(|e| self.named(e))
+        })
     }
 
     fn estimate_tokens(&self, request: &Request) -> u64 {

@@ -4,6 +4,7 @@
 //! frame that lies whole inside one chunk is handed out without a copy.
 
 mod event_type;
+mod frames;
 mod lines;
 mod objects;
 mod sse;
@@ -12,6 +13,7 @@ mod sse;
 mod tests;
 
 pub(crate) use event_type::event_type;
+pub use frames::Frames;
 pub(crate) use lines::Lines;
 pub(crate) use objects::Objects;
 pub(crate) use sse::{Frame, SseDecoder};

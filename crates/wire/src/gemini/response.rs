@@ -2,8 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{
-    Error, ErrorKind, FinishReason, Json, Native, Part, Response, Result, ToolCall,
-};
+    Error, ErrorKind, FinishReason, Json, Native, Part, Response, Result, ToolCall, Raw};
 
 use super::stream_chunk::Chunk;
 use super::write_part::{write_call, write_part, write_thought};
@@ -55,7 +54,7 @@ pub(super) fn read(body: Bytes, first_call: usize) -> Result<Response> {
         id: known(chunk.id),
         reported_model: known(chunk.model),
         native: rest.into_native(GEMINI),
-        raw: Some(body.clone()),
+        raw: Some(Raw::new(GEMINI, body.clone())),
         ..Response::new(parts)
     })
 }

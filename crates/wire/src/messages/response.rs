@@ -1,7 +1,7 @@
 //! Whole answers.
 
 use bytes::{Bytes, BytesMut};
-use majordomo_llm::{Error, ErrorKind, FinishReason, Part, Response, Result, ToolCall};
+use majordomo_llm::{Error, ErrorKind, FinishReason, Part, Response, Result, ToolCall, Raw};
 
 use super::usage::{self, Counts};
 use super::write_part::{Place, fits, write_call, write_part};
@@ -41,7 +41,7 @@ pub(super) fn read(body: Bytes, first_call: usize) -> Result<Response> {
         id: answer.id.filter(|id| !id.is_empty()),
         reported_model: answer.model.filter(|model| !model.is_empty()),
         native: answer.rest.into_native(MESSAGES),
-        raw: Some(body.clone()),
+        raw: Some(Raw::new(MESSAGES, body.clone())),
         ..Response::new(answer.parts)
     })
 }

@@ -1,7 +1,7 @@
 //! Whole answers.
 
 use bytes::{Bytes, BytesMut};
-use majordomo_llm::{Error, ErrorKind, FinishReason, Part, Response, Result, Usage};
+use majordomo_llm::{Error, ErrorKind, FinishReason, Part, Response, Result, Usage, Raw};
 
 use super::envelope::{self, Envelope};
 use super::finish::{self, End};
@@ -33,7 +33,7 @@ pub(super) fn read(body: Bytes, first_call: usize) -> Result<Response> {
         id: answer.id,
         reported_model: answer.model,
         native: answer.rest.into_native(RESPONSES),
-        raw: Some(body.clone()),
+        raw: Some(Raw::new(RESPONSES, body.clone())),
         ..Response::new(parts)
     })
 }

@@ -1,0 +1,65 @@
+//! Chains made of chains, for whoever decides anew at each request.
+
+use std::sync::Arc;
+
+use majordomo_llm::Model;
+
+use super::{Chain, Shape, Target};
+use crate::spec::TargetName;
+
+impl Chain {
+    /// One chain of several, in order; a target that comes twice is asked where
+    /// it comes first. The first chain's switches and shapes count. `None` if
+    /// there is no chain.
+    ///
+    /// ```
+    /// use majordomo::{Chain, Registry};
+    /// use majordomo::fake::Fake;
+    ///
+    /// let registry = Registry::empty();
+    /// registry.register(Fake::new("fp"));
+    /// let (a, b) = (registry.parse("fp/a,fp/b").unwrap(), registry.parse("fp/b,fp/c").unwrap());
+    /// let both = Chain::join([&a, &b]).unwrap();
+    /// let names: Vec<_> = both.targets().map(|name| name.as_str()).collect();
+    /// assert_eq!(names, ["fp/a", "fp/b", "fp/c"]);
+    /// ```
+    pub fn join<'a>(chains: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
+        let mut chains = chains.into_iter();
+        let first = chains.next()?;
+        let Some(second) = chains.next() else {
+            return Some(first.clone());
+        };
+        let mut targets: Vec<Target> = first.targets.to_vec();
+        for chain in std::iter::once(second).chain(chains) {
+            for target in chain.targets.iter() {
+                if targets.iter().all(|known| known.name() != target.name()) {
+                    targets.push(target.clone());
+                }
+            }
+        }
+        let observers = first.observers.clone();
+        Some(Self::new(targets, Arc::clone(&first.config), observers))
+    }
+
+    /// The chain with every model wrapped: measured, limited, watched.
+    #[must_use]
+    pub fn wrap(&self, wrap: impl Fn(&TargetName, Arc<dyn Model>) -> Arc<dyn Model>) -> Self {
+        let targets = self.targets.iter();
+        let targets = targets.map(|target| target.wrap(&wrap)).collect();
+        Self {
+            targets,
+            ..self.clone()
+        }
+    }
+
+    /// The chain with one more shape, which comes before the others.
+    #[must_use]
+    pub fn shaped_by(&self, shape: Arc<dyn Shape>) -> Self {
+        let mut config = (*self.config).clone();
+        config.shapes.insert(0, shape);
+        Self {
+            config: Arc::new(config),
+            ..self.clone()
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Cuts a stream that is passed on as bytes at the ends of its frames.
+
+use bytes::{Bytes, BytesMut};
+use majordomo_llm::Result;
+use memchr::memchr_iter;
+
+use super::{DEFAULT_LIMIT, too_long};
+
+/// Takes bytes in any chunking and gives whole frames, so that whoever passes
+/// them on never stands in the middle of one.
+///
+/// ```
+/// use bytes::Bytes;
+/// use majordomo_wire::Protocol;
+///
+/// let mut frames = Protocol::Chat.frames();
+/// frames.push(Bytes::from_static(b"data: 1\n\ndata: 2"))?;
+/// assert_eq!(frames.next().unwrap(), "data: 1\n\n");
+/// assert!(frames.next().is_none());
+/// frames.push(Bytes::from_static(b"\n\n"))?;
+/// assert_eq!(frames.next().unwrap(), "data: 2\n\n");
+/// # Ok::<(), majordomo_llm::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Frames {
+    lines: bool,
+    waiting: Bytes,
+    /// How much of `waiting` is known to hold no end.
+    seen: usize,
+}
+
+impl Frames {
+    /// Frames that end with a blank line, or with every line.
+    pub(crate) fn new(lines: bool) -> Self {
+        Self {
+            lines,
+            waiting: Bytes::new(),
+            seen: 0,
+        }
+    }
+
+    /// Adds the next bytes. Bytes that begin with a frame are not copied.
+    pub fn push(&mut self, bytes: Bytes) -> Result<()> {
+        if self.waiting.is_empty() {
+            self.waiting = bytes;
+            return Ok(());
+        }
+        if self.waiting.len() + bytes.len() > DEFAULT_LIMIT {
+            return Err(too_long(DEFAULT_LIMIT));
+        }
+        let mut joined = BytesMut::from(std::mem::take(&mut self.waiting));
+        joined.extend_from_slice(&bytes);
+        self.waiting = joined.freeze();
+        Ok(())
+    }
+
+    /// What was pushed and not given yet.
+    pub fn waiting(&self) -> &Bytes {
+        &self.waiting
+    }
+
+    /// What is left when the stream has ended: a frame without its end.
+    pub fn rest(&mut self) -> Bytes {
+        self.seen = 0;
+        std::mem::take(&mut self.waiting)
+    }
+
+    /// The length of the first whole frame.
+    fn end(&self) -> Option<usize> {
+        let bytes = &self.waiting[..];
+        // A line end that was seen may be the first of the two that end a frame.
+        let from = self.seen.saturating_sub(3);
+        memchr_iter(b'\n', &bytes[from..]).find_map(|at| {
+            let after = from + at + 1;
+            match &bytes[after..] {
+                _ if self.lines => Some(after),
+                [b'\n', ..] => Some(after + 1),
+                [b'\r', b'\n', ..] => Some(after + 2),
+                _ => None,
+            }
+        })
+    }
+}
+
+impl Iterator for Frames {
+    type Item = Bytes;
+
+    fn next(&mut self) -> Option<Bytes> {
+        match self.end() {
+            Some(end) => {
+                self.seen = 0;
+                Some(self.waiting.split_to(end))
+            }
+            None => {
+                self.seen = self.waiting.len();
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn cut(lines: bool, chunks: &[&[u8]]) -> (Vec<Bytes>, Bytes) {
+        let mut frames = Frames::new(lines);
+        let mut found = Vec::new();
+        for chunk in chunks {
+            frames.push(Bytes::copy_from_slice(chunk)).unwrap();
+            found.extend(&mut frames);
+        }
+        (found, frames.rest())
+    }
+
+    #[test]
+    fn events_end_with_a_blank_line_of_either_kind_and_objects_with_any() {
+        let stream: &[u8] = b"event: a\ndata: 1\n\ndata: 2\r\n\r\n: comment\n\nda";
+        let (frames, rest) = cut(false, &[stream]);
+        let expected: [&[u8]; 3] = [
+            b"event: a\ndata: 1\n\n",
+            b"data: 2\r\n\r\n",
+            b": comment\n\n",
+        ];
+        assert_eq!(frames, expected);
+        assert_eq!(rest, "da");
+        let (frames, rest) = cut(true, &[b"{}\n{}\r\n{"]);
+        assert_eq!(frames, [&b"{}\n"[..], b"{}\r\n"]);
+        assert_eq!(rest, "{");
+    }
+
+    #[test]
+    fn a_frame_that_lies_in_one_chunk_is_not_copied() {
+        let chunk = Bytes::from_static(b"data: 1\n\n");
+        let mut frames = Frames::new(false);
+        frames.push(chunk.clone()).unwrap();
+        assert_eq!(frames.next().unwrap().as_ptr(), chunk.as_ptr());
+    }
+
+    proptest! {
+        #[test]
+        fn any_chunking_gives_the_same_frames(
+            text in "[a\r\n]{0,40}",
+            cuts in prop::collection::vec(0usize..40, 0..6),
+            lines: bool,
+        ) {
+            let bytes = text.as_bytes();
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|at| at.min(bytes.len())).collect();
+            cuts.sort_unstable();
+            let mut chunks = Vec::new();
+            let mut from = 0;
+            for at in cuts.into_iter().chain([bytes.len()]) {
+                chunks.push(&bytes[from..at]);
+                from = at;
+            }
+            prop_assert_eq!(cut(lines, &chunks), cut(lines, &[bytes]));
+        }
+    }
+}
