@@ -12,3 +12,20 @@ pub mod fetch;
 pub mod keys;
 pub mod rules;
 pub mod vision;
+
+mod arrival;
+mod authenticate;
+mod catalogue;
+mod exchange;
+mod fronts;
+mod headers;
+mod refusal;
+mod relay;
+mod routes;
+mod run;
+mod server;
+mod state;
+
+pub use run::{Gateway, Options, StartError};
+pub use server::{Handle, Server};
+pub use state::State;

@@ -58,6 +58,9 @@ pub enum Outcome {
     Skipped {
         /// Why not, in a sentence.
         reason: String,
+        /// What it lacks for this request; none if it is benched.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        class: Option<Class>,
     },
     /// It was asked, and failed.
     Failed {
@@ -85,7 +88,7 @@ impl fmt::Display for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.outcome {
             Outcome::Served => write!(f, "{}: served", self.target),
-            Outcome::Skipped { reason } => write!(f, "{}: skipped, {reason}", self.target),
+            Outcome::Skipped { reason, .. } => write!(f, "{}: skipped, {reason}", self.target),
             Outcome::Failed { reason, .. } => write!(f, "{}: {reason}", self.target),
         }
     }

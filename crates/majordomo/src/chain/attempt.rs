@@ -55,14 +55,14 @@ impl<'a> Record<'a> {
         self.incapable == self.ledger.attempts.len()
     }
 
-    pub(super) fn skipped(&mut self, target: &Target, reason: String) {
+    pub(super) fn skipped(&mut self, target: &Target, reason: String, class: Option<Class>) {
         let name = target.name().as_str();
         self.observers.tell(&Notice::Skipped {
             target: name,
             reason: &reason,
         });
         let now = self.now();
-        self.push(target, now, Vec::new(), Outcome::Skipped { reason });
+        self.push(target, now, Vec::new(), Outcome::Skipped { reason, class });
     }
 
     pub(super) fn barred(&mut self, target: &Target, barred: &Barred) {
@@ -83,7 +83,7 @@ impl<'a> Record<'a> {
         };
         let shortest = self.retry_after.unwrap_or(denied.wait).min(denied.wait);
         self.retry_after = Some(shortest);
-        self.skipped(target, reason);
+        self.skipped(target, reason, None);
     }
 
     pub(super) fn failed(
@@ -116,7 +116,7 @@ impl<'a> Record<'a> {
     pub(super) fn unfit(&mut self, target: &Target, class: Class, error: &Error) {
         if class.is_incapable() {
             self.incapable += 1;
-            return self.skipped(target, error.message().to_owned());
+            return self.skipped(target, error.message().to_owned(), Some(class));
         }
         let now = self.now();
         self.failed(target, now, Vec::new(), class, error);

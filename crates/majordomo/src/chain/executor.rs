@@ -117,18 +117,19 @@ impl<'a, A: Ask> Run<'a, A> {
 
     /// Makes the request one that somebody may take, where a shape knows how.
     fn reduce(&mut self) -> bool {
-        let capabilities: Vec<_> = self
+        let known: Vec<_> = self
             .targets
             .iter()
-            .map(|t| t.model().capabilities())
+            .map(|t| (t.model().capabilities(), t.model().dialect()))
             .collect();
         let views: Vec<_> = self
             .targets
             .iter()
-            .zip(&capabilities)
-            .map(|(target, capabilities)| TargetView {
+            .zip(&known)
+            .map(|(target, (capabilities, dialect))| TargetView {
                 name: target.name(),
                 capabilities,
+                dialect: dialect.as_ref(),
             })
             .collect();
         let shapes = self.config.shapes.iter();
@@ -236,9 +237,11 @@ impl<'a, A: Ask> Run<'a, A> {
 
     async fn shaped(&self, target: &Target, repair: Option<&[Message]>) -> Result<Shaped> {
         let capabilities = target.model().capabilities();
+        let dialect = target.model().dialect();
         let view = TargetView {
             name: target.name(),
             capabilities: &capabilities,
+            dialect: dialect.as_ref(),
         };
         let mut shaped = Shaped {
             request: self.request.clone(),

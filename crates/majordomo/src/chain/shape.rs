@@ -1,6 +1,6 @@
 //! The hook that makes a request fit a target.
 
-use majordomo_llm::{BoxFuture, Capabilities, Change, Request, Result};
+use majordomo_llm::{BoxFuture, Capabilities, Change, Dialect, Request, Result};
 
 use crate::spec::TargetName;
 
@@ -11,6 +11,8 @@ pub struct TargetView<'a> {
     pub name: &'a TargetName,
     /// What it can take.
     pub capabilities: &'a Capabilities,
+    /// The dialect that it speaks, where that is known.
+    pub dialect: Option<&'a Dialect>,
 }
 
 /// A request made to fit, and what was changed.

@@ -1,0 +1,56 @@
+//! Finds the key that a client presents, wherever its dialect puts it.
+
+use std::sync::Arc;
+
+use http::{HeaderMap, Uri};
+use majordomo::{Error, ErrorKind, KeyOwner};
+use percent_encoding::percent_decode_str;
+
+use crate::keys::{Key, Keys};
+
+/// Who asks. Without any configured key everybody may, and nobody has a name.
+pub(crate) fn authenticate(
+    keys: &Keys,
+    headers: &HeaderMap,
+    uri: &Uri,
+) -> Result<Option<Arc<Key>>, Error> {
+    if keys.is_empty() {
+        return Ok(None);
+    }
+    let mut presented = presented(headers, uri);
+    presented.dedup();
+    match presented.as_slice() {
+        [] => Err(refused(
+            "a key is needed: send it as `Authorization: Bearer`, `x-api-key`, \
+             `x-goog-api-key` or `?key=`",
+        )),
+        [key] => match keys.check(key) {
+            Some(key) => Ok(Some(key)),
+            None => Err(refused("the key is not known here")),
+        },
+        _ => {
+            let text = "two different keys were sent: send one";
+            Err(Error::new(ErrorKind::Provider, text).with_status(400))
+        }
+    }
+}
+
+fn presented(headers: &HeaderMap, uri: &Uri) -> Vec<String> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let bearer = text("authorization").and_then(|value| {
+        let (scheme, key) = value.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+    });
+    let named = ["x-api-key", "x-goog-api-key"].map(text);
+    let query = uri.query().unwrap_or_default();
+    let in_query = query.split('&').find_map(|pair| pair.strip_prefix("key="));
+    let in_query = in_query.map(|key| percent_decode_str(key).decode_utf8_lossy().into_owned());
+    let plain = [bearer].into_iter().chain(named).flatten();
+    plain.map(str::to_owned).chain(in_query).collect()
+}
+
+fn refused(text: &str) -> Error {
+    Error::new(ErrorKind::Provider, text)
+        .with_status(401)
+        .with_key_owner(KeyOwner::Client)
+}

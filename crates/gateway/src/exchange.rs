@@ -1,0 +1,162 @@
+//! One request from its arrival to its end, and the line that is logged of it.
+//!
+//! Whoever holds it may drop it at any time: the line is written then, once, and
+//! says how far things went. It never holds content or a key.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use majordomo::{Change, Error, Event, Ledger, Usage};
+use majordomo_wire::Loss;
+
+use crate::fronts::Front;
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The client went away, or the server.
+    #[default]
+    ClientGone,
+    /// The answer is complete.
+    Complete,
+    /// The answer broke off after it had begun.
+    Interrupted,
+    /// There was no answer but an error.
+    Failed,
+}
+
+/// What is known of a request so far.
+pub(crate) struct Exchange {
+    /// Its id, which the client gets, too.
+    pub(crate) id: Arc<str>,
+    began: Instant,
+    front: Front,
+    key: Option<Arc<str>>,
+    asked: String,
+    target: Option<String>,
+    attempts: usize,
+    changes: Vec<Change>,
+    usage: Usage,
+    first_token: Option<std::time::Duration>,
+    status: u16,
+    end: End,
+}
+
+impl Exchange {
+    pub(crate) fn new(id: Arc<str>, front: Front) -> Self {
+        Self {
+            id,
+            began: Instant::now(),
+            front,
+            key: None,
+            asked: String::new(),
+            target: None,
+            attempts: 0,
+            changes: Vec::new(),
+            usage: Usage::default(),
+            first_token: None,
+            status: 200,
+            end: End::default(),
+        }
+    }
+
+    /// Who asks.
+    pub(crate) fn by(&mut self, key: Option<Arc<str>>) {
+        self.key = key;
+    }
+
+    /// The model that was asked for.
+    pub(crate) fn asks_for(&mut self, model: &str) {
+        self.asked = model.to_owned();
+    }
+
+    /// Changes that were made before any target was chosen.
+    pub(crate) fn changed(&mut self, changes: impl IntoIterator<Item = Change>) {
+        self.changes.extend(changes);
+    }
+
+    /// Somebody answers.
+    pub(crate) fn served(&mut self, target: &str, ledger: &Ledger) {
+        self.target = Some(target.to_owned());
+        self.attempts = ledger.calls();
+        self.changes.extend_from_slice(ledger.changes());
+    }
+
+    /// A whole answer came.
+    pub(crate) fn complete(&mut self, usage: Usage) {
+        self.usage = usage;
+        self.end = End::Complete;
+    }
+
+    /// An event of the answer passes by.
+    pub(crate) fn saw(&mut self, event: &Event) {
+        match event {
+            Event::Usage(usage) => self.usage = *usage,
+            Event::Finish(_) => self.end = End::Complete,
+            event if self.first_token.is_none() && event.is_semantic() => {
+                self.first_token = Some(self.began.elapsed());
+            }
+            _ => {}
+        }
+    }
+
+    /// What the client's dialect could not say.
+    pub(crate) fn lost(&mut self, losses: Vec<Loss>) {
+        self.changes.extend(losses.into_iter().map(Change::from));
+    }
+
+    /// The answer broke off.
+    pub(crate) fn broke(&mut self, error: &Error) {
+        self.end = End::Interrupted;
+        tracing::warn!(request = &*self.id, reason = %error, "an answer broke off");
+    }
+
+    /// There is no answer.
+    pub(crate) fn failed(&mut self, error: &Error, status: u16) {
+        self.end = End::Failed;
+        self.status = status;
+        self.attempts = error.ledger().calls();
+    }
+
+    /// Who serves, if somebody does.
+    pub(crate) fn target(&self) -> Option<&str> {
+        self.target.as_deref()
+    }
+
+    /// How many requests went out.
+    pub(crate) fn attempts(&self) -> usize {
+        self.attempts
+    }
+
+    /// What was altered.
+    pub(crate) fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        let milliseconds = |time: std::time::Duration| time.as_secs_f64() * 1_000.0;
+        tracing::info!(
+            request = &*self.id,
+            key = self.key.as_deref(),
+            dialect = %self.front.dialect(),
+            model = self.asked,
+            target = self.target,
+            attempts = self.attempts,
+            changes = self.changes.len(),
+            input_tokens = self.usage.input,
+            output_tokens = self.usage.output,
+            first_token_ms = self.first_token.map(milliseconds),
+            took_ms = milliseconds(self.began.elapsed()),
+            status = self.status,
+            outcome = match self.end {
+                End::ClientGone => "client_gone",
+                End::Complete => "complete",
+                End::Interrupted => "interrupted",
+                End::Failed => "failed",
+            },
+            "served"
+        );
+    }
+}

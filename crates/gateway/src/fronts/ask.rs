@@ -1,0 +1,233 @@
+//! An answer of a model, whole or streamed: the way of a request.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Response};
+use majordomo::{Answering, BoxFuture, Chain, Error, ErrorKind, Forwarding, Request, Result};
+use majordomo_wire::{Incoming, ReadError, Reply};
+use tokio::time::timeout;
+
+use super::Front;
+use super::path::Stream;
+use crate::arrival::Arrival;
+use crate::headers;
+use crate::refusal::refuse;
+use crate::relay::{Asked, Opener, Relay, new_id, reply};
+use crate::server::Body;
+use crate::state::State;
+
+/// Headers of a client's request that belong to its dialect, and are no secret.
+const PASSED_ON: [&str; 3] = ["anthropic-beta", "anthropic-version", "openai-beta"];
+
+/// Answers a request for an answer.
+pub(crate) async fn ask(
+    state: &Arc<State>,
+    front: Front,
+    model: Option<String>,
+    stream: Stream,
+    mut arrival: Arrival,
+) -> Response<Body> {
+    let question = match question(state, front, model, stream, &mut arrival).await {
+        Ok(question) => question,
+        Err(error) => return refuse(front, arrival.exchange, error),
+    };
+    if question.stream {
+        streamed(state, front, question, stream == Stream::Array, arrival).await
+    } else {
+        whole(front, question, arrival).await
+    }
+}
+
+/// A request that was read, and who may serve it.
+struct Question {
+    request: Request,
+    chain: Chain,
+    stream: bool,
+    asked: Asked,
+}
+
+async fn question(
+    state: &Arc<State>,
+    front: Front,
+    model: Option<String>,
+    stream: Stream,
+    arrival: &mut Arrival,
+) -> Result<Question> {
+    let body = std::mem::take(&mut arrival.body);
+    let incoming = front.codec().read_request(body).map_err(unreadable)?;
+    let Incoming {
+        model: named,
+        stream: asked_for_stream,
+        stream_usage,
+        request,
+    } = incoming;
+    let Some(model) = model.or(named).filter(|model| !model.is_empty()) else {
+        return Err(invalid("the request names no model"));
+    };
+    arrival.exchange.asks_for(&model);
+    arrival.allow(&model)?;
+    let request = request.client_headers(passed_on(&arrival.headers));
+    let plan = state.plan(&model, request, arrival).await?;
+    arrival.exchange.changed(plan.changes);
+    Ok(Question {
+        asked: Asked {
+            stream_usage,
+            first_call: plan.request.next_call_number(),
+        },
+        request: plan.request,
+        chain: plan.chain,
+        stream: match stream {
+            Stream::AsAsked => asked_for_stream,
+            Stream::Events | Stream::Array => true,
+            Stream::No => false,
+        },
+    })
+}
+
+fn passed_on(headers: &HeaderMap) -> Vec<(String, String)> {
+    let named = PASSED_ON.iter().flat_map(|name| {
+        let values = headers.get_all(*name).iter();
+        values.map(move |value| (*name, value))
+    });
+    let text = named.filter_map(|(name, value)| Some((name.to_owned(), value.to_str().ok()?.to_owned())));
+    text.collect()
+}
+
+async fn whole(front: Front, question: Question, mut arrival: Arrival) -> Response<Body> {
+    let served = question.chain.generate(question.request).await;
+    let response = match served {
+        Ok(response) => response,
+        Err(error) => return refuse(front, arrival.exchange, error),
+    };
+    let exchange = &mut arrival.exchange;
+    exchange.served(&response.model, &response.ledger);
+    exchange.complete(response.usage);
+    let own = response.raw.as_ref();
+    let own = own.filter(|raw| front.forwards() && raw.dialect == front.dialect());
+    let body = match own {
+        Some(raw) => raw.bytes.clone(),
+        None => {
+            let model = response.reported_model.as_deref();
+            let model = model.unwrap_or_else(|| model_of(&response.model));
+            let reply = reply(front, &new_id(), model, &question.asked);
+            let written = front.codec().write_response(&response, &reply);
+            exchange.lost(written.losses);
+            written.body
+        }
+    };
+    let mut answer = Response::new(Body::from(body));
+    let map = answer.headers_mut();
+    map.insert("content-type", HeaderValue::from_static("application/json"));
+    headers::describe(map, front, &arrival.exchange);
+    answer
+}
+
+async fn streamed(
+    state: &Arc<State>,
+    front: Front,
+    question: Question,
+    array: bool,
+    arrival: Arrival,
+) -> Response<Body> {
+    let Question {
+        request,
+        chain,
+        asked,
+        ..
+    } = question;
+    let mut opening = open(front, chain, request);
+    let patience = state.server.keepalive.filter(|_| !array);
+    let opened = match patience {
+        None => opening.await,
+        Some(patience) => match timeout(patience, &mut opening).await {
+            Ok(opened) => opened,
+            Err(_) => {
+                let opener = opener(front, String::new(), asked);
+                let mut answer = head(front, &arrival, array);
+                let relay = Relay::opening(front, arrival.exchange, opening, opener);
+                *answer.body_mut() = Body::Stream(Box::new(relay.keep_alive(patience.into())));
+                return answer;
+            }
+        },
+    };
+    let mut arrival = arrival;
+    match opened {
+        Ok(forwarding) => {
+            let Forwarding {
+                answer: answering,
+                target,
+                ledger,
+            } = forwarding;
+            arrival.exchange.served(&target, &ledger);
+            let mut answer = head(front, &arrival, array);
+            let opener = opener(front, model_of(&target).to_owned(), asked);
+            let relay = Relay::begun(front, arrival.exchange, answering, opener, array);
+            *answer.body_mut() = Body::Stream(Box::new(relay.keep_alive(patience)));
+            answer
+        }
+        Err(error) => refuse(front, arrival.exchange, error),
+    }
+}
+
+/// Opens the stream up to its commit point. The future owns all that it needs,
+/// since it may outlive the head of the answer.
+fn open(front: Front, chain: Chain, request: Request) -> BoxFuture<'static, Result<Forwarding>> {
+    Box::pin(async move {
+        if front.forwards() {
+            return chain.forward(request, front.dialect()).await;
+        }
+        let open = chain.open(request).await?;
+        Ok(Forwarding {
+            answer: Answering::Events(open.events),
+            target: open.target,
+            ledger: open.ledger,
+        })
+    })
+}
+
+fn opener(front: Front, fallback: String, asked: Asked) -> Opener {
+    let id = new_id();
+    Box::new(move |named| {
+        let frame: Reply = reply(front, &id, named.unwrap_or(&fallback), &asked);
+        front.codec().stream_writer(&frame)
+    })
+}
+
+fn head(front: Front, arrival: &Arrival, array: bool) -> Response<Body> {
+    let mut answer = Response::new(Body::empty());
+    let map = answer.headers_mut();
+    let kind = if array {
+        "application/json"
+    } else {
+        front.stream_type()
+    };
+    map.insert("content-type", HeaderValue::from_static(kind));
+    map.insert("cache-control", HeaderValue::from_static("no-cache"));
+    // Proxies in front of us must not collect a stream.
+    map.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    headers::describe(map, front, &arrival.exchange);
+    answer
+}
+
+/// The model's id in `provider/model`.
+fn model_of(target: &str) -> &str {
+    target.split_once('/').map_or(target, |(_, model)| model)
+}
+
+/// A body that is no request of this dialect.
+pub(super) fn unreadable(error: ReadError) -> Error {
+    invalid(&error.to_string())
+}
+
+pub(super) fn invalid(text: &str) -> Error {
+    Error::new(ErrorKind::Provider, text).with_status(400)
+}
+
+/// A whole body of JSON.
+pub(super) fn json(body: Bytes) -> Response<Body> {
+    let mut answer = Response::new(Body::from(body));
+    let kind = HeaderValue::from_static("application/json");
+    answer.headers_mut().insert("content-type", kind);
+    answer
+}

@@ -1,0 +1,45 @@
+//! Embeddings: passed through to a target of the same dialect, with chain and health.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Response;
+use majordomo::{Ledger, Result, Usage};
+use majordomo_wire::model_of;
+
+use super::Front;
+use super::ask::{invalid, json, unreadable};
+use crate::arrival::Arrival;
+use crate::refusal::refuse;
+use crate::server::Body;
+use crate::state::State;
+
+/// Answers with what the target said, byte for byte.
+pub(crate) async fn embed(state: &Arc<State>, front: Front, mut arrival: Arrival) -> Response<Body> {
+    match embedded(state, front, &mut arrival).await {
+        Ok((body, ledger)) => {
+            let target = ledger.attempts.last().map(|attempt| attempt.target.clone());
+            let exchange = &mut arrival.exchange;
+            exchange.served(target.as_deref().unwrap_or_default(), &ledger);
+            exchange.complete(Usage::default());
+            let mut answer = json(body);
+            crate::headers::describe(answer.headers_mut(), front, exchange);
+            answer
+        }
+        Err(error) => refuse(front, arrival.exchange, error),
+    }
+}
+
+async fn embedded(
+    state: &Arc<State>,
+    front: Front,
+    arrival: &mut Arrival,
+) -> Result<(Bytes, Ledger)> {
+    let body = std::mem::take(&mut arrival.body);
+    let model = model_of(&body).map_err(unreadable)?;
+    let model = model.ok_or_else(|| invalid("the request names no model"))?;
+    arrival.exchange.asks_for(&model);
+    arrival.allow(&model)?;
+    let chain = state.chain(&model).await?;
+    chain.embed(front.dialect(), body).await
+}

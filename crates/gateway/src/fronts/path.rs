@@ -1,0 +1,262 @@
+//! What is asked for, from method, path and headers alone.
+
+use http::{HeaderMap, Method, Uri};
+use percent_encoding::percent_decode_str;
+
+use super::Front;
+
+/// What a path leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Endpoint {
+    /// An answer of a model; Gemini has model and stream in its path.
+    Ask {
+        front: Front,
+        model: Option<String>,
+        stream: Stream,
+    },
+    /// How many tokens a request has.
+    Count {
+        front: Front,
+        model: Option<String>,
+    },
+    /// What can be asked for.
+    Models(Front),
+    /// One of them.
+    Model(Front, String),
+    /// Ollama's word for one of them.
+    Show,
+    /// Ollama's version.
+    Version,
+    /// Embeddings, passed through to a target of the same dialect.
+    Embeddings(Front),
+    /// `/`, for those who look whether somebody is there.
+    Root,
+    /// Alive.
+    Healthz,
+    /// Able to serve.
+    Readyz,
+    /// The path exists, for another method.
+    WrongMethod(&'static str),
+    /// Nobody is here; how to say so.
+    Nowhere(Front),
+}
+
+/// Whether an answer comes as a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stream {
+    /// The body says.
+    AsAsked,
+    /// The path says so: server-sent events.
+    Events,
+    /// The path says so: one array of objects, as old Gemini clients want it.
+    Array,
+    /// The path says no.
+    No,
+}
+
+/// Prefixes for clients that need distinct bases.
+const BASES: [(&str, Option<Front>); 4] = [
+    ("/openai", Some(Front::Chat)),
+    ("/anthropic", Some(Front::Messages)),
+    ("/genai", Some(Front::Gemini)),
+    ("/ollama", Some(Front::OllamaChat)),
+];
+
+/// Finds what is asked for. Paths are matched exactly, with the prefixes of
+/// distinct bases taken off.
+pub(crate) fn endpoint(method: &Method, uri: &Uri, headers: &HeaderMap) -> Endpoint {
+    let (path, base) = without_base(uri.path());
+    let get = method == Method::GET || method == Method::HEAD;
+    let post = method == Method::POST;
+    let models = base.unwrap_or_else(|| lister(headers, uri));
+    let ask = |front| Endpoint::Ask {
+        front,
+        model: None,
+        stream: Stream::AsAsked,
+    };
+    let (found, allowed) = match path {
+        "" | "/" => (Endpoint::Root, "GET"),
+        "/healthz" => (Endpoint::Healthz, "GET"),
+        "/readyz" => (Endpoint::Readyz, "GET"),
+        "/v1/models" => (Endpoint::Models(models), "GET"),
+        "/v1beta/models" => (Endpoint::Models(Front::Gemini), "GET"),
+        "/api/tags" => (Endpoint::Models(Front::OllamaChat), "GET"),
+        "/api/version" => (Endpoint::Version, "GET"),
+        "/v1/chat/completions" => (ask(Front::Chat), "POST"),
+        "/v1/responses" => (ask(Front::Responses), "POST"),
+        "/v1/messages" => (ask(Front::Messages), "POST"),
+        "/v1/messages/count_tokens" => (
+            Endpoint::Count {
+                front: Front::Messages,
+                model: None,
+            },
+            "POST",
+        ),
+        "/api/chat" => (ask(Front::OllamaChat), "POST"),
+        "/api/generate" => (ask(Front::OllamaGenerate), "POST"),
+        "/api/show" => (Endpoint::Show, "POST"),
+        "/v1/embeddings" => (Endpoint::Embeddings(Front::Chat), "POST"),
+        "/api/embed" => (Endpoint::Embeddings(Front::OllamaChat), "POST"),
+        _ => match below_models(path, uri, post, models) {
+            Some(found) => found,
+            None => return Endpoint::Nowhere(base.unwrap_or(speaks(path, headers))),
+        },
+    };
+    match allowed {
+        "GET" if get => found,
+        "POST" if post => found,
+        allowed => Endpoint::WrongMethod(allowed),
+    }
+}
+
+/// `/v1/models/{id}` and Gemini's calls, where the model is everything up to the
+/// last colon: its name may hold slashes, colons and commas.
+fn below_models(
+    path: &str,
+    uri: &Uri,
+    post: bool,
+    models: Front,
+) -> Option<(Endpoint, &'static str)> {
+    let (beta, rest) = match path.strip_prefix("/v1beta/models/") {
+        Some(rest) => (true, rest),
+        None => (false, path.strip_prefix("/v1/models/")?),
+    };
+    let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+    let front = if beta { Front::Gemini } else { models };
+    if !post {
+        return Some((Endpoint::Model(front, decoded(rest)), "GET"));
+    }
+    let (model, call) = rest.rsplit_once(':')?;
+    let model = Some(decoded(model)).filter(|model| !model.is_empty())?;
+    let ask = |stream| Endpoint::Ask {
+        front: Front::Gemini,
+        model: Some(model.clone()),
+        stream,
+    };
+    let found = match call {
+        "generateContent" => ask(Stream::No),
+        "streamGenerateContent" if wants_events(uri) => ask(Stream::Events),
+        "streamGenerateContent" => ask(Stream::Array),
+        "countTokens" => Endpoint::Count {
+            front: Front::Gemini,
+            model: Some(model),
+        },
+        _ => return None,
+    };
+    Some((found, "POST"))
+}
+
+fn wants_events(uri: &Uri) -> bool {
+    let query = uri.query().unwrap_or_default();
+    query.split('&').any(|pair| pair == "alt=sse")
+}
+
+fn without_base(path: &str) -> (&str, Option<Front>) {
+    for (base, front) in BASES {
+        if let Some(rest) = path.strip_prefix(base)
+            && (rest.is_empty() || rest.starts_with('/'))
+        {
+            return (rest, front);
+        }
+    }
+    (path, None)
+}
+
+/// Three vendors list their models at one path; their headers tell them apart.
+fn lister(headers: &HeaderMap, uri: &Uri) -> Front {
+    let google = headers.contains_key("x-goog-api-key") || has_key(uri);
+    if headers.contains_key("anthropic-version") {
+        Front::Messages
+    } else if google {
+        Front::Gemini
+    } else {
+        Front::Chat
+    }
+}
+
+fn has_key(uri: &Uri) -> bool {
+    let query = uri.query().unwrap_or_default();
+    query.split('&').any(|pair| pair.starts_with("key="))
+}
+
+/// In whose words to say that nobody is here.
+fn speaks(path: &str, headers: &HeaderMap) -> Front {
+    if path.starts_with("/api/") {
+        Front::OllamaChat
+    } else if path.starts_with("/v1beta/") {
+        Front::Gemini
+    } else if headers.contains_key("anthropic-version") {
+        Front::Messages
+    } else {
+        Front::Chat
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(method: &str, uri: &str, headers: &[(&'static str, &'static str)]) -> Endpoint {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.insert(*name, value.parse().unwrap());
+        }
+        endpoint(&method.parse().unwrap(), &uri.parse().unwrap(), &map)
+    }
+
+    fn gemini(model: &str, stream: Stream) -> Endpoint {
+        Endpoint::Ask {
+            front: Front::Gemini,
+            model: Some(model.into()),
+            stream,
+        }
+    }
+
+    #[test]
+    fn a_models_name_in_a_path_may_hold_slashes_colons_and_commas() {
+        for (path, model) in [
+            ("/v1beta/models/gemini-3:generateContent", "gemini-3"),
+            ("/v1/models/gemini-3:generateContent", "gemini-3"),
+            ("/v1beta/models/a/b:7b:generateContent", "a/b:7b"),
+            ("/v1beta/models/a%2Fb%3A7b:generateContent", "a/b:7b"),
+            ("/v1beta/models/a/x,b/y,deep:generateContent", "a/x,b/y,deep"),
+            ("/genai/v1beta/models/m:generateContent", "m"),
+        ] {
+            assert_eq!(find("POST", path, &[]), gemini(model, Stream::No), "{path}");
+        }
+        let found = find("GET", "/v1/models/ollama/qwen3:30b", &[]);
+        assert_eq!(found, Endpoint::Model(Front::Chat, "ollama/qwen3:30b".into()));
+    }
+
+    #[test]
+    fn a_stream_is_events_only_if_the_query_says_so() {
+        let path = "/v1beta/models/m:streamGenerateContent";
+        assert_eq!(find("POST", path, &[]), gemini("m", Stream::Array));
+        let sse = format!("{path}?key=x&alt=sse");
+        assert_eq!(find("POST", &sse, &[]), gemini("m", Stream::Events));
+    }
+
+    #[test]
+    fn three_vendors_share_the_list_of_models() {
+        let list = |headers: &[_]| find("GET", "/v1/models", headers);
+        assert_eq!(list(&[]), Endpoint::Models(Front::Chat));
+        let anthropic = [("anthropic-version", "2023-06-01")];
+        assert_eq!(list(&anthropic), Endpoint::Models(Front::Messages));
+        let google = [("x-goog-api-key", "k")];
+        assert_eq!(list(&google), Endpoint::Models(Front::Gemini));
+        let based = find("GET", "/anthropic/v1/models", &[]);
+        assert_eq!(based, Endpoint::Models(Front::Messages));
+    }
+
+    #[test]
+    fn paths_are_exact_and_methods_are_checked() {
+        for path in ["/v1//chat/completions", "/V1/models", "/v1/chat", "/openaix/"] {
+            let found = find("POST", path, &[]);
+            assert!(matches!(found, Endpoint::Nowhere(_)), "{path}: {found:?}");
+        }
+        let found = find("GET", "/v1/messages", &[]);
+        assert_eq!(found, Endpoint::WrongMethod("POST"));
+        assert_eq!(find("HEAD", "/", &[]), Endpoint::Root);
+        assert_eq!(find("GET", "/ollama", &[]), Endpoint::Root);
+    }
+}

@@ -1,0 +1,143 @@
+//! Errors as clients should see them.
+//!
+//! A chain that has nobody left to ask says so in one error. Which status that
+//! is depends on why: agents shorten their conversation for one, wait for
+//! another, and give up on a third.
+
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use majordomo::{Attempt, Class, Error, ErrorKind, Outcome};
+
+use crate::exchange::Exchange;
+use crate::fronts::Front;
+use crate::headers;
+use crate::server::Body;
+
+/// The answer to a request that failed.
+pub(crate) fn refuse(front: Front, mut exchange: Exchange, error: Error) -> Response<Body> {
+    let exhausted = error.kind() == ErrorKind::Exhausted;
+    let error = for_client(error);
+    let reply = front.codec().write_error(&error);
+    exchange.failed(&error, reply.status);
+    let mut answer = Response::new(Body::from(reply.body));
+    *answer.status_mut() =
+        StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let map = answer.headers_mut();
+    map.insert("content-type", HeaderValue::from_static("application/json"));
+    for (name, value) in reply.headers {
+        insert(map, name, &value);
+    }
+    if exhausted {
+        // The chain has retried already; SDKs would do it all over again.
+        map.insert("x-should-retry", HeaderValue::from_static("false"));
+    }
+    headers::describe(map, front, &exchange);
+    answer
+}
+
+fn insert(map: &mut HeaderMap, name: &'static str, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        map.insert(name, value);
+    }
+}
+
+/// An exhausted chain's error in the class that says what to do about it.
+fn for_client(error: Error) -> Error {
+    if error.kind() != ErrorKind::Exhausted {
+        return error;
+    }
+    let classes: Vec<Option<Class>> = error.ledger().attempts.iter().map(class).collect();
+    let all = |test: fn(Class) -> bool| {
+        !classes.is_empty() && classes.iter().all(|class| class.is_some_and(test))
+    };
+    let kind = if all(|class| class == Class::ModelNotFound) {
+        ErrorKind::ModelNotFound
+    } else if all(|class| class == Class::ContextLength) {
+        ErrorKind::ContextLength
+    } else if all(Class::is_incapable) {
+        ErrorKind::Unsupported
+    } else {
+        ErrorKind::Provider
+    };
+    let told = Error::new(kind, error.message())
+        .with_retry_after(error.retry_after())
+        .with_ledger(error.ledger().clone());
+    if kind != ErrorKind::Provider {
+        return told;
+    }
+    // Those that are benched were throttled, too, or may as well have been.
+    let throttled = |class: &Option<Class>| {
+        class.is_none_or(|class| matches!(class, Class::RateLimited | Class::Quota))
+    };
+    let limited = classes.iter().any(|class| class.is_some());
+    let benched = classes.iter().all(Option::is_none);
+    let status = if limited && classes.iter().all(throttled) {
+        429
+    } else if benched {
+        503
+    } else {
+        502
+    };
+    told.with_status(status)
+}
+
+/// Why a target did not serve; none if it is benched.
+fn class(attempt: &Attempt) -> Option<Class> {
+    match &attempt.outcome {
+        Outcome::Failed { class, .. } => Some(*class),
+        Outcome::Skipped { class, .. } => *class,
+        Outcome::Served => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use majordomo::Ledger;
+
+    use super::*;
+
+    fn exhausted(classes: &[Option<Class>]) -> Error {
+        let attempt = |class: &Option<Class>| Attempt {
+            target: "p/m".into(),
+            at: Duration::ZERO,
+            took: Duration::ZERO,
+            changes: Vec::new(),
+            outcome: match class {
+                Some(class) => Outcome::Failed {
+                    class: *class,
+                    status: None,
+                    reason: "x".into(),
+                },
+                None => Outcome::Skipped {
+                    reason: "benched".into(),
+                    class: None,
+                },
+            },
+        };
+        let attempts = classes.iter().map(attempt).collect();
+        Error::new(ErrorKind::Exhausted, "nobody").with_ledger(Ledger { attempts })
+    }
+
+    #[test]
+    fn the_status_of_an_exhausted_chain_says_what_to_do() {
+        use Class as C;
+        let rows: [(&[Option<Class>], u16); 9] = [
+            (&[Some(C::Unsupported), Some(C::Unsupported)], 400),
+            (&[Some(C::Unsupported), Some(C::ModelNotFound)], 400),
+            (&[Some(C::ModelNotFound)], 404),
+            (&[Some(C::ContextLength)], 400),
+            (&[Some(C::RateLimited), Some(C::RateLimited)], 429),
+            (&[Some(C::RateLimited), None], 429),
+            (&[Some(C::RateLimited), Some(C::Transient)], 502),
+            (&[Some(C::Transient), Some(C::Unsupported)], 502),
+            (&[None, None], 503),
+        ];
+        for (classes, status) in rows {
+            for front in [Front::Chat, Front::Messages, Front::Gemini, Front::OllamaChat] {
+                let reply = front.codec().write_error(&for_client(exhausted(classes)));
+                assert_eq!(reply.status, status, "{front:?} {classes:?}");
+            }
+        }
+    }
+}

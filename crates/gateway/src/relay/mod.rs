@@ -1,0 +1,270 @@
+//! A streamed answer on its way to the client.
+//!
+//! Bytes of the client's own dialect are passed on as they came; events are
+//! written by the client's codec, all that are ready at once. After something
+//! went out, a failure ends the stream with the dialect's error, never with a
+//! made-up ending: the connection is cut behind it.
+
+mod array;
+mod reply;
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use majordomo::{Answering, BoxFuture, Error, Event, EventStream, Forwarding, PieceStream, Result};
+use majordomo_wire::StreamWriter;
+use tokio::time::{Sleep, sleep};
+
+pub(crate) use array::Array;
+pub(crate) use reply::{Asked, new_id, reply, unix_now};
+
+use crate::exchange::Exchange;
+use crate::fronts::Front;
+
+/// What is written before anything is sent, at most.
+const FRAME: usize = 32 * 1024;
+
+/// The answer ended with an error that the client was told; nothing may follow.
+#[derive(Debug)]
+pub(crate) struct Broken;
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the answer broke off")
+    }
+}
+
+impl std::error::Error for Broken {}
+
+/// One answer as a stream of bytes.
+pub(crate) struct Relay {
+    state: State,
+    front: Front,
+    exchange: Exchange,
+    keep_alive: Option<KeepAlive>,
+    array: Option<Array>,
+}
+
+enum State {
+    /// Nobody has begun to answer, but the client is being kept.
+    Opening(BoxFuture<'static, Result<Forwarding>>, Opener),
+    /// The writer is made with the first event, which may name the model.
+    Events(EventStream, Option<Box<dyn StreamWriter>>, Opener),
+    Pieces(PieceStream, Opener),
+    /// The error was written; once it is out, the connection is cut.
+    Flushing(bool),
+    Ended,
+}
+
+/// Makes the writer, with the model's name in the upstream's words if it gave one.
+pub(crate) type Opener = Box<dyn Fn(Option<&str>) -> Box<dyn StreamWriter> + Send>;
+
+struct KeepAlive {
+    every: Duration,
+    timer: Pin<Box<Sleep>>,
+}
+
+impl Relay {
+    /// A stream that has begun.
+    pub(crate) fn begun(
+        front: Front,
+        exchange: Exchange,
+        answer: Answering,
+        opener: Opener,
+        array: bool,
+    ) -> Self {
+        Self {
+            state: State::of(answer, opener),
+            front,
+            exchange,
+            keep_alive: None,
+            array: array.then(Array::default),
+        }
+    }
+
+    /// A stream that may take long to begin; the client hears that it is alive.
+    pub(crate) fn opening(
+        front: Front,
+        exchange: Exchange,
+        opening: BoxFuture<'static, Result<Forwarding>>,
+        opener: Opener,
+    ) -> Self {
+        Self {
+            state: State::Opening(opening, opener),
+            front,
+            exchange,
+            keep_alive: None,
+            array: None,
+        }
+    }
+
+    /// Says something whenever nothing was said for this long.
+    pub(crate) fn keep_alive(mut self, every: Option<Duration>) -> Self {
+        self.keep_alive = every.map(|every| KeepAlive {
+            every,
+            timer: Box::pin(sleep(every)),
+        });
+        self
+    }
+
+    /// The next bytes for the client.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+        let polled = self.poll_answer(cx);
+        let Some(keep_alive) = &mut self.keep_alive else {
+            return polled;
+        };
+        match polled {
+            Poll::Ready(Some(Ok(bytes))) => {
+                keep_alive.timer = Box::pin(sleep(keep_alive.every));
+                Poll::Ready(Some(Ok(bytes)))
+            }
+            Poll::Pending if keep_alive.timer.as_mut().poll(cx).is_ready() => {
+                keep_alive.timer = Box::pin(sleep(keep_alive.every));
+                // The new timer must be known to the task.
+                let _ = keep_alive.timer.as_mut().poll(cx);
+                match self.front.keep_alive() {
+                    Some(sign) => Poll::Ready(Some(Ok(Bytes::from_static(sign)))),
+                    None => Poll::Pending,
+                }
+            }
+            other => other,
+        }
+    }
+
+    fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+        loop {
+            match &mut self.state {
+                State::Opening(opening, _) => match std::task::ready!(opening.as_mut().poll(cx)) {
+                    Ok(forwarding) => self.opened(forwarding),
+                    Err(error) => return self.fail(&error, BytesMut::new()),
+                },
+                State::Events(..) => return self.poll_events(cx),
+                State::Pieces(..) => return self.poll_pieces(cx),
+                State::Flushing(flushed @ false) => {
+                    // The error goes out while the body waits.
+                    *flushed = true;
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                State::Flushing(true) => {
+                    self.state = State::Ended;
+                    return Poll::Ready(Some(Err(Broken)));
+                }
+                State::Ended => return Poll::Ready(None),
+            }
+        }
+    }
+
+    fn opened(&mut self, forwarding: Forwarding) {
+        self.exchange.served(&forwarding.target, &forwarding.ledger);
+        let state = std::mem::replace(&mut self.state, State::Ended);
+        if let State::Opening(_, opener) = state {
+            self.state = State::of(forwarding.answer, opener);
+        }
+    }
+
+    /// Writes every event that is there.
+    fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+        let mut out = BytesMut::new();
+        loop {
+            let State::Events(events, writer, opener) = &mut self.state else {
+                return Poll::Ready(None);
+            };
+            match events.as_mut().poll_next(cx) {
+                Poll::Ready(Some(Ok(event))) => {
+                    self.exchange.saw(&event);
+                    let writer = writer.get_or_insert_with(|| opener(named(&event)));
+                    writer.write(&event, &mut out);
+                    if matches!(event, Event::Finish(_)) {
+                        self.exchange.lost(writer.losses());
+                        self.state = State::Ended;
+                        return self.give(out.freeze());
+                    }
+                    if out.len() >= FRAME {
+                        return self.give(out.freeze());
+                    }
+                }
+                Poll::Ready(Some(Err(error))) => return self.fail(&error, out),
+                Poll::Ready(None) => {
+                    self.state = State::Ended;
+                    return self.give(out.freeze());
+                }
+                Poll::Pending if out.is_empty() => return Poll::Pending,
+                Poll::Pending => return self.give(out.freeze()),
+            }
+        }
+    }
+
+    fn give(&mut self, bytes: Bytes) -> Poll<Option<Result<Bytes, Broken>>> {
+        let bytes = match &mut self.array {
+            Some(array) => array.convert(&bytes, matches!(self.state, State::Ended)),
+            None => bytes,
+        };
+        if bytes.is_empty() && matches!(self.state, State::Ended) {
+            return Poll::Ready(None);
+        }
+        Poll::Ready(Some(Ok(bytes)))
+    }
+
+    fn poll_pieces(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+        loop {
+            let State::Pieces(pieces, _) = &mut self.state else {
+                return Poll::Ready(None);
+            };
+            match std::task::ready!(pieces.as_mut().poll_next(cx)) {
+                Some(Ok(piece)) => {
+                    for event in &piece.events {
+                        self.exchange.saw(event);
+                    }
+                    let ended = matches!(piece.events.last(), Some(Event::Finish(_)));
+                    if ended {
+                        self.state = State::Ended;
+                    }
+                    if ended || !piece.bytes.is_empty() {
+                        return self.give(piece.bytes);
+                    }
+                }
+                Some(Err(error)) => return self.fail(&error, BytesMut::new()),
+                None => {
+                    self.state = State::Ended;
+                    return Poll::Ready(None);
+                }
+            }
+        }
+    }
+
+    /// Ends the stream with the dialect's own error behind what is there.
+    fn fail(&mut self, error: &Error, mut out: BytesMut) -> Poll<Option<Result<Bytes, Broken>>> {
+        let state = std::mem::replace(&mut self.state, State::Flushing(false));
+        let writer = match state {
+            State::Events(_, writer, opener) => Some(writer.unwrap_or_else(|| opener(None))),
+            State::Opening(_, opener) | State::Pieces(_, opener) => Some(opener(None)),
+            State::Flushing(_) | State::Ended => None,
+        };
+        if let Some(mut writer) = writer {
+            writer.fail(error, &mut out);
+        }
+        self.exchange.broke(error);
+        self.give(out.freeze())
+    }
+}
+
+impl State {
+    fn of(answer: Answering, opener: Opener) -> Self {
+        match answer {
+            Answering::Pieces(pieces) => Self::Pieces(pieces, opener),
+            Answering::Events(events) => Self::Events(events, None, opener),
+        }
+    }
+}
+
+fn named(first: &Event) -> Option<&str> {
+    match first {
+        Event::Start { model, .. } => model.as_deref(),
+        _ => None,
+    }
+}

@@ -1,0 +1,152 @@
+//! Runs a gateway: from a file or from nothing, until it is told to stop.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use majordomo::transport::{self, Transport};
+
+use crate::config::{self, Config, Found, Problems, Watch};
+use crate::{Handle, Server, State};
+
+/// What `majordomo serve` was told.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The file to read in place of the usual ones.
+    pub config: Option<PathBuf>,
+    /// The address to listen on in place of the file's.
+    pub listen: Option<SocketAddr>,
+}
+
+/// Why a gateway does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The configuration is wrong.
+    #[error("{0}")]
+    Config(#[from] Problems),
+    /// The address cannot be had.
+    #[error("cannot listen on {address}: {reason}; choose another with --listen")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        reason: std::io::Error,
+    },
+    /// Everybody could ask.
+    #[error("{0}")]
+    Open(String),
+}
+
+/// A gateway that listens, and what it found on its way there.
+pub struct Gateway {
+    server: Server,
+    watch: Option<Watch>,
+    loader: Loader,
+    /// What can be asked without a file; looked for only then.
+    pub found: Option<Found>,
+    /// The file, if there is one.
+    pub file: Option<PathBuf>,
+    state: Arc<State>,
+}
+
+/// Makes a state of a configuration, the same way each time.
+#[derive(Clone)]
+struct Loader {
+    environment: BTreeMap<String, String>,
+    transport: Transport,
+    listen: Option<SocketAddr>,
+}
+
+impl Gateway {
+    /// Reads the configuration, makes the providers and takes the address.
+    pub async fn start(
+        options: &Options,
+        environment: BTreeMap<String, String>,
+    ) -> Result<Self, StartError> {
+        let loader = Loader {
+            transport: Transport::new(transport::Config::default()),
+            environment,
+            listen: options.listen,
+        };
+        let file = config::find(options.config.as_deref(), &loader.environment);
+        let (watch, config) = match &file {
+            Some(path) => {
+                let (config, watch) = Watch::open(path, loader.environment.clone());
+                (Some(watch), config?)
+            }
+            None => (None, Config::empty()),
+        };
+        let state = loader.state(&config)?;
+        if let Some(reason) = config::refuse_open(state.server.listen, !state.keys.is_empty()) {
+            return Err(StartError::Open(reason));
+        }
+        let found = match &file {
+            Some(_) => None,
+            None => Some(config::look_around(&state.registry, &loader.environment).await),
+        };
+        let address = state.server.listen;
+        let bound = Server::bind(Arc::clone(&state)).await;
+        let server = bound.map_err(|reason| StartError::Listen { address, reason })?;
+        Ok(Self {
+            server,
+            watch,
+            loader,
+            found,
+            file,
+            state,
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> std::io::Result<SocketAddr> {
+        self.server.address()
+    }
+
+    /// Everything that can be asked for by name.
+    pub async fn models(&self) -> Vec<String> {
+        self.state.names().await
+    }
+
+    /// Serves until `stop`; a file that changes is put to work meanwhile.
+    pub async fn run(self, stop: impl Future<Output = ()>) {
+        let handle = self.server.handle();
+        let serving = self.server.run(stop);
+        match self.watch {
+            None => serving.await,
+            Some(watch) => {
+                tokio::select! {
+                    () = serving => {}
+                    () = reload(watch, self.loader, handle) => {}
+                }
+            }
+        }
+    }
+}
+
+impl Loader {
+    fn state(&self, config: &Config) -> Result<Arc<State>, Problems> {
+        let registry = config.registry(&self.environment, &self.transport, |builder| builder)?;
+        let mut config = config.clone();
+        if let Some(listen) = self.listen {
+            config.server.listen = listen;
+        }
+        Ok(Arc::new(State::new(&config, registry)?))
+    }
+}
+
+/// Puts each new version of the file to work, or says what is wrong with it.
+async fn reload(mut watch: Watch, loader: Loader, handle: Handle) {
+    loop {
+        let changed = watch.next().await;
+        match changed.and_then(|config| loader.state(&config)) {
+            Ok(state) => {
+                handle.swap(state);
+                tracing::info!("the configuration was read anew");
+            }
+            Err(problems) => {
+                tracing::error!("the old configuration stays:\n{problems}");
+            }
+        }
+    }
+}

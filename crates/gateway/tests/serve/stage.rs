@@ -1,0 +1,112 @@
+//! A gateway on a free port, and a client that sees every byte.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper_util::rt::TokioIo;
+use majordomo_gateway::{Gateway, Options};
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// A running gateway. It stops when this is dropped.
+pub(crate) struct Stage {
+    pub(crate) address: SocketAddr,
+    _stop: oneshot::Sender<()>,
+    _running: JoinHandle<()>,
+    _folder: tempfile::TempDir,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Stage {
+    /// A gateway with this configuration and nothing in its environment.
+    pub(crate) async fn start(config: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let file: PathBuf = folder.path().join("majordomo.toml");
+        std::fs::write(&file, config).expect("a file can be written");
+        let options = Options {
+            config: Some(file),
+            listen: Some(([127, 0, 0, 1], 0).into()),
+        };
+        let started = Gateway::start(&options, BTreeMap::new()).await;
+        let gateway = started.unwrap_or_else(|error| panic!("{error}"));
+        let address = gateway.address().expect("it listens");
+        let (stop, stopped) = oneshot::channel();
+        let running = tokio::spawn(gateway.run(async {
+            let _ = stopped.await;
+        }));
+        Self {
+            address,
+            _stop: stop,
+            _running: running,
+            _folder: folder,
+        }
+    }
+
+    /// Sends a body of JSON and reads the whole answer.
+    pub(crate) async fn post(&self, path: &str, body: impl Into<Bytes>) -> Answer {
+        let request = Request::builder()
+            .method(Method::POST)
+            .uri(path)
+            .header("host", "gateway")
+            .header("content-type", "application/json")
+            .body(Full::new(body.into()))
+            .expect("a request can be made");
+        self.send(request).await
+    }
+
+    /// Asks for something that needs no body.
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        let request = Request::builder()
+            .uri(path)
+            .header("host", "gateway")
+            .body(Full::default())
+            .expect("a request can be made");
+        self.send(request).await
+    }
+
+    /// Sends any request.
+    pub(crate) async fn send(&self, request: Request<Full<Bytes>>) -> Answer {
+        let stream = TcpStream::connect(self.address).await.expect("it listens");
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+            .await
+            .expect("it speaks HTTP");
+        let driver = tokio::spawn(connection);
+        let answer = sender.send_request(request).await.expect("it answers");
+        let (head, mut incoming) = answer.into_parts();
+        let mut body = Vec::new();
+        // A body that is cut is an answer, too.
+        while let Some(Ok(frame)) = incoming.frame().await {
+            body.extend(frame.into_data().unwrap_or_default());
+        }
+        driver.abort();
+        Answer {
+            status: head.status,
+            headers: head.headers,
+            body: body.into(),
+        }
+    }
+}
+
+impl Answer {
+    /// The body as text.
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).expect("answers are text")
+    }
+
+    /// A header's value.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}
