@@ -7,10 +7,12 @@
 
 mod args;
 mod chat;
+mod check;
 mod explain;
 mod failure;
 mod fit;
 mod input;
+mod key;
 mod models;
 mod paint;
 mod takes;
@@ -32,12 +34,18 @@ async fn main() -> ExitCode {
         Command::Explain(args) => explain::run(&args),
         Command::Models => models::run().await,
         Command::Fit(args) => fit::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Key(args) => key::run(&args),
     };
     match done {
         // Whoever read the output has seen enough.
         Ok(()) | Err(Failure::Closed) => ExitCode::SUCCESS,
         Err(Failure::Told(text)) => {
             paint::error(&text);
+            ExitCode::FAILURE
+        }
+        Err(Failure::Listed(problems)) => {
+            paint::errors(&problems);
             ExitCode::FAILURE
         }
     }
