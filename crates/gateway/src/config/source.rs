@@ -20,10 +20,11 @@ pub struct Source {
 
 impl Source {
     pub(super) fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        let text = text.into();
         Self {
             name: name.into(),
-            text: Some(text.into()),
-            secrets: Vec::new(),
+            secrets: passwords(&text).collect(),
+            text: Some(text),
         }
     }
 
@@ -134,6 +135,19 @@ impl Line {
     }
 }
 
+/// What stands between `://` and `@`, wherever it is, unless it is a variable.
+fn passwords(text: &str) -> impl Iterator<Item = Span> {
+    text.match_indices("://").filter_map(|(at, mark)| {
+        let start = at + mark.len();
+        let rest = &text[start..];
+        let ends = |c: char| c.is_whitespace() || matches!(c, '@' | '/' | '"' | '\'' | '?' | '#');
+        let end = rest
+            .find(ends)
+            .filter(|end| rest[*end..].starts_with('@'))?;
+        (!rest.starts_with("${")).then(|| start..start + end)
+    })
+}
+
 /// Words in a key's name that make its value a secret.
 const SECRET_WORDS: [&str; 5] = ["key", "token", "secret", "password", "dsn"];
 
@@ -186,6 +200,8 @@ mod tests {
             ("a = 1, key = \"CANARY", "a = 1, key = *******"),
             ("api_key = \"${NAME}\"", "api_key = \"${NAME}\""),
             ("listen = \"x\"", "listen = \"x\""),
+            ("x = \"a://CANARY@h\" y", "x = \"a://******@h\" y"),
+            ("x = \"https://h/a@b\" y", "x = \"https://h/a@b\" y"),
         ] {
             let mut source = Source::new("f", line);
             source.hide_by_name();
