@@ -1,5 +1,6 @@
 //! What can be typed, and what is said about it.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -10,15 +11,28 @@ use crate::paint;
 
 const EXAMPLES: &str = "\
 Examples:
+  majordomo serve
   majordomo models
   majordomo chat ollama/qwen3:8b \"Why is the sky blue?\"
   majordomo chat anthropic/claude-opus-5-5,ollama/qwen3:8b \"What is this?\" --image photo.jpg
   majordomo explain groq/llama-4-scout,ollama/qwen3:8b
   majordomo fit photo.jpg --for groq/llama-4-scout -o sent.jpg
+  majordomo check --config majordomo.toml
+  majordomo key new laptop
 
 A SPEC is a chain of targets, `provider/model`, tried in order. Keys come from the usual
 variables (OPENAI_API_KEY, ANTHROPIC_API_KEY, …); LLM_<NAME>=scheme://[token@]host[/path]
 adds a provider of your own, for example LLM_BOX=ollama+http://box.local:11434.";
+
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  majordomo serve
+  majordomo serve --config majordomo.toml
+  majordomo serve --listen 127.0.0.1:4200
+
+Without --config the file is $MAJORDOMO_CONFIG, ./majordomo.toml, or majordomo/majordomo.toml
+in the user's configuration folder. Without any file the gateway uses the provider keys of the
+environment, LLM_* variables, an Ollama on this machine and the built-in demo.";
 
 const CHAT_EXAMPLES: &str = "\
 Examples:
@@ -38,6 +52,19 @@ Examples:
   majordomo fit photo.jpg --for groq/llama-4-scout
   majordomo fit scan.png --for anthropic/claude-opus-5-5 -o sent.png";
 
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  majordomo check
+  majordomo check --config /etc/majordomo/majordomo.toml
+
+Without --config the file is the one that `majordomo serve` would use: $MAJORDOMO_CONFIG,
+./majordomo.toml, or majordomo/majordomo.toml in the user's configuration folder.";
+
+const KEY_EXAMPLES: &str = "\
+Examples:
+  majordomo key new laptop
+  majordomo key new laptop | tail -n +3 >> majordomo.toml";
+
 /// Stands between programs that ask and language models that answer.
 #[derive(Debug, Parser)]
 #[command(name = "majordomo", version, after_help = EXAMPLES)]
@@ -48,6 +75,8 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run the gateway
+    Serve(Serve),
     /// Ask a chain of models; without PROMPT, hold a conversation
     Chat(Chat),
     /// Show what a spec means, without asking anybody
@@ -56,6 +85,21 @@ pub(crate) enum Command {
     Models,
     /// Show what would be sent to a target in place of an image, and why
     Fit(Fit),
+    /// Validate a configuration file
+    Check(Check),
+    /// Make keys for clients of the gateway
+    Key(Key),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = SERVE_EXAMPLES)]
+pub(crate) struct Serve {
+    /// The configuration file; without any the gateway uses what it finds
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Where to listen, in place of what the file says
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<SocketAddr>,
 }
 
 #[derive(Debug, Args)]
@@ -97,6 +141,31 @@ pub(crate) struct Fit {
     /// Write what would be sent to this file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = CHECK_EXAMPLES)]
+pub(crate) struct Check {
+    /// The configuration file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = KEY_EXAMPLES)]
+pub(crate) struct Key {
+    #[command(subcommand)]
+    pub(crate) command: KeyCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeyCommand {
+    /// Make a key: shown once, with the hashed entry to put into the file
+    #[command(after_help = KEY_EXAMPLES)]
+    New {
+        /// Whose key it is; logs tell
+        name: String,
+    },
 }
 
 /// Reads the command line. Help and mistakes are told here; what is left is the

@@ -9,6 +9,8 @@ use majordomo::{Attempt, Class, Error, ErrorKind, Outcome, SpecError};
 pub(crate) enum Failure {
     /// What happened and what to do.
     Told(String),
+    /// Everything that is wrong with a file, each with its line.
+    Listed(String),
     /// The reader of our output went away, as `head` does; nothing is wrong.
     Closed,
 }

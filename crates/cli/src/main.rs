@@ -7,12 +7,15 @@
 
 mod args;
 mod chat;
+mod check;
 mod explain;
 mod failure;
 mod fit;
 mod input;
+mod key;
 mod models;
 mod paint;
+mod serve;
 mod takes;
 mod turn;
 
@@ -21,23 +24,44 @@ use std::process::ExitCode;
 use args::Command;
 use failure::Failure;
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> ExitCode {
+fn main() -> ExitCode {
     let command = match args::read() {
         Ok(command) => command,
         Err(code) => return code,
     };
+    // One question needs one thread; a gateway uses all there are.
+    let mut runtime = match &command {
+        Command::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
+        _ => tokio::runtime::Builder::new_current_thread(),
+    };
+    match runtime.enable_all().build() {
+        Ok(runtime) => runtime.block_on(run(command)),
+        Err(error) => {
+            paint::error(&format!("the system gives no threads or timers: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(command: Command) -> ExitCode {
     let done = match command {
+        Command::Serve(args) => serve::run(args).await,
         Command::Chat(args) => chat::run(args).await,
         Command::Explain(args) => explain::run(&args),
         Command::Models => models::run().await,
         Command::Fit(args) => fit::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Key(args) => key::run(&args),
     };
     match done {
         // Whoever read the output has seen enough.
         Ok(()) | Err(Failure::Closed) => ExitCode::SUCCESS,
         Err(Failure::Told(text)) => {
             paint::error(&text);
+            ExitCode::FAILURE
+        }
+        Err(Failure::Listed(problems)) => {
+            paint::errors(&problems);
             ExitCode::FAILURE
         }
     }

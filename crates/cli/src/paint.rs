@@ -17,6 +17,21 @@ pub(crate) fn error(text: &str) {
     let _ = writeln!(anstream::stderr(), "{ERROR}error{ERROR:#}: {text}");
 }
 
+/// Tells everything that is wrong with a file. Each mistake begins with `error:`.
+pub(crate) fn errors(problems: &str) {
+    let mut stderr = anstream::stderr();
+    for line in problems.lines() {
+        let written = match line.strip_prefix("error: ") {
+            Some(text) => writeln!(stderr, "{ERROR}error{ERROR:#}: {text}"),
+            None => writeln!(stderr, "{line}"),
+        };
+        // When stderr is gone the exit code still says it.
+        if written.is_err() {
+            return;
+        }
+    }
+}
+
 /// Tells something beside the answer.
 pub(crate) fn note(text: &str) {
     // A note that nobody can read is no reason to stop.

@@ -36,6 +36,8 @@ async fn help_has_examples_and_no_colours_in_a_pipe() {
         &["chat", "--help"],
         &["explain", "--help"],
         &["fit", "--help"],
+        &["check", "--help"],
+        &["key", "new", "--help"],
     ] {
         let done = majordomo(arguments).done().await;
         assert_eq!((done.code, &*done.stderr), (Some(0), ""));

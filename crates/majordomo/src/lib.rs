@@ -45,7 +45,9 @@ pub use majordomo_llm::*;
 pub use majordomo_media as media;
 pub use majordomo_providers::{Compatible, HttpProvider, Kind, Limits, Settings, fake, transport};
 pub use observe::{Notice, Observer};
-pub use registry::{DsnProblem, LoadEnvError, Registry, RegistryBuilder, Resolver, SchemeFactory};
+pub use registry::{
+    DsnProblem, LoadEnvError, Registry, RegistryBuilder, Resolver, SchemeFactory, ollama_url,
+};
 /// A DSN's token, for scheme factories.
 pub use secrecy::{ExposeSecret, SecretString};
 pub use spec::{SpecError, TargetName};

@@ -1,1 +1,293 @@
 //! The configuration file: read, checked, explained, reloaded.
+//!
+//! [`Config::load`] reads a file into plain data, or gives *all* of its
+//! [`Problems`], each with its line and a hint. Reading goes through the small
+//! typed reader in [`reader`]: each section takes the keys that it knows and
+//! reports the rest. What a file says is data here; [`Config::registry`] makes
+//! the providers, and [`Watch`] reads the file anew when it changes.
+
+mod chain;
+mod clients;
+mod condition;
+mod fetch;
+mod find;
+mod found;
+mod glob;
+mod models;
+pub(crate) mod nearest;
+mod problem;
+mod providers;
+mod reader;
+mod registry;
+mod routes;
+mod server;
+mod source;
+mod specs;
+mod units;
+mod vision;
+mod watch;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use toml::de::DeTable;
+
+pub use chain::Chain;
+pub use clients::{KeyEntry, KeySecret};
+pub use condition::{Condition, Leaf, Value};
+pub use fetch::Fetch;
+pub use find::find;
+pub use found::{Found, FoundDsn, FoundKey, look_around};
+pub use glob::Glob;
+pub use majordomo::HealthConfig;
+pub use models::{Images, ModelEntry};
+pub use problem::{Problem, Problems, Span};
+pub use providers::{Origin, Provider, ProviderKind};
+pub use routes::{Route, Service, SmartRule, Tactic};
+pub use server::{Server, Tls, refuse_open};
+pub use source::Source;
+pub use specs::{Alias, Spec};
+pub use vision::{History, Latest, OnFailure, Vision};
+pub use watch::Watch;
+
+use reader::{Reader, Section};
+use specs::Names;
+
+/// Everything that a configuration file says, and the defaults for the rest.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use majordomo_gateway::config::Config;
+///
+/// let text = "[aliases]\nfast = \"groq/llama-4-scout,demo/text\"";
+/// let config = Config::parse("majordomo.toml", text, &BTreeMap::new()).unwrap();
+/// assert_eq!(config.aliases[0].name, "fast");
+/// assert_eq!(config.server.listen.port(), 4100);
+///
+/// let wrong = Config::parse("majordomo.toml", "[alises]", &BTreeMap::new()).unwrap_err();
+/// assert_eq!(wrong.list()[0].hint.as_deref(), Some("did you mean `aliases`?"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where the gateway listens and how much it takes.
+    pub server: Server,
+    /// Who may ask; none means this machine only.
+    pub keys: Vec<KeyEntry>,
+    /// Remote images.
+    pub fetch: Fetch,
+    /// Who answers, in the order of the file.
+    pub providers: Vec<Provider>,
+    /// Names for specs, in the order of the file.
+    pub aliases: Vec<Alias>,
+    /// What clients ask for, in the order of the file.
+    pub routes: Vec<Route>,
+    /// The vision proxy.
+    pub vision: Vision,
+    /// How targets are benched.
+    pub health: HealthConfig,
+    /// How chains are gone down.
+    pub chain: Chain,
+    /// The file, for problems that are found later.
+    pub source: Arc<Source>,
+}
+
+/// The process's environment, as far as it is text.
+pub fn environment() -> BTreeMap<String, String> {
+    let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    std::env::vars_os().filter_map(text).collect()
+}
+
+/// No file is larger than this by intention.
+const LARGEST: u64 = 4 << 20;
+
+impl Config {
+    /// What holds when there is no file.
+    pub fn empty() -> Self {
+        Self {
+            server: Server::default(),
+            keys: Vec::new(),
+            fetch: Fetch::default(),
+            providers: Vec::new(),
+            aliases: Vec::new(),
+            routes: Vec::new(),
+            vision: Vision::default(),
+            health: HealthConfig::default(),
+            chain: Chain::default(),
+            source: Arc::new(Source::new("no file", "")),
+        }
+    }
+
+    /// Reads a file.
+    pub fn load(path: &Path, environment: &BTreeMap<String, String>) -> Result<Self, Problems> {
+        let name = path.display().to_string();
+        match read_text(path) {
+            Ok(text) => Self::parse(name, text, environment),
+            Err(reason) => {
+                let message = format!("the configuration cannot be read: {reason}");
+                let hint = "name another file with `--config` or MAJORDOMO_CONFIG";
+                let problem = Problem::at(0..0, message, hint);
+                Err(Problems::new(
+                    Arc::new(Source::missing(name)),
+                    vec![problem],
+                ))
+            }
+        }
+    }
+
+    /// Reads a text; its name is for messages.
+    pub fn parse(
+        name: impl Into<String>,
+        text: impl Into<String>,
+        environment: &BTreeMap<String, String>,
+    ) -> Result<Self, Problems> {
+        let mut source = Source::new(name, text);
+        let (table, errors) = DeTable::parse_recoverable(source.text());
+        let broken = |error| broken(error, source.text());
+        let mut problems: Vec<Problem> = errors.iter().map(broken).collect();
+        let reader = Reader::new(environment);
+        let root = Section::new(&reader, "the file", table.span(), table.get_ref());
+        // A text that is no TOML says nothing reliable about its keys.
+        let config = problems.is_empty().then(|| read(root));
+        let (found, secrets) = reader.finish();
+        problems.extend(found);
+        source.hide(secrets);
+        if !errors.is_empty() {
+            source.hide_by_name();
+        }
+        let source = Arc::new(source);
+        match config {
+            Some(config) if problems.is_empty() => Ok(Self { source, ..config }),
+            _ => Err(Problems::new(source, problems)),
+        }
+    }
+
+    /// The problems of this file that somebody else found, with their lines.
+    pub fn problems(&self, list: Vec<Problem>) -> Problems {
+        Problems::new(Arc::clone(&self.source), list)
+    }
+}
+
+fn read_text(path: &Path) -> Result<String, String> {
+    let size = std::fs::metadata(path)
+        .map_err(|error| error.to_string())?
+        .len();
+    if size > LARGEST {
+        return Err(format!(
+            "it has {size} bytes, and at most {LARGEST} are read"
+        ));
+    }
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())
+}
+
+/// What the parser says, with a hint where its words need one.
+fn broken(error: &toml::de::Error, text: &str) -> Problem {
+    let span = error.span().unwrap_or(0..0);
+    let told = error.message().lines().next().unwrap_or_default().trim();
+    if told.contains("duplicate key") {
+        let name = text.get(span.clone()).unwrap_or("a name");
+        let message = format!("`{name}` is here for the second time");
+        return Problem::at(span, message, "put both into one, or take one of them out");
+    }
+    let hint = if told.contains("string") && told.contains('"') {
+        "close the text with `\"` before the line ends"
+    } else if told.contains("unclosed") {
+        "close every bracket that was opened"
+    } else if told.contains("invalid") || told.contains("quoted") {
+        "put texts in quotes: `key = \"value\"`"
+    } else {
+        "the file must be TOML: `[section]` lines and `key = value` lines"
+    };
+    Problem::at(span, format!("this is not TOML: {told}"), hint)
+}
+
+fn read(mut root: Section<'_>) -> Config {
+    let reader = root.reader;
+    let mut config = Config::empty();
+    let mut section = |key, title| root.take(key).and_then(|field| field.section(title));
+    if let Some(section) = section("server", "[server]") {
+        config.server = server::read(section);
+    }
+    if let Some(section) = section("fetch", "[fetch]") {
+        config.fetch = fetch::read(section);
+    }
+    if let Some(section) = section("vision", "[vision]") {
+        config.vision = vision::read(section);
+    }
+    if let Some(section) = section("health", "[health]") {
+        config.health = chain::read_health(section);
+    }
+    if let Some(section) = section("chain", "[chain]") {
+        config.chain = chain::read_chain(section);
+    }
+    let providers = section("providers", "[providers]");
+    let aliases = section("aliases", "[aliases]");
+    let names = |section: &Option<Section<'_>>| -> Vec<String> {
+        let entries = section.as_ref().map(Section::entries).unwrap_or_default();
+        entries.into_iter().map(|field| field.key).collect()
+    };
+    let (provider_names, alias_names) = (names(&providers), names(&aliases));
+    config.providers = providers.map(providers::read).unwrap_or_default();
+    config.aliases = aliases.map(specs::read_aliases).unwrap_or_default();
+    let keys = root.take("keys");
+    let has_keys = keys.is_some();
+    let keys = keys.and_then(|field| field.sections("[[keys]]"));
+    config.keys = keys.map(clients::read).unwrap_or_default();
+    let routes = root
+        .take("routes")
+        .and_then(|field| field.sections("[[routes]]"));
+    config.routes = routes.map(routes::read).unwrap_or_default();
+    root.finish_beside(&[("[server]", server::KEYS)]);
+    refuse_open_addresses(reader, &config.server, has_keys);
+    let names = Names {
+        reader,
+        providers: provider_names,
+        aliases: alias_names,
+        routes: config
+            .routes
+            .iter()
+            .map(|route| route.model.clone())
+            .collect(),
+    };
+    check_specs(&names, &config);
+    config
+}
+
+/// Entries that are wrong count as keys here: one mistake is told once.
+fn refuse_open_addresses(reader: &Reader<'_>, server: &Server, has_keys: bool) {
+    let places = &server.places;
+    for (address, span) in [
+        (server.listen, &places.listen),
+        (server.operator_listen, &places.operator_listen),
+    ] {
+        if let Some(message) = refuse_open(address, has_keys) {
+            reader.report(span.clone(), message, server::CLOSE_IT);
+        }
+    }
+}
+
+fn check_specs(names: &Names<'_>, config: &Config) {
+    let models = config
+        .providers
+        .iter()
+        .flat_map(|provider| &provider.models);
+    let mut services: Vec<&Service> = Vec::new();
+    for route in &config.routes {
+        services.extend(&route.services);
+        services.extend(route.smart.iter().flat_map(|rule| &rule.services));
+    }
+    let describers = models.filter_map(|model| model.describe.as_ref());
+    let service_specs = services.iter().flat_map(|service| {
+        [Some(&service.spec), service.describe.as_ref()]
+            .into_iter()
+            .flatten()
+    });
+    let aliases = config.aliases.iter().map(|alias| &alias.spec);
+    for spec in aliases.chain(describers).chain(service_specs) {
+        names.check(spec);
+    }
+    names.check_circles(&config.aliases);
+}

@@ -1,1 +1,92 @@
 //! The built-in provider that answers without anybody behind it.
+//!
+//! `demo/text` takes text, `demo/vision` sees images and names their format and
+//! size, `demo/flaky` fails at every third request. The same request gets the
+//! same answer, so that a first `curl`, a guide and a test can rely on it.
+
+mod answer;
+mod instance;
+mod model;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use majordomo::{BoxFuture, Capabilities, Model, ModelInfo, Provider, Result};
+
+use model::DemoModel;
+
+/// The demo provider. Clones share its count of requests.
+///
+/// ```
+/// use majordomo::{Registry, Request};
+/// use majordomo_gateway::demo::Demo;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> majordomo::Result<()> {
+/// let registry = Registry::empty();
+/// registry.register(Demo::new("demo"));
+/// let reply = registry.parse("demo/text")?.generate(Request::user("Good morning!")).await?;
+/// assert!(reply.text().contains("You said: \"Good morning!\""));
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Demo {
+    name: Arc<str>,
+    corrections: Arc<BTreeMap<String, Capabilities>>,
+    flaky_requests: Arc<AtomicU64>,
+}
+
+impl Demo {
+    /// The ids of its models.
+    pub const MODELS: [&'static str; 3] = ["text", "vision", Self::FLAKY];
+
+    const FLAKY: &'static str = "flaky";
+
+    /// The demo under this name.
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            corrections: Arc::default(),
+            flaky_requests: Arc::default(),
+        }
+    }
+
+    /// Corrects what some models take, by id.
+    #[must_use]
+    pub fn with_models(mut self, models: BTreeMap<String, Capabilities>) -> Self {
+        self.corrections = Arc::new(models);
+        self
+    }
+
+    fn capabilities_of(&self, id: &str) -> Arc<Capabilities> {
+        let assumed = || match id {
+            "vision" => Capabilities::default(),
+            _ => Capabilities::text_only(),
+        };
+        Arc::new(self.corrections.get(id).cloned().unwrap_or_else(assumed))
+    }
+
+    /// Counts a request of the flaky model: every third one fails.
+    fn fails_now(&self) -> bool {
+        self.flaky_requests.fetch_add(1, Ordering::Relaxed) % 3 == 2
+    }
+}
+
+impl Provider for Demo {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn model(&self, id: &str) -> Result<Arc<dyn Model>> {
+        Ok(Arc::new(DemoModel::new(self.clone(), id)))
+    }
+
+    fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>>> {
+        let info = |id: &str| ModelInfo {
+            id: id.to_owned(),
+            capabilities: Some((*self.capabilities_of(id)).clone()),
+        };
+        let models = Self::MODELS.into_iter().map(info).collect();
+        Box::pin(std::future::ready(Ok(models)))
+    }
+}

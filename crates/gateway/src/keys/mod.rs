@@ -1,1 +1,176 @@
 //! Who may ask, and for what.
+//!
+//! Keys are kept as their SHA-256 and compared in constant time, each presented
+//! key against all of them, so that time tells nothing about which one is near.
+
+mod make;
+
+use std::fmt;
+use std::sync::Arc;
+
+use secrecy::ExposeSecret;
+use sha2::{Digest, Sha256};
+use subtle::{ConditionallySelectable, ConstantTimeEq};
+
+use crate::config::{Glob, KeyEntry, KeySecret};
+
+pub use make::{NewKey, make_key};
+
+type Hash = [u8; 32];
+
+/// The keys of a configuration.
+#[derive(Clone, Default)]
+pub struct Keys {
+    keys: Vec<(Hash, Arc<Key>)>,
+}
+
+/// A client that was recognised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    name: String,
+    /// None means everything.
+    models: Option<Vec<Glob>>,
+}
+
+impl Keys {
+    /// Compiles the entries of a file.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use majordomo_gateway::{config::Config, keys::Keys};
+    ///
+    /// let text = "[[keys]]\nname = \"laptop\"\nkey = \"canary\"\nmodels = [\"coder\"]";
+    /// let config = Config::parse("majordomo.toml", text, &BTreeMap::new()).unwrap();
+    /// let keys = Keys::new(&config.keys);
+    /// let laptop = keys.check("canary").unwrap();
+    /// assert!(laptop.may_use("coder") && !laptop.may_use("thinking"));
+    /// assert!(keys.check("guess").is_none());
+    /// ```
+    pub fn new(entries: &[KeyEntry]) -> Self {
+        let compile = |entry: &KeyEntry| {
+            let hash = match &entry.secret {
+                KeySecret::Sha256(hash) => *hash,
+                KeySecret::Plain(key) => sha256(key.expose_secret()),
+            };
+            let globs = |models: &Vec<String>| models.iter().map(|m| Glob::new(m)).collect();
+            let key = Key {
+                name: entry.name.clone(),
+                models: entry.models.as_ref().map(globs),
+            };
+            (hash, Arc::new(key))
+        };
+        Self {
+            keys: entries.iter().map(compile).collect(),
+        }
+    }
+
+    /// Whether there is none: everybody on this machine may ask for everything.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Whose key was presented. All are compared, whichever matches.
+    pub fn check(&self, presented: &str) -> Option<Arc<Key>> {
+        let presented = sha256(presented);
+        let mut found = u64::MAX;
+        for (at, (hash, _)) in (0_u64..).zip(&self.keys) {
+            found = u64::conditional_select(&found, &at, hash.ct_eq(&presented));
+        }
+        let at = usize::try_from(found).ok()?;
+        self.keys.get(at).map(|(_, key)| Arc::clone(key))
+    }
+}
+
+impl Key {
+    /// Whose it is.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it may ask for a model. Every element of a chain must be allowed.
+    pub fn may_use(&self, model: &str) -> bool {
+        let Some(allowed) = &self.models else {
+            return true;
+        };
+        let mut elements = model
+            .split(',')
+            .map(str::trim)
+            .filter(|e| !e.is_empty())
+            .peekable();
+        elements.peek().is_some() && elements.all(|e| allowed.iter().any(|glob| glob.matches(e)))
+    }
+}
+
+/// Not even hashes are printed.
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.keys.iter().map(|(_, key)| &key.name))
+            .finish()
+    }
+}
+
+fn sha256(text: &str) -> Hash {
+    Sha256::digest(text.as_bytes()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(entries: &[(&str, KeySecret, Option<Vec<&str>>)]) -> Keys {
+        let entry = |(name, secret, models): &(&str, KeySecret, Option<Vec<&str>>)| KeyEntry {
+            name: (*name).to_owned(),
+            secret: secret.clone(),
+            models: models
+                .as_ref()
+                .map(|all| all.iter().map(|m| (*m).to_owned()).collect()),
+            span: 0..0,
+        };
+        let entries: Vec<KeyEntry> = entries.iter().map(entry).collect();
+        Keys::new(&entries)
+    }
+
+    #[test]
+    fn each_key_is_recognised_by_itself_or_by_its_hash() {
+        let keys = keys(&[
+            ("a", KeySecret::Plain("CANARY-a".into()), None),
+            ("b", KeySecret::Sha256(sha256("CANARY-b")), None),
+        ]);
+        let name = |presented| keys.check(presented).map(|key| key.name().to_owned());
+        assert_eq!(name("CANARY-a").as_deref(), Some("a"));
+        assert_eq!(name("CANARY-b").as_deref(), Some("b"));
+        for wrong in ["", "CANARY", "CANARY-a ", "canary-a"] {
+            assert_eq!(name(wrong), None, "{wrong}");
+        }
+        assert!(!keys.is_empty() && Keys::default().is_empty());
+        assert_eq!(Keys::default().check(""), None);
+    }
+
+    #[test]
+    fn a_chain_is_allowed_only_if_each_element_is() {
+        let keys = keys(&[(
+            "a",
+            KeySecret::Plain("k".into()),
+            Some(vec!["coder", "demo/*"]),
+        )]);
+        let key = keys.check("k").unwrap();
+        for (model, may) in [
+            ("coder", true),
+            ("demo/text", true),
+            ("demo/text, coder", true),
+            ("demo/text,openai/gpt-6", false),
+            ("coder2", false),
+            ("", false),
+            (",", false),
+        ] {
+            assert_eq!(key.may_use(model), may, "{model}");
+        }
+    }
+
+    #[test]
+    fn nothing_of_a_key_is_printed() {
+        let keys = keys(&[("laptop", KeySecret::Plain("CANARY".into()), None)]);
+        assert_eq!(format!("{keys:?}"), "[\"laptop\"]");
+    }
+}

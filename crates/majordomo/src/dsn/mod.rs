@@ -13,6 +13,7 @@
 //! | `context=32768` | its context window in tokens |
 
 mod env;
+mod meaning;
 mod options;
 
 use std::str::FromStr;

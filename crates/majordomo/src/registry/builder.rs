@@ -31,6 +31,8 @@ pub struct RegistryBuilder {
     environment: Environment,
     clock: Option<Arc<dyn Clock>>,
     health: HealthConfig,
+    /// What an earlier registry knows, in place of a new start.
+    remembered: Option<Health>,
     chain: ChainConfig,
     observers: Observers,
     names: Names,
@@ -75,6 +77,24 @@ impl RegistryBuilder {
         self
     }
 
+    /// Goes on with the health that an earlier registry knows, by its rules and
+    /// its clock, so that a reload forgets no bench.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use majordomo::Registry;
+    ///
+    /// let earlier = Registry::empty();
+    /// earlier.health().bench("p/m", Duration::from_secs(60), "maintenance");
+    /// let registry = Registry::builder().remembering(&earlier).build();
+    /// assert_eq!(registry.health().snapshot().len(), 1);
+    /// ```
+    #[must_use]
+    pub fn remembering(mut self, earlier: &Registry) -> Self {
+        self.remembered = Some(earlier.health().clone());
+        self
+    }
+
     /// Goes down chains by these rules.
     #[must_use]
     pub fn chain(mut self, config: ChainConfig) -> Self {
@@ -104,7 +124,9 @@ impl RegistryBuilder {
     /// Builds it and reads the environment. Bad DSNs fail on use only.
     pub fn build(self) -> Registry {
         let clock = self.clock.unwrap_or_else(|| Arc::new(RuntimeClock));
-        let health = Health::with_observers(self.health, clock, self.observers.clone());
+        let health = self
+            .remembered
+            .unwrap_or_else(|| Health::with_observers(self.health, clock, self.observers.clone()));
         let variables = self.environment.all();
         let mut names = self.names;
         if self.builtins {

@@ -3,15 +3,12 @@
 use std::sync::Arc;
 
 use majordomo_llm::{Provider, Result};
-use majordomo_providers::transport::{Timeouts, Transport};
+use majordomo_providers::transport::Transport;
 use majordomo_providers::{Compatible, HttpProvider, Kind, Settings};
 use secrecy::SecretString;
 
 use super::{Names, SchemeFactory};
 use crate::dsn::{Dsn, Environment};
-
-/// Schemes that are another kind's second name.
-const SECOND_NAMES: &[(&str, Kind)] = &[("gemini", Kind::Google), ("llama-swaps", Kind::LlamaSwap)];
 
 const OLLAMA_PORT: u16 = 11_434;
 
@@ -34,30 +31,13 @@ pub(super) fn add_providers(names: &mut Names, transport: &Transport, environmen
 
 /// Adds the schemes that DSNs may have.
 pub(super) fn add_schemes(names: &mut Names, transport: &Transport) {
-    let kinds = Kind::ALL.into_iter().map(|kind| (kind.as_str(), kind));
-    for (scheme, kind) in kinds.chain(SECOND_NAMES.iter().copied()) {
+    for (scheme, kind) in Dsn::schemes() {
         let transport = transport.clone();
         let factory: SchemeFactory = Arc::new(move |name, dsn| {
-            let provider = kind.provider(settings(name, dsn, &transport))?;
+            let provider = kind.provider(dsn.settings(name, &transport))?;
             Ok(Arc::new(provider) as Arc<dyn Provider>)
         });
         names.schemes.entry(scheme.to_owned()).or_insert(factory);
-    }
-}
-
-fn settings(name: &str, dsn: &Dsn, transport: &Transport) -> Settings {
-    let limits = dsn.options.limits();
-    let timeouts = dsn.options.timeout.map(|longest| Timeouts {
-        first_byte: Some(longest),
-        first_event: Some(longest),
-        total: Some(longest),
-        ..Timeouts::default()
-    });
-    Settings {
-        key: dsn.token.clone(),
-        timeouts,
-        limits,
-        ..Settings::new(name, transport.clone()).base_url(dsn.base_url())
     }
 }
 
@@ -77,9 +57,14 @@ fn key(variables: &[&str], environment: &Environment) -> Option<SecretString> {
         .map(SecretString::from)
 }
 
-/// `OLLAMA_HOST` as Ollama itself reads it: a bare host, a port, or a URL; the
-/// address that a server listens on everywhere is asked on this machine.
-fn ollama_url(host: &str) -> String {
+/// The address behind `OLLAMA_HOST` as Ollama itself reads it: a bare host, a
+/// port, or a URL; the address that a server listens on everywhere is asked on
+/// this machine.
+///
+/// ```
+/// assert_eq!(majordomo::ollama_url("0.0.0.0"), "http://127.0.0.1:11434");
+/// ```
+pub fn ollama_url(host: &str) -> String {
     let host = host.trim().trim_end_matches('/');
     let (scheme, place) = host.split_once("://").unwrap_or(("http", host));
     let place = place.replace("0.0.0.0", "127.0.0.1");

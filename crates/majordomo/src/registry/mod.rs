@@ -14,6 +14,7 @@ use majordomo_llm::{BoxFuture, Error, Provider};
 use secrecy::{ExposeSecret, SecretString};
 
 pub use builder::RegistryBuilder;
+pub use builtin::ollama_url;
 pub use env::{DsnProblem, LoadEnvError};
 
 use crate::chain::{Chain, ChainConfig, Target};

@@ -111,6 +111,15 @@ impl Transport {
         self.open(&place, request, Kind::Stream).await
     }
 
+    /// Sends a request to an address that somebody else chose, and gives what
+    /// comes back unjudged: redirects and errors, too. No connection is kept.
+    pub async fn visit(&self, request: Outgoing) -> Result<(Head, ByteStream)> {
+        let place = self.0.pool.passing(&request.uri)?;
+        let response = exchange(&self.0.dialer, place, request, Kind::Stream).await?;
+        let (parts, body) = response.into_parts();
+        Ok((Head::new(parts, self.0.wall_clock), body))
+    }
+
     async fn open(
         &self,
         place: &Arc<Place>,

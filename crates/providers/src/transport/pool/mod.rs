@@ -80,6 +80,14 @@ impl Pool {
         Ok(Arc::clone(places.entry(key).or_insert(place)))
     }
 
+    /// The same for an address that came with a request: it is not remembered, and
+    /// its connections end with the exchange.
+    pub(crate) fn passing(&self, uri: &Uri) -> Result<Arc<Place>> {
+        let parts = uri.scheme().zip(uri.authority());
+        let (scheme, authority) = parts.ok_or_else(bad_address)?;
+        Ok(Arc::new(self.discover(scheme, authority)?))
+    }
+
     fn discover(&self, scheme: &Scheme, authority: &Authority) -> Result<Place> {
         let standard_port = match scheme.as_str() {
             "http" => 80,

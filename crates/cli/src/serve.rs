@@ -1,0 +1,79 @@
+//! `majordomo serve`: the gateway, until it is told to stop.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use majordomo_gateway::config::environment;
+use majordomo_gateway::{Gateway, Options, StartError};
+
+use crate::args::Serve;
+use crate::failure::Failure;
+
+/// More names than these are counted, not listed.
+const MOST_NAMES: usize = 12;
+
+pub(crate) async fn run(args: Serve) -> Result<(), Failure> {
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .with_ansi(false)
+        .init();
+    let options = Options {
+        config: args.config,
+        listen: args.listen,
+    };
+    let gateway = match Gateway::start(&options, environment()).await {
+        Ok(gateway) => gateway,
+        Err(StartError::Config(problems)) => return Err(Failure::Listed(problems.to_string())),
+        Err(other) => return Err(Failure::new(other.to_string())),
+    };
+    let text = welcome(&gateway).await?;
+    anstream::stdout().write_all(text.as_bytes())?;
+    gateway.run(told_to_stop()).await;
+    Ok(())
+}
+
+/// What was found, what can be asked for, and one line to try.
+async fn welcome(gateway: &Gateway) -> Result<String, Failure> {
+    let address = gateway.address()?;
+    let mut text = match &gateway.file {
+        Some(file) => format!("configuration: {}\n", file.display()),
+        None => "no configuration file: using what was found\n".to_owned(),
+    };
+    if let Some(found) = &gateway.found {
+        text.push_str(&found.to_string());
+    }
+    let models = gateway.models().await;
+    let shown = models.iter().take(MOST_NAMES).map(String::as_str);
+    let shown: Vec<&str> = shown.collect();
+    let more = models.len().saturating_sub(shown.len());
+    let _ = write!(text, "models: {}", shown.join(", "));
+    if more > 0 {
+        let _ = write!(text, " and {more} more (GET /v1/models lists all)");
+    }
+    let model = models.first().map_or("demo/text", String::as_str);
+    let _ = write!(
+        text,
+        "\nlistening on http://{address}\ntry:\n  curl http://{address}/v1/chat/completions \
+         -H 'content-type: application/json' \
+         -d '{{\"model\":\"{model}\",\"messages\":[{{\"role\":\"user\",\"content\":\"hello\"}}]}}'\n"
+    );
+    Ok(text)
+}
+
+/// Control-C, or what service managers send.
+async fn told_to_stop() {
+    let interrupted = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = interrupted => {}
+                _ = terminated.recv() => {}
+            }
+            return;
+        }
+    }
+    let _ = interrupted.await;
+}

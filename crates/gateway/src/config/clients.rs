@@ -1,0 +1,139 @@
+//! `[[keys]]`: who may ask, and for what.
+
+use secrecy::SecretString;
+
+use super::Span;
+use super::reader::{Field, Section};
+
+/// One client's key.
+#[derive(Clone, Debug)]
+pub struct KeyEntry {
+    /// Whose it is; told in logs.
+    pub name: String,
+    /// How it is recognised.
+    pub secret: KeySecret,
+    /// The models that it may ask for, globs allowed; none means all of them.
+    pub models: Option<Vec<String>>,
+    /// Where the entry stands.
+    pub span: Span,
+}
+
+/// How a presented key is recognised.
+#[derive(Clone, Debug)]
+pub enum KeySecret {
+    /// By its SHA-256.
+    Sha256([u8; 32]),
+    /// By itself.
+    Plain(SecretString),
+}
+
+const MAKE_ONE: &str = "`majordomo key new NAME` makes a key and the line to put here";
+
+pub(super) fn read(sections: Vec<Section<'_>>) -> Vec<KeyEntry> {
+    let mut entries: Vec<KeyEntry> = Vec::new();
+    for section in sections {
+        let reader = section.reader;
+        let Some((entry, name_span)) = entry(section) else {
+            continue;
+        };
+        if entries.iter().any(|known| known.name == entry.name) {
+            let message = format!("there are two keys named `{}`", entry.name);
+            reader.report(name_span, message, "give each key a name of its own");
+            continue;
+        }
+        if let KeySecret::Sha256(hash) = &entry.secret
+            && let Some(same) = entries.iter().find(|known| has_hash(known, hash))
+        {
+            let message = format!("`{}` and `{}` are the same key", same.name, entry.name);
+            reader.report(entry.span, message, MAKE_ONE);
+            continue;
+        }
+        entries.push(entry);
+    }
+    entries
+}
+
+fn has_hash(entry: &KeyEntry, hash: &[u8; 32]) -> bool {
+    matches!(&entry.secret, KeySecret::Sha256(known) if known == hash)
+}
+
+fn entry(mut section: Section<'_>) -> Option<(KeyEntry, Span)> {
+    let reader = section.reader;
+    let span = section.span.clone();
+    let name = section.need("name", "say whose key it is: `name = \"laptop\"`");
+    let name = name.and_then(|field| field.filled());
+    let hash = section.take("hash");
+    let key = section.take("key");
+    let secret = match (&hash, &key) {
+        (Some(field), None) => read_hash(field),
+        (None, Some(field)) => field.secret().map(KeySecret::Plain),
+        (Some(_), Some(key)) => {
+            if let toml::de::DeValue::String(_) = key.value {
+                reader.hide(key.span.clone());
+            }
+            let hint = "keep the `hash` and take the `key` out";
+            reader.report(
+                key.key_span.clone(),
+                "a key has either `hash` or `key`, not both",
+                hint,
+            );
+            None
+        }
+        (None, None) => {
+            reader.report(span.clone(), "[[keys]] has no `hash`", MAKE_ONE);
+            None
+        }
+    };
+    let models = section.take("models").and_then(|field| models(&field));
+    section.finish();
+    let name = name?;
+    let entry = KeyEntry {
+        name: name.value,
+        secret: secret?,
+        models,
+        span,
+    };
+    Some((entry, name.span))
+}
+
+fn models(field: &Field<'_>) -> Option<Vec<String>> {
+    let models = field.texts()?;
+    if models.is_empty() {
+        let hint = "name the models that it may ask for, or leave `models` out for all";
+        field.report("a key that may ask for nothing is of no use", hint);
+    }
+    Some(models.into_iter().map(|text| text.value).collect())
+}
+
+fn read_hash(field: &Field<'_>) -> Option<KeySecret> {
+    let text = field.text()?;
+    let Some(digits) = text.value.strip_prefix("sha256:") else {
+        // Somebody may have put the key itself here.
+        field.reader.hide(field.span.clone());
+        field.report("`hash` must begin with `sha256:`", MAKE_ONE);
+        return None;
+    };
+    let hash = unhex(digits);
+    if hash.is_none() {
+        let message = format!(
+            "`hash` needs 64 hexadecimal digits after `sha256:`, and here are {} characters",
+            digits.chars().count()
+        );
+        field.report(message, MAKE_ONE);
+    }
+    hash.map(KeySecret::Sha256)
+}
+
+fn unhex(digits: &str) -> Option<[u8; 32]> {
+    let digits = digits.as_bytes();
+    let mut bytes = [0; 32];
+    if digits.len() != 2 * bytes.len() {
+        return None;
+    }
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        let value = |digit: u8| char::from(digit).to_digit(16);
+        let number = value(pair[0])? * 16 + value(pair[1])?;
+        *byte = u8::try_from(number).ok()?;
+    }
+    Some(bytes)
+}

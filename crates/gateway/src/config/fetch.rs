@@ -1,0 +1,47 @@
+//! `[fetch]`: remote images.
+
+use std::time::Duration;
+
+use super::reader::Section;
+
+/// Whether and how remote images are fetched where a target needs their bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetch {
+    /// Whether they are fetched at all.
+    pub enabled: bool,
+    /// Bytes of one image.
+    pub max_bytes: u64,
+    /// How long one image may take, redirects included.
+    pub timeout: Duration,
+    /// How many redirects are followed.
+    pub max_redirects: u32,
+}
+
+impl Default for Fetch {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            max_bytes: 20 << 20,
+            timeout: Duration::from_secs(10),
+            max_redirects: 3,
+        }
+    }
+}
+
+pub(super) fn read(mut section: Section<'_>) -> Fetch {
+    let mut fetch = Fetch::default();
+    if let Some(enabled) = section.flag("enabled") {
+        fetch.enabled = enabled;
+    }
+    if let Some(size) = section.size("max_bytes") {
+        fetch.max_bytes = size;
+    }
+    if let Some(timeout) = section.take("timeout").and_then(|f| f.positive_duration()) {
+        fetch.timeout = timeout;
+    }
+    if let Some(most) = section.number("max_redirects", 0, 10) {
+        fetch.max_redirects = u32::try_from(most).unwrap_or(u32::MAX);
+    }
+    section.finish();
+    fetch
+}

@@ -1,0 +1,72 @@
+//! Where the file is looked for.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The file's name where nobody gave one.
+const NAME: &str = "majordomo.toml";
+
+/// The file that a user means: the one that was given, `$MAJORDOMO_CONFIG`,
+/// `majordomo.toml` in this folder, or the one in the user's configuration
+/// folder. A file that was named is given back whether it is there or not; none
+/// means that there is no configuration.
+pub fn find(given: Option<&Path>, environment: &BTreeMap<String, String>) -> Option<PathBuf> {
+    let named = environment
+        .get("MAJORDOMO_CONFIG")
+        .filter(|path| !path.is_empty());
+    if let Some(path) = given.map(Path::to_path_buf).or(named.map(PathBuf::from)) {
+        return Some(path);
+    }
+    let own = user_folder(environment).map(|folder| folder.join("majordomo").join(NAME));
+    [Some(PathBuf::from(NAME)), own]
+        .into_iter()
+        .flatten()
+        .find(|path| path.exists())
+}
+
+/// The user's folder for configurations.
+fn user_folder(environment: &BTreeMap<String, String>) -> Option<PathBuf> {
+    let set = |name: &str| {
+        environment
+            .get(name)
+            .filter(|path| !path.is_empty())
+            .map(PathBuf::from)
+    };
+    let absolute = set("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
+    absolute
+        .or_else(|| set("APPDATA").filter(|_| cfg!(windows)))
+        .or_else(|| set("HOME").map(|home| home.join(".config")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_given_comes_before_the_variable() {
+        let environment = BTreeMap::from([("MAJORDOMO_CONFIG".to_owned(), "b.toml".to_owned())]);
+        assert_eq!(
+            find(Some(Path::new("a.toml")), &environment),
+            Some("a.toml".into())
+        );
+        assert_eq!(find(None, &environment), Some("b.toml".into()));
+    }
+
+    #[test]
+    fn the_users_folder_is_looked_at_last() {
+        let home = tempfile::tempdir().unwrap();
+        let set = |name: &str, path: &Path| {
+            BTreeMap::from([(name.to_owned(), path.to_str().unwrap().to_owned())])
+        };
+        assert_eq!(find(None, &set("HOME", home.path())), None);
+        let folder = home.path().join(".config/majordomo");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(NAME), "").unwrap();
+        assert_eq!(
+            find(None, &set("HOME", home.path())),
+            Some(folder.join(NAME))
+        );
+        let xdg = set("XDG_CONFIG_HOME", &home.path().join(".config"));
+        assert_eq!(find(None, &xdg), Some(folder.join(NAME)));
+    }
+}

@@ -1,0 +1,192 @@
+//! `[providers.<name>.models."<id>"]`: what the defaults get wrong for a model.
+
+use majordomo::{Capabilities, ImageLimits};
+
+use super::reader::{Field, Section};
+use super::specs::Spec;
+use super::{Span, nearest};
+
+/// What is different about one model. Unset is the provider's default.
+#[derive(Clone, Debug)]
+pub struct ModelEntry {
+    /// The model's id at the provider.
+    pub id: String,
+    /// What it takes as images.
+    pub images: Option<Images>,
+    /// Tokens of prompt and answer together.
+    pub context_window: Option<u64>,
+    /// Tokens of answer.
+    pub max_output: Option<u64>,
+    /// Whether it calls tools.
+    pub tools: Option<bool>,
+    /// Whether it can bind its answer to a schema.
+    pub structured: Option<bool>,
+    /// Who describes images to it.
+    pub describe: Option<Spec>,
+    /// Where the entry stands.
+    pub span: Span,
+}
+
+/// What a model takes as images.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Images {
+    /// Nothing.
+    None,
+    /// What the provider's defaults say, or anything.
+    Any,
+    /// Images within these limits; unset ones are the provider's defaults.
+    Within {
+        /// Images in one request.
+        max: Option<usize>,
+        /// Bytes of one image.
+        max_bytes: Option<u64>,
+        /// Pixels on the longer side.
+        max_px: Option<u32>,
+        /// MIME types.
+        types: Option<Vec<String>>,
+    },
+}
+
+impl ModelEntry {
+    /// Whether it says anything about what the model takes.
+    pub fn corrects_capabilities(&self) -> bool {
+        self.images.is_some()
+            || self.context_window.is_some()
+            || self.max_output.is_some()
+            || self.tools.is_some()
+            || self.structured.is_some()
+    }
+
+    /// Lets the entry overrule what the provider assumes.
+    pub fn apply(&self, capabilities: &mut Capabilities) {
+        if let Some(images) = &self.images {
+            images.apply(&mut capabilities.images);
+        }
+        capabilities.context_window = self.context_window.or(capabilities.context_window);
+        capabilities.max_output = self.max_output.or(capabilities.max_output);
+        capabilities.tools = self.tools.unwrap_or(capabilities.tools);
+        capabilities.structured = self.structured.unwrap_or(capabilities.structured);
+    }
+}
+
+impl Images {
+    fn apply(&self, limits: &mut Option<ImageLimits>) {
+        match self {
+            Self::None => *limits = None,
+            Self::Any => {
+                limits.get_or_insert_default();
+            }
+            Self::Within {
+                max,
+                max_bytes,
+                max_px,
+                types,
+            } => {
+                let limits = limits.get_or_insert_default();
+                limits.max_count = max.or(limits.max_count);
+                limits.max_bytes = max_bytes.or(limits.max_bytes);
+                limits.max_px = max_px.or(limits.max_px);
+                if let Some(types) = types {
+                    limits.types.clone_from(types);
+                }
+            }
+        }
+    }
+}
+
+pub(super) fn read(section: Section<'_>) -> Vec<ModelEntry> {
+    let entries = section.entries();
+    let read = |field: &Field<'_>| {
+        let title = format!("the model `{}`", field.key);
+        Some(entry(field, field.section(title)?))
+    };
+    entries.iter().filter_map(read).collect()
+}
+
+fn entry(field: &Field<'_>, mut section: Section<'_>) -> ModelEntry {
+    let entry = ModelEntry {
+        id: field.key.clone(),
+        images: section.take("images").and_then(|field| images(&field)),
+        context_window: section.number("context_window", 1, u64::MAX),
+        max_output: section.number("max_output", 1, u64::MAX),
+        tools: section.flag("tools"),
+        structured: section.flag("structured"),
+        describe: section
+            .take("describe")
+            .and_then(|field| Spec::describer(&field)),
+        span: field.key_span.clone(),
+    };
+    if let (Some(window), Some(output)) = (entry.context_window, entry.max_output)
+        && output > window
+    {
+        section.reader.report(
+            field.key_span.clone(),
+            format!("`max_output` ({output}) is more than `context_window` ({window})"),
+            "the window holds prompt and answer together",
+        );
+    }
+    section.finish();
+    entry
+}
+
+fn images(field: &Field<'_>) -> Option<Images> {
+    use toml::de::DeValue;
+    match field.value {
+        DeValue::Boolean(true) => Some(Images::Any),
+        DeValue::Boolean(false) => Some(Images::None),
+        DeValue::Table(_) => limits(field.section("`images`")?),
+        _ => {
+            field.report(
+                "`images` must be true, false or a table of limits",
+                "write `images = false` or `images = { max = 5, max_bytes = \"4MB\" }`",
+            );
+            None
+        }
+    }
+}
+
+fn limits(mut section: Section<'_>) -> Option<Images> {
+    let max = section.take("max");
+    let none = max.as_ref().filter(|field| field.shown() == "0");
+    let max = match none {
+        Some(field) => {
+            field.report("`max = 0` takes no image", "write `images = false`");
+            None
+        }
+        None => max.and_then(|field| field.number(1, 10_000)),
+    };
+    let images = Images::Within {
+        max: max.and_then(|max| usize::try_from(max).ok()),
+        max_bytes: section.size("max_bytes"),
+        max_px: section
+            .number("max_px", 16, 100_000)
+            .and_then(|px| u32::try_from(px).ok()),
+        types: section.take("types").and_then(|field| types(&field)),
+    };
+    section.finish();
+    Some(images)
+}
+
+/// The types that pictures can be made into.
+const TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+
+fn types(field: &Field<'_>) -> Option<Vec<String>> {
+    let mut types = Vec::new();
+    for text in field.texts()? {
+        if TYPES.contains(&text.value.as_str()) {
+            types.push(text.value);
+            continue;
+        }
+        let message = format!("{} is no image type that is known here", text.shown());
+        let hint = nearest::suggest(&text.value, &TYPES);
+        field.reader.report(text.span.clone(), message, hint);
+    }
+    if types.is_empty() {
+        field.report(
+            "`types` has no type in it",
+            "name some, or leave it out for all",
+        );
+        return None;
+    }
+    Some(types)
+}

@@ -1,0 +1,111 @@
+//! What is wrong with a file: where, what, and what to do about it.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::Source;
+
+/// A place in the file: bytes from its start.
+pub type Span = Range<usize>;
+
+/// One mistake in a configuration file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Where it is.
+    pub span: Span,
+    /// What is wrong, in one sentence without a full stop.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl Problem {
+    /// A mistake at a place; an empty hint is none.
+    ///
+    /// ```
+    /// use majordomo_gateway::config::Problem;
+    ///
+    /// let problem = Problem::at(0..6, "`colour` is no position", "did you mean `model`?");
+    /// assert_eq!(problem.hint.as_deref(), Some("did you mean `model`?"));
+    /// ```
+    pub fn at(span: Span, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        let hint = hint.into();
+        Self {
+            span,
+            message: message.into(),
+            hint: (!hint.is_empty()).then_some(hint),
+        }
+    }
+}
+
+/// Every mistake of one file, in the order of their places.
+///
+/// Printed, each has the line that it is on with a marker below it. Secrets of
+/// the file are shown as stars.
+#[derive(Clone, Debug)]
+pub struct Problems {
+    source: Arc<Source>,
+    list: Vec<Problem>,
+}
+
+impl Problems {
+    /// The mistakes of this file.
+    pub fn new(source: Arc<Source>, mut list: Vec<Problem>) -> Self {
+        list.sort_by_key(|problem| (problem.span.start, problem.span.end));
+        list.dedup();
+        Self { source, list }
+    }
+
+    /// The mistakes, in order.
+    pub fn list(&self) -> &[Problem] {
+        &self.list
+    }
+
+    /// The file that they are in.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Line and column of a mistake, both counted from 1.
+    pub fn place(&self, problem: &Problem) -> (usize, usize) {
+        let line = self.source.line_at(problem.span.start);
+        (line.number, line.column)
+    }
+
+    fn write(&self, problem: &Problem, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.source.name();
+        writeln!(f, "error: {}", problem.message)?;
+        if self.source.is_missing() {
+            writeln!(f, "  --> {name}")?;
+        } else {
+            let line = self.source.line_at(problem.span.start);
+            let marks = line.marks(&problem.span);
+            let number = line.number.to_string();
+            let margin = " ".repeat(number.len());
+            writeln!(f, "{margin}--> {name}:{}:{}", line.number, line.column)?;
+            writeln!(f, "{margin} |")?;
+            writeln!(f, "{number} | {}", line.text)?;
+            let indent = line.indent();
+            writeln!(f, "{margin} | {indent}{}", "^".repeat(marks))?;
+        }
+        match &problem.hint {
+            Some(hint) => writeln!(f, "  hint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, problem) in self.list.iter().enumerate() {
+            if at > 0 {
+                writeln!(f)?;
+            }
+            self.write(problem, f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problems {}

@@ -1,0 +1,247 @@
+//! `[providers.<name>]`: who answers.
+
+use majordomo::{Compatible, Dsn, DsnError, Kind};
+use secrecy::{ExposeSecret, SecretString};
+
+use super::Span;
+use super::models::{self, ModelEntry};
+use super::nearest::{listed, nearest, suggest};
+use super::reader::{Field, Section};
+
+/// A provider of the file.
+#[derive(Clone, Debug)]
+pub struct Provider {
+    /// The name that specs use.
+    pub name: String,
+    /// What it is and where.
+    pub origin: Origin,
+    /// What the provider's defaults get wrong for some models.
+    pub models: Vec<ModelEntry>,
+    /// Where the provider's name stands.
+    pub span: Span,
+}
+
+/// What a provider is and where.
+#[derive(Clone, Debug)]
+pub enum Origin {
+    /// Said key by key.
+    Kind {
+        /// What it speaks.
+        kind: ProviderKind,
+        /// Its address, if it is not the kind's own.
+        base_url: Option<String>,
+        /// Its key. Without one and without an address of its own, the key is
+        /// looked for in the kind's usual variables.
+        api_key: Option<SecretString>,
+    },
+    /// Said in one line.
+    Dsn(Dsn),
+}
+
+/// What a provider speaks.
+#[derive(Clone, Copy, Debug)]
+pub enum ProviderKind {
+    /// One of the library's kinds.
+    Wire(Kind),
+    /// A service that the library knows by name.
+    Service(&'static Compatible),
+    /// The built-in one that answers without anybody behind it.
+    Demo,
+}
+
+/// The name of the built-in demo kind.
+pub(super) const DEMO: &str = "demo";
+
+impl ProviderKind {
+    /// The built-in provider of this name, if there is one.
+    pub fn builtin(name: &str) -> Option<Self> {
+        if name == DEMO {
+            return Some(Self::Demo);
+        }
+        let kind = Kind::ALL.into_iter().find(|kind| kind.as_str() == name);
+        let service = || Compatible::ALL.iter().find(|service| service.name == name);
+        kind.map(Self::Wire)
+            .or_else(|| service().map(Self::Service))
+    }
+
+    /// The names of all built-in providers.
+    pub fn builtin_names() -> impl Iterator<Item = &'static str> {
+        let kinds = Kind::ALL.into_iter().map(Kind::as_str);
+        let services = Compatible::ALL.iter().map(|service| service.name);
+        kinds.chain(services).chain([DEMO])
+    }
+
+    /// Whether only the file can know where it is.
+    fn needs_address(self) -> bool {
+        matches!(self, Self::Wire(Kind::Foreman | Kind::LlamaSwap))
+    }
+}
+
+pub(super) fn read(section: Section<'_>) -> Vec<Provider> {
+    let mut providers = Vec::new();
+    for field in section.entries() {
+        if !is_name(&field.key) {
+            section.reader.report(
+                field.key_span.clone(),
+                format!("`{}` cannot be a provider's name", field.key),
+                "use one word without `/`, `,` and spaces: specs say `name/model`",
+            );
+            continue;
+        }
+        let title = format!("[providers.{}]", field.key);
+        if let Some(section) = field.section(title) {
+            providers.extend(provider(&field, section));
+        }
+    }
+    providers
+}
+
+/// Whether a spec can name it.
+pub(super) fn is_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains(|c: char| c == '/' || c == ',' || c.is_whitespace())
+}
+
+fn provider(field: &Field<'_>, mut section: Section<'_>) -> Option<Provider> {
+    let name = &field.key;
+    let kind_field = section.take("kind");
+    let base_url = section.take("base_url");
+    let api_key = section.take("api_key");
+    let dsn = section.take("dsn");
+    let key = api_key.as_ref().and_then(Field::secret);
+    let origin = if let Some(dsn) = &dsn {
+        for other in [&kind_field, &base_url, &api_key].into_iter().flatten() {
+            section.reader.report(
+                other.key_span.clone(),
+                format!("{} has both `dsn` and `{}`", section.title, other.key),
+                "a DSN says kind, address and key in one line: keep the one or the others",
+            );
+        }
+        read_dsn(dsn).map(Origin::Dsn)
+    } else {
+        let kind = match &kind_field {
+            Some(field) => read_kind(field),
+            None => builtin(name, &section),
+        };
+        let base_url = base_url.as_ref().map(|field| address(field));
+        if let Some(kind) = kind
+            && kind.needs_address()
+            && base_url.is_none()
+        {
+            let message = format!("{} has no `base_url`", section.title);
+            let hint = "say where the server is: `base_url = \"http://box.local:8080\"`";
+            section.reader.report(section.span.clone(), message, hint);
+        }
+        // An address that cannot be read was reported; a missing one is none.
+        match (kind, base_url) {
+            (Some(kind), None) => Some((kind, None)),
+            (Some(kind), Some(Some(url))) => Some((kind, Some(url))),
+            _ => None,
+        }
+        .map(|(kind, base_url)| Origin::Kind {
+            kind,
+            base_url,
+            api_key: key,
+        })
+    };
+    let models = section.take("models");
+    let models = models.and_then(|field| field.section(format!("[providers.{name}.models]")));
+    let models = models.map(models::read).unwrap_or_default();
+    section.finish();
+    Some(Provider {
+        name: name.clone(),
+        origin: origin?,
+        models,
+        span: field.key_span.clone(),
+    })
+}
+
+fn builtin(name: &str, section: &Section<'_>) -> Option<ProviderKind> {
+    let kind = ProviderKind::builtin(name);
+    if kind.is_none() {
+        let hint = match nearest(name, ProviderKind::builtin_names()) {
+            Some(close) => format!("add `kind` or `dsn`, or did you mean the built-in `{close}`?"),
+            None => format!("add `dsn`, or `kind`: one of {}", listed(&kinds())),
+        };
+        let message = format!("{} does not say what it speaks", section.title);
+        section.reader.report(section.span.clone(), message, hint);
+    }
+    kind
+}
+
+fn kinds() -> Vec<&'static str> {
+    Kind::ALL
+        .into_iter()
+        .map(Kind::as_str)
+        .chain([DEMO])
+        .collect()
+}
+
+fn read_kind(field: &Field<'_>) -> Option<ProviderKind> {
+    let text = field.text()?;
+    if text.value == DEMO {
+        return Some(ProviderKind::Demo);
+    }
+    let kind = text.value.parse::<Kind>().ok().map(ProviderKind::Wire);
+    if kind.is_none() {
+        let message = format!("there is no provider kind {}", text.shown());
+        field.report(message, suggest(&text.value, &kinds()));
+    }
+    kind
+}
+
+fn address(field: &Field<'_>) -> Option<String> {
+    let text = field.filled()?;
+    let url = text.value.trim();
+    let uri = url.parse::<http::Uri>().ok();
+    let scheme = uri.as_ref().and_then(http::Uri::scheme_str);
+    let host = uri.as_ref().and_then(http::Uri::authority);
+    if url.contains('@') {
+        field.reader.hide(field.span.clone());
+        let hint = "put the key into `api_key = \"${NAME}\"` and leave it out of the address";
+        field.report("`base_url` has a name or a password in it", hint);
+        return None;
+    }
+    if !matches!(scheme, Some("http" | "https")) || host.is_none() {
+        let message = format!("{} is no address of a server", text.shown());
+        field.report(
+            message,
+            "write it with its scheme: `https://host/path` or `http://host:port`",
+        );
+        return None;
+    }
+    if uri.is_some_and(|uri| uri.query().is_some()) {
+        let hint = "end it before the `?`; paths are put behind it";
+        field.report("`base_url` has a query in it", hint);
+        return None;
+    }
+    Some(url.to_owned())
+}
+
+fn read_dsn(field: &Field<'_>) -> Option<Dsn> {
+    let secret = field.secret()?;
+    match secret.expose_secret().parse::<Dsn>() {
+        Ok(dsn) if dsn.kind().is_some() => Some(dsn),
+        Ok(dsn) => {
+            let hint = suggest(&dsn.scheme, &kinds()[..kinds().len() - 1]);
+            // A DSN from the environment shows nothing of itself.
+            field.report("the DSN's scheme is no provider kind", hint);
+            None
+        }
+        Err(error) => {
+            report_dsn(field, &error);
+            None
+        }
+    }
+}
+
+fn report_dsn(field: &Field<'_>, error: &DsnError) {
+    let text = error.to_string();
+    let (message, hint) = match text.split_once([';', ':']) {
+        Some((message, hint)) => (message.to_owned(), hint.trim().to_owned()),
+        None => (
+            text,
+            "write it as `scheme://[token@]host[/path][?options]`".to_owned(),
+        ),
+    };
+    field.report(message, hint);
+}

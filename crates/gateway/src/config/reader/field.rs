@@ -1,0 +1,246 @@
+//! One value of the file, read as what it should be.
+
+use std::time::Duration;
+
+use secrecy::SecretString;
+use toml::de::DeValue;
+
+use super::{Reader, Section, Text};
+use crate::config::nearest::suggest;
+use crate::config::{Span, units};
+
+/// A key's value, or one item of an array.
+#[derive(Clone)]
+pub(in crate::config) struct Field<'a> {
+    pub(in crate::config) reader: &'a Reader<'a>,
+    pub(in crate::config) key: String,
+    pub(in crate::config) key_span: Span,
+    pub(in crate::config) span: Span,
+    pub(in crate::config) value: &'a DeValue<'a>,
+}
+
+impl<'a> Field<'a> {
+    /// Writes down what is wrong with this value.
+    pub(in crate::config) fn report(&self, message: impl Into<String>, hint: impl Into<String>) {
+        self.reader.report(self.span.clone(), message, hint);
+    }
+
+    /// A text, with variables of the environment put in.
+    pub(in crate::config) fn text(&self) -> Option<Text> {
+        let DeValue::String(raw) = self.value else {
+            return self.wrong("a text in quotes", "put it in quotes");
+        };
+        Text::read(self.reader, raw, self.span.clone())
+    }
+
+    /// A text that must have something in it.
+    pub(in crate::config) fn filled(&self) -> Option<Text> {
+        let text = self.text()?;
+        if text.value.trim().is_empty() {
+            self.report(
+                format!("`{}` is empty", self.key),
+                "write something or leave the key out",
+            );
+            return None;
+        }
+        Some(text)
+    }
+
+    /// A text that is never shown.
+    pub(in crate::config) fn secret(&self) -> Option<SecretString> {
+        if let DeValue::String(raw) = self.value
+            && !Text::is_reference(raw)
+        {
+            self.reader.hide(self.span.clone());
+        }
+        let text = self.filled()?;
+        Some(SecretString::from(text.value))
+    }
+
+    pub(in crate::config) fn flag(&self) -> Option<bool> {
+        match self.value {
+            DeValue::Boolean(flag) => Some(*flag),
+            _ => self.wrong("`true` or `false`", "without quotes"),
+        }
+    }
+
+    /// A whole number within bounds; the most is only told when it is near.
+    pub(in crate::config) fn number(&self, least: u64, most: u64) -> Option<u64> {
+        let expected = if most >= u64::from(u32::MAX) {
+            format!("a whole number of at least {least}")
+        } else {
+            format!("a whole number from {least} to {most}")
+        };
+        let DeValue::Integer(number) = self.value else {
+            return self.wrong(&expected, "without quotes");
+        };
+        let number = u64::from_str_radix(number.as_str(), number.radix()).ok();
+        let fits = number.filter(|number| (least..=most).contains(number));
+        if fits.is_none() {
+            self.report(
+                format!("`{}` is out of range", self.key),
+                format!("write {expected}"),
+            );
+        }
+        fits
+    }
+
+    /// A number with or without a fraction, within bounds.
+    pub(in crate::config) fn decimal(&self, least: f64, most: f64) -> Option<f64> {
+        let expected = format!("a number from {least} to {most}");
+        let number: Option<f64> = match self.value {
+            DeValue::Integer(number) => number.as_str().parse().ok(),
+            DeValue::Float(number) => number.as_str().parse().ok(),
+            _ => return self.wrong(&expected, "without quotes"),
+        };
+        let fits = number.filter(|number| (least..=most).contains(number));
+        if fits.is_none() {
+            self.report(
+                format!("`{}` is out of range", self.key),
+                format!("write {expected}"),
+            );
+        }
+        fits
+    }
+
+    pub(in crate::config) fn duration(&self) -> Option<Duration> {
+        if let DeValue::Integer(number) = self.value {
+            let hint = format!("write its unit: `{} = \"{}s\"`", self.key, number.as_str());
+            return self.wrong("a duration in quotes", &hint);
+        }
+        let text = self.text()?;
+        let duration = units::duration(&text.value);
+        if duration.is_none() {
+            let message = format!("{} is no duration", text.shown());
+            self.report(
+                message,
+                "write a number and its unit, such as `500ms`, `30s`, `5m` or `1h`",
+            );
+        }
+        duration
+    }
+
+    /// A duration, or `"off"`.
+    pub(in crate::config) fn duration_or_off(&self) -> Option<Option<Duration>> {
+        match self.value {
+            DeValue::String(text) if text.as_ref() == "off" => Some(None),
+            DeValue::Boolean(false) => Some(None),
+            _ => self.positive_duration().map(Some),
+        }
+    }
+
+    /// A duration above zero.
+    pub(in crate::config) fn positive_duration(&self) -> Option<Duration> {
+        let duration = self.duration()?;
+        if duration.is_zero() {
+            self.report(
+                format!("`{}` is zero", self.key),
+                "write a time such as `30s`",
+            );
+            return None;
+        }
+        Some(duration)
+    }
+
+    /// A size in bytes, above zero.
+    pub(in crate::config) fn size(&self) -> Option<u64> {
+        let hint = "write bytes with their unit, such as `4MB` or `32MiB`";
+        let size = match self.value {
+            DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix()).ok(),
+            DeValue::String(_) => units::size(&self.text()?.value),
+            _ => return self.wrong("a size", hint),
+        };
+        match size {
+            Some(0) => self.report(format!("`{}` is zero", self.key), hint),
+            Some(size) => return Some(size),
+            None => self.report(format!("{} is no size", self.shown()), hint),
+        }
+        None
+    }
+
+    /// One of some words.
+    pub(in crate::config) fn choice<T: Copy>(&self, words: &[(&str, T)]) -> Option<T> {
+        let text = self.text()?;
+        let found = words.iter().find(|(word, _)| *word == text.value);
+        if found.is_none() {
+            let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            let message = format!("{} is no value of `{}`", text.shown(), self.key);
+            self.report(message, suggest(&text.value, &known));
+        }
+        found.map(|(_, value)| *value)
+    }
+
+    /// The items of an array.
+    pub(in crate::config) fn items(&self) -> Option<Vec<Field<'a>>> {
+        let DeValue::Array(array) = self.value else {
+            return self.wrong("a list in square brackets", "put it in `[` and `]`");
+        };
+        let item = |value: &'a toml::Spanned<DeValue<'a>>| Field {
+            reader: self.reader,
+            key: self.key.clone(),
+            key_span: value.span(),
+            span: value.span(),
+            value: value.get_ref(),
+        };
+        Some(array.iter().map(item).collect())
+    }
+
+    /// An array of texts.
+    pub(in crate::config) fn texts(&self) -> Option<Vec<Text>> {
+        let items = self.items()?;
+        Some(items.iter().filter_map(Field::filled).collect())
+    }
+
+    /// A table; messages call it by this title.
+    pub(in crate::config) fn section(&self, title: impl Into<String>) -> Option<Section<'a>> {
+        let DeValue::Table(table) = self.value else {
+            return self.wrong("a table", &format!("write it as `[{}]`", self.key));
+        };
+        Some(Section::new(
+            self.reader,
+            title,
+            self.key_span.clone(),
+            table,
+        ))
+    }
+
+    /// An array of tables; messages call each by this title.
+    pub(in crate::config) fn sections(&self, title: &str) -> Option<Vec<Section<'a>>> {
+        if !matches!(self.value, DeValue::Array(_)) {
+            let hint = format!("write it as `[[{}]]`", self.key);
+            return self.wrong("a list of tables", &hint);
+        }
+        let items = self.items()?;
+        Some(
+            items
+                .iter()
+                .filter_map(|item| item.section(title))
+                .collect(),
+        )
+    }
+
+    /// How the value may be shown: as it stands in the file.
+    pub(in crate::config) fn shown(&self) -> String {
+        match self.value {
+            DeValue::String(raw) => format!("\"{raw}\""),
+            DeValue::Integer(number) => number.as_str().to_owned(),
+            DeValue::Float(number) => number.as_str().to_owned(),
+            DeValue::Boolean(flag) => flag.to_string(),
+            _ => "this".to_owned(),
+        }
+    }
+
+    fn wrong<T>(&self, expected: &str, hint: &str) -> Option<T> {
+        let found = match self.value {
+            DeValue::String(_) => "a text",
+            DeValue::Integer(_) | DeValue::Float(_) => "a number",
+            DeValue::Boolean(_) => "true or false",
+            DeValue::Datetime(_) => "a date",
+            DeValue::Array(_) => "a list",
+            DeValue::Table(_) => "a table",
+        };
+        let message = format!("`{}` must be {expected}, and this is {found}", self.key);
+        self.report(message, hint);
+        None
+    }
+}

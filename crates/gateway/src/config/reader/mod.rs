@@ -1,0 +1,60 @@
+//! Takes known keys out of a parsed file and reports everything else.
+//!
+//! A [`Section`] is a table of the file: what is asked for is known, and what is
+//! left when it is finished is a mistake with a suggestion. A [`Field`] is one
+//! value: it is read as what it should be, or the problem is written down. So
+//! reading goes on after a mistake and all of them are reported at once.
+
+mod field;
+mod section;
+mod text;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+pub(super) use field::Field;
+pub(super) use section::Section;
+pub(super) use text::Text;
+
+use super::{Problem, Span};
+
+/// What reading needs, and what it finds.
+pub(super) struct Reader<'e> {
+    environment: &'e BTreeMap<String, String>,
+    problems: RefCell<Vec<Problem>>,
+    secrets: RefCell<Vec<Span>>,
+}
+
+impl<'e> Reader<'e> {
+    pub(super) fn new(environment: &'e BTreeMap<String, String>) -> Self {
+        Self {
+            environment,
+            problems: RefCell::default(),
+            secrets: RefCell::default(),
+        }
+    }
+
+    /// Writes a problem down.
+    pub(super) fn report(&self, span: Span, message: impl Into<String>, hint: impl Into<String>) {
+        let problem = Problem::at(span, message, hint);
+        self.problems.borrow_mut().push(problem);
+    }
+
+    /// Notes that a place must not be shown.
+    pub(super) fn hide(&self, span: Span) {
+        self.secrets.borrow_mut().push(span);
+    }
+
+    pub(super) fn variable(&self, name: &str) -> Option<&'e str> {
+        self.environment.get(name).map(String::as_str)
+    }
+
+    pub(super) fn environment(&self) -> &'e BTreeMap<String, String> {
+        self.environment
+    }
+
+    /// The problems, and the places that must not be shown.
+    pub(super) fn finish(self) -> (Vec<Problem>, Vec<Span>) {
+        (self.problems.into_inner(), self.secrets.into_inner())
+    }
+}

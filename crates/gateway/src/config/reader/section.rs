@@ -1,0 +1,140 @@
+//! A table of the file.
+
+use std::time::Duration;
+
+use toml::de::{DeTable, DeValue};
+
+use super::{Field, Reader};
+use crate::config::Span;
+use crate::config::nearest::{listed, nearest};
+use crate::config::source::is_secret_name;
+
+/// A table whose keys are taken one by one.
+pub(in crate::config) struct Section<'a> {
+    pub(in crate::config) reader: &'a Reader<'a>,
+    /// How messages call it, `[server]` say.
+    pub(in crate::config) title: String,
+    pub(in crate::config) span: Span,
+    table: &'a DeTable<'a>,
+    /// Every key that was asked for.
+    known: Vec<&'static str>,
+}
+
+impl<'a> Section<'a> {
+    pub(in crate::config) fn new(
+        reader: &'a Reader<'a>,
+        title: impl Into<String>,
+        span: Span,
+        table: &'a DeTable<'a>,
+    ) -> Self {
+        Self {
+            reader,
+            title: title.into(),
+            span,
+            table,
+            known: Vec::new(),
+        }
+    }
+
+    /// A value by its key, if it is there.
+    pub(in crate::config) fn take(&mut self, key: &'static str) -> Option<Field<'a>> {
+        self.known.push(key);
+        let (name, value) = self.table.get_key_value(key)?;
+        Some(Field {
+            reader: self.reader,
+            key: key.to_owned(),
+            key_span: name.span(),
+            span: value.span(),
+            value: value.get_ref(),
+        })
+    }
+
+    /// A value that must be there.
+    pub(in crate::config) fn need(&mut self, key: &'static str, hint: &str) -> Option<Field<'a>> {
+        let field = self.take(key);
+        if field.is_none() {
+            let message = format!("{} has no `{key}`", self.title);
+            self.reader.report(self.span.clone(), message, hint);
+        }
+        field
+    }
+
+    pub(in crate::config) fn flag(&mut self, key: &'static str) -> Option<bool> {
+        self.take(key)?.flag()
+    }
+
+    pub(in crate::config) fn duration(&mut self, key: &'static str) -> Option<Duration> {
+        self.take(key)?.duration()
+    }
+
+    pub(in crate::config) fn size(&mut self, key: &'static str) -> Option<u64> {
+        self.take(key)?.size()
+    }
+
+    /// A whole number within bounds.
+    pub(in crate::config) fn number(
+        &mut self,
+        key: &'static str,
+        least: u64,
+        most: u64,
+    ) -> Option<u64> {
+        self.take(key)?.number(least, most)
+    }
+
+    /// All keys with their values, in the order of the file, for tables whose
+    /// keys are the user's own names.
+    pub(in crate::config) fn entries(&self) -> Vec<Field<'a>> {
+        let mut fields: Vec<Field<'a>> = self
+            .table
+            .iter()
+            .map(|(name, value)| Field {
+                reader: self.reader,
+                key: name.get_ref().to_string(),
+                key_span: name.span(),
+                span: value.span(),
+                value: value.get_ref(),
+            })
+            .collect();
+        fields.sort_by_key(|field| field.key_span.start);
+        fields
+    }
+
+    /// Reports every key that nobody asked for.
+    pub(in crate::config) fn finish(self) {
+        self.finish_beside(&[]);
+    }
+
+    /// The same, where keys of these other sections may have been misplaced.
+    pub(in crate::config) fn finish_beside(self, others: &[(&str, &[&str])]) {
+        for (name, value) in self.table {
+            let key: &str = name.get_ref();
+            if self.known.contains(&key) {
+                continue;
+            }
+            let close = nearest(key, self.known.iter().copied());
+            if is_secret_name(key) || close.is_some_and(is_secret_name) {
+                hide_texts(self.reader, value.span(), value.get_ref());
+            }
+            let home = others.iter().find(|(_, keys)| keys.contains(&key));
+            let hint = match (home, close) {
+                (Some((section, _)), _) => format!("put it under {section}"),
+                (None, Some(close)) => format!("did you mean `{close}`?"),
+                (None, None) => format!("known here are {}", listed(&self.known)),
+            };
+            let message = format!("unknown key `{key}` in {}", self.title);
+            self.reader.report(name.span(), message, hint);
+        }
+    }
+}
+
+/// Hides every text of a value that may hold a secret.
+fn hide_texts(reader: &Reader<'_>, span: Span, value: &DeValue<'_>) {
+    match value {
+        DeValue::Table(table) => {
+            for value in table.values() {
+                hide_texts(reader, value.span(), value.get_ref());
+            }
+        }
+        _ => reader.hide(span),
+    }
+}

@@ -1,0 +1,128 @@
+//! Texts, and the variables in them.
+
+use super::Reader;
+use crate::config::Span;
+
+/// A text whose variables were put in. What came from the environment is never
+/// shown: messages quote the text as it stands in the file.
+#[derive(Clone)]
+pub(in crate::config) struct Text {
+    pub(in crate::config) value: String,
+    pub(in crate::config) span: Span,
+    raw: String,
+}
+
+impl Text {
+    pub(super) fn read(reader: &Reader<'_>, raw: &str, span: Span) -> Option<Self> {
+        Some(Self {
+            value: substitute(reader, raw, &span)?,
+            span,
+            raw: raw.to_owned(),
+        })
+    }
+
+    /// Whether the text is nothing but variables, and so shows nothing.
+    pub(super) fn is_reference(raw: &str) -> bool {
+        raw.starts_with("${") && raw.find('}') == Some(raw.len() - 1)
+    }
+
+    /// Whether something came from the environment.
+    pub(in crate::config) fn is_substituted(&self) -> bool {
+        self.raw != self.value
+    }
+
+    /// The text as messages quote it.
+    pub(in crate::config) fn shown(&self) -> String {
+        format!("`{}`", self.raw)
+    }
+}
+
+/// Puts variables in: `${NAME}`; `$${` is a plain `${`.
+fn substitute(reader: &Reader<'_>, raw: &str, span: &Span) -> Option<String> {
+    let mut value = String::new();
+    let mut rest = raw;
+    let mut complete = true;
+    while let Some(at) = rest.find("${") {
+        if rest[..at].ends_with('$') {
+            value.push_str(&rest[..at - 1]);
+            value.push_str("${");
+            rest = &rest[at + 2..];
+            continue;
+        }
+        value.push_str(&rest[..at]);
+        let Some(end) = rest[at..].find('}') else {
+            reader.report(
+                span.clone(),
+                "`${` is never closed",
+                "write `${NAME}` for a variable, `$${` for the characters themselves",
+            );
+            return None;
+        };
+        let name = &rest[at + 2..at + end];
+        match reader.variable(name) {
+            _ if name.is_empty() => {
+                let hint = "write `${NAME}`, or `$${` for the characters themselves";
+                reader.report(span.clone(), "`${}` names no variable", hint);
+                complete = false;
+            }
+            Some(found) => value.push_str(found),
+            None => {
+                let message = format!("the variable `{name}` is not set");
+                let hint = format!("set {name} in the environment that majordomo starts in");
+                reader.report(span.clone(), message, hint);
+                complete = false;
+            }
+        }
+        rest = &rest[at + end + 1..];
+    }
+    value.push_str(rest);
+    complete.then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(raw: &str) -> (Option<String>, Vec<String>) {
+        let environment = BTreeMap::from([("A".to_owned(), "one".to_owned())]);
+        let reader = Reader::new(&environment);
+        let text = Text::read(&reader, raw, 0..raw.len()).map(|text| text.value);
+        let (problems, _) = reader.finish();
+        (text, problems.into_iter().map(|p| p.message).collect())
+    }
+
+    #[test]
+    fn variables_are_put_in_once() {
+        for (raw, value) in [
+            ("plain", "plain"),
+            ("${A}", "one"),
+            ("x${A}y${A}", "xoneyone"),
+            ("$A $", "$A $"),
+            ("$${A}", "${A}"),
+            ("{model}", "{model}"),
+        ] {
+            assert_eq!(read(raw), (Some(value.to_owned()), vec![]), "{raw}");
+        }
+    }
+
+    #[test]
+    fn every_missing_variable_is_named() {
+        let (text, problems) = read("${B}${A}${C}");
+        assert_eq!(text, None);
+        assert_eq!(
+            problems,
+            ["the variable `B` is not set", "the variable `C` is not set"]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(raw in "[$ {}A-Cß]{0,12}") {
+            let (text, problems) = read(&raw);
+            prop_assert_eq!(text.is_none(), !problems.is_empty());
+        }
+    }
+}

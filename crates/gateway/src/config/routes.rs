@@ -1,0 +1,287 @@
+//! `[[routes]]`: what clients ask for, and who serves it.
+
+use std::time::Duration;
+
+use super::condition::{self, Condition};
+use super::reader::{Field, Reader, Section};
+use super::specs::Spec;
+use super::{Glob, Span};
+
+/// What clients ask for, and who serves it.
+#[derive(Clone, Debug)]
+pub struct Route {
+    /// The name that clients ask for, `*` and `?` allowed.
+    pub model: String,
+    /// Who serves it.
+    pub services: Vec<Service>,
+    /// How one of them is chosen.
+    pub balance: Tactic,
+    /// How one is chosen inside a tier.
+    pub within: Tactic,
+    /// How long a conversation stays with its service; none is not at all.
+    pub affinity: Option<Duration>,
+    /// Rules that look into the request, in order.
+    pub smart: Vec<SmartRule>,
+    /// Where the route's name stands.
+    pub span: Span,
+}
+
+/// One that can serve a route.
+#[derive(Clone, Debug)]
+pub struct Service {
+    /// A target, an alias or a chain; `{model}` is what the client asked for.
+    pub spec: Spec,
+    /// Its share, compared with the others'.
+    pub weight: u32,
+    /// Its tier; lower ones are asked first.
+    pub tier: u32,
+    /// Requests that it takes at the same time; none is not known.
+    pub capacity: Option<u32>,
+    /// Whether it is used at all.
+    pub active: bool,
+    /// Who describes images to it.
+    pub describe: Option<Spec>,
+    /// Where the service stands.
+    pub span: Span,
+}
+
+/// A rule that looks into the request.
+#[derive(Clone, Debug)]
+pub struct SmartRule {
+    /// What it is for.
+    pub name: String,
+    /// What must hold, all of it.
+    pub when: Vec<Condition>,
+    /// Who serves then, or describes.
+    pub services: Vec<Service>,
+    /// Where the rule stands.
+    pub span: Span,
+}
+
+/// How one of several services is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Tactic {
+    /// By chance, by weight.
+    #[default]
+    Random,
+    /// One after the other, by weight.
+    RoundRobin,
+    /// The one with the fewest requests.
+    LeastBusy,
+    /// The one that begins to answer first.
+    Latency,
+    /// The one that writes fastest.
+    Speed,
+    /// The one that was given the fewest tokens.
+    Token,
+    /// By free places.
+    Capacity,
+    /// The lowest tier that can serve.
+    Tier,
+    /// By everything that is known.
+    Adaptive,
+}
+
+const TACTICS: [(&str, Tactic); 9] = [
+    ("random", Tactic::Random),
+    ("round_robin", Tactic::RoundRobin),
+    ("least_busy", Tactic::LeastBusy),
+    ("latency", Tactic::Latency),
+    ("speed", Tactic::Speed),
+    ("token", Tactic::Token),
+    ("capacity", Tactic::Capacity),
+    ("tier", Tactic::Tier),
+    ("adaptive", Tactic::Adaptive),
+];
+
+pub(super) fn read(sections: Vec<Section<'_>>) -> Vec<Route> {
+    let mut routes: Vec<Route> = Vec::new();
+    for section in sections {
+        let reader = section.reader;
+        if let Some(route) = route(section) {
+            refuse_unreachable(reader, &routes, &route);
+            routes.push(route);
+        }
+    }
+    routes
+}
+
+/// The first match wins, so a later route of the same name is never reached.
+fn refuse_unreachable(reader: &Reader<'_>, earlier: &[Route], route: &Route) {
+    let hides = |first: &&Route| {
+        first.model == route.model || {
+            Glob::new(&route.model).is_literal() && Glob::new(&first.model).matches(&route.model)
+        }
+    };
+    let Some(first) = earlier.iter().find(hides) else {
+        return;
+    };
+    let (message, hint) = if first.model == route.model {
+        (
+            format!("there are two routes for `{}`", route.model),
+            "put their services into one",
+        )
+    } else {
+        (
+            format!(
+                "`{}` is never reached: `{}` comes first and matches it",
+                route.model, first.model
+            ),
+            "put the more exact name before the pattern",
+        )
+    };
+    reader.report(route.span.clone(), message, hint);
+}
+
+fn route(mut section: Section<'_>) -> Option<Route> {
+    let model = section.need("model", "say what clients ask for: `model = \"coder\"`");
+    let model = model.and_then(|field| name(&field));
+    let services = section
+        .need("services", SERVICES_HINT)
+        .and_then(|field| services(&field));
+    let balance_field = section.take("balance");
+    let balance = balance_field
+        .as_ref()
+        .and_then(|field| field.choice(&TACTICS));
+    let within_field = section.take("within");
+    let within = within_field
+        .as_ref()
+        .and_then(|field| field.choice(&TACTICS));
+    if let Some(field) = &within_field {
+        if within == Some(Tactic::Tier) {
+            field.report(
+                "a tier has no tiers in it",
+                "choose another tactic inside the tier",
+            );
+        }
+        if balance_field.is_none() || balance.is_some_and(|tactic| tactic != Tactic::Tier) {
+            let hint = "add `balance = \"tier\"` or take `within` out";
+            field.report(
+                "`within` is the tactic inside a tier, and `balance` is not \"tier\"",
+                hint,
+            );
+        }
+    }
+    let affinity = section
+        .take("affinity")
+        .and_then(|field| field.duration_or_off());
+    let smart = section
+        .take("smart")
+        .and_then(|field| field.sections("[[routes.smart]]"));
+    let smart = smart.map(smart_rules).unwrap_or_default();
+    section.finish();
+    let (model, span) = model?;
+    Some(Route {
+        model,
+        services: services.unwrap_or_default(),
+        balance: balance.unwrap_or_default(),
+        within: within.unwrap_or_default(),
+        affinity: affinity.flatten(),
+        smart,
+        span,
+    })
+}
+
+const SERVICES_HINT: &str = "say who serves it: `services = [ { spec = \"provider/model\" } ]`";
+
+fn name(field: &Field<'_>) -> Option<(String, Span)> {
+    let text = field.filled()?;
+    if text.value.contains(|c: char| c == ',' || c.is_whitespace()) {
+        let message = format!("{} cannot be a route's name", text.shown());
+        field.report(
+            message,
+            "use one word without commas; a route for several names has a `*` in it",
+        );
+        return None;
+    }
+    Some((text.value, field.span.clone()))
+}
+
+fn services(field: &Field<'_>) -> Option<Vec<Service>> {
+    let items = field.items()?;
+    if items.is_empty() {
+        field.report("there are no services", SERVICES_HINT);
+    }
+    let services: Vec<Service> = items.iter().filter_map(service).collect();
+    if !services.is_empty() && services.iter().all(|service| !service.active) {
+        field.report("no service is active", "set `active = true` on one of them");
+    }
+    Some(services)
+}
+
+fn service(field: &Field<'_>) -> Option<Service> {
+    if let toml::de::DeValue::String(spec) = field.value {
+        let hint = format!("write it as `{{ spec = \"{spec}\" }}`");
+        field.report("a service is a table", hint);
+        return None;
+    }
+    let mut section = field.section("a service")?;
+    section.span = field.span.clone();
+    let spec = section.need(
+        "spec",
+        "name a target, an alias or a chain: `spec = \"provider/model\"`",
+    );
+    let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+    let service = (
+        spec.as_ref().and_then(Spec::service),
+        section.number("weight", 0, 10_000).map_or(1, small),
+        section.number("tier", 0, 1_000).map_or(0, small),
+        section.number("capacity", 1, 1_000_000).map(small),
+        section.flag("active").unwrap_or(true),
+        section
+            .take("describe")
+            .and_then(|field| Spec::describer(&field)),
+    );
+    let span = section.span.clone();
+    section.finish();
+    let (spec, weight, tier, capacity, active, describe) = service;
+    Some(Service {
+        spec: spec?,
+        weight,
+        tier,
+        capacity,
+        active,
+        describe,
+        span,
+    })
+}
+
+fn smart_rules(sections: Vec<Section<'_>>) -> Vec<SmartRule> {
+    let mut rules: Vec<SmartRule> = Vec::new();
+    for mut section in sections {
+        let name = section.need(
+            "name",
+            "say what the rule is for: `name = \"long prompts\"`",
+        );
+        let title = name.as_ref().and_then(|field| field.filled());
+        let when = section.need(
+            "when",
+            "say when it holds: `when = [ { position = \"token\", op = \"ge\", value = 60000 } ]`",
+        );
+        let conditions = when.as_ref().and_then(condition::read_all);
+        if let (Some(field), Some([])) = (&when, conditions.as_deref())
+            && field.items().is_some_and(|items| items.is_empty())
+        {
+            let hint = "put a condition in, or put these services into the route itself";
+            field.report("a smart rule without conditions would always hold", hint);
+        }
+        let services = section
+            .need("services", SERVICES_HINT)
+            .and_then(|field| services(&field));
+        let (reader, span) = (section.reader, section.span.clone());
+        section.finish();
+        let Some(title) = title else { continue };
+        if rules.iter().any(|known| known.name == title.value) {
+            let message = format!("the route has two smart rules named {}", title.shown());
+            reader.report(title.span, message, "give each rule a name of its own");
+            continue;
+        }
+        rules.push(SmartRule {
+            name: title.value,
+            when: conditions.unwrap_or_default(),
+            services: services.unwrap_or_default(),
+            span,
+        });
+    }
+    rules
+}

@@ -1,0 +1,185 @@
+//! `[server]`: where the gateway listens and how much it takes.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::Span;
+use super::reader::{Reader, Section};
+
+/// Where the gateway listens and how much it takes.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// Where clients ask.
+    pub listen: SocketAddr,
+    /// Where the operator looks.
+    pub operator_listen: SocketAddr,
+    /// Bytes of one request's body.
+    pub max_body: u64,
+    /// Requests at the same time.
+    pub max_requests: usize,
+    /// Bytes of all bodies that are held at the same time.
+    pub max_bytes_in_flight: u64,
+    /// How often a waiting stream gets a sign of life; none is off.
+    pub keepalive: Option<Duration>,
+    /// How long requests may go on after the gateway was told to stop.
+    pub drain: Duration,
+    /// The certificate to serve with; none is plain HTTP.
+    pub tls: Option<Tls>,
+    /// Where the two addresses stand, for what is found out later.
+    pub(super) places: Places,
+}
+
+/// A certificate and its key, as PEM files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tls {
+    /// The certificate chain.
+    pub cert: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Places {
+    pub(super) listen: Span,
+    pub(super) operator_listen: Span,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 4100)),
+            operator_listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 4101)),
+            max_body: 32 << 20,
+            max_requests: 1_024,
+            max_bytes_in_flight: 512 << 20,
+            keepalive: None,
+            drain: Duration::from_secs(30),
+            tls: None,
+            places: Places::default(),
+        }
+    }
+}
+
+/// Why an address may not be listened on, if it may not: without a key only this
+/// machine is served.
+///
+/// ```
+/// use majordomo_gateway::config::refuse_open;
+///
+/// assert!(refuse_open("127.0.0.1:4100".parse().unwrap(), false).is_none());
+/// assert!(refuse_open("0.0.0.0:4100".parse().unwrap(), true).is_none());
+/// assert!(refuse_open("0.0.0.0:4100".parse().unwrap(), false).is_some());
+/// ```
+pub fn refuse_open(address: SocketAddr, has_keys: bool) -> Option<String> {
+    let open = !has_keys && !address.ip().to_canonical().is_loopback();
+    open.then(|| format!("{address} can be reached from other machines, and no key is configured"))
+}
+
+/// The keys of the section.
+pub(super) const KEYS: &[&str] = &[
+    "listen",
+    "operator_listen",
+    "max_body",
+    "max_requests",
+    "max_bytes_in_flight",
+    "keepalive",
+    "drain",
+    "tls",
+];
+
+/// What to do about an open address.
+pub(super) const CLOSE_IT: &str = "make a key with `majordomo key new NAME` and put its [[keys]] entry here, or listen on 127.0.0.1";
+
+pub(super) fn read(mut section: Section<'_>) -> Server {
+    let mut server = Server::default();
+    if let Some((address, span)) = address(&mut section, "listen") {
+        server.listen = address;
+        server.places.listen = span;
+    }
+    if let Some((address, span)) = address(&mut section, "operator_listen") {
+        server.operator_listen = address;
+        server.places.operator_listen = span;
+    }
+    let body = section.take("max_body");
+    if let Some(size) = body.as_ref().and_then(|field| field.size()) {
+        server.max_body = size;
+    }
+    if let Some(most) = section.number("max_requests", 1, u64::from(u32::MAX)) {
+        server.max_requests = usize::try_from(most).unwrap_or(usize::MAX);
+    }
+    let held = section.take("max_bytes_in_flight");
+    match held.as_ref().and_then(|field| field.size()) {
+        Some(size) => server.max_bytes_in_flight = size,
+        None => server.max_bytes_in_flight = server.max_bytes_in_flight.max(server.max_body),
+    }
+    if let Some(held) = held.filter(|_| server.max_bytes_in_flight < server.max_body) {
+        held.report(
+            "`max_bytes_in_flight` is less than `max_body`: the largest request could never be served",
+            "make it a multiple of `max_body`",
+        );
+    }
+    if let Some(keepalive) = section.take("keepalive").and_then(|f| f.duration_or_off()) {
+        server.keepalive = keepalive;
+    }
+    if let Some(drain) = section.duration("drain") {
+        server.drain = drain;
+    }
+    server.tls = section
+        .take("tls")
+        .and_then(|field| tls(field.section("`tls`")?));
+    let reader = section.reader;
+    section.finish();
+    refuse_shared_port(reader, &server);
+    server
+}
+
+fn address(section: &mut Section<'_>, key: &'static str) -> Option<(SocketAddr, Span)> {
+    let field = section.take(key)?;
+    let text = field.text()?;
+    let Ok(address) = text.value.trim().parse() else {
+        let message = format!("{} is no address to listen on", text.shown());
+        field.report(message, hint_for(key, &text.value));
+        return None;
+    };
+    Some((address, field.span))
+}
+
+/// What was probably meant; an address from the environment is not repeated.
+fn hint_for(key: &str, text: &str) -> &'static str {
+    let text = text.trim();
+    if text.starts_with("localhost") {
+        "write the address itself: `127.0.0.1:4100`"
+    } else if text.contains("://") {
+        "leave the scheme out: an address and a port, such as `127.0.0.1:4100`"
+    } else if text.parse::<std::net::IpAddr>().is_ok() {
+        "add a port, such as `127.0.0.1:4100`, or `[::1]:4100` for IPv6"
+    } else if key == "operator_listen" {
+        "write an address and a port, such as `127.0.0.1:4101`"
+    } else {
+        "write an address and a port, such as `127.0.0.1:4100` or `0.0.0.0:4100`"
+    }
+}
+
+fn tls(mut section: Section<'_>) -> Option<Tls> {
+    let hint = "TLS needs both files: `tls = { cert = \"cert.pem\", key = \"key.pem\" }`";
+    let cert = section.need("cert", hint).and_then(|f| f.filled());
+    let key = section.need("key", hint).and_then(|f| f.filled());
+    section.finish();
+    Some(Tls {
+        cert: PathBuf::from(cert?.value),
+        key: PathBuf::from(key?.value),
+    })
+}
+
+fn refuse_shared_port(reader: &Reader<'_>, server: &Server) {
+    if server.listen == server.operator_listen && server.listen.port() != 0 {
+        let span = if server.places.operator_listen.is_empty() {
+            server.places.listen.clone()
+        } else {
+            server.places.operator_listen.clone()
+        };
+        let message = format!("clients and the operator cannot share {}", server.listen);
+        reader.report(span, message, "give `operator_listen` a port of its own");
+    }
+}

@@ -1,0 +1,273 @@
+//! Specs of the file, checked against the names that the file knows.
+
+use std::collections::BTreeMap;
+
+use super::Span;
+use super::nearest::nearest;
+use super::providers::ProviderKind;
+use super::reader::{Field, Reader, Section};
+
+/// A model spec, and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// The spec.
+    pub text: String,
+    /// Where it stands.
+    pub span: Span,
+    /// How messages quote it, when some of it came from the environment.
+    quoted: Option<String>,
+    place: Place,
+}
+
+/// A name for a spec.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alias {
+    /// The name.
+    pub name: String,
+    /// What it stands for.
+    pub spec: Spec,
+}
+
+/// What a spec is for; that decides what it may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Alias,
+    /// May hold `{model}`.
+    Service,
+    /// May name a route.
+    Describer,
+}
+
+/// What a service's spec may hold for the name that the client asked for.
+pub(super) const ASKED: &str = "{model}";
+
+impl Spec {
+    pub(super) fn service(field: &Field<'_>) -> Option<Self> {
+        Self::read(field, Place::Service)
+    }
+
+    pub(super) fn describer(field: &Field<'_>) -> Option<Self> {
+        Self::read(field, Place::Describer)
+    }
+
+    fn read(field: &Field<'_>, place: Place) -> Option<Self> {
+        let text = field.filled()?;
+        Some(Self {
+            quoted: text.is_substituted().then(|| text.shown()),
+            span: field.span.clone(),
+            text: text.value,
+            place,
+        })
+    }
+
+    fn elements(&self) -> impl Iterator<Item = &str> {
+        let elements = self.text.split(',').map(str::trim);
+        elements.filter(|element| !element.is_empty())
+    }
+
+    /// An element as messages quote it.
+    fn quote(&self, element: &str) -> String {
+        self.quoted
+            .clone()
+            .unwrap_or_else(|| format!("`{element}`"))
+    }
+}
+
+/// Reads `[aliases]`.
+pub(super) fn read_aliases(section: Section<'_>) -> Vec<Alias> {
+    let mut aliases = Vec::new();
+    for field in section.entries() {
+        if !super::providers::is_name(&field.key) {
+            section.reader.report(
+                field.key_span.clone(),
+                format!("`{}` cannot be an alias", field.key),
+                "use one word without `/`, `,` and spaces",
+            );
+        } else if let Some(spec) = Spec::read(&field, Place::Alias) {
+            aliases.push(Alias {
+                name: field.key,
+                spec,
+            });
+        }
+    }
+    aliases
+}
+
+/// Every name that a spec may use. Names whose own entries are wrong count, so
+/// that one mistake is told once.
+pub(super) struct Names<'a> {
+    pub(super) reader: &'a Reader<'a>,
+    pub(super) providers: Vec<String>,
+    pub(super) aliases: Vec<String>,
+    pub(super) routes: Vec<String>,
+}
+
+impl Names<'_> {
+    /// Reports what is wrong with a spec.
+    pub(super) fn check(&self, spec: &Spec) {
+        let mut empty = true;
+        for element in spec.elements() {
+            empty = false;
+            if let Some((message, hint)) = self.mistake(spec, element) {
+                self.reader.report(spec.span.clone(), message, hint);
+            }
+        }
+        if empty {
+            let hint = "name at least one `provider/model` or alias";
+            self.reader
+                .report(spec.span.clone(), "the spec is empty", hint);
+        }
+    }
+
+    fn mistake(&self, spec: &Spec, element: &str) -> Option<(String, String)> {
+        let quote = spec.quote(element);
+        let asks = element.contains(ASKED);
+        if asks && spec.place != Place::Service {
+            let hint = "it stands for what the client asked for, in a route's `services` only";
+            return Some((format!("{quote} may not hold `{ASKED}`"), hint.into()));
+        }
+        if element.replace(ASKED, "").contains(['{', '}']) {
+            let message = format!("{quote} has braces in it");
+            return Some((
+                message,
+                format!("only `{ASKED}` is put in: what the client asked for"),
+            ));
+        }
+        if element == ASKED {
+            return None;
+        }
+        match element.split_once('/') {
+            None => self.bare(spec, element, &quote),
+            Some((provider, model)) => {
+                let as_target = || "write it as `provider/model`".to_owned();
+                if provider.trim().is_empty() {
+                    return Some((format!("{quote} names no provider"), as_target()));
+                }
+                if model.trim().is_empty() {
+                    return Some((format!("{quote} names no model"), as_target()));
+                }
+                self.provider(spec, provider)
+            }
+        }
+    }
+
+    fn bare(&self, spec: &Spec, name: &str, quote: &str) -> Option<(String, String)> {
+        let routes = if spec.place == Place::Describer {
+            self.routes.as_slice()
+        } else {
+            &[]
+        };
+        let mut known = self.aliases.iter().chain(routes).map(String::as_str);
+        if known.clone().any(|alias| alias == name) {
+            return None;
+        }
+        let close = nearest(name, known.by_ref());
+        let hint = match close {
+            Some(close) => format!("did you mean `{close}`?"),
+            None => "a target is written `provider/model`; aliases stand in [aliases]".to_owned(),
+        };
+        Some((format!("there is no alias {quote}"), hint))
+    }
+
+    fn provider(&self, spec: &Spec, name: &str) -> Option<(String, String)> {
+        let variable = variable_name(name);
+        if name.contains(ASKED)
+            || self.providers.iter().any(|known| known == name)
+            || ProviderKind::builtin(name).is_some()
+            || self.reader.variable(&variable).is_some()
+        {
+            return None;
+        }
+        let from_environment: Vec<String> = provider_variables(self.reader.environment())
+            .map(|(name, _)| name)
+            .collect();
+        let mut known: Vec<&str> = ProviderKind::builtin_names().collect();
+        known.extend(
+            self.providers
+                .iter()
+                .chain(&from_environment)
+                .map(String::as_str),
+        );
+        let hint = match nearest(name, known) {
+            Some(close) => format!("did you mean `{close}`?"),
+            None if spec.quoted.is_some() => "add it under [providers]".to_owned(),
+            None => format!("add [providers.{name}], or set {variable} to its DSN"),
+        };
+        Some((format!("there is no provider {}", spec.quote(name)), hint))
+    }
+
+    /// Reports aliases that lead back to themselves, each circle once.
+    pub(super) fn check_circles(&self, aliases: &[Alias]) {
+        let specs: BTreeMap<&str, &Spec> = aliases
+            .iter()
+            .map(|alias| (alias.name.as_str(), &alias.spec))
+            .collect();
+        let mut told: Vec<&str> = Vec::new();
+        for alias in aliases {
+            let Some(circle) = circle_through(&alias.name, &specs) else {
+                continue;
+            };
+            if circle.iter().any(|name| told.contains(name)) {
+                continue;
+            }
+            let message = format!("the aliases go in a circle: {}", circle.join(" → "));
+            let hint = "let one of them name targets: `provider/model`";
+            self.reader.report(alias.spec.span.clone(), message, hint);
+            told.extend(circle);
+        }
+    }
+}
+
+/// The way from an alias back to itself, if there is one. Its first name is also
+/// its last.
+fn circle_through<'a>(start: &'a str, specs: &BTreeMap<&'a str, &'a Spec>) -> Option<Vec<&'a str>> {
+    let mut path = vec![start];
+    let mut seen = Vec::new();
+    walk(start, specs, &mut path, &mut seen).then_some(path)
+}
+
+fn walk<'a>(
+    start: &str,
+    specs: &BTreeMap<&'a str, &'a Spec>,
+    path: &mut Vec<&'a str>,
+    seen: &mut Vec<&'a str>,
+) -> bool {
+    let Some(spec) = path.last().and_then(|name| specs.get(name)) else {
+        return false;
+    };
+    for element in spec.elements() {
+        let Some((name, _)) = specs.get_key_value(element) else {
+            continue;
+        };
+        if *name == start {
+            path.push(name);
+            return true;
+        }
+        if !seen.contains(name) {
+            seen.push(name);
+            path.push(name);
+            if walk(start, specs, path, seen) {
+                return true;
+            }
+            path.pop();
+        }
+    }
+    false
+}
+
+/// The variable that may hold a provider's DSN.
+fn variable_name(provider: &str) -> String {
+    format!("LLM_{}", provider.to_uppercase().replace('-', "_"))
+}
+
+/// The providers that variables define: their names and the variables.
+pub(super) fn provider_variables(
+    environment: &BTreeMap<String, String>,
+) -> impl Iterator<Item = (String, &str)> {
+    environment.keys().filter_map(|variable| {
+        let name = variable
+            .strip_prefix("LLM_")
+            .filter(|name| !name.is_empty())?;
+        Some((name.to_lowercase(), variable.as_str()))
+    })
+}

@@ -1,0 +1,130 @@
+//! `[vision]`: the vision proxy.
+
+use std::time::Duration;
+
+use super::reader::Section;
+
+/// How images become text for models that cannot see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vision {
+    /// What becomes of images of earlier turns.
+    pub history: History,
+    /// Which images count as the latest.
+    pub latest: Latest,
+    /// Descriptions in flight for one request.
+    pub per_request: usize,
+    /// Descriptions in flight for the whole process.
+    pub total: usize,
+    /// What the describer is asked; none is the built-in question.
+    pub prompt: Option<String>,
+    /// Whether the user's question is passed to the describer.
+    pub question: bool,
+    /// Bytes of descriptions that are remembered.
+    pub cache: u64,
+    /// How long a description is remembered.
+    pub ttl: Duration,
+    /// How long one description may take.
+    pub timeout: Duration,
+    /// Tokens of one description.
+    pub max_tokens: u64,
+    /// What happens when an image cannot be described.
+    pub on_failure: OnFailure,
+}
+
+/// What becomes of images of earlier turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum History {
+    /// The fixed marker takes their place.
+    #[default]
+    Omit,
+    /// A known description stays in place, byte for byte.
+    Cached,
+}
+
+/// Which images count as the latest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Latest {
+    /// Those of the last message.
+    #[default]
+    Message,
+    /// All since the last assistant message.
+    Turn,
+}
+
+/// What happens when an image cannot be described.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnFailure {
+    /// A marker says so.
+    #[default]
+    Marker,
+    /// The request fails.
+    Fail,
+}
+
+impl Default for Vision {
+    fn default() -> Self {
+        Self {
+            history: History::default(),
+            latest: Latest::default(),
+            per_request: 4,
+            total: 16,
+            prompt: None,
+            question: false,
+            cache: 64 << 20,
+            ttl: Duration::from_secs(600),
+            timeout: Duration::from_secs(30),
+            max_tokens: 256,
+            on_failure: OnFailure::default(),
+        }
+    }
+}
+
+const MOST_IN_FLIGHT: u64 = 1_000;
+
+pub(super) fn read(mut section: Section<'_>) -> Vision {
+    let mut vision = Vision::default();
+    let history = [("omit", History::Omit), ("cached", History::Cached)];
+    if let Some(found) = section.take("history").and_then(|f| f.choice(&history)) {
+        vision.history = found;
+    }
+    let latest = [("message", Latest::Message), ("turn", Latest::Turn)];
+    if let Some(found) = section.take("latest").and_then(|f| f.choice(&latest)) {
+        vision.latest = found;
+    }
+    let count = |most: u64| usize::try_from(most).unwrap_or(usize::MAX);
+    let per_request = section.number("per_request", 1, MOST_IN_FLIGHT);
+    vision.per_request = per_request.map_or(vision.per_request, count);
+    let total_field = section.take("total");
+    let total = total_field
+        .as_ref()
+        .and_then(|field| field.number(1, MOST_IN_FLIGHT));
+    vision.total = total.map_or(vision.total.max(vision.per_request), count);
+    vision.prompt = section
+        .take("prompt")
+        .and_then(|f| f.filled())
+        .map(|text| text.value);
+    vision.question = section.flag("question").unwrap_or(vision.question);
+    vision.cache = section.size("cache").unwrap_or(vision.cache);
+    let ttl = section.take("ttl").and_then(|f| f.positive_duration());
+    vision.ttl = ttl.unwrap_or(vision.ttl);
+    let timeout = section.take("timeout").and_then(|f| f.positive_duration());
+    vision.timeout = timeout.unwrap_or(vision.timeout);
+    vision.max_tokens = section
+        .number("max_tokens", 1, 100_000)
+        .unwrap_or(vision.max_tokens);
+    let failure = [("marker", OnFailure::Marker), ("fail", OnFailure::Fail)];
+    if let Some(found) = section.take("on_failure").and_then(|f| f.choice(&failure)) {
+        vision.on_failure = found;
+    }
+    if let Some(field) = total_field.filter(|_| vision.total < vision.per_request) {
+        field.report(
+            format!(
+                "`total` ({}) is less than `per_request` ({})",
+                vision.total, vision.per_request
+            ),
+            "`total` is for the whole process: make it at least as large",
+        );
+    }
+    section.finish();
+    vision
+}

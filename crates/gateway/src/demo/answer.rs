@@ -1,0 +1,192 @@
+//! What the demo says: the same answer to the same request, every time.
+
+use majordomo::media::measure;
+use majordomo::{
+    FinishReason, Image, Message, Output, Part, PlainEstimate, Request, Response, Role,
+    TokenEstimate, ToolCall, ToolChoice, Usage,
+};
+
+use super::instance::instance_of;
+
+/// Bytes of a token, as the plain estimate has it.
+const BYTES_PER_TOKEN: usize = 4;
+/// How many words of the question are repeated.
+const ECHOED_WORDS: usize = 12;
+
+/// The whole answer of the model with this id.
+pub(super) fn answer(id: &str, request: &Request) -> Response {
+    let mut response = match wanted_tool(request) {
+        Some(call) => Response::new(vec![Part::ToolCall(call)]),
+        None => spoken(id, request),
+    };
+    response.usage = Usage {
+        input: PlainEstimate.estimate(request),
+        output: response.parts.iter().map(tokens).sum(),
+        ..Usage::default()
+    };
+    response.reported_model = Some(id.to_owned());
+    response
+}
+
+fn tokens(part: &Part) -> u64 {
+    let bytes = match part {
+        Part::Text(text) => text.text.len(),
+        Part::ToolCall(call) => call.name.len() + call.arguments.len(),
+        _ => 0,
+    };
+    bytes.div_ceil(BYTES_PER_TOKEN).max(1) as u64
+}
+
+/// The call that must be made, or that the user asks for by the tool's name.
+fn wanted_tool(request: &Request) -> Option<ToolCall> {
+    let named = |name: &str| request.tools.iter().find(|tool| tool.name == name);
+    let tool = match &request.tool_choice {
+        ToolChoice::None => None,
+        ToolChoice::Named(name) => named(name),
+        ToolChoice::Required => request.tools.first(),
+        ToolChoice::Auto => {
+            let asked = request.messages.last().filter(|last| is_question(last))?;
+            let text = asked.text();
+            let words = |c: char| !(c.is_alphanumeric() || c == '_' || c == '-' || c == '.');
+            text.split(words)
+                .find_map(|word| named(word.trim_end_matches('.')))
+        }
+    }?;
+    let arguments = match &tool.parameters {
+        Some(schema) => instance_of(schema.as_str()),
+        None => "{}".to_owned(),
+    };
+    let id = ToolCall::made_up_id(request.next_call_number());
+    Some(ToolCall::new(id, &tool.name, arguments))
+}
+
+/// Whether it is the user's turn, rather than a tool's.
+fn is_question(message: &Message) -> bool {
+    message.role == Role::User && message.tool_results().next().is_none()
+}
+
+fn spoken(id: &str, request: &Request) -> Response {
+    let text = match &request.output {
+        Output::Schema(schema) => instance_of(schema.schema.as_str()),
+        Output::Json => format!("{{\"model\":{id:?},\"ok\":true}}"),
+        Output::Text => prose(id, request),
+    };
+    let (text, finish) = cut(text, request);
+    Response {
+        finish,
+        ..Response::new(vec![Part::text(text)])
+    }
+}
+
+/// Ends the text where the request wants it to end.
+fn cut(mut text: String, request: &Request) -> (String, FinishReason) {
+    let mut finish = FinishReason::Stop;
+    let stops = request.stop.iter().filter(|stop| !stop.is_empty());
+    if let Some((at, stop)) = stops
+        .filter_map(|s| Some((text.find(s.as_str())?, s)))
+        .min()
+    {
+        finish = FinishReason::StopSequence(Some(stop.clone()));
+        text.truncate(at);
+    }
+    let most = request.max_tokens.map_or(usize::MAX, |most| {
+        usize::try_from(most)
+            .unwrap_or(usize::MAX)
+            .saturating_mul(BYTES_PER_TOKEN)
+    });
+    if text.len() > most {
+        let end = (0..=most).rev().find(|at| text.is_char_boundary(*at));
+        text.truncate(end.unwrap_or(0));
+        finish = FinishReason::Length;
+    }
+    (text, finish)
+}
+
+fn prose(id: &str, request: &Request) -> String {
+    let mut lines = vec![format!(
+        "This is `{id}`, a model that is built into majordomo: it needs no key and no network, \
+         and it says the same to the same request."
+    )];
+    let last = request.messages.iter().rev().find(|m| m.role == Role::User);
+    let question = last.map(Message::text).unwrap_or_default();
+    let words: Vec<&str> = question.split_whitespace().collect();
+    match words.len() {
+        0 => lines.push("You said nothing in words.".to_owned()),
+        count if count > ECHOED_WORDS => lines.push(format!(
+            "You said {count} words that begin with: \"{} …\"",
+            words[..ECHOED_WORDS].join(" ")
+        )),
+        _ => lines.push(format!("You said: \"{}\"", words.join(" "))),
+    }
+    lines.extend(request.messages.last().map(results).unwrap_or_default());
+    lines.extend(images(request));
+    lines.push(surroundings(request));
+    lines.join("\n")
+}
+
+/// What the tools answered, when they did just now.
+fn results(last: &Message) -> Vec<String> {
+    let told = last.tool_results().map(|result| {
+        let name = result.name.as_deref().unwrap_or("The tool");
+        let said = result.text();
+        let words: Vec<&str> = said.split_whitespace().take(ECHOED_WORDS).collect();
+        format!("`{name}` answered: \"{}\"", words.join(" "))
+    });
+    told.collect()
+}
+
+fn images(request: &Request) -> Vec<String> {
+    let mut seen = Vec::new();
+    for message in &request.messages {
+        look(&message.parts, &mut seen);
+    }
+    let count = seen.len();
+    let lines = seen.into_iter().enumerate();
+    lines
+        .map(|(at, text)| format!("Image {} of {count}: {text}.", at + 1))
+        .collect()
+}
+
+fn look(parts: &[Part], seen: &mut Vec<String>) {
+    for part in parts {
+        match part {
+            Part::Image(image) => seen.push(describe(image)),
+            Part::RemoteImage(_) => seen.push("an address, which is not looked at".to_owned()),
+            Part::ToolResult(result) => look(&result.parts, seen),
+            _ => {}
+        }
+    }
+}
+
+fn describe(image: &Image) -> String {
+    let bytes = image.data.len();
+    match measure(&image.data) {
+        Ok(header) => {
+            let (width, height) = header.upright();
+            format!(
+                "{} of {width}×{height} pixels, {bytes} bytes",
+                header.format
+            )
+        }
+        Err(_) => format!("{bytes} bytes that are no picture known here"),
+    }
+}
+
+fn surroundings(request: &Request) -> String {
+    let messages = request.messages.len();
+    let mut text = format!("The conversation has {}", counted(messages, "message"));
+    if !request.system_text().is_empty() {
+        text.push_str(" and instructions");
+    }
+    if !request.tools.is_empty() {
+        let tools = counted(request.tools.len(), "tool");
+        text.push_str(&format!("; {tools} could be called by name"));
+    }
+    text.push('.');
+    text
+}
+
+fn counted(count: usize, thing: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{plural}")
+}

@@ -1,0 +1,62 @@
+//! Fetched images in the place of their addresses.
+
+use majordomo::{Image, Part, Request};
+use tokio::task::JoinSet;
+
+use super::{FetchError, Fetcher};
+
+impl Fetcher {
+    /// The request with every remote image in it fetched, each address once.
+    pub async fn fetch_all(&self, mut request: Request) -> Result<Request, FetchError> {
+        let mut urls = Vec::new();
+        for message in &request.messages {
+            collect(&message.parts, &mut urls);
+        }
+        if urls.is_empty() {
+            return Ok(request);
+        }
+        let mut fetching = JoinSet::new();
+        for url in urls {
+            let fetcher = self.clone();
+            fetching.spawn(async move {
+                let image = fetcher.fetch(&url).await?;
+                Ok::<_, FetchError>((url, image))
+            });
+        }
+        let mut images = Vec::new();
+        while let Some(done) = fetching.join_next().await {
+            // A task that is gone can only have been stopped with its runtime.
+            images.push(done.map_err(|_| FetchError::Stopped)??);
+        }
+        for message in &mut request.edit().messages {
+            replace(&mut message.parts, &images);
+        }
+        Ok(request)
+    }
+}
+
+fn collect(parts: &[Part], urls: &mut Vec<String>) {
+    for part in parts {
+        match part {
+            Part::RemoteImage(remote) if !urls.contains(&remote.url) => {
+                urls.push(remote.url.clone())
+            }
+            Part::ToolResult(result) => collect(&result.parts, urls),
+            _ => {}
+        }
+    }
+}
+
+fn replace(parts: &mut [Part], images: &[(String, Image)]) {
+    for part in parts {
+        match part {
+            Part::RemoteImage(remote) => {
+                if let Some((_, image)) = images.iter().find(|(url, _)| *url == remote.url) {
+                    *part = Part::Image(image.clone());
+                }
+            }
+            Part::ToolResult(result) => replace(&mut result.parts, images),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! New keys.
+
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use secrecy::{ExposeSecret, SecretString};
+
+use super::sha256;
+
+/// What our keys begin with, so that scanners and people know them.
+const PREFIX: &str = "mj-";
+
+/// A key that was made just now; it is kept nowhere.
+pub struct NewKey {
+    /// The key itself, to be shown once.
+    pub secret: SecretString,
+    /// The entry to put into the configuration file.
+    pub entry: String,
+}
+
+/// Makes a key of 32 random bytes for this client; fails only where the system
+/// has no random bytes to give.
+///
+/// ```
+/// use majordomo_gateway::keys::make_key;
+///
+/// let key = make_key("laptop").unwrap();
+/// assert!(key.entry.starts_with("[[keys]]\nname = \"laptop\"\nhash = \"sha256:"));
+/// ```
+pub fn make_key(name: &str) -> std::io::Result<NewKey> {
+    let mut random = [0; 32];
+    getrandom::fill(&mut random).map_err(|error| std::io::Error::other(error.to_string()))?;
+    let secret = SecretString::from(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(random)));
+    let hash: String = sha256(secret.expose_secret())
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let entry = format!(
+        "[[keys]]\nname = {}\nhash = \"sha256:{hash}\"\n",
+        quoted(name)
+    );
+    Ok(NewKey { secret, entry })
+}
+
+/// The name as a text of the file; `$${` keeps it from naming a variable.
+fn quoted(name: &str) -> String {
+    let mut text = String::from('"');
+    for c in name.replace("${", "$${").chars() {
+        match c {
+            '"' | '\\' => text.extend(['\\', c]),
+            c if c.is_control() => text.push_str(&format!("\\u{:04X}", u32::from(c))),
+            c => text.push(c),
+        }
+    }
+    text.push('"');
+    text
+}
+
+impl fmt::Debug for NewKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NewKey").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::keys::Keys;
+
+    #[test]
+    fn the_entry_recognises_the_key_whatever_its_name() {
+        for name in ["laptop", "Ada's \"big\" box\\", "a ${b}", "tab\there"] {
+            let made = make_key(name).unwrap();
+            let config = Config::parse("f", made.entry.clone(), &BTreeMap::new()).unwrap();
+            let keys = Keys::new(&config.keys);
+            let key = keys.check(made.secret.expose_secret()).expect(name);
+            assert_eq!(key.name(), name);
+        }
+    }
+
+    #[test]
+    fn keys_have_32_random_bytes_and_a_prefix() {
+        let (one, two) = (make_key("a").unwrap(), make_key("a").unwrap());
+        assert!(one.secret.expose_secret().starts_with(PREFIX));
+        assert_eq!(one.secret.expose_secret().len(), PREFIX.len() + 43);
+        assert_ne!(one.secret.expose_secret(), two.secret.expose_secret());
+        assert!(!format!("{one:?}").contains(PREFIX));
+    }
+}

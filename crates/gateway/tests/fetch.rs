@@ -1,0 +1,284 @@
+//! The fetcher of remote images, on loopback through a resolver of its own.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use majordomo::transport::Resolve;
+use majordomo::{BoxFuture, Part, RemoteImage, Request};
+use majordomo_gateway::config::Fetch;
+use majordomo_gateway::fetch::{Allows, FetchError, Fetcher, is_public};
+use majordomo_testkit::{Script, Upstream};
+
+const GIF: &[u8] = b"GIF89a\x20\x00\x10\x00\x00\x00\x00;";
+
+/// `here.test` is this machine, `mixed.test` is it among others, `inside.test` is not it.
+struct Names;
+
+impl Resolve for Names {
+    fn resolve(&self, host: &str) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> {
+        let addresses: &[[u8; 4]] = match host {
+            "here.test" => &[[127, 0, 0, 1]],
+            "mixed.test" => &[[10, 0, 0, 1], [127, 0, 0, 1]],
+            "inside.test" => &[[127, 0, 0, 2]],
+            _ => &[],
+        };
+        let addresses: Vec<SocketAddr> = addresses
+            .iter()
+            .map(|ip| SocketAddr::from((*ip, 0)))
+            .collect();
+        Box::pin(std::future::ready(Ok(addresses)))
+    }
+}
+
+/// Stands for the public internet: the one address that the upstreams listen on.
+fn only_here(address: IpAddr) -> bool {
+    address == IpAddr::V4(Ipv4Addr::LOCALHOST)
+}
+
+fn fetcher_that(allows: Allows) -> Fetcher {
+    let settings = Fetch {
+        enabled: true,
+        max_bytes: 1_000,
+        ..Fetch::default()
+    };
+    Fetcher::reaching(settings, Names, allows)
+}
+
+fn fetcher() -> Fetcher {
+    fetcher_that(only_here)
+}
+
+fn sends(content_type: &str, body: &'static [u8]) -> Script {
+    Script::new().read_request().answer(200, content_type, body)
+}
+
+fn redirects(to: &str) -> Script {
+    let head = format!("HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n");
+    Script::new().read_request().send(head)
+}
+
+fn at(upstream: &Upstream, host: &str) -> String {
+    format!(
+        "http://{host}:{}/a/b.gif?key=CANARY",
+        upstream.address().port()
+    )
+}
+
+async fn refusal(fetcher: &Fetcher, url: &str) -> FetchError {
+    let error = fetcher.fetch(url).await.expect_err("a refusal");
+    assert!(!error.to_string().contains("CANARY"), "{error}");
+    error
+}
+
+#[tokio::test]
+async fn an_image_is_fetched_and_its_bytes_say_what_it_is() {
+    for declared in ["image/png", "application/octet-stream"] {
+        let upstream = Upstream::start([sends(declared, GIF)]).await;
+        let image = fetcher().fetch(&at(&upstream, "here.test")).await.unwrap();
+        assert_eq!((&*image.media_type, &*image.data), ("image/gif", GIF));
+        let head = upstream.requests()[0].head.to_lowercase();
+        assert!(
+            head.starts_with("get /a/b.gif?key=canary http/1.1"),
+            "{head}"
+        );
+        assert!(
+            !head.contains("authorization") && !head.contains("cookie"),
+            "{head}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_fetched_unless_it_is_enabled() {
+    let off = Fetcher::reaching(Fetch::default(), Names, only_here);
+    let error = refusal(&off, "http://here.test/a.gif").await;
+    assert_eq!(error, FetchError::Disabled);
+    assert!(error.to_string().contains("[fetch]"));
+}
+
+#[tokio::test]
+async fn addresses_that_are_not_public_are_not_connected_to() {
+    let upstream = Upstream::start([sends("image/gif", GIF)]).await;
+    let public_only = fetcher_that(is_public);
+    for host in [
+        "here.test",
+        "mixed.test",
+        "127.0.0.1",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+    ] {
+        let error = refusal(&public_only, &at(&upstream, host)).await;
+        assert!(
+            matches!(error, FetchError::Forbidden { .. }),
+            "{host}: {error:?}"
+        );
+    }
+    assert!(upstream.connections().is_empty());
+}
+
+#[tokio::test]
+async fn of_a_names_addresses_only_the_allowed_one_is_used() {
+    let upstream = Upstream::start([sends("image/gif", GIF)]).await;
+    assert!(fetcher().fetch(&at(&upstream, "mixed.test")).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_redirect_is_followed_to_where_it_may_lead() {
+    for location in [
+        "/c.gif",
+        "c.gif",
+        "//here.test:{port}/c.gif",
+        "http://here.test:{port}/c.gif",
+    ] {
+        let last = Upstream::start([sends("image/gif", GIF)]).await;
+        let port = last.address().port().to_string();
+        let first = match location.contains("{port}") {
+            true => Upstream::start([redirects(&location.replace("{port}", &port))]).await,
+            false => Upstream::start([redirects(location), sends("image/gif", GIF)]).await,
+        };
+        let image = fetcher().fetch(&at(&first, "here.test")).await;
+        assert!(image.is_ok(), "{location}: {image:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_to_an_address_that_is_not_public_is_refused() {
+    for host in ["127.0.0.2", "inside.test", "[::1]"] {
+        let inside = Upstream::start([sends("image/gif", GIF)]).await;
+        let port = inside.address().port();
+        let outside = Upstream::start([redirects(&format!("http://{host}:{port}/"))]).await;
+        let error = refusal(&fetcher(), &at(&outside, "here.test")).await;
+        assert!(
+            matches!(error, FetchError::Forbidden { .. }),
+            "{host}: {error:?}"
+        );
+        assert!(inside.connections().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn redirects_end() {
+    let script = || redirects("/again");
+    let upstream = Upstream::start([script(), script(), script(), script(), script()]).await;
+    let error = refusal(&fetcher(), &at(&upstream, "here.test")).await;
+    assert_eq!(error, FetchError::TooManyRedirects { limit: 3 });
+    assert_eq!(upstream.requests().len(), 4);
+}
+
+#[tokio::test]
+async fn what_is_too_large_is_refused_by_its_head_or_on_the_way() {
+    let announced = Script::new()
+        .read_request()
+        .send("HTTP/1.1 200 OK\r\ncontent-type: image/gif\r\ncontent-length: 1001\r\n\r\n")
+        .stall();
+    let endless = Script::new()
+        .read_request()
+        .send("HTTP/1.1 200 OK\r\ncontent-type: image/gif\r\n\r\n")
+        .flood(GIF);
+    for script in [announced, endless] {
+        let upstream = Upstream::start([script]).await;
+        let error = refusal(&fetcher(), &at(&upstream, "here.test")).await;
+        assert_eq!(error, FetchError::TooLarge { limit: 1_000 });
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_image_is_refused() {
+    for (content_type, body, kind) in [
+        (
+            "text/html; charset=utf-8",
+            &b"<html>"[..],
+            "text/html; charset=utf-8",
+        ),
+        ("image/png", b"<html>", "something else"),
+        (
+            "image/svg+xml",
+            b"<svg xmlns=\"http://www.w3.org/2000/svg\"/>",
+            "something else",
+        ),
+    ] {
+        let upstream = Upstream::start([sends(content_type, body)]).await;
+        let error = refusal(&fetcher(), &at(&upstream, "here.test")).await;
+        let told = FetchError::NoImage {
+            host: "here.test".to_owned(),
+            kind: kind.to_owned(),
+        };
+        assert_eq!(error, told);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_fails_or_is_not_there_is_named() {
+    let upstream =
+        Upstream::start([Script::new()
+            .read_request()
+            .answer(404, "text/plain", "CANARY")])
+        .await;
+    let error = refusal(&fetcher(), &at(&upstream, "here.test")).await;
+    let told = FetchError::Status {
+        host: "here.test".to_owned(),
+        status: 404,
+    };
+    assert_eq!(error, told);
+    let error = refusal(&fetcher(), "http://nowhere.test/CANARY").await;
+    assert!(error.to_string().contains("nowhere.test"), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_never_ends_is_left() {
+    let upstream = Upstream::start([Script::new().read_request().stall()]).await;
+    let settings = Fetch {
+        enabled: true,
+        timeout: Duration::from_millis(50),
+        ..Fetch::default()
+    };
+    let fetcher = Fetcher::reaching(settings, Names, only_here);
+    let error = refusal(&fetcher, &at(&upstream, "here.test")).await;
+    assert!(matches!(error, FetchError::TooSlow { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn other_addresses_are_no_addresses_of_images() {
+    for url in [
+        "file:///etc/passwd",
+        "ftp://here.test/a.gif",
+        "http://me:CANARY@here.test/a.gif",
+        "gopher://here.test",
+        "/a.gif",
+        "http://",
+        "",
+    ] {
+        assert_eq!(
+            refusal(&fetcher(), url).await,
+            FetchError::BadAddress,
+            "{url}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_requests_images_are_all_fetched_and_each_address_once() {
+    let upstream = Upstream::start([sends("image/gif", GIF)]).await;
+    let remote = Part::RemoteImage(RemoteImage {
+        url: at(&upstream, "here.test"),
+        native: None,
+    });
+    let request = Request::user("look").part(remote.clone()).part(remote);
+    let filled = fetcher().fetch_all(request.clone()).await.unwrap();
+    let images = filled.messages[0]
+        .parts
+        .iter()
+        .filter(|part| matches!(part, Part::Image(_)));
+    assert_eq!(images.count(), 2);
+    assert_eq!(upstream.requests().len(), 1);
+
+    let plain = Request::user("hi");
+    assert!(
+        fetcher()
+            .fetch_all(plain.clone())
+            .await
+            .unwrap()
+            .same_prompt(&plain)
+    );
+}

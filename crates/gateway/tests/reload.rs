@@ -1,0 +1,136 @@
+//! The file is read anew when it changes, however it changes.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use majordomo_gateway::config::{Config, Problems, Watch};
+use tempfile::TempDir;
+
+/// Far longer than any change takes; reached only when something is broken.
+const LONG: Duration = Duration::from_secs(60);
+
+fn alias(name: &str) -> String {
+    format!("[aliases]\n{name} = \"demo/text\"\n")
+}
+
+fn folder(text: &str) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("m.toml"), text).expect("a writable folder");
+    folder
+}
+
+fn open(path: &Path) -> Watch {
+    let (config, watch) = Watch::open(path, BTreeMap::new());
+    config.expect("the first reading is fine");
+    watch
+}
+
+async fn next(watch: &mut Watch) -> Result<Config, Problems> {
+    let read = tokio::time::timeout(LONG, watch.next()).await;
+    read.expect("the change is noticed")
+}
+
+/// The aliases of the next reading that is another one than before. A file that
+/// is written in place may be seen half-written first.
+async fn aliases(watch: &mut Watch) -> Vec<String> {
+    loop {
+        if let Ok(config) = next(watch).await {
+            let names: Vec<String> = config.aliases.into_iter().map(|a| a.name).collect();
+            if !names.is_empty() {
+                return names;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_written_in_place_is_read_anew() {
+    let folder = folder(&alias("a"));
+    let path = folder.path().join("m.toml");
+    let mut watch = open(&path);
+    std::fs::write(&path, alias("b")).unwrap();
+    assert_eq!(aliases(&mut watch).await, ["b"]);
+    std::fs::write(&path, alias("c")).unwrap();
+    assert_eq!(aliases(&mut watch).await, ["c"]);
+}
+
+#[tokio::test]
+async fn a_file_that_is_moved_over_the_old_one_is_read_anew() {
+    let folder = folder(&alias("a"));
+    let path = folder.path().join("m.toml");
+    let mut watch = open(&path);
+    for name in ["b", "c"] {
+        let new = folder.path().join("new");
+        std::fs::write(&new, alias(name)).unwrap();
+        std::fs::rename(&new, &path).unwrap();
+        assert_eq!(aliases(&mut watch).await, [name]);
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_that_is_swapped_beside_the_file_is_followed() {
+    use std::os::unix::fs::symlink;
+
+    // As volumes are mounted: m.toml → ..data/m.toml, ..data → ..1
+    let mounted = tempfile::tempdir().unwrap();
+    let at = |name: &str| mounted.path().join(name);
+    for (version, name) in [("..1", "a"), ("..2", "b"), ("..3", "c")] {
+        std::fs::create_dir(at(version)).unwrap();
+        std::fs::write(at(version).join("m.toml"), alias(name)).unwrap();
+    }
+    symlink("..1", at("..data")).unwrap();
+    symlink("..data/m.toml", at("m.toml")).unwrap();
+    let mut watch = open(&at("m.toml"));
+    for (version, name) in [("..2", "b"), ("..3", "c")] {
+        symlink(version, at("..new")).unwrap();
+        std::fs::rename(at("..new"), at("..data")).unwrap();
+        assert_eq!(aliases(&mut watch).await, [name]);
+    }
+}
+
+#[tokio::test]
+async fn a_bad_file_is_told_with_its_line_and_a_good_one_is_taken_again() {
+    let folder = folder(&alias("a"));
+    let path = folder.path().join("m.toml");
+    let mut watch = open(&path);
+    let replace = |text: &str| {
+        let new = folder.path().join("new");
+        std::fs::write(&new, text).unwrap();
+        std::fs::rename(&new, &path).unwrap();
+    };
+    replace("[aliases]\nb = \"demo/\"\n");
+    let problems = next(&mut watch).await.unwrap_err();
+    assert_eq!(problems.place(&problems.list()[0]), (2, 5));
+    replace(&alias("c"));
+    assert_eq!(aliases(&mut watch).await, ["c"]);
+}
+
+#[tokio::test]
+async fn a_file_that_is_gone_is_told_and_taken_when_it_is_back() {
+    let folder = folder(&alias("a"));
+    let path = folder.path().join("m.toml");
+    let mut watch = open(&path);
+    std::fs::remove_file(&path).unwrap();
+    let problems = next(&mut watch).await.unwrap_err();
+    assert!(
+        problems.to_string().contains("cannot be read"),
+        "{problems}"
+    );
+    std::fs::write(&path, alias("b")).unwrap();
+    assert_eq!(aliases(&mut watch).await, ["b"]);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_hangup_reads_the_file_though_it_is_the_same() {
+    let folder = folder(&alias("a"));
+    let mut watch = open(&folder.path().join("m.toml"));
+    let id = std::process::id().to_string();
+    let sent = std::process::Command::new("kill")
+        .args(["-HUP", &id])
+        .status();
+    assert!(sent.unwrap().success());
+    assert_eq!(aliases(&mut watch).await, ["a"]);
+}

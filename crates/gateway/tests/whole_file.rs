@@ -1,0 +1,237 @@
+//! A file that says everything, as the data that it becomes.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use majordomo::AllBenched;
+use majordomo_gateway::config::{
+    Condition, Config, History, Images, KeySecret, Latest, OnFailure, Origin, ProviderKind, Tactic,
+    Value,
+};
+use proptest::prelude::*;
+
+const WHOLE: &str = r#"
+[server]
+listen = "127.0.0.1:4200"
+operator_listen = "127.0.0.1:4201"
+max_body = "32MiB"
+max_requests = 10
+max_bytes_in_flight = "64MiB"
+keepalive = "15s"
+drain = "5s"
+tls = { cert = "cert.pem", key = "key.pem" }
+
+[[keys]]
+name = "laptop"
+hash = "sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"
+models = ["coder", "thinking"]
+[[keys]]
+name = "phone"
+key = "${GROQ_API_KEY}"
+
+[fetch]
+enabled = true
+
+[providers.groq]
+kind = "openai"
+base_url = "https://api.groq.com/openai/v1"
+api_key = "${GROQ_API_KEY}"
+[providers.groq.models."llama-4-scout"]
+images = { max = 5, max_bytes = "4MB", max_px = 2000, types = ["image/png", "image/jpeg"] }
+context_window = 131072
+tools = true
+[providers.m5]
+dsn = "foreman://token@m5.example.com"
+[providers.deepseek]
+
+[aliases]
+thinking = "anthropic/claude-opus-5-5,ollama-cloud/minimax-m3:cloud"
+
+[[routes]]
+model = "coder"
+services = [ { spec = "deepseek/deepseek-v4-pro", weight = 3, describe = "google/gemini-3.8-flash" },
+             { spec = "ollama/qwen3:30b", tier = 1, capacity = 2, active = true } ]
+balance = "tier"
+within = "random"
+affinity = "30m"
+
+[[routes.smart]]
+name = "eyes for a blind model"
+when = [ { position = "proxy_vision", op = "enabled" } ]
+services = [ { spec = "google/gemini-3.8-flash" }, { spec = "openai/gpt-6-luna" } ]
+[[routes.smart]]
+name = "long prompts"
+when = [ { position = "token", op = "ge", value = 60000 },
+         { any = [ { not = { position = "header", name = "x-team", op = "equals", value = "red" } } ] },
+         { position = "time", value = { start = "09:00", end = "17:00", days = ["mon"], outside = false } } ]
+services = [ { spec = "google/gemini-3.8-flash" } ]
+
+[[routes]]
+model = "gpt-*"
+services = [ { spec = "openai/{model}" }, { spec = "{model}" } ]
+
+[vision]
+history = "cached"
+latest = "turn"
+per_request = 2
+total = 8
+prompt = "What is it?"
+question = true
+cache = "1MiB"
+ttl = "1m"
+timeout = "3s"
+max_tokens = 64
+on_failure = "fail"
+[health]
+threshold = 3
+base = "1s"
+max = "1m"
+factor = 1.5
+[chain]
+retries = 0
+advance_on_permanent = true
+all_benched = "fail"
+deadline = "off"
+"#;
+
+fn environment() -> BTreeMap<String, String> {
+    BTreeMap::from([("GROQ_API_KEY".to_owned(), "canary".to_owned())])
+}
+
+fn whole() -> Config {
+    Config::parse("whole.toml", WHOLE, &environment())
+        .unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+#[test]
+fn the_server_and_its_keys() {
+    let config = whole();
+    assert_eq!(config.server.listen.port(), 4200);
+    assert_eq!(config.server.max_body, 32 << 20);
+    assert_eq!(config.server.keepalive, Some(Duration::from_secs(15)));
+    assert!(config.server.tls.is_some() && config.fetch.enabled);
+    assert!(matches!(
+        config.keys[0].secret,
+        KeySecret::Sha256([0x2c, 0x26, ..])
+    ));
+    assert!(matches!(config.keys[1].secret, KeySecret::Plain(_)));
+    assert_eq!(config.keys[1].models, None);
+}
+
+#[test]
+fn providers_in_the_order_of_the_file() {
+    let config = whole();
+    let names: Vec<&str> = config.providers.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["groq", "m5", "deepseek"]);
+    assert!(matches!(config.providers[1].origin, Origin::Dsn(_)));
+    let Origin::Kind { kind, .. } = &config.providers[2].origin else {
+        panic!("deepseek is known by name");
+    };
+    assert!(matches!(kind, ProviderKind::Service(service) if service.name == "deepseek"));
+    let limits = Images::Within {
+        max: Some(5),
+        max_bytes: Some(4_000_000),
+        max_px: Some(2_000),
+        types: Some(vec!["image/png".into(), "image/jpeg".into()]),
+    };
+    assert_eq!(config.providers[0].models[0].images, Some(limits));
+}
+
+#[test]
+fn routes_with_their_services_and_conditions() {
+    let config = whole();
+    let [coder, gpt] = &config.routes[..] else {
+        panic!("two routes");
+    };
+    assert_eq!(
+        (coder.balance, coder.within),
+        (Tactic::Tier, Tactic::Random)
+    );
+    assert_eq!(coder.affinity, Some(Duration::from_secs(1_800)));
+    assert_eq!(
+        (coder.services[0].weight, coder.services[1].capacity),
+        (3, Some(2))
+    );
+    assert_eq!((gpt.balance, gpt.affinity), (Tactic::Random, None));
+    assert_eq!(gpt.services[0].spec.text, "openai/{model}");
+
+    let [
+        Condition::Leaf(tokens),
+        Condition::Any { conditions, .. },
+        Condition::Leaf(time),
+    ] = &coder.smart[1].when[..]
+    else {
+        panic!("two leaves around a group");
+    };
+    assert_eq!(tokens.value, Some(Value::Integer(60_000)));
+    assert_eq!(&WHOLE[tokens.value_span.clone()], "60000");
+    assert!(WHOLE[tokens.span.clone()].starts_with("{ position = \"token\""));
+    let Condition::Not { condition, .. } = &conditions[0] else {
+        panic!("a not");
+    };
+    assert!(
+        matches!(&**condition, Condition::Leaf(leaf) if leaf.name.as_deref() == Some("x-team"))
+    );
+    let Some(Value::Table(hours)) = &time.value else {
+        panic!("a table");
+    };
+    assert_eq!(
+        hours.iter().find(|(key, _)| key == "outside").unwrap().1,
+        Value::Flag(false)
+    );
+}
+
+#[test]
+fn vision_health_and_chain() {
+    let config = whole();
+    let vision = &config.vision;
+    assert_eq!(
+        (vision.history, vision.latest),
+        (History::Cached, Latest::Turn)
+    );
+    assert_eq!(
+        (vision.per_request, vision.total, vision.max_tokens),
+        (2, 8, 64)
+    );
+    assert_eq!(
+        (vision.on_failure, vision.question),
+        (OnFailure::Fail, true)
+    );
+    assert_eq!((config.health.threshold, config.health.factor), (3, 1.5));
+    assert_eq!((config.chain.retries, config.chain.deadline), (0, None));
+    assert_eq!(config.chain.all_benched, AllBenched::Fail);
+}
+
+#[test]
+fn an_empty_file_is_the_same_as_none() {
+    let parsed = Config::parse("empty.toml", "", &BTreeMap::new()).unwrap();
+    let plain = Config::empty();
+    assert_eq!(parsed.server.listen, plain.server.listen);
+    assert_eq!(
+        (parsed.vision, parsed.chain, parsed.fetch),
+        (plain.vision, plain.chain, plain.fetch)
+    );
+}
+
+proptest! {
+    /// Whatever is cut out of a file or put into it, there is an answer, and each
+    /// problem can be printed with its line.
+    #[test]
+    fn a_damaged_file_never_panics(start in 0..WHOLE.len(), length in 0usize..60, put in ".{0,8}") {
+        let end = (start + length).min(WHOLE.len());
+        let mut text = WHOLE.to_owned();
+        text.replace_range(start..end, &put);
+        if let Err(problems) = Config::parse("whole.toml", text, &environment()) {
+            prop_assert!(!problems.list().is_empty());
+            let told = problems.to_string();
+            prop_assert!(told.contains("whole.toml:") && !told.contains("canary"), "{told}");
+        }
+    }
+
+    #[test]
+    fn no_text_panics(text in ".*") {
+        if let Err(problems) = Config::parse("f", text, &BTreeMap::new()) {
+            let _ = problems.to_string();
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What a DSN's scheme and options mean to the built-in kinds of providers.
+
+use majordomo_providers::transport::{Timeouts, Transport};
+use majordomo_providers::{Kind, Settings};
+
+use super::Dsn;
+
+/// Schemes that are another kind's second name.
+const SECOND_NAMES: &[(&str, Kind)] = &[("gemini", Kind::Google), ("llama-swaps", Kind::LlamaSwap)];
+
+impl Dsn {
+    /// The schemes of the built-in kinds.
+    pub(crate) fn schemes() -> impl Iterator<Item = (&'static str, Kind)> {
+        let kinds = Kind::ALL.into_iter().map(|kind| (kind.as_str(), kind));
+        kinds.chain(SECOND_NAMES.iter().copied())
+    }
+
+    /// The built-in kind that speaks the scheme, if one does.
+    ///
+    /// ```
+    /// use majordomo::{Dsn, Kind};
+    ///
+    /// let dsn: Dsn = "gemini://key@host".parse().unwrap();
+    /// assert_eq!(dsn.kind(), Some(Kind::Google));
+    /// ```
+    pub fn kind(&self) -> Option<Kind> {
+        let mut schemes = Self::schemes();
+        let found = schemes.find(|(scheme, _)| *scheme == self.scheme);
+        found.map(|(_, kind)| kind)
+    }
+
+    /// The settings of a provider of this name at the DSN's address, with its
+    /// token and options.
+    pub fn settings(&self, name: &str, transport: &Transport) -> Settings {
+        let timeouts = self.options.timeout.map(|longest| Timeouts {
+            first_byte: Some(longest),
+            first_event: Some(longest),
+            total: Some(longest),
+            ..Timeouts::default()
+        });
+        Settings {
+            key: self.token.clone(),
+            timeouts,
+            limits: self.options.limits(),
+            ..Settings::new(name, transport.clone()).base_url(self.base_url())
+        }
+    }
+}
