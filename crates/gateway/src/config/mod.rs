@@ -2,7 +2,7 @@
 //!
 //! [`Config::load`] reads a file into plain data, or gives *all* of its
 //! [`Problems`], each with its line and a hint. Reading goes through the small
-//! typed reader in [`reader`]: each section takes the keys that it knows and
+//! typed reader in `reader`: each section takes the keys that it knows and
 //! reports the rest. What a file says is data here; [`Config::registry`] makes
 //! the providers, and [`Watch`] reads the file anew when it changes.
 
