@@ -48,7 +48,7 @@ async fn every_mistake_of_a_bad_file_is_told() {
             stdout: String::new(),
             stderr: format!(
                 "\
-error: 0.0.0.0:4100 can be reached from other machines, and no key is configured
+error: this address can be reached from other machines, and no key is configured
  --> {path}:2:10
   |
 2 | listen = \"0.0.0.0:4100\"

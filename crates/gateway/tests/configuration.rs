@@ -15,6 +15,7 @@ fn environment() -> BTreeMap<String, String> {
         ("NO_PORT", "CANARY-port"),
         ("BAD_SPEC", "CANARY-provider/x"),
         ("EMPTY", ""),
+        ("SECRET", "CANARY-name"),
         ("LLM_M5", "foreman://CANARY@m5.example.com"),
     ];
     variables

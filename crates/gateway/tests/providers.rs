@@ -154,6 +154,13 @@ async fn without_a_file_what_is_there_is_found() {
     assert_eq!(usable, [("bad", false), ("box", true)]);
     assert_eq!(found.providers(), ["anthropic", "box", "ollama"]);
     assert!(!found.to_string().contains("CANARY"), "{found}");
+
+    let text = "[providers.sandbox]\nkind = \"demo\"\n[providers.box]\nkind = \"ollama\"";
+    let config = Config::parse("m.toml", text, &environment).unwrap();
+    assert_eq!(
+        config.lookup_order(&found),
+        ["sandbox", "box", "anthropic", "ollama", "demo"]
+    );
 }
 
 #[tokio::test]

@@ -121,16 +121,3 @@ async fn a_file_that_is_gone_is_told_and_taken_when_it_is_back() {
     std::fs::write(&path, alias("b")).unwrap();
     assert_eq!(aliases(&mut watch).await, ["b"]);
 }
-
-#[cfg(unix)]
-#[tokio::test]
-async fn a_hangup_reads_the_file_though_it_is_the_same() {
-    let folder = folder(&alias("a"));
-    let mut watch = open(&folder.path().join("m.toml"));
-    let id = std::process::id().to_string();
-    let sent = std::process::Command::new("kill")
-        .args(["-HUP", &id])
-        .status();
-    assert!(sent.unwrap().success());
-    assert_eq!(aliases(&mut watch).await, ["a"]);
-}

@@ -3,7 +3,7 @@
 use secrecy::SecretString;
 
 use super::Span;
-use super::reader::{Field, Section};
+use super::reader::{Field, Section, Text};
 
 /// One client's key.
 #[derive(Clone, Debug)]
@@ -33,19 +33,22 @@ pub(super) fn read(sections: Vec<Section<'_>>) -> Vec<KeyEntry> {
     let mut entries: Vec<KeyEntry> = Vec::new();
     for section in sections {
         let reader = section.reader;
-        let Some((entry, name_span)) = entry(section) else {
+        let Some((entry, name)) = entry(section) else {
             continue;
         };
         if entries.iter().any(|known| known.name == entry.name) {
-            let message = format!("there are two keys named `{}`", entry.name);
-            reader.report(name_span, message, "give each key a name of its own");
+            let message = format!("there are two keys named {}", name.shown());
+            reader.report(name.span, message, "give each key a name of its own");
             continue;
         }
         if let KeySecret::Sha256(hash) = &entry.secret
-            && let Some(same) = entries.iter().find(|known| has_hash(known, hash))
+            && entries.iter().any(|known| has_hash(known, hash))
         {
-            let message = format!("`{}` and `{}` are the same key", same.name, entry.name);
-            reader.report(entry.span, message, MAKE_ONE);
+            reader.report(
+                entry.span,
+                "this is the same key as an earlier one",
+                MAKE_ONE,
+            );
             continue;
         }
         entries.push(entry);
@@ -57,7 +60,7 @@ fn has_hash(entry: &KeyEntry, hash: &[u8; 32]) -> bool {
     matches!(&entry.secret, KeySecret::Sha256(known) if known == hash)
 }
 
-fn entry(mut section: Section<'_>) -> Option<(KeyEntry, Span)> {
+fn entry(mut section: Section<'_>) -> Option<(KeyEntry, Text)> {
     let reader = section.reader;
     let span = section.span.clone();
     let name = section.need("name", "say whose key it is: `name = \"laptop\"`");
@@ -88,12 +91,12 @@ fn entry(mut section: Section<'_>) -> Option<(KeyEntry, Span)> {
     section.finish();
     let name = name?;
     let entry = KeyEntry {
-        name: name.value,
+        name: name.value.clone(),
         secret: secret?,
         models,
         span,
     };
-    Some((entry, name.span))
+    Some((entry, name))
 }
 
 fn models(field: &Field<'_>) -> Option<Vec<String>> {

@@ -144,11 +144,11 @@ fn leaf(section: &mut Section<'_>, is_group: bool) -> Option<Leaf> {
         );
         return None;
     };
-    let position = position.filled()?.value;
-    if op.is_none() && position != "time" {
+    let position = position.filled()?;
+    if op.is_none() && position.value != "time" {
         section.reader.report(
             section.span.clone(),
-            format!("the condition on `{position}` has no `op`"),
+            format!("the condition on {} has no `op`", position.shown()),
             "say how to compare, such as `op = \"contains\"` or `op = \"ge\"`",
         );
         return None;
@@ -158,7 +158,7 @@ fn leaf(section: &mut Section<'_>, is_group: bool) -> Option<Leaf> {
         None => String::new(),
     };
     Some(Leaf {
-        position,
+        position: position.value,
         name: name.and_then(|field| field.filled()).map(|text| text.value),
         op,
         value_span: value

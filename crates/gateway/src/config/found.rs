@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use majordomo::{Compatible, Kind, Registry};
 
+use super::Config;
+use super::providers::DEMO;
 use super::specs::provider_variables;
 
 /// How long an Ollama on this machine may take to answer.
@@ -95,9 +97,23 @@ async fn ollama(registry: &Registry) -> Option<Vec<String>> {
     Some(models.into_iter().map(|model| model.id).collect())
 }
 
+impl Config {
+    /// The providers whose lists are searched for a bare model name, in this
+    /// order: those of the file, what was found beside them, the demo.
+    pub fn lookup_order(&self, found: &Found) -> Vec<String> {
+        let own = self.providers.iter().map(|provider| provider.name.clone());
+        let mut order: Vec<String> = Vec::new();
+        for name in own.chain(found.providers()).chain([DEMO.to_owned()]) {
+            if !order.contains(&name) {
+                order.push(name);
+            }
+        }
+        order
+    }
+}
+
 impl Found {
-    /// The providers that can be asked, in the order in which bare model names
-    /// are looked up.
+    /// The providers that can be asked.
     pub fn providers(&self) -> Vec<String> {
         let keys = self.keys.iter().map(|key| key.provider.clone());
         let dsns = self.dsns.iter().filter(|dsn| dsn.problem.is_none());

@@ -2,13 +2,14 @@
 //!
 //! [`Config::load`] reads a file into plain data, or gives *all* of its
 //! [`Problems`], each with its line and a hint. Reading goes through the small
-//! typed reader in [`reader`]: each section takes the keys that it knows and
+//! typed reader in `reader`: each section takes the keys that it knows and
 //! reports the rest. What a file says is data here; [`Config::registry`] makes
 //! the providers, and [`Watch`] reads the file anew when it changes.
 
 mod chain;
 mod clients;
 mod condition;
+mod document;
 mod fetch;
 mod find;
 mod found;
@@ -52,7 +53,6 @@ pub use vision::{History, Latest, OnFailure, Vision};
 pub use watch::Watch;
 
 use reader::{Reader, Section};
-use specs::Names;
 
 /// Everything that a configuration file says, and the defaults for the rest.
 ///
@@ -150,7 +150,7 @@ impl Config {
         let reader = Reader::new(environment);
         let root = Section::new(&reader, "the file", table.span(), table.get_ref());
         // A text that is no TOML says nothing reliable about its keys.
-        let config = problems.is_empty().then(|| read(root));
+        let config = problems.is_empty().then(|| document::read(root));
         let (found, secrets) = reader.finish();
         problems.extend(found);
         source.hide(secrets);
@@ -202,92 +202,4 @@ fn broken(error: &toml::de::Error, text: &str) -> Problem {
         "the file must be TOML: `[section]` lines and `key = value` lines"
     };
     Problem::at(span, format!("this is not TOML: {told}"), hint)
-}
-
-fn read(mut root: Section<'_>) -> Config {
-    let reader = root.reader;
-    let mut config = Config::empty();
-    let mut section = |key, title| root.take(key).and_then(|field| field.section(title));
-    if let Some(section) = section("server", "[server]") {
-        config.server = server::read(section);
-    }
-    if let Some(section) = section("fetch", "[fetch]") {
-        config.fetch = fetch::read(section);
-    }
-    if let Some(section) = section("vision", "[vision]") {
-        config.vision = vision::read(section);
-    }
-    if let Some(section) = section("health", "[health]") {
-        config.health = chain::read_health(section);
-    }
-    if let Some(section) = section("chain", "[chain]") {
-        config.chain = chain::read_chain(section);
-    }
-    let providers = section("providers", "[providers]");
-    let aliases = section("aliases", "[aliases]");
-    let names = |section: &Option<Section<'_>>| -> Vec<String> {
-        let entries = section.as_ref().map(Section::entries).unwrap_or_default();
-        entries.into_iter().map(|field| field.key).collect()
-    };
-    let (provider_names, alias_names) = (names(&providers), names(&aliases));
-    config.providers = providers.map(providers::read).unwrap_or_default();
-    config.aliases = aliases.map(specs::read_aliases).unwrap_or_default();
-    let keys = root.take("keys");
-    let has_keys = keys.is_some();
-    let keys = keys.and_then(|field| field.sections("[[keys]]"));
-    config.keys = keys.map(clients::read).unwrap_or_default();
-    let routes = root
-        .take("routes")
-        .and_then(|field| field.sections("[[routes]]"));
-    config.routes = routes.map(routes::read).unwrap_or_default();
-    root.finish_beside(&[("[server]", server::KEYS)]);
-    refuse_open_addresses(reader, &config.server, has_keys);
-    let names = Names {
-        reader,
-        providers: provider_names,
-        aliases: alias_names,
-        routes: config
-            .routes
-            .iter()
-            .map(|route| route.model.clone())
-            .collect(),
-    };
-    check_specs(&names, &config);
-    config
-}
-
-/// Entries that are wrong count as keys here: one mistake is told once.
-fn refuse_open_addresses(reader: &Reader<'_>, server: &Server, has_keys: bool) {
-    let places = &server.places;
-    for (address, span) in [
-        (server.listen, &places.listen),
-        (server.operator_listen, &places.operator_listen),
-    ] {
-        if let Some(message) = refuse_open(address, has_keys) {
-            reader.report(span.clone(), message, server::CLOSE_IT);
-        }
-    }
-}
-
-fn check_specs(names: &Names<'_>, config: &Config) {
-    let models = config
-        .providers
-        .iter()
-        .flat_map(|provider| &provider.models);
-    let mut services: Vec<&Service> = Vec::new();
-    for route in &config.routes {
-        services.extend(&route.services);
-        services.extend(route.smart.iter().flat_map(|rule| &rule.services));
-    }
-    let describers = models.filter_map(|model| model.describe.as_ref());
-    let service_specs = services.iter().flat_map(|service| {
-        [Some(&service.spec), service.describe.as_ref()]
-            .into_iter()
-            .flatten()
-    });
-    let aliases = config.aliases.iter().map(|alias| &alias.spec);
-    for spec in aliases.chain(describers).chain(service_specs) {
-        names.check(spec);
-    }
-    names.check_circles(&config.aliases);
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::condition::{self, Condition};
-use super::reader::{Field, Reader, Section};
+use super::reader::{Field, Reader, Section, Text};
 use super::specs::Spec;
 use super::{Glob, Span};
 
@@ -98,8 +98,8 @@ pub(super) fn read(sections: Vec<Section<'_>>) -> Vec<Route> {
     let mut routes: Vec<Route> = Vec::new();
     for section in sections {
         let reader = section.reader;
-        if let Some(route) = route(section) {
-            refuse_unreachable(reader, &routes, &route);
+        if let Some((route, name)) = route(section) {
+            refuse_unreachable(reader, &routes, &route, &name);
             routes.push(route);
         }
     }
@@ -107,33 +107,32 @@ pub(super) fn read(sections: Vec<Section<'_>>) -> Vec<Route> {
 }
 
 /// The first match wins, so a later route of the same name is never reached.
-fn refuse_unreachable(reader: &Reader<'_>, earlier: &[Route], route: &Route) {
-    let hides = |first: &&Route| {
-        first.model == route.model || {
-            Glob::new(&route.model).is_literal() && Glob::new(&first.model).matches(&route.model)
-        }
-    };
-    let Some(first) = earlier.iter().find(hides) else {
-        return;
-    };
-    let (message, hint) = if first.model == route.model {
+fn refuse_unreachable(reader: &Reader<'_>, earlier: &[Route], route: &Route, name: &Text) {
+    let literal = Glob::new(&route.model).is_literal();
+    let (message, hint) = if earlier.iter().any(|first| first.model == route.model) {
         (
-            format!("there are two routes for `{}`", route.model),
+            format!("there are two routes for {}", name.shown()),
             "put their services into one",
         )
-    } else {
+    } else if literal
+        && earlier
+            .iter()
+            .any(|first| Glob::new(&first.model).matches(&route.model))
+    {
         (
             format!(
-                "`{}` is never reached: `{}` comes first and matches it",
-                route.model, first.model
+                "{} is never reached: an earlier route matches it",
+                name.shown()
             ),
             "put the more exact name before the pattern",
         )
+    } else {
+        return;
     };
     reader.report(route.span.clone(), message, hint);
 }
 
-fn route(mut section: Section<'_>) -> Option<Route> {
+fn route(mut section: Section<'_>) -> Option<(Route, Text)> {
     let model = section.need("model", "say what clients ask for: `model = \"coder\"`");
     let model = model.and_then(|field| name(&field));
     let services = section
@@ -170,21 +169,22 @@ fn route(mut section: Section<'_>) -> Option<Route> {
         .and_then(|field| field.sections("[[routes.smart]]"));
     let smart = smart.map(smart_rules).unwrap_or_default();
     section.finish();
-    let (model, span) = model?;
-    Some(Route {
-        model,
+    let name = model?;
+    let route = Route {
+        model: name.value.clone(),
         services: services.unwrap_or_default(),
         balance: balance.unwrap_or_default(),
         within: within.unwrap_or_default(),
         affinity: affinity.flatten(),
         smart,
-        span,
-    })
+        span: name.span.clone(),
+    };
+    Some((route, name))
 }
 
 const SERVICES_HINT: &str = "say who serves it: `services = [ { spec = \"provider/model\" } ]`";
 
-fn name(field: &Field<'_>) -> Option<(String, Span)> {
+fn name(field: &Field<'_>) -> Option<Text> {
     let text = field.filled()?;
     if text.value.contains(|c: char| c == ',' || c.is_whitespace()) {
         let message = format!("{} cannot be a route's name", text.shown());
@@ -194,7 +194,7 @@ fn name(field: &Field<'_>) -> Option<(String, Span)> {
         );
         return None;
     }
-    Some((text.value, field.span.clone()))
+    Some(text)
 }
 
 fn services(field: &Field<'_>) -> Option<Vec<Service>> {

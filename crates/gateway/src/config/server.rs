@@ -179,7 +179,11 @@ fn refuse_shared_port(reader: &Reader<'_>, server: &Server) {
         } else {
             server.places.operator_listen.clone()
         };
-        let message = format!("clients and the operator cannot share {}", server.listen);
-        reader.report(span, message, "give `operator_listen` a port of its own");
+        let hint = "give `operator_listen` a port of its own";
+        reader.report(
+            span,
+            "clients and the operator cannot share an address",
+            hint,
+        );
     }
 }

@@ -1,0 +1,25 @@
+//! SIGHUP reads the file. The signal reaches every watch of a process, so this
+//! test has a process of its own.
+#![cfg(unix)]
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use majordomo_gateway::config::Watch;
+
+#[tokio::test]
+async fn a_hangup_reads_the_file_though_it_is_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.toml");
+    std::fs::write(&path, "[aliases]\na = \"demo/text\"\n").unwrap();
+    let (first, mut watch) = Watch::open(&path, BTreeMap::new());
+    assert!(first.is_ok());
+    let id = std::process::id().to_string();
+    let sent = std::process::Command::new("kill")
+        .args(["-HUP", &id])
+        .status();
+    assert!(sent.unwrap().success());
+    // Far longer than it takes; reached only when something is broken.
+    let read = tokio::time::timeout(Duration::from_secs(60), watch.next()).await;
+    assert_eq!(read.unwrap().unwrap().aliases[0].name, "a");
+}
