@@ -1,0 +1,11 @@
+//! The vision proxy. The numbers are those of its acceptance cases: V the seed's
+//! and ours, S the security cases.
+
+mod asking;
+mod blind;
+mod caching;
+mod dialects;
+mod hostile;
+mod properties;
+mod replacing;
+mod stage;
