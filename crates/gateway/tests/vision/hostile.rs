@@ -4,7 +4,7 @@ use majordomo::{Message, Part, Request, Role};
 use majordomo_gateway::vision::{LONGEST, OMITTED, UNAVAILABLE, Vision};
 use majordomo_wire::Protocol;
 
-use crate::stage::{Stage, image, png, question, texts, through, written};
+use crate::stage::{Stage, gif, image, question, texts, through, written};
 
 #[tokio::test]
 async fn s40_what_a_picture_says_stays_inside_the_users_content() {
@@ -53,7 +53,7 @@ async fn s41_a_description_of_100_kb_is_cut() {
 
 /// Blocks that the contract does not model, with an image of theirs inside.
 fn odd_places() -> Vec<(Protocol, String, &'static str)> {
-    let data = base64(&png(1));
+    let data = base64(&gif(1));
     vec![
         (
             Protocol::Messages,
@@ -63,13 +63,13 @@ fn odd_places() -> Vec<(Protocol, String, &'static str)> {
         (
             Protocol::Messages,
             message(&format!(
-                r#"{{"type":"document","source":{{"type":"content","content":[{{"type":"text","text":"page one"}},{{"type":"image","source":{{"type":"base64","media_type":"image/png","data":"{data}"}}}}]}}}}"#
+                r#"{{"type":"document","source":{{"type":"content","content":[{{"type":"text","text":"page one"}},{{"type":"image","source":{{"type":"base64","media_type":"image/gif","data":"{data}"}}}}]}}}}"#
             )),
             "[image: picture 1]",
         ),
         (
             Protocol::Messages,
-            message(r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"@@"}}"#),
+            message(r#"{"type":"image","source":{"type":"base64","media_type":"image/gif","data":"@@"}}"#),
             UNAVAILABLE,
         ),
         (
@@ -80,14 +80,14 @@ fn odd_places() -> Vec<(Protocol, String, &'static str)> {
         (
             Protocol::Responses,
             format!(
-                r#"{{"input":[{{"type":"computer_call_output","call_id":"c","output":{{"type":"computer_screenshot","image_url":"data:image/png;base64,{data}"}}}}]}}"#
+                r#"{{"input":[{{"type":"computer_call_output","call_id":"c","output":{{"type":"computer_screenshot","image_url":"data:image/gif;base64,{data}"}}}}]}}"#
             ),
             "[image: picture 1]",
         ),
         (
             Protocol::Responses,
             format!(
-                r#"{{"input":[{{"type":"custom_tool_call_output","call_id":"c","output":[{{"type":"input_text","text":"taken"}},{{"type":"input_image","image_url":"data:image/png;base64,{data}"}}]}}]}}"#
+                r#"{{"input":[{{"type":"custom_tool_call_output","call_id":"c","output":[{{"type":"input_text","text":"taken"}},{{"type":"input_image","image_url":"data:image/gif;base64,{data}"}}]}}]}}"#
             ),
             "[image: picture 1]",
         ),
@@ -100,12 +100,12 @@ fn odd_places() -> Vec<(Protocol, String, &'static str)> {
         ),
         (
             Protocol::Gemini,
-            r#"{"contents":[{"role":"user","parts":[{"fileData":{"mimeType":"image/png","fileUri":"https://generativelanguage.googleapis.com/v1beta/files/x"}}]}]}"#.into(),
+            r#"{"contents":[{"role":"user","parts":[{"fileData":{"mimeType":"image/gif","fileUri":"https://generativelanguage.googleapis.com/v1beta/files/x"}}]}]}"#.into(),
             UNAVAILABLE,
         ),
         (
             Protocol::Gemini,
-            r#"{"contents":[{"role":"user","parts":[{"inlineData":{"mimeType":"image/png","data":"@@"}}]}]}"#.into(),
+            r#"{"contents":[{"role":"user","parts":[{"inlineData":{"mimeType":"image/gif","data":"@@"}}]}]}"#.into(),
             UNAVAILABLE,
         ),
         (
@@ -141,7 +141,7 @@ async fn s43_no_image_is_left_wherever_it_was() {
         let rest = out.replace(text, "");
         for sign in [
             "image",
-            "iVBOR",
+            "R0lGOD",
             "@@",
             "file_1",
             "googleapis",
@@ -155,9 +155,9 @@ async fn s43_no_image_is_left_wherever_it_was() {
 
 #[tokio::test]
 async fn s43_what_stands_beside_an_image_inside_a_block_stays() {
-    let data = base64(&png(1));
+    let data = base64(&gif(1));
     let image = format!(
-        r#"{{"type":"image","source":{{"type":"base64","media_type":"image/png","data":"{data}"}}}}"#
+        r#"{{"type":"image","source":{{"type":"base64","media_type":"image/gif","data":"{data}"}}}}"#
     );
     let block = format!(
         r#"{{"type":"document","title":"T","source":{{"type":"content","content":[{{"type":"text","text":"page é"}},{image}]}},"citations":{{"enabled":true}},"x":1.50}}"#

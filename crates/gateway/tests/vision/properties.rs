@@ -6,7 +6,7 @@ use majordomo_gateway::vision::{History, Latest, Vision, VisionConfig};
 use majordomo_wire::Protocol;
 use proptest::prelude::*;
 
-use crate::stage::{Stage, image, png, through, written};
+use crate::stage::{Stage, gif, image, through, written};
 
 /// A kind of part, before its text gets a number.
 #[derive(Clone, Debug)]
@@ -79,8 +79,8 @@ fn part(piece: &Piece, number: &mut usize) -> Part {
             native: None,
         }),
         Piece::File(n) => Part::File(File {
-            media_type: "image/png".into(),
-            data: png(*n),
+            media_type: "image/gif".into(),
+            data: gif(*n),
             name: None,
             native: None,
         }),
@@ -135,7 +135,7 @@ fn only_images_changed(before: &[Part], after: &[Part]) -> bool {
 }
 
 const SIGNS: &[&str] = &[
-    "iVBORw0KGgo",
+    "R0lGODlhAQAB",
     "pictures.example",
     "image_url",
     "input_image",
@@ -144,7 +144,7 @@ const SIGNS: &[&str] = &[
     "input_file",
     "\"images\"",
     "\"image\"",
-    "image/png",
+    "image/gif",
 ];
 
 proptest! {

@@ -5,7 +5,7 @@ use majordomo::{Error, File, Message, Part, RemoteImage, Request};
 use majordomo_gateway::vision::{Fate, Latest, OMITTED, Scope, UNAVAILABLE, Vision, VisionConfig};
 use majordomo_wire::Protocol;
 
-use crate::stage::{Stage, changes, image, png, question, seen, texts, through, tool_answer, user};
+use crate::stage::{Stage, changes, gif, image, question, seen, texts, through, tool_answer, user};
 
 #[tokio::test]
 async fn v01_v02_an_image_is_replaced_in_place_by_its_description() {
@@ -174,7 +174,7 @@ async fn v10_v22_an_image_in_a_tools_answer_is_described_there() {
 
 #[tokio::test]
 async fn v22_a_chat_tool_message_with_an_image_is_described_there() {
-    let url = format!("data:image/png;base64,{}", base64(&png(7)));
+    let url = format!("data:image/gif;base64,{}", base64(&gif(7)));
     let body = format!(
         r#"{{"messages":[{{"role":"user","content":"take one"}},
         {{"role":"assistant","tool_calls":[{{"id":"a","type":"function","function":{{"name":"shot","arguments":"{{}}"}}}}]}},
@@ -213,7 +213,7 @@ async fn v11_an_image_in_an_earlier_tools_answer_is_omitted_there() {
 
 #[tokio::test]
 async fn v12_responses_reads_both_forms_of_a_message() {
-    let url = format!("data:image/png;base64,{}", base64(&png(2)));
+    let url = format!("data:image/gif;base64,{}", base64(&gif(2)));
     for kind in ["\"type\":\"message\",", ""] {
         let body = format!(
             r#"{{"input":[{{{kind}"role":"user","content":[{{"type":"input_text","text":"What?"}},{{"type":"input_image","image_url":"{url}","detail":"auto"}}]}}]}}"#
@@ -236,11 +236,11 @@ async fn v12_responses_reads_both_forms_of_a_message() {
 
 #[tokio::test]
 async fn an_image_that_a_client_sends_as_a_file_is_described() {
-    for media_type in ["image/png", "application/octet-stream"] {
+    for media_type in ["image/gif", "application/octet-stream"] {
         let file = Part::File(File {
             media_type: media_type.into(),
-            data: png(5),
-            name: Some("shot.png".into()),
+            data: gif(5),
+            name: Some("shot.gif".into()),
             native: None,
         });
         let stage = Stage::new();
