@@ -16,7 +16,7 @@ use super::config::{History, Latest, OnFailure, VisionConfig};
 use super::describer::{self, Answer};
 use super::fetch::FetchImage;
 use super::flight::{Flights, Made, Told};
-use super::memory::{Address, Description, Memory};
+use super::memory::{self, Address, Description, Memory};
 use super::outcome::{self, Described, Fate, ImageOutcome};
 use super::picture::Picture;
 use super::places::{self, Place};
@@ -142,8 +142,11 @@ impl Vision {
     ) -> Result<Described> {
         let places = places::find(&request);
         let earlier_calls = scope.call_count();
+        let contents = places.iter().map(|place| place.picture.content());
+        let contents = memory::addresses(contents.collect()).await;
         let mut jobs = Vec::new();
-        let fillings = self.plan(&request, &places, describers, scope, &mut jobs);
+        let known = places.iter().zip(&contents);
+        let fillings = self.plan(&request, known, describers, scope, &mut jobs);
         let told = match describers {
             Some(chain) if !jobs.is_empty() => self.run(&jobs, &self.fair(chain), scope).await,
             _ => Vec::new(),
@@ -178,10 +181,10 @@ impl Vision {
     }
 
     /// Decides for each place whether somebody must be asked.
-    fn plan(
+    fn plan<'p>(
         &self,
         prompt: &Prompt,
-        places: &[Place],
+        places: impl Iterator<Item = (&'p Place, &'p Address)>,
         describers: Option<&Chain>,
         scope: &Scope,
         jobs: &mut Vec<Job>,
@@ -193,12 +196,12 @@ impl Vision {
         let unavailable =
             |why: &str| Filling::Ready(UNAVAILABLE.into(), Fate::Undescribed(why.into()));
         let mut by_address: HashMap<Address, usize> = HashMap::new();
-        let plan = |place: &Place| {
+        let plan = |(place, content): (&Place, &Address)| {
             let is_latest = place.message >= latest;
             let wanted = is_latest || self.config.history == History::Cached;
             let job = describers
                 .filter(|_| wanted && place.role != Role::System)
-                .and_then(|chain| self.job(prompt, place, chain, scope));
+                .and_then(|chain| self.job(prompt, place, content, chain, scope));
             match job {
                 Some(job) if is_latest => {
                     let index = *by_address.entry(job.address).or_insert_with(|| {
@@ -219,7 +222,7 @@ impl Vision {
                 },
             }
         };
-        let fillings = places.iter().map(plan).collect();
+        let fillings = places.map(plan).collect();
         let surplus = jobs.len().saturating_sub(self.config.max_images);
         for job in &mut jobs[..surplus] {
             job.may_ask = false;
@@ -228,21 +231,32 @@ impl Vision {
     }
 
     /// The question about an image; nothing if nobody could answer it.
-    fn job(&self, prompt: &Prompt, place: &Place, chain: &Chain, scope: &Scope) -> Option<Job> {
+    fn job(
+        &self,
+        prompt: &Prompt,
+        place: &Place,
+        content: &Address,
+        chain: &Chain,
+        scope: &Scope,
+    ) -> Option<Job> {
+        let kind: &[u8] = match &place.picture {
+            Picture::Attached(_) => b"bytes",
+            Picture::Elsewhere(_) => b"url",
+            Picture::Unreadable => return None,
+        };
         let question = match self.config.question {
             true => places::question(&prompt.messages, place.message),
             false => String::new(),
         };
-        let (kind, content): (&[u8], &[u8]) = match &place.picture {
-            Picture::Attached(image) => (b"bytes", &image.data),
-            Picture::Elsewhere(url) => (b"url", url.as_bytes()),
-            Picture::Unreadable => return None,
-        };
         let words = describer::words(&self.config.prompt, &question);
-        let name = majordomo::Model::name(chain);
-        let max_tokens = self.config.max_tokens.to_le_bytes();
-        let asked = [scope.key(), name, &words].map(str::as_bytes);
-        let address = Address::of(&[asked[0], asked[1], asked[2], &max_tokens, kind, content]);
+        let address = Address::of(&[
+            scope.key().as_bytes(),
+            majordomo::Model::name(chain).as_bytes(),
+            words.as_bytes(),
+            &self.config.max_tokens.to_le_bytes(),
+            kind,
+            content.as_bytes(),
+        ]);
         Some(Job {
             address,
             picture: place.picture.clone(),

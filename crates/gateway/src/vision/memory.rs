@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use majordomo::Clock;
 use quick_cache::sync::Cache;
 use quick_cache::{OptionsBuilder, Weighter};
@@ -15,6 +16,11 @@ use quick_cache::{OptionsBuilder, Weighter};
 pub(super) struct Address([u8; 32]);
 
 impl Address {
+    /// As a field of another address.
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// The address of these fields; where one ends and the next begins counts.
     pub(super) fn of(fields: &[&[u8]]) -> Self {
         let mut hasher = blake3::Hasher::new();
@@ -24,6 +30,21 @@ impl Address {
         }
         Self(*hasher.finalize().as_bytes())
     }
+}
+
+/// More than this is hashed off the async threads.
+const MUCH: usize = 1 << 20;
+
+/// The addresses of contents by themselves.
+pub(super) async fn addresses(contents: Vec<Bytes>) -> Vec<Address> {
+    let all = |contents: Vec<Bytes>| contents.iter().map(|c| Address::of(&[c])).collect();
+    if contents.iter().map(Bytes::len).sum::<usize>() <= MUCH {
+        return all(contents);
+    }
+    let again = contents.clone();
+    let hashed = tokio::task::spawn_blocking(move || all(contents)).await;
+    // A runtime that shuts down takes no work; then it is done here.
+    hashed.unwrap_or_else(|_| all(again))
 }
 
 /// A description as it is written in the place of its image.

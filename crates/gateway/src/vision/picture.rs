@@ -1,5 +1,6 @@
 //! One image, in whatever form the client sent it.
 
+use bytes::Bytes;
 use majordomo::media::sniff;
 use majordomo::{File, Image, Part, RemoteImage};
 
@@ -32,6 +33,15 @@ impl Picture {
     /// Without the fields of the client's dialect: they are about its own request.
     fn attached(media_type: &str, image: &Image) -> Self {
         Self::Attached(Image::new(media_type, image.data.clone()))
+    }
+
+    /// What tells it from other images: its bytes, or where it is.
+    pub(super) fn content(&self) -> Bytes {
+        match self {
+            Self::Attached(image) => image.data.clone(),
+            Self::Elsewhere(url) => Bytes::copy_from_slice(url.as_bytes()),
+            Self::Unreadable => Bytes::new(),
+        }
     }
 
     /// The image as the describer gets it.

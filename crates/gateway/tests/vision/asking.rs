@@ -7,7 +7,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use majordomo::fake::Step;
 use majordomo::{
-    BoxFuture, Error, ErrorKind, Image, Part, RemoteImage, Request, Response, Result, ToolCall,
+    BoxFuture, Capabilities, Error, ErrorKind, Image, ImageLimits, Part, RemoteImage, Request,
+    Response, Result, ToolCall,
 };
 use majordomo_gateway::vision::{
     DEFAULT_PROMPT, FetchImage, OnFailure, Scope, UNAVAILABLE, Vision, VisionConfig,
@@ -223,6 +224,40 @@ async fn v28_a_describer_of_any_dialect_gets_the_image_and_the_prompt() {
         let body = String::from_utf8_lossy(&written.body);
         assert!(body.contains("R0lGODlhAQAB"), "{protocol:?}: {body}");
     }
+}
+
+#[tokio::test]
+async fn an_image_is_fitted_to_what_its_describer_takes() {
+    let stage = Stage::new();
+    stage.eyes.fake.set_capabilities(Capabilities {
+        images: Some(ImageLimits {
+            types: vec!["image/png".into()],
+            ..ImageLimits::default()
+        }),
+        ..Capabilities::default()
+    });
+    let described = stage.describe(question(&[1])).await;
+    let Part::Image(got) = &stage.eyes.fake.calls()[0].request.messages[0].parts[0] else {
+        panic!("the describer gets an image");
+    };
+    assert_eq!(got.media_type, "image/png");
+    assert_eq!(changes(&described), ["image:1 described"]);
+}
+
+#[tokio::test]
+async fn large_images_are_told_apart() {
+    let large = |number| {
+        let mut bytes = gif(number).to_vec();
+        bytes.resize(2 << 20, 0);
+        Part::image("image/gif", bytes)
+    };
+    let stage = Stage::new();
+    let request = Request::user("look")
+        .part(large(1))
+        .part(large(2))
+        .part(large(1));
+    stage.describe(request).await;
+    assert_eq!(stage.eyes.calls(), 2);
 }
 
 #[tokio::test]

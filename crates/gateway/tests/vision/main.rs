@@ -7,5 +7,6 @@ mod caching;
 mod dialects;
 mod hostile;
 mod properties;
+mod recorded;
 mod replacing;
 mod stage;
