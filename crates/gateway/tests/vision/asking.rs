@@ -144,17 +144,13 @@ async fn a_describer_that_hangs_leaves_time_for_the_next() {
     let mut stage = Stage::new();
     stage.describers = stage.chain("eyes/sharp,spare/blurred");
     stage.eyes.does(Step::hang());
-    let begin = Instant::now();
-    for number in 1..=3 {
+    // It has half of the time, twice; then it is benched.
+    for (number, seconds) in [(1, 15), (2, 15), (3, 0)] {
+        let begin = Instant::now();
         let described = stage.describe(question(&[number])).await;
         assert_eq!(texts(&described.request), answered(&[number]));
+        assert_eq!(begin.elapsed(), Duration::from_secs(seconds));
     }
-    assert_eq!(stage.eyes.calls(), 2, "two timeouts bench it");
-    assert_eq!(
-        begin.elapsed(),
-        Duration::from_secs(30),
-        "half of the time each"
-    );
 }
 
 #[tokio::test]
