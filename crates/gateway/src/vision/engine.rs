@@ -1,27 +1,25 @@
 //! The engine: finds images, has them described, puts texts in their places.
 
-use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
-use majordomo::{
-    Chain, Clock, Error, Ledger, Part, Prompt, Request, Result, Role, RuntimeClock, Usage,
-};
+use majordomo::{Chain, Clock, Error, Ledger, Part, Prompt, Request, Result, RuntimeClock, Usage};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
-use super::config::{History, Latest, OnFailure, VisionConfig};
+use super::UNAVAILABLE;
+use super::config::{OnFailure, VisionConfig};
 use super::describer::{self, Answer};
 use super::fetch::FetchImage;
 use super::flight::{Flights, Made, Told};
-use super::memory::{self, Address, Description, Memory};
+use super::memory::{self, Description, Memory};
 use super::outcome::{self, Described, Fate, ImageOutcome};
 use super::picture::Picture;
-use super::places::{self, Place};
+use super::places;
+use super::plan::{Filling, Job, Planner};
 use super::scope::Scope;
-use super::{OMITTED, UNAVAILABLE};
 
 /// Describes images. One for the whole process: it holds the memory of
 /// descriptions and the limit on calls at once.
@@ -57,21 +55,6 @@ pub struct Vision {
     permits: Arc<Semaphore>,
     fetcher: Option<Arc<dyn FetchImage>>,
     clock: Arc<dyn Clock>,
-}
-
-/// A description that is wanted, for one place or several.
-struct Job {
-    address: Address,
-    picture: Picture,
-    words: String,
-    /// Whether somebody may be asked; otherwise only what is known counts.
-    may_ask: bool,
-}
-
-/// What goes into a place: a text at once, or the result of a job.
-enum Filling {
-    Ready(String, Fate),
-    Job(usize),
 }
 
 impl Vision {
@@ -142,11 +125,10 @@ impl Vision {
     ) -> Result<Described> {
         let places = places::find(&request);
         let earlier_calls = scope.call_count();
-        let contents = places.iter().map(|place| place.picture.content());
+        let planner = Planner::new(&self.config, &request, describers, scope);
+        let contents = places.iter().map(|place| planner.content(place));
         let contents = memory::addresses(contents.collect()).await;
-        let mut jobs = Vec::new();
-        let known = places.iter().zip(&contents);
-        let fillings = self.plan(&request, known, describers, scope, &mut jobs);
+        let (fillings, jobs) = planner.plan(&places, &contents, &self.memory);
         let told = match describers {
             Some(chain) if !jobs.is_empty() => self.run(&jobs, &self.fair(chain), scope).await,
             _ => Vec::new(),
@@ -177,91 +159,6 @@ impl Vision {
             usage: calls.iter().fold(Usage::default(), |sum, c| sum + c.usage),
             images,
             calls,
-        })
-    }
-
-    /// Decides for each place whether somebody must be asked.
-    fn plan<'p>(
-        &self,
-        prompt: &Prompt,
-        places: impl Iterator<Item = (&'p Place, &'p Address)>,
-        describers: Option<&Chain>,
-        scope: &Scope,
-        jobs: &mut Vec<Job>,
-    ) -> Vec<Filling> {
-        let latest = scope.latest_from(|| match self.config.latest {
-            Latest::Message => prompt.messages.len().saturating_sub(1),
-            Latest::Turn => places::turn_start(&prompt.messages),
-        });
-        let unavailable =
-            |why: &str| Filling::Ready(UNAVAILABLE.into(), Fate::Undescribed(why.into()));
-        let mut by_address: HashMap<Address, usize> = HashMap::new();
-        let plan = |(place, content): (&Place, &Address)| {
-            let is_latest = place.message >= latest;
-            let wanted = is_latest || self.config.history == History::Cached;
-            let job = describers
-                .filter(|_| wanted && place.role != Role::System)
-                .and_then(|chain| self.job(prompt, place, content, chain, scope));
-            match job {
-                Some(job) if is_latest => {
-                    let index = *by_address.entry(job.address).or_insert_with(|| {
-                        jobs.push(job);
-                        jobs.len() - 1
-                    });
-                    Filling::Job(index)
-                }
-                // A picture's words are data; instructions are none of it.
-                None if is_latest && place.role == Role::System => {
-                    unavailable("images among the instructions are not described")
-                }
-                None if is_latest && describers.is_none() => unavailable("nobody can describe it"),
-                None if is_latest => unavailable("only its own provider can open it"),
-                job => match job.and_then(|job| self.memory.get(&job.address)) {
-                    Some(known) => Filling::Ready(known.to_string(), Fate::FromCache),
-                    None => Filling::Ready(OMITTED.into(), Fate::Omitted),
-                },
-            }
-        };
-        let fillings = places.map(plan).collect();
-        let surplus = jobs.len().saturating_sub(self.config.max_images);
-        for job in &mut jobs[..surplus] {
-            job.may_ask = false;
-        }
-        fillings
-    }
-
-    /// The question about an image; nothing if nobody could answer it.
-    fn job(
-        &self,
-        prompt: &Prompt,
-        place: &Place,
-        content: &Address,
-        chain: &Chain,
-        scope: &Scope,
-    ) -> Option<Job> {
-        let kind: &[u8] = match &place.picture {
-            Picture::Attached(_) => b"bytes",
-            Picture::Elsewhere(_) => b"url",
-            Picture::Unreadable => return None,
-        };
-        let question = match self.config.question {
-            true => places::question(&prompt.messages, place.message),
-            false => String::new(),
-        };
-        let words = describer::words(&self.config.prompt, &question);
-        let address = Address::of(&[
-            scope.key().as_bytes(),
-            majordomo::Model::name(chain).as_bytes(),
-            words.as_bytes(),
-            &self.config.max_tokens.to_le_bytes(),
-            kind,
-            content.as_bytes(),
-        ]);
-        Some(Job {
-            address,
-            picture: place.picture.clone(),
-            words,
-            may_ask: true,
         })
     }
 

@@ -21,6 +21,7 @@ mod opaque;
 mod outcome;
 mod picture;
 mod places;
+mod plan;
 mod scope;
 
 pub use blind::{DescribeForBlind, Describers};

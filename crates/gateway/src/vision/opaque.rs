@@ -4,6 +4,7 @@
 //! The block's JSON is walked as text, so that whatever is no image leaves as it
 //! came.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use bytes::Bytes;
@@ -17,11 +18,21 @@ use super::picture::Picture;
 /// No dialect has images further down, and each level is read once more.
 const MAX_DEPTH: usize = 16;
 
+/// Whether a block holds an image.
+pub(super) fn holds_picture(block: &Opaque) -> bool {
+    let mut found = false;
+    rewrite(block, &mut |_| {
+        found = true;
+        String::new()
+    });
+    found
+}
+
 /// The images of a block in order.
 pub(super) fn pictures(block: &Opaque) -> Vec<Picture> {
     let mut found = Vec::new();
-    rewrite(block, &mut |picture| {
-        found.push(picture);
+    rewrite(block, &mut |image| {
+        found.push(image.read());
         String::new()
     });
     found
@@ -32,19 +43,26 @@ pub(super) fn replaced(block: &Opaque, texts: &mut impl Iterator<Item = String>)
     rewrite(block, &mut |_| texts.next().unwrap_or_default())
 }
 
-fn rewrite(block: &Opaque, text_for: &mut dyn FnMut(Picture) -> String) -> Option<Part> {
+/// Gives the text that replaces an image.
+type TextFor<'t> = &'t mut dyn FnMut(Found<'_>) -> String;
+
+fn rewrite(block: &Opaque, text_for: TextFor<'_>) -> Option<Part> {
     let protocol = Protocol::of(&block.origin)?;
     if protocol == Protocol::Ollama {
         // An element of `images` that is not known as a picture.
-        return (block.kind == "images").then(|| Part::text(text_for(Picture::Unreadable)));
+        let unknown = Found {
+            protocol,
+            block: None,
+        };
+        return (block.kind == "images").then(|| Part::text(text_for(unknown)));
     }
     let raw = block.raw.as_str();
     if !raw.contains("image") {
         return None;
     }
     let mut walk = Walk { protocol, text_for };
-    if let Some(picture) = walk.picture(raw) {
-        return Some(Part::text((walk.text_for)(picture)));
+    if let Some(found) = find(protocol, raw) {
+        return Some(Part::text((walk.text_for)(found)));
     }
     let rewritten = walk.value(raw, 0)?;
     let raw = Json::parse(rewritten).ok()?;
@@ -56,7 +74,7 @@ fn rewrite(block: &Opaque, text_for: &mut dyn FnMut(Picture) -> String) -> Optio
 
 struct Walk<'w> {
     protocol: Protocol,
-    text_for: &'w mut dyn FnMut(Picture) -> String,
+    text_for: TextFor<'w>,
 }
 
 impl Walk<'_> {
@@ -68,110 +86,122 @@ impl Walk<'_> {
         match raw.as_bytes().first()? {
             b'[' => {
                 let elements: Vec<&RawValue> = serde_json::from_str(raw).ok()?;
-                let changed = elements.iter().map(|e| self.block(e.get(), depth + 1));
-                let changed: Vec<Option<String>> = changed.collect();
-                changed.iter().any(Option::is_some).then(|| {
-                    let pairs = changed.into_iter().zip(elements);
-                    let written = pairs.map(|(new, old)| new.unwrap_or_else(|| old.get().into()));
-                    format!("[{}]", written.collect::<Vec<_>>().join(","))
-                })
+                let written = self.each(elements.iter().copied(), depth)?;
+                Some(format!("[{}]", written.join(",")))
             }
             b'{' => {
                 let Fields(fields) = serde_json::from_str(raw).ok()?;
-                let changed = fields.iter().map(|(_, v)| self.block(v.get(), depth + 1));
-                let changed: Vec<Option<String>> = changed.collect();
-                changed.iter().any(Option::is_some).then(|| {
-                    let pairs = changed.into_iter().zip(fields);
-                    let written = pairs.map(|(new, (key, old))| {
-                        let value = new.unwrap_or_else(|| old.get().into());
-                        format!("{}:{value}", Json::string(&key).as_str())
-                    });
-                    format!("{{{}}}", written.collect::<Vec<_>>().join(","))
-                })
+                let values = self.each(fields.iter().map(|(_, value)| *value), depth)?;
+                let keys = fields.iter().map(|(key, _)| Json::string(key));
+                let written: Vec<String> = keys
+                    .zip(values)
+                    .map(|(key, value)| format!("{}:{value}", key.as_str()))
+                    .collect();
+                Some(format!("{{{}}}", written.join(",")))
             }
             _ => None,
         }
+    }
+
+    /// All values, some of them replaced; nothing if none was.
+    fn each<'v>(
+        &mut self,
+        values: impl Iterator<Item = &'v RawValue>,
+        depth: usize,
+    ) -> Option<Vec<String>> {
+        let mut changed = false;
+        let written = values
+            .map(|value| {
+                let new = self.block(value.get(), depth + 1);
+                changed |= new.is_some();
+                new.unwrap_or_else(|| value.get().to_owned())
+            })
+            .collect();
+        changed.then_some(written)
     }
 
     /// A value that may be an image itself.
     fn block(&mut self, raw: &str, depth: usize) -> Option<String> {
-        match self.picture(raw) {
-            Some(picture) => {
-                let text = (self.text_for)(picture);
-                let text = Json::string(&text);
-                Some(match self.protocol {
-                    Protocol::Gemini => format!("{{\"text\":{}}}", text.as_str()),
-                    Protocol::Responses => {
-                        format!("{{\"type\":\"input_text\",\"text\":{}}}", text.as_str())
-                    }
-                    _ => format!("{{\"type\":\"text\",\"text\":{}}}", text.as_str()),
-                })
-            }
-            None => self.value(raw, depth),
-        }
-    }
-
-    /// The image that an object is in its dialect.
-    fn picture(&self, raw: &str) -> Option<Picture> {
-        if !raw.starts_with('{') {
-            return None;
-        }
-        let Fields(fields) = serde_json::from_str(raw).ok()?;
-        let field = |name: &str| {
-            let found = fields.iter().find(|(key, _)| key == name);
-            found.map(|(_, value)| value.get())
+        let Some(found) = find(self.protocol, raw) else {
+            return self.value(raw, depth);
         };
-        let kind: Option<String> = field("type").and_then(|t| serde_json::from_str(t).ok());
-        match (self.protocol, kind.as_deref()) {
-            (Protocol::Chat, Some("image_url"))
-            | (Protocol::Messages, Some("image"))
-            | (Protocol::Responses, Some("input_image")) => Some(self.read(raw)),
-            // These are items: no text can stand inside them.
-            (Protocol::Responses, Some("computer_call_output")) => {
-                let output: Option<Fields<'_>> =
-                    field("output").and_then(|raw| serde_json::from_str(raw).ok());
-                let fields = output.map(|output| output.0).unwrap_or_default();
-                let url = fields.iter().find(|(key, _)| key == "image_url");
-                Some(url.map_or(Picture::Unreadable, |(_, url)| {
-                    let block = format!("{{\"type\":\"input_image\",\"image_url\":{}}}", url.get());
-                    self.read(&block)
-                }))
-            }
-            (Protocol::Responses, Some("image_generation_call")) => Some(Picture::Unreadable),
-            (Protocol::Gemini, _) => {
-                let named = ["inlineData", "inline_data", "fileData", "file_data"];
-                let data = named.iter().find_map(|name| field(name))?;
-                is_gemini_picture(data).then(|| self.read(raw))
-            }
-            _ => None,
-        }
-    }
-
-    /// Reads a block as its dialect's own reader does in a message.
-    fn read(&self, raw: &str) -> Picture {
-        let body = match self.protocol {
-            Protocol::Gemini => format!("{{\"contents\":[{{\"parts\":[{raw}]}}]}}"),
-            Protocol::Responses => {
-                format!("{{\"input\":[{{\"role\":\"user\",\"content\":[{raw}]}}]}}")
-            }
-            _ => format!("{{\"messages\":[{{\"role\":\"user\",\"content\":[{raw}]}}]}}"),
+        let text = Json::string(&(self.text_for)(found));
+        let kind = match self.protocol {
+            Protocol::Gemini => "",
+            Protocol::Responses => "\"type\":\"input_text\",",
+            _ => "\"type\":\"text\",",
         };
-        let read = self.protocol.codec().read_request(Bytes::from(body)).ok();
-        let picture = read.and_then(|incoming| {
-            let part = incoming.request.messages.first()?.parts.first()?;
-            Picture::of(part)
-        });
+        Some(format!("{{{kind}\"text\":{}}}", text.as_str()))
+    }
+}
+
+/// An image as its dialect writes it.
+struct Found<'a> {
+    protocol: Protocol,
+    /// A block that the dialect's reader understands in a message, if there is one.
+    block: Option<Cow<'a, str>>,
+}
+
+/// The image that an object is in its dialect.
+fn find(protocol: Protocol, raw: &str) -> Option<Found<'_>> {
+    if !raw.starts_with('{') {
+        return None;
+    }
+    let fields: Fields<'_> = serde_json::from_str(raw).ok()?;
+    let kind: Option<String> = fields
+        .get("type")
+        .and_then(|t| serde_json::from_str(t).ok());
+    let block = match (protocol, kind.as_deref()) {
+        (Protocol::Chat, Some("image_url"))
+        | (Protocol::Messages, Some("image"))
+        | (Protocol::Responses, Some("input_image")) => Some(Cow::Borrowed(raw)),
+        // These are items: no text can stand inside them.
+        (Protocol::Responses, Some("computer_call_output")) => {
+            let output = fields.get("output").unwrap_or_default();
+            let output: Option<Fields<'_>> = serde_json::from_str(output).ok();
+            let url = output.as_ref().and_then(|output| output.get("image_url"));
+            url.map(|url| format!("{{\"type\":\"input_image\",\"image_url\":{url}}}").into())
+        }
+        (Protocol::Responses, Some("image_generation_call")) => None,
+        (Protocol::Gemini, _) => {
+            let named = ["inlineData", "inline_data", "fileData", "file_data"];
+            let data = named.iter().find_map(|name| fields.get(name))?;
+            is_gemini_picture(data).then_some(Some(Cow::Borrowed(raw)))?
+        }
+        _ => return None,
+    };
+    Some(Found { protocol, block })
+}
+
+impl Found<'_> {
+    /// Reads the block as its dialect's own reader does in a message.
+    fn read(&self) -> Picture {
+        let part = self.block.as_deref().and_then(|block| self.part(block));
+        let picture = part.and_then(|part| Picture::of(&part));
         picture.unwrap_or(Picture::Unreadable)
+    }
+
+    fn part(&self, block: &str) -> Option<Part> {
+        let body = match self.protocol {
+            Protocol::Gemini => format!("{{\"contents\":[{{\"parts\":[{block}]}}]}}"),
+            Protocol::Responses => {
+                format!("{{\"input\":[{{\"role\":\"user\",\"content\":[{block}]}}]}}")
+            }
+            _ => format!("{{\"messages\":[{{\"role\":\"user\",\"content\":[{block}]}}]}}"),
+        };
+        let incoming = self.protocol.codec().read_request(Bytes::from(body)).ok()?;
+        let message = incoming.request.messages.first()?;
+        message.parts.first().cloned()
     }
 }
 
 fn is_gemini_picture(data: &str) -> bool {
-    let Ok(Fields(fields)) = serde_json::from_str(data) else {
+    let Ok(fields) = serde_json::from_str::<Fields<'_>>(data) else {
         return false;
     };
     let text = |names: [&str; 2]| {
-        let found = fields.iter().find(|(key, _)| names.contains(&key.as_str()));
-        found.and_then(|(_, value)| serde_json::from_str::<String>(value.get()).ok())
+        let found = names.iter().find_map(|name| fields.get(name));
+        found.and_then(|value| serde_json::from_str::<String>(value).ok())
     };
     match text(["mimeType", "mime_type"]) {
         Some(media_type) => media_type.starts_with("image/"),
@@ -186,6 +216,13 @@ fn is_gemini_picture(data: &str) -> bool {
 
 /// The fields of an object in order, their values as text.
 struct Fields<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'a> Fields<'a> {
+    fn get(&self, name: &str) -> Option<&'a str> {
+        let found = self.0.iter().find(|(key, _)| key == name);
+        found.map(|(_, value)| value.get())
+    }
+}
 
 impl<'de> Deserialize<'de> for Fields<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

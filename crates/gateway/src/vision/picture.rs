@@ -21,6 +21,8 @@ impl Picture {
     pub(super) fn of(part: &Part) -> Option<Self> {
         match part {
             Part::Image(image) => Some(Self::attached(&image.media_type, image)),
+            // Bytes that were not understood are no address.
+            Part::RemoteImage(remote) if remote.url.starts_with("data:") => Some(Self::Unreadable),
             Part::RemoteImage(remote) => Some(Self::Elsewhere(remote.url.clone())),
             Part::File(file) if is_picture(file) => {
                 let image = Image::new(&file.media_type, file.data.clone());

@@ -26,7 +26,7 @@ pub(super) fn any(prompt: &Prompt) -> bool {
 fn holds_picture(parts: &[Part]) -> bool {
     parts.iter().any(|part| match part {
         Part::ToolResult(result) => holds_picture(&result.parts),
-        Part::Opaque(block) => !opaque::pictures(block).is_empty(),
+        Part::Opaque(block) => opaque::holds_picture(block),
         part => Picture::of(part).is_some(),
     })
 }
