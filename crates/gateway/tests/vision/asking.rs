@@ -350,3 +350,15 @@ async fn an_address_that_cannot_be_fetched_is_the_marker_and_no_error() {
     assert_eq!(texts(&described.request), ["look", UNAVAILABLE]);
     assert!(described.changes[0].detail.contains("private address"));
 }
+
+#[tokio::test]
+async fn bytes_that_were_not_understood_are_no_address() {
+    let broken = Part::RemoteImage(RemoteImage {
+        url: "data:image/png;base64,@@".into(),
+        native: None,
+    });
+    let stage = Stage::new();
+    let described = stage.describe(Request::user("look").part(broken)).await;
+    assert_eq!(texts(&described.request), ["look", UNAVAILABLE]);
+    assert_eq!(stage.eyes.calls(), 0);
+}

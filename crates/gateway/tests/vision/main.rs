@@ -6,6 +6,7 @@ mod blind;
 mod caching;
 mod dialects;
 mod hostile;
+mod over_http;
 mod properties;
 mod recorded;
 mod replacing;
