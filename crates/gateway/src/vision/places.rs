@@ -98,10 +98,17 @@ fn of_any_block(native: &Native) -> Option<Box<Native>> {
     kept.into_option()
 }
 
-/// Where the latest turn begins: after what the model said last.
-pub(super) fn turn_start(messages: &[Message]) -> usize {
+/// Where the last turn of these messages begins: after what the model said last.
+fn turn_start(messages: &[Message]) -> usize {
     let said = messages.iter().rposition(|m| m.role == Role::Assistant);
     said.map_or(0, |index| index + 1)
+}
+
+/// Where the turn begins that is to be answered. What the client put into the
+/// model's mouth at the end belongs to it.
+pub(super) fn latest_turn(messages: &[Message]) -> usize {
+    let heard = messages.iter().rposition(|m| m.role != Role::Assistant);
+    turn_start(&messages[..heard.map_or(0, |index| index + 1)])
 }
 
 /// What the user asked in the turn of a message, or else before it. It depends

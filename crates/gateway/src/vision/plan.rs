@@ -54,7 +54,7 @@ impl<'a> Planner<'a> {
     ) -> Self {
         let latest = scope.latest_from(|| match config.latest {
             Latest::Message => prompt.messages.len().saturating_sub(1),
-            Latest::Turn => places::turn_start(&prompt.messages),
+            Latest::Turn => places::latest_turn(&prompt.messages),
         });
         Self {
             config,

@@ -33,7 +33,7 @@ impl Scope {
         }))
     }
 
-    /// The calls so far; those of targets that see nothing are here, too.
+    /// Every call that was made for the request so far, whichever switch asked for it.
     pub fn calls(&self) -> Vec<DescribeCall> {
         lock(&self.0.calls).clone()
     }

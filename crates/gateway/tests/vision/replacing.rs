@@ -138,6 +138,17 @@ async fn with_latest_turn_all_images_since_the_model_spoke_are_described() {
 }
 
 #[tokio::test]
+async fn with_latest_turn_the_beginning_of_an_answer_belongs_to_the_turn() {
+    let stage = Stage::with(VisionConfig {
+        latest: Latest::Turn,
+        ..VisionConfig::default()
+    });
+    let request = question(&[1]).message(Message::assistant("It shows"));
+    let described = stage.describe(request).await;
+    assert_eq!(texts(&described.request)[1], seen(1));
+}
+
+#[tokio::test]
 async fn v09_without_a_usable_describer_the_marker_is_left_and_nobody_is_asked() {
     let stage = Stage::new();
     let scope = Scope::of_key("laptop");
