@@ -68,7 +68,7 @@ impl Vision {
         Self {
             memory: Arc::new(Memory::new(config.cache, config.ttl, Arc::clone(&clock))),
             flights: Arc::default(),
-            permits: Arc::new(Semaphore::new(permits(&config))),
+            permits: Arc::new(permits(config.total)),
             fetcher: None,
             clock,
             config,
@@ -178,7 +178,7 @@ impl Vision {
     /// Runs the jobs side by side, and gives their results in order.
     async fn run(&self, jobs: &[Job], chain: &Chain, scope: &Scope) -> Vec<(Told, Made)> {
         let deadline = Instant::now().checked_add(self.config.timeout);
-        let at_once = Semaphore::new(self.config.per_request.max(1));
+        let at_once = permits(self.config.per_request);
         let all = jobs.iter().map(|job| async {
             if let Some(told) = scope.told(&job.address) {
                 return told;
@@ -280,8 +280,9 @@ impl Vision {
     }
 }
 
-fn permits(config: &VisionConfig) -> usize {
-    config.total.clamp(1, Semaphore::MAX_PERMITS)
+/// At least one, or nothing would ever be described.
+fn permits(count: usize) -> Semaphore {
+    Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS))
 }
 
 fn fill((told, made): &(Told, Made)) -> (String, Fate) {

@@ -53,7 +53,8 @@ pub(super) type Description = Arc<str>;
 #[derive(Clone)]
 struct Entry {
     description: Description,
-    until: Instant,
+    /// None where the time is too long to be told.
+    until: Option<Instant>,
     /// Bytes never change: each use keeps their description for longer. What is
     /// at an address may.
     lasting: bool,
@@ -82,7 +83,7 @@ impl Memory {
 
     pub(super) fn get(&self, address: &Address) -> Option<Description> {
         let entry = self.entries.get(address)?;
-        if self.clock.now() >= entry.until {
+        if entry.until.is_some_and(|until| self.clock.now() >= until) {
             self.entries.remove(address);
             return None;
         }
@@ -94,12 +95,9 @@ impl Memory {
     }
 
     pub(super) fn put(&self, address: Address, description: Description, lasting: bool) {
-        let Some(until) = self.clock.now().checked_add(self.ttl) else {
-            return;
-        };
         let entry = Entry {
             description,
-            until,
+            until: self.clock.now().checked_add(self.ttl),
             lasting,
         };
         self.entries.insert(address, entry);

@@ -74,6 +74,24 @@ async fn the_whole_process_has_a_limit_of_its_own() {
     );
 }
 
+#[tokio::test]
+async fn limits_beyond_reason_do_no_harm() {
+    for count in [0, usize::MAX] {
+        let stage = Stage::with(VisionConfig {
+            per_request: count,
+            total: count,
+            timeout: Duration::MAX,
+            ttl: Duration::MAX,
+            cache: u64::MAX,
+            ..VisionConfig::default()
+        });
+        let described = stage.describe(question(&[1, 2])).await;
+        assert_eq!(texts(&described.request), answered(&[1, 2]), "{count}");
+        stage.describe(question(&[1, 2])).await;
+        assert_eq!(stage.eyes.calls(), 2, "{count}: they are remembered");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn v25_a_describer_that_hangs_costs_the_timeout_and_the_request_goes_on() {
     let stage = Stage::new();
