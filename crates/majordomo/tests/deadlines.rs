@@ -129,3 +129,38 @@ async fn a_cancelled_request_is_no_success_either() {
     assert!(left.is_err());
     assert_eq!(house.health("fp/a").failures, 1, "the count stands");
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_takes_too_long_counts_and_the_next_target_is_asked() {
+    let house = House::new();
+    house.fp.enqueue("a", [Step::hang(), Step::hang()]);
+    let chain = house.chain("fp/a,fp/b").configured(|config| {
+        config.retries = 0;
+        config.attempt = Some(secs(4));
+    });
+    let began = Instant::now();
+
+    let reply = chain.generate(Request::user("hi")).await.unwrap();
+    assert_eq!(
+        lines(&reply.ledger),
+        ["fp/a failed Transient", "fp/b served"]
+    );
+    let mut stream = chain.stream(Request::user("hi")).await.unwrap();
+    assert!(stream.next().await.is_some());
+
+    assert_eq!(began.elapsed(), secs(8));
+    assert!(house.benched_secs("fp/a") > 0, "two timeouts bench it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_began_is_not_ended_by_the_limit_on_an_attempt() {
+    let house = House::new();
+    let pause = Beat::Wait(secs(60));
+    let finish = Beat::Event(majordomo::Event::Finish(majordomo::FinishReason::Stop));
+    let text = majordomo::Event::Text("slowly".into());
+    house.script("a", [Step::events([text]).then(pause).then(finish)]);
+    let chain = house.chain("fp/a");
+    let chain = chain.configured(|config| config.attempt = Some(secs(4)));
+    let stream = chain.stream(Request::user("hi")).await.unwrap();
+    assert_eq!(stream.finish().await.unwrap().text(), "slowly");
+}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use majordomo_llm::Model;
 
-use super::{Chain, Shape, Target};
+use super::{Chain, Target};
 use crate::spec::TargetName;
 
 impl Chain {
@@ -48,17 +48,6 @@ impl Chain {
         let targets = targets.map(|target| target.wrap(&wrap)).collect();
         Self {
             targets,
-            ..self.clone()
-        }
-    }
-
-    /// The chain with one more shape, which comes before the others.
-    #[must_use]
-    pub fn shaped_by(&self, shape: Arc<dyn Shape>) -> Self {
-        let mut config = (*self.config).clone();
-        config.shapes.insert(0, shape);
-        Self {
-            config: Arc::new(config),
             ..self.clone()
         }
     }

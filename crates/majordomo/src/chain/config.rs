@@ -40,6 +40,9 @@ pub struct ChainConfig {
     /// The longest that a request may take over all attempts, unless the request
     /// says otherwise. It ends streams, too.
     pub deadline: Option<Duration>,
+    /// The longest that one attempt may take: a whole answer, or a stream until it
+    /// begins to answer. Running out counts against the target like any timer.
+    pub attempt: Option<Duration>,
     /// Judges errors in place of the library's own table.
     pub classify: Option<Classify>,
     /// Shapes the request for each target, in this order, at each attempt.
@@ -53,6 +56,7 @@ impl Default for ChainConfig {
             advance_on_permanent: false,
             all_benched: AllBenched::default(),
             deadline: None,
+            attempt: None,
             classify: None,
             shapes: vec![Arc::new(FitImages::default())],
         }
@@ -75,6 +79,7 @@ impl fmt::Debug for ChainConfig {
             .field("advance_on_permanent", &self.advance_on_permanent)
             .field("all_benched", &self.all_benched)
             .field("deadline", &self.deadline)
+            .field("attempt", &self.attempt)
             .finish_non_exhaustive()
     }
 }

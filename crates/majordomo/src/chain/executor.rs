@@ -5,8 +5,9 @@ use std::time::Instant;
 use majordomo_agent::schema_in_words;
 use majordomo_llm::{
     Change, Class, Error, ErrorKind, Ledger, Message, NextTarget, Request, Result, SameTarget,
+    Timer,
 };
-use tokio::time::timeout_at;
+use tokio::time::{timeout, timeout_at};
 
 use super::ask::Ask;
 use super::attempt::Record;
@@ -266,7 +267,18 @@ impl<'a, A: Ask> Run<'a, A> {
     }
 
     async fn call(&self, target: &Target, request: Request) -> Result<A::Answer> {
-        self.in_time(self.ask.ask(target.model(), request)).await
+        let asked = self.ask.ask(target.model(), request);
+        let Some(limit) = self.config.attempt else {
+            return self.in_time(asked).await;
+        };
+        let attempt = async {
+            let late = |_| {
+                let text = format!("no answer within {} s", limit.as_secs_f64());
+                Error::new(ErrorKind::Timeout(Timer::FirstEvent), text)
+            };
+            timeout(limit, asked).await.map_err(late)?
+        };
+        self.in_time(attempt).await
     }
 
     async fn in_time<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {

@@ -109,6 +109,32 @@ impl Chain {
         }
     }
 
+    /// This chain by other rules; its targets and their health stay shared.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use majordomo::Registry;
+    /// use majordomo::fake::Fake;
+    ///
+    /// let registry = Registry::empty();
+    /// registry.register(Fake::new("fp"));
+    /// let chain = registry.parse("fp/a,fp/b").unwrap();
+    /// let hurried = chain.configured(|config| config.attempt = Some(Duration::from_secs(5)));
+    /// assert_eq!(hurried.targets().len(), 2);
+    /// ```
+    #[must_use]
+    pub fn configured(mut self, change: impl FnOnce(&mut ChainConfig)) -> Self {
+        change(Arc::make_mut(&mut self.config));
+        self
+    }
+
+    /// This chain with one more shape, before the others; for what belongs to a
+    /// single request.
+    #[must_use]
+    pub fn shaped_by(self, shape: Arc<dyn Shape>) -> Self {
+        self.configured(|config| config.shapes.insert(0, shape))
+    }
+
     /// The targets in order, aliases expanded.
     pub fn targets(&self) -> impl ExactSizeIterator<Item = &TargetName> {
         self.targets.iter().map(Target::name)

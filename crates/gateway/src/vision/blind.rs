@@ -1,0 +1,106 @@
+//! Descriptions for those targets of a chain that cannot see.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use majordomo::{BoxFuture, Chain, Request, Result, Shape, Shaped, TargetName, TargetView};
+
+use super::engine::Vision;
+use super::places;
+use super::scope::Scope;
+
+/// Who describes for which target. What a service says goes before what its
+/// provider's model says, and that before what the route says.
+#[derive(Clone, Debug, Default)]
+pub struct Describers {
+    services: HashMap<String, Chain>,
+    models: HashMap<String, Chain>,
+    route: Option<Chain>,
+}
+
+impl Describers {
+    /// Nobody describes.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// `describe` on a route's service.
+    #[must_use]
+    pub fn for_service(mut self, target: &TargetName, chain: Chain) -> Self {
+        self.services.insert(target.as_str().to_owned(), chain);
+        self
+    }
+
+    /// `describe` on a provider's model.
+    #[must_use]
+    pub fn for_model(mut self, target: &TargetName, chain: Chain) -> Self {
+        self.models.insert(target.as_str().to_owned(), chain);
+        self
+    }
+
+    /// `describe` on the route, for every target that has none of its own.
+    #[must_use]
+    pub fn for_route(mut self, chain: Chain) -> Self {
+        self.route = Some(chain);
+        self
+    }
+
+    /// Whether nobody describes for anybody.
+    pub fn is_empty(&self) -> bool {
+        self.services.is_empty() && self.models.is_empty() && self.route.is_none()
+    }
+
+    /// Who describes for this target.
+    pub fn of(&self, target: &TargetName) -> Option<&Chain> {
+        let name = target.as_str();
+        let own = self.services.get(name).or_else(|| self.models.get(name));
+        own.or(self.route.as_ref())
+    }
+}
+
+/// The shape of one request's chain: a target that takes no images gets
+/// descriptions instead of being passed over, and those that see get pixels.
+///
+/// Made for each request, since it knows whose it is; see `Chain::shaped_by`.
+/// What the calls cost is in the scope.
+#[derive(Clone)]
+pub struct DescribeForBlind {
+    vision: Arc<Vision>,
+    describers: Arc<Describers>,
+    scope: Scope,
+}
+
+impl DescribeForBlind {
+    /// Describes with this engine, by these describers, for this request.
+    pub fn new(vision: Arc<Vision>, describers: Arc<Describers>, scope: Scope) -> Self {
+        Self {
+            vision,
+            describers,
+            scope,
+        }
+    }
+}
+
+impl Shape for DescribeForBlind {
+    fn concerns(&self, request: &Request, target: TargetView<'_>) -> bool {
+        !target.capabilities.takes_images()
+            && self.describers.of(target.name).is_some()
+            && places::any(request)
+    }
+
+    fn shape<'a>(
+        &'a self,
+        request: Request,
+        target: TargetView<'a>,
+    ) -> BoxFuture<'a, Result<Shaped>> {
+        Box::pin(async move {
+            let describers = self.describers.of(target.name);
+            let described = self.vision.describe(request, describers, &self.scope);
+            let described = described.await?;
+            Ok(Shaped {
+                request: described.request,
+                changes: described.changes,
+            })
+        })
+    }
+}

@@ -1,0 +1,132 @@
+//! Every place of a conversation where an image can be.
+//!
+//! Images are found and replaced by the same walk in the same order: the parts
+//! of messages of every role, tool results at any depth, files that are
+//! pictures, and blocks of one dialect that hold images inside.
+
+use majordomo::{Message, Native, Part, Prompt, Role, Text};
+
+use super::opaque;
+use super::picture::Picture;
+
+/// An image and the message that it is in.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) message: usize,
+    pub(super) role: Role,
+    pub(super) picture: Picture,
+}
+
+/// Whether there is any image.
+pub(super) fn any(prompt: &Prompt) -> bool {
+    let mut messages = prompt.messages.iter();
+    messages.any(|message| holds_picture(&message.parts))
+}
+
+fn holds_picture(parts: &[Part]) -> bool {
+    parts.iter().any(|part| match part {
+        Part::ToolResult(result) => holds_picture(&result.parts),
+        Part::Opaque(block) => opaque::holds_picture(block),
+        part => Picture::of(part).is_some(),
+    })
+}
+
+/// All images in order.
+pub(super) fn find(prompt: &Prompt) -> Vec<Place> {
+    let mut places = Vec::new();
+    for (index, message) in prompt.messages.iter().enumerate() {
+        collect(&message.parts, &mut |picture| {
+            places.push(Place {
+                message: index,
+                role: message.role,
+                picture,
+            });
+        });
+    }
+    places
+}
+
+fn collect(parts: &[Part], found: &mut impl FnMut(Picture)) {
+    for part in parts {
+        match part {
+            Part::ToolResult(result) => collect(&result.parts, found),
+            Part::Opaque(block) => opaque::pictures(block).into_iter().for_each(&mut *found),
+            part => {
+                if let Some(picture) = Picture::of(part) {
+                    found(picture);
+                }
+            }
+        }
+    }
+}
+
+/// Puts the texts in the places of the images, in the order of [`find`].
+pub(super) fn replace(messages: &mut [Message], texts: impl IntoIterator<Item = String>) {
+    let mut texts = texts.into_iter();
+    for message in messages {
+        replace_parts(&mut message.parts, &mut texts);
+    }
+}
+
+fn replace_parts(parts: &mut [Part], texts: &mut impl Iterator<Item = String>) {
+    for part in parts {
+        match part {
+            Part::ToolResult(result) => replace_parts(&mut result.parts, texts),
+            Part::Opaque(block) => {
+                if let Some(other) = opaque::replaced(block, texts) {
+                    *part = other;
+                }
+            }
+            _ if Picture::of(part).is_some() => {
+                *part = Part::Text(Text {
+                    text: texts.next().unwrap_or_default(),
+                    native: part.native().and_then(of_any_block),
+                });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The field that a text may have as well as an image: where the provider's
+/// prompt cache ends.
+const OF_ANY_BLOCK: &str = "cache_control";
+
+fn of_any_block(native: &Native) -> Option<Box<Native>> {
+    let value = native.get(OF_ANY_BLOCK)?;
+    let kept = Native::new(native.dialect().clone()).with(OF_ANY_BLOCK, value.clone());
+    kept.into_option()
+}
+
+/// Where the last turn of these messages begins: after what the model said last.
+fn turn_start(messages: &[Message]) -> usize {
+    let said = messages.iter().rposition(|m| m.role == Role::Assistant);
+    said.map_or(0, |index| index + 1)
+}
+
+/// Where the turn begins that is to be answered. What the client put into the
+/// model's mouth at the end belongs to it.
+pub(super) fn latest_turn(messages: &[Message]) -> usize {
+    let heard = messages.iter().rposition(|m| m.role != Role::Assistant);
+    turn_start(&messages[..heard.map_or(0, |index| index + 1)])
+}
+
+/// What the user asked in the turn of a message, or else before it. It depends
+/// on nothing after that turn, so it stays the same while the conversation grows.
+pub(super) fn question(messages: &[Message], index: usize) -> String {
+    let start = turn_start(&messages[..index]);
+    let after = &messages[index..];
+    let length = after.iter().position(|m| m.role == Role::Assistant);
+    let end = length.map_or(messages.len(), |length| index + length);
+    let asked = |range: &[Message]| {
+        let users = range.iter().filter(|m| m.role == Role::User);
+        let texts: Vec<String> = users.map(Message::text).filter(|t| !t.is_empty()).collect();
+        (!texts.is_empty()).then(|| texts.join("\n"))
+    };
+    let in_turn = messages.get(start..end).and_then(asked);
+    let before = || {
+        let mut earlier = messages[..start].iter().rev();
+        earlier.find_map(|message| asked(std::slice::from_ref(message)))
+    };
+    in_turn.or_else(before).unwrap_or_default()
+}

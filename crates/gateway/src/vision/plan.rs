@@ -1,0 +1,162 @@
+//! Decides for each image whether somebody must be asked about it.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use majordomo::{Chain, Model, Prompt, Role};
+
+use super::config::{History, Latest, VisionConfig};
+use super::describer;
+use super::memory::{Address, Memory};
+use super::outcome::Fate;
+use super::picture::Picture;
+use super::places::{self, Place};
+use super::scope::Scope;
+use super::{OMITTED, UNAVAILABLE};
+
+/// A description that is wanted, for one place or several.
+pub(super) struct Job {
+    pub(super) address: Address,
+    pub(super) picture: Picture,
+    pub(super) words: String,
+    /// Whether somebody may be asked; otherwise only what is known counts.
+    pub(super) may_ask: bool,
+}
+
+/// What goes into a place: a text at once, or the result of a job.
+pub(super) enum Filling {
+    Ready(String, Fate),
+    Job(usize),
+}
+
+impl Filling {
+    fn unavailable(why: &str) -> Self {
+        Self::Ready(UNAVAILABLE.to_owned(), Fate::Undescribed(why.to_owned()))
+    }
+}
+
+/// One request, as it is looked at.
+pub(super) struct Planner<'a> {
+    config: &'a VisionConfig,
+    prompt: &'a Prompt,
+    describers: Option<&'a Chain>,
+    scope: &'a Scope,
+    /// The first of the latest messages.
+    latest: usize,
+}
+
+impl<'a> Planner<'a> {
+    pub(super) fn new(
+        config: &'a VisionConfig,
+        prompt: &'a Prompt,
+        describers: Option<&'a Chain>,
+        scope: &'a Scope,
+    ) -> Self {
+        let latest = scope.latest_from(|| match config.latest {
+            Latest::Message => prompt.messages.len().saturating_sub(1),
+            Latest::Turn => places::latest_turn(&prompt.messages),
+        });
+        Self {
+            config,
+            prompt,
+            describers,
+            scope,
+            latest,
+        }
+    }
+
+    /// What an image is known by, if it matters at all.
+    pub(super) fn content(&self, place: &Place) -> Bytes {
+        let matters = self.is_latest(place) || self.config.history == History::Cached;
+        match matters && self.describers.is_some() {
+            true => place.picture.content(),
+            false => Bytes::new(),
+        }
+    }
+
+    /// The filling of each place, and the jobs that some of them wait for.
+    pub(super) fn plan(
+        &self,
+        places: &[Place],
+        contents: &[Address],
+        memory: &Memory,
+    ) -> (Vec<Filling>, Vec<Job>) {
+        let mut jobs: Vec<Job> = Vec::new();
+        let mut by_address: HashMap<Address, usize> = HashMap::new();
+        let pairs = places.iter().zip(contents);
+        let fillings = pairs
+            .map(|(place, content)| {
+                if !self.is_latest(place) {
+                    return self.earlier(place, content, memory);
+                }
+                match self.job(place, content) {
+                    Ok(job) => {
+                        let index = by_address.entry(job.address).or_insert(jobs.len());
+                        if *index == jobs.len() {
+                            jobs.push(job);
+                        }
+                        Filling::Job(*index)
+                    }
+                    Err(why) => Filling::unavailable(why),
+                }
+            })
+            .collect();
+        let surplus = jobs.len().saturating_sub(self.config.max_images);
+        for job in &mut jobs[..surplus] {
+            job.may_ask = false;
+        }
+        (fillings, jobs)
+    }
+
+    fn is_latest(&self, place: &Place) -> bool {
+        place.message >= self.latest
+    }
+
+    /// Nobody is asked about an earlier image.
+    fn earlier(&self, place: &Place, content: &Address, memory: &Memory) -> Filling {
+        let known = match self.config.history {
+            History::Omit => None,
+            History::Cached => {
+                let job = self.job(place, content).ok();
+                job.and_then(|job| memory.get(&job.address))
+            }
+        };
+        match known {
+            Some(known) => Filling::Ready(known.to_string(), Fate::FromCache),
+            None => Filling::Ready(OMITTED.to_owned(), Fate::Omitted),
+        }
+    }
+
+    /// The question about an image, or why there is none.
+    fn job(&self, place: &Place, content: &Address) -> Result<Job, &'static str> {
+        let chain = self.describers.ok_or("nobody can describe it")?;
+        // A picture's words are data, and instructions are not.
+        if place.role == Role::System {
+            return Err("images among the instructions are not described");
+        }
+        let kind: &[u8] = match &place.picture {
+            Picture::Attached(_) => b"bytes",
+            Picture::Elsewhere(_) => b"url",
+            Picture::Unreadable => return Err("only its own provider can open it"),
+        };
+        let question = match self.config.question {
+            true => places::question(&self.prompt.messages, place.message),
+            false => String::new(),
+        };
+        let words = describer::words(&self.config.prompt, &question);
+        let address = Address::of(&[
+            self.scope.key().as_bytes(),
+            chain.name().as_bytes(),
+            words.as_bytes(),
+            &self.config.max_tokens.to_le_bytes(),
+            kind,
+            content.as_bytes(),
+        ]);
+        Ok(Job {
+            address,
+            picture: place.picture.clone(),
+            words,
+            may_ask: true,
+        })
+    }
+}

@@ -1,0 +1,74 @@
+//! What belongs to one client request.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use super::flight::{Made, Told};
+use super::memory::Address;
+use super::outcome::DescribeCall;
+
+/// One request of one client: whose it is, what was described for it so far, and
+/// which calls that took. Clones share all of it, so a chain's second attempt
+/// asks nobody again.
+#[derive(Clone)]
+pub struct Scope(Arc<Inner>);
+
+struct Inner {
+    key: String,
+    /// Where the client's latest message begins; a repair adds messages after it.
+    latest: OnceLock<usize>,
+    told: Mutex<HashMap<Address, (Told, Made)>>,
+    calls: Mutex<Vec<DescribeCall>>,
+}
+
+impl Scope {
+    /// A request of the client with this key's name; empty where there are no
+    /// keys. Descriptions are remembered for that key alone.
+    pub fn of_key(name: impl Into<String>) -> Self {
+        Self(Arc::new(Inner {
+            key: name.into(),
+            latest: OnceLock::new(),
+            told: Mutex::default(),
+            calls: Mutex::default(),
+        }))
+    }
+
+    /// Every call that was made for the request so far, whichever switch asked for it.
+    pub fn calls(&self) -> Vec<DescribeCall> {
+        lock(&self.0.calls).clone()
+    }
+
+    pub(super) fn key(&self) -> &str {
+        &self.0.key
+    }
+
+    /// The first of the latest messages, as the first look at the request saw it.
+    pub(super) fn latest_from(&self, look: impl FnOnce() -> usize) -> usize {
+        *self.0.latest.get_or_init(look)
+    }
+
+    pub(super) fn told(&self, address: &Address) -> Option<(Told, Made)> {
+        lock(&self.0.told).get(address).cloned()
+    }
+
+    pub(super) fn keep(&self, address: Address, told: Told, made: Made) {
+        lock(&self.0.told).insert(address, (told, made));
+    }
+
+    pub(super) fn add_call(&self, call: DescribeCall) {
+        lock(&self.0.calls).push(call);
+    }
+
+    pub(super) fn call_count(&self) -> usize {
+        lock(&self.0.calls).len()
+    }
+
+    pub(super) fn calls_since(&self, first: usize) -> Vec<DescribeCall> {
+        let calls = lock(&self.0.calls);
+        calls.get(first..).map(<[_]>::to_vec).unwrap_or_default()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
