@@ -37,12 +37,13 @@ pub(super) struct Events {
 
 impl Events {
     pub(super) fn new(
-        body: ByteStream,
+        mut body: ByteStream,
         reader: Box<dyn StreamReader>,
         head: Head,
         provider: HttpProvider,
         model: String,
     ) -> Self {
+        body.events_will_be_told();
         Self {
             body: Some(body),
             reader,
