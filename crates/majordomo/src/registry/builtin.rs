@@ -57,6 +57,8 @@ fn settings(name: &str, dsn: &Dsn, transport: &Transport) -> Settings {
         key: dsn.token.clone(),
         timeouts,
         limits,
+        legacy_max_tokens: dsn.options.legacy_max_tokens,
+        anthropic_version: dsn.options.anthropic_version.unwrap_or_default(),
         ..Settings::new(name, transport.clone()).base_url(dsn.base_url())
     }
 }
