@@ -114,6 +114,22 @@ async fn models_lists_what_answers_and_names_the_others() {
 }
 
 #[tokio::test]
+async fn models_tells_what_the_dsn_says_against_what_the_server_says() {
+    let list = r#"{"object":"list","data":[{"id":"tiny","object":"model","max_model_len":4096,"capabilities":{"vision":true,"function_calling":true}}]}"#;
+    let script = Script::new()
+        .read_request()
+        .answer(200, "application/json", list);
+    let here = Upstream::start([script]).await;
+    let done = majordomo(&["models"])
+        .x_with(&here, "?images=false&tools=false&context=2048")
+        .done()
+        .await;
+    let ours = done.stdout.lines().find(|line| line.starts_with("x/tiny"));
+    let cells: Vec<&str> = ours.unwrap_or_default().split_whitespace().collect();
+    assert_eq!(cells, ["x/tiny", "no", "no", "yes", "2048"]);
+}
+
+#[tokio::test]
 async fn fit_passes_on_an_image_that_fits() {
     let small = file("fits.png", picture(40, 30));
     let done = majordomo(&["fit", &small, "--for", "xai/grok"])

@@ -73,6 +73,8 @@ pub enum Timer {
     FirstEvent,
     /// Waiting for the next byte of a stream.
     Idle,
+    /// Waiting for the next event that carries something, while bytes come.
+    EventIdle,
     /// Writing the request.
     Write,
     /// The whole answer.
@@ -86,6 +88,7 @@ impl fmt::Display for Timer {
             Self::FirstByte => "first-byte",
             Self::FirstEvent => "first-event",
             Self::Idle => "idle",
+            Self::EventIdle => "event-idle",
             Self::Write => "write",
             Self::Total => "total",
         })

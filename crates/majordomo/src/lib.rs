@@ -43,7 +43,11 @@ pub use health::{Health, HealthConfig, HealthStatus};
 pub use majordomo_agent as agent;
 pub use majordomo_llm::*;
 pub use majordomo_media as media;
-pub use majordomo_providers::{Compatible, HttpProvider, Kind, Limits, Settings, fake, transport};
+#[cfg(feature = "exact-tokens")]
+pub use majordomo_providers::count_text;
+pub use majordomo_providers::{
+    AnthropicVersion, Compatible, HttpProvider, Kind, Limits, Settings, fake, transport,
+};
 pub use observe::{Notice, Observer};
 pub use registry::{
     DsnProblem, LoadEnvError, Registry, RegistryBuilder, Resolver, SchemeFactory, ollama_url,

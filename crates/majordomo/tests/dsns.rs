@@ -132,6 +132,8 @@ fn options_are_read() {
         images: Some(false),
         tools: Some(true),
         context: Some(32_768),
+        legacy_max_tokens: None,
+        anthropic_version: None,
     };
     assert_eq!(options, expected);
     assert_eq!(read("ollama://h").options, DsnOptions::default());

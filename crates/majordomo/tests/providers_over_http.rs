@@ -234,6 +234,64 @@ async fn a_missing_key_names_the_variable_to_set_and_the_chain_goes_on() -> Resu
 }
 
 #[tokio::test]
+async fn a_server_of_ones_own_without_a_token_is_asked_without_a_key() -> Result<()> {
+    for row in ROWS {
+        let well = Upstream::start([json(row.whole)]).await;
+        let dsn = format!("{}+http://{}", row.kind.as_str(), well.address());
+        let registry = registry(&[("LLM_WELL", dsn)], transport());
+        registry.provider("well")?.ready()?;
+        let chain = registry.parse("well/m-1")?;
+        assert_eq!(chain.generate(Request::user("hi")).await?.text(), "hello");
+        let asked = well.requests();
+        let call = asked.iter().find(|it| it.head.starts_with("POST"));
+        let call = call.expect("it was asked");
+        for header in ["authorization", "x-api-key", "x-goog-api-key"] {
+            assert_eq!(call.header(header), None, "{}", row.kind.as_str());
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_server_that_knows_only_the_old_limit_can_be_named_as_such() -> Result<()> {
+    for (options, field) in [
+        ("", "\"max_completion_tokens\":9"),
+        ("?legacy=true", "\"max_tokens\":9"),
+    ] {
+        let well = Upstream::start([json(ROWS[0].whole)]).await;
+        let dsn = format!("openai+http://{}{options}", well.address());
+        let registry = registry(&[("LLM_WELL", dsn)], transport());
+        let limited = Request::user("hi").max_tokens(9);
+        registry.parse("well/m-1")?.generate(limited).await?;
+        let body = String::from_utf8_lossy(&well.requests()[0].body).into_owned();
+        assert!(body.contains(field), "{body}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_version_of_anthropics_api_can_be_chosen() -> Result<()> {
+    let row = &ROWS[2];
+    assert_eq!(row.kind, Kind::Anthropic);
+    for (options, version) in [("", "2023-06-01"), ("?version=2026-10-21", "2026-10-21")] {
+        let well = Upstream::start([json(row.whole)]).await;
+        let dsn = format!("anthropic+http://canary@{}{options}", well.address());
+        let registry = registry(&[("LLM_WELL", dsn)], transport());
+        let chain = registry.parse("well/m-1")?;
+        let sampled = Request::user("hi").temperature(0.5);
+        let reply = chain.generate(sampled).await?;
+        let asked = well.requests();
+        let call = asked.iter().find(|it| it.head.starts_with("POST"));
+        let call = call.expect("it was asked");
+        assert_eq!(call.header("anthropic-version"), Some(version));
+        let sent = String::from_utf8_lossy(&call.body).contains("temperature");
+        assert_eq!(sent, version == "2023-06-01", "{version}");
+        assert_eq!(reply.ledger.changes().is_empty(), sent, "{version}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn what_a_dialect_cannot_say_is_in_the_ledger() -> Result<()> {
     let well = Upstream::start([json(ROWS[0].whole)]).await;
     let dsn = format!("openai+http://canary@{}", well.address());

@@ -4,6 +4,7 @@ use majordomo_llm::{ByteCount, ImageLimits, Patches, Result};
 use std::sync::Arc;
 
 use crate::openai::{OpenAi, local_images, types};
+use crate::quirks::{self, Quirk};
 use crate::{HttpProvider, Settings};
 
 /// A service whose address, key and quirks are known.
@@ -19,6 +20,7 @@ pub struct Compatible {
     pub(crate) legacy_max_tokens: bool,
     pub(crate) local: bool,
     pub(crate) tells: Tells,
+    pub(crate) quirk: Quirk,
 }
 
 /// Where a server tells what its models take.
@@ -47,22 +49,29 @@ const SERVICES: &[Compatible] = &[
         groq_images,
         false,
     ),
-    hosted(
-        "deepseek",
-        "https://api.deepseek.com/v1",
-        &["DEEPSEEK_API_KEY"],
-        no_images,
-        true,
-    ),
-    hosted(
-        "xai",
-        "https://api.x.ai/v1",
-        &["XAI_API_KEY"],
-        xai_images,
-        false,
-    ),
+    Compatible {
+        quirk: quirks::deepseek,
+        ..hosted(
+            "deepseek",
+            "https://api.deepseek.com/v1",
+            &["DEEPSEEK_API_KEY"],
+            no_images,
+            true,
+        )
+    },
+    Compatible {
+        quirk: quirks::xai,
+        ..hosted(
+            "xai",
+            "https://api.x.ai/v1",
+            &["XAI_API_KEY"],
+            xai_images,
+            false,
+        )
+    },
     Compatible {
         tells: Tells::List,
+        quirk: quirks::mistral,
         ..hosted(
             "mistral",
             "https://api.mistral.ai/v1",
@@ -85,12 +94,15 @@ const SERVICES: &[Compatible] = &[
         any_images,
         true,
     ),
-    local(
-        "lmstudio",
-        "http://localhost:1234/v1",
-        lmstudio_images,
-        Tells::Nothing,
-    ),
+    Compatible {
+        quirk: quirks::lmstudio,
+        ..local(
+            "lmstudio",
+            "http://localhost:1234/v1",
+            lmstudio_images,
+            Tells::Nothing,
+        )
+    },
     local("vllm", "http://localhost:8000/v1", vllm_images, Tells::List),
     local(
         "llamacpp",
@@ -115,6 +127,7 @@ const fn hosted(
         legacy_max_tokens,
         local: false,
         tells: Tells::Nothing,
+        quirk: quirks::none,
     }
 }
 
@@ -132,6 +145,7 @@ const fn local(
         legacy_max_tokens: true,
         local: true,
         tells,
+        quirk: quirks::none,
     }
 }
 
@@ -153,7 +167,8 @@ impl Compatible {
 
     /// The service as a provider.
     pub fn provider(&self, settings: Settings) -> Result<HttpProvider> {
-        HttpProvider::new(Arc::new(OpenAi::compatible(self)), settings)
+        let recipe = OpenAi::compatible(self).with(&settings);
+        HttpProvider::new(Arc::new(recipe), settings)
     }
 }
 

@@ -75,14 +75,22 @@ impl Kind {
     /// A provider of this kind. A missing key shows when it is used; only an
     /// address that is none is refused here.
     pub fn provider(self, settings: Settings) -> Result<HttpProvider> {
-        HttpProvider::new(self.recipe(), settings)
+        let recipe: Arc<dyn Recipe> = match self {
+            Self::OpenAi => Arc::new(OpenAi::chat().with(&settings)),
+            Self::LlamaSwap => Arc::new(OpenAi::llama_swap().with(&settings)),
+            Self::Anthropic => Arc::new(Anthropic {
+                version: settings.anthropic_version,
+            }),
+            _ => self.recipe(),
+        };
+        HttpProvider::new(recipe, settings)
     }
 
     fn recipe(self) -> Arc<dyn Recipe> {
         match self {
             Self::OpenAi => Arc::new(OpenAi::chat()),
             Self::OpenAiResponses => Arc::new(OpenAi::responses()),
-            Self::Anthropic => Arc::new(Anthropic),
+            Self::Anthropic => Arc::new(Anthropic::default()),
             Self::Google => Arc::new(Google),
             Self::Ollama => Arc::new(Ollama(Flavour::Local)),
             Self::OllamaCloud => Arc::new(Ollama(Flavour::Cloud)),

@@ -33,9 +33,11 @@ mod llama_swap;
 mod ollama;
 mod openai;
 mod openai_models;
+mod quirks;
 mod recipe;
 mod settings;
 
+pub use anthropic::AnthropicVersion;
 pub use compatible::{Compatible, compatible};
 #[cfg(feature = "exact-tokens")]
 pub use estimate::count_text;

@@ -4,10 +4,12 @@ use majordomo_llm::{Capabilities, Dialect, ImageLimits, Request, Result};
 use majordomo_wire::{Outgoing, Protocol};
 use secrecy::SecretString;
 
+use crate::Settings;
 use crate::compatible::Tells;
 use crate::discovery::{Knowledge, Question};
 use crate::estimate::{ImageTokens, TokenRule};
 use crate::openai_models::{image_limits, image_tokens, text_tokens};
+use crate::quirks::{self, Quirk};
 use crate::recipe::Recipe;
 use crate::transport::{Credential, Timeouts};
 
@@ -25,6 +27,7 @@ pub(crate) struct OpenAi {
     /// What goes before `/chat/completions` and `/models`.
     prefix: &'static str,
     patient: bool,
+    quirk: Quirk,
 }
 
 impl OpenAi {
@@ -40,6 +43,7 @@ impl OpenAi {
             legacy_max_tokens: false,
             prefix: "",
             patient: false,
+            quirk: quirks::none,
         }
     }
 
@@ -65,6 +69,15 @@ impl OpenAi {
         }
     }
 
+    /// The same, with the exceptions that a user knows of.
+    pub(crate) fn with(self, settings: &Settings) -> Self {
+        let legacy = settings.legacy_max_tokens;
+        Self {
+            legacy_max_tokens: legacy.unwrap_or(self.legacy_max_tokens),
+            ..self
+        }
+    }
+
     /// A server that is known by name.
     pub(crate) fn compatible(service: &crate::Compatible) -> Self {
         Self {
@@ -75,6 +88,7 @@ impl OpenAi {
             tells: service.tells,
             legacy_max_tokens: service.legacy_max_tokens,
             patient: service.local,
+            quirk: service.quirk,
             ..Self::chat()
         }
     }
@@ -160,6 +174,10 @@ impl Recipe for OpenAi {
         } else {
             Timeouts::default()
         }
+    }
+
+    fn prepare(&self, request: Request, _model: &str) -> Request {
+        (self.quirk)(request)
     }
 
     /// Answers are not left with the provider unless somebody asks for it.

@@ -6,6 +6,7 @@ use std::fmt;
 use majordomo_llm::Capabilities;
 use secrecy::SecretString;
 
+use crate::AnthropicVersion;
 use crate::transport::{Timeouts, Transport};
 
 /// A provider's name, address, key and exceptions. Unset is the provider's default.
@@ -28,6 +29,12 @@ pub struct Settings {
     /// Whether servers that can tell what a model takes are asked for it, beside
     /// the first request to the model.
     pub discovery: bool,
+    /// For Anthropic: the version of its API. A client of the same dialect that
+    /// names another one is heard.
+    pub anthropic_version: AnthropicVersion,
+    /// For servers that speak Chat Completions: whether only the old `max_tokens`
+    /// is known there, and not `max_completion_tokens`.
+    pub legacy_max_tokens: Option<bool>,
 }
 
 /// Corrections to what a provider is thought to take.
@@ -53,6 +60,8 @@ impl Settings {
             limits: Limits::default(),
             models: BTreeMap::new(),
             discovery: true,
+            anthropic_version: AnthropicVersion::default(),
+            legacy_max_tokens: None,
         }
     }
 

@@ -317,7 +317,9 @@ fn listed(dialect: &str, difference: &str) -> bool {
     let path = difference.split(": ").next().unwrap_or_default();
     DIFFERENT.iter().any(|(of, listed, _)| {
         let found = match listed.strip_suffix('*') {
-            Some(above) => path.starts_with(above),
+            Some(above) => path
+                .strip_prefix(above)
+                .is_some_and(|below| below.is_empty() || below.starts_with(['.', '['])),
             None => path == *listed,
         };
         *of == dialect && found

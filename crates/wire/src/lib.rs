@@ -18,9 +18,10 @@
 //! ```
 //!
 //! Every dialect lives in a folder of its own with the same files; what they
-//! share is in `json`, `framing`, `splice`, `conversation`, `failure` and `loss`.
+//! share is in `json`, `framing`, `call_bounds`, `splice`, `conversation`, `failure` and `loss`.
 
 mod base64;
+mod call_bounds;
 mod chat;
 mod codec;
 mod conversation;

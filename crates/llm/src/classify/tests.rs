@@ -76,6 +76,7 @@ fn every_kind_without_a_status_has_its_class() {
         (ErrorKind::Timeout(Timer::FirstByte), Class::Transient),
         (ErrorKind::Timeout(Timer::FirstEvent), Class::Transient),
         (ErrorKind::Timeout(Timer::Idle), Class::Transient),
+        (ErrorKind::Timeout(Timer::EventIdle), Class::Transient),
         (ErrorKind::Timeout(Timer::Write), Class::Transient),
         (ErrorKind::Timeout(Timer::Total), Class::Transient),
         (ErrorKind::Tls, Class::Tls),

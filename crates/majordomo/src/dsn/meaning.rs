@@ -42,6 +42,8 @@ impl Dsn {
             key: self.token.clone(),
             timeouts,
             limits: self.options.limits(),
+            legacy_max_tokens: self.options.legacy_max_tokens,
+            anthropic_version: self.options.anthropic_version.unwrap_or_default(),
             ..Settings::new(name, transport.clone()).base_url(self.base_url())
         }
     }

@@ -11,6 +11,8 @@
 //! | `images=false` | the server takes no images |
 //! | `tools=false` | the server calls no tools |
 //! | `context=32768` | its context window in tokens |
+//! | `legacy=true` | it knows `max_tokens` and not `max_completion_tokens`; for Chat Completions alone |
+//! | `version=2026-10-21` | of Anthropic's API; for `anthropic` alone |
 
 mod env;
 mod meaning;
@@ -127,7 +129,7 @@ pub enum DsnError {
     BadToken,
     /// An option that does not exist.
     #[error(
-        "the DSN has an unknown option `{name}`; known are `timeout`, `images`, `tools` and `context`"
+        "the DSN has an unknown option `{name}`; known are `timeout`, `images`, `tools`, `context`, `legacy` and `version`"
     )]
     UnknownOption {
         /// The option's name.
@@ -212,6 +214,11 @@ mod tests {
         assert_eq!(options.tools, Some(true));
         assert_eq!(options.context, Some(32_768));
         assert_eq!(read("a://h?").options, DsnOptions::default());
+        let legacy = read("openai+http://h?legacy=true").options;
+        assert_eq!(legacy.legacy_max_tokens, Some(true));
+        let newest = read("anthropic://h?version=2026-10-21").options;
+        let version = newest.anthropic_version.map(|it| it.as_str());
+        assert_eq!(version, Some("2026-10-21"));
     }
 
     #[test]
@@ -227,6 +234,7 @@ mod tests {
             ("foreman://h?speed=1", "unknown option `speed`"),
             ("foreman://h?timeout=soon", "a duration such as `30s`"),
             ("foreman://h?images=maybe", "`true` or `false`"),
+            ("anthropic://h?version=3", "`2023-06-01` or `2026-10-21`"),
         ] {
             let error = text.parse::<Dsn>().unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");

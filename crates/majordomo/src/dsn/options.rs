@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use majordomo_llm::Capabilities;
-use majordomo_providers::Limits;
+use majordomo_providers::{AnthropicVersion, Limits};
 
 use super::DsnError;
 
@@ -19,6 +19,10 @@ pub struct DsnOptions {
     pub tools: Option<bool>,
     /// The server's context window in tokens.
     pub context: Option<u64>,
+    /// Whether the server knows only the old `max_tokens` of Chat Completions.
+    pub legacy_max_tokens: Option<bool>,
+    /// The version of Anthropic's API.
+    pub anthropic_version: Option<AnthropicVersion>,
 }
 
 impl DsnOptions {
@@ -60,6 +64,12 @@ impl FromStr for DsnOptions {
                 "context" => {
                     let tokens = value.parse().map_err(|_| bad("a number of tokens"))?;
                     options.context = Some(tokens);
+                }
+                "legacy" => options.legacy_max_tokens = Some(flag()?),
+                "version" => {
+                    let version = value.parse();
+                    let version = version.map_err(|_| bad("`2023-06-01` or `2026-10-21`"))?;
+                    options.anthropic_version = Some(version);
                 }
                 _ => {
                     return Err(DsnError::UnknownOption {

@@ -1,4 +1,4 @@
-//! U-01 to U-09 and U-40 to U-44: before an answer has begun.
+//! U-01 to U-09 and U-40 to U-45: before an answer has begun.
 
 use std::io;
 use std::net::SocketAddr;
@@ -7,9 +7,9 @@ use std::time::Duration;
 use majordomo::transport::{Protocol, Resolve, Timeouts};
 use majordomo::{BoxFuture, Class, Request};
 use majordomo_testkit::{Authority, BlackHole, ClosedPort, Http2Settings, Http2Upstream, Identity};
-use majordomo_testkit::{Script, StreamStep, Upstream};
+use majordomo_testkit::{Script, StreamStep, Upstream, frames};
 
-use crate::stage::{After, FREE, HELLO, Head, RETRIED, SERVED, SOON, Stage, config, json};
+use crate::stage::{After, FREE, HELLO, Head, RETRIED, SERVED, SOON, Stage, chunk, config, json};
 
 const SHORT: Option<Duration> = Some(Duration::from_millis(100));
 
@@ -134,7 +134,7 @@ fn hurried() -> Timeouts {
 #[tokio::test]
 async fn u08_an_answer_that_never_begins_ends_with_a_timer_and_a_closed_connection() {
     let script = Script::new().read_request();
-    let script = script.expect_close(Duration::from_millis(350));
+    let script = script.expect_close(SOON);
     let upstream = Upstream::start([script]).await;
     let stage = Head::at(upstream.uri("")).timeouts(hurried()).stage();
     assert_eq!(stage.ask_for_a_stream().await, RETRIED);
@@ -197,9 +197,12 @@ fn answered() -> Vec<StreamStep> {
 
 async fn http2(streams: Vec<Vec<StreamStep>>) -> (Http2Upstream, Stage) {
     let upstream = Http2Upstream::start(Http2Settings::default(), streams).await;
-    let head = Head::at(upstream.uri("")).config(config().protocol(Protocol::Http2));
-    let stage = head.stage();
+    let stage = over_http2(upstream.uri("")).stage();
     (upstream, stage)
+}
+
+fn over_http2(url: impl ToString) -> Head {
+    Head::at(url).config(config().protocol(Protocol::Http2))
 }
 
 #[tokio::test]
@@ -210,6 +213,24 @@ async fn u42_a_refused_stream_is_sent_again_for_free() {
     assert_eq!((after.served_by, after.failures), ("head/m", 0));
     assert_eq!(after.benched, Duration::ZERO);
     upstream.asked(2, SOON).await;
+}
+
+#[tokio::test]
+async fn u42_a_stream_that_came_after_the_goodbye_is_sent_again_for_free() {
+    let asked = || Script::new().send(frames::settings());
+    let leaving = asked().read_frame(frames::HEADERS);
+    let leaving = leaving.send(frames::go_away(0, 0)).stall();
+    let serving = asked()
+        .send(frames::settings_ack())
+        .read_frame(frames::DATA)
+        .send(frames::ok(1))
+        .send(frames::data(1, HELLO.as_bytes(), true))
+        .stall();
+    let upstream = Upstream::start([leaving, serving]).await;
+    let stage = over_http2(upstream.uri("")).stage();
+    let after = stage.ask().await;
+    assert_eq!((after.served_by, after.failures), ("head/m", 0));
+    assert_eq!(after.benched, Duration::ZERO);
 }
 
 #[tokio::test]
@@ -228,4 +249,77 @@ async fn u44_a_stream_that_is_reset_before_its_answer_is_tried_twice() {
     let (upstream, stage) = http2(vec![reset]).await;
     assert_eq!(stage.ask().await, RETRIED);
     upstream.asked(2, SOON).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn u44_a_stream_that_is_reset_after_its_first_word_is_the_callers() {
+    let reset = vec![
+        StreamStep::ReadBody,
+        StreamStep::Head(200),
+        StreamStep::Data(chunk(r#"{"content":"hel"}"#).into()),
+        // A reset overtakes what was not read before it.
+        StreamStep::Wait(Duration::from_secs(1)),
+        StreamStep::Reset(h2::Reason::INTERNAL_ERROR),
+    ];
+    let (_upstream, stage) = http2(vec![reset]).await;
+    let error = stage.open().await.unwrap().finish().await.unwrap_err();
+    assert_eq!(error.class(), Class::Transient, "{error}");
+    assert_eq!(error.partial().unwrap().text(), "hel");
+    assert_eq!((stage.failures(), stage.tail.call_count("m")), (1, 0));
+}
+
+#[tokio::test]
+async fn u45_a_window_that_never_opens_ends_with_the_write_timer() {
+    let settings = Http2Settings {
+        stream_window: Some(0),
+        ..Http2Settings::default()
+    };
+    let upstream = Http2Upstream::start(settings, [vec![StreamStep::Stall]]).await;
+    let timeouts = Timeouts {
+        write: SHORT,
+        ..Timeouts::default()
+    };
+    let stage = over_http2(upstream.uri("")).timeouts(timeouts).stage();
+    let reply = stage.chain("head/m,tail/m").generate(long()).await;
+    assert_eq!(stage.after(reply), RETRIED);
+}
+
+#[tokio::test]
+async fn u45_a_server_that_takes_one_stream_at_a_time_serves_a_hundred() {
+    let settings = Http2Settings {
+        most_streams: Some(1),
+        ..Http2Settings::default()
+    };
+    let upstream = Http2Upstream::start(settings, [answered()]).await;
+    let stage = over_http2(upstream.uri("")).stage();
+    assert_eq!(stage.ask().await, SERVED);
+    let mut asking = tokio::task::JoinSet::new();
+    for _ in 0..100 {
+        let chain = stage.chain("head/m,tail/m");
+        asking.spawn(async move { chain.generate(Request::user("hi")).await });
+    }
+    for reply in asking.join_all().await {
+        assert_eq!(stage.after(reply), SERVED);
+    }
+}
+
+/// The transport's own test has the twenty seconds; this is what they mean here.
+#[tokio::test(start_paused = true)]
+async fn u45_a_ping_without_an_answer_ends_the_stream_of_a_dead_connection() {
+    let script = Script::new()
+        .send(frames::settings())
+        .send(frames::settings_ack())
+        .read_frame(frames::DATA)
+        .send(frames::ok(1))
+        .send(frames::data(
+            1,
+            chunk(r#"{"content":"hel"}"#).as_bytes(),
+            false,
+        ));
+    let upstream = Upstream::start([script.stall()]).await;
+    let stage = over_http2(upstream.uri("")).stage();
+    let error = stage.open().await.unwrap().finish().await.unwrap_err();
+    assert_eq!(error.class(), Class::Transient, "{error}");
+    assert_eq!(error.partial().unwrap().text(), "hel");
+    upstream.closed(0, SOON).await;
 }

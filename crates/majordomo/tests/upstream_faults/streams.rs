@@ -55,6 +55,24 @@ async fn u34_a_stream_of_pings_alone_ends_with_the_first_event_timer() {
     assert_eq!(stage.ask_for_a_stream().await, RETRIED);
 }
 
+#[tokio::test]
+async fn u34_a_stream_that_pings_on_without_content_ends_with_the_event_idle_timer() {
+    let start = begun(&text("hello"));
+    let paced = (0..100).fold(start, |script, _| {
+        script.chunk(": ping\n\n").wait(Duration::from_millis(20))
+    });
+    let upstream = Upstream::start([paced]).await;
+    let timeouts = Timeouts {
+        event_idle: Some(Duration::from_millis(200)),
+        ..Timeouts::default()
+    };
+    let stage = Head::at(upstream.uri("")).timeouts(timeouts).stage();
+    let error = stage.open().await.unwrap().finish().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout(Timer::EventIdle));
+    assert_eq!(error.partial().unwrap().text(), "hello");
+    assert_eq!((stage.failures(), stage.tail.call_count("m")), (1, 0));
+}
+
 /// One good stream per dialect: its beginning with the text `hello`, and its end.
 const DIALECTS: &[(Kind, &str, &str)] = &[
     (

@@ -92,16 +92,52 @@ async fn u28_a_call_that_is_cut_is_never_given_as_a_whole_one() {
     assert_eq!(first.unwrap_err().kind(), ErrorKind::Truncated);
 }
 
+/// One call with these arguments, in one piece.
+fn call(index: usize, arguments: &str) -> String {
+    format!(
+        r#"{{"index":{index},"id":"c{index}","function":{{"name":"f","arguments":"{arguments}"}}}}"#
+    )
+}
+
 #[tokio::test]
-async fn u28_large_and_deep_arguments_neither_crash_nor_crawl() {
-    let large = format!(r#"{{\"x\":\"{}\"}}"#, "a".repeat(10 << 20));
-    let deep = "[".repeat(2_000_000);
-    for arguments in [large, deep] {
-        let piece = format!(
-            r#"{{"index":0,"id":"a","function":{{"name":"f","arguments":"{arguments}"}}}}"#
-        );
-        let reply = answer(&[&piece]).await.unwrap();
-        let call = reply.tool_calls().next().unwrap();
-        assert!(call.arguments.len() > 1_000_000);
+async fn u28_calls_beyond_all_bounds_are_refused_and_never_given_in_part() {
+    let large = call(0, &format!(r#"{{\"x\":\"{}\"}}"#, "a".repeat(1 << 20)));
+    let deep = call(0, &"[".repeat(65));
+    let pieces: Vec<String> = (0..200)
+        .map(|_| {
+            format!(
+                r#"{{"index":0,"function":{{"arguments":"{}"}}}}"#,
+                "a".repeat(8 << 10)
+            )
+        })
+        .collect();
+    let opened = call(0, r#"{\"x\":\""#);
+    let mut slowly = vec![&*opened];
+    slowly.extend(pieces.iter().map(String::as_str));
+    let many: Vec<String> = (0..129).map(|index| call(index, "{}")).collect();
+    let rows = [
+        ("longer than 1048576 bytes", vec![&*large]),
+        ("longer than 1048576 bytes", slowly),
+        ("deeper than 64 levels", vec![&*deep]),
+        (
+            "more than 128 tools",
+            many.iter().map(String::as_str).collect(),
+        ),
+    ];
+    for (what, pieces) in rows {
+        let error = answer(&pieces).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::BadResponse, "{what}");
+        assert!(error.to_string().contains(what), "{error}");
     }
+}
+
+#[tokio::test]
+async fn u28_calls_within_the_bounds_are_taken() {
+    let large = call(0, &format!(r#"{{\"x\":\"{}\"}}"#, "a".repeat(1_000_000)));
+    let deep = call(1, &format!("{}{}", "[".repeat(64), "]".repeat(64)));
+    let many: Vec<String> = (2..128).map(|index| call(index, "{}")).collect();
+    let mut pieces = vec![&*large, &*deep];
+    pieces.extend(many.iter().map(String::as_str));
+    let reply = answer(&pieces).await.unwrap();
+    assert_eq!(reply.tool_calls().count(), 128);
 }

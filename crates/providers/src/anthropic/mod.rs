@@ -1,8 +1,10 @@
 //! Anthropic's Messages.
 //!
 //! Its models differ in what they refuse: [`version`] reads that from their ids,
-//! [`thinking`] rewrites how hard they are to think.
+//! [`thinking`] rewrites how hard they are to think, [`api_version`] names the
+//! versions of the API itself.
 
+mod api_version;
 mod thinking;
 mod version;
 
@@ -20,14 +22,14 @@ use crate::estimate::{ImageTokens, TokenRule};
 use crate::openai::types;
 use crate::recipe::Recipe;
 use crate::transport::Credential;
+pub use api_version::AnthropicVersion;
 use version::Claude;
 
-pub(crate) struct Anthropic;
-
-/// The version whose rules our own requests are written for.
-const VERSION: &str = "2023-06-01";
-/// The version that knows no sampling at all.
-const WITHOUT_SAMPLING: &str = "2026-10-21";
+#[derive(Default)]
+pub(crate) struct Anthropic {
+    /// The version whose rules our own requests are written for.
+    pub(crate) version: AnthropicVersion,
+}
 
 /// Pictures in one request, for windows of 200,000 tokens and for larger ones.
 const FEW_IMAGES: usize = 100;
@@ -81,9 +83,9 @@ impl Recipe for Anthropic {
     /// betas, so these go with it.
     fn headers(&self, request: Option<&Request>) -> HeaderMap {
         let mut headers = HeaderMap::new();
-        let version = request.map_or(VERSION, version_of);
+        let version = request.map_or(self.version, |request| self.version_of(request));
         let name = HeaderName::from_static("anthropic-version");
-        headers.extend(HeaderValue::from_str(version).map(|value| (name, value)));
+        headers.insert(name, HeaderValue::from_static(version.as_str()));
         let messages = Protocol::Messages.dialect();
         let betas = request.into_iter().flat_map(|request| {
             let betas = request.client_header(&messages, "anthropic-beta");
@@ -163,7 +165,7 @@ impl Recipe for Anthropic {
         if let Some(claude) = claude {
             thinking::fit(&mut request, claude);
         }
-        if version_of(&request) == WITHOUT_SAMPLING {
+        if self.version_of(&request) == AnthropicVersion::V2026_10_21 {
             drop_sampling(&mut request, "this version of the API has none");
         } else if claude.is_some_and(Claude::refuses_sampling) {
             drop_sampling(&mut request, "the model refuses it");
@@ -172,12 +174,14 @@ impl Recipe for Anthropic {
     }
 }
 
-/// The version that a request is sent with.
-fn version_of(request: &Request) -> &str {
-    let messages = Protocol::Messages.dialect();
-    let mut own = request.client_header(&messages, "anthropic-version");
-    let known = |version: &&str| [VERSION, WITHOUT_SAMPLING].contains(version);
-    own.find(known).unwrap_or(VERSION)
+impl Anthropic {
+    /// The version that a request is sent with: its client's, where we know it.
+    fn version_of(&self, request: &Request) -> AnthropicVersion {
+        let messages = Protocol::Messages.dialect();
+        let own = request.client_header(&messages, "anthropic-version");
+        let mut known = own.filter_map(|version| version.parse().ok());
+        known.next().unwrap_or(self.version)
+    }
 }
 
 fn drop_sampling(request: &mut Request, why: &str) {
@@ -202,11 +206,18 @@ fn drop_sampling(request: &mut Request, why: &str) {
 mod tests {
     use super::*;
 
+    const ANTHROPIC: Anthropic = Anthropic {
+        version: AnthropicVersion::V2023_06_01,
+    };
+    const NEWEST: Anthropic = Anthropic {
+        version: AnthropicVersion::V2026_10_21,
+    };
+
     #[test]
     fn forced_tools_are_relaxed_only_where_they_are_refused() {
         let choice = |model: &str| {
             let request = Request::user("hi").tool_choice(ToolChoice::Required);
-            Anthropic.prepare(request, model).tool_choice.clone()
+            ANTHROPIC.prepare(request, model).tool_choice.clone()
         };
         for model in ["claude-opus-5-5", "claude-sonnet-5-5", "claude-fable-5-2"] {
             assert_eq!(choice(model), ToolChoice::Auto, "{model}");
@@ -219,9 +230,9 @@ mod tests {
     #[test]
     fn sampling_is_dropped_with_a_note_and_left_alone_elsewhere() {
         let (request, notes) = Request::user("hi").temperature(0.5).noting();
-        let old = Anthropic.prepare(request.clone(), "claude-haiku-4-5-20251001");
+        let old = ANTHROPIC.prepare(request.clone(), "claude-haiku-4-5-20251001");
         assert!(old.same_prompt(&request));
-        let new = Anthropic.prepare(request, "claude-sonnet-5-5");
+        let new = ANTHROPIC.prepare(request, "claude-sonnet-5-5");
         assert_eq!(new.temperature, None);
         assert_eq!(notes.take()[0].to_string(), "temperature dropped");
     }
@@ -241,27 +252,47 @@ mod tests {
             ("anthropic-version", "2026-10-21"),
             ("anthropic-beta", "a,b"),
         ]);
-        let headers = Anthropic.headers(Some(&request));
+        let headers = ANTHROPIC.headers(Some(&request));
         assert_eq!(headers["anthropic-version"], "2026-10-21");
         assert_eq!(headers["anthropic-beta"], "a,b");
-        let prepared = Anthropic.prepare(request, "claude-haiku-4-5");
+        let prepared = ANTHROPIC.prepare(request, "claude-haiku-4-5");
         assert_eq!(prepared.temperature, None, "unknown to that version");
+    }
+
+    #[test]
+    fn the_version_of_the_settings_is_that_of_our_own_requests() {
+        let request = Request::user("hi").temperature(0.5);
+        let headers = NEWEST.headers(Some(&request));
+        assert_eq!(headers["anthropic-version"], "2026-10-21");
+        assert_eq!(NEWEST.headers(None)["anthropic-version"], "2026-10-21");
+        let prepared = NEWEST.prepare(request, "claude-haiku-4-5");
+        assert_eq!(prepared.temperature, None, "unknown to that version");
+
+        let older = read(&[("anthropic-version", "2023-06-01")]);
+        let headers = NEWEST.headers(Some(&older));
+        assert_eq!(headers["anthropic-version"], "2023-06-01");
+        let prepared = NEWEST.prepare(older, "claude-haiku-4-5");
+        assert_eq!(
+            prepared.temperature,
+            Some(0.5),
+            "its client's version stands"
+        );
     }
 
     #[test]
     fn a_version_that_we_do_not_know_is_not_promised() {
         let request = read(&[("anthropic-version", "2031-01-01")]);
-        let headers = Anthropic.headers(Some(&request));
+        let headers = ANTHROPIC.headers(Some(&request));
         assert_eq!(headers["anthropic-version"], "2023-06-01");
-        assert_eq!(Anthropic.headers(None)["anthropic-version"], "2023-06-01");
+        assert_eq!(ANTHROPIC.headers(None)["anthropic-version"], "2023-06-01");
     }
 
     #[test]
     fn larger_windows_take_more_images() {
         let count = |window| {
-            let mut can = Anthropic.capabilities("claude-opus-5-5");
+            let mut can = ANTHROPIC.capabilities("claude-opus-5-5");
             can.context_window = Some(window);
-            Anthropic.learned(&mut can);
+            ANTHROPIC.learned(&mut can);
             can.images.unwrap().max_count
         };
         assert_eq!((count(200_000), count(1_000_000)), (Some(100), Some(600)));
@@ -269,7 +300,7 @@ mod tests {
 
     #[test]
     fn the_next_page_begins_after_the_last_id() {
-        let next = |page: &str| Anthropic.next_page(page.as_bytes());
+        let next = |page: &str| ANTHROPIC.next_page(page.as_bytes());
         assert_eq!(
             next(r#"{"has_more":true,"last_id":"a b"}"#).unwrap(),
             "&after_id=a%20b"

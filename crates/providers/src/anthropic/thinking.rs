@@ -25,7 +25,9 @@ pub(super) fn fit(request: &mut Request, claude: Claude) {
         Thinks::Adaptive => budget_to_effort(request),
         Thinks::Always => {
             if request.effort == Some(Effort::None) {
-                drop_effort(request, "the model always thinks");
+                let change = Change::new("effort", "raised");
+                request.note(change.detail("the model always thinks; the least is low"));
+                request.edit().effort = Some(Effort::Low);
             }
             budget_to_effort(request);
         }
@@ -100,7 +102,7 @@ fn budget_to_effort(request: &mut Request) {
 
 fn drop_effort(request: &mut Request, why: &str) {
     let Some(effort) = request.effort else { return };
-    if effort != Effort::None || why.contains("always") {
+    if effort != Effort::None {
         request.note(Change::new("effort", "dropped").detail(why));
     }
     request.edit().effort = None;
@@ -213,9 +215,9 @@ mod tests {
             (
                 "claude-sonnet-5-5",
                 effort(Effort::None),
+                Some(Effort::Low),
                 None,
-                None,
-                "effort dropped",
+                "effort raised",
             ),
             (
                 "claude-sonnet-5-5",

@@ -31,11 +31,12 @@ pub(super) struct Answer {
 
 impl Answer {
     pub(super) fn new(
-        body: ByteStream,
+        mut body: ByteStream,
         head: Head,
         provider: HttpProvider,
         model: String,
     ) -> Self {
+        body.events_will_be_told();
         Self {
             body: Some(body),
             linger: None,
@@ -53,9 +54,16 @@ impl Answer {
         }
     }
 
-    /// Tells the timers that the model has begun to answer.
+    /// Tells the timers of an event that carries something.
     pub(super) fn seen(&mut self, event: &Event) {
-        if let (true, Some(body)) = (event.is_semantic(), &mut self.body) {
+        if event.is_semantic() {
+            self.alive();
+        }
+    }
+
+    /// Tells the timers that the model goes on.
+    pub(super) fn alive(&mut self) {
+        if let Some(body) = &mut self.body {
             body.event_seen();
         }
     }

@@ -46,6 +46,8 @@ struct Inner {
     transport: Transport,
     /// Without a trailing slash; none if nobody said where the provider is.
     base_url: Option<String>,
+    /// Whether it is the service itself and no server of the user's own.
+    at_home: bool,
     key: Option<SecretString>,
     timeouts: Timeouts,
     settings: Settings,
@@ -54,7 +56,8 @@ struct Inner {
 
 impl HttpProvider {
     pub(crate) fn new(recipe: Arc<dyn Recipe>, settings: Settings) -> Result<Self> {
-        let base_url = settings.base_url.clone().or_else(|| recipe.base_url());
+        let home = recipe.base_url();
+        let base_url = settings.base_url.clone().or_else(|| home.clone());
         let base_url = base_url.map(|url| url.trim_end_matches('/').to_owned());
         if let Some(url) = &base_url {
             check_base_url(url).map_err(|error| error.with_provider(&settings.name))?;
@@ -62,6 +65,7 @@ impl HttpProvider {
         Ok(Self(Arc::new(Inner {
             name: settings.name.clone(),
             transport: settings.transport.clone(),
+            at_home: base_url == home,
             base_url,
             key: settings.key.clone(),
             timeouts: settings.timeouts.unwrap_or_else(|| recipe.timeouts()),
@@ -97,6 +101,16 @@ impl HttpProvider {
         Knowledge {
             capabilities: Arc::new(capabilities),
             thinking: Default::default(),
+        }
+    }
+
+    /// Lets the settings overrule what the server's list says.
+    fn correct(&self, model: &mut ModelInfo) {
+        let settings = &self.0.settings;
+        if let Some(explicit) = settings.models.get(&model.id) {
+            model.capabilities = Some(explicit.clone());
+        } else if let Some(told) = &mut model.capabilities {
+            settings.limits.apply(told);
         }
     }
 
@@ -170,7 +184,8 @@ impl HttpProvider {
         })
     }
 
-    /// Adds key, headers and timers.
+    /// Adds key, headers and timers. A server of the user's own may need no key,
+    /// and says so if it does; the service itself always does.
     fn dress(&self, outgoing: Outgoing, request: Option<&Request>) -> Result<Outgoing> {
         let recipe = self.recipe();
         let request = outgoing
@@ -179,6 +194,7 @@ impl HttpProvider {
         match (&self.0.key, recipe.key_variables()) {
             (Some(key), _) => Ok(request.credential(&recipe.credential(key)?)),
             (None, []) => Ok(request),
+            (None, _) if !self.0.at_home => Ok(request),
             (None, variables) => {
                 let text = format!("no key is configured: set {}", variables.join(" or "));
                 Err(Error::new(ErrorKind::MissingKey, text))
@@ -246,8 +262,13 @@ impl Provider for HttpProvider {
 
     fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>>> {
         Box::pin(async move {
-            let models = list::models(self).await;
-            models.map_err(|error| self.named(error))
+            let mut models = list::models(self)
+                .await
+                .map_err(|error| self.named(error))?;
+            for model in &mut models {
+                self.correct(model);
+            }
+            Ok(models)
         })
     }
 }

@@ -60,6 +60,9 @@ impl Pieces {
 
     fn read(&mut self, frame: &[u8], events: &mut Vec<Event>) -> Result<()> {
         if self.begun {
+            if !is_ping(frame) {
+                self.answer.alive();
+            }
             return self.reader.tap(frame, events);
         }
         let read = self.reader.push(frame, events);
@@ -126,4 +129,9 @@ impl Stream for Pieces {
         this.over = true;
         Poll::Ready(this.last.take())
     }
+}
+
+/// Comments and pings say that the server lives, not that the model does.
+fn is_ping(frame: &[u8]) -> bool {
+    frame.starts_with(b":") || frame.starts_with(b"event: ping")
 }

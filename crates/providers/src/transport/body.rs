@@ -47,6 +47,14 @@ impl ByteStream {
         }
     }
 
+    /// Promises that [`event_seen`](Self::event_seen) is called for every event
+    /// that carries something, so that the event-idle timer can run.
+    pub fn events_will_be_told(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.timers.events_will_be_told();
+        }
+    }
+
     /// Stops the first-event timer: the codec has seen an event that carries
     /// something. The transport cannot know, it sees bytes only.
     pub fn event_seen(&mut self) {

@@ -21,6 +21,7 @@ pub(crate) fn timeout(host: &str, timer: Timer, limits: &Timeouts) -> Error {
         Timer::FirstByte => (limits.first_byte, "sent no byte of its answer"),
         Timer::FirstEvent => (limits.first_event, "sent nothing that carries content"),
         Timer::Idle => (limits.idle, "fell silent in the middle of its answer"),
+        Timer::EventIdle => (limits.event_idle, "sent signs of life but no more content"),
         Timer::Write => (limits.write, "stopped taking the request"),
         Timer::Total => (limits.total, "did not finish its answer"),
     };

@@ -27,6 +27,9 @@ pub struct Timeouts {
     pub first_event: Option<Duration>,
     /// Between two pieces of a streamed answer.
     pub idle: Option<Duration>,
+    /// Between two events that carry something, where events are read: a server
+    /// may keep a connection alive whose model is dead.
+    pub event_idle: Option<Duration>,
     /// Between two pieces of the request that the server takes.
     pub write: Option<Duration>,
     /// A whole answer, from the call to its last byte.
@@ -50,6 +53,7 @@ impl Timeouts {
         first_byte: Some(Duration::from_secs(60)),
         first_event: Some(Duration::from_secs(120)),
         idle: Some(Duration::from_secs(90)),
+        event_idle: Some(Duration::from_secs(300)),
         write: Some(Duration::from_secs(30)),
         total: Some(Duration::from_secs(600)),
     };

@@ -29,6 +29,9 @@ pub(crate) struct Timers {
     first_byte: Option<Instant>,
     first_event: Option<Instant>,
     idle: Option<Instant>,
+    event_idle: Option<Instant>,
+    /// Whether somebody says when events come.
+    events_told: bool,
     total: Option<Instant>,
     sleep: Option<Pin<Box<Sleep>>>,
 }
@@ -47,6 +50,8 @@ impl Timers {
             first_byte: None,
             first_event: None,
             idle: None,
+            event_idle: None,
+            events_told: false,
             total,
             sleep: None,
         }
@@ -78,9 +83,17 @@ impl Timers {
         }
     }
 
+    /// Whoever reads the stream will tell of every event that carries something.
+    pub(crate) fn events_will_be_told(&mut self) {
+        self.events_told = true;
+    }
+
     /// An event that carries something came.
     pub(crate) fn event_seen(&mut self) {
         self.first_event = None;
+        if self.events_told {
+            self.event_idle = after(self.limits.event_idle);
+        }
     }
 
     /// Forgets every timer and allows `limit` for what is left of the answer.
@@ -90,6 +103,7 @@ impl Timers {
         self.first_byte = None;
         self.first_event = None;
         self.idle = None;
+        self.event_idle = None;
         self.total = after(Some(limit));
     }
 
@@ -117,6 +131,7 @@ impl Timers {
             (self.first_byte, Timer::FirstByte),
             (self.first_event, Timer::FirstEvent),
             (self.idle, Timer::Idle),
+            (self.event_idle, Timer::EventIdle),
             (self.total, Timer::Total),
         ]
         .into_iter()
@@ -195,6 +210,36 @@ mod tests {
         timers.received();
         let (timer, waited) = expired(&mut timers).await;
         assert_eq!((timer, seconds(waited)), (Timer::FirstEvent, 60));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pieces_without_a_further_event_run_into_the_event_idle_timer() {
+        let mut timers = Timers::start(limits(), Kind::Stream);
+        timers.events_will_be_told();
+        timers.written();
+        for _ in 0..2 {
+            timers.event_seen();
+            for _ in 0..4 {
+                timers.received();
+                tokio::time::advance(Duration::from_secs(60)).await;
+            }
+        }
+        timers.received();
+        let (timer, waited) = expired(&mut timers).await;
+        assert_eq!((timer, seconds(waited)), (Timer::EventIdle, 60));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_that_is_passed_on_unread_has_no_event_idle_timer() {
+        let mut timers = Timers::start(limits(), Kind::Stream);
+        timers.written();
+        timers.event_seen();
+        for _ in 0..10 {
+            timers.received();
+            tokio::time::advance(Duration::from_secs(60)).await;
+        }
+        let (timer, _) = expired(&mut timers).await;
+        assert_eq!(timer, Timer::Idle);
     }
 
     #[tokio::test(start_paused = true)]

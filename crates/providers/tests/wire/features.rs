@@ -28,6 +28,35 @@ fn with_results(failed: bool) -> Request {
         .message(Message::tool_results_message([result]))
 }
 
+/// A conversation in which a tool showed a picture.
+fn with_shown_picture() -> Request {
+    let call = ToolCall::new("call_0", "look", r#"{"at":"sky"}"#);
+    let mut result = ToolResult::new(&call, "blue");
+    result.parts.push(Part::image("image/png", PNG));
+    Request::user("Which colour?")
+        .tool(look())
+        .message(Message::assistant(Part::ToolCall(call)))
+        .message(Message::tool_results_message([result]))
+}
+
+/// A conversation in which two tools were called at once.
+fn with_parallel_calls() -> Request {
+    let sky = ToolCall::new("call_0", "look", r#"{"at":"sky"}"#);
+    let sea = ToolCall::new("call_1", "look", r#"{"at":"sea"}"#);
+    let results = [
+        ToolResult::new(&sky, "blue"),
+        ToolResult::new(&sea, "green"),
+    ];
+    let calls = Message {
+        parts: vec![Part::ToolCall(sky), Part::ToolCall(sea)],
+        ..Message::assistant(Part::text(""))
+    };
+    Request::user("Which colours?")
+        .tool(look())
+        .message(calls)
+        .message(Message::tool_results_message(results))
+}
+
 fn edited(change: impl FnOnce(&mut majordomo_llm::Prompt)) -> Request {
     let mut request = Request::user("hi");
     change(request.edit());
@@ -87,6 +116,8 @@ pub(crate) fn all() -> Vec<(&'static str, Request)> {
         ),
         ("tool results", with_results(false)),
         ("tool failure", with_results(true)),
+        ("tool result with an image", with_shown_picture()),
+        ("parallel calls", with_parallel_calls()),
         (
             "schema",
             Request::user("A number.").schema(schema, "number"),

@@ -28,6 +28,9 @@ const PROVIDERS: &[(&str, &str)] = &[
     ("llama-swap", "qwen3"),
     ("groq", "llama"),
     ("deepseek", "deepseek-v4-pro"),
+    ("xai", "grok-4.7"),
+    ("mistral", "mistral-large"),
+    ("lmstudio", "qwen3"),
 ];
 
 fn provider(name: &str, upstream: &Upstream) -> HttpProvider {

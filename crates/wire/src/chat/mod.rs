@@ -27,6 +27,7 @@ mod tests;
 use bytes::Bytes;
 use majordomo_llm::{Dialect, Error, Json, ModelInfo, Native, Request, Response, Result};
 
+use crate::call_bounds::{self, Bounded};
 use crate::{
     Codec, ErrorReply, FailedAnswer, Incoming, Outgoing, Protocol, ReadError, Reply, StreamReader,
     StreamWriter, Written,
@@ -62,7 +63,7 @@ impl Codec for Chat {
     }
 
     fn read_response(&self, body: Bytes, first_call: usize) -> Result<Response> {
-        response::read(body, first_call)
+        response::read(body, first_call).and_then(call_bounds::check)
     }
 
     fn write_response(&self, response: &Response, reply: &Reply) -> Written {
@@ -70,7 +71,7 @@ impl Codec for Chat {
     }
 
     fn stream_reader(&self) -> Box<dyn StreamReader> {
-        Box::new(stream_reader::ChatReader::default())
+        Box::new(Bounded::<stream_reader::ChatReader>::default())
     }
 
     fn stream_writer(&self, reply: &Reply) -> Box<dyn StreamWriter> {

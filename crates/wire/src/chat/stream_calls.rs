@@ -1,8 +1,9 @@
 //! Tool calls of a stream, put together from fragments.
 
-use majordomo_llm::{Event, Native};
+use majordomo_llm::{Event, Native, Result};
 
 use super::stream_chunk::CallDelta;
+use crate::call_bounds::{MOST_CALLS, too_many};
 use crate::json;
 
 /// The calls in the order of their first fragments.
@@ -27,10 +28,15 @@ impl StreamCalls {
     }
 
     /// Finds the call that a fragment belongs to, or begins a new one.
-    pub(super) fn take(&mut self, delta: CallDelta<'_>, events: &mut Vec<Event>) {
+    pub(super) fn take(&mut self, delta: CallDelta<'_>, events: &mut Vec<Event>) -> Result<()> {
         let id = delta.id.as_deref().unwrap_or_default();
         let name = delta.name.as_deref().unwrap_or_default();
-        let at = self.find(delta.index, id, name).unwrap_or_else(|| {
+        let found = self.find(delta.index, id, name);
+        let at = found.unwrap_or(self.0.len());
+        if found.is_none() {
+            if self.0.len() >= MOST_CALLS {
+                return Err(too_many());
+            }
             self.end_complete(events);
             self.0.push(Call {
                 index: delta.index,
@@ -41,8 +47,7 @@ impl StreamCalls {
                 ended: false,
                 extra: None,
             });
-            self.0.len() - 1
-        });
+        }
         let call = &mut self.0[at];
         if call.name.is_empty() {
             call.name.push_str(name);
@@ -53,6 +58,7 @@ impl StreamCalls {
         call.extra = call.extra.take().or(delta.extra);
         call.tell(at, events);
         call.extend(at, delta.arguments, events);
+        Ok(())
     }
 
     fn find(&self, index: Option<u64>, id: &str, name: &str) -> Option<usize> {

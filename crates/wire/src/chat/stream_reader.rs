@@ -103,14 +103,11 @@ impl State {
         match chunk.error {
             Some(error) => Err(ErrorBody::inside(error).into_error(None)),
             None if name == "error" => Err(ErrorBody::of(data).into_error(None)),
-            None => {
-                self.chunk(chunk, events);
-                Ok(())
-            }
+            None => self.chunk(chunk, events),
         }
     }
 
-    fn chunk(&mut self, chunk: Chunk<'_>, events: &mut Vec<Event>) {
+    fn chunk(&mut self, chunk: Chunk<'_>, events: &mut Vec<Event>) -> Result<()> {
         let delta = chunk.delta;
         if !self.started {
             let known = |text: Option<Cow<'_, str>>| {
@@ -150,12 +147,13 @@ impl State {
         }
         for call in delta.calls {
             self.close_reasoning(events);
-            self.calls.take(call, events);
+            self.calls.take(call, events)?;
         }
         self.usage = chunk.usage.or(self.usage);
         if let Some(word) = chunk.finish {
             self.finish.get_or_insert(word.into_owned());
         }
+        Ok(())
     }
 
     fn open_reasoning(&mut self, field: &'static str) {

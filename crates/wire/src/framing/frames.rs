@@ -4,7 +4,11 @@ use bytes::{Bytes, BytesMut};
 use majordomo_llm::Result;
 use memchr::memchr_iter;
 
-use super::{DEFAULT_LIMIT, too_long};
+use super::too_long;
+
+/// The longest frame that is waited for: a picture of 20 MB as base64, and room
+/// to spare. What a frame may hold is the reader's to judge.
+const LONGEST: usize = 32 << 20;
 
 /// Takes bytes in any chunking and gives whole frames, so that whoever passes
 /// them on never stands in the middle of one.
@@ -45,8 +49,8 @@ impl Frames {
             self.waiting = bytes;
             return Ok(());
         }
-        if self.waiting.len() + bytes.len() > DEFAULT_LIMIT {
-            return Err(too_long(DEFAULT_LIMIT));
+        if self.waiting.len() + bytes.len() > LONGEST {
+            return Err(too_long(LONGEST));
         }
         let mut joined = BytesMut::from(std::mem::take(&mut self.waiting));
         joined.extend_from_slice(&bytes);

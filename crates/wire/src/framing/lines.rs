@@ -2,7 +2,7 @@
 
 use memchr::memchr;
 
-use super::{DEFAULT_LIMIT, Handled, too_long};
+use super::{Bound, Handled};
 
 /// One line without its end.
 pub(crate) enum Line<'c, 'l> {
@@ -22,23 +22,19 @@ impl Line<'_, '_> {
 }
 
 /// Splits bytes into lines that end in LF or CRLF.
+#[derive(Default)]
 pub(crate) struct Lines {
     /// The beginning of a line whose end has not come.
     partial: Vec<u8>,
-    limit: usize,
-}
-
-impl Default for Lines {
-    fn default() -> Self {
-        Self::with_limit(DEFAULT_LIMIT)
-    }
+    bound: Bound,
 }
 
 impl Lines {
-    pub(crate) fn with_limit(limit: usize) -> Self {
+    #[cfg(test)]
+    pub(crate) fn bounded(bound: Bound) -> Self {
         Self {
             partial: Vec::new(),
-            limit,
+            bound,
         }
     }
 
@@ -52,35 +48,29 @@ impl Lines {
             let line = &chunk[..end];
             chunk = &chunk[end + 1..];
             if self.partial.is_empty() {
-                self.check(line.len())?;
+                self.bound.check(line)?;
                 each(Line::Whole(trim_end(line)))?;
             } else {
-                self.check(self.partial.len() + line.len())?;
                 self.partial.extend_from_slice(line);
+                self.bound.check(&self.partial)?;
                 let given = each(Line::Joined(trim_end(&self.partial)));
                 self.partial.clear();
                 given?;
             }
         }
-        self.check(self.partial.len() + chunk.len())?;
+        let before = self.partial.len();
         self.partial.extend_from_slice(chunk);
-        Ok(())
+        self.bound.check_growing(before, &self.partial)
     }
 
     /// Gives the last line if its end never came.
     pub(crate) fn finish(&mut self, each: impl FnOnce(&[u8]) -> Handled) -> Handled {
         let last = std::mem::take(&mut self.partial);
+        self.bound.check(&last)?;
         match trim_end(&last) {
             [] => Ok(()),
             line => each(line),
         }
-    }
-
-    fn check(&self, length: usize) -> Handled {
-        if length > self.limit {
-            return Err(too_long(self.limit));
-        }
-        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 //! Bytes come in any chunking; frames come out as soon as they are complete. A
 //! frame that lies whole inside one chunk is handed out without a copy.
 
+mod bound;
 mod event_type;
 mod frames;
 mod lines;
@@ -12,6 +13,7 @@ mod sse;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use bound::Bound;
 pub(crate) use event_type::event_type;
 pub use frames::Frames;
 pub(crate) use lines::Lines;
@@ -19,10 +21,6 @@ pub(crate) use objects::Objects;
 pub(crate) use sse::{Frame, SseDecoder};
 
 use majordomo_llm::{Error, ErrorKind};
-
-/// The longest line or event that is buffered, unless a reader sets another:
-/// a picture of 20 MB as base64, and room to spare.
-pub(crate) const DEFAULT_LIMIT: usize = 32 * 1024 * 1024;
 
 /// What a frame handler may say.
 pub(crate) type Handled = Result<(), Error>;

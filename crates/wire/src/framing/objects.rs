@@ -1,7 +1,7 @@
 //! JSON objects out of bare lines: a list of answers that comes piece by piece,
 //! or an error that is printed over several lines.
 
-use super::{DEFAULT_LIMIT, Handled, too_long};
+use super::{Bound, Handled};
 
 /// Joins lines until the braces are balanced. What is between objects (the
 /// brackets and commas of a list, or anything else) is passed over.
@@ -11,21 +11,21 @@ pub(crate) struct Objects {
     depth: usize,
     in_string: bool,
     escaped: bool,
+    bound: Bound,
 }
 
 impl Objects {
     /// Gives every object that the line completes.
     pub(crate) fn push(&mut self, line: &[u8], mut each: impl FnMut(&[u8]) -> Handled) -> Handled {
+        let before = self.object.len();
         for byte in line {
             if self.depth == 0 && *byte != b'{' {
                 continue;
             }
-            if self.object.len() >= DEFAULT_LIMIT {
-                return Err(too_long(DEFAULT_LIMIT));
-            }
             self.object.push(*byte);
             self.count(*byte);
             if self.depth == 0 {
+                self.bound.check(&self.object)?;
                 let given = each(&self.object);
                 self.object.clear();
                 given?;
@@ -34,7 +34,7 @@ impl Objects {
         if self.depth > 0 {
             self.object.push(b'\n');
         }
-        Ok(())
+        self.bound.check_growing(before, &self.object)
     }
 
     fn count(&mut self, byte: u8) {

@@ -5,7 +5,7 @@
 //! order mark.
 
 use super::lines::{Line, Lines};
-use super::{DEFAULT_LIMIT, Handled, too_long};
+use super::{Bound, Handled};
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -25,36 +25,31 @@ pub(crate) enum Frame<'f> {
 }
 
 /// Decodes one stream of events.
+#[derive(Default)]
 pub(crate) struct SseDecoder {
     lines: Lines,
     event: Event,
 }
 
 /// The event whose blank line has not come.
+#[derive(Default)]
 struct Event {
     name: String,
     /// Data that could not be left in its chunk.
     data: Vec<u8>,
     has_data: bool,
-    limit: usize,
-}
-
-impl Default for SseDecoder {
-    fn default() -> Self {
-        Self::with_limit(DEFAULT_LIMIT)
-    }
+    bound: Bound,
 }
 
 impl SseDecoder {
     /// Refuses events that are longer than this.
-    pub(crate) fn with_limit(limit: usize) -> Self {
+    #[cfg(test)]
+    pub(crate) fn bounded(bound: Bound) -> Self {
         Self {
-            lines: Lines::with_limit(limit),
+            lines: Lines::bounded(bound),
             event: Event {
-                name: String::new(),
-                data: Vec::new(),
-                has_data: false,
-                limit,
+                bound,
+                ..Event::default()
             },
         }
     }
@@ -104,15 +99,13 @@ impl SseDecoder {
 impl Event {
     fn hold(&mut self, data: Option<&[u8]>) -> Handled {
         let Some(data) = data else { return Ok(()) };
-        if self.data.len() + data.len() >= self.limit {
-            return Err(too_long(self.limit));
-        }
+        let before = self.data.len();
         if self.has_data {
             self.data.push(b'\n');
         }
         self.data.extend_from_slice(data);
         self.has_data = true;
-        Ok(())
+        self.bound.check_growing(before, &self.data)
     }
 
     fn dispatch(
@@ -125,9 +118,11 @@ impl Event {
                 name: &self.name,
                 data,
             }),
-            None if self.has_data => each(Frame::Event {
-                name: &self.name,
-                data: &self.data,
+            None if self.has_data => self.bound.check(&self.data).and_then(|()| {
+                each(Frame::Event {
+                    name: &self.name,
+                    data: &self.data,
+                })
             }),
             None => Ok(()),
         };

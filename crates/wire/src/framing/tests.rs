@@ -5,7 +5,11 @@ use super::*;
 type Seen = Vec<(String, String)>;
 
 fn decode(chunks: &[&[u8]], limit: usize) -> Result<Seen, Error> {
-    let mut decoder = SseDecoder::with_limit(limit);
+    decode_bounded(chunks, Bound::new(limit, limit))
+}
+
+fn decode_bounded(chunks: &[&[u8]], bound: Bound) -> Result<Seen, Error> {
+    let mut decoder = SseDecoder::bounded(bound);
     let mut seen = Vec::new();
     let mut each = |frame: Frame<'_>| {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -180,5 +184,53 @@ fn a_type_is_told_without_parsing_where_it_comes_first() {
     for (data, expected) in rows {
         let told = event_type(data.as_bytes());
         assert_eq!(told, expected.map(str::as_bytes), "{data}");
+    }
+}
+
+/// Bounds that are reached in a moment.
+const SMALL: Bound = Bound::new(10_000, 100_000);
+
+fn decode_small(text: &str, size: usize) -> Result<Seen, Error> {
+    let chunks: Vec<&[u8]> = text.as_bytes().chunks(size).collect();
+    decode_bounded(&chunks, SMALL)
+}
+
+#[test]
+fn only_a_picture_goes_beyond_the_bound_for_text() {
+    let base64 = "iVBORw0KGgo+/".repeat(5_000);
+    let taken = [
+        format!("data: {{\"b64_json\":\"{base64}\"}}\n\n"),
+        format!("data: {{\"url\":\"data:image/png;base64,{base64}\",\"text\":\"a cat\"}}\n\n"),
+        format!(
+            "data: {{\"b64_json\":\"{}\"}}\n\n",
+            base64.replace('/', "\\/")
+        ),
+        format!("data: {{\"data\":\ndata: \"{base64}\"}}\n\n"),
+    ];
+    for text in taken {
+        for size in [999, 1_000_000] {
+            assert_eq!(decode_small(&text, size).unwrap().len(), 1, "{size}");
+        }
+    }
+    let prose = "It was a dark and stormy night. ".repeat(400);
+    let refused = [
+        (format!("data: {{\"text\":\"{prose}\"}}\n\n"), 10_000),
+        (format!("data: {base64}\n\n"), 10_000),
+        (
+            format!("data: {{\"b64\":\"{base64}\",\"text\":\"{prose}\"}}\n\n"),
+            10_000,
+        ),
+        (
+            format!("data: {{\"b64\":\"{base64}{base64}\"}}\n\n"),
+            100_000,
+        ),
+        ("data: It was a dark night.\n".repeat(500), 10_000),
+    ];
+    for (text, bound) in refused {
+        for size in [999, 1_000_000] {
+            let error = decode_small(&text, size).unwrap_err();
+            let expected = format!("one event of the stream is longer than {bound} bytes");
+            assert_eq!(error.message(), expected, "{size}");
+        }
     }
 }

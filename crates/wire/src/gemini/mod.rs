@@ -38,6 +38,7 @@ mod tests;
 use bytes::Bytes;
 use majordomo_llm::{Dialect, Error, ModelInfo, Request, Response, Result};
 
+use crate::call_bounds::{self, Bounded};
 use crate::{
     Codec, CountTokens, ErrorReply, FailedAnswer, Incoming, Outgoing, Protocol, ReadError, Reply,
     StreamReader, StreamWriter, Written,
@@ -63,7 +64,7 @@ impl Codec for Gemini {
     }
 
     fn read_response(&self, body: Bytes, first_call: usize) -> Result<Response> {
-        response::read(body, first_call)
+        response::read(body, first_call).and_then(call_bounds::check)
     }
 
     fn write_response(&self, response: &Response, reply: &Reply) -> Written {
@@ -71,7 +72,7 @@ impl Codec for Gemini {
     }
 
     fn stream_reader(&self) -> Box<dyn StreamReader> {
-        Box::new(stream_reader::GeminiReader::default())
+        Box::new(Bounded::<stream_reader::GeminiReader>::default())
     }
 
     fn stream_writer(&self, reply: &Reply) -> Box<dyn StreamWriter> {

@@ -32,6 +32,7 @@ mod tests;
 use bytes::Bytes;
 use majordomo_llm::{Dialect, Error, ModelInfo, Request, Response, Result};
 
+use crate::call_bounds::{self, Bounded};
 use crate::{
     Codec, CountTokens, ErrorReply, FailedAnswer, Incoming, Outgoing, Protocol, ReadError, Reply,
     StreamReader, StreamWriter, Written,
@@ -57,7 +58,7 @@ impl Codec for Messages {
     }
 
     fn read_response(&self, body: Bytes, first_call: usize) -> Result<Response> {
-        response::read(body, first_call)
+        response::read(body, first_call).and_then(call_bounds::check)
     }
 
     fn write_response(&self, response: &Response, reply: &Reply) -> Written {
@@ -65,7 +66,7 @@ impl Codec for Messages {
     }
 
     fn stream_reader(&self) -> Box<dyn StreamReader> {
-        Box::new(stream_reader::MessagesReader::default())
+        Box::new(Bounded::<stream_reader::MessagesReader>::default())
     }
 
     fn stream_writer(&self, reply: &Reply) -> Box<dyn StreamWriter> {

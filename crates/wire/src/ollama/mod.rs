@@ -41,6 +41,7 @@ pub use target::{Target, Thinking};
 use bytes::Bytes;
 use majordomo_llm::{Dialect, Error, Json, ModelInfo, Native, Request, Response, Result};
 
+use crate::call_bounds::{self, Bounded};
 use crate::{
     Codec, ErrorReply, FailedAnswer, Incoming, Outgoing, Protocol, ReadError, Reply, StreamReader,
     StreamWriter, Written,
@@ -82,7 +83,7 @@ impl Codec for Ollama {
     }
 
     fn read_response(&self, body: Bytes, first_call: usize) -> Result<Response> {
-        response::read(body, first_call)
+        response::read(body, first_call).and_then(call_bounds::check)
     }
 
     fn write_response(&self, response: &Response, reply: &Reply) -> Written {
@@ -90,7 +91,7 @@ impl Codec for Ollama {
     }
 
     fn stream_reader(&self) -> Box<dyn StreamReader> {
-        Box::new(stream_reader::OllamaReader::default())
+        Box::new(Bounded::<stream_reader::OllamaReader>::default())
     }
 
     fn stream_writer(&self, reply: &Reply) -> Box<dyn StreamWriter> {

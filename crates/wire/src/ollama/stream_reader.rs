@@ -9,7 +9,7 @@ use super::stream_chunk::Chunk;
 use super::{finish, own_reasoning};
 use crate::StreamReader;
 use crate::failure::ErrorBody;
-use crate::framing::{DEFAULT_LIMIT, Lines};
+use crate::framing::{Bound, Lines};
 use crate::json::{self, ReadError};
 
 /// Turns lines into events.
@@ -79,14 +79,14 @@ impl State {
             return self.object(line, events);
         }
         // A server that does not stream may indent its one answer.
-        if self.spread.len() + line.len() > DEFAULT_LIMIT {
-            let text = format!("the answer is longer than {DEFAULT_LIMIT} bytes");
-            return Err(Error::new(ErrorKind::BadResponse, text));
-        }
+        let before = self.spread.len();
         self.spread.extend_from_slice(line);
         self.spread.push(b'\n');
+        let bound = Bound::default();
+        bound.check_growing(before, &self.spread)?;
         if line.starts_with(b"}") {
             let whole = std::mem::take(&mut self.spread);
+            bound.check(&whole)?;
             return self.object(&whole, events);
         }
         Ok(())

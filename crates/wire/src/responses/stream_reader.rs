@@ -48,7 +48,7 @@ impl StreamReader for ResponsesReader {
 }
 
 /// Whether a tap must look into an event: does it end the stream? The data's
-/// word counts, as it does when it is read.
+/// word counts, as it does when it is read, and a whole answer ends it, too.
 fn matters(name: &str, data: &[u8]) -> bool {
     let ends = |kind: &[u8]| {
         matches!(
@@ -57,7 +57,7 @@ fn matters(name: &str, data: &[u8]) -> bool {
         )
     };
     let says = |word: &[u8]| memmem::find(data, word).is_some();
-    match event_type(data) {
+    match event_type(data).filter(|kind| !kind.is_empty()) {
         Some(kind) => ends(kind) || name == "error",
         None => {
             ends(name.as_bytes())
@@ -66,6 +66,7 @@ fn matters(name: &str, data: &[u8]) -> bool {
                 || says(b"response.incomplete")
                 || says(b"response.failed")
                 || says(b"\"error\"")
+                || says(b"\"object\"")
         }
     }
 }

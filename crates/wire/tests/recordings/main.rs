@@ -79,3 +79,22 @@ fn recordings_of_real_providers_replay() {
         index.rows.len()
     );
 }
+
+#[test]
+fn recordings_of_streams_read_the_same_however_they_are_cut() {
+    let Some(index) = index::load() else {
+        println!("recordings: skipped, MAJORDOMO_RECORDINGS is not set");
+        return;
+    };
+    let cut = chunking::cut_all(&index, SPOKEN);
+    println!(
+        "recordings: {} streams, read and tapped, cut in {} ways",
+        cut.streams, cut.ways
+    );
+    assert!(
+        cut.failures.is_empty(),
+        "{} failed:\n{}",
+        cut.failures.len(),
+        cut.failures.join("\n")
+    );
+}

@@ -253,6 +253,25 @@ fn a_whole_answer_where_a_stream_was_asked_for_is_taken() {
 }
 
 #[test]
+fn a_tap_sees_that_a_whole_answer_is_an_end() {
+    let answer = r#"{"id":"r","object":"response","status":"completed","output":[]}"#;
+    let untyped = answer.replace("{\"id\"", "{\"type\":\"\",\"id\"");
+    for body in [answer, &untyped] {
+        for frame in [
+            body.to_owned(),
+            format!("event: response.created\ndata: {body}\n\n"),
+        ] {
+            let mut reader = Responses.stream_reader();
+            let mut told = Vec::new();
+            reader.tap(frame.as_bytes(), &mut told).unwrap();
+            reader.finish(&mut told).unwrap();
+            let last = told.last();
+            assert_eq!(last, Some(&Event::Finish(FinishReason::Stop)), "{frame}");
+        }
+    }
+}
+
+#[test]
 fn a_tap_sees_usage_and_finish_and_nothing_else() {
     let call = r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","call_id":"c","name":"t","arguments":"{}"}}"#;
     let text = r#"{"type":"response.output_text.delta","output_index":1,"delta":"a"}"#;

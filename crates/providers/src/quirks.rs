@@ -1,0 +1,187 @@
+//! What compatible services want otherwise than OpenAI does.
+//!
+//! Each is a change to the request before it is written. What says the same in
+//! the service's own words is no loss; what it cannot do is noted.
+
+use majordomo_llm::{Change, Effort, Json, Native, Output, Request};
+use majordomo_wire::Protocol;
+
+/// How a service's requests differ.
+pub(crate) type Quirk = fn(Request) -> Request;
+
+/// Nothing.
+pub(crate) fn none(request: Request) -> Request {
+    request
+}
+
+/// Thinks unless it is told not to, at three levels.
+pub(crate) fn deepseek(mut request: Request) -> Request {
+    if request.effort == Some(Effort::None) {
+        let off = Json::parse(r#"{"type":"disabled"}"#).expect("a JSON object");
+        own_field(&mut request, "thinking", off);
+        request.edit().effort = None;
+        return request;
+    }
+    nearest_effort(request, |effort| match effort {
+        Effort::None | Effort::Minimal | Effort::Low => Effort::Low,
+        Effort::Medium | Effort::High | Effort::XHigh => Effort::High,
+        Effort::Max => Effort::Max,
+    })
+}
+
+/// Its models know three efforts, and cannot be kept from thinking.
+pub(crate) fn xai(request: Request) -> Request {
+    nearest_effort(request, |effort| match effort {
+        Effort::None | Effort::Minimal | Effort::Low => Effort::Low,
+        Effort::Medium => Effort::Medium,
+        Effort::High | Effort::XHigh | Effort::Max => Effort::High,
+    })
+}
+
+/// Calls the seed by another name.
+pub(crate) fn mistral(mut request: Request) -> Request {
+    if let Some(seed) = request.seed {
+        let seed = Json::parse(seed.to_string()).expect("a number is JSON");
+        own_field(&mut request, "random_seed", seed);
+        request.edit().seed = None;
+    }
+    request
+}
+
+/// Binds an answer to a schema or not at all.
+pub(crate) fn lmstudio(mut request: Request) -> Request {
+    if request.output == Output::Json {
+        let change = Change::new("output", "dropped");
+        request.note(change.detail("it takes a schema, not JSON of any shape"));
+        request.edit().output = Output::Text;
+    }
+    request
+}
+
+fn nearest_effort(mut request: Request, nearest: fn(Effort) -> Effort) -> Request {
+    let Some(wanted) = request.effort else {
+        return request;
+    };
+    let effort = nearest(wanted);
+    if effort != wanted {
+        let text = format!("the nearest is {effort:?}").to_lowercase();
+        request.note(Change::new("effort", "changed").detail(text));
+        request.edit().effort = Some(effort);
+    }
+    request
+}
+
+/// Adds a field that only the service knows. A client of the same dialect that
+/// has written it keeps its own.
+fn own_field(request: &mut Request, name: &str, value: Json) {
+    let chat = Protocol::Chat.dialect();
+    let mut own = match request.edit().native.take() {
+        Some(native) if *native.dialect() == chat => native,
+        foreign => {
+            for (field, _) in foreign.iter().flat_map(|native| native.fields()) {
+                request.note(Change::new(field, "dropped").detail("only its own dialect has it"));
+            }
+            Box::new(Native::new(chat))
+        }
+    };
+    if own.get(name).is_none() {
+        own.push(name, value);
+    }
+    request.edit().native = Some(own);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is written, and what is noted.
+    fn written(quirk: Quirk, request: Request) -> (String, Vec<String>) {
+        let (request, notes) = request.noting();
+        let request = quirk(request);
+        let to = majordomo_wire::Outgoing::new("m");
+        let body = Protocol::Chat.codec().write_request(&request, &to).body;
+        let start = r#"{"model":"m","messages":[{"role":"user","content":"hi"}]"#;
+        let body = String::from_utf8_lossy(&body);
+        let rest = body.strip_prefix(start).unwrap_or(&body).to_owned();
+        let notes = notes.take().iter().map(ToString::to_string).collect();
+        (rest, notes)
+    }
+
+    fn effort(effort: Effort) -> Request {
+        Request::user("hi").effort(effort)
+    }
+
+    fn seeded() -> Request {
+        let mut request = Request::user("hi");
+        request.edit().seed = Some(7);
+        request
+    }
+
+    fn json() -> Request {
+        let mut request = Request::user("hi");
+        request.edit().output = Output::Json;
+        request
+    }
+
+    #[test]
+    fn each_service_is_asked_in_its_own_words() {
+        let rows: [(Quirk, Request, &str, &[&str]); 10] = [
+            (none, seeded(), r#","seed":7}"#, &[]),
+            (
+                deepseek,
+                effort(Effort::None),
+                r#","thinking":{"type":"disabled"}}"#,
+                &[],
+            ),
+            (
+                deepseek,
+                effort(Effort::Low),
+                r#","reasoning_effort":"low"}"#,
+                &[],
+            ),
+            (
+                deepseek,
+                effort(Effort::Medium),
+                r#","reasoning_effort":"high"}"#,
+                &["effort changed"],
+            ),
+            (deepseek, Request::user("hi"), "}", &[]),
+            (
+                xai,
+                effort(Effort::None),
+                r#","reasoning_effort":"low"}"#,
+                &["effort changed"],
+            ),
+            (
+                xai,
+                effort(Effort::Max),
+                r#","reasoning_effort":"high"}"#,
+                &["effort changed"],
+            ),
+            (mistral, seeded(), r#","random_seed":7}"#, &[]),
+            (lmstudio, json(), "}", &["output dropped"]),
+            (lmstudio, Request::user("hi"), "}", &[]),
+        ];
+        for (quirk, request, expected, notes) in rows {
+            let (rest, noted) = written(quirk, request);
+            assert_eq!(
+                (&*rest, &noted[..]),
+                (
+                    expected,
+                    &notes.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>()[..]
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn fields_of_another_dialect_that_make_room_are_noted() {
+        let mut request = seeded();
+        let messages = Protocol::Messages.dialect();
+        let native = Native::new(messages).with("speed", Json::string("fast"));
+        request.edit().native = native.into_option();
+        let (rest, notes) = written(mistral, request);
+        assert_eq!(rest, r#","random_seed":7}"#);
+        assert_eq!(notes, ["speed dropped"]);
+    }
+}
