@@ -1,0 +1,92 @@
+//! One service as its pool holds it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::{ServiceConfig, ServiceSnapshot, ServiceStats, Usability};
+
+/// A service of a pool: what is configured, and what is known of it.
+#[derive(Debug)]
+pub struct Service {
+    config: ServiceConfig,
+    stats: Arc<ServiceStats>,
+    /// The last moment at which it was not known to be well, in microseconds of
+    /// its statistics' time; 0 if there was none.
+    unwell: AtomicU64,
+}
+
+impl Service {
+    pub(super) fn new(config: ServiceConfig, now: Instant) -> Self {
+        let stats = Arc::new(ServiceStats::new(now));
+        Self::with(config, stats, 0)
+    }
+
+    /// The same service under a new configuration, with all that is known of it.
+    pub(super) fn reloaded(&self, config: ServiceConfig) -> Self {
+        let unwell = self.unwell.load(Ordering::Relaxed);
+        Self::with(config, Arc::clone(&self.stats), unwell)
+    }
+
+    fn with(config: ServiceConfig, stats: Arc<ServiceStats>, unwell: u64) -> Self {
+        stats.set_capacity(config.capacity, config.seat_wait);
+        Self {
+            config,
+            stats,
+            unwell: AtomicU64::new(unwell),
+        }
+    }
+
+    /// Its name: the spec.
+    pub fn id(&self) -> &str {
+        &self.config.id
+    }
+
+    /// What is configured.
+    pub fn config(&self) -> &ServiceConfig {
+        &self.config
+    }
+
+    /// What is known of it; a [`super::Metered`] feeds it.
+    pub fn stats(&self) -> &Arc<ServiceStats> {
+        &self.stats
+    }
+
+    /// How much of its capacity is taken, from 0 to 1; none without a capacity.
+    pub fn utilization(&self) -> Option<f64> {
+        let seats = self.config.capacity.filter(|seats| *seats > 0)?;
+        Some(self.stats.in_flight() as f64 / seats as f64)
+    }
+
+    /// Everything about it, to look at.
+    pub fn snapshot(&self, now: Instant) -> ServiceSnapshot {
+        ServiceSnapshot::of(self, now)
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        let capacity = self.config.capacity;
+        capacity.is_some_and(|seats| self.stats.in_flight() >= seats)
+    }
+
+    /// Remembers how it was seen, for the hold after a recovery.
+    pub(super) fn saw(&self, usability: Usability, now: Instant) {
+        let moment = self.stats.moment(now);
+        let unwell = self.unwell.load(Ordering::Relaxed);
+        let seen = match usability {
+            Usability::Benched { until } => self.stats.moment(until).max(moment),
+            Usability::Probe => moment,
+            // Its bench was lifted early.
+            _ if unwell > moment => moment,
+            _ => return,
+        };
+        if seen != unwell {
+            self.unwell.store(seen.max(1), Ordering::Relaxed);
+        }
+    }
+
+    /// Whether it recovered less than this long ago.
+    pub(super) fn recovered_within(&self, hold: Duration, now: Instant) -> bool {
+        let unwell = self.unwell.load(Ordering::Relaxed);
+        unwell > 0 && self.stats.moment(now) < unwell.saturating_add(hold.as_micros() as u64)
+    }
+}
