@@ -1,7 +1,5 @@
 //! Whom a request asks, one after the other.
 
-use std::time::Instant;
-
 use super::dice::Roll;
 use super::round::Round;
 use super::{Pool, ServiceIndex};
@@ -25,9 +23,9 @@ pub struct Order<'a> {
     pub(super) pool: &'a Pool,
     pub(super) first: Option<ServiceIndex>,
     pub(super) source: Source,
-    /// Those that come after the first one, not chosen yet.
+    /// Those that come after the first one, not chosen yet, in the pool's order.
     pub(super) rest: Vec<ServiceIndex>,
-    pub(super) now: Instant,
+    pub(super) moment: u64,
     pub(super) roll: Roll,
 }
 
@@ -51,12 +49,12 @@ impl Iterator for Order<'_> {
             _ => self.pool.tactic.choose(&Round {
                 services: &self.pool.services,
                 candidates: &self.rest,
-                now: self.now,
+                moment: self.moment,
                 roll: &self.roll,
                 binding: false,
             }),
         };
-        self.rest.retain(|index| *index != chosen);
+        remove(&mut self.rest, chosen);
         Some(chosen)
     }
 
@@ -67,3 +65,10 @@ impl Iterator for Order<'_> {
 }
 
 impl ExactSizeIterator for Order<'_> {}
+
+/// Takes a service out of a list that is in the pool's order.
+pub(super) fn remove(services: &mut Vec<ServiceIndex>, service: ServiceIndex) {
+    if let Ok(place) = services.binary_search(&service) {
+        services.remove(place);
+    }
+}

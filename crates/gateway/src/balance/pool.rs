@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use super::affinity::{HOLD, Pins};
 use super::dice::Dice;
+use super::order::remove;
 use super::round::Round;
+use super::stats::moment;
 use super::tactic::Choose;
 use super::{
     Order, Pick, PoolConfig, PoolSnapshot, Service, ServiceIndex, SessionKey, Source, Tactic,
@@ -16,6 +18,8 @@ use super::{
 /// a reload makes a new one that knows what the old one knew.
 #[derive(Debug)]
 pub struct Pool {
+    /// Where the time of the statistics begins; a reload keeps it.
+    epoch: Instant,
     pub(super) services: Box<[Service]>,
     kind: Tactic,
     pub(super) tactic: Box<dyn Choose>,
@@ -38,19 +42,21 @@ struct Field {
 impl Pool {
     /// A pool of which nothing is known yet.
     pub fn new(config: PoolConfig, now: Instant) -> Self {
-        Self::build(config, Arc::default(), |config| Service::new(config, now))
+        Self::build(config, now, Arc::default(), |config| {
+            Service::new(config, now)
+        })
     }
 
     /// The pool under a new configuration. Services that stay, by their id, keep
     /// their statistics, their requests in flight and their sessions.
     #[must_use]
-    pub fn reload(&self, config: PoolConfig, now: Instant) -> Self {
+    pub fn reload(&self, config: PoolConfig) -> Self {
         let mut known: Vec<Option<&Service>> = self.services.iter().map(Some).collect();
         let pins = match &self.affinity {
             Some(affinity) => Arc::clone(&affinity.pins),
             None => Arc::default(),
         };
-        Self::build(config, pins, |config| {
+        Self::build(config, self.epoch, pins, |config| {
             let same = |service: &&Service| service.id() == config.id;
             let found = known
                 .iter_mut()
@@ -58,18 +64,20 @@ impl Pool {
             // Each is taken once: an id that is there twice is two services.
             match found.and_then(Option::take) {
                 Some(service) => service.reloaded(config),
-                None => Service::new(config, now),
+                None => Service::new(config, self.epoch),
             }
         })
     }
 
     fn build(
         config: PoolConfig,
+        epoch: Instant,
         pins: Arc<Pins>,
         service: impl FnMut(super::ServiceConfig) -> Service,
     ) -> Self {
         let services: Box<[Service]> = config.services.into_iter().map(service).collect();
         Self {
+            epoch,
             tactic: config.tactic.build(config.within, &services),
             kind: config.tactic,
             dice: Dice::new(config.seed),
@@ -96,21 +104,22 @@ impl Pool {
     ///
     /// `usable` is asked once for each active service.
     pub fn order(&self, pick: &Pick, usable: impl Fn(ServiceIndex) -> Usability) -> Order<'_> {
+        let moment = moment(self.epoch, pick.now);
         let Field {
             mut candidates,
             least_bad,
-        } = self.field(pick, usable);
+        } = self.field(moment, usable);
         let mut order = Order {
             pool: self,
             first: least_bad,
             source: Source::LeastBad,
             rest: Vec::new(),
-            now: pick.now,
+            moment,
             roll: self.dice.roll(),
         };
         if !candidates.is_empty() {
             let (first, source) = self.first(pick, &candidates, &order);
-            candidates.retain(|index| *index != first);
+            remove(&mut candidates, first);
             order.first = Some(first);
             order.source = source;
             order.rest = candidates;
@@ -121,18 +130,18 @@ impl Pool {
         order
     }
 
-    fn field(&self, pick: &Pick, usable: impl Fn(ServiceIndex) -> Usability) -> Field {
+    fn field(&self, moment: u64, usable: impl Fn(ServiceIndex) -> Usability) -> Field {
         let mut candidates = Vec::with_capacity(self.services.len());
         let mut first_free: Option<(Instant, ServiceIndex)> = None;
         let mut incapable = None;
         let watched = self.kind == Tactic::Tier && self.affinity.is_some();
         for (index, service) in self.services() {
-            if !service.config().active {
+            if !service.active {
                 continue;
             }
             let usability = usable(index);
             if watched {
-                service.saw(usability, pick.now);
+                service.saw(usability, moment);
             }
             match usability {
                 Usability::Usable | Usability::Probe => candidates.push(index),
@@ -167,7 +176,7 @@ impl Pool {
             _ => self.tactic.choose(&Round {
                 services: &self.services,
                 candidates,
-                now: pick.now,
+                moment: order.moment,
                 roll: &order.roll,
                 binding: !pick.preview,
             }),
@@ -198,9 +207,9 @@ impl Pool {
         if self.kind != Tactic::Tier {
             return Some(index);
         }
-        let tier = pinned.config().tier;
-        let mut better = services().filter(|(_, service)| service.config().tier < tier);
-        let held = better.all(|(_, service)| service.recovered_within(HOLD, now));
+        let moment = moment(self.epoch, now);
+        let mut better = services().filter(|(_, service)| service.tier < pinned.tier);
+        let held = better.all(|(_, service)| service.recovered_within(HOLD, moment));
         held.then_some(index)
     }
 

@@ -1,7 +1,5 @@
 //! What a tactic sees of one pick, and the two ways to choose that most share.
 
-use std::time::Instant;
-
 use super::dice::Roll;
 use super::{Service, ServiceIndex};
 
@@ -11,7 +9,8 @@ pub(super) struct Round<'a> {
     pub(super) services: &'a [Service],
     /// Those to choose from; never empty.
     pub(super) candidates: &'a [ServiceIndex],
-    pub(super) now: Instant,
+    /// When, in the time of the services' statistics.
+    pub(super) moment: u64,
     pub(super) roll: &'a Roll,
     /// Whether the choice is a request's first one, which takes turns; failover
     /// and previews do not.
@@ -34,6 +33,41 @@ impl<'a> Round<'a> {
     pub(super) fn iter(&self) -> impl Iterator<Item = (ServiceIndex, &'a Service)> {
         let candidates = self.candidates.iter();
         candidates.map(|index| (*index, self.service(*index)))
+    }
+
+    /// Those of the lowest rank; none if that is everybody.
+    pub(super) fn lowest<R: Ord + Copy>(
+        &self,
+        rank: impl Fn(&Service) -> R,
+    ) -> Option<Vec<ServiceIndex>> {
+        let mut ranked = self.iter().map(|(index, service)| (index, rank(service)));
+        let (_, mut lowest) = ranked.next()?;
+        // Everybody so far is of one rank until somebody differs; then the list
+        // is made, and made anew for a lower rank.
+        let mut chosen: Option<Vec<ServiceIndex>> = None;
+        for (place, (index, rank)) in (1..).zip(ranked) {
+            if rank == lowest {
+                if let Some(chosen) = &mut chosen {
+                    chosen.push(index);
+                }
+                continue;
+            }
+            let chosen = chosen.get_or_insert_with(|| self.candidates[..place].to_vec());
+            if rank < lowest {
+                lowest = rank;
+                chosen.clear();
+                chosen.push(index);
+            }
+        }
+        chosen
+    }
+
+    /// The same choice among so many at most: neighbours from a random place on.
+    pub(super) fn some(&self, most: usize) -> Vec<ServiceIndex> {
+        let all = self.candidates;
+        let start = self.roll.index(all.len());
+        let run = all[start..].iter().chain(&all[..start]);
+        run.take(most).copied().collect()
     }
 
     /// The cheapest one; a random one of those that are equally cheap.
@@ -70,9 +104,4 @@ impl<'a> Round<'a> {
         // Shares that come from live counts may have shrunk meanwhile.
         self.candidates.last().copied()
     }
-}
-
-/// A service's weight. Spares are only ever among spares, where all are equal.
-pub(super) fn weight(service: &Service) -> u32 {
-    service.config().weight.max(1)
 }

@@ -7,18 +7,27 @@ use std::time::{Duration, Instant};
 use super::{ServiceConfig, ServiceSnapshot, ServiceStats, Usability};
 
 /// A service of a pool: what is configured, and what is known of it.
+///
+/// A pick looks at every service, so what it needs lies close together and the
+/// rest elsewhere.
 #[derive(Debug)]
 pub struct Service {
-    config: ServiceConfig,
-    stats: Arc<ServiceStats>,
-    /// The last moment at which it was not known to be well, in microseconds of
-    /// its statistics' time; 0 if there was none.
+    /// What its requests in flight are divided by; a spare's is 1, since spares
+    /// are only ever compared with spares.
+    pub(super) weight: u32,
+    pub(super) tier: u32,
+    pub(super) active: bool,
+    pub(super) spare: bool,
+    /// The last moment at which it was not known to be well; 0 if there was none.
     unwell: AtomicU64,
+    stats: Arc<ServiceStats>,
+    config: Box<ServiceConfig>,
+    limited: bool,
 }
 
 impl Service {
-    pub(super) fn new(config: ServiceConfig, now: Instant) -> Self {
-        let stats = Arc::new(ServiceStats::new(now));
+    pub(super) fn new(config: ServiceConfig, epoch: Instant) -> Self {
+        let stats = Arc::new(ServiceStats::new(epoch));
         Self::with(config, stats, 0)
     }
 
@@ -31,9 +40,14 @@ impl Service {
     fn with(config: ServiceConfig, stats: Arc<ServiceStats>, unwell: u64) -> Self {
         stats.set_capacity(config.capacity, config.seat_wait);
         Self {
-            config,
-            stats,
+            weight: config.weight.max(1),
+            tier: config.tier,
+            active: config.active,
+            spare: config.weight == 0,
             unwell: AtomicU64::new(unwell),
+            stats,
+            limited: config.capacity.is_some(),
+            config: Box::new(config),
         }
     }
 
@@ -64,13 +78,16 @@ impl Service {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        let capacity = self.config.capacity;
-        capacity.is_some_and(|seats| self.stats.in_flight() >= seats)
+        self.limited && self.stats.is_full()
+    }
+
+    /// What its load would be with one more request, for its weight.
+    pub(super) fn load(&self) -> f64 {
+        (self.stats.in_flight() as f64 + 1.0) / f64::from(self.weight)
     }
 
     /// Remembers how it was seen, for the hold after a recovery.
-    pub(super) fn saw(&self, usability: Usability, now: Instant) {
-        let moment = self.stats.moment(now);
+    pub(super) fn saw(&self, usability: Usability, moment: u64) {
         let unwell = self.unwell.load(Ordering::Relaxed);
         let seen = match usability {
             Usability::Benched { until } => self.stats.moment(until).max(moment),
@@ -85,8 +102,8 @@ impl Service {
     }
 
     /// Whether it recovered less than this long ago.
-    pub(super) fn recovered_within(&self, hold: Duration, now: Instant) -> bool {
+    pub(super) fn recovered_within(&self, hold: Duration, moment: u64) -> bool {
         let unwell = self.unwell.load(Ordering::Relaxed);
-        unwell > 0 && self.stats.moment(now) < unwell.saturating_add(hold.as_micros() as u64)
+        unwell > 0 && moment < unwell.saturating_add(hold.as_micros() as u64)
     }
 }

@@ -84,7 +84,7 @@ async fn b6_a_pin_on_an_inactive_service_is_not_honoured() {
 
     let mut without = config;
     without.services[0].active = false;
-    let pool = pool.reload(without, now());
+    let pool = pool.reload(without);
     let asked = house.ask_as(&pool, session("s")).await;
     assert_eq!((asked.first(), asked.source), ("up/b", Source::Tactic));
 }
@@ -122,7 +122,7 @@ async fn b8_a_pin_on_a_low_tier_goes_when_the_top_tier_is_well() {
     let pool = house.pool(only_low);
     assert_eq!(house.ask_as(&pool, session("s")).await.first(), "up/low");
 
-    let pool = pool.reload(config, now());
+    let pool = pool.reload(config);
     let asked = house.ask_as(&pool, session("s")).await;
     assert_eq!((asked.first(), asked.source), ("up/top", Source::Tactic));
     let again = house.ask_as(&pool, session("s")).await;

@@ -19,7 +19,6 @@ use majordomo_gateway::balance::{
 pub(crate) struct House {
     pub(crate) registry: Registry,
     pub(crate) up: Fake,
-    pub(crate) alt: Fake,
     meters: Meters,
 }
 
@@ -62,7 +61,6 @@ impl House {
         Self {
             registry,
             up,
-            alt,
             meters,
         }
     }

@@ -181,6 +181,7 @@ async fn without_another_service_the_error_says_what_to_wait_for() {
     let (chain, ..) = house.chain(&[&pool], None);
     let hangs = chain.generate(Request::user("hi"));
     let error = tokio::select! {
+        biased;
         _ = hangs => panic!("it hangs"),
         asked = house.ask(&pool) => asked.result.unwrap_err(),
     };

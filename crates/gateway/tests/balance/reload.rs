@@ -23,17 +23,14 @@ async fn services_that_stay_keep_their_sessions_and_statistics() {
         weight,
         ..ServiceConfig::new(id)
     };
-    let new = old.reload(
-        PoolConfig {
-            services: vec![
-                service("up/c", 1),
-                service("up/new", 100),
-                service("up/a", 5),
-            ],
-            ..config
-        },
-        now(),
-    );
+    let new = old.reload(PoolConfig {
+        services: vec![
+            service("up/c", 1),
+            service("up/new", 100),
+            service("up/a", 5),
+        ],
+        ..config
+    });
     assert_eq!(new.snapshot(now()).services[0].answers, answers);
     assert_eq!(new.snapshot(now()).services[1].answers, 0);
     for (name, home) in homes {
@@ -53,7 +50,7 @@ fn requests_in_flight_count_against_the_new_capacity() {
     let seats = [service.stats().try_seat(), service.stats().try_seat()];
     let mut config = flat(&["up/a"]);
     config.services[0].capacity = Some(2);
-    let new = old.reload(config, now());
+    let new = old.reload(config);
     let (_, service) = new.services().next().unwrap();
     assert_eq!(service.utilization(), Some(1.0));
     assert!(service.stats().try_seat().is_none());
@@ -70,7 +67,7 @@ fn an_id_that_is_there_twice_is_two_services() {
         .1
         .stats()
         .saw_answer(secs(1), now());
-    let new = old.reload(flat(&["up/a", "up/a"]), now());
+    let new = old.reload(flat(&["up/a", "up/a"]));
     let snapshot = new.snapshot(now());
     let answers: Vec<_> = snapshot.services.iter().map(|s| s.answers).collect();
     assert_eq!(answers, [1, 0]);
@@ -79,13 +76,10 @@ fn an_id_that_is_there_twice_is_two_services() {
 #[test]
 fn affinity_and_tactic_may_change() {
     let old = majordomo_gateway::balance::Pool::new(flat(&["up/a", "up/b"]), now());
-    let new = old.reload(
-        PoolConfig {
-            tactic: Tactic::RoundRobin,
-            ..pinned(flat(&["up/a", "up/b"]))
-        },
-        now(),
-    );
+    let new = old.reload(PoolConfig {
+        tactic: Tactic::RoundRobin,
+        ..pinned(flat(&["up/a", "up/b"]))
+    });
     let pick = Pick::at(now()).of(session("s"));
     let usable = |_| majordomo_gateway::balance::Usability::Usable;
     assert_eq!(new.order(&pick, usable).source(), Source::Tactic);
@@ -95,6 +89,6 @@ fn affinity_and_tactic_may_change() {
         (snapshot.tactic, snapshot.sessions),
         ("round_robin", Some(1))
     );
-    let off = new.reload(flat(&["up/a", "up/b"]), now());
+    let off = new.reload(flat(&["up/a", "up/b"]));
     assert_eq!(off.order(&pick, usable).source(), Source::Tactic);
 }

@@ -53,12 +53,13 @@ pub struct ServiceStats {
 }
 
 impl ServiceStats {
-    /// Nothing is known yet.
-    pub fn new(now: Instant) -> Self {
+    /// Nothing is known yet. The epoch is where the service's time begins; what
+    /// comes before it counts as that moment.
+    pub fn new(epoch: Instant) -> Self {
         static IDENTITIES: AtomicU64 = AtomicU64::new(1);
         Self {
             identity: IDENTITIES.fetch_add(1, Ordering::Relaxed),
-            epoch: now,
+            epoch,
             seats: Seats::default(),
             peak: PeakEwma::default(),
             tokens: TokenWindow::default(),
@@ -120,12 +121,20 @@ impl ServiceStats {
     /// The peak-sensitive latency in seconds, as it fades with time; 0 if there
     /// is none.
     pub fn peak_latency(&self, now: Instant) -> f64 {
-        self.peak.read(self.moment(now))
+        self.peak_at(self.moment(now))
+    }
+
+    pub(super) fn peak_at(&self, moment: u64) -> f64 {
+        self.peak.read(moment)
     }
 
     /// The tokens of the last minute, in and out.
     pub fn recent_tokens(&self, now: Instant) -> u64 {
-        self.tokens.sum(self.moment(now))
+        self.tokens_at(self.moment(now))
+    }
+
+    pub(super) fn tokens_at(&self, moment: u64) -> u64 {
+        self.tokens.sum(moment)
     }
 
     /// The share of input tokens that the provider read from its cache.
@@ -187,6 +196,10 @@ impl ServiceStats {
         self.failures.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(super) fn is_full(&self) -> bool {
+        self.seats.are_taken()
+    }
+
     pub(super) fn saw_pick(&self) {
         self.picks.fetch_add(1, Ordering::Relaxed);
     }
@@ -199,10 +212,15 @@ impl ServiceStats {
         self.seats.limit(capacity, wait);
     }
 
-    /// Microseconds since this service is known.
+    /// Microseconds since the epoch.
     pub(super) fn moment(&self, at: Instant) -> u64 {
-        micros(at.saturating_duration_since(self.epoch))
+        moment(self.epoch, at)
     }
+}
+
+/// Microseconds from an epoch on.
+pub(super) fn moment(epoch: Instant, at: Instant) -> u64 {
+    micros(at.saturating_duration_since(epoch))
 }
 
 fn micros(time: Duration) -> u64 {

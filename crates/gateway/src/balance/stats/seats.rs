@@ -51,6 +51,10 @@ impl Seats {
         self.taken.load(Ordering::Relaxed)
     }
 
+    pub(super) fn are_taken(&self) -> bool {
+        self.taken() >= self.limit.load(Ordering::Relaxed)
+    }
+
     /// A new limit holds for whoever comes next; nobody is thrown out.
     pub(super) fn limit(&self, capacity: Option<usize>, wait: Duration) {
         self.limit

@@ -4,8 +4,6 @@
 //! what a service without samples gets. Marks that are equal for all practical
 //! purposes are decided by chance.
 
-use std::time::Instant;
-
 use super::capacity::utilization;
 use super::{Choose, Round, ServiceIndex};
 use crate::balance::Service;
@@ -17,24 +15,30 @@ const TOKENS: f64 = 10_000.0;
 /// An ordinary speed, in tokens a second.
 const SPEED: f64 = 50.0;
 const UNKNOWN: f64 = 0.5;
-/// Marks are compared in steps of this.
-const STEP: f64 = 1e-6;
+/// Marks are compared in so many steps.
+const STEPS: f64 = 1e6;
+/// Of more services than this, so many by chance are marked: marks take time.
+const MANY: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Adaptive;
 
 impl Choose for Adaptive {
     fn choose(&self, round: &Round<'_>) -> ServiceIndex {
-        round.cheapest(|service| -(mark(service, round.now) / STEP).round())
+        let cost = |service: &Service| -(mark(service, round.moment) * STEPS).round();
+        if round.candidates.len() <= MANY {
+            return round.cheapest(cost);
+        }
+        round.among(&round.some(MANY)).cheapest(cost)
     }
 }
 
-fn mark(service: &Service, now: Instant) -> f64 {
+fn mark(service: &Service, moment: u64) -> f64 {
     let stats = service.stats();
     let latency = stats.mean_latency().map(|ms| less_is_better(ms, LATENCY));
     let (speed, _) = stats.mean_speed();
     let speed = speed.map(|speed| 1.0 - less_is_better(speed, SPEED));
-    let tokens = less_is_better(stats.recent_tokens(now) as f64, TOKENS);
+    let tokens = less_is_better(stats.tokens_at(moment) as f64, TOKENS);
     let load = less_is_better(utilization(service), 1.0);
     0.25 * latency.unwrap_or(UNKNOWN)
         + 0.15 * tokens

@@ -4,7 +4,6 @@
 
 use super::{Choose, Round, ServiceIndex};
 use crate::balance::Service;
-use crate::balance::round::weight;
 
 #[derive(Debug)]
 pub(super) struct Capacity;
@@ -22,7 +21,7 @@ impl Choose for Capacity {
 
 fn seats(service: &Service) -> u64 {
     let capacity = service.config().capacity.map(|seats| seats as u64);
-    let weight = u64::from(weight(service));
+    let weight = u64::from(service.weight);
     capacity.filter(|seats| *seats > 0).unwrap_or(weight)
 }
 

@@ -5,8 +5,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Choose, Round, ServiceIndex};
-use crate::balance::Service;
-use crate::balance::round::weight;
 
 #[derive(Debug)]
 pub(super) struct LeastBusy {
@@ -30,7 +28,7 @@ impl Choose for LeastBusy {
         let mut chosen = round.candidates[0];
         for (index, service) in round.iter() {
             let turn = self.turns[index.get()].load(Ordering::Relaxed);
-            let rank = (load(service), turn);
+            let rank = (service.load(), turn);
             if rank < best {
                 (best, chosen) = (rank, index);
             }
@@ -41,10 +39,4 @@ impl Choose for LeastBusy {
         }
         chosen
     }
-}
-
-/// What the load of a service would be with this request, for its weight.
-pub(super) fn load(service: &Service) -> f64 {
-    let with_this = service.stats().in_flight() as f64 + 1.0;
-    with_this / f64::from(weight(service))
 }

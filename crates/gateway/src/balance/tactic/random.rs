@@ -1,14 +1,13 @@
 //! Weighted random: the default. Remembers nothing and needs no statistics.
 
 use super::{Choose, Round, ServiceIndex};
-use crate::balance::round::weight;
 
 #[derive(Debug)]
 pub(super) struct Random;
 
 impl Choose for Random {
     fn choose(&self, round: &Round<'_>) -> ServiceIndex {
-        let chosen = round.by_share(|service| u64::from(weight(service)));
+        let chosen = round.by_share(|service| u64::from(service.weight));
         chosen.unwrap_or(round.candidates[0])
     }
 }

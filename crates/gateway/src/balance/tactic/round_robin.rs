@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Choose, Round, ServiceIndex};
 use crate::balance::Service;
-use crate::balance::round::weight;
 
 /// How often a choice starts again because another one took the same turn.
 const PATIENCE: usize = 8;
@@ -25,7 +24,7 @@ pub(super) struct RoundRobin {
 
 impl RoundRobin {
     pub(super) fn new(services: &[Service]) -> Self {
-        let first = |service| (0.5 / f64::from(weight(service))).to_bits();
+        let first = |service: &Service| (0.5 / f64::from(service.weight)).to_bits();
         Self {
             turns: services.iter().map(first).map(AtomicU64::new).collect(),
             time: AtomicU64::new(0),
@@ -54,7 +53,7 @@ impl Choose for RoundRobin {
             return chosen;
         }
         for _ in 0..PATIENCE {
-            let after = turn + 1.0 / f64::from(weight(round.service(chosen)));
+            let after = turn + 1.0 / f64::from(round.service(chosen).weight);
             let taken = self.turns[chosen.get()].compare_exchange(
                 word,
                 after.to_bits(),

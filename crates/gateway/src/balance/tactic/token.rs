@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Choose, Round, ServiceIndex};
 use crate::balance::Service;
-use crate::balance::round::weight;
 
 /// The tokens of a minute after which another service's turn comes, for weight 1.
 const BUDGET: f64 = 10_000.0;
@@ -27,8 +26,8 @@ impl Default for Token {
 impl Choose for Token {
     fn choose(&self, round: &Round<'_>) -> ServiceIndex {
         let used = |service: &Service| {
-            let tokens = service.stats().recent_tokens(round.now);
-            tokens as f64 / f64::from(weight(service))
+            let tokens = service.stats().tokens_at(round.moment);
+            tokens as f64 / f64::from(service.weight)
         };
         let current = self.current.load(Ordering::Relaxed);
         let mut candidates = round.iter();
