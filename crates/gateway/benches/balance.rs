@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use divan::{AllocProfiler, Bencher, black_box};
 use majordomo::{Clock, RuntimeClock, Usage};
 use majordomo_gateway::balance::{
-    Pick, Pool, PoolConfig, ServiceConfig, SessionHints, SessionKey, Tactic, Usability,
+    Pick, Pool, PoolConfig, ServiceConfig, ServiceIndex, SessionHints, SessionKey, Tactic,
+    Usability,
 };
 
 #[global_allocator]
@@ -22,13 +23,13 @@ fn main() {
     divan::main();
 }
 
-/// A pool that has seen some traffic: uneven weights, three tiers, seats on every
-/// fourth service, samples everywhere.
+/// A pool that has seen much traffic: uneven weights, three tiers, seats on every
+/// fourth service, samples everywhere, and nobody below the budget of tokens.
 fn pool(tactic: Tactic, services: usize, now: Instant) -> Pool {
     let service = |number: usize| ServiceConfig {
         weight: 1 + number as u32 % 5,
         tier: number as u32 % 3,
-        capacity: (number % 4 == 0).then_some(8),
+        capacity: number.is_multiple_of(4).then_some(8),
         ..ServiceConfig::new(format!("provider/model-{number}"))
     };
     let config = PoolConfig {
@@ -44,7 +45,7 @@ fn pool(tactic: Tactic, services: usize, now: Instant) -> Pool {
         for sample in 0..10 {
             let millis = 200 + 37 * (index.get() as u64 % 11) + sample;
             let usage = Usage {
-                input: 900,
+                input: 9_900,
                 output: 100,
                 ..Usage::default()
             };
@@ -64,7 +65,7 @@ fn pick(bencher: Bencher<'_, '_>, tactic: Tactic, services: usize, session: Opti
     let until = now + Duration::from_secs(60);
     bencher.bench(|| {
         // Every seventh service is sick.
-        let usable = |index: majordomo_gateway::balance::ServiceIndex| {
+        let usable = |index: ServiceIndex| {
             if black_box(index.get()) % 7 == 3 {
                 Usability::Benched { until }
             } else {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Tactic;
 
 /// The services of one partition and how they share the work.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PoolConfig {
     /// Who takes part. Their order is the tie-breaker where a tactic needs one.
     pub services: Vec<ServiceConfig>,
@@ -18,18 +18,6 @@ pub struct PoolConfig {
     pub affinity: Option<Duration>,
     /// What the pool's random choices start from; none: from the process's own.
     pub seed: Option<u64>,
-}
-
-impl Default for PoolConfig {
-    fn default() -> Self {
-        Self {
-            services: Vec::new(),
-            tactic: Tactic::default(),
-            within: Tactic::default(),
-            affinity: None,
-            seed: None,
-        }
-    }
 }
 
 /// One service of a pool.

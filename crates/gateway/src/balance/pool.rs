@@ -10,8 +10,8 @@ use super::round::Round;
 use super::stats::moment;
 use super::tactic::Choose;
 use super::{
-    Order, Pick, PoolConfig, PoolSnapshot, Service, ServiceIndex, SessionKey, Source, Tactic,
-    Usability,
+    Order, Pick, PoolConfig, PoolSnapshot, Service, ServiceConfig, ServiceIndex, SessionKey,
+    Source, Tactic, Usability,
 };
 
 /// The services of one partition. It is shared by all requests and never changed:
@@ -42,9 +42,7 @@ struct Field {
 impl Pool {
     /// A pool of which nothing is known yet.
     pub fn new(config: PoolConfig, now: Instant) -> Self {
-        Self::build(config, now, Arc::default(), |config| {
-            Service::new(config, now)
-        })
+        Self::build(config, now, None, |config| Service::new(config, now))
     }
 
     /// The pool under a new configuration. Services that stay, by their id, keep
@@ -52,10 +50,10 @@ impl Pool {
     #[must_use]
     pub fn reload(&self, config: PoolConfig) -> Self {
         let mut known: Vec<Option<&Service>> = self.services.iter().map(Some).collect();
-        let pins = match &self.affinity {
-            Some(affinity) => Arc::clone(&affinity.pins),
-            None => Arc::default(),
-        };
+        let pins = self
+            .affinity
+            .as_ref()
+            .map(|affinity| Arc::clone(&affinity.pins));
         Self::build(config, self.epoch, pins, |config| {
             let same = |service: &&Service| service.id() == config.id;
             let found = known
@@ -72,8 +70,8 @@ impl Pool {
     fn build(
         config: PoolConfig,
         epoch: Instant,
-        pins: Arc<Pins>,
-        service: impl FnMut(super::ServiceConfig) -> Service,
+        pins: Option<Arc<Pins>>,
+        service: impl FnMut(ServiceConfig) -> Service,
     ) -> Self {
         let services: Box<[Service]> = config.services.into_iter().map(service).collect();
         Self {
@@ -81,7 +79,10 @@ impl Pool {
             tactic: config.tactic.build(config.within, &services),
             kind: config.tactic,
             dice: Dice::new(config.seed),
-            affinity: config.affinity.map(|lasts| Affinity { lasts, pins }),
+            affinity: config.affinity.map(|lasts| Affinity {
+                lasts,
+                pins: pins.unwrap_or_default(),
+            }),
             services,
         }
     }

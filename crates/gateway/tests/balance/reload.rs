@@ -1,6 +1,8 @@
 //! A reload changes services and weights, and forgets nothing about who stays.
 
-use majordomo_gateway::balance::{Pick, PoolConfig, ServiceConfig, Source, Tactic};
+use majordomo_gateway::balance::{
+    Pick, Pool, PoolConfig, ServiceConfig, Source, Tactic, Usability,
+};
 
 use crate::house::{House, flat, now, pinned, secs, session};
 
@@ -45,7 +47,7 @@ async fn services_that_stay_keep_their_sessions_and_statistics() {
 
 #[test]
 fn requests_in_flight_count_against_the_new_capacity() {
-    let old = majordomo_gateway::balance::Pool::new(flat(&["up/a"]), now());
+    let old = Pool::new(flat(&["up/a"]), now());
     let (_, service) = old.services().next().unwrap();
     let seats = [service.stats().try_seat(), service.stats().try_seat()];
     let mut config = flat(&["up/a"]);
@@ -60,7 +62,7 @@ fn requests_in_flight_count_against_the_new_capacity() {
 
 #[test]
 fn an_id_that_is_there_twice_is_two_services() {
-    let old = majordomo_gateway::balance::Pool::new(flat(&["up/a", "up/a"]), now());
+    let old = Pool::new(flat(&["up/a", "up/a"]), now());
     old.services()
         .next()
         .unwrap()
@@ -75,13 +77,13 @@ fn an_id_that_is_there_twice_is_two_services() {
 
 #[test]
 fn affinity_and_tactic_may_change() {
-    let old = majordomo_gateway::balance::Pool::new(flat(&["up/a", "up/b"]), now());
+    let old = Pool::new(flat(&["up/a", "up/b"]), now());
     let new = old.reload(PoolConfig {
         tactic: Tactic::RoundRobin,
         ..pinned(flat(&["up/a", "up/b"]))
     });
     let pick = Pick::at(now()).of(session("s"));
-    let usable = |_| majordomo_gateway::balance::Usability::Usable;
+    let usable = |_| Usability::Usable;
     assert_eq!(new.order(&pick, usable).source(), Source::Tactic);
     assert_eq!(new.order(&pick, usable).source(), Source::Affinity);
     let snapshot = new.snapshot(now());

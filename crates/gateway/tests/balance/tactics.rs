@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use majordomo::Usage;
 use majordomo_gateway::balance::{
-    Pick, Pool, PoolConfig, ServiceConfig, ServiceIndex, Source, Tactic, Usability,
+    Pick, Pool, PoolConfig, Service, ServiceConfig, ServiceIndex, Source, Tactic, Usability,
 };
 
 use crate::house::{flat, now, secs};
@@ -49,7 +49,7 @@ fn shares(pool: &Pool, picks: u32) -> BTreeMap<String, u32> {
     shares
 }
 
-fn by_name<'a>(pool: &'a Pool, name: &str) -> &'a majordomo_gateway::balance::Service {
+fn by_name<'a>(pool: &'a Pool, name: &str) -> &'a Service {
     let mut services = pool.services();
     let found = services.find(|(_, service)| service.id() == name);
     found.expect("a service of the test").1
