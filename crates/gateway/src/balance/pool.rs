@@ -46,7 +46,8 @@ impl Pool {
     }
 
     /// The pool under a new configuration. Services that stay, by their id, keep
-    /// their statistics, their requests in flight and their sessions.
+    /// their statistics, their requests in flight and their sessions; a new
+    /// capacity holds at once.
     #[must_use]
     pub fn reload(&self, config: PoolConfig) -> Self {
         let mut known: Vec<Option<&Service>> = self.services.iter().map(Some).collect();
@@ -183,7 +184,7 @@ impl Pool {
             }),
         };
         if let Some((affinity, session)) = affinity.filter(|_| !pick.preview) {
-            let identity = self.service(chosen).stats().identity();
+            let identity = self.service(chosen).identity;
             affinity.pins.set(session, identity, pick.now);
         }
         (chosen, Source::Tactic)
@@ -204,7 +205,7 @@ impl Pool {
                 .iter()
                 .map(|index| (*index, self.service(*index)))
         };
-        let (index, pinned) = services().find(|(_, s)| s.stats().identity() == identity)?;
+        let (index, pinned) = services().find(|(_, s)| s.identity == identity)?;
         if self.kind != Tactic::Tier {
             return Some(index);
         }

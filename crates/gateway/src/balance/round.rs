@@ -3,6 +3,9 @@
 use super::dice::Roll;
 use super::{Service, ServiceIndex};
 
+/// More candidates than this are not all looked at, where that takes time.
+const MANY: usize = 64;
+
 /// One choice among the services that can be asked.
 pub(super) struct Round<'a> {
     /// All services of the pool.
@@ -62,12 +65,17 @@ impl<'a> Round<'a> {
         chosen
     }
 
-    /// The same choice among so many at most: neighbours from a random place on.
-    pub(super) fn some(&self, most: usize) -> Vec<ServiceIndex> {
+    /// The cheapest one, where a cost takes time to say: of many candidates, only
+    /// some are looked at, neighbours from a random place on.
+    pub(super) fn cheapest_of_some(&self, cost: impl Fn(&Service) -> f64) -> ServiceIndex {
         let all = self.candidates;
+        if all.len() <= MANY {
+            return self.cheapest(cost);
+        }
         let start = self.roll.index(all.len());
         let run = all[start..].iter().chain(&all[..start]);
-        run.take(most).copied().collect()
+        let some: Vec<ServiceIndex> = run.take(MANY).copied().collect();
+        self.among(&some).cheapest(cost)
     }
 
     /// The cheapest one; a random one of those that are equally cheap.

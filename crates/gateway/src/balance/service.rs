@@ -18,11 +18,13 @@ pub struct Service {
     pub(super) tier: u32,
     pub(super) active: bool,
     pub(super) spare: bool,
+    limited: bool,
+    /// Tells services of one process apart, also across reloads.
+    pub(super) identity: u64,
     /// The last moment at which it was not known to be well; 0 if there was none.
     unwell: AtomicU64,
     stats: Arc<ServiceStats>,
     config: Box<ServiceConfig>,
-    limited: bool,
 }
 
 impl Service {
@@ -44,9 +46,10 @@ impl Service {
             tier: config.tier,
             active: config.active,
             spare: config.weight == 0,
+            limited: config.capacity.is_some(),
+            identity: stats.identity(),
             unwell: AtomicU64::new(unwell),
             stats,
-            limited: config.capacity.is_some(),
             config: Box::new(config),
         }
     }

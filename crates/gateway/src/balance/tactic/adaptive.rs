@@ -17,8 +17,6 @@ const SPEED: f64 = 50.0;
 const UNKNOWN: f64 = 0.5;
 /// Marks are compared in so many steps.
 const STEPS: f64 = 1e6;
-/// Of more services than this, so many by chance are marked: marks take time.
-const MANY: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Adaptive;
@@ -26,10 +24,7 @@ pub(super) struct Adaptive;
 impl Choose for Adaptive {
     fn choose(&self, round: &Round<'_>) -> ServiceIndex {
         let cost = |service: &Service| -(mark(service, round.moment) * STEPS).round();
-        if round.candidates.len() <= MANY {
-            return round.cheapest(cost);
-        }
-        round.among(&round.some(MANY)).cheapest(cost)
+        round.cheapest_of_some(cost)
     }
 }
 

@@ -37,7 +37,7 @@ impl Choose for Token {
         {
             return index;
         }
-        let chosen = round.cheapest(used);
+        let chosen = round.cheapest_of_some(used);
         if round.binding {
             self.current.store(chosen.get(), Ordering::Relaxed);
         }
