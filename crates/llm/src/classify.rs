@@ -184,6 +184,8 @@ pub fn classify(error: &Error) -> Class {
         ErrorKind::Deadline => Class::Deadline,
         ErrorKind::Spec => Class::Invalid,
         ErrorKind::Local | ErrorKind::Exhausted => Class::Local,
+        // Without a time, so that nobody is benched for being popular.
+        ErrorKind::Busy => Class::RateLimited,
         ErrorKind::Provider | ErrorKind::Unknown => by_answer(error),
     }
 }

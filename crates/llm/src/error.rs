@@ -57,6 +57,8 @@ pub enum ErrorKind {
     Exhausted,
     /// The gateway itself refused: a full queue, a shutdown.
     Local,
+    /// The target serves as many requests as it may already; nothing was sent.
+    Busy,
     /// Anything else.
     Unknown,
 }

@@ -93,6 +93,7 @@ fn every_kind_without_a_status_has_its_class() {
         (ErrorKind::Deadline, Class::Deadline),
         (ErrorKind::Spec, Class::Invalid),
         (ErrorKind::Local, Class::Local),
+        (ErrorKind::Busy, Class::RateLimited),
         (ErrorKind::Exhausted, Class::Local),
         (ErrorKind::Provider, Class::Transient),
         (ErrorKind::Unknown, Class::Transient),

@@ -1,0 +1,83 @@
+//! Randomness with a seed: SplitMix64, shared without a lock.
+
+use std::cell::Cell;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The step between two states, from the golden ratio: it visits all of them.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A pool's source of randomness. Each pick takes one roll out of it.
+#[derive(Debug)]
+pub(super) struct Dice(AtomicU64);
+
+/// One pick's own rolls.
+#[derive(Debug)]
+pub(super) struct Roll(Cell<u64>);
+
+impl Dice {
+    /// The same seed gives the same rolls; without one, each pool differs.
+    pub(super) fn new(seed: Option<u64>) -> Self {
+        let seed = seed.unwrap_or_else(|| RandomState::new().hash_one(STEP));
+        Self(AtomicU64::new(seed))
+    }
+
+    pub(super) fn roll(&self) -> Roll {
+        let state = self.0.fetch_add(STEP, Ordering::Relaxed);
+        // Mixed, so that one pick's rolls are not the next one's, shifted.
+        Roll(Cell::new(mixed(state)))
+    }
+}
+
+impl Roll {
+    fn next(&self) -> u64 {
+        let state = self.0.get().wrapping_add(STEP);
+        self.0.set(state);
+        mixed(state)
+    }
+
+    /// A number below the bound, which is not zero; its bias is far below what
+    /// anybody could measure.
+    pub(super) fn below(&self, bound: u64) -> u64 {
+        let product = u128::from(self.next()) * u128::from(bound);
+        (product >> 64) as u64
+    }
+
+    /// An index of a list of this length, which is not empty.
+    pub(super) fn index(&self, len: usize) -> usize {
+        self.below(len as u64) as usize
+    }
+}
+
+fn mixed(state: u64) -> u64 {
+    let a = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let b = (a ^ (a >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    b ^ (b >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_seed_gives_the_same_rolls() {
+        let (one, other) = (Dice::new(Some(7)), Dice::new(Some(7)));
+        for _ in 0..100 {
+            assert_eq!(one.roll().below(1_000), other.roll().below(1_000));
+        }
+    }
+
+    #[test]
+    fn every_face_comes_equally_often() {
+        let dice = Dice::new(Some(1));
+        let mut faces = [0_u32; 6];
+        for _ in 0..30_000 {
+            let roll = dice.roll();
+            faces[roll.index(6)] += 1;
+            faces[roll.index(6)] += 1;
+        }
+        for count in faces {
+            assert!((9_700..10_300).contains(&count), "{faces:?}");
+        }
+    }
+}

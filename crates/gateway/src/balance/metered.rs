@@ -1,0 +1,219 @@
+//! A model that takes a seat, asks another one, and measures.
+//!
+//! It belongs around the single targets of a service's spec, inside the chain:
+//! there a full service's error makes the chain go on, and a ledger is nobody's
+//! business yet. All targets of one service share its [`ServiceStats`].
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Instant;
+
+use futures_core::Stream;
+use majordomo::{
+    BoxFuture, Capabilities, Clock, Error, ErrorKind, Event, EventStream, Model, Request, Response,
+    Result, Usage,
+};
+
+use super::{Seat, ServiceStats};
+
+/// A model with a meter.
+pub struct Metered {
+    model: Arc<dyn Model>,
+    stats: Arc<ServiceStats>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Metered {
+    /// Measures what this model does, for this service.
+    pub fn new(model: Arc<dyn Model>, stats: Arc<ServiceStats>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            model,
+            stats,
+            clock,
+        }
+    }
+
+    /// Takes a seat and starts the time.
+    async fn meter(&self) -> Result<Meter> {
+        let seat = self.stats.take_seat().await.map_err(|full| {
+            let (seats, waited) = (full.seats, full.waited.as_secs_f64());
+            let text = format!(
+                "all {seats} seats of the service are taken, and none came free in {waited:.1} s"
+            );
+            Error::new(ErrorKind::Busy, text)
+        })?;
+        Ok(Meter {
+            stats: Arc::clone(&self.stats),
+            clock: Arc::clone(&self.clock),
+            began: self.clock.now(),
+            first: None,
+            usage: None,
+            ended: false,
+            _seat: seat,
+        })
+    }
+}
+
+impl Model for Metered {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn capabilities(&self) -> Arc<Capabilities> {
+        self.model.capabilities()
+    }
+
+    fn generate(&self, request: Request) -> BoxFuture<'_, Result<Response>> {
+        Box::pin(async move {
+            let mut meter = self.meter().await?;
+            match self.model.generate(request).await {
+                Ok(response) => {
+                    meter.usage(response.usage);
+                    meter.finish();
+                    Ok(response)
+                }
+                Err(error) => {
+                    meter.fail();
+                    Err(error)
+                }
+            }
+        })
+    }
+
+    fn events(&self, request: Request) -> BoxFuture<'_, Result<EventStream>> {
+        Box::pin(async move {
+            let mut meter = self.meter().await?;
+            match self.model.events(request).await {
+                Ok(events) => {
+                    let metered = MeteredStream::new(events, meter, read_event);
+                    Ok(Box::pin(metered) as EventStream)
+                }
+                Err(error) => {
+                    meter.fail();
+                    Err(error)
+                }
+            }
+        })
+    }
+
+    fn estimate_tokens(&self, request: &Request) -> u64 {
+        self.model.estimate_tokens(request)
+    }
+}
+
+/// What an event tells the meter.
+fn read_event(meter: &mut Meter, event: &Event) {
+    if event.is_semantic() {
+        meter.first_token();
+    }
+    match event {
+        Event::Usage(usage) => meter.usage(*usage),
+        Event::Finish(_) => meter.finish(),
+        _ => {}
+    }
+}
+
+/// The seat and the stopwatch of one attempt. Dropping it frees the seat; an
+/// attempt that was neither finished nor failed was left by its caller.
+pub struct Meter {
+    stats: Arc<ServiceStats>,
+    clock: Arc<dyn Clock>,
+    began: Instant,
+    first: Option<Instant>,
+    /// What was spent as far as is known; it is counted once, at the end.
+    usage: Option<Usage>,
+    ended: bool,
+    _seat: Seat,
+}
+
+impl Meter {
+    /// A stream gave something of the answer itself; only the first time counts.
+    pub fn first_token(&mut self) {
+        if self.first.is_none() {
+            let now = self.clock.now();
+            self.first = Some(now);
+            let after = now.saturating_duration_since(self.began);
+            self.stats.saw_first_token(after);
+        }
+    }
+
+    /// So many tokens so far.
+    pub fn usage(&mut self, usage: Usage) {
+        self.usage = Some(usage);
+    }
+
+    /// The answer is whole.
+    pub fn finish(&mut self) {
+        if std::mem::replace(&mut self.ended, true) {
+            return;
+        }
+        let now = self.clock.now();
+        let took = now.saturating_duration_since(self.began);
+        self.stats.saw_answer(took, now);
+        if let (Some(first), Some(usage)) = (self.first, &self.usage) {
+            let took = now.saturating_duration_since(first);
+            self.stats.saw_speed(usage.output, took);
+        }
+    }
+
+    /// The attempt failed.
+    pub fn fail(&mut self) {
+        if !std::mem::replace(&mut self.ended, true) {
+            self.stats.saw_failure();
+        }
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        // Tokens are paid for however the attempt ended.
+        if let Some(usage) = self.usage.take() {
+            self.stats.saw_usage(&usage, self.clock.now());
+        }
+    }
+}
+
+/// A stream with a meter. What an item means for it says a function, so that any
+/// stream of results can be measured. The seat is freed with the last item, or
+/// when the stream is dropped.
+pub struct MeteredStream<S, T> {
+    stream: S,
+    /// None after the end.
+    meter: Option<Meter>,
+    read: fn(&mut Meter, &T),
+}
+
+impl<S, T> MeteredStream<S, T> {
+    /// Measures a stream; `read` tells the meter what an item means.
+    pub fn new(stream: S, meter: Meter, read: fn(&mut Meter, &T)) -> Self {
+        Self {
+            stream,
+            meter: Some(meter),
+            read,
+        }
+    }
+}
+
+impl<S, T> Stream for MeteredStream<S, T>
+where
+    S: Stream<Item = Result<T>> + Unpin,
+{
+    type Item = Result<T>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        let item = ready!(Pin::new(&mut this.stream).poll_next(cx));
+        if let Some(meter) = &mut this.meter {
+            match &item {
+                Some(Ok(item)) => (this.read)(meter, item),
+                // A stream that ends before its meter is told was cut.
+                Some(Err(_)) | None => meter.fail(),
+            }
+            if meter.ended {
+                this.meter = None;
+            }
+        }
+        Poll::Ready(item)
+    }
+}

@@ -1,0 +1,74 @@
+//! Whom a request asks, one after the other.
+
+use super::dice::Roll;
+use super::round::Round;
+use super::{Pool, ServiceIndex};
+
+/// Why the first service is the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The session is pinned to it.
+    Affinity,
+    /// The pool's tactic chose it.
+    Tactic,
+    /// Nobody can be asked; it is the least bad one.
+    LeastBad,
+}
+
+/// The services that a request asks: the picked one first, then the others in
+/// the order in which the tactic would choose among them. They are chosen as they
+/// are asked for, so whoever stops early has not paid for the rest.
+#[derive(Debug)]
+pub struct Order<'a> {
+    pub(super) pool: &'a Pool,
+    pub(super) first: Option<ServiceIndex>,
+    pub(super) source: Source,
+    /// Those that come after the first one, not chosen yet, in the pool's order.
+    pub(super) rest: Vec<ServiceIndex>,
+    pub(super) moment: u64,
+    pub(super) roll: Roll,
+}
+
+impl Order<'_> {
+    /// Why the first one is the first.
+    pub fn source(&self) -> Source {
+        self.source
+    }
+}
+
+impl Iterator for Order<'_> {
+    type Item = ServiceIndex;
+
+    fn next(&mut self) -> Option<ServiceIndex> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        let chosen = match self.rest[..] {
+            [] => return None,
+            [last] => last,
+            _ => self.pool.tactic.choose(&Round {
+                services: &self.pool.services,
+                candidates: &self.rest,
+                moment: self.moment,
+                roll: &self.roll,
+                binding: false,
+            }),
+        };
+        remove(&mut self.rest, chosen);
+        Some(chosen)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = usize::from(self.first.is_some()) + self.rest.len();
+        (left, Some(left))
+    }
+}
+
+impl ExactSizeIterator for Order<'_> {}
+
+/// Takes a service out of a list that is in the pool's order.
+pub(super) fn remove(services: &mut Vec<ServiceIndex>, service: ServiceIndex) {
+    if let Ok(place) = services.binary_search(&service) {
+        services.remove(place);
+    }
+}

@@ -1,0 +1,226 @@
+//! The services of one partition, and the pick among them.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::affinity::{HOLD, Pins};
+use super::dice::Dice;
+use super::order::remove;
+use super::round::Round;
+use super::stats::moment;
+use super::tactic::Choose;
+use super::{
+    Order, Pick, PoolConfig, PoolSnapshot, Service, ServiceConfig, ServiceIndex, SessionKey,
+    Source, Tactic, Usability,
+};
+
+/// The services of one partition. It is shared by all requests and never changed:
+/// a reload makes a new one that knows what the old one knew.
+#[derive(Debug)]
+pub struct Pool {
+    /// Where the time of the statistics begins; a reload keeps it.
+    epoch: Instant,
+    pub(super) services: Box<[Service]>,
+    kind: Tactic,
+    pub(super) tactic: Box<dyn Choose>,
+    dice: Dice,
+    affinity: Option<Affinity>,
+}
+
+#[derive(Debug)]
+struct Affinity {
+    lasts: Duration,
+    pins: Arc<Pins>,
+}
+
+/// Who can be asked, and who if nobody can.
+struct Field {
+    candidates: Vec<ServiceIndex>,
+    least_bad: Option<ServiceIndex>,
+}
+
+impl Pool {
+    /// A pool of which nothing is known yet.
+    pub fn new(config: PoolConfig, now: Instant) -> Self {
+        Self::build(config, now, None, |config| Service::new(config, now))
+    }
+
+    /// The pool under a new configuration. Services that stay, by their id, keep
+    /// their statistics, their requests in flight and their sessions; a new
+    /// capacity holds at once.
+    #[must_use]
+    pub fn reload(&self, config: PoolConfig) -> Self {
+        let mut known: Vec<Option<&Service>> = self.services.iter().map(Some).collect();
+        let pins = self
+            .affinity
+            .as_ref()
+            .map(|affinity| Arc::clone(&affinity.pins));
+        Self::build(config, self.epoch, pins, |config| {
+            let same = |service: &&Service| service.id() == config.id;
+            let found = known
+                .iter_mut()
+                .find(|service| service.as_ref().is_some_and(same));
+            // Each is taken once: an id that is there twice is two services.
+            match found.and_then(Option::take) {
+                Some(service) => service.reloaded(config),
+                None => Service::new(config, self.epoch),
+            }
+        })
+    }
+
+    fn build(
+        config: PoolConfig,
+        epoch: Instant,
+        pins: Option<Arc<Pins>>,
+        service: impl FnMut(ServiceConfig) -> Service,
+    ) -> Self {
+        let services: Box<[Service]> = config.services.into_iter().map(service).collect();
+        Self {
+            epoch,
+            tactic: config.tactic.build(config.within, &services),
+            kind: config.tactic,
+            dice: Dice::new(config.seed),
+            affinity: config.affinity.map(|lasts| Affinity {
+                lasts,
+                pins: pins.unwrap_or_default(),
+            }),
+            services,
+        }
+    }
+
+    /// The services in the order of the configuration.
+    pub fn services(&self) -> impl ExactSizeIterator<Item = (ServiceIndex, &Service)> {
+        let services = self.services.iter().enumerate();
+        services.map(|(index, service)| (ServiceIndex::new(index), service))
+    }
+
+    /// One service; the index must be of this pool.
+    pub fn service(&self, index: ServiceIndex) -> &Service {
+        &self.services[index.get()]
+    }
+
+    /// Whom a request asks, in order. Services that are inactive, benched or
+    /// incapable are left out; if that leaves nobody, the order is the least bad
+    /// one alone: the one whose bench ends first, or else one that is incapable.
+    /// A pool without an active service gives an empty order.
+    ///
+    /// `usable` is asked once for each active service.
+    pub fn order(&self, pick: &Pick, usable: impl Fn(ServiceIndex) -> Usability) -> Order<'_> {
+        let moment = moment(self.epoch, pick.now);
+        let Field {
+            mut candidates,
+            least_bad,
+        } = self.field(moment, usable);
+        let mut order = Order {
+            pool: self,
+            first: least_bad,
+            source: Source::LeastBad,
+            rest: Vec::new(),
+            moment,
+            roll: self.dice.roll(),
+        };
+        if !candidates.is_empty() {
+            let (first, source) = self.first(pick, &candidates, &order);
+            remove(&mut candidates, first);
+            order.first = Some(first);
+            order.source = source;
+            order.rest = candidates;
+        }
+        if let Some(first) = order.first.filter(|_| !pick.preview) {
+            self.service(first).stats().saw_pick();
+        }
+        order
+    }
+
+    fn field(&self, moment: u64, usable: impl Fn(ServiceIndex) -> Usability) -> Field {
+        let mut candidates = Vec::with_capacity(self.services.len());
+        let mut first_free: Option<(Instant, ServiceIndex)> = None;
+        let mut incapable = None;
+        let watched = self.kind == Tactic::Tier && self.affinity.is_some();
+        for (index, service) in self.services() {
+            if !service.active {
+                continue;
+            }
+            let usability = usable(index);
+            if watched {
+                service.saw(usability, moment);
+            }
+            match usability {
+                Usability::Usable | Usability::Probe => candidates.push(index),
+                Usability::Benched { until } => {
+                    if first_free.is_none_or(|(least, _)| until < least) {
+                        first_free = Some((until, index));
+                    }
+                }
+                Usability::Incapable => incapable = incapable.or(Some(index)),
+            }
+        }
+        Field {
+            candidates,
+            least_bad: first_free.map(|(_, index)| index).or(incapable),
+        }
+    }
+
+    fn first(
+        &self,
+        pick: &Pick,
+        candidates: &[ServiceIndex],
+        order: &Order<'_>,
+    ) -> (ServiceIndex, Source) {
+        let affinity = self.affinity.as_ref().zip(pick.session);
+        if let Some((affinity, session)) = affinity
+            && let Some(index) = self.pinned(affinity, session, candidates, pick.now)
+        {
+            return (index, Source::Affinity);
+        }
+        let chosen = match candidates {
+            [only] => *only,
+            _ => self.tactic.choose(&Round {
+                services: &self.services,
+                candidates,
+                moment: order.moment,
+                roll: &order.roll,
+                binding: !pick.preview,
+            }),
+        };
+        if let Some((affinity, session)) = affinity.filter(|_| !pick.preview) {
+            let identity = self.service(chosen).identity;
+            affinity.pins.set(session, identity, pick.now);
+        }
+        (chosen, Source::Tactic)
+    }
+
+    /// The service that the session is with, if it can be asked and no better
+    /// tier has been well for long enough.
+    fn pinned(
+        &self,
+        affinity: &Affinity,
+        session: SessionKey,
+        candidates: &[ServiceIndex],
+        now: Instant,
+    ) -> Option<ServiceIndex> {
+        let identity = affinity.pins.find(session, affinity.lasts, now)?;
+        let services = || {
+            candidates
+                .iter()
+                .map(|index| (*index, self.service(*index)))
+        };
+        let (index, pinned) = services().find(|(_, s)| s.identity == identity)?;
+        if self.kind != Tactic::Tier {
+            return Some(index);
+        }
+        let moment = moment(self.epoch, now);
+        let mut better = services().filter(|(_, service)| service.tier < pinned.tier);
+        let held = better.all(|(_, service)| service.recovered_within(HOLD, moment));
+        held.then_some(index)
+    }
+
+    /// Everything about the pool, to look at.
+    pub fn snapshot(&self, now: Instant) -> PoolSnapshot {
+        PoolSnapshot {
+            tactic: self.kind.name(),
+            sessions: self.affinity.as_ref().map(|affinity| affinity.pins.len()),
+            services: self.services().map(|(_, s)| s.snapshot(now)).collect(),
+        }
+    }
+}

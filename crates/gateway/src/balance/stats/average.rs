@@ -1,0 +1,122 @@
+//! The mean and the spread of the last hundred samples.
+
+use std::array;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use serde::Serialize;
+
+/// As many samples as are remembered.
+const WINDOW: usize = 100;
+
+/// A ring of samples with its running sum, so that the mean costs two loads.
+#[derive(Debug)]
+pub(super) struct Average {
+    /// Samples so far, forgotten ones included.
+    count: AtomicU64,
+    /// The sum of what is in the ring.
+    sum: AtomicU64,
+    /// Apart: picks read counts and sums of many services, and no samples.
+    ring: Box<[AtomicU32; WINDOW]>,
+}
+
+impl Default for Average {
+    fn default() -> Self {
+        Self {
+            count: AtomicU64::new(0),
+            sum: AtomicU64::new(0),
+            ring: Box::new(array::from_fn(|_| AtomicU32::new(0))),
+        }
+    }
+}
+
+impl Average {
+    pub(super) fn add(&self, sample: u64) {
+        let sample = u32::try_from(sample).unwrap_or(u32::MAX);
+        let place = self.count.fetch_add(1, Ordering::Relaxed) as usize % WINDOW;
+        // The swap says exactly which sample leaves, whoever else is writing.
+        let left = self.ring[place].swap(sample, Ordering::Relaxed);
+        self.sum.fetch_add(u64::from(sample), Ordering::Relaxed);
+        self.sum.fetch_sub(u64::from(left), Ordering::Relaxed);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        (self.count.load(Ordering::Relaxed) as usize).min(WINDOW)
+    }
+
+    pub(super) fn mean(&self) -> Option<f64> {
+        let len = self.len();
+        let sum = self.sum.load(Ordering::Relaxed);
+        (len > 0).then(|| sum as f64 / len as f64)
+    }
+
+    /// All that is known, in units of `unit` samples.
+    pub(super) fn spread(&self, unit: f64) -> Spread {
+        let len = self.len();
+        let ring = self.ring[..len].iter();
+        let mut samples: Vec<u32> = ring.map(|s| s.load(Ordering::Relaxed)).collect();
+        samples.sort_unstable();
+        let at = |share| percentile(&samples, share).map(|sample| sample / unit);
+        Spread {
+            samples: len,
+            mean: self.mean().map(|mean| mean / unit),
+            p50: at(0.5),
+            p95: at(0.95),
+            p99: at(0.99),
+        }
+    }
+}
+
+/// The mean and the percentiles of the last hundred samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Spread {
+    /// How many samples there are, at most a hundred.
+    pub samples: usize,
+    /// Their mean.
+    pub mean: Option<f64>,
+    /// Half of them are at most this.
+    pub p50: Option<f64>,
+    /// 95 of a hundred are at most this.
+    pub p95: Option<f64>,
+    /// 99 of a hundred are at most this.
+    pub p99: Option<f64>,
+}
+
+/// Linear between the two nearest samples.
+fn percentile(sorted: &[u32], share: f64) -> Option<f64> {
+    let last = sorted.len().checked_sub(1)?;
+    let rank = share * last as f64;
+    let below = sorted[rank as usize];
+    let above = sorted[(rank as usize + 1).min(last)];
+    Some(f64::from(below) + (f64::from(above) - f64::from(below)) * rank.fract())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_last_hundred_samples_count() {
+        let average = Average::default();
+        assert_eq!(average.mean(), None);
+        for _ in 0..50 {
+            average.add(1_000);
+        }
+        assert_eq!((average.len(), average.mean()), (50, Some(1_000.0)));
+        for sample in 1..=100 {
+            average.add(sample);
+        }
+        assert_eq!((average.len(), average.mean()), (100, Some(50.5)));
+    }
+
+    #[test]
+    fn percentiles_lie_between_the_nearest_samples() {
+        let average = Average::default();
+        for sample in (1..=100).rev() {
+            average.add(sample);
+        }
+        let spread = average.spread(1.0);
+        assert_eq!(spread.p50, Some(50.5));
+        assert!((spread.p99.unwrap() - 99.01).abs() < 1e-9);
+        assert_eq!(Average::default().spread(1.0), Spread::default());
+    }
+}

@@ -1,0 +1,271 @@
+//! What is known of one service: atomics only, cheap to update and to read.
+//!
+//! A sample is written by [`super::Meter`] at the moment it is known; tactics and
+//! rules read at any time. Readers may see one sample of a pair and not yet the
+//! other, which nobody can notice.
+
+mod average;
+mod peak;
+mod seats;
+mod snapshot;
+mod tokens;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use majordomo::Usage;
+
+use average::Average;
+pub use average::Spread;
+use peak::PeakEwma;
+use seats::Seats;
+pub use seats::{Full, Seat};
+pub use snapshot::{PoolSnapshot, ServiceSnapshot};
+use tokens::TokenWindow;
+
+/// The statistics of one service, shared by its pool and by every target of its
+/// spec.
+#[derive(Debug)]
+pub struct ServiceStats {
+    /// Tells services of one process apart, also across reloads.
+    identity: u64,
+    /// Where this service's time begins.
+    epoch: Instant,
+    seats: Seats,
+    peak: PeakEwma,
+    tokens: TokenWindow,
+    /// Microseconds.
+    first_token: Average,
+    /// Thousandths of a token a second.
+    speed: Average,
+    /// Microseconds.
+    latency: Average,
+    picks: AtomicU64,
+    answers: AtomicU64,
+    failures: AtomicU64,
+    input: AtomicU64,
+    output: AtomicU64,
+    cache_read: AtomicU64,
+    cache_hits: AtomicU64,
+    /// How many attempts said what they spent.
+    usages: AtomicU64,
+}
+
+impl ServiceStats {
+    /// Nothing is known yet. The epoch is where the service's time begins; what
+    /// comes before it counts as that moment.
+    pub fn new(epoch: Instant) -> Self {
+        static IDENTITIES: AtomicU64 = AtomicU64::new(1);
+        Self {
+            identity: IDENTITIES.fetch_add(1, Ordering::Relaxed),
+            epoch,
+            seats: Seats::default(),
+            peak: PeakEwma::default(),
+            tokens: TokenWindow::default(),
+            first_token: Average::default(),
+            speed: Average::default(),
+            latency: Average::default(),
+            picks: AtomicU64::new(0),
+            answers: AtomicU64::new(0),
+            failures: AtomicU64::new(0),
+            input: AtomicU64::new(0),
+            output: AtomicU64::new(0),
+            cache_read: AtomicU64::new(0),
+            cache_hits: AtomicU64::new(0),
+            usages: AtomicU64::new(0),
+        }
+    }
+
+    /// The requests that it is serving now.
+    pub fn in_flight(&self) -> usize {
+        self.seats.taken()
+    }
+
+    /// How often it was picked first.
+    pub fn picks(&self) -> u64 {
+        self.picks.load(Ordering::Relaxed)
+    }
+
+    /// Time to the first token of the last hundred streams, in milliseconds.
+    pub fn first_token(&self) -> Spread {
+        self.first_token.spread(1_000.0)
+    }
+
+    /// Output tokens a second of the last hundred streams.
+    pub fn speed(&self) -> Spread {
+        self.speed.spread(1_000.0)
+    }
+
+    /// Duration of the last hundred whole answers, in milliseconds.
+    pub fn latency(&self) -> Spread {
+        self.latency.spread(1_000.0)
+    }
+
+    /// The mean time to the first token in milliseconds, if it is known.
+    pub fn mean_first_token(&self) -> Option<f64> {
+        self.first_token.mean().map(|micros| micros / 1_000.0)
+    }
+
+    /// The mean speed in tokens a second and the number of samples behind it.
+    pub fn mean_speed(&self) -> (Option<f64>, usize) {
+        let mean = self.speed.mean().map(|millis| millis / 1_000.0);
+        (mean, self.speed.len())
+    }
+
+    /// The mean duration of a whole answer in milliseconds, if it is known.
+    pub fn mean_latency(&self) -> Option<f64> {
+        self.latency.mean().map(|micros| micros / 1_000.0)
+    }
+
+    /// The peak-sensitive latency in seconds, as it fades with time; 0 if there
+    /// is none.
+    pub fn peak_latency(&self, now: Instant) -> f64 {
+        self.peak_at(self.moment(now))
+    }
+
+    pub(super) fn peak_at(&self, moment: u64) -> f64 {
+        self.peak.read(moment)
+    }
+
+    /// The tokens of the last minute, in and out.
+    pub fn recent_tokens(&self, now: Instant) -> u64 {
+        self.tokens_at(self.moment(now))
+    }
+
+    pub(super) fn tokens_at(&self, moment: u64) -> u64 {
+        self.tokens.sum(moment)
+    }
+
+    /// The share of input tokens that the provider read from its cache.
+    pub fn cached_share(&self) -> Option<f64> {
+        share(&self.cache_read, &self.input)
+    }
+
+    /// The share of answers with at least one such token.
+    pub fn cache_hit_share(&self) -> Option<f64> {
+        share(&self.cache_hits, &self.usages)
+    }
+
+    /// Takes a seat, waiting as long as the service's configuration allows.
+    pub async fn take_seat(self: &Arc<Self>) -> Result<Seat, Full> {
+        Seats::take(self).await
+    }
+
+    /// Takes a seat if one is free now.
+    pub fn try_seat(self: &Arc<Self>) -> Option<Seat> {
+        Seats::try_take(self)
+    }
+
+    /// A stream's first token came after so long.
+    pub fn saw_first_token(&self, after: Duration) {
+        self.first_token.add(micros(after));
+    }
+
+    /// A stream of so many tokens took so long from its first token on. The first
+    /// one is no part of that time.
+    pub fn saw_speed(&self, output: u64, took: Duration) {
+        if output > 1 && !took.is_zero() {
+            let speed = (output - 1) as f64 / took.as_secs_f64();
+            self.speed.add((speed * 1_000.0) as u64);
+        }
+    }
+
+    /// A whole answer took so long.
+    pub fn saw_answer(&self, took: Duration, now: Instant) {
+        self.answers.fetch_add(1, Ordering::Relaxed);
+        self.latency.add(micros(took));
+        self.peak.add(took.as_secs_f64(), self.moment(now));
+    }
+
+    /// Tokens were spent.
+    pub fn saw_usage(&self, usage: &Usage, now: Instant) {
+        self.tokens.add(usage.total(), self.moment(now));
+        self.input.fetch_add(usage.input, Ordering::Relaxed);
+        self.output.fetch_add(usage.output, Ordering::Relaxed);
+        self.cache_read
+            .fetch_add(usage.cache_read, Ordering::Relaxed);
+        self.usages.fetch_add(1, Ordering::Relaxed);
+        let hit = u64::from(usage.cache_read > 0);
+        self.cache_hits.fetch_add(hit, Ordering::Relaxed);
+    }
+
+    /// An attempt failed. A quick failure must not look like a quick answer, so
+    /// its duration is not taken.
+    pub fn saw_failure(&self) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.seats.are_taken()
+    }
+
+    pub(super) fn saw_pick(&self) {
+        self.picks.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn identity(&self) -> u64 {
+        self.identity
+    }
+
+    pub(super) fn set_capacity(&self, capacity: Option<usize>, wait: Duration) {
+        self.seats.limit(capacity, wait);
+    }
+
+    /// Microseconds since the epoch.
+    pub(super) fn moment(&self, at: Instant) -> u64 {
+        moment(self.epoch, at)
+    }
+}
+
+/// Microseconds from an epoch on.
+pub(super) fn moment(epoch: Instant, at: Instant) -> u64 {
+    micros(at.saturating_duration_since(epoch))
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+fn share(part: &AtomicU64, whole: &AtomicU64) -> Option<f64> {
+    let whole = whole.load(Ordering::Relaxed);
+    let part = part.load(Ordering::Relaxed);
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use majordomo::{Clock, ManualClock};
+
+    use super::*;
+
+    #[test]
+    fn speed_counts_from_the_first_token_and_needs_two() {
+        let stats = ServiceStats::new(ManualClock::new().now());
+        stats.saw_speed(1, Duration::from_secs(1));
+        stats.saw_speed(101, Duration::ZERO);
+        assert_eq!(stats.mean_speed(), (None, 0));
+        stats.saw_speed(101, Duration::from_secs(2));
+        assert_eq!(stats.mean_speed(), (Some(50.0), 1));
+    }
+
+    #[test]
+    fn cache_hits_are_shares_of_answers_and_of_input() {
+        let now = ManualClock::new().now();
+        let stats = ServiceStats::new(now);
+        assert_eq!(
+            (stats.cached_share(), stats.cache_hit_share()),
+            (None, None)
+        );
+        for cache_read in [0, 50] {
+            let usage = Usage {
+                input: 100,
+                cache_read,
+                ..Usage::default()
+            };
+            stats.saw_usage(&usage, now);
+        }
+        assert_eq!(stats.cached_share(), Some(0.25));
+        assert_eq!(stats.cache_hit_share(), Some(0.5));
+    }
+}

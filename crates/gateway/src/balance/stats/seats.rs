@@ -1,0 +1,109 @@
+//! The requests in flight, and how many there may be.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use super::{ServiceStats, micros};
+
+/// As many seats as anybody could take.
+const NO_LIMIT: usize = usize::MAX;
+
+/// Seats that can be counted without a lock, and changed while they are taken.
+#[derive(Debug)]
+pub(super) struct Seats {
+    taken: AtomicUsize,
+    limit: AtomicUsize,
+    /// How long a request waits for one, in microseconds.
+    wait: AtomicU64,
+    freed: Notify,
+}
+
+impl Default for Seats {
+    fn default() -> Self {
+        Self {
+            taken: AtomicUsize::new(0),
+            limit: AtomicUsize::new(NO_LIMIT),
+            wait: AtomicU64::new(0),
+            freed: Notify::new(),
+        }
+    }
+}
+
+/// One request in flight; dropping it frees the seat.
+#[derive(Debug)]
+pub struct Seat(Arc<ServiceStats>);
+
+/// Nobody left in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full {
+    /// How many seats there are.
+    pub seats: usize,
+    /// How long the request waited.
+    pub waited: Duration,
+}
+
+impl Seats {
+    pub(super) fn taken(&self) -> usize {
+        self.taken.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn are_taken(&self) -> bool {
+        self.taken() >= self.limit.load(Ordering::Relaxed)
+    }
+
+    /// A new limit holds for whoever comes next; nobody is thrown out.
+    pub(super) fn limit(&self, capacity: Option<usize>, wait: Duration) {
+        self.limit
+            .store(capacity.unwrap_or(NO_LIMIT), Ordering::Relaxed);
+        self.wait.store(micros(wait), Ordering::Relaxed);
+        self.freed.notify_waiters();
+    }
+
+    pub(super) async fn take(stats: &Arc<ServiceStats>) -> Result<Seat, Full> {
+        if let Some(seat) = Self::try_take(stats) {
+            return Ok(seat);
+        }
+        let seats = &stats.seats;
+        let waited = Duration::from_micros(seats.wait.load(Ordering::Relaxed));
+        let full = |_| Full {
+            seats: seats.limit.load(Ordering::Relaxed),
+            waited,
+        };
+        timeout(waited, Self::wait_for(stats)).await.map_err(full)
+    }
+
+    async fn wait_for(stats: &Arc<ServiceStats>) -> Seat {
+        loop {
+            let mut freed = std::pin::pin!(stats.seats.freed.notified());
+            // In line before looking, so that no seat is freed unseen in between.
+            freed.as_mut().enable();
+            if let Some(seat) = Self::try_take(stats) {
+                return seat;
+            }
+            freed.await;
+        }
+    }
+
+    pub(super) fn try_take(stats: &Arc<ServiceStats>) -> Option<Seat> {
+        let seats = &stats.seats;
+        let limit = seats.limit.load(Ordering::Relaxed);
+        let one_more = |taken| (taken < limit).then_some(taken + 1);
+        seats
+            .taken
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, one_more)
+            .ok()?;
+        Some(Seat(Arc::clone(stats)))
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let seats = &self.0.seats;
+        seats.taken.fetch_sub(1, Ordering::AcqRel);
+        seats.freed.notify_one();
+    }
+}

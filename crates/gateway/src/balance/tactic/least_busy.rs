@@ -1,0 +1,42 @@
+//! The fewest requests in flight for its weight; of equals, the one whose last
+//! turn is longest ago. Services that take equally long are then never more than
+//! one request apart.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Choose, Round, ServiceIndex};
+
+#[derive(Debug)]
+pub(super) struct LeastBusy {
+    /// The number of each service's last turn.
+    turns: Box<[AtomicU64]>,
+    taken: AtomicU64,
+}
+
+impl LeastBusy {
+    pub(super) fn new(services: usize) -> Self {
+        Self {
+            turns: (0..services).map(|_| AtomicU64::new(0)).collect(),
+            taken: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Choose for LeastBusy {
+    fn choose(&self, round: &Round<'_>) -> ServiceIndex {
+        let mut best = (f64::INFINITY, u64::MAX);
+        let mut chosen = round.candidates[0];
+        for (index, service) in round.iter() {
+            let turn = self.turns[index.get()].load(Ordering::Relaxed);
+            let rank = (service.load(), turn);
+            if rank < best {
+                (best, chosen) = (rank, index);
+            }
+        }
+        if round.binding {
+            let turn = self.taken.fetch_add(1, Ordering::Relaxed) + 1;
+            self.turns[chosen.get()].store(turn, Ordering::Relaxed);
+        }
+        chosen
+    }
+}

@@ -1,0 +1,94 @@
+//! Whether a service can be asked now, as the caller knows from health and fit.
+
+use std::time::Instant;
+
+use majordomo::HealthStatus;
+
+/// Whether a service can take this request now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Usability {
+    /// It can.
+    Usable,
+    /// Its bench is over and nobody has tried it yet: this request may.
+    Probe,
+    /// It is left alone; also while another request is trying it.
+    Benched {
+        /// When it may be asked again.
+        until: Instant,
+    },
+    /// It is well but cannot take this request.
+    Incapable,
+}
+
+impl Usability {
+    /// What a target's or a credential's health means for the next request.
+    pub fn of(status: &HealthStatus, now: Instant) -> Self {
+        match (status.until_usable, status.benched_for) {
+            (Some(left), _) => Self::Benched { until: now + left },
+            (None, Some(_)) if status.probing => Self::Benched { until: now },
+            (None, Some(_)) => Self::Probe,
+            (None, None) => Self::Usable,
+        }
+    }
+
+    /// Of a target that needs both, such as its own health and its credential's.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Incapable, _) | (_, Self::Incapable) => Self::Incapable,
+            (Self::Benched { until: a }, Self::Benched { until: b }) => {
+                Self::Benched { until: a.max(b) }
+            }
+            (benched @ Self::Benched { .. }, _) | (_, benched @ Self::Benched { .. }) => benched,
+            (Self::Probe, _) | (_, Self::Probe) => Self::Probe,
+            (Self::Usable, Self::Usable) => Self::Usable,
+        }
+    }
+
+    /// Of a service that has both targets, one after the other.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Usable, _) | (_, Self::Usable) => Self::Usable,
+            (Self::Probe, _) | (_, Self::Probe) => Self::Probe,
+            (Self::Benched { until: a }, Self::Benched { until: b }) => {
+                Self::Benched { until: a.min(b) }
+            }
+            (benched @ Self::Benched { .. }, _) | (_, benched @ Self::Benched { .. }) => benched,
+            (Self::Incapable, Self::Incapable) => Self::Incapable,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use majordomo::{Clock, ManualClock};
+
+    use super::*;
+
+    #[test]
+    fn a_target_is_as_usable_as_its_worse_half_and_a_chain_as_its_best_target() {
+        let now = ManualClock::new().now();
+        let benched = |secs| Usability::Benched {
+            until: now + Duration::from_secs(secs),
+        };
+        let (usable, probe, incapable) =
+            (Usability::Usable, Usability::Probe, Usability::Incapable);
+        let cases = [
+            (usable, usable, usable, usable),
+            (usable, probe, probe, usable),
+            (usable, benched(5), benched(5), usable),
+            (probe, benched(5), benched(5), probe),
+            (benched(3), benched(5), benched(5), benched(3)),
+            (incapable, usable, incapable, usable),
+            (incapable, benched(5), incapable, benched(5)),
+            (incapable, incapable, incapable, incapable),
+        ];
+        for (a, b, and, or) in cases {
+            assert_eq!((a.and(b), b.and(a)), (and, and), "{a:?} and {b:?}");
+            assert_eq!((a.or(b), b.or(a)), (or, or), "{a:?} or {b:?}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! B27: what a stream said before its first real word is thrown away with a failed
+//! attempt; after that word nobody else is asked.
+
+use std::future::poll_fn;
+
+use majordomo::fake::{Beat, Step};
+use majordomo::{Error, Event, EventStream, Request};
+
+use crate::house::{House, tiers};
+
+fn start() -> Event {
+    Event::Start {
+        id: Some("first".into()),
+        model: None,
+    }
+}
+
+fn broken() -> Beat {
+    Beat::Fail(Error::provider(500, "scripted"))
+}
+
+async fn read(mut events: EventStream) -> (String, Option<Error>) {
+    let mut text = String::new();
+    loop {
+        match poll_fn(|cx| events.as_mut().poll_next(cx)).await {
+            Some(Ok(Event::Text(more))) => text.push_str(&more),
+            Some(Ok(_)) => {}
+            Some(Err(error)) => return (text, Some(error)),
+            None => return (text, None),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn b27_a_stream_that_fails_before_its_first_word_is_served_by_another() {
+    let house = House::new();
+    let pool = house.pool(tiers(&[&["up/top"], &["up/low"]]));
+    let nothing_said = || Step::events([start()]).then(broken());
+    house.up.enqueue("top", [nothing_said(), nothing_said()]);
+    let (chain, ..) = house.chain(&[&pool], None);
+    let open = chain.open(Request::user("hi")).await.unwrap();
+    assert_eq!(open.target, "up/low");
+    let (text, error) = read(open.events).await;
+    assert_eq!((&*text, error.is_none()), ("ok", true));
+}
+
+#[tokio::test(start_paused = true)]
+async fn b27_a_stream_that_fails_after_its_first_word_is_the_clients_to_know() {
+    let house = House::new();
+    let pool = house.pool(tiers(&[&["up/top"], &["up/low"]]));
+    let said = Step::events([start(), Event::Text("half".into())]).then(broken());
+    house.up.enqueue("top", [said]);
+    let (chain, ..) = house.chain(&[&pool], None);
+    let open = chain.open(Request::user("hi")).await.unwrap();
+    let (text, error) = read(open.events).await;
+    assert_eq!(text, "half");
+    assert_eq!(error.unwrap().status(), Some(500));
+    assert_eq!(house.up.call_count("low"), 0);
+}
