@@ -16,7 +16,7 @@ pub(super) enum TextMatch {
     /// The text is this.
     Equals(String),
     /// The text holds this somewhere.
-    Contains(memmem::Finder<'static>),
+    Contains(Box<memmem::Finder<'static>>),
     /// The whole text is one of the pattern's.
     Glob(Glob),
     /// The expression finds something.
@@ -36,7 +36,8 @@ pub(super) fn equals(value: &str) -> Result<TextMatch, BadValue> {
 
 /// `contains`
 pub(super) fn contains(value: &str) -> Result<TextMatch, BadValue> {
-    Ok(TextMatch::Contains(memmem::Finder::new(value).into_owned()))
+    let finder = memmem::Finder::new(value).into_owned();
+    Ok(TextMatch::Contains(Box::new(finder)))
 }
 
 /// `glob`

@@ -122,6 +122,16 @@ mod tests {
     }
 
     #[test]
+    fn a_map_of_headers_can_be_looked_up_in() {
+        let mut map = http::HeaderMap::new();
+        map.insert("x-team", "blue".parse().unwrap());
+        let headers = |name: &str| map.get(name).and_then(|value| value.to_str().ok());
+        let request = Request::user("hi");
+        let subject = Subject::new(&request, "m").headers(&headers);
+        assert!(holds("header", "present", json!("x-team"), &subject));
+    }
+
+    #[test]
     fn headers_that_carry_keys_are_refused() {
         for name in ["Authorization", "x-api-key", "x-goog-api-key", "Cookie"] {
             let spec = ConditionSpec::leaf("header", "present", name);

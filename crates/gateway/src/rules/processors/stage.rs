@@ -71,21 +71,22 @@ pub async fn apply<S: Sync>(
     let Some(rule) = matched.filter(|rule| !bypassed.contains(rule)) else {
         return applied;
     };
-    let operations = rules.operations(rule);
-    let bound = |leaf: &&Leaf| processors.get(leaf.position, leaf.op).is_some();
-    if !operations.iter().any(|leaf| bound(leaf)) {
+    // Each bound operation with its processor, in the order of the operations.
+    let bound: Vec<_> = rules
+        .operations(rule)
+        .into_iter()
+        .filter_map(|leaf| Some((leaf, processors.get(leaf.position, leaf.op)?)))
+        .collect();
+    if bound.is_empty() {
         applied.destination = Destination::Rule(rule);
         return applied;
     }
     bypassed.insert(rule);
-    // Of an `any` group, only the members that hold have something to do.
-    let due = operations
-        .into_iter()
-        .filter(|leaf| bound(leaf) && leaf.check.holds(subject, rule));
-    for leaf in due {
-        let Some(processor) = processors.get(leaf.position, leaf.op) else {
+    for (leaf, processor) in bound {
+        // Of an `any` group, only the members that hold have something to do.
+        if !leaf.check.holds(subject, rule) {
             continue;
-        };
+        }
         let task = Task {
             request: &mut *request,
             subject,
