@@ -67,7 +67,7 @@ fn fifty() -> RuleSet<()> {
 /// the user between calls and their results.
 fn agent_request() -> Request {
     let instructions = "You are a careful agent. Read before you write, and test after.\n";
-    let mut request = Request::user("Fix the bug in the parser.").system(instructions.repeat(190));
+    let mut request = Request::user("Fix the bug in the parser.").system(instructions.repeat(200));
     let source = "fn main() {\n    let text = \"hello\\tworld\";\n    println!(\"{text}\");\n}\n";
     for turn in 0..20 {
         let arguments = format!(r#"{{"path":"src/file_{turn}.rs"}}"#);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 use majordomo::{Change, Request, scrub};
@@ -34,6 +35,15 @@ pub struct Applied {
     pub changes: Vec<Change>,
     /// The processors that ran, in their order, for the trace.
     pub processors: Vec<ProcessorTrace>,
+}
+
+/// What would come of applying the matched rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Plan {
+    /// Where the balancer could pick from.
+    pub destination: Destination,
+    /// The operations whose processors would run, as (position, op), in their order.
+    pub processors: Vec<(&'static str, &'static str)>,
 }
 
 /// How one processor fared.
@@ -71,12 +81,7 @@ pub async fn apply<S: Sync>(
     let Some(rule) = matched.filter(|rule| !bypassed.contains(rule)) else {
         return applied;
     };
-    // Each bound operation with its processor, in the order of the operations.
-    let bound: Vec<_> = rules
-        .operations(rule)
-        .into_iter()
-        .filter_map(|leaf| Some((leaf, processors.get(leaf.position, leaf.op)?)))
-        .collect();
+    let bound = bound(rules, rule, processors);
     if bound.is_empty() {
         applied.destination = Destination::Rule(rule);
         return applied;
@@ -97,6 +102,44 @@ pub async fn apply<S: Sync>(
         applied.note(leaf, outcome);
     }
     applied
+}
+
+/// What [`apply`] would do with a rule that had no turn yet, without doing it:
+/// for dry runs, which call nobody.
+pub fn plan<S>(
+    rules: &RuleSet<S>,
+    matched: Option<RuleIndex>,
+    processors: &Processors<S>,
+    subject: &Subject<'_>,
+) -> Plan {
+    let mut plan = Plan {
+        destination: Destination::Route,
+        processors: Vec::new(),
+    };
+    let Some(rule) = matched else {
+        return plan;
+    };
+    let bound = bound(rules, rule, processors);
+    if bound.is_empty() {
+        plan.destination = Destination::Rule(rule);
+    }
+    let due = bound
+        .into_iter()
+        .filter(|(leaf, _)| leaf.check.holds(subject, rule));
+    plan.processors = due.map(|(leaf, _)| (leaf.position, leaf.op)).collect();
+    plan
+}
+
+/// Each operation of a rule that has a processor, in the order of the operations.
+fn bound<'a, S>(
+    rules: &'a RuleSet<S>,
+    rule: RuleIndex,
+    processors: &'a Processors<S>,
+) -> Vec<(&'a Leaf, &'a Arc<dyn Processor<S>>)> {
+    let operations = rules.operations(rule).into_iter();
+    operations
+        .filter_map(|leaf| Some((leaf, processors.get(leaf.position, leaf.op)?)))
+        .collect()
 }
 
 /// Runs one processor; a panic is a failure like any other.

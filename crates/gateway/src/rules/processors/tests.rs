@@ -246,6 +246,30 @@ fn an_operation_under_a_not_is_only_a_condition() {
 }
 
 #[test]
+fn a_plan_says_what_would_happen_and_runs_nothing() {
+    let drops = Drops::default();
+    let processors = vision_processor(drops.clone());
+    let rules = rules([rule("eyes", [vision()]), rule("gpt", [gpt()])]);
+    for (request, destination, due) in [
+        (
+            with_image(),
+            Destination::Route,
+            vec![("proxy_vision", "enabled")],
+        ),
+        (
+            Request::user("hi"),
+            Destination::Rule(RuleIndex(1)),
+            Vec::new(),
+        ),
+    ] {
+        let subject = Subject::new(&request, "gpt-4o");
+        let plan = plan(&rules, rules.evaluate(&subject), &processors, &subject);
+        assert_eq!((plan.destination, plan.processors), (destination, due));
+    }
+    assert_eq!(drops.calls(), 0);
+}
+
+#[test]
 fn no_match_leaves_everything_as_it_is() {
     let rules = rules([rule("eyes", [vision()])]);
     let request = Request::user("hi");
