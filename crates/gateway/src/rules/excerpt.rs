@@ -1,0 +1,129 @@
+//! What a trace shows of a text: a little, around the hit, without keys.
+
+use std::ops::Range;
+
+use majordomo::scrub;
+use serde_json::Value;
+
+/// Shown on each side of a hit.
+const AROUND: usize = 80;
+/// Shown of a text without a hit.
+pub(super) const HEAD: usize = 120;
+/// Looked at on each side, so that a key is hidden even where it is cut.
+const LOOKED_AT: usize = 160;
+/// A word that is longer is not followed back to its beginning.
+const LONGEST_WORD: usize = 4 * 1024;
+const CUT: char = '…';
+
+/// The beginning of a text.
+pub(super) fn head(text: &str) -> String {
+    let scrubbed = scrub(&text[..floor(text, HEAD + LOOKED_AT)]);
+    let end = floor(&scrubbed, HEAD);
+    let mut shown = scrubbed[..end].to_owned();
+    if end < scrubbed.len() || text.len() > HEAD + LOOKED_AT {
+        shown.push(CUT);
+    }
+    shown
+}
+
+/// A condition's value, its texts cut like any other.
+pub(super) fn of_value(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(head(text)),
+        Value::Array(members) => members.iter().map(of_value).collect(),
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            fields.map(|(k, v)| (head(k), of_value(v))).collect()
+        }
+        value => value.clone(),
+    }
+}
+
+/// The surroundings of a hit.
+pub(super) fn around(text: &str, hit: Range<usize>) -> String {
+    let start = floor(text, hit.start);
+    // A key that begins before the place may lose its telling prefix, or the
+    // `Bearer` before it: so the look begins two words earlier.
+    let from = floor(text, start.saturating_sub(LOOKED_AT));
+    let from = word_start(text, word_start(text, from));
+    let to = floor(text, hit.end.min(start + AROUND) + LOOKED_AT);
+    let scrubbed = scrub(&text[from..to]);
+    let at = floor(&scrubbed, scrub(&text[from..start]).len());
+    let hit_len = (hit.end - hit.start).min(AROUND);
+
+    let left = floor(&scrubbed, at.saturating_sub(AROUND));
+    let right = floor(&scrubbed, at + hit_len + AROUND);
+    let mut shown = String::with_capacity(right - left + 2 * CUT.len_utf8());
+    if from > 0 || left > 0 {
+        shown.push(CUT);
+    }
+    shown.push_str(&scrubbed[left..right]);
+    if right < scrubbed.len() || to < text.len() {
+        shown.push(CUT);
+    }
+    shown
+}
+
+/// The space before the word that ends before `at`.
+fn word_start(text: &str, at: usize) -> usize {
+    let lowest = floor(text, at.saturating_sub(LONGEST_WORD));
+    let before = text[lowest..at].trim_end();
+    lowest + before.rfind(char::is_whitespace).unwrap_or(0)
+}
+
+/// The nearest character boundary at or before `at`.
+fn floor(text: &str, at: usize) -> usize {
+    let at = at.min(text.len());
+    (0..=at)
+        .rev()
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn around_word(text: &str, word: &str) -> String {
+        let start = text.find(word).expect("the word is there");
+        around(text, start..start + word.len())
+    }
+
+    #[test]
+    fn a_short_text_is_shown_whole() {
+        assert_eq!(head("hello"), "hello");
+        assert_eq!(around_word("say hello twice", "hello"), "say hello twice");
+    }
+
+    #[test]
+    fn keys_are_hidden_also_when_the_window_would_cut_their_beginning() {
+        let key = format!("sk-{}", "CANARY".repeat(20));
+        let text = format!("before {key} needle after");
+        for word in ["needle", "CANARYCANARY", "after"] {
+            let shown = around_word(&text, word);
+            assert!(!shown.contains("CANARY"), "{shown}");
+        }
+        let text = format!("Authorization: Bearer {} needle", "CANARY".repeat(30));
+        assert!(!around_word(&text, "needle").contains("CANARY"));
+        let text = format!("{}sk-CANARYCANARY", "x ".repeat(57));
+        assert!(!head(&text).contains("CANARY"), "{}", head(&text));
+    }
+
+    #[test]
+    fn a_hit_inside_one_endless_word_is_shown() {
+        let text = format!("{}NEEDLE{}", "x".repeat(9_000), "y".repeat(9_000));
+        let shown = around_word(&text, "NEEDLE");
+        assert!(shown.contains("NEEDLE") && shown.len() < 300, "{shown}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_place_in_any_text_panics(text in ".*", start in 0..400_usize, len in 0..400_usize) {
+            let start = floor(&text, start);
+            let end = floor(&text, start + len);
+            around(&text, start..end);
+            head(&text);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Knows requests of Claude Code by what their prompts say, in any dialect.
+
+use majordomo::Prompt;
+use memchr::memmem;
+
+use super::texts;
+
+/// What Claude Code is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ClaudeCode {
+    /// Talking with its user.
+    Main,
+    /// Working on something that the main conversation handed over.
+    Subagent,
+    /// Shortening a conversation.
+    Compact,
+}
+
+impl ClaudeCode {
+    pub(super) const ALL: [Self; 3] = [Self::Main, Self::Subagent, Self::Compact];
+
+    /// The kind's name in rules.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Main => "main",
+            Self::Subagent => "subagent",
+            Self::Compact => "compact",
+        }
+    }
+}
+
+const COMPACTS: &str = "summary of the conversation";
+const IS_SUBAGENT: &str = "You are an agent";
+const IS_INTERACTIVE: &str = "You are Claude Code";
+/// How it introduces itself when it is run by a program, and the line that it
+/// puts before its instructions.
+const IS_RUN_BY_A_PROGRAM: [&str; 2] = [
+    "You are a Claude agent, built on Anthropic's Claude Agent SDK",
+    "x-anthropic-billing-header: cc_version=",
+];
+
+/// The kind of request, if it is Claude Code's.
+pub(super) fn claude_code(prompt: &Prompt) -> Option<ClaudeCode> {
+    let instructed = |words: &str| says(texts::system_pieces(prompt), words);
+    // Only the last message can ask for the summary; an earlier one merely speaks of it.
+    if instructed(COMPACTS) || says(texts::last_user_pieces(prompt), COMPACTS) {
+        Some(ClaudeCode::Compact)
+    } else if instructed(IS_INTERACTIVE) {
+        Some(ClaudeCode::Main)
+    } else if instructed(IS_SUBAGENT) {
+        Some(ClaudeCode::Subagent)
+    } else if IS_RUN_BY_A_PROGRAM.into_iter().any(instructed) {
+        Some(ClaudeCode::Main)
+    } else {
+        None
+    }
+}
+
+fn says<'a>(mut texts: impl Iterator<Item = &'a str>, words: &str) -> bool {
+    let words = memmem::Finder::new(words);
+    texts.any(|text| words.find(text.as_bytes()).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use majordomo::{Message, Request};
+
+    #[test]
+    fn kinds_are_known_by_their_phrases() {
+        let kind = |system: &str, user: &str| claude_code(&Request::user(user).system(system));
+        let cli = "You are Claude Code, Anthropic's official CLI for Claude.";
+        let sdk = "You are a Claude agent, built on Anthropic's Claude Agent SDK.";
+        for (system, user, expected) in [
+            (cli, "hi", Some(ClaudeCode::Main)),
+            (sdk, "hi", Some(ClaudeCode::Main)),
+            (
+                "x-anthropic-billing-header: cc_version=2.1;",
+                "hi",
+                Some(ClaudeCode::Main),
+            ),
+            (
+                "You are an agent for Claude Code.",
+                "hi",
+                Some(ClaudeCode::Subagent),
+            ),
+            (
+                cli,
+                "Write a detailed summary of the conversation so far.",
+                Some(ClaudeCode::Compact),
+            ),
+            ("You are terse.", "You are Claude Code", None),
+        ] {
+            assert_eq!(kind(system, user), expected, "{system:?}, {user:?}");
+        }
+    }
+
+    #[test]
+    fn a_conversation_that_once_spoke_of_a_summary_is_not_compaction() {
+        let request = Request::user("What does `summary of the conversation` mean?")
+            .system("You are Claude Code")
+            .message(Message::assistant("It is a phrase."))
+            .message(Message::user("Thanks, now fix the bug."));
+        assert_eq!(claude_code(&request), Some(ClaudeCode::Main));
+    }
+}

@@ -1,0 +1,63 @@
+//! `images`: how many there are, in any message and in any tool's answer.
+
+use super::check::on_number;
+use super::{Op, Position};
+use crate::rules::Subject;
+use crate::rules::number_match::Compare;
+
+pub(super) const IMAGES: Position = Position {
+    name: "images",
+    ops: &[
+        Op {
+            name: "ge",
+            compile: |value| on_number(value, count, Compare::AtLeast),
+        },
+        Op {
+            name: "gt",
+            compile: |value| on_number(value, count, Compare::MoreThan),
+        },
+        Op {
+            name: "le",
+            compile: |value| on_number(value, count, Compare::AtMost),
+        },
+        Op {
+            name: "lt",
+            compile: |value| on_number(value, count, Compare::LessThan),
+        },
+        Op {
+            name: "eq",
+            compile: |value| on_number(value, count, Compare::Exactly),
+        },
+    ],
+};
+
+fn count(subject: &Subject<'_>) -> u64 {
+    subject.images() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::Subject;
+    use crate::rules::tests::holds;
+    use majordomo::{Part, Request};
+    use serde_json::json;
+
+    #[test]
+    fn images_are_counted() {
+        let request = Request::user("see")
+            .part(Part::image("image/png", vec![1]))
+            .part(Part::image("image/png", vec![2]));
+        let subject = Subject::new(&request, "m");
+        for (op, value, expected) in [
+            ("eq", 2, true),
+            ("eq", 1, false),
+            ("ge", 2, true),
+            ("gt", 2, false),
+            ("le", 2, true),
+            ("lt", 2, false),
+        ] {
+            let held = holds("images", op, json!(value), &subject);
+            assert_eq!(held, expected, "{op} {value}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! `key`: the name of the client's key, as the configuration calls it; never the
+//! key itself. Nothing holds of a client without one.
+
+use super::check::on_text;
+use super::{Op, Position};
+use crate::rules::Subject;
+use crate::rules::text_match::{contains, equals, glob};
+
+pub(super) const KEY: Position = Position {
+    name: "key",
+    ops: &[
+        Op {
+            name: "equals",
+            compile: |value| on_text(value, read, equals),
+        },
+        Op {
+            name: "contains",
+            compile: |value| on_text(value, read, contains),
+        },
+        Op {
+            name: "glob",
+            compile: |value| on_text(value, read, glob),
+        },
+    ],
+};
+
+fn read<'s>(subject: &'s Subject<'_>) -> Option<&'s str> {
+    subject.key_name()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::Subject;
+    use crate::rules::tests::holds;
+    use majordomo::Request;
+    use serde_json::json;
+
+    #[test]
+    fn the_keys_name_is_judged() {
+        let request = Request::user("hi");
+        let named = Subject::new(&request, "m").key("team-a/laptop");
+        for (op, value, expected) in [
+            ("equals", "team-a/laptop", true),
+            ("equals", "laptop", false),
+            ("contains", "laptop", true),
+            ("glob", "team-a/*", true),
+            ("glob", "team-b/*", false),
+        ] {
+            assert_eq!(holds("key", op, json!(value), &named), expected, "{op}");
+        }
+    }
+
+    #[test]
+    fn nothing_holds_without_a_key() {
+        let request = Request::user("hi");
+        let nobody = Subject::new(&request, "m");
+        assert!(!holds("key", "glob", json!("*"), &nobody));
+    }
+}

@@ -1,0 +1,171 @@
+//! Acts on the rule that matched: runs its processors, or makes it the destination.
+
+use std::collections::BTreeSet;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use majordomo::{Change, Request, scrub};
+use serde::Serialize;
+
+use super::{Processor, ProcessorError, Processors, Task};
+use crate::rules::condition::Leaf;
+use crate::rules::{RuleIndex, RuleSet, Subject};
+
+/// The rules of a route that already had their turn with a request.
+pub type Bypassed = BTreeSet<RuleIndex>;
+
+/// Where the balancer may pick from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Destination {
+    /// The services of the matched rule.
+    Rule(RuleIndex),
+    /// The route's own services: no rule matched, or the one that did only
+    /// changed the request. The rule's services are never among them.
+    Route,
+}
+
+/// What came of applying the matched rule.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Applied {
+    /// Where the balancer may pick from.
+    pub destination: Destination,
+    /// What processors changed, for the ledger.
+    pub changes: Vec<Change>,
+    /// The processors that ran, in their order, for the trace.
+    pub processors: Vec<ProcessorTrace>,
+}
+
+/// What would come of applying the matched rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Plan {
+    /// Where the balancer could pick from.
+    pub destination: Destination,
+    /// The operations whose processors would run, as (position, op), in their order.
+    pub processors: Vec<(&'static str, &'static str)>,
+}
+
+/// How one processor fared.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ProcessorTrace {
+    /// The position of its operation.
+    pub position: &'static str,
+    /// Its operation.
+    pub op: &'static str,
+    /// What it changed, `image:2 described` say.
+    pub changes: Vec<String>,
+    /// Why it failed, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// Acts on the matched rule: runs its processors on the request, once, or names
+/// its services as the destination.
+///
+/// `matched` is the verdict on `subject`, which still sees the request as it was;
+/// `request` is the copy that goes on. What is in `bypassed` had its turn.
+pub async fn apply<S: Sync>(
+    rules: &RuleSet<S>,
+    matched: Option<RuleIndex>,
+    processors: &Processors<S>,
+    subject: &Subject<'_>,
+    request: &mut Request,
+    bypassed: &mut Bypassed,
+) -> Applied {
+    let mut applied = Applied {
+        destination: Destination::Route,
+        changes: Vec::new(),
+        processors: Vec::new(),
+    };
+    let Some(rule) = matched.filter(|rule| !bypassed.contains(rule)) else {
+        return applied;
+    };
+    let bound = bound(rules, rule, processors);
+    if bound.is_empty() {
+        applied.destination = Destination::Rule(rule);
+        return applied;
+    }
+    bypassed.insert(rule);
+    for (leaf, processor) in bound {
+        // Of an `any` group, only the members that hold have something to do.
+        if !leaf.check.holds(subject, rule) {
+            continue;
+        }
+        let task = Task {
+            request: &mut *request,
+            subject,
+            services: rules.services(rule),
+            rule,
+        };
+        let outcome = run(&**processor, task).await;
+        applied.note(leaf, outcome);
+    }
+    applied
+}
+
+/// What [`apply`] would do with a rule that had no turn yet, without doing it:
+/// for dry runs, which call nobody.
+pub fn plan<S>(
+    rules: &RuleSet<S>,
+    matched: Option<RuleIndex>,
+    processors: &Processors<S>,
+    subject: &Subject<'_>,
+) -> Plan {
+    let mut plan = Plan {
+        destination: Destination::Route,
+        processors: Vec::new(),
+    };
+    let Some(rule) = matched else {
+        return plan;
+    };
+    let bound = bound(rules, rule, processors);
+    if bound.is_empty() {
+        plan.destination = Destination::Rule(rule);
+    }
+    let due = bound
+        .into_iter()
+        .filter(|(leaf, _)| leaf.check.holds(subject, rule));
+    plan.processors = due.map(|(leaf, _)| (leaf.position, leaf.op)).collect();
+    plan
+}
+
+/// Each operation of a rule that has a processor, in the order of the operations.
+fn bound<'a, S>(
+    rules: &'a RuleSet<S>,
+    rule: RuleIndex,
+    processors: &'a Processors<S>,
+) -> Vec<(&'a Leaf, &'a Arc<dyn Processor<S>>)> {
+    let operations = rules.operations(rule).into_iter();
+    operations
+        .filter_map(|leaf| Some((leaf, processors.get(leaf.position, leaf.op)?)))
+        .collect()
+}
+
+/// Runs one processor; a panic is a failure like any other.
+async fn run<S>(
+    processor: &dyn Processor<S>,
+    task: Task<'_, '_, S>,
+) -> Result<Vec<Change>, ProcessorError> {
+    let work = AssertUnwindSafe(async { processor.process(task).await });
+    match work.catch_unwind().await {
+        Ok(outcome) => outcome,
+        Err(_) => Err("the processor panicked".into()),
+    }
+}
+
+impl Applied {
+    fn note(&mut self, leaf: &Leaf, outcome: Result<Vec<Change>, ProcessorError>) {
+        let (changes, error) = match outcome {
+            Ok(changes) => (changes, None),
+            Err(error) => (Vec::new(), Some(scrub(&error.to_string()))),
+        };
+        self.processors.push(ProcessorTrace {
+            position: leaf.position,
+            op: leaf.op,
+            changes: changes.iter().map(Change::to_string).collect(),
+            error,
+        });
+        self.changes.extend(changes);
+    }
+}

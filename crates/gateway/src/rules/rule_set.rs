@@ -1,0 +1,156 @@
+//! A route's smart rules, in order: the first whose conditions all hold wins.
+
+use serde::Serialize;
+
+use super::Subject;
+use super::compile::Compiler;
+use super::condition::{Condition, Leaf};
+use super::error::{Field, RuleError};
+use super::spec::RuleSpec;
+use super::trace::{RuleTrace, Trace};
+
+/// Which rule of a route, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct RuleIndex(pub usize);
+
+/// The compiled rules of one route. `S` is whatever stands for a service.
+#[derive(Debug)]
+pub struct RuleSet<S> {
+    rules: Vec<Rule<S>>,
+}
+
+#[derive(Debug)]
+struct Rule<S> {
+    name: String,
+    when: Vec<Condition>,
+    services: Vec<S>,
+}
+
+/// Which rule matched, and why.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// The first rule whose conditions all held.
+    pub matched: Option<RuleIndex>,
+    /// What was looked at.
+    pub trace: Trace,
+}
+
+impl<S> RuleSet<S> {
+    /// Compiles a route's rules, or lists everything that is wrong with any of them.
+    pub fn compile(specs: Vec<RuleSpec<S>>) -> Result<Self, Vec<RuleError>> {
+        let mut compiler = Compiler::default();
+        let mut rules = Vec::with_capacity(specs.len());
+        for (index, spec) in specs.into_iter().enumerate() {
+            compiler.rule = index;
+            if spec.name.trim().is_empty() {
+                compiler.fail(Field::Name, "the rule needs a name, for its trace", None);
+            }
+            if spec.services.is_empty() {
+                compiler.fail(Field::Services, "at least one service is needed here", None);
+            }
+            let when = compiler.members(&spec.when, Field::When);
+            rules.push(Rule {
+                name: spec.name,
+                when: when.unwrap_or_default(),
+                services: spec.services,
+            });
+        }
+        if compiler.errors.is_empty() {
+            Ok(Self { rules })
+        } else {
+            Err(compiler.errors)
+        }
+    }
+
+    /// The first rule whose conditions all hold.
+    pub fn evaluate(&self, subject: &Subject<'_>) -> Option<RuleIndex> {
+        self.indexed()
+            .find(|(index, rule)| rule.when.iter().all(|c| c.holds(subject, *index)))
+            .map(|(index, _)| index)
+    }
+
+    /// The same, with everything that was looked at on the way.
+    pub fn explain(&self, subject: &Subject<'_>) -> Verdict {
+        let mut trace = Trace::default();
+        for (index, rule) in self.indexed() {
+            let looked_at = rule.explain(subject, index);
+            let matched = looked_at.matched;
+            trace.rules.push(looked_at);
+            if matched {
+                return Verdict {
+                    matched: Some(index),
+                    trace,
+                };
+            }
+        }
+        Verdict {
+            matched: None,
+            trace,
+        }
+    }
+
+    /// How many rules there are.
+    pub fn len(&self) -> usize {
+        self.rules.len()
+    }
+
+    /// Whether there is no rule.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// The services of a rule; none for an index of another set.
+    pub fn services(&self, rule: RuleIndex) -> &[S] {
+        self.rules
+            .get(rule.0)
+            .map(|rule| rule.services.as_slice())
+            .unwrap_or_default()
+    }
+
+    /// The name of a rule; empty for an index of another set.
+    pub fn name(&self, rule: RuleIndex) -> &str {
+        self.rules
+            .get(rule.0)
+            .map(|rule| rule.name.as_str())
+            .unwrap_or_default()
+    }
+
+    /// The operations of a rule that can make it match, in their order.
+    pub(super) fn operations(&self, rule: RuleIndex) -> Vec<&Leaf> {
+        let mut found = Vec::new();
+        let conditions = self.rules.get(rule.0).map(|rule| &rule.when);
+        for condition in conditions.into_iter().flatten() {
+            condition.operations(&mut found);
+        }
+        found
+    }
+
+    fn indexed(&self) -> impl Iterator<Item = (RuleIndex, &Rule<S>)> {
+        let rules = self.rules.iter().enumerate();
+        rules.map(|(index, rule)| (RuleIndex(index), rule))
+    }
+}
+
+impl<S> Rule<S> {
+    fn explain(&self, subject: &Subject<'_>, index: RuleIndex) -> RuleTrace {
+        let mut conditions = Vec::new();
+        let mut matched = true;
+        for condition in &self.when {
+            let looked_at = condition.explain(subject, index);
+            matched = looked_at.matched();
+            conditions.push(looked_at);
+            if !matched {
+                break;
+            }
+        }
+        RuleTrace {
+            index,
+            name: self.name.clone(),
+            matched,
+            evaluated: conditions.len(),
+            total: self.when.len(),
+            conditions,
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The texts of a request that conditions search in.
+
+use std::borrow::Cow;
+
+use majordomo::{Message, Part, Prompt, Role};
+use serde::Deserialize;
+
+/// Stands for an image in the user's text.
+pub(super) const IMAGE: &str = "[image]";
+
+/// The user's message that a request ends with.
+pub(super) struct LatestUser<'a> {
+    /// What it says; never empty.
+    pub(super) text: Cow<'a, str>,
+    /// Whether it holds an image itself, not only inside a tool's answer.
+    pub(super) has_image: bool,
+}
+
+/// The instructions, those in the middle of the conversation included.
+pub(super) fn system(prompt: &Prompt) -> Cow<'_, str> {
+    join(system_pieces(prompt))
+}
+
+/// Each text of the instructions.
+pub(super) fn system_pieces(prompt: &Prompt) -> impl Iterator<Item = &str> {
+    let own = prompt.system.iter().map(|text| text.text.as_str());
+    let inline = prompt
+        .messages
+        .iter()
+        .filter(|message| message.role == Role::System)
+        .flat_map(|message| message.parts.iter().filter_map(Part::as_text));
+    own.chain(inline)
+}
+
+/// What the user said in all messages.
+pub(super) fn user(prompt: &Prompt) -> Cow<'_, str> {
+    let messages = prompt.messages.iter();
+    join(
+        messages
+            .filter(|message| message.role == Role::User)
+            .flat_map(pieces),
+    )
+}
+
+/// The message that the request ends with, if it is the user's and says
+/// something. Coding agents add instructions after the user's message, so those
+/// are looked past.
+pub(super) fn latest_user(prompt: &Prompt) -> Option<LatestUser<'_>> {
+    let latest = last_but_for_instructions(prompt)?;
+    if latest.role != Role::User {
+        return None;
+    }
+    let text = join(pieces(latest));
+    let has_image = latest.parts.iter().any(is_image);
+    (!text.is_empty()).then_some(LatestUser { text, has_image })
+}
+
+fn last_but_for_instructions(prompt: &Prompt) -> Option<&Message> {
+    prompt
+        .messages
+        .iter()
+        .rev()
+        .find(|message| message.role != Role::System)
+}
+
+/// The texts of the user's last message, wherever it is.
+pub(super) fn last_user_pieces(prompt: &Prompt) -> impl Iterator<Item = &str> {
+    let messages = prompt.messages.iter().rev();
+    messages
+        .filter(|message| message.role == Role::User)
+        .take(1)
+        .flat_map(pieces)
+}
+
+/// A message's own texts, with a placeholder for each image; what tools
+/// answered is not the user's word.
+fn pieces(message: &Message) -> impl Iterator<Item = &str> {
+    message.parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.text.as_str()),
+        part if is_image(part) => Some(IMAGE),
+        _ => None,
+    })
+}
+
+fn is_image(part: &Part) -> bool {
+    matches!(part, Part::Image(_) | Part::RemoteImage(_))
+}
+
+/// The pieces with line feeds between them; a single one is not copied.
+fn join<'a>(pieces: impl Iterator<Item = &'a str>) -> Cow<'a, str> {
+    let mut joined = Cow::Borrowed("");
+    for piece in pieces.filter(|piece| !piece.is_empty()) {
+        if joined.is_empty() {
+            joined = Cow::Borrowed(piece);
+        } else {
+            let text = joined.to_mut();
+            text.push('\n');
+            text.push_str(piece);
+        }
+    }
+    joined
+}
+
+/// Whether an Anthropic client wrote `thinking: {type: enabled}` without the
+/// budget that would have made it a field of its own.
+pub(super) fn thinking_was_enabled(prompt: &Prompt) -> bool {
+    #[derive(Deserialize)]
+    struct Thinking {
+        r#type: String,
+    }
+    let native = prompt.native.as_ref();
+    let raw = native.and_then(|native| native.get("thinking"));
+    raw.and_then(|raw| raw.to::<Thinking>().ok())
+        .is_some_and(|thinking| thinking.r#type == "enabled")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use majordomo::{Request, ToolCall, ToolResult};
+
+    #[test]
+    fn a_single_text_is_borrowed_and_several_are_joined_with_line_feeds() {
+        let one = Request::user("hi").system("a");
+        assert!(matches!(system(&one), Cow::Borrowed("a")));
+        let two = one.message(Message::system("b"));
+        assert_eq!(system(&two), "a\nb");
+    }
+
+    #[test]
+    fn images_of_the_user_are_placeholders_and_answers_of_tools_are_left_out() {
+        let call = ToolCall::new("call_0", "look", "{}");
+        let result = Part::ToolResult(ToolResult::new(&call, "secret"));
+        let request = Request::user("see")
+            .part(Part::image("image/png", vec![1]))
+            .message(Message::assistant("no"))
+            .message(Message::new(
+                Role::User,
+                vec![result, Part::text("and now?")],
+            ));
+        assert_eq!(user(&request), "see\n[image]\nand now?");
+        assert_eq!(latest_user(&request).unwrap().text, "and now?");
+    }
+
+    #[test]
+    fn an_image_alone_is_something_said() {
+        let request = Request::user(Part::image("image/png", vec![1]));
+        let latest = latest_user(&request).unwrap();
+        assert_eq!((&*latest.text, latest.has_image), (IMAGE, true));
+    }
+
+    #[test]
+    fn instructions_after_the_users_message_do_not_hide_it() {
+        let request = Request::user("fix it").message(Message::system("agents: none"));
+        assert_eq!(latest_user(&request).unwrap().text, "fix it");
+    }
+
+    #[test]
+    fn an_answer_of_the_model_hides_the_users_message() {
+        let request = Request::user("fix it").message(Message::assistant("done"));
+        assert!(latest_user(&request).is_none());
+        assert_eq!(last_user_pieces(&request).collect::<Vec<_>>(), ["fix it"]);
+    }
+}

@@ -1,0 +1,159 @@
+//! Reads the values of conditions; numbers and switches may be written as text, too.
+
+use serde_json::{Map, Value};
+
+use super::error::BadValue;
+
+/// A text that is not empty.
+pub(super) fn text(value: Option<&Value>) -> Result<&str, BadValue> {
+    match value {
+        Some(Value::String(text)) if !text.is_empty() => Ok(text),
+        Some(Value::String(_)) => Err(BadValue::new("the text is empty, so it would say nothing")),
+        Some(other) => Err(wrong_kind("a text", other)),
+        None => Err(BadValue::new("a text is missing here: `value = \"…\"`")),
+    }
+}
+
+/// A whole number from 0 on.
+pub(super) fn number(value: Option<&Value>) -> Result<u64, BadValue> {
+    let read = match value {
+        Some(Value::Number(number)) => number.as_u64(),
+        Some(Value::String(text)) => text.trim().parse().ok(),
+        Some(other) => return Err(wrong_kind("a whole number", other)),
+        None => return Err(BadValue::new("a number is missing here: `value = 1000`")),
+    };
+    read.ok_or_else(|| {
+        let written = value.map(Value::to_string).unwrap_or_default();
+        BadValue::new(format!("{written} is not a whole number from 0 on"))
+    })
+}
+
+/// A switch; nothing and an empty text are "on".
+pub(super) fn switch(value: Option<&Value>) -> Result<bool, BadValue> {
+    match value {
+        None => Ok(true),
+        Some(Value::Bool(on)) => Ok(*on),
+        Some(Value::String(text)) => match text.as_str() {
+            "" | "true" => Ok(true),
+            "false" => Ok(false),
+            other => {
+                let bad = BadValue::new(format!("`{other}` is neither true nor false"));
+                Err(bad.nearest(other, ["true", "false"]))
+            }
+        },
+        Some(other) => Err(wrong_kind("true or false", other)),
+    }
+}
+
+/// A table, also as the JSON text that other gateways keep it in.
+pub(super) fn table(value: Option<&Value>, example: &str) -> Result<Map<String, Value>, BadValue> {
+    let parsed;
+    let value = match value {
+        Some(Value::String(text)) => {
+            parsed = serde_json::from_str(text).map_err(|_| {
+                BadValue::new(format!("a table is needed here: `value = {example}`"))
+            })?;
+            Some(&parsed)
+        }
+        value => value,
+    };
+    match value {
+        Some(Value::Object(table)) => Ok(table.clone()),
+        Some(other) => Err(wrong_kind(&format!("a table such as `{example}`"), other)),
+        None => Err(BadValue::new(format!(
+            "a table is missing here: `value = {example}`"
+        ))),
+    }
+}
+
+/// Refuses fields of a table that nobody knows.
+pub(super) fn only_fields(table: &Map<String, Value>, known: &[&str]) -> Result<(), BadValue> {
+    match table.keys().find(|key| !known.contains(&key.as_str())) {
+        Some(key) => {
+            let bad = BadValue::new(format!(
+                "`{key}` is not a field here; there are {}",
+                listed(known)
+            ));
+            Err(bad.nearest(key, known.iter().copied()))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Words for a sentence: `` `a`, `b` and `c` ``.
+pub(super) fn listed(words: &[&str]) -> String {
+    match words {
+        [] => "none".to_owned(),
+        [one] => format!("`{one}`"),
+        [first @ .., last] => {
+            let first: Vec<String> = first.iter().map(|word| format!("`{word}`")).collect();
+            format!("{} and `{last}`", first.join(", "))
+        }
+    }
+}
+
+fn wrong_kind(wanted: &str, found: &Value) -> BadValue {
+    let found = match found {
+        Value::Null => "nothing",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a table",
+    };
+    BadValue::new(format!("{wanted} is needed here, not {found}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn numbers_are_whole_and_may_be_texts() {
+        for (value, expected) in [
+            (json!(60_000), Some(60_000)),
+            (json!("60000"), Some(60_000)),
+            (json!("abc"), None),
+            (json!(-1), None),
+            (json!(1.5), None),
+            (json!(""), None),
+            (json!([1]), None),
+        ] {
+            assert_eq!(number(Some(&value)).ok(), expected, "{value}");
+        }
+        assert!(number(None).is_err());
+    }
+
+    #[test]
+    fn switches_are_on_unless_they_say_otherwise() {
+        for (value, expected) in [
+            (json!(""), Some(true)),
+            (json!(true), Some(true)),
+            (json!("true"), Some(true)),
+            (json!(false), Some(false)),
+            (json!("false"), Some(false)),
+            (json!("invalid"), None),
+            (json!(1), None),
+        ] {
+            assert_eq!(switch(Some(&value)).ok(), expected, "{value}");
+        }
+        assert_eq!(switch(None), Ok(true));
+    }
+
+    #[test]
+    fn texts_say_something() {
+        assert_eq!(text(Some(&json!("gpt"))), Ok("gpt"));
+        for value in [json!(""), json!(1), json!(null)] {
+            assert!(text(Some(&value)).is_err(), "{value}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_field_of_a_table_comes_with_the_nearest_known_one() {
+        let table = table(Some(&json!({"strat": "09:00"})), "{}").unwrap();
+        let bad = only_fields(&table, &["start", "end"]).unwrap_err();
+        assert_eq!(bad.suggestion.as_deref(), Some("start"));
+        assert!(bad.message.contains("`start` and `end`"), "{}", bad.message);
+    }
+}
