@@ -33,12 +33,15 @@ pub(crate) fn describe(headers: &mut HeaderMap, front: Front, exchange: &Exchang
 fn changes(changes: &[Change]) -> String {
     let mut merged: Vec<Change> = Vec::new();
     for change in changes {
-        let same = |known: &&mut Change| {
-            known.subject == change.subject && known.verb == change.verb
-        };
+        let same =
+            |known: &&mut Change| known.subject == change.subject && known.verb == change.verb;
         match merged.iter_mut().find(same) {
             Some(known) => {
-                known.count = known.count.zip(change.count).map(|(a, b)| a + b).or(known.count);
+                known.count = known
+                    .count
+                    .zip(change.count)
+                    .map(|(a, b)| a + b)
+                    .or(known.count);
             }
             None => merged.push(change.clone()),
         }

@@ -134,7 +134,12 @@ mod tests {
             (&[None, None], 503),
         ];
         for (classes, status) in rows {
-            for front in [Front::Chat, Front::Messages, Front::Gemini, Front::OllamaChat] {
+            for front in [
+                Front::Chat,
+                Front::Messages,
+                Front::Gemini,
+                Front::OllamaChat,
+            ] {
                 let reply = front.codec().write_error(&for_client(exhausted(classes)));
                 assert_eq!(reply.status, status, "{front:?} {classes:?}");
             }

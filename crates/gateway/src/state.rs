@@ -127,14 +127,15 @@ impl State {
     /// Nobody knows the name: says what was looked for and what is near.
     async fn unknown(&self, model: &str, problem: &SpecError) -> Error {
         let lists = self.catalogue.all().await;
-        let listed = lists.iter().flat_map(|(_, list)| list.iter().map(|m| m.id.as_str()));
+        let listed = lists
+            .iter()
+            .flat_map(|(_, list)| list.iter().map(|m| m.id.as_str()));
         let aliases = self.registry.aliases();
         let aliases = aliases.iter().map(|(name, _)| name.as_str());
         let known = self.routes.names().chain(aliases).chain(listed);
         let near = crate::config::nearest::nearest(model, known);
-        let mut text = format!(
-            "`{model}` is no route, no alias, no spec and in no provider's list of models"
-        );
+        let mut text =
+            format!("`{model}` is no route, no alias, no spec and in no provider's list of models");
         match near {
             Some(near) => text.push_str(&format!("; did you mean `{near}`?")),
             None => text.push_str(&format!(" ({problem})")),

@@ -2,12 +2,12 @@
 
 use majordomo_llm::Dialect;
 
-use crate::{Codec, Frames};
 use crate::chat::Chat;
 use crate::gemini::Gemini;
 use crate::messages::Messages;
 use crate::ollama::{Form, Ollama};
 use crate::responses::Responses;
+use crate::{Codec, Frames};
 
 /// A protocol that clients and providers speak.
 ///

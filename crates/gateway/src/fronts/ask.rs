@@ -90,7 +90,8 @@ fn passed_on(headers: &HeaderMap) -> Vec<(String, String)> {
         let values = headers.get_all(*name).iter();
         values.map(move |value| (*name, value))
     });
-    let text = named.filter_map(|(name, value)| Some((name.to_owned(), value.to_str().ok()?.to_owned())));
+    let text =
+        named.filter_map(|(name, value)| Some((name.to_owned(), value.to_str().ok()?.to_owned())));
     text.collect()
 }
 

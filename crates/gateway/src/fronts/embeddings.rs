@@ -15,7 +15,11 @@ use crate::server::Body;
 use crate::state::State;
 
 /// Answers with what the target said, byte for byte.
-pub(crate) async fn embed(state: &Arc<State>, front: Front, mut arrival: Arrival) -> Response<Body> {
+pub(crate) async fn embed(
+    state: &Arc<State>,
+    front: Front,
+    mut arrival: Arrival,
+) -> Response<Body> {
     match embedded(state, front, &mut arrival).await {
         Ok((body, ledger)) => {
             let target = ledger.attempts.last().map(|attempt| attempt.target.clone());

@@ -23,7 +23,10 @@ const OLLAMA_VERSION: &str = "0.34.4";
 /// Every route, alias and known target that the client may use.
 pub(crate) async fn list(state: &Arc<State>, front: Front, arrival: Arrival) -> Response<Body> {
     let models = state.models(&arrival).await;
-    done(arrival, json(front.codec().write_models(&models, unix_now())))
+    done(
+        arrival,
+        json(front.codec().write_models(&models, unix_now())),
+    )
 }
 
 /// One model of the list.

@@ -15,10 +15,7 @@ pub(crate) enum Endpoint {
         stream: Stream,
     },
     /// How many tokens a request has.
-    Count {
-        front: Front,
-        model: Option<String>,
-    },
+    Count { front: Front, model: Option<String> },
     /// What can be asked for.
     Models(Front),
     /// One of them.
@@ -219,13 +216,19 @@ mod tests {
             ("/v1/models/gemini-3:generateContent", "gemini-3"),
             ("/v1beta/models/a/b:7b:generateContent", "a/b:7b"),
             ("/v1beta/models/a%2Fb%3A7b:generateContent", "a/b:7b"),
-            ("/v1beta/models/a/x,b/y,deep:generateContent", "a/x,b/y,deep"),
+            (
+                "/v1beta/models/a/x,b/y,deep:generateContent",
+                "a/x,b/y,deep",
+            ),
             ("/genai/v1beta/models/m:generateContent", "m"),
         ] {
             assert_eq!(find("POST", path, &[]), gemini(model, Stream::No), "{path}");
         }
         let found = find("GET", "/v1/models/ollama/qwen3:30b", &[]);
-        assert_eq!(found, Endpoint::Model(Front::Chat, "ollama/qwen3:30b".into()));
+        assert_eq!(
+            found,
+            Endpoint::Model(Front::Chat, "ollama/qwen3:30b".into())
+        );
     }
 
     #[test]
@@ -250,7 +253,12 @@ mod tests {
 
     #[test]
     fn paths_are_exact_and_methods_are_checked() {
-        for path in ["/v1//chat/completions", "/V1/models", "/v1/chat", "/openaix/"] {
+        for path in [
+            "/v1//chat/completions",
+            "/V1/models",
+            "/v1/chat",
+            "/openaix/",
+        ] {
             let found = find("POST", path, &[]);
             assert!(matches!(found, Endpoint::Nowhere(_)), "{path}: {found:?}");
         }

@@ -38,7 +38,9 @@ mod tests {
     #[test]
     fn events_become_elements() {
         let mut array = Array::default();
-        let mut text = array.convert(b"data: {\"a\":1}\r\n\r\ndata: {}\r\n\r\n", false).to_vec();
+        let mut text = array
+            .convert(b"data: {\"a\":1}\r\n\r\ndata: {}\r\n\r\n", false)
+            .to_vec();
         text.extend(array.convert(b"data: {\"b\":2}\n\n", true));
         assert_eq!(text, b"[{\"a\":1},\r\n{},\r\n{\"b\":2}]");
         assert_eq!(Array::default().convert(b"", true), "[]");

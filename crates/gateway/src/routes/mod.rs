@@ -39,12 +39,17 @@ impl Routes {
 
     /// The route of a name.
     pub(crate) fn find(&self, model: &str) -> Option<&Route> {
-        self.routes.iter().find(|route| route.pattern.matches(model))
+        self.routes
+            .iter()
+            .find(|route| route.pattern.matches(model))
     }
 
     /// Names that can be asked for as they are.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        let literal = self.routes.iter().filter(|route| route.pattern.is_literal());
+        let literal = self
+            .routes
+            .iter()
+            .filter(|route| route.pattern.is_literal());
         literal.map(|route| route.name.as_str())
     }
 }
@@ -82,9 +87,9 @@ impl Route {
                 Some(chain) => chain.clone(),
                 None => {
                     let spec = service.spec.replace("{model}", asked);
-                    registry.parse(&spec).map_err(|error| {
-                        Error::new(ErrorKind::ModelNotFound, error.to_string())
-                    })?
+                    registry
+                        .parse(&spec)
+                        .map_err(|error| Error::new(ErrorKind::ModelNotFound, error.to_string()))?
                 }
             });
         }

@@ -8,18 +8,36 @@ use crate::stage::Stage;
 /// One question per dialect, whole and streamed.
 fn questions() -> [(Protocol, String, String, &'static str); 5] {
     let chat = |stream| {
-        format!(r#"{{"model":"demo/text","stream":{stream},"messages":[{{"role":"user","content":"hi"}}]}}"#)
+        format!(
+            r#"{{"model":"demo/text","stream":{stream},"messages":[{{"role":"user","content":"hi"}}]}}"#
+        )
     };
     let messages = |stream| {
-        format!(r#"{{"model":"demo/text","max_tokens":99,"stream":{stream},"messages":[{{"role":"user","content":"hi"}}]}}"#)
+        format!(
+            r#"{{"model":"demo/text","max_tokens":99,"stream":{stream},"messages":[{{"role":"user","content":"hi"}}]}}"#
+        )
     };
-    let responses =
-        |stream| format!(r#"{{"model":"demo/text","stream":{stream},"input":"hi"}}"#);
+    let responses = |stream| format!(r#"{{"model":"demo/text","stream":{stream},"input":"hi"}}"#);
     let gemini = r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}"#.to_owned();
     [
-        (Protocol::Chat, chat(false), chat(true), "/v1/chat/completions"),
-        (Protocol::Responses, responses(false), responses(true), "/v1/responses"),
-        (Protocol::Messages, messages(false), messages(true), "/v1/messages"),
+        (
+            Protocol::Chat,
+            chat(false),
+            chat(true),
+            "/v1/chat/completions",
+        ),
+        (
+            Protocol::Responses,
+            responses(false),
+            responses(true),
+            "/v1/responses",
+        ),
+        (
+            Protocol::Messages,
+            messages(false),
+            messages(true),
+            "/v1/messages",
+        ),
         (
             Protocol::Gemini,
             gemini.clone(),

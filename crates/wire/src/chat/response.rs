@@ -1,7 +1,7 @@
 //! Whole answers.
 
 use bytes::{Bytes, BytesMut};
-use majordomo_llm::{Error, ErrorKind, Part, Response, Result, Usage, Raw};
+use majordomo_llm::{Error, ErrorKind, Part, Raw, Response, Result, Usage};
 
 use super::read_message::MessageFields;
 use super::write_message::write_answer;

@@ -2,7 +2,8 @@
 
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{
-    Error, ErrorKind, FinishReason, Json, Native, Part, Response, Result, ToolCall, Raw};
+    Error, ErrorKind, FinishReason, Json, Native, Part, Raw, Response, Result, ToolCall,
+};
 
 use super::stream_chunk::Chunk;
 use super::write_part::{write_call, write_part, write_thought};

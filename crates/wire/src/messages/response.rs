@@ -1,7 +1,7 @@
 //! Whole answers.
 
 use bytes::{Bytes, BytesMut};
-use majordomo_llm::{Error, ErrorKind, FinishReason, Part, Response, Result, ToolCall, Raw};
+use majordomo_llm::{Error, ErrorKind, FinishReason, Part, Raw, Response, Result, ToolCall};
 
 use super::usage::{self, Counts};
 use super::write_part::{Place, fits, write_call, write_part};

@@ -1,7 +1,7 @@
 //! Whole answers, of either form.
 
 use bytes::{Bytes, BytesMut};
-use majordomo_llm::{Error, ErrorKind, Native, Part, Response, Result, Raw};
+use majordomo_llm::{Error, ErrorKind, Native, Part, Raw, Response, Result};
 
 use super::generate::Form;
 use super::stream_chunk::Chunk;

@@ -1,7 +1,7 @@
 //! Whole answers.
 
 use bytes::{Bytes, BytesMut};
-use majordomo_llm::{Error, ErrorKind, FinishReason, Part, Response, Result, Usage, Raw};
+use majordomo_llm::{Error, ErrorKind, FinishReason, Part, Raw, Response, Result, Usage};
 
 use super::envelope::{self, Envelope};
 use super::finish::{self, End};
