@@ -1,4 +1,7 @@
 //! The gateway as its clients see it: real sockets, scripted upstreams.
 
 mod dialects;
+mod failover;
+mod pairs;
 mod stage;
+mod wires;

@@ -27,6 +27,8 @@ pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// Whether the connection broke before the body's end.
+    pub(crate) cut: bool,
 }
 
 impl Stage {
@@ -87,14 +89,19 @@ impl Stage {
         let (head, mut incoming) = answer.into_parts();
         let mut body = Vec::new();
         // A body that is cut is an answer, too.
-        while let Some(Ok(frame)) = incoming.frame().await {
-            body.extend(frame.into_data().unwrap_or_default());
-        }
+        let cut = loop {
+            match incoming.frame().await {
+                Some(Ok(frame)) => body.extend(frame.into_data().unwrap_or_default()),
+                Some(Err(_)) => break true,
+                None => break false,
+            }
+        };
         driver.abort();
         Answer {
             status: head.status,
             headers: head.headers,
             body: body.into(),
+            cut,
         }
     }
 }

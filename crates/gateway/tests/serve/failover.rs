@@ -1,0 +1,282 @@
+//! Another target takes over as long as nothing was said, and never after.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use majordomo::{Error, ErrorKind, Event, FinishReason, Part, Request, Response, Usage};
+use majordomo_testkit::{Script, Upstream};
+use majordomo_wire::{Protocol, with_model};
+
+use crate::stage::{Answer, Stage};
+use crate::wires;
+
+const WORDS: [&str; 6] = ["One, ", "two, ", "three, ", "four, ", "five, ", "six."];
+
+/// An answer that comes in a few pieces.
+fn events() -> Vec<Event> {
+    let mut events = vec![Event::Start {
+        id: Some("answer-1".into()),
+        model: Some(wires::REPORTED.into()),
+    }];
+    // What some servers send first: nothing.
+    events.push(Event::Text(String::new()));
+    events.extend(WORDS.map(|word| Event::Text(word.into())));
+    events.push(Event::EndPart(None));
+    events.push(Event::Usage(Usage {
+        input: 11,
+        output: 12,
+        ..Usage::default()
+    }));
+    events.push(Event::Finish(FinishReason::Stop));
+    events
+}
+
+fn text() -> String {
+    WORDS.concat()
+}
+
+/// What a dialect's stream says before the model does.
+fn preamble(protocol: Protocol) -> Bytes {
+    wires::streamed(protocol, &events()[..2])
+}
+
+/// One answer that is cut after this, by ending the connection or only the body.
+fn cut(script: Script, bytes: &[u8], abrupt: bool) -> Script {
+    let script = script.read_request().stream_head();
+    let script = match bytes.is_empty() {
+        true => script,
+        false => script.chunk(bytes),
+    };
+    if abrupt { script } else { script.last_chunk() }
+}
+
+fn after(protocol: Protocol) -> Protocol {
+    let at = Protocol::ALL.iter().position(|it| *it == protocol);
+    Protocol::ALL[(at.expect("one of all") + 1) % Protocol::ALL.len()]
+}
+
+async fn ask(stage: &Stage, client: Protocol, model: &str) -> Answer {
+    let body = wires::question(client, &Request::user("Count."), model, true);
+    stage.post(&wires::path(client, model, true), body).await
+}
+
+/// What says that an answer is complete, in each dialect.
+fn terminator(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Chat => "[DONE]",
+        Protocol::Responses => "response.completed",
+        Protocol::Messages => "message_stop",
+        Protocol::Gemini => "finishReason",
+        Protocol::Ollama => "\"done\":true",
+    }
+}
+
+/// The answer is complete, or ends with the dialect's error behind a beginning
+/// of the text; gives whether it is complete.
+fn check(client: Protocol, answer: &Answer, what: &str) -> bool {
+    let said = answer.text();
+    assert_eq!(answer.status, 200, "{what}: {said}");
+    match wires::understood(client, &answer.body, true) {
+        Ok(response) => {
+            assert_eq!(response.text(), text(), "{what}");
+            assert!(!answer.cut, "{what}");
+            true
+        }
+        Err(error) => {
+            // An error that the stream tells, not merely its end.
+            assert_eq!(error.kind(), ErrorKind::Provider, "{what}: {error}\n{said}");
+            let partial = error.partial().map(Response::text).unwrap_or_default();
+            assert!(text().starts_with(&partial), "{what}: {partial}");
+            assert!(!said.contains(terminator(client)), "{what}: {said}");
+            assert!(answer.cut, "{what}: {said}");
+            false
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_large_picture_is_sent_again_to_the_next_target() {
+    let data: Vec<u8> = (0..6_000_000_u32).map(|n| (n % 251) as u8).collect();
+    let request = Request::user("What is this?").part(Part::image("image/png", data.clone()));
+    let overloaded = |protocol: Protocol| {
+        let body = protocol
+            .codec()
+            .write_error(&Error::provider(503, "busy"))
+            .body;
+        let script = Script::new().read_request();
+        script.answer(503, "application/json", body).times(20)
+    };
+    let response = Response::new(vec![Part::text("Noise.")]);
+    for client in Protocol::ALL {
+        for second in [client, after(client)] {
+            let busy = Upstream::start([overloaded(client)]).await;
+            let serving = Upstream::start([wires::answering(second, &response, false)]).await;
+            let mut config = wires::provider("busy", client, busy.address());
+            config.push_str(&wires::provider("serving", second, serving.address()));
+            // No limit is declared, so that nothing is made smaller.
+            let config = config.replace("images = true", "images = { max_bytes = \"9MB\" }");
+            let stage = Stage::start(&config).await;
+            let model = "busy/m0,serving/m1";
+            let sent = wires::question(client, &request, model, false);
+            let answer = stage
+                .post(&wires::path(client, model, false), sent.clone())
+                .await;
+            let what = format!("{client:?} to {second:?}: {}", answer.text());
+            assert_eq!(answer.status, 200, "{what}");
+            assert_eq!(answer.header("x-majordomo-target"), Some("serving/m1"));
+            assert_eq!(answer.header("x-majordomo-attempts"), Some("3"), "{what}");
+            let received = serving.requests()[0].body.clone();
+            if client == second && client != Protocol::Gemini {
+                assert!(received == with_model(&sent, "m1"), "{what}");
+            }
+            let read = second.codec().read_request(received).unwrap();
+            let Some(Part::Image(image)) = read.request.messages[0].parts.last() else {
+                panic!("{what}: no picture");
+            };
+            assert!(image.data == data, "{what}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_dies_before_its_content_is_served_whole_by_the_next() {
+    let mut config = String::new();
+    let mut upstreams = Vec::new();
+    for protocol in Protocol::ALL {
+        let dying = cut(Script::new(), &preamble(protocol), true);
+        let whole = wires::streamed(protocol, &events());
+        let whole = Script::new()
+            .read_request()
+            .answer(200, wires::stream_type(protocol), whole)
+            .times(20);
+        for (role, script) in [("dying", dying), ("serving", whole)] {
+            let upstream = Upstream::start([script]).await;
+            let name = format!("{role}-{}", wires::name(protocol));
+            config.push_str(&wires::provider(&name, protocol, upstream.address()));
+            upstreams.push(upstream);
+        }
+    }
+    let stage = Stage::start(&config).await;
+    for (number, client) in Protocol::ALL.into_iter().enumerate() {
+        for (other, second) in [client, after(client)].into_iter().enumerate() {
+            for first in [client, after(client)] {
+                let (first, second) = (wires::name(first), wires::name(second));
+                let fresh = 2 * number + other;
+                let target = format!("serving-{second}/m{fresh}");
+                let model = format!("dying-{first}/m{fresh},{target}");
+                let answer = ask(&stage, client, &model).await;
+                let what = format!("{client:?} asks {model}");
+                assert!(check(client, &answer, &what), "{what}: {}", answer.text());
+                assert_eq!(
+                    answer.header("x-majordomo-target"),
+                    Some(&*target),
+                    "{what}"
+                );
+                let attempts = answer.header("x-majordomo-attempts");
+                assert_ne!(attempts, Some("1"), "{what}");
+                if wires::name(client) == second {
+                    assert_eq!(answer.body, wires::streamed(client, &events()), "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_dies_after_its_first_word_ends_with_the_dialects_error() {
+    let whole = Script::new().read_request().stall();
+    let next = Upstream::start([whole]).await;
+    let mut config = wires::provider("next", Protocol::Chat, next.address());
+    let mut upstreams = Vec::new();
+    for protocol in Protocol::ALL {
+        let dying = cut(
+            Script::new(),
+            &wires::streamed(protocol, &events()[..4]),
+            true,
+        );
+        let upstream = Upstream::start([dying]).await;
+        config.push_str(&wires::provider(
+            wires::name(protocol),
+            protocol,
+            upstream.address(),
+        ));
+        upstreams.push(upstream);
+    }
+    let stage = Stage::start(&config).await;
+    for (number, client) in Protocol::ALL.into_iter().enumerate() {
+        for upstream in Protocol::ALL {
+            let target = format!("{}/m{number}", wires::name(upstream));
+            let answer = ask(&stage, client, &format!("{target},next/m0")).await;
+            let what = format!("{client:?} asks {target}");
+            assert!(!check(client, &answer, &what), "{what}");
+            assert_eq!(
+                answer.header("x-majordomo-target"),
+                Some(&*target),
+                "{what}"
+            );
+            let error = wires::understood(client, &answer.body, true).unwrap_err();
+            assert!(error.message().contains(&target), "{what}: {error}");
+            let partial = error.partial().map(Response::text);
+            assert_eq!(partial.as_deref(), Some("One, two, "), "{what}");
+        }
+    }
+    assert!(next.requests().is_empty());
+}
+
+/// Cuts of each pair of dialects.
+const CUTS: usize = 400;
+
+/// However a stream is cut, the client sees the whole answer once, or a
+/// beginning of it and an error.
+#[tokio::test]
+async fn no_cut_makes_a_false_ending_or_says_a_word_twice() {
+    let mut config = "[health]\nthreshold = 1000\n".to_owned();
+    let mut upstreams = Vec::new();
+    for protocol in Protocol::ALL {
+        let whole = wires::streamed(protocol, &events());
+        // Most cuts leave the connection in use; now and then it dies with them.
+        let scripts = (0..2 * CUTS).map(|_| {
+            let bodies = (0..20).fold(Script::new(), |script, _| {
+                cut(script, &whole[..fastrand::usize(..=whole.len())], false)
+            });
+            cut(bodies, &whole[..fastrand::usize(..=whole.len())], true)
+        });
+        let serving = Script::new()
+            .read_request()
+            .answer(200, wires::stream_type(protocol), whole.clone())
+            .times(10 * CUTS);
+        for (role, upstream) in [
+            ("cut", Upstream::start(scripts).await),
+            ("serving", Upstream::start([serving]).await),
+        ] {
+            let name = format!("{role}-{}", wires::name(protocol));
+            config.push_str(&wires::provider(&name, protocol, upstream.address()));
+            upstreams.push(upstream);
+        }
+    }
+    let stage = Arc::new(Stage::start(&config).await);
+    let mut clients = tokio::task::JoinSet::new();
+    for client in Protocol::ALL {
+        let stage = Arc::clone(&stage);
+        clients.spawn(async move {
+            let mut complete = 0;
+            for number in 0..CUTS * Protocol::ALL.len() {
+                let first = wires::name(Protocol::ALL[number % 5]);
+                let second = wires::name(Protocol::ALL[number / 5 % 5]);
+                let model = format!("cut-{first}/m0,serving-{second}/m0");
+                let answer = ask(&stage, client, &model).await;
+                let what = format!("{client:?} asks {model}");
+                complete += usize::from(check(client, &answer, &what));
+            }
+            complete
+        });
+    }
+    for complete in clients.join_all().await {
+        // Both endings are common, or the cuts were no cuts.
+        let all = CUTS * Protocol::ALL.len();
+        assert!(
+            (all / 50..all - all / 50).contains(&complete),
+            "{complete} of {all}"
+        );
+    }
+}
