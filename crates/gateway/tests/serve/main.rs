@@ -2,6 +2,7 @@
 
 mod dialects;
 mod failover;
+mod leaving;
 mod pairs;
 mod stage;
 mod wires;

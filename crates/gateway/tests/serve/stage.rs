@@ -9,6 +9,7 @@ use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::TokioIo;
 use majordomo_gateway::{Gateway, Options};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -76,6 +77,19 @@ impl Stage {
             .body(Full::default())
             .expect("a request can be made");
         self.send(request).await
+    }
+
+    /// Sends a body of JSON on a connection of its own and reads nothing; dropping
+    /// the connection is how a client leaves.
+    pub(crate) async fn begin(&self, path: &str, body: &[u8]) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).await.expect("it listens");
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: gateway\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        let sent = stream.write_all(&[head.as_bytes(), body].concat()).await;
+        sent.expect("it reads");
+        stream
     }
 
     /// Sends any request.
