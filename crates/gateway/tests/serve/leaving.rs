@@ -40,7 +40,8 @@ fn script(protocol: Protocol, phase: Phase) -> (Script, usize) {
     let (script, sent) = match phase {
         Phase::Headers => (script, 0),
         Phase::BeforeContent => {
-            let chunk = wires::streamed(protocol, &events[..2]);
+            let chunk = wires::frames(protocol, &events)[..2].concat();
+            assert!(!chunk.is_empty(), "{protocol:?}");
             (script.stream_head().chunk(&chunk), chunk.len())
         }
         Phase::MidStream => {

@@ -10,6 +10,11 @@ use majordomo_wire::{Outgoing, Protocol, Reply};
 /// What providers call their model in their answers.
 pub(crate) const REPORTED: &str = "sharp-2026";
 
+/// What Chat's servers say before the model does.
+const CHAT_PREAMBLE: &[u8] = br#"data: {"id":"answer-1","object":"chat.completion.chunk","created":1700000000,"model":"sharp-2026","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}
+
+"#;
+
 /// The name of a dialect's provider in these tests.
 pub(crate) fn name(protocol: Protocol) -> &'static str {
     match protocol {
@@ -91,9 +96,26 @@ pub(crate) fn frames(protocol: Protocol, events: &[Event]) -> Vec<Bytes> {
     let written = events.iter().map(|event| {
         let mut out = BytesMut::new();
         writer.write(event, &mut out);
-        out.freeze()
+        out
     });
-    written.collect()
+    let mut frames: Vec<BytesMut> = written.collect();
+    begin_at_once(protocol, &mut frames);
+    frames.into_iter().map(BytesMut::freeze).collect()
+}
+
+/// Providers begin their stream before the model says a word; two of our writers
+/// wait for it.
+fn begin_at_once(protocol: Protocol, frames: &mut [BytesMut]) {
+    match protocol {
+        Protocol::Chat => frames[0] = CHAT_PREAMBLE.into(),
+        Protocol::Messages => {
+            let first = frames.iter_mut().find(|frame| !frame.is_empty());
+            let first = first.expect("an answer says something");
+            let end = first.windows(2).position(|pair| pair == b"\n\n");
+            frames[0] = first.split_to(end.expect("a whole event") + 2);
+        }
+        Protocol::Responses | Protocol::Gemini | Protocol::Ollama => {}
+    }
 }
 
 /// A streamed answer of a provider.
