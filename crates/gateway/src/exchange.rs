@@ -34,7 +34,8 @@ pub(crate) struct Exchange {
     key: Option<Arc<str>>,
     asked: String,
     target: Option<String>,
-    attempts: usize,
+    /// Known when somebody serves, or nobody does.
+    attempts: Option<usize>,
     changes: Vec<Change>,
     usage: Usage,
     first_token: Option<std::time::Duration>,
@@ -51,7 +52,7 @@ impl Exchange {
             key: None,
             asked: String::new(),
             target: None,
-            attempts: 0,
+            attempts: None,
             changes: Vec::new(),
             usage: Usage::default(),
             first_token: None,
@@ -78,7 +79,7 @@ impl Exchange {
     /// Somebody answers.
     pub(crate) fn served(&mut self, target: &str, ledger: &Ledger) {
         self.target = Some(target.to_owned());
-        self.attempts = ledger.calls();
+        self.attempts = Some(ledger.calls());
         self.changes.extend_from_slice(ledger.changes());
     }
 
@@ -115,7 +116,7 @@ impl Exchange {
     pub(crate) fn failed(&mut self, error: &Error, status: u16) {
         self.end = End::Failed;
         self.status = status;
-        self.attempts = error.ledger().calls();
+        self.attempts = Some(error.ledger().calls());
     }
 
     /// Who serves, if somebody does.
@@ -123,8 +124,8 @@ impl Exchange {
         self.target.as_deref()
     }
 
-    /// How many requests went out.
-    pub(crate) fn attempts(&self) -> usize {
+    /// How many requests went out, once that is known.
+    pub(crate) fn attempts(&self) -> Option<usize> {
         self.attempts
     }
 

@@ -41,7 +41,7 @@ fn insert(map: &mut HeaderMap, name: &'static str, value: &str) {
 }
 
 /// An exhausted chain's error in the class that says what to do about it.
-fn for_client(error: Error) -> Error {
+pub(crate) fn for_client(error: Error) -> Error {
     if error.kind() != ErrorKind::Exhausted {
         return error;
     }
@@ -58,11 +58,13 @@ fn for_client(error: Error) -> Error {
     } else {
         ErrorKind::Provider
     };
-    let told = Error::new(kind, error.message())
-        .with_retry_after(error.retry_after())
-        .with_ledger(error.ledger().clone());
+    let told = |kind| {
+        Error::new(kind, error.message())
+            .with_retry_after(error.retry_after())
+            .with_ledger(error.ledger().clone())
+    };
     if kind != ErrorKind::Provider {
-        return told;
+        return told(kind);
     }
     // Those that are benched were throttled, too, or may as well have been.
     let throttled = |class: &Option<Class>| {
@@ -70,14 +72,11 @@ fn for_client(error: Error) -> Error {
     };
     let limited = classes.iter().any(|class| class.is_some());
     let benched = classes.iter().all(Option::is_none);
-    let status = if limited && classes.iter().all(throttled) {
-        429
-    } else if benched {
-        503
-    } else {
-        502
-    };
-    told.with_status(status)
+    if limited && classes.iter().all(throttled) {
+        return told(ErrorKind::Provider).with_status(429);
+    }
+    // Our own word: a provider's 503 with a wait would count as a rate limit.
+    told(ErrorKind::Local).with_status(if benched { 503 } else { 502 })
 }
 
 /// Why a target did not serve; none if it is benched.
