@@ -7,6 +7,7 @@ mod ask;
 mod embeddings;
 mod models;
 mod path;
+mod stateful;
 mod tokens;
 
 use majordomo::Dialect;

@@ -195,19 +195,16 @@ async fn a_name_from_a_providers_list_needs_no_configuration() {
     let list = r#"{"data":[{"type":"model","id":"claude-opus-5-5","display_name":"x","created_at":"2026-01-01T00:00:00Z"}],"has_more":false,"first_id":"claude-opus-5-5","last_id":"claude-opus-5-5"}"#;
     let response = Response::new(vec![Part::text("Hello.")]);
     let whole = wires::whole(Protocol::Messages, &response);
-    let listing = Script::new()
-        .read_request()
-        .answer(200, "application/json", list);
-    let both = listing
-        .read_request()
-        .answer(200, "application/json", whole.clone())
-        .stall();
-    // Should the list's connection not be used again.
-    let answering = Script::new()
-        .read_request()
-        .answer(200, "application/json", whole)
-        .times(5);
-    let upstream = Upstream::start([both, answering]).await;
+    // Whatever is asked after the list is answered so; the model itself is, too.
+    let answering = |script: Script| {
+        (0..4).fold(script, |script, _| {
+            let script = script.read_request();
+            script.answer(200, "application/json", whole.clone())
+        })
+    };
+    let listing = Script::new().read_request();
+    let listing = listing.answer(200, "application/json", list);
+    let upstream = Upstream::start([answering(listing), answering(Script::new())]).await;
     let config = wires::provider("claude", Protocol::Messages, upstream.address());
     let stage = Stage::start(&config).await;
     let request = Request::user("hi").max_tokens(9);

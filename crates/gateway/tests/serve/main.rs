@@ -3,8 +3,12 @@
 mod answers;
 mod dialects;
 mod failover;
+mod keys;
 mod leaving;
+mod lists;
 mod pairs;
+mod passing;
+mod reload;
 mod silence;
 mod stage;
 mod wires;

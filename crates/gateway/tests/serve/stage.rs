@@ -19,7 +19,7 @@ pub(crate) struct Stage {
     pub(crate) address: SocketAddr,
     _stop: oneshot::Sender<()>,
     _running: JoinHandle<()>,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 /// What came back.
@@ -53,7 +53,7 @@ impl Stage {
             address,
             _stop: stop,
             _running: running,
-            _folder: folder,
+            folder,
         }
     }
 
@@ -77,6 +77,30 @@ impl Stage {
             .body(Full::default())
             .expect("a request can be made");
         self.send(request).await
+    }
+
+    /// Asks for something with these headers; a body makes it a POST.
+    pub(crate) async fn ask(&self, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let method = match body.is_empty() {
+            true => Method::GET,
+            false => Method::POST,
+        };
+        let request = Request::builder().method(method).uri(path);
+        let request = headers.iter().fold(
+            request.header("host", "gateway"),
+            |request, (name, value)| request.header(*name, *value),
+        );
+        let body = Full::new(Bytes::copy_from_slice(body.as_bytes()));
+        let request = request.body(body);
+        self.send(request.expect("a request can be made")).await
+    }
+
+    /// Writes another configuration over the one that is served.
+    pub(crate) fn rewrite(&self, config: &str) {
+        let new = self.folder.path().join("new");
+        std::fs::write(&new, config).expect("a file can be written");
+        let file = self.folder.path().join("majordomo.toml");
+        std::fs::rename(new, file).expect("a file can be moved");
     }
 
     /// Sends a body of JSON on a connection of its own and reads nothing; dropping
