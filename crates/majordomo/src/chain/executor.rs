@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use majordomo_agent::schema_in_words;
 use majordomo_llm::{
-    Change, Class, Error, ErrorKind, Ledger, Message, NextTarget, Request, Result, SameTarget,
+    Change, Class, Error, ErrorKind, Ledger, Message, NextTarget, Request, Response, Result,
+    SameTarget, Usage,
 };
 use tokio::time::timeout_at;
 
@@ -23,6 +24,8 @@ pub(super) struct Run<'a, A> {
     record: Record<'a>,
     /// What was given up so that anybody could serve.
     reductions: Vec<Change>,
+    /// The last answer that was not taken, with the usage of all of those.
+    refused: Option<Response>,
 }
 
 /// An answer with all that belongs to it. The permit still wants its report.
@@ -32,6 +35,8 @@ pub(super) struct Served<'a, T> {
     pub(super) permit: TargetPermit,
     pub(super) ledger: Ledger,
     pub(super) deadline: Option<tokio::time::Instant>,
+    /// What answers cost that were not taken.
+    pub(super) spent: Usage,
 }
 
 /// What came of one target: the end of the request, or the next one's turn.
@@ -60,6 +65,7 @@ impl<'a, A: Ask> Run<'a, A> {
             request,
             ask,
             reductions: Vec::new(),
+            refused: None,
         }
     }
 
@@ -71,7 +77,8 @@ impl<'a, A: Ask> Run<'a, A> {
         if smaller && let Turn::End(result) = self.pass().await {
             return result;
         }
-        Err(self.record.exhausted())
+        let refused = self.refused.take();
+        Err(with_refused(self.record.exhausted(), refused))
     }
 
     /// Goes down the chain once, with the last resort at its end.
@@ -176,6 +183,7 @@ impl<'a, A: Ask> Run<'a, A> {
                         return Turn::End(Ok(self.served(target, permit, answer, changes, began)));
                     }
                     Some(refusal) => {
+                        self.spend(refusal.answer);
                         let repairable = patience.repair.is_none() && !refusal.repair.is_empty();
                         if repairable && permit.still_good() {
                             let class = self.config.class_of(&refusal.error);
@@ -209,7 +217,8 @@ impl<'a, A: Ask> Run<'a, A> {
         if go_on {
             Turn::Next
         } else {
-            Turn::End(Err(self.record.give_up(error)))
+            let error = self.record.give_up(error);
+            Turn::End(Err(with_refused(error, self.refused.take())))
         }
     }
 
@@ -262,6 +271,12 @@ impl<'a, A: Ask> Run<'a, A> {
         }
     }
 
+    /// Keeps an answer that was not taken.
+    fn spend(&mut self, mut answer: Response) {
+        answer.usage += usage_of(self.refused.as_ref());
+        self.refused = Some(answer);
+    }
+
     fn served(
         &mut self,
         target: &'a Target,
@@ -276,6 +291,7 @@ impl<'a, A: Ask> Run<'a, A> {
             permit,
             ledger: self.record.served(target, began, changes),
             deadline: self.deadline,
+            spent: usage_of(self.refused.as_ref()),
         }
     }
 }
@@ -293,6 +309,18 @@ impl Patience {
             }
             _ => false,
         }
+    }
+}
+
+fn usage_of(refused: Option<&Response>) -> Usage {
+    refused.map(|answer| answer.usage).unwrap_or_default()
+}
+
+/// An error with the answer that was not taken, where it has none of its own.
+fn with_refused(error: Error, refused: Option<Response>) -> Error {
+    match refused {
+        Some(answer) if error.partial().is_none() => error.with_partial(answer),
+        _ => error,
     }
 }
 
