@@ -132,8 +132,7 @@ fn run(folder: &Folder, points: usize) -> End {
     let mut child = start(&folder.0);
     let mut words = child.stdin.take().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut passed = 0;
-    for line in lines.map_while(Result::ok) {
+    for (passed, line) in lines.map_while(Result::ok).enumerate() {
         if let Some(answer) = line.strip_prefix(ANSWER) {
             assert!(child.wait().unwrap().success());
             return End::Answered(answer.to_owned());
@@ -143,7 +142,6 @@ fn run(folder: &Folder, points: usize) -> End {
             assert!(!child.wait().unwrap().success());
             return End::Killed(format!("{passed}, {line}"));
         }
-        passed += 1;
         words.write_all(b"\n").unwrap();
     }
     panic!("the process ended by itself: {:?}", child.wait());
