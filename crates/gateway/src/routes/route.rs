@@ -1,7 +1,6 @@
 //! One name that clients ask for: its rules, its services, and how they share.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use http::HeaderMap;
 use majordomo::{Chain, Change, Error, ErrorKind, Registry, Request, Result};
@@ -11,6 +10,7 @@ use super::describe::Describe;
 use super::partition::{Partition, Service, now};
 use crate::balance::{Pick, PoolConfig, SessionKey};
 use crate::config::{self, Glob, Problem};
+use crate::relay::wall_clock;
 use crate::rules::processors::{Bypassed, Destination, Processors, apply};
 use crate::rules::{RuleIndex, RuleSet, RuleSpec, Seats, ServiceStats, Services, Subject, Ttft};
 use crate::vision::{Describers, Scope, Vision};
@@ -105,7 +105,7 @@ impl Route {
         let mut destination = Destination::Route;
         if !self.narrowed.is_empty() {
             let mut subject = Subject::new(&seen, asking.model)
-                .at(SystemTime::now())
+                .at(wall_clock())
                 .headers(&header)
                 .services(self);
             if let Some(key) = asking.key {
