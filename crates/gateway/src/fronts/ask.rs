@@ -8,8 +8,8 @@ use majordomo::{Answering, BoxFuture, Chain, Error, ErrorKind, Forwarding, Reque
 use majordomo_wire::{Incoming, ReadError, Reply};
 use tokio::time::timeout;
 
+use super::Front;
 use super::path::Stream;
-use super::{Front, stateful};
 use crate::arrival::Arrival;
 use crate::headers;
 use crate::refusal::refuse;
@@ -75,8 +75,8 @@ async fn question(
             stream_usage,
             first_call: plan.request.next_call_number(),
         },
-        chain: stateful::guard(plan.chain, &plan.request),
         request: plan.request,
+        chain: plan.chain,
         stream: match stream {
             Stream::AsAsked => asked_for_stream,
             Stream::Events | Stream::Array => true,

@@ -7,7 +7,6 @@ mod ask;
 mod embeddings;
 mod models;
 mod path;
-mod stateful;
 mod tokens;
 
 use majordomo::Dialect;
