@@ -241,6 +241,87 @@ async fn a_stream_that_dies_after_its_first_word_ends_with_the_dialects_error() 
     assert!(next.requests().is_empty());
 }
 
+#[tokio::test]
+async fn an_error_inside_a_stream_is_one_before_its_content_and_one_after() {
+    let overloaded = Error::provider(529, "overloaded").with_code("overloaded_error");
+    let stream = |protocol, body: Bytes| {
+        let script = Script::new().read_request();
+        script
+            .answer(200, wires::stream_type(protocol), body)
+            .times(20)
+    };
+    let mut config = "[chain]\nretries = 0\n".to_owned();
+    let mut upstreams = Vec::new();
+    for protocol in Protocol::ALL {
+        let name = wires::name(protocol);
+        for (role, body) in [
+            (
+                "early",
+                wires::broken_off(protocol, &events()[..2], &overloaded),
+            ),
+            (
+                "late",
+                wires::broken_off(protocol, &events()[..4], &overloaded),
+            ),
+            ("serving", wires::streamed(protocol, &events())),
+        ] {
+            let upstream = Upstream::start([stream(protocol, body)]).await;
+            let name = format!("{role}-{name}");
+            config.push_str(&wires::provider(&name, protocol, upstream.address()));
+            upstreams.push(upstream);
+        }
+    }
+    let stage = Stage::start(&config).await;
+    for (number, client) in Protocol::ALL.into_iter().enumerate() {
+        for upstream in Protocol::ALL {
+            let name = wires::name(upstream);
+            let model = format!("early-{name}/m{number},serving-{name}/m{number}");
+            let answer = ask(&stage, client, &model).await;
+            let what = format!("{client:?} asks {model}");
+            assert!(check(client, &answer, &what), "{what}: {}", answer.text());
+            assert_eq!(answer.header("x-majordomo-attempts"), Some("2"), "{what}");
+
+            let model = format!("late-{name}/m{number},serving-{name}/m{number}");
+            let answer = ask(&stage, client, &model).await;
+            let what = format!("{client:?} asks {model}");
+            assert!(!check(client, &answer, &what), "{what}: {}", answer.text());
+            assert!(answer.text().contains("overloaded"), "{what}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_says_nothing_is_asked_of_the_next() {
+    let silent = [
+        events().remove(0),
+        Event::Usage(Usage::default()),
+        Event::Finish(FinishReason::Stop),
+    ];
+    for client in Protocol::ALL {
+        let script = |body: Bytes| {
+            let script = Script::new().read_request();
+            script
+                .answer(200, wires::stream_type(client), body)
+                .times(9)
+        };
+        let empty = Upstream::start([script(wires::streamed(client, &silent))]).await;
+        let serving = Upstream::start([script(wires::streamed(client, &events()))]).await;
+        let config = [
+            wires::provider("empty", client, empty.address()),
+            wires::provider("serving", client, serving.address()),
+        ];
+        let stage = Stage::start(&config.concat()).await;
+        let answer = ask(&stage, client, "empty/m0,serving/m0").await;
+        let what = format!("{client:?}: {}", answer.text());
+        assert!(check(client, &answer, &what), "{what}");
+        assert_eq!(
+            answer.header("x-majordomo-target"),
+            Some("serving/m0"),
+            "{what}"
+        );
+    }
+}
+
 /// Cuts of each of the twenty-five pairs of dialects; `MAJORDOMO_CUTS` sets
 /// another number of them in all.
 fn cuts_of_a_pair() -> usize {

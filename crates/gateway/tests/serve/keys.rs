@@ -6,7 +6,7 @@ use majordomo_testkit::Upstream;
 use majordomo_wire::Protocol;
 
 use crate::answers::error_of;
-use crate::stage::Stage;
+use crate::stage::{Headers, Stage};
 use crate::wires;
 
 const KEYS: &str = r#"
@@ -54,7 +54,7 @@ async fn a_key_is_found_wherever_a_dialect_puts_it() {
 async fn a_key_that_is_missing_wrong_or_doubtful_is_refused_in_the_dialects_words() {
     let stage = Stage::start(KEYS).await;
     let laptop = ("x-api-key", "canary-laptop");
-    let rows: [(&[(&str, &str)], u16, &str); 4] = [
+    let rows: [(Headers<'_>, u16, &str); 4] = [
         (&[], 401, "a key is needed"),
         (&[("x-api-key", "canary-guess")], 401, "not known"),
         (

@@ -106,6 +106,42 @@ async fn the_provider_is_left_in_every_phase_of_a_whole_answer() {
     }
 }
 
+#[tokio::test]
+async fn a_stream_of_http2_that_is_reset_leaves_its_provider() {
+    use http_body_util::Full;
+    use hyper_util::rt::{TokioExecutor, TokioIo};
+
+    for phase in [Phase::Headers, Phase::MidStream] {
+        let (script, sent) = script(Protocol::Chat, phase);
+        let upstream = Upstream::start([script]).await;
+        let provider = wires::provider("up", Protocol::Chat, upstream.address());
+        let stage = Stage::start(&provider).await;
+        let socket = tokio::net::TcpStream::connect(stage.address).await.unwrap();
+        let handshake =
+            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(socket));
+        let (mut sender, connection) = handshake.await.unwrap();
+        let driver = tokio::spawn(connection);
+        let body = wires::question(Protocol::Chat, &Request::user("Count."), "up/m0", true);
+        let request = http::Request::post("http://gateway/v1/chat/completions");
+        let request = request.body(Full::new(body)).unwrap();
+        let asked = tokio::spawn(sender.send_request(request));
+        upstream.asked(1, SOON).await;
+        upstream.sent(0, sent, SOON).await;
+        if phase == Phase::MidStream {
+            let answer = asked.await.unwrap().unwrap();
+            assert_eq!(answer.status(), 200);
+            drop(answer);
+        } else {
+            asked.abort();
+        }
+        upstream.closed(0, SOON).await;
+        // Only the stream is gone: the connection serves others.
+        assert!(!driver.is_finished());
+        drop(sender);
+        driver.abort();
+    }
+}
+
 /// Connections of this machine to a port that are being opened.
 #[cfg(target_os = "linux")]
 fn being_opened(port: u16) -> usize {
@@ -127,7 +163,7 @@ async fn a_connection_that_is_being_opened_is_given_up() {
     let count = async |port, wanted: usize| {
         let counted = async {
             while being_opened(port) != wanted {
-                tokio::time::sleep(Duration::from_millis(2)).await;
+                tokio::task::yield_now().await;
             }
         };
         let counted = tokio::time::timeout(SOON, counted).await;

@@ -3,7 +3,7 @@
 use majordomo_wire::Protocol;
 use serde_json::Value;
 
-use crate::stage::{Answer, Stage};
+use crate::stage::{Answer, Headers, Stage};
 
 const CONFIG: &str = r#"
 [aliases]
@@ -23,7 +23,7 @@ async fn models_are_listed_in_each_dialects_shape() {
     let stage = Stage::start(CONFIG).await;
     let anthropic = ("anthropic-version", "2023-06-01");
     let google = ("x-goog-api-key", "canary");
-    let rows: [(&str, &[(&str, &str)], Protocol); 8] = [
+    let rows: [(&str, Headers<'_>, Protocol); 8] = [
         ("/v1/models", &[], Protocol::Chat),
         ("/openai/v1/models", &[], Protocol::Chat),
         ("/v1/models", &[anthropic], Protocol::Messages),
@@ -66,7 +66,7 @@ async fn models_are_listed_in_each_dialects_shape() {
 #[tokio::test]
 async fn one_model_is_told_by_any_of_its_names() {
     let stage = Stage::start(CONFIG).await;
-    let anthropic: &[(&str, &str)] = &[("anthropic-version", "2023-06-01")];
+    let anthropic: Headers<'_> = &[("anthropic-version", "2023-06-01")];
     for id in [
         "coder",
         "thinking",

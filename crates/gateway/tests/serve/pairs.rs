@@ -298,6 +298,32 @@ async fn a_calls_arguments_that_come_in_pieces_are_put_together() {
 }
 
 #[tokio::test]
+async fn a_stream_of_the_same_dialect_is_the_same_bytes_however_it_comes() {
+    let text = response(Part::text("Well, “thank” you."));
+    for protocol in Protocol::ALL {
+        let mut body = wires::streamed(protocol, &text.to_events()).to_vec();
+        if protocol != Protocol::Ollama {
+            // Signs of life are passed on, too.
+            body.splice(..0, *b": still here\n\n");
+        }
+        for size in [1, 7, 100] {
+            let script = Script::new().read_request().stream_head();
+            let chunks = body.chunks(size);
+            let script = chunks.fold(script, |script, chunk| script.chunk(chunk));
+            let upstream = Upstream::start([script.last_chunk()]).await;
+            let config = wires::provider("up", protocol, upstream.address());
+            let stage = Stage::start(&config).await;
+            let sent = wires::question(protocol, &Request::user("hi"), "up/m0", true);
+            let answer = stage
+                .post(&wires::path(protocol, "up/m0", true), sent)
+                .await;
+            assert_eq!(answer.body, body, "{protocol:?} in pieces of {size}");
+            assert!(!answer.cut, "{protocol:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_providers_refusal_is_told_in_the_clients_words() {
     for (status, told) in [(400, 400), (500, 502)] {
         let script = |protocol: Protocol| {

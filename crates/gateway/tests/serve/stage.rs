@@ -22,6 +22,9 @@ pub(crate) struct Stage {
     folder: tempfile::TempDir,
 }
 
+/// Headers of a request.
+pub(crate) type Headers<'a> = &'a [(&'a str, &'a str)];
+
 /// What came back.
 #[derive(Debug)]
 pub(crate) struct Answer {
@@ -80,7 +83,7 @@ impl Stage {
     }
 
     /// Asks for something with these headers; a body makes it a POST.
-    pub(crate) async fn ask(&self, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    pub(crate) async fn ask(&self, path: &str, headers: Headers<'_>, body: &str) -> Answer {
         let method = match body.is_empty() {
             true => Method::GET,
             false => Method::POST,

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use bytes::{Bytes, BytesMut};
-use majordomo::{Assembler, Event, Request, Response, Result};
+use majordomo::{Assembler, Error, Event, Request, Response, Result};
 use majordomo_testkit::Script;
 use majordomo_wire::{Outgoing, Protocol, Reply};
 
@@ -121,6 +121,17 @@ fn begin_at_once(protocol: Protocol, frames: &mut [BytesMut]) {
 /// A streamed answer of a provider.
 pub(crate) fn streamed(protocol: Protocol, events: &[Event]) -> Bytes {
     frames(protocol, events).concat().into()
+}
+
+/// A streamed answer of a provider that ends with an error of its own.
+pub(crate) fn broken_off(protocol: Protocol, events: &[Event], error: &Error) -> Bytes {
+    let mut writer = protocol.codec().stream_writer(&reply());
+    let mut out = BytesMut::new();
+    for event in events {
+        writer.write(event, &mut out);
+    }
+    writer.fail(error, &mut out);
+    out.freeze()
 }
 
 /// A provider that answers so, again and again.
