@@ -1,7 +1,5 @@
 //! Another target takes over as long as nothing was said, and never after.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use majordomo::{Error, ErrorKind, Event, FinishReason, Part, Request, Response, Usage};
 use majordomo_testkit::{Script, Upstream};
@@ -13,7 +11,7 @@ use crate::wires;
 const WORDS: [&str; 6] = ["One, ", "two, ", "three, ", "four, ", "five, ", "six."];
 
 /// An answer that comes in a few pieces.
-fn events() -> Vec<Event> {
+pub(crate) fn events() -> Vec<Event> {
     let mut events = vec![Event::Start {
         id: Some("answer-1".into()),
         model: Some(wires::REPORTED.into()),
@@ -43,7 +41,7 @@ fn preamble(protocol: Protocol) -> Bytes {
 }
 
 /// One answer that is cut after this, by ending the connection or only the body.
-fn cut(script: Script, bytes: &[u8], abrupt: bool) -> Script {
+pub(crate) fn cut(script: Script, bytes: &[u8], abrupt: bool) -> Script {
     let script = script.read_request().stream_head();
     let script = match bytes.is_empty() {
         true => script,
@@ -57,7 +55,7 @@ fn after(protocol: Protocol) -> Protocol {
     Protocol::ALL[(at.expect("one of all") + 1) % Protocol::ALL.len()]
 }
 
-async fn ask(stage: &Stage, client: Protocol, model: &str) -> Answer {
+pub(crate) async fn ask(stage: &Stage, client: Protocol, model: &str) -> Answer {
     let body = wires::question(client, &Request::user("Count."), model, true);
     stage.post(&wires::path(client, model, true), body).await
 }
@@ -75,7 +73,7 @@ fn terminator(protocol: Protocol) -> &'static str {
 
 /// The answer is complete, or ends with the dialect's error behind a beginning
 /// of the text; gives whether it is complete.
-fn check(client: Protocol, answer: &Answer, what: &str) -> bool {
+pub(crate) fn check(client: Protocol, answer: &Answer, what: &str) -> bool {
     let said = answer.text();
     assert_eq!(answer.status, 200, "{what}: {said}");
     match wires::understood(client, &answer.body, true) {
@@ -318,73 +316,6 @@ async fn an_answer_that_says_nothing_is_asked_of_the_next() {
             answer.header("x-majordomo-target"),
             Some("serving/m0"),
             "{what}"
-        );
-    }
-}
-
-/// Cuts of each of the twenty-five pairs of dialects; `MAJORDOMO_CUTS` sets
-/// another number of them in all.
-fn cuts_of_a_pair() -> usize {
-    let all = std::env::var("MAJORDOMO_CUTS").ok();
-    let all = all.and_then(|all| all.parse::<usize>().ok());
-    all.unwrap_or(4_000).div_ceil(25)
-}
-
-/// However a stream is cut, the client sees the whole answer once, or a
-/// beginning of it and an error.
-#[tokio::test]
-async fn no_cut_makes_a_false_ending_or_says_a_word_twice() {
-    let cuts = cuts_of_a_pair();
-    let seed = fastrand::u64(..);
-    println!("the cuts' seed: {seed}");
-    let mut dice = fastrand::Rng::with_seed(seed);
-    let mut config = "[health]\nthreshold = 1000\n".to_owned();
-    let mut upstreams = Vec::new();
-    for protocol in Protocol::ALL {
-        let whole = wires::streamed(protocol, &events());
-        // Most cuts leave the connection in use; now and then it dies with them.
-        let mut beginning = || &whole[..dice.usize(..=whole.len())];
-        let scripts = (0..2 * cuts).map(|_| {
-            let bodies = (0..20).fold(Script::new(), |script, _| cut(script, beginning(), false));
-            cut(bodies, beginning(), true)
-        });
-        let scripts: Vec<Script> = scripts.collect();
-        let serving = Script::new()
-            .read_request()
-            .answer(200, wires::stream_type(protocol), whole.clone())
-            .times(50 * cuts);
-        for (role, upstream) in [
-            ("cut", Upstream::start(scripts).await),
-            ("serving", Upstream::start([serving]).await),
-        ] {
-            let name = format!("{role}-{}", wires::name(protocol));
-            config.push_str(&wires::provider(&name, protocol, upstream.address()));
-            upstreams.push(upstream);
-        }
-    }
-    let stage = Arc::new(Stage::start(&config).await);
-    let mut clients = tokio::task::JoinSet::new();
-    for client in Protocol::ALL {
-        let stage = Arc::clone(&stage);
-        clients.spawn(async move {
-            let mut complete = 0;
-            for number in 0..cuts * Protocol::ALL.len() {
-                let first = wires::name(Protocol::ALL[number % 5]);
-                let second = wires::name(Protocol::ALL[number / 5 % 5]);
-                let model = format!("cut-{first}/m0,serving-{second}/m0");
-                let answer = ask(&stage, client, &model).await;
-                let what = format!("{client:?} asks {model}");
-                complete += usize::from(check(client, &answer, &what));
-            }
-            complete
-        });
-    }
-    for complete in clients.join_all().await {
-        // Both endings are common, or the cuts were no cuts.
-        let all = cuts * Protocol::ALL.len();
-        assert!(
-            (all / 50..all - all / 50).contains(&complete),
-            "{complete} of {all}"
         );
     }
 }

@@ -1,6 +1,7 @@
 //! The gateway as its clients see it: real sockets, scripted upstreams.
 
 mod answers;
+mod cuts;
 mod dialects;
 mod failover;
 mod keys;
