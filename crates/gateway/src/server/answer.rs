@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use http::header::HOST;
-use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version};
 use hyper::body::{Body as _, Incoming};
 use majordomo::{Error, ErrorKind};
@@ -35,7 +34,6 @@ pub(super) async fn answer(
     let (head, body) = request.into_parts();
     let endpoint = fronts::endpoint(&head.method, &head.uri, &head.headers);
     let front = front_of(&endpoint);
-    let refused = refused.or_else(|| odd(&head));
     let Some(front) = front.or(refused.map(|_| Front::Chat)) else {
         return (simple(house, &endpoint), None);
     };
@@ -120,27 +118,27 @@ fn front_of(endpoint: &Endpoint) -> Option<Front> {
 }
 
 /// What is wrong with a head, apart from what only its bytes show.
-fn odd(head: &Parts) -> Option<Refused> {
+pub(super) fn odd(head: &Request<Incoming>) -> Option<Refused> {
     let refuse = |status, text| Some(Refused { status, text });
-    if matches!(head.method, Method::CONNECT | Method::TRACE) {
+    if matches!(*head.method(), Method::CONNECT | Method::TRACE) {
         return refuse(405, "this is no proxy: use GET or POST");
     }
     let length = head
-        .uri
+        .uri()
         .path_and_query()
         .map_or(0, |path| path.as_str().len());
     if length > LONGEST_URI {
         return refuse(414, "the path is longer than 8 KiB");
     }
-    let mut hosts = head.headers.get_all(HOST).iter();
+    let mut hosts = head.headers().get_all(HOST).iter();
     let host = hosts.next();
     if hosts.next().is_some() {
         return refuse(400, "there are two Host headers");
     }
-    if host.is_none() && head.version == Version::HTTP_11 {
+    if host.is_none() && head.version() == Version::HTTP_11 {
         return refuse(400, "the Host header is missing");
     }
-    let named = head.uri.authority().map(|authority| authority.as_str());
+    let named = head.uri().authority().map(|authority| authority.as_str());
     if let (Some(named), Some(host)) = (named, host)
         && !named.as_bytes().eq_ignore_ascii_case(host.as_bytes())
     {

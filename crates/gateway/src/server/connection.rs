@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-use super::answer::answer;
+use super::answer::{answer, odd};
 use super::held::Held;
 use super::house::House;
 use super::socket::Socket;
@@ -133,7 +133,7 @@ async fn one(
     request: Request<Incoming>,
 ) -> Result<Response<Held>, Infallible> {
     turn.begin();
-    let refused = turn.refused();
+    let refused = turn.refused().or_else(|| odd(&request));
     let old = request.version() < HttpVersion::HTTP_2;
     // Where its chunks end is not watched, so nothing may come behind them.
     let last = old && (refused.is_some() || request.headers().contains_key(TRANSFER_ENCODING));
