@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use majordomo::{Change, Error, Event, Ledger, Usage};
+use majordomo::{Change, Error, ErrorKind, Event, Ledger, Outcome, Usage};
 use majordomo_wire::Loss;
 use tokio::time::Instant;
 
@@ -138,7 +138,7 @@ impl Exchange {
     /// The answer broke off.
     pub(crate) fn broke(&mut self, error: &Error) {
         self.end = End::Interrupted;
-        self.reason = Some(error.to_string());
+        self.reason = Some(reason(error));
     }
 
     /// There is no answer.
@@ -147,7 +147,7 @@ impl Exchange {
         self.status = status;
         self.attempts = error.ledger().calls();
         self.tried = Tried::all(error.ledger());
-        self.reason = Some(error.to_string());
+        self.reason = Some(reason(error));
     }
 
     /// Who serves, if somebody does.
@@ -163,6 +163,32 @@ impl Exchange {
     /// What was altered.
     pub(crate) fn changes(&self) -> &[Change] {
         &self.changes
+    }
+}
+
+/// Why, in our own words: what others say may repeat what was asked.
+fn reason(error: &Error) -> String {
+    let failures = error.ledger().attempts.iter().filter_map(|attempt| {
+        let what = match &attempt.outcome {
+            Outcome::Served => return None,
+            Outcome::Skipped { class: None, .. } => "Benched".to_owned(),
+            Outcome::Skipped {
+                class: Some(class), ..
+            } => format!("{class:?}, not asked"),
+            Outcome::Failed {
+                class,
+                status: Some(status),
+                ..
+            } => format!("{class:?} {status}"),
+            Outcome::Failed { class, .. } => format!("{class:?}"),
+        };
+        Some(format!("{}: {what}", attempt.target))
+    });
+    let failures: Vec<String> = failures.collect();
+    match error.kind() {
+        _ if !failures.is_empty() => failures.join("; "),
+        ErrorKind::Local => error.message().to_owned(),
+        _ => format!("{:?}", error.class()),
     }
 }
 

@@ -2,9 +2,16 @@
 
 use majordomo_testkit::{Script, Upstream};
 
-use crate::stage::{CLIENT_KEY, Stage, UPSTREAM_KEY, ask, logged, post, provider, statuses};
+use crate::stage::{
+    CLIENT_KEY, Stage, UPSTREAM_KEY, ask, header, lines_of, logged, post, provider, statuses,
+};
 
 const WRONG_KEY: &str = "CANARY-wrong-key";
+
+fn question(text: &str) -> String {
+    let body = format!(r#"{{"model":"up/m","messages":[{{"role":"user","content":"{text}"}}]}}"#);
+    post("/v1/chat/completions", "connection: close\r\n", &body)
+}
 
 fn keys() -> String {
     format!("[[keys]]\nname = \"laptop\"\nkey = \"{CLIENT_KEY}\"\n")
@@ -84,6 +91,21 @@ async fn no_key_is_in_any_answer_log_line_or_figure() {
         upstream.requests()[0].head.contains(UPSTREAM_KEY),
         "it was used"
     );
+}
+
+#[tokio::test]
+async fn nothing_that_was_asked_is_logged_though_an_upstream_repeats_it() {
+    let repeats = r#"{"error":{"message":"I do not understand MARKER-of-a-prompt"}}"#;
+    let refuse = Script::new().read_request();
+    let upstream = Upstream::start([refuse.answer(400, "application/json", repeats)]).await;
+    let stage = Stage::start(&provider(&upstream)).await;
+    let answer = stage.raw(question("MARKER-of-a-prompt")).await;
+    assert!(answer.contains("MARKER-of-a-prompt"), "{answer}");
+    let id = header(&answer, "x-majordomo-request-id").expect("it has an id");
+    let lines = lines_of(id);
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].contains("up/m: "), "{lines:?}");
+    assert!(!logged().contains("MARKER-of-a-prompt"));
 }
 
 #[tokio::test]
