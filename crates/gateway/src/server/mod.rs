@@ -130,6 +130,11 @@ impl Server {
 pub struct Handle(Arc<House>);
 
 impl Handle {
+    /// The configuration at work.
+    pub fn state(&self) -> Arc<State> {
+        self.0.load_full()
+    }
+
     /// Puts another configuration to work; requests that run keep theirs.
     pub fn swap(&self, state: Arc<State>) {
         self.0.swap(state);
