@@ -207,7 +207,7 @@ impl State {
         let aliases = self.registry.aliases().into_iter().map(|(name, _)| name);
         for name in self.routes.names().map(str::to_owned).chain(aliases) {
             let chain = match self.routes.find(&name) {
-                Some(route) => route.chain(&name, &self.registry).ok(),
+                Some(route) => route.plain(&name, &self.registry).ok(),
                 None => self.registry.parse(&name).ok(),
             };
             let found = chain.iter().flat_map(|chain| chain.targets());

@@ -132,7 +132,7 @@ pub struct Handle(Arc<House>);
 impl Handle {
     /// The configuration at work.
     pub fn state(&self) -> Arc<State> {
-        self.0.load_full()
+        self.0.state.load_full()
     }
 
     /// Puts another configuration to work; requests that run keep theirs.
