@@ -61,6 +61,30 @@ async fn a04_a_model_that_repeats_itself_is_stopped_with_the_transcript() {
     check_transcript(&error.outcome().messages).unwrap();
 }
 
+#[tokio::test]
+async fn a04_a_model_that_never_ends_is_stopped_at_its_last_step_with_the_transcript() {
+    let fake = fake([]);
+    let turns = AtomicUsize::new(0);
+    fake.otherwise(move |_| {
+        let turn = turns.fetch_add(1, Ordering::SeqCst);
+        calls(&[("", "look", &format!("{{\"turn\":{turn}}}"))])
+    });
+    let agent = on(&fake)
+        .tool(echo("look"))
+        .max_steps(25)
+        .max_same_call(3)
+        .build()
+        .unwrap();
+    let error = agent.run("go").await.unwrap_err();
+    assert!(
+        matches!(error.reason(), StopReason::MaxSteps(25)),
+        "{error}"
+    );
+    assert_eq!(fake.call_count("m"), 25);
+    assert_eq!(error.outcome().messages.len(), 1 + 2 * 25);
+    check_transcript(&error.outcome().messages).unwrap();
+}
+
 /// A tool that notes how many of its kind run at once.
 fn counted(name: &str, running: &Arc<AtomicUsize>, most: &Arc<AtomicUsize>) -> Function {
     let (running, most) = (Arc::clone(running), Arc::clone(most));

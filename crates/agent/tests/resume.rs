@@ -15,8 +15,7 @@ use majordomo::agent::{
 };
 use majordomo::fake::{Fake, Step};
 use majordomo::{BoxFuture, ToolCall};
-use serde_json::Value;
-use support::{Log, calls, echo, fake, on};
+use support::{Log, WORK, echo, on, reported_in, scripted};
 use tokio::task::yield_now;
 
 /// The disk: what was written last, as text.
@@ -31,27 +30,8 @@ impl Disk {
 
     /// The ids of all calls whose results are on the disk.
     fn reported(&self) -> BTreeSet<String> {
-        let text = self.0.lock().unwrap().clone().unwrap_or("{}".into());
-        let saved: Value = serde_json::from_str(&text).unwrap();
-        let mut ids = BTreeSet::new();
-        collect_result_ids(&saved, &mut ids);
-        ids
-    }
-}
-
-fn collect_result_ids(value: &Value, ids: &mut BTreeSet<String>) {
-    match value {
-        Value::Object(object) => {
-            ids.extend(
-                object
-                    .get("call_id")
-                    .and_then(Value::as_str)
-                    .map(Into::into),
-            );
-            object.values().for_each(|v| collect_result_ids(v, ids));
-        }
-        Value::Array(list) => list.iter().for_each(|v| collect_result_ids(v, ids)),
-        _ => {}
+        let text = self.0.lock().unwrap().clone();
+        text.map(|text| reported_in(&text)).unwrap_or_default()
     }
 }
 
@@ -85,21 +65,6 @@ fn counting(counts: &Counts) -> Function {
             Ok::<_, String>(format!("did {}", call.id))
         }
     })
-}
-
-/// The model's next answer depends only on what it is sent.
-fn scripted() -> Fake {
-    let fake = fake([]);
-    fake.otherwise(|call| match call.request.messages.len() {
-        1 => calls(&[
-            ("aaaa", "work", ""),
-            ("bb", "work", ""),
-            ("c", "nothing", ""),
-        ]),
-        3 => calls(&[("d", "work", ""), ("eeeeee", "work", "")]),
-        _ => Step::reply("done"),
-    });
-    fake
 }
 
 /// An agent that notes each result which it tells before it is on the disk.
@@ -161,7 +126,7 @@ async fn a_run_that_dies_at_any_point_is_resumed_and_repeats_nothing_that_report
             assert_eq!(before.get(id), after.get(id), "{id}, death after {polls}");
         }
         let worked: BTreeSet<&str> = after.keys().map(String::as_str).collect();
-        assert_eq!(worked, BTreeSet::from(["aaaa", "bb", "d", "eeeeee"]));
+        assert_eq!(worked, BTreeSet::from(WORK));
     }
     assert!(deaths > 15, "only {deaths} points to die at");
 }

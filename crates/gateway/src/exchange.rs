@@ -4,10 +4,10 @@
 //! says how far things went. It never holds content or a key.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use majordomo::{Change, Error, Event, Ledger, Usage};
 use majordomo_wire::Loss;
+use tokio::time::Instant;
 
 use crate::fronts::Front;
 

@@ -24,6 +24,7 @@ mod relay;
 mod routes;
 mod run;
 mod server;
+mod shapes;
 mod state;
 
 pub use run::{Gateway, Options, StartError};

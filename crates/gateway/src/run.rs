@@ -77,7 +77,7 @@ impl Gateway {
             }
             None => (None, Config::empty()),
         };
-        let state = loader.state(&config)?;
+        let state = loader.state(&config, None)?;
         if let Some(reason) = config::refuse_open(state.server.listen, !state.keys.is_empty()) {
             return Err(StartError::Open(reason));
         }
@@ -125,13 +125,13 @@ impl Gateway {
 }
 
 impl Loader {
-    fn state(&self, config: &Config) -> Result<Arc<State>, Problems> {
-        let registry = config.registry(&self.environment, &self.transport, |builder| builder)?;
+    fn state(&self, config: &Config, earlier: Option<&State>) -> Result<Arc<State>, Problems> {
         let mut config = config.clone();
         if let Some(listen) = self.listen {
             config.server.listen = listen;
         }
-        Ok(Arc::new(State::new(&config, registry)?))
+        let state = State::new(&config, &self.environment, &self.transport, earlier)?;
+        Ok(Arc::new(state))
     }
 }
 
@@ -139,7 +139,8 @@ impl Loader {
 async fn reload(mut watch: Watch, loader: Loader, handle: Handle) {
     loop {
         let changed = watch.next().await;
-        match changed.and_then(|config| loader.state(&config)) {
+        let earlier = handle.state();
+        match changed.and_then(|config| loader.state(&config, Some(&earlier))) {
             Ok(state) => {
                 handle.swap(state);
                 tracing::info!("the configuration was read anew");

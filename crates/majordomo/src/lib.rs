@@ -39,7 +39,7 @@ pub use chain::{
 };
 pub use clock::{Clock, ManualClock, RuntimeClock};
 pub use dsn::{Dsn, DsnError, DsnOptions};
-pub use health::{Health, HealthConfig, HealthStatus};
+pub use health::{Health, HealthConfig, HealthStatus, Standing};
 pub use majordomo_agent as agent;
 pub use majordomo_llm::*;
 pub use majordomo_media as media;

@@ -6,7 +6,7 @@ mod support;
 use std::sync::Arc;
 
 use majordomo::fake::Step;
-use majordomo::{Accept, ErrorKind, Message, Refused, Request, Response};
+use majordomo::{Accept, ErrorKind, Message, Part, Refused, Request, Response, Usage};
 use support::{House, lines, status};
 
 /// Takes only `yes`; says how to repair, or not.
@@ -190,4 +190,50 @@ async fn what_a_stream_has_delivered_is_not_repaired() {
     let stream = house.chain("fp/a,fp/b").stream(picky(true)).await.unwrap();
     stream.finish().await.unwrap();
     assert_eq!(house.calls(), ["a"]);
+}
+
+/// A reply that cost so many tokens.
+fn costing(text: &str, input: u64, output: u64) -> Step {
+    let usage = Usage {
+        input,
+        output,
+        ..Usage::default()
+    };
+    Step::respond(Response {
+        usage,
+        ..Response::new(vec![Part::text(text)])
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_usage_of_a_repaired_answer_counts_the_refused_one_too() {
+    let house = House::new();
+    house.script("a", [costing("maybe", 10, 1), costing("yes", 25, 2)]);
+    let reply = house.chain("fp/a").generate(picky(true)).await.unwrap();
+    assert_eq!((reply.usage.input, reply.usage.output), (35, 3));
+    assert_eq!(reply.ledger.calls(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_usage_of_answers_that_were_refused_elsewhere_is_counted() {
+    let house = House::new();
+    house.script("a", [costing("maybe", 10, 1), costing("perhaps", 25, 2)]);
+    house.script("b", [costing(" ", 7, 1)]);
+    house.script("c", [costing("yes", 12, 4)]);
+    let chain = house.chain("fp/a,fp/b,fp/c");
+    let reply = chain.generate(picky(true)).await.unwrap();
+    assert_eq!(reply.model, "fp/c");
+    assert_eq!((reply.usage.input, reply.usage.output), (54, 8));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_exhausted_chain_tells_the_last_refused_answer_and_what_all_of_them_cost() {
+    let house = House::new();
+    house.script("a", [costing("maybe", 10, 1)]);
+    house.script("b", [costing("never", 20, 2)]);
+    let chain = house.chain("fp/a,fp/b");
+    let error = chain.generate(picky(false)).await.unwrap_err();
+    let refused = error.partial().unwrap();
+    assert_eq!(refused.text(), "never");
+    assert_eq!((refused.usage.input, refused.usage.output), (30, 3));
 }

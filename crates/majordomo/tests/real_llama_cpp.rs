@@ -7,12 +7,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use majordomo::agent::{ObjectItem, TypedOutput};
 use majordomo::transport::{Config, Proxies, Transport};
 use majordomo::{
     Chain, Class, ErrorKind, FinishReason, Outcome, Part, Registry, Request, Settings, StreamItem,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 const VARIABLE: &str = "MAJORDOMO_LLAMACPP";
 const MODEL: &str = "smollm2";
@@ -115,25 +117,96 @@ async fn it_says_that_it_was_cut_at_the_longest_answer() {
     }
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
-#[allow(dead_code, reason = "the model's words do not matter, their form does")]
+/// What the model is asked for; its words do not matter, their form does.
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+struct Letter {
+    mood: Mood,
+    sender: Person,
+    receivers: Vec<Person>,
+    /// Only if the letter has one.
+    postscript: Option<bool>,
+}
+
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Mood {
+    Happy,
+    Sad,
+}
+
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
 struct Person {
     /// The first name.
-    #[schemars(length(max = 12))]
-    name: String,
+    name: Name,
     /// In years.
     #[schemars(range(max = 120))]
     age: u8,
 }
 
+/// A small model does not always find the end of a free text.
+#[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+enum Name {
+    Ada,
+    Grace,
+    Alan,
+}
+
+fn letter() -> Request {
+    let text = "Ada, who is 36 years old, writes a happy letter to Alan, who is 41 years old.";
+    Request::user(text).max_tokens(200).temperature(0.0)
+}
+
 #[tokio::test]
-async fn its_answer_is_bound_to_a_schema() {
+async fn its_answer_is_bound_to_a_schema_of_objects_lists_and_choices() {
     let Some(address) = address() else { return };
-    let request = Request::user("Ada is 36 years old. Give her name and age.");
-    let request = request.max_tokens(64).temperature(0.0);
+    let registry = registry(&address);
+    // In the other two dialects it takes the schema and does not heed it.
+    for provider in ["chat", "swap"] {
+        let output = TypedOutput::<Letter>::new().unwrap();
+        let answer = output.generate(&chain(&registry, provider), letter()).await;
+        let answer = answer.unwrap_or_else(|error| panic!("{provider}: {error}"));
+        let text = answer.response.text();
+        assert_eq!(answer.response.ledger.calls(), 1, "at once: {text}");
+        // The schema's order is kept, and its optional field is not left out.
+        let keys: Value = serde_json::from_str(&text).unwrap();
+        let keys: Vec<&String> = keys.as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["mood", "sender", "receivers", "postscript"]);
+    }
+}
+
+#[tokio::test]
+async fn a_list_is_asked_for_inside_an_object() {
+    let Some(address) = address() else { return };
     let chain = chain(&registry(&address), "chat");
-    let person = chain.generate_as::<Person>(request).await.unwrap();
-    assert!(person.age <= 120, "{person:?}");
+    let request = Request::user("Is water wet? Is fire cold? Answer both.");
+    let request = request.max_tokens(100).temperature(0.0);
+    let output = TypedOutput::<Vec<bool>>::new().unwrap();
+    let answer = output.generate(&chain, request).await.unwrap();
+    let text = answer.response.text();
+    assert!(text.trim_start().starts_with('{'), "{text}");
+    assert_eq!(answer.response.ledger.calls(), 1, "at once: {text}");
+}
+
+#[tokio::test]
+async fn a_typed_answer_is_shown_while_it_grows() {
+    let Some(address) = address() else { return };
+    let chain = chain(&registry(&address), "chat");
+    let mut stream = chain.stream_as::<Letter>(letter()).await.unwrap();
+    let mut shown = Vec::new();
+    let answer = loop {
+        match stream.next().await.unwrap().unwrap() {
+            ObjectItem::Partial(value) => shown.push(value),
+            ObjectItem::Done(answer) => break answer,
+        }
+    };
+    assert!(shown.len() > 2, "it came in pieces: {shown:?}");
+    let fields = |value: &Value| value.as_object().map_or(0, |object| object.len());
+    assert!(
+        shown.is_sorted_by_key(fields),
+        "it never shrinks: {shown:?}"
+    );
+    let last: Letter = serde_json::from_value(shown.pop().unwrap()).unwrap();
+    assert_eq!(last, answer.value, "the last one shown is the answer");
 }
 
 /// A red dot.

@@ -284,6 +284,21 @@ fn is_upright_or_upright_already(data: &[u8], orientation: u16) {
 }
 
 #[test]
+fn m18_exif_that_is_huge_bogus_or_points_at_itself_does_no_harm() {
+    let turned = |exif: &[u8]| {
+        let photo = jpeg_with(24, 16, smooth, |e| e.add_exif_metadata(exif).unwrap());
+        measure(&photo).unwrap().upright() == (16, 24)
+    };
+    let huge = exif(6, &vec![7; 64_000]);
+    assert!(turned(&huge));
+    assert!(!turned(&exif(9, &[])), "there is no ninth orientation");
+    // The directory says that it goes on at its own beginning.
+    let mut circle = b"MM\0*\0\0\0\x08\0\x01\x01\x0F\0\x02\0\0\0\x04\0\0\0\0".to_vec();
+    circle.extend_from_slice(&8_u32.to_be_bytes());
+    assert!(!turned(&circle));
+}
+
+#[test]
 fn m18_a_turned_photo_passes_where_the_target_looks_at_exif() {
     let turned = jpeg_with(40, 30, smooth, |e| {
         e.add_exif_metadata(&exif(6, &[])).unwrap()

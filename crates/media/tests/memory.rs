@@ -7,11 +7,12 @@
 mod mediagen;
 
 use std::process::Command;
+use std::time::Duration;
 
 use bytes::Bytes;
 use jpeg_encoder::SamplingFactor;
 use majordomo_llm::ImageLimits;
-use majordomo_media::{Bounds, Stop, Terms, fit_image, measure};
+use majordomo_media::{Bounds, Fitter, Stop, Terms, fit_image, measure};
 use mediagen::*;
 
 const MIB: u64 = 1 << 20;
@@ -20,6 +21,7 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     match (arguments.next().as_deref(), arguments.next()) {
         (Some("open"), Some(file)) => open_here(&file),
+        (Some("open-many"), _) => open_many_here(),
         // Memory is read from a place that only Linux has.
         _ if cfg!(target_os = "linux") => {
             for (name, data, allowed) in cases() {
@@ -27,6 +29,7 @@ fn main() {
                 println!("{name}: {} of {} MiB", grown / MIB, allowed / MIB);
                 assert!(grown <= allowed, "{name}: {grown} bytes of {allowed}");
             }
+            m24_two_hundred_images_at_once_take_no_more_than_all_of_them_may();
         }
         _ => println!("skipped: memory is only measured on Linux"),
     }
@@ -95,12 +98,19 @@ fn working_set(data: &[u8]) -> u64 {
 fn open_in_a_child(name: &str, data: &[u8]) -> u64 {
     let file = std::env::temp_dir().join(format!("majordomo-memory-{}", std::process::id()));
     std::fs::write(&file, data).unwrap();
+    let path = file.to_string_lossy();
+    let grown = grown_in_a_child(name, &["open", &path]);
+    std::fs::remove_file(&file).unwrap();
+    grown
+}
+
+fn grown_in_a_child(name: &str, arguments: &[&str]) -> u64 {
     let child = Command::new(std::env::current_exe().unwrap())
-        .arg("open")
-        .arg(&file)
+        .args(arguments)
+        // What is measured is what we hold, not what the C library keeps for later.
+        .env("MALLOC_MMAP_THRESHOLD_", "131072")
         .output()
         .unwrap();
-    std::fs::remove_file(&file).unwrap();
     let text = String::from_utf8_lossy(&child.stdout).into_owned();
     let grown = text.lines().find_map(|line| line.strip_prefix("grown "));
     grown
@@ -122,6 +132,39 @@ fn open_here(file: &str) {
         let terms = Terms::of(&limits, 1);
         let _ = fit_image(&data, "", &terms, &Bounds::default(), &Stop::new());
     }
+    println!("grown {}", resident("VmHWM").saturating_sub(before));
+}
+
+/// What all images together may take in the test of many.
+const TOGETHER: u64 = 128 * MIB;
+const MANY: usize = 200;
+
+/// Case M-24: without the bound these would take 1.8 GB.
+fn m24_two_hundred_images_at_once_take_no_more_than_all_of_them_may() {
+    let allowed = TOGETHER + 32 * MIB;
+    let grown = grown_in_a_child("many at once", &["open-many", ""]);
+    println!("{MANY} at once: {} of {} MiB", grown / MIB, allowed / MIB);
+    assert!(grown <= allowed, "{grown} bytes of {allowed}");
+}
+
+/// In the child: fits many different images at once, with more threads than
+/// there is memory for.
+fn open_many_here() {
+    let image = forge::blank_png(1500, 1500, 8, 6);
+    // What follows the end of a picture makes it another one.
+    let another = |number: usize| Bytes::from([&image[..], &number.to_le_bytes()].concat());
+    let request = request(&(0..MANY).map(another).collect::<Vec<_>>());
+    let before = resident("VmRSS");
+    let fitter = Fitter::new(Bounds {
+        workers: 64,
+        max_decoding: TOGETHER,
+        max_wait: Duration::from_secs(600),
+        max_time: Duration::from_secs(600),
+        kept_open: 0,
+        ..Bounds::default()
+    });
+    let (fitted, changes) = block_on(fitter.fit(&request, Some(&px(100)))).unwrap();
+    assert_eq!((fitted.image_count(), changes.len()), (MANY, 1));
     println!("grown {}", resident("VmHWM").saturating_sub(before));
 }
 

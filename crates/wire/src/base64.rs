@@ -66,9 +66,9 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn data_urls_of_every_form_are_read() {
+    fn m13_data_urls_are_read_strictly_in_every_form() {
         type Row<'a> = (&'a str, Option<(&'a str, &'a [u8])>);
-        let rows: [Row<'_>; 7] = [
+        let rows: [Row<'_>; 12] = [
             (
                 "data:image/png;base64,AQID",
                 Some(("image/png", &[1, 2, 3])),
@@ -78,6 +78,11 @@ mod tests {
             ("data:a/b;x=y;base64,AQ==", Some(("a/b;x=y", &[1]))),
             ("data:text/plain,hello", None),
             ("data:image/png;base64,??", None),
+            ("data:image/png;base64,AQ ID", None),
+            ("data:image/png;base64,AQ\r\nID", None),
+            ("data:image/png;base64,AQ\0ID", None),
+            ("data:image/png;base64,_-8=", None),
+            ("data:image/png;charset=utf-8,AQID", None),
             ("https://x.example/a.png", None),
         ];
         for (url, expected) in rows {

@@ -22,7 +22,8 @@ use self::name::tool_name;
 use crate::{Function, Skill, ToolOutput, Toolbox, ToolboxError};
 
 /// A connection to an MCP server. It is a [`Skill`]: the server's instructions
-/// and its tools.
+/// and its tools, as they were when it connected. A server that changes its
+/// tools while it runs is connected to anew.
 ///
 /// ```no_run
 /// use majordomo::agent::{AgentBuilder, McpServer};

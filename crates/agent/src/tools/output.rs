@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_replaced() {
+    fn a02_bytes_that_are_no_text_are_replaced() {
         let parts = ToolOutput::bytes(b"ok \xff\xfe\x00").into_parts();
         assert_eq!(parts[0].as_text(), Some("ok \u{fffd}\u{fffd}"));
     }

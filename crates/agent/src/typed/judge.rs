@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use majordomo_llm::{Accept, Message, Model, Refused, Request, Response, Result};
+use majordomo_llm::{Accept, Error, Message, Model, Refused, Request, Response, Result};
 use serde::de::DeserializeOwned;
 
 use super::TypedOutput;
@@ -62,7 +62,11 @@ impl<T: DeserializeOwned> Judge<T> {
             let messages = &mut request.edit().messages;
             messages.push(response.to_message());
             messages.extend(refused.repair);
-            let mut second = model.generate(request).await?;
+            let failed = |error: Error| match error.partial() {
+                None => error.with_partial(response),
+                Some(_) => error,
+            };
+            let mut second = model.generate(request).await.map_err(failed)?;
             second.usage += usage;
             return match self.judge(&second) {
                 Ok(()) => Ok(second),

@@ -6,11 +6,13 @@
     reason = "each test file uses its own part"
 )]
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use majordomo::agent::{Agent, AgentBuilder, Function, NoArguments};
 use majordomo::fake::{Fake, Step};
 use majordomo::{Part, Provider, Response, ToolCall, Usage};
+use serde_json::Value;
 
 /// A fake whose model `m` plays these steps.
 pub(crate) fn fake(steps: impl IntoIterator<Item = Step>) -> Fake {
@@ -43,6 +45,45 @@ pub(crate) fn calls(calls: &[(&str, &str, &str)]) -> Step {
 /// One call without arguments.
 pub(crate) fn call(id: &str, name: &str) -> Step {
     calls(&[(id, name, "{}")])
+}
+
+/// Two answers that call the tool `work` four times and a tool that is not there
+/// once, then `done`. What comes next depends only on what the model is sent, so
+/// another process can go on where one has died.
+pub(crate) fn scripted() -> Fake {
+    let fake = fake([]);
+    fake.otherwise(|call| match call.request.messages.len() {
+        1 => calls(&[
+            ("aaaa", "work", ""),
+            ("bb", "work", ""),
+            ("c", "nothing", ""),
+        ]),
+        3 => calls(&[("d", "work", ""), ("eeeeee", "work", "")]),
+        _ => Step::reply("done"),
+    });
+    fake
+}
+
+/// The calls of the tool `work` in that script.
+pub(crate) const WORK: [&str; 4] = ["aaaa", "bb", "d", "eeeeee"];
+
+/// The ids of all calls whose results are in a saved checkpoint.
+pub(crate) fn reported_in(checkpoint: &str) -> BTreeSet<String> {
+    let mut ids = BTreeSet::new();
+    collect_result_ids(&serde_json::from_str(checkpoint).unwrap(), &mut ids);
+    ids
+}
+
+fn collect_result_ids(value: &Value, ids: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(object) => {
+            let id = object.get("call_id").and_then(Value::as_str);
+            ids.extend(id.map(str::to_owned));
+            object.values().for_each(|v| collect_result_ids(v, ids));
+        }
+        Value::Array(list) => list.iter().for_each(|v| collect_result_ids(v, ids)),
+        _ => {}
+    }
 }
 
 /// A tool that says its name.

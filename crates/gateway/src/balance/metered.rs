@@ -9,10 +9,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
+use bytes::Bytes;
 use futures_core::Stream;
 use majordomo::{
-    BoxFuture, Capabilities, Clock, Error, ErrorKind, Event, EventStream, Model, Request, Response,
-    Result, Usage,
+    BoxFuture, Capabilities, Clock, Dialect, Error, ErrorKind, Event, EventStream, Model, Piece,
+    PieceStream, Request, Response, Result, Usage,
 };
 
 use super::{Seat, ServiceStats};
@@ -99,6 +100,40 @@ impl Model for Metered {
 
     fn estimate_tokens(&self, request: &Request) -> u64 {
         self.model.estimate_tokens(request)
+    }
+
+    fn dialect(&self) -> Option<Dialect> {
+        self.model.dialect()
+    }
+
+    fn pieces(&self, request: Request) -> BoxFuture<'_, Result<PieceStream>> {
+        Box::pin(async move {
+            let mut meter = self.meter().await?;
+            match self.model.pieces(request).await {
+                Ok(pieces) => {
+                    let metered = MeteredStream::new(pieces, meter, read_piece);
+                    Ok(Box::pin(metered) as PieceStream)
+                }
+                Err(error) => {
+                    meter.fail();
+                    Err(error)
+                }
+            }
+        })
+    }
+
+    fn count_tokens(&self, request: Request) -> BoxFuture<'_, Result<u64>> {
+        self.model.count_tokens(request)
+    }
+
+    fn embed<'a>(&'a self, dialect: &Dialect, body: Bytes) -> BoxFuture<'a, Result<Bytes>> {
+        self.model.embed(dialect, body)
+    }
+}
+
+fn read_piece(meter: &mut Meter, piece: &Piece) {
+    for event in &piece.events {
+        read_event(meter, event);
     }
 }
 

@@ -69,6 +69,11 @@ impl Service {
         &self.stats
     }
 
+    /// The requests that it may serve at the same time; none: any number.
+    pub fn capacity(&self) -> Option<usize> {
+        self.config.capacity
+    }
+
     /// How much of its capacity is taken, from 0 to 1; none without a capacity.
     pub fn utilization(&self) -> Option<f64> {
         let seats = self.config.capacity.filter(|seats| *seats > 0)?;

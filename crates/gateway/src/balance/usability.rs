@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use majordomo::HealthStatus;
+use majordomo::{HealthStatus, Standing};
 
 /// Whether a service can take this request now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,14 @@ impl Usability {
         }
     }
 
+    /// Of a chain's targets, each with its credential: one that may be asked is enough.
+    pub fn of_chain(targets: impl IntoIterator<Item = [Standing; 2]>) -> Self {
+        let each = targets
+            .into_iter()
+            .map(|[own, credential]| Self::from(own).and(credential.into()));
+        each.reduce(Self::or).unwrap_or(Self::Incapable)
+    }
+
     /// Of a target that needs both, such as its own health and its credential's.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
@@ -56,6 +64,16 @@ impl Usability {
             }
             (benched @ Self::Benched { .. }, _) | (_, benched @ Self::Benched { .. }) => benched,
             (Self::Incapable, Self::Incapable) => Self::Incapable,
+        }
+    }
+}
+
+impl From<Standing> for Usability {
+    fn from(standing: Standing) -> Self {
+        match standing {
+            Standing::Usable => Self::Usable,
+            Standing::Probe => Self::Probe,
+            Standing::Benched { until } => Self::Benched { until },
         }
     }
 }

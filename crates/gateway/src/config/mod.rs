@@ -34,6 +34,8 @@ use std::sync::Arc;
 
 use toml::de::DeTable;
 
+pub use crate::balance::Tactic;
+pub use crate::vision::{History, Latest, OnFailure};
 pub use chain::Chain;
 pub use clients::{KeyEntry, KeySecret};
 pub use condition::{Condition, Leaf, Value};
@@ -45,11 +47,11 @@ pub use majordomo::HealthConfig;
 pub use models::{Images, ModelEntry};
 pub use problem::{Problem, Problems, Span};
 pub use providers::{Origin, Provider, ProviderKind};
-pub use routes::{Route, Service, SmartRule, Tactic};
+pub use routes::{Route, Service, SmartRule};
 pub use server::{Server, Tls, refuse_open};
 pub use source::Source;
 pub use specs::{Alias, Spec};
-pub use vision::{History, Latest, OnFailure, Vision};
+pub use vision::Vision;
 pub use watch::Watch;
 
 use reader::{Reader, Section};

@@ -6,6 +6,7 @@ use super::condition::{self, Condition};
 use super::reader::{Field, Reader, Section, Text};
 use super::specs::Spec;
 use super::{Glob, Span};
+use crate::balance::Tactic;
 
 /// What clients ask for, and who serves it.
 #[derive(Clone, Debug)]
@@ -58,41 +59,10 @@ pub struct SmartRule {
     pub span: Span,
 }
 
-/// How one of several services is chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Tactic {
-    /// By chance, by weight.
-    #[default]
-    Random,
-    /// One after the other, by weight.
-    RoundRobin,
-    /// The one with the fewest requests.
-    LeastBusy,
-    /// The one that begins to answer first.
-    Latency,
-    /// The one that writes fastest.
-    Speed,
-    /// The one that was given the fewest tokens.
-    Token,
-    /// By free places.
-    Capacity,
-    /// The lowest tier that can serve.
-    Tier,
-    /// By everything that is known.
-    Adaptive,
+/// Every tactic by its name.
+fn tactics() -> [(&'static str, Tactic); 9] {
+    Tactic::ALL.map(|tactic| (tactic.name(), tactic))
 }
-
-const TACTICS: [(&str, Tactic); 9] = [
-    ("random", Tactic::Random),
-    ("round_robin", Tactic::RoundRobin),
-    ("least_busy", Tactic::LeastBusy),
-    ("latency", Tactic::Latency),
-    ("speed", Tactic::Speed),
-    ("token", Tactic::Token),
-    ("capacity", Tactic::Capacity),
-    ("tier", Tactic::Tier),
-    ("adaptive", Tactic::Adaptive),
-];
 
 pub(super) fn read(sections: Vec<Section<'_>>) -> Vec<Route> {
     let mut routes: Vec<Route> = Vec::new();
@@ -141,11 +111,11 @@ fn route(mut section: Section<'_>) -> Option<(Route, Text)> {
     let balance_field = section.take("balance");
     let balance = balance_field
         .as_ref()
-        .and_then(|field| field.choice(&TACTICS));
+        .and_then(|field| field.choice(&tactics()));
     let within_field = section.take("within");
     let within = within_field
         .as_ref()
-        .and_then(|field| field.choice(&TACTICS));
+        .and_then(|field| field.choice(&tactics()));
     if let Some(field) = &within_field {
         if within == Some(Tactic::Tier) {
             field.report(

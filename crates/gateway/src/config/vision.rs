@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::reader::Section;
+use crate::vision::{History, Latest, OnFailure, VisionConfig};
 
 /// How images become text for models that cannot see.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,34 +32,25 @@ pub struct Vision {
     pub on_failure: OnFailure,
 }
 
-/// What becomes of images of earlier turns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum History {
-    /// The fixed marker takes their place.
-    #[default]
-    Omit,
-    /// A known description stays in place, byte for byte.
-    Cached,
-}
-
-/// Which images count as the latest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Latest {
-    /// Those of the last message.
-    #[default]
-    Message,
-    /// All since the last assistant message.
-    Turn,
-}
-
-/// What happens when an image cannot be described.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnFailure {
-    /// A marker says so.
-    #[default]
-    Marker,
-    /// The request fails.
-    Fail,
+impl Vision {
+    /// The settings of the engine.
+    pub fn settings(&self) -> VisionConfig {
+        let usual = VisionConfig::default();
+        VisionConfig {
+            history: self.history,
+            latest: self.latest,
+            per_request: self.per_request,
+            total: self.total,
+            prompt: self.prompt.clone().unwrap_or(usual.prompt),
+            question: self.question,
+            cache: self.cache,
+            ttl: self.ttl,
+            timeout: self.timeout,
+            max_tokens: self.max_tokens,
+            on_failure: self.on_failure,
+            max_images: usual.max_images,
+        }
+    }
 }
 
 impl Default for Vision {

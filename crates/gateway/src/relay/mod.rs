@@ -20,7 +20,7 @@ use majordomo_wire::StreamWriter;
 use tokio::time::{Sleep, sleep};
 
 pub(crate) use array::Array;
-pub(crate) use reply::{Asked, new_id, reply, unix_now};
+pub(crate) use reply::{Asked, new_id, reply, unix_now, wall_clock};
 
 use crate::exchange::Exchange;
 use crate::fronts::Front;

@@ -1,39 +1,51 @@
 //! Names that clients ask for, and the services behind them.
+//!
+//! A route's smart rules narrow a request to their own services or let a
+//! processor change it; then the route's pool says in which order services are
+//! asked. What comes out is one chain.
 
-use majordomo::{Chain, Error, ErrorKind, Registry, Result};
+mod conditions;
+mod describe;
+mod partition;
+mod route;
 
-use crate::config::{self, Config, Glob, Problem, Problems};
+use std::sync::Arc;
+
+use majordomo::{Chain, Registry, Result};
+
+pub(crate) use route::{Asking, Route, Routed};
+
+use crate::config::{Config, Problem, Problems, Spec};
+use crate::vision::Describers;
 
 /// All routes in the order of the file; the first that matches is taken.
 pub(crate) struct Routes {
     routes: Vec<Route>,
-}
-
-/// One name, or one pattern of names.
-pub(crate) struct Route {
-    name: String,
-    pattern: Glob,
-    services: Vec<Service>,
-}
-
-/// One of those who share a route's work.
-struct Service {
-    spec: String,
-    /// Ready, unless the spec holds the name that the client asked for.
-    chain: Option<Chain>,
+    /// Who describes images to blind targets that are asked for by themselves.
+    pub(crate) describers: Arc<Describers>,
 }
 
 impl Routes {
-    pub(crate) fn new(config: &Config, registry: &Registry) -> Result<Self, Problems> {
+    /// Makes the routes of a file; what earlier ones know is kept.
+    pub(crate) fn new(
+        config: &Config,
+        registry: &Registry,
+        earlier: Option<&Self>,
+    ) -> Result<Self, Problems> {
         let mut problems = Vec::new();
-        let routes = config.routes.iter();
-        let routes = routes
-            .map(|route| Route::new(route, registry, &mut problems))
-            .collect();
+        let routes = config.routes.iter().map(|route| {
+            let known = earlier.and_then(|routes| routes.find_exactly(&route.model));
+            Route::new(route, registry, known, &mut problems)
+        });
+        let mut made = Self {
+            routes: routes.collect(),
+            describers: Arc::default(),
+        };
+        made.introduce_describers(config, registry, &mut problems);
         if problems.is_empty() {
-            Ok(Self { routes })
+            Ok(made)
         } else {
-            Err(Problems::new(config.source.clone(), problems))
+            Err(config.problems(problems))
         }
     }
 
@@ -52,50 +64,69 @@ impl Routes {
             .filter(|route| route.pattern.is_literal());
         literal.map(|route| route.name.as_str())
     }
-}
 
-impl Route {
-    fn new(route: &config::Route, registry: &Registry, problems: &mut Vec<Problem>) -> Self {
-        let active = route.services.iter().filter(|service| service.active);
-        let services = active.map(|service| {
-            let spec = service.spec.text.clone();
-            let chain = if spec.contains("{model}") {
-                None
-            } else {
-                match registry.parse(&spec) {
-                    Ok(chain) => Some(chain),
-                    Err(error) => {
-                        problems.push(Problem::at(service.span.clone(), error.to_string(), ""));
-                        None
-                    }
-                }
-            };
-            Service { spec, chain }
-        });
-        Self {
-            services: services.collect(),
-            name: route.model.clone(),
-            pattern: Glob::new(&route.model),
-        }
+    fn find_exactly(&self, name: &str) -> Option<&Route> {
+        self.routes.iter().find(|route| route.name == name)
     }
 
-    /// The services in the order of the file, as one chain.
-    pub(crate) fn chain(&self, asked: &str, registry: &Registry) -> Result<Chain> {
-        let mut chains = Vec::with_capacity(self.services.len());
-        for service in &self.services {
-            chains.push(match &service.chain {
-                Some(chain) => chain.clone(),
-                None => {
-                    let spec = service.spec.replace("{model}", asked);
-                    registry
-                        .parse(&spec)
-                        .map_err(|error| Error::new(ErrorKind::ModelNotFound, error.to_string()))?
+    /// Notes who describes images to whom: for models, and for services of routes.
+    fn introduce_describers(
+        &mut self,
+        config: &Config,
+        registry: &Registry,
+        problems: &mut Vec<Problem>,
+    ) {
+        let mut known = Describers::new();
+        for provider in &config.providers {
+            for model in &provider.models {
+                let target = format!("{}/{}", provider.name, model.id).parse();
+                let (Some(spec), Ok(target)) = (&model.describe, target) else {
+                    continue;
+                };
+                if let Some(chain) = self.describer(spec, registry, problems) {
+                    known = known.for_model(&target, chain);
                 }
-            });
+            }
         }
-        Chain::join(&chains).ok_or_else(|| {
-            let text = format!("no service of the route `{}` is active", self.name);
-            Error::new(ErrorKind::Local, text).with_status(503)
-        })
+        let mut of_routes = Vec::with_capacity(self.routes.len());
+        for (route, said) in self.routes.iter().zip(&config.routes) {
+            let mut own = known.clone();
+            let rules = said.smart.iter().flat_map(|rule| &rule.services);
+            for (service, said) in route.services().zip(said.services.iter().chain(rules)) {
+                let (Some(spec), Some(targets)) = (&said.describe, service.fixed()) else {
+                    continue;
+                };
+                if let Some(chain) = self.describer(spec, registry, problems) {
+                    for target in targets.targets() {
+                        own = own.for_service(target, chain.clone());
+                    }
+                }
+            }
+            of_routes.push(Arc::new(own));
+        }
+        for (route, own) in self.routes.iter_mut().zip(of_routes) {
+            route.describers = own;
+        }
+        self.describers = Arc::new(known);
+    }
+
+    /// A describer is a spec, or a route's name.
+    fn describer(
+        &self,
+        spec: &Spec,
+        registry: &Registry,
+        problems: &mut Vec<Problem>,
+    ) -> Option<Chain> {
+        if let Some(route) = self.find(&spec.text) {
+            return route.plain(&spec.text, registry).ok();
+        }
+        match registry.parse(&spec.text) {
+            Ok(chain) => Some(chain),
+            Err(error) => {
+                let hint = "name a spec or a route";
+                problems.push(Problem::at(spec.span.clone(), error.to_string(), hint));
+                None
+            }
+        }
     }
 }

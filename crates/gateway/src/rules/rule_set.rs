@@ -36,6 +36,12 @@ pub struct Verdict {
     pub trace: Trace,
 }
 
+impl<S> Default for RuleSet<S> {
+    fn default() -> Self {
+        Self { rules: Vec::new() }
+    }
+}
+
 impl<S> RuleSet<S> {
     /// Compiles a route's rules, or lists everything that is wrong with any of them.
     pub fn compile(specs: Vec<RuleSpec<S>>) -> Result<Self, Vec<RuleError>> {

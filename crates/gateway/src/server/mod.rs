@@ -91,6 +91,11 @@ impl Server {
 pub struct Handle(Shared);
 
 impl Handle {
+    /// The configuration at work.
+    pub fn state(&self) -> Arc<State> {
+        self.0.load_full()
+    }
+
     /// Puts another configuration to work; requests that run keep theirs.
     pub fn swap(&self, state: Arc<State>) {
         self.0.store(state);

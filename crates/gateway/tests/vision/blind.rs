@@ -127,7 +127,7 @@ async fn v19_without_a_describer_a_blind_target_is_passed_over() {
     let response = chain.generate(question(&[1])).await.unwrap();
     assert_eq!(response.model, "main/seeing");
     let first = &response.ledger.attempts[0].outcome;
-    assert!(matches!(first, Outcome::Skipped { reason } if reason == "it takes no images"));
+    assert!(matches!(first, Outcome::Skipped { reason, .. } if reason == "it takes no images"));
 }
 
 #[tokio::test]

@@ -32,6 +32,8 @@ pub(super) struct Refusal {
     pub(super) error: Error,
     /// What to add before the same target is asked once more; empty: do not.
     pub(super) repair: Vec<Message>,
+    /// The answer itself, which was paid for all the same.
+    pub(super) answer: Response,
 }
 
 /// For a whole answer.
@@ -55,6 +57,7 @@ impl Ask for Generate {
             return Some(Refusal {
                 error: empty(),
                 repair: Vec::new(),
+                answer: answer.clone(),
             });
         }
         let refused = self.accept.as_ref()?.accept(answer).err()?;
@@ -66,6 +69,7 @@ impl Ask for Generate {
         Some(Refusal {
             error: Error::new(ErrorKind::Refused, text),
             repair,
+            answer: answer.clone(),
         })
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use majordomo_llm::Model;
 
 use super::{Chain, Target};
+use crate::health::Standing;
 use crate::spec::TargetName;
 
 impl Chain {
@@ -39,6 +40,12 @@ impl Chain {
         }
         let observers = first.observers.clone();
         Some(Self::new(targets, Arc::clone(&first.config), observers))
+    }
+
+    /// Whether each target may be asked now: its own standing and its
+    /// credential's, in order.
+    pub fn standing(&self) -> impl ExactSizeIterator<Item = [Standing; 2]> {
+        self.targets.iter().map(Target::standing)
     }
 
     /// The chain with every model wrapped: measured, limited, watched.

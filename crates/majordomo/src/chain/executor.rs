@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use majordomo_agent::schema_in_words;
 use majordomo_llm::{
-    Change, Class, Error, ErrorKind, Ledger, Message, NextTarget, Request, Result, SameTarget,
-    Timer,
+    Change, Class, Error, ErrorKind, Ledger, Message, NextTarget, Request, Response, Result,
+    SameTarget, Timer, Usage,
 };
 use tokio::time::{timeout, timeout_at};
 
@@ -24,6 +24,8 @@ pub(super) struct Run<'a, A> {
     record: Record<'a>,
     /// What was given up so that anybody could serve.
     reductions: Vec<Change>,
+    /// The last answer that was not taken, with the usage of all of those.
+    refused: Option<Response>,
 }
 
 /// An answer with all that belongs to it. The permit still wants its report.
@@ -33,6 +35,8 @@ pub(super) struct Served<'a, T> {
     pub(super) permit: TargetPermit,
     pub(super) ledger: Ledger,
     pub(super) deadline: Option<tokio::time::Instant>,
+    /// What answers cost that were not taken.
+    pub(super) spent: Usage,
 }
 
 impl<'a, T> Served<'a, T> {
@@ -44,6 +48,7 @@ impl<'a, T> Served<'a, T> {
             permit: self.permit,
             ledger: self.ledger,
             deadline: self.deadline,
+            spent: self.spent,
         };
         (self.answer, rest)
     }
@@ -75,6 +80,7 @@ impl<'a, A: Ask> Run<'a, A> {
             request,
             ask,
             reductions: Vec::new(),
+            refused: None,
         }
     }
 
@@ -86,7 +92,8 @@ impl<'a, A: Ask> Run<'a, A> {
         if smaller && let Turn::End(result) = self.pass().await {
             return result;
         }
-        Err(self.record.exhausted())
+        let refused = self.refused.take();
+        Err(with_refused(self.record.exhausted(), refused))
     }
 
     /// Goes down the chain once, with the last resort at its end.
@@ -192,6 +199,7 @@ impl<'a, A: Ask> Run<'a, A> {
                         return Turn::End(Ok(self.served(target, permit, answer, changes, began)));
                     }
                     Some(refusal) => {
+                        self.spend(refusal.answer);
                         let repairable = patience.repair.is_none() && !refusal.repair.is_empty();
                         if repairable && permit.still_good() {
                             let class = self.config.class_of(&refusal.error);
@@ -225,7 +233,8 @@ impl<'a, A: Ask> Run<'a, A> {
         if go_on {
             Turn::Next
         } else {
-            Turn::End(Err(self.record.give_up(error)))
+            let error = self.record.give_up(error);
+            Turn::End(Err(with_refused(error, self.refused.take())))
         }
     }
 
@@ -291,6 +300,12 @@ impl<'a, A: Ask> Run<'a, A> {
         }
     }
 
+    /// Keeps an answer that was not taken.
+    fn spend(&mut self, mut answer: Response) {
+        answer.usage += usage_of(self.refused.as_ref());
+        self.refused = Some(answer);
+    }
+
     fn served(
         &mut self,
         target: &'a Target,
@@ -305,6 +320,7 @@ impl<'a, A: Ask> Run<'a, A> {
             permit,
             ledger: self.record.served(target, began, changes),
             deadline: self.deadline,
+            spent: usage_of(self.refused.as_ref()),
         }
     }
 }
@@ -322,6 +338,18 @@ impl Patience {
             }
             _ => false,
         }
+    }
+}
+
+fn usage_of(refused: Option<&Response>) -> Usage {
+    refused.map(|answer| answer.usage).unwrap_or_default()
+}
+
+/// An error with the answer that was not taken, where it has none of its own.
+fn with_refused(error: Error, refused: Option<Response>) -> Error {
+    match refused {
+        Some(answer) if error.partial().is_none() => error.with_partial(answer),
+        _ => error,
     }
 }
 

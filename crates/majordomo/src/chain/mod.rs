@@ -220,6 +220,7 @@ impl Chain {
         self.observers.tell(&Notice::Served { target });
         served.permit.succeed();
         let mut response = served.answer;
+        response.usage += served.spent;
         response.model = served.target.name().as_str().to_owned();
         response.ledger = served.ledger;
         Ok(response)

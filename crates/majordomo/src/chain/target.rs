@@ -6,7 +6,7 @@ use std::time::Duration;
 use majordomo_llm::{Error, HealthEffect, Model};
 
 use crate::clock::Clock;
-use crate::health::{Denied, Health, Permit, Subject};
+use crate::health::{Denied, Health, Permit, Standing, Subject};
 use crate::spec::TargetName;
 
 /// A provider's Retry-After is believed up to this, whoever read it.
@@ -49,6 +49,11 @@ impl Target {
 
     pub(crate) fn model(&self) -> &dyn Model {
         &*self.model
+    }
+
+    /// Its own standing, and its credential's.
+    pub(super) fn standing(&self) -> [Standing; 2] {
+        [self.health.standing(), self.credential.standing()]
     }
 
     /// The same target with another model in front of its own.

@@ -14,7 +14,7 @@ mod state;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(crate) use permit::{Permit, Subject};
 pub(crate) use state::Denied;
@@ -45,6 +45,20 @@ struct Shared {
     clock: Arc<dyn Clock>,
     observers: Observers,
     subjects: Mutex<BTreeMap<String, Arc<Subject>>>,
+}
+
+/// Whether a target or a credential may be used, without the particulars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It may.
+    Usable,
+    /// Its bench is over, and the next request tries it.
+    Probe,
+    /// It is left alone until then; also while another request is trying it.
+    Benched {
+        /// When it may be asked again.
+        until: Instant,
+    },
 }
 
 /// How a target or a credential is doing.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tracing::{info, warn};
 
 use super::state::{Admission, Denied, Failure, State};
-use super::{HealthConfig, HealthStatus, lock};
+use super::{HealthConfig, HealthStatus, Standing, lock};
 use crate::clock::Clock;
 use crate::observe::{Notice, Observers};
 
@@ -61,6 +61,16 @@ impl Subject {
     pub(super) fn reset(&self) {
         let benched = lock(&self.state).succeed();
         self.tell_recovered(benched);
+    }
+
+    pub(crate) fn standing(&self) -> Standing {
+        let now = self.clock.now();
+        let state = lock(&self.state);
+        match state.benched(now) {
+            None => Standing::Usable,
+            Some((_, left, _)) if left.is_zero() && !state.probing() => Standing::Probe,
+            Some((_, left, _)) => Standing::Benched { until: now + left },
+        }
     }
 
     pub(super) fn status(&self) -> HealthStatus {

@@ -14,6 +14,15 @@ const STRIDE: u32 = 6;
 const TABLES: u64 = 620;
 
 pub(super) fn encode(picture: &Picture, quality: u8, out: &mut impl Write) -> Option<()> {
+    #[cfg(feature = "turbo")]
+    if let Some(data) = super::turbo::encode(picture, quality) {
+        return out.write_all(&data).ok();
+    }
+    encode_purely(picture, quality, out)
+}
+
+/// In pure Rust.
+pub(super) fn encode_purely(picture: &Picture, quality: u8, out: &mut impl Write) -> Option<()> {
     let width = u16::try_from(picture.width).ok()?;
     let height = u16::try_from(picture.height).ok()?;
     let mut encoder = Encoder::new(out, quality);

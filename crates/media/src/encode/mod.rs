@@ -6,6 +6,8 @@
 mod gif;
 mod jpeg;
 mod png;
+#[cfg(feature = "turbo")]
+mod turbo;
 mod webp;
 
 use std::io::{self, Write};

@@ -19,6 +19,9 @@ use crate::{Bounds, Problem, Stop};
 
 /// Memory is handed out in pieces of this many bytes.
 const PIECE: u64 = 1 << 20;
+/// What work on an image holds beside its pixels: the strip that is being scaled,
+/// and what is written.
+const SCRATCH: u64 = 5 << 20;
 /// Hashing this much takes less time than changing threads.
 const HASHED_IN_PLACE: usize = 64 << 10;
 
@@ -82,7 +85,7 @@ impl Pool {
         &self,
         header: &Header,
     ) -> Result<(OwnedSemaphorePermit, OwnedSemaphorePermit), Problem> {
-        let pieces = working_set(header).div_ceil(PIECE);
+        let pieces = working_set(header).saturating_add(SCRATCH).div_ceil(PIECE);
         let pieces = u32::try_from(pieces).unwrap_or(u32::MAX).min(self.pieces);
         let closed = |_| Problem::Busy;
         let memory = Arc::clone(&self.memory).acquire_many_owned(pieces);

@@ -197,10 +197,11 @@ async fn m24_memory_is_handed_out_and_the_rest_waits() {
         OPEN.fetch_sub(1, Ordering::SeqCst);
         picture
     }
-    // Room for two pictures of 4 bytes a pixel, whatever the number of workers.
+    // Room for two pictures of 4 bytes a pixel and what working on them takes,
+    // whatever the number of workers.
     let bounds = Bounds {
         workers: 8,
-        max_decoding: 8 << 20,
+        max_decoding: 18 << 20,
         ..Bounds::default()
     };
     let fitter = Fitter::with_decoder(bounds, counts);

@@ -248,6 +248,12 @@ pub fn fastest(runs: usize, mut work: impl FnMut()) -> Duration {
     (0..runs).map(|_| time(&mut work)).min().unwrap()
 }
 
+/// The time of one run out of many, for work that is shorter than what the
+/// system's clock of the processor tells apart.
+pub fn average(runs: u32, mut work: impl FnMut()) -> Duration {
+    fastest(3, || (0..runs).for_each(|_| work())) / runs
+}
+
 #[allow(
     clippy::disallowed_methods,
     reason = "a test of speed needs a real clock"

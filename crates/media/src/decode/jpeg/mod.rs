@@ -11,6 +11,8 @@ mod huffman;
 mod inverse;
 mod layout;
 mod sequential;
+#[cfg(feature = "turbo")]
+mod turbo;
 
 use crate::header::{Coding, Header};
 use crate::picture::Picture;
@@ -25,6 +27,10 @@ pub(super) fn decode(
     if header.coding == Coding::Sequential
         && let Some(file) = layout::read(data)
     {
+        #[cfg(feature = "turbo")]
+        if let Some(picture) = turbo::decode(data, &file, wanted) {
+            return Ok(picture);
+        }
         return sequential::decode(&file, wanted, stop);
     }
     any::decode(data, header)

@@ -1,0 +1,58 @@
+//! The vision proxy as a processor: bound to `proxy_vision.enabled`.
+
+use std::sync::Arc;
+
+use majordomo::{BoxFuture, Chain, Change, Registry};
+
+use super::partition::Service;
+use super::route::Asking;
+use crate::rules::processors::{Processor, ProcessorError, Task};
+use crate::vision::{Scope, Vision};
+
+/// Describes a request's images with the services of the rule that matched.
+pub(super) struct Describe {
+    vision: Arc<Vision>,
+    scope: Scope,
+    registry: Registry,
+}
+
+impl Describe {
+    pub(super) fn new(asking: &Asking<'_>) -> Self {
+        Self {
+            vision: Arc::clone(asking.vision),
+            scope: asking.scope.clone(),
+            registry: asking.registry.clone(),
+        }
+    }
+}
+
+impl Processor<Arc<Service>> for Describe {
+    fn process<'a>(
+        &'a self,
+        task: Task<'a, '_, Arc<Service>>,
+    ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
+        Box::pin(async move {
+            let active = task.services.iter().filter(|service| service.active);
+            let model = task.subject.model();
+            let chains = active.filter_map(|service| service.chain(model, &self.registry).ok());
+            let chains: Vec<Chain> = chains.collect();
+            let describer = Chain::join(&chains);
+            let request = std::mem::take(task.request);
+            let kept = request.clone();
+            match self
+                .vision
+                .describe(request, describer.as_ref(), &self.scope)
+                .await
+            {
+                Ok(described) => {
+                    *task.request = described.request;
+                    Ok(described.changes)
+                }
+                Err(error) => {
+                    *task.request = kept;
+                    Err(ProcessorError::from(error))
+                }
+            }
+        })
+    }
+}

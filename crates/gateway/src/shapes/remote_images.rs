@@ -1,0 +1,72 @@
+//! Images that a client named by their address.
+//!
+//! They are passed on where the target's dialect has addresses; elsewhere they
+//! are fetched if the operator allows that, and are an error if not. They are
+//! never dropped.
+
+use majordomo::{
+    BoxFuture, Change, Dialect, Error, ErrorKind, Part, Prompt, Request, Result, Shape, Shaped,
+    TargetView,
+};
+use majordomo_wire::Protocol;
+
+use crate::fetch::Fetcher;
+
+/// Fetches what a target cannot fetch itself.
+pub(crate) struct RemoteImages(pub(crate) Fetcher);
+
+/// Dialects whose servers fetch images themselves.
+const WITH_ADDRESSES: [Protocol; 3] = [Protocol::Chat, Protocol::Responses, Protocol::Messages];
+
+impl Shape for RemoteImages {
+    fn concerns(&self, request: &Request, target: TargetView<'_>) -> bool {
+        let Some(dialect) = target.dialect else {
+            return false;
+        };
+        needs_bytes(request, dialect) && remote(request) > 0
+    }
+
+    fn shape<'a>(
+        &'a self,
+        request: Request,
+        _target: TargetView<'a>,
+    ) -> BoxFuture<'a, Result<Shaped>> {
+        Box::pin(async move {
+            let count = remote(&request);
+            let fetched = self.0.fetch_all(request).await;
+            let request =
+                fetched.map_err(|why| Error::new(ErrorKind::Unsupported, why.to_string()))?;
+            Ok(Shaped {
+                request,
+                changes: vec![Change::new("image", "fetched").times(count)],
+            })
+        })
+    }
+}
+
+/// A dialect that names its own files keeps them to itself.
+fn needs_bytes(request: &Request, dialect: &Dialect) -> bool {
+    let own = request
+        .source()
+        .is_some_and(|source| source.dialect() == dialect);
+    !own && WITH_ADDRESSES
+        .iter()
+        .all(|known| known.dialect() != *dialect)
+}
+
+fn remote(prompt: &Prompt) -> usize {
+    prompt
+        .messages
+        .iter()
+        .map(|message| among(&message.parts))
+        .sum()
+}
+
+fn among(parts: &[Part]) -> usize {
+    let count = |part: &Part| match part {
+        Part::RemoteImage(_) => 1,
+        Part::ToolResult(result) => among(&result.parts),
+        _ => 0,
+    };
+    parts.iter().map(count).sum()
+}

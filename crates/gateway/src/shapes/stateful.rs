@@ -1,0 +1,47 @@
+//! Fields that stand for a conversation which the provider keeps.
+//!
+//! We have no memory of it. They pass to the dialect that they were written in,
+//! and another target cannot take the request: an answer to half a conversation
+//! would be worse than none.
+
+use majordomo::{BoxFuture, Error, ErrorKind, Request, Result, Shape, Shaped, TargetView};
+
+/// Keeps requests that need a provider's memory away from others.
+pub(crate) struct Stateful;
+
+const NEEDS_MEMORY: [&str; 3] = ["previous_response_id", "conversation", "thread"];
+
+impl Shape for Stateful {
+    fn concerns(&self, request: &Request, target: TargetView<'_>) -> bool {
+        let Some(native) = &request.native else {
+            return false;
+        };
+        target.dialect != Some(native.dialect()) && field(request).is_some()
+    }
+
+    fn shape<'a>(
+        &'a self,
+        request: Request,
+        _target: TargetView<'a>,
+    ) -> BoxFuture<'a, Result<Shaped>> {
+        let name = field(&request).unwrap_or_default();
+        let text = format!(
+            "`{name}` stands for a conversation that the provider keeps, and this target \
+             speaks another dialect: send the whole conversation instead"
+        );
+        Box::pin(std::future::ready(Err(Error::new(
+            ErrorKind::Unsupported,
+            text,
+        ))))
+    }
+}
+
+fn field(request: &Request) -> Option<&'static str> {
+    let native = request.native.as_ref()?;
+    let set = |name: &&str| {
+        native
+            .get(name)
+            .is_some_and(|value| value.as_str() != "null")
+    };
+    NEEDS_MEMORY.into_iter().find(set)
+}

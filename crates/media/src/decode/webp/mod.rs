@@ -1,0 +1,36 @@
+//! WebP: still pictures, and the first frame of animations on its canvas.
+
+mod pure;
+#[cfg(feature = "turbo")]
+mod turbo;
+
+use super::place;
+use crate::header::{Header, first_webp_frame};
+use crate::picture::Picture;
+use crate::{Format, Problem, Stop};
+
+const DAMAGED: Problem = Problem::Damaged(Format::Webp);
+
+pub(super) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Result<Picture, Problem> {
+    let canvas = (header.width, header.height);
+    if !header.is_animated() {
+        return still(data, canvas, stop);
+    }
+    let (x, y, frame) = first_webp_frame(data).ok_or(DAMAGED)?;
+    let inner = crate::measure(&frame).map_err(|_| DAMAGED)?;
+    let inside = u64::from(x) + u64::from(inner.width) <= u64::from(canvas.0)
+        && u64::from(y) + u64::from(inner.height) <= u64::from(canvas.1);
+    if !inside {
+        return Err(DAMAGED);
+    }
+    let frame = still(&frame, (inner.width, inner.height), stop)?;
+    Ok(place(frame, (x, y), canvas))
+}
+
+fn still(data: &[u8], size: (u32, u32), stop: &Stop) -> Result<Picture, Problem> {
+    #[cfg(feature = "turbo")]
+    if let Some(picture) = turbo::still(data, size) {
+        return Ok(picture);
+    }
+    pure::still(data, size, stop)
+}
