@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use majordomo::transport::{Config as Client, Transport};
+use majordomo_gateway::State;
 use majordomo_gateway::config::{Config, environment, find};
 
 use crate::args::Check;
@@ -20,8 +21,8 @@ pub(crate) fn run(args: &Check) -> Result<(), Failure> {
         |problems: majordomo_gateway::config::Problems| Failure::Listed(problems.to_string());
     let config = Config::load(&path, &environment).map_err(listed)?;
     let transport = Transport::new(Client::default());
-    let registry = config.registry(&environment, &transport, |builder| builder);
-    registry.map_err(listed)?;
+    // Everything that `serve` would do, but for listening.
+    State::new(&config, &environment, &transport, None).map_err(listed)?;
     writeln!(anstream::stdout(), "{}", summary(&path, &config))?;
     Ok(())
 }

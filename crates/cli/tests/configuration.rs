@@ -32,6 +32,41 @@ async fn a_good_file_is_summed_up() {
 }
 
 #[tokio::test]
+async fn every_bad_rule_is_told_at_its_place() {
+    let rules = "\
+[[routes.smart]]
+name = \"typo\"
+when = [ { position = \"modle\", op = \"contains\", value = \"x\" } ]
+services = [ { spec = \"fast\" } ]
+[[routes.smart]]
+name = \"pattern\"
+when = [ { position = \"context_user\", op = \"regex\", value = \"(\" } ]
+services = [ { spec = \"fast\" } ]
+";
+    let path = file("rules.toml", &format!("{GOOD}{rules}"));
+    let done = majordomo(&["check", "--config", &path]).done().await;
+    assert_eq!(done.code, Some(1));
+    let lines = done.stderr.lines().map(str::trim_start);
+    let places: Vec<&str> = lines.filter(|line| line.starts_with("--> ")).collect();
+    assert_eq!(places.len(), 2, "{}", done.stderr);
+    assert!(
+        places[0].starts_with(&format!("--> {path}:11:")),
+        "{}",
+        done.stderr
+    );
+    assert!(
+        places[1].starts_with(&format!("--> {path}:15:")),
+        "{}",
+        done.stderr
+    );
+    assert!(
+        done.stderr.contains("did you mean `model`?"),
+        "{}",
+        done.stderr
+    );
+}
+
+#[tokio::test]
 async fn every_mistake_of_a_bad_file_is_told() {
     let path = file(
         "bad.toml",
