@@ -29,13 +29,14 @@ pub(crate) async fn run(args: Serve) -> Result<(), Failure> {
     };
     let text = welcome(&gateway).await?;
     anstream::stdout().write_all(text.as_bytes())?;
-    gateway.run(told_to_stop()).await;
+    gateway.run(told_once()).await;
     Ok(())
 }
 
 /// What was found, what can be asked for, and one line to try.
 async fn welcome(gateway: &Gateway) -> Result<String, Failure> {
     let address = gateway.address()?;
+    let operator = gateway.operator_address()?;
     let mut text = match &gateway.file {
         Some(file) => format!("configuration: {}\n", file.display()),
         None => "no configuration file: using what was found\n".to_owned(),
@@ -54,11 +55,20 @@ async fn welcome(gateway: &Gateway) -> Result<String, Failure> {
     let model = models.first().map_or("demo/text", String::as_str);
     let _ = write!(
         text,
-        "\nlistening on http://{address}\ntry:\n  curl http://{address}/v1/chat/completions \
+        "\nlistening on http://{address}, for the operator on http://{operator}\ntry:\n  curl http://{address}/v1/chat/completions \
          -H 'content-type: application/json' \
          -d '{{\"model\":\"{model}\",\"messages\":[{{\"role\":\"user\",\"content\":\"hello\"}}]}}'\n"
     );
     Ok(text)
+}
+
+/// The first time, what runs may end; the second time nothing is waited for.
+async fn told_once() {
+    told_to_stop().await;
+    tokio::spawn(async {
+        told_to_stop().await;
+        std::process::exit(1);
+    });
 }
 
 /// Control-C, or what service managers send.

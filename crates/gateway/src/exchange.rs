@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 
-use majordomo::{Change, Error, Event, Ledger, Usage};
+use majordomo::{Change, Error, ErrorKind, Event, Ledger, Outcome, Usage};
 use majordomo_wire::Loss;
 use tokio::time::Instant;
 
 use crate::fronts::Front;
+use crate::operator::{Ended, Metrics, Tried};
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +24,18 @@ pub(crate) enum End {
     Interrupted,
     /// There was no answer but an error.
     Failed,
+}
+
+impl End {
+    /// As logs and figures call it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::ClientGone => "client_gone",
+            Self::Complete => "complete",
+            Self::Interrupted => "interrupted",
+            Self::Failed => "failed",
+        }
+    }
 }
 
 /// What is known of a request so far.
@@ -41,10 +54,15 @@ pub(crate) struct Exchange {
     first_token: Option<std::time::Duration>,
     status: u16,
     end: End,
+    reason: Option<String>,
+    tried: Vec<Tried>,
+    streaming: bool,
+    metrics: Arc<Metrics>,
 }
 
 impl Exchange {
-    pub(crate) fn new(id: Arc<str>, front: Front) -> Self {
+    pub(crate) fn new(id: Arc<str>, front: Front, metrics: Arc<Metrics>) -> Self {
+        metrics.open_requests.up();
         Self {
             id,
             began: Instant::now(),
@@ -58,6 +76,17 @@ impl Exchange {
             first_token: None,
             status: 200,
             end: End::default(),
+            reason: None,
+            tried: Vec::new(),
+            streaming: false,
+            metrics,
+        }
+    }
+
+    /// Its answer is a stream.
+    pub(crate) fn streams(&mut self) {
+        if !std::mem::replace(&mut self.streaming, true) {
+            self.metrics.open_streams.up();
         }
     }
 
@@ -80,6 +109,7 @@ impl Exchange {
     pub(crate) fn served(&mut self, target: &str, ledger: &Ledger) {
         self.target = Some(target.to_owned());
         self.attempts = Some(ledger.calls());
+        self.tried = Tried::all(ledger);
         self.changes.extend_from_slice(ledger.changes());
     }
 
@@ -109,7 +139,7 @@ impl Exchange {
     /// The answer broke off.
     pub(crate) fn broke(&mut self, error: &Error) {
         self.end = End::Interrupted;
-        tracing::warn!(request = &*self.id, reason = %error, "an answer broke off");
+        self.reason = Some(reason(error));
     }
 
     /// There is no answer.
@@ -117,6 +147,8 @@ impl Exchange {
         self.end = End::Failed;
         self.status = status;
         self.attempts = Some(error.ledger().calls());
+        self.tried = Tried::all(error.ledger());
+        self.reason = Some(reason(error));
     }
 
     /// Who serves, if somebody does.
@@ -135,8 +167,50 @@ impl Exchange {
     }
 }
 
+/// Why, in our own words: what others say may repeat what was asked.
+fn reason(error: &Error) -> String {
+    let failures = error.ledger().attempts.iter().filter_map(|attempt| {
+        let what = match &attempt.outcome {
+            Outcome::Served => return None,
+            Outcome::Skipped { class: None, .. } => "Benched".to_owned(),
+            Outcome::Skipped {
+                class: Some(class), ..
+            } => format!("{class:?}, not asked"),
+            Outcome::Failed {
+                class,
+                status: Some(status),
+                ..
+            } => format!("{class:?} {status}"),
+            Outcome::Failed { class, .. } => format!("{class:?}"),
+        };
+        Some(format!("{}: {what}", attempt.target))
+    });
+    let failures: Vec<String> = failures.collect();
+    match error.kind() {
+        _ if !failures.is_empty() => failures.join("; "),
+        ErrorKind::Local => error.message().to_owned(),
+        _ => format!("{:?}", error.class()),
+    }
+}
+
 impl Drop for Exchange {
     fn drop(&mut self) {
+        let took = self.began.elapsed();
+        if self.streaming {
+            self.metrics.open_streams.down();
+        }
+        self.metrics.open_requests.down();
+        self.metrics.ended(&Ended {
+            dialect: self.front.dialect().as_str(),
+            end: self.end,
+            status: self.status,
+            target: self.target.as_deref(),
+            tried: &self.tried,
+            changes: &self.changes,
+            usage: self.usage,
+            took,
+            first_token: self.first_token,
+        });
         let milliseconds = |time: std::time::Duration| time.as_secs_f64() * 1_000.0;
         tracing::info!(
             request = &*self.id,
@@ -149,14 +223,10 @@ impl Drop for Exchange {
             input_tokens = self.usage.input,
             output_tokens = self.usage.output,
             first_token_ms = self.first_token.map(milliseconds),
-            took_ms = milliseconds(self.began.elapsed()),
+            took_ms = milliseconds(took),
             status = self.status,
-            outcome = match self.end {
-                End::ClientGone => "client_gone",
-                End::Complete => "complete",
-                End::Interrupted => "interrupted",
-                End::Failed => "failed",
-            },
+            outcome = self.end.name(),
+            reason = self.reason,
             "served"
         );
     }

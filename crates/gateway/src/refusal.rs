@@ -16,8 +16,20 @@ use crate::server::Body;
 pub(crate) fn refuse(front: Front, mut exchange: Exchange, error: Error) -> Response<Body> {
     let exhausted = error.kind() == ErrorKind::Exhausted;
     let error = for_client(error);
-    let reply = front.codec().write_error(&error);
-    exchange.failed(&error, reply.status);
+    let mut answer = bare(front, &error);
+    exchange.failed(&error, answer.status().as_u16());
+    let map = answer.headers_mut();
+    if exhausted {
+        // The chain has retried already; SDKs would do it all over again.
+        map.insert("x-should-retry", HeaderValue::from_static("false"));
+    }
+    headers::describe(map, front, &exchange);
+    answer
+}
+
+/// An error in a dialect's own form, and nothing about the request.
+pub(crate) fn bare(front: Front, error: &Error) -> Response<Body> {
+    let reply = front.codec().write_error(error);
     let mut answer = Response::new(Body::from(reply.body));
     *answer.status_mut() =
         StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -26,11 +38,6 @@ pub(crate) fn refuse(front: Front, mut exchange: Exchange, error: Error) -> Resp
     for (name, value) in reply.headers {
         insert(map, name, &value);
     }
-    if exhausted {
-        // The chain has retried already; SDKs would do it all over again.
-        map.insert("x-should-retry", HeaderValue::from_static("false"));
-    }
-    headers::describe(map, front, &exchange);
     answer
 }
 

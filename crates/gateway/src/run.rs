@@ -8,7 +8,8 @@ use std::sync::Arc;
 use majordomo::transport::{self, Transport};
 
 use crate::config::{self, Config, Found, Problems, Watch};
-use crate::{Handle, Server, State};
+use crate::operator::Operator;
+use crate::{Handle, Limits, Server, State};
 
 /// What `majordomo serve` was told.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +34,17 @@ pub enum StartError {
         /// What the system says.
         reason: std::io::Error,
     },
+    /// The operator's address cannot be had.
+    #[error(
+        "cannot listen for the operator on {address}: {reason}; \
+         choose another with `operator_listen` in [server]"
+    )]
+    Operator {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        reason: std::io::Error,
+    },
     /// Everybody could ask.
     #[error("{0}")]
     Open(String),
@@ -41,6 +53,7 @@ pub enum StartError {
 /// A gateway that listens, and what it found on its way there.
 pub struct Gateway {
     server: Server,
+    operator: Operator,
     watch: Option<Watch>,
     loader: Loader,
     /// What can be asked without a file; looked for only then.
@@ -64,6 +77,15 @@ impl Gateway {
         options: &Options,
         environment: BTreeMap<String, String>,
     ) -> Result<Self, StartError> {
+        Self::start_with(options, environment, Limits::default()).await
+    }
+
+    /// The same with other limits.
+    pub async fn start_with(
+        options: &Options,
+        environment: BTreeMap<String, String>,
+        limits: Limits,
+    ) -> Result<Self, StartError> {
         let loader = Loader {
             transport: Transport::new(transport::Config::default()),
             environment,
@@ -86,10 +108,14 @@ impl Gateway {
             None => Some(config::look_around(&state.registry, &loader.environment).await),
         };
         let address = state.server.listen;
-        let bound = Server::bind(Arc::clone(&state)).await;
+        let bound = Server::bind_with(Arc::clone(&state), limits).await;
         let server = bound.map_err(|reason| StartError::Listen { address, reason })?;
+        let address = operator_address(&state.server);
+        let bound = Operator::bind(address, server.house()).await;
+        let operator = bound.map_err(|reason| StartError::Operator { address, reason })?;
         Ok(Self {
             server,
+            operator,
             watch,
             loader,
             found,
@@ -103,6 +129,11 @@ impl Gateway {
         self.server.address()
     }
 
+    /// Where the operator looks.
+    pub fn operator_address(&self) -> std::io::Result<SocketAddr> {
+        self.operator.address()
+    }
+
     /// Everything that can be asked for by name.
     pub async fn models(&self) -> Vec<String> {
         self.state.names().await
@@ -112,16 +143,28 @@ impl Gateway {
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let handle = self.server.handle();
         let serving = self.server.run(stop);
-        match self.watch {
-            None => serving.await,
-            Some(watch) => {
-                tokio::select! {
-                    () = serving => {}
-                    () = reload(watch, self.loader, handle) => {}
-                }
+        let watching = async {
+            match self.watch {
+                Some(watch) => reload(watch, self.loader, handle).await,
+                None => std::future::pending().await,
             }
+        };
+        // The operator sees how the last requests end.
+        tokio::select! {
+            () = serving => {}
+            () = watching => {}
+            () = self.operator.run() => {}
         }
     }
+}
+
+/// Clients on any free port leave the operator's to chance, too, unless it is named.
+fn operator_address(server: &config::Server) -> SocketAddr {
+    let mut address = server.operator_listen;
+    if server.listen.port() == 0 && address == config::Server::default().operator_listen {
+        address.set_port(0);
+    }
+    address
 }
 
 impl Loader {

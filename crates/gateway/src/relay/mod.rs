@@ -78,6 +78,8 @@ impl Relay {
         opener: Opener,
         array: bool,
     ) -> Self {
+        let mut exchange = exchange;
+        exchange.streams();
         Self {
             state: State::of(answer, opener),
             front,
@@ -94,6 +96,8 @@ impl Relay {
         opening: BoxFuture<'static, Result<Forwarding>>,
         opener: Opener,
     ) -> Self {
+        let mut exchange = exchange;
+        exchange.streams();
         Self {
             state: State::Opening(opening, opener),
             front,
@@ -238,6 +242,13 @@ impl Relay {
                 }
             }
         }
+    }
+
+    /// The server ends: so does the stream, with its dialect's error. None if it
+    /// was at its end already.
+    pub(crate) fn cut(&mut self, error: &Error) -> Option<Poll<Option<Result<Bytes, Broken>>>> {
+        let over = matches!(self.state, State::Flushing(_) | State::Ended);
+        (!over).then(|| self.fail(error, BytesMut::new()))
     }
 
     /// Ends the stream with the dialect's own error behind what is there.
