@@ -335,7 +335,9 @@ impl fmt::Display for Reason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(detail, before) = self;
         let mut separator = *before;
-        if let Some(status) = detail.status {
+        // A status of our own is for the client's head; nobody said it to us.
+        let answered = detail.kind != ErrorKind::Local;
+        if let Some(status) = detail.status.filter(|_| answered) {
             write!(f, "{separator}HTTP {status}")?;
             separator = ": ";
         }
@@ -368,6 +370,14 @@ impl StdError for Error {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_status_is_told_only_where_somebody_answered_with_it() {
+        let ours = Error::new(ErrorKind::Local, "the body is too large").with_status(413);
+        assert_eq!(ours.to_string(), "the body is too large");
+        let theirs = Error::provider(413, "too large");
+        assert_eq!(theirs.to_string(), "HTTP 413: too large");
+    }
 
     #[test]
     fn the_text_names_target_status_code_message_and_cause() {

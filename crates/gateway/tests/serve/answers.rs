@@ -174,6 +174,11 @@ async fn a_target_that_is_benched_is_503_when_it_may_not_be_tried() {
     assert_eq!(second.status, 503, "{}", second.text());
     assert_eq!(second.header("x-should-retry"), Some("false"));
     assert!(second.header("retry-after").is_some());
+    let error = error_of(Protocol::Chat, &second);
+    let begins = error
+        .message()
+        .starts_with("no target could serve the request: up/m0");
+    assert!(begins, "{error}");
 }
 
 #[tokio::test]
