@@ -8,6 +8,10 @@ use percent_encoding::percent_decode_str;
 
 use crate::keys::{Key, Keys};
 
+/// What follows "Bearer" is hidden in every message, so it comes last.
+const NO_KEY: &str = "a key is needed: send it as `x-api-key`, `x-goog-api-key`, `?key=` \
+                      or `Authorization: Bearer`";
+
 /// Who asks. Without any configured key everybody may, and nobody has a name.
 pub(crate) fn authenticate(
     keys: &Keys,
@@ -20,10 +24,7 @@ pub(crate) fn authenticate(
     let mut presented = presented(headers, uri);
     presented.dedup();
     match presented.as_slice() {
-        [] => Err(refused(
-            "a key is needed: send it as `Authorization: Bearer`, `x-api-key`, \
-             `x-goog-api-key` or `?key=`",
-        )),
+        [] => Err(refused(NO_KEY)),
         [key] => match keys.check(key) {
             Some(key) => Ok(Some(key)),
             None => Err(refused("the key is not known here")),
@@ -53,4 +54,14 @@ fn refused(text: &str) -> Error {
     Error::new(ErrorKind::Provider, text)
         .with_status(401)
         .with_key_owner(KeyOwner::Client)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_sends_no_key_reads_all_ways_to_send_one() {
+        assert_eq!(refused(NO_KEY).message(), NO_KEY);
+    }
 }

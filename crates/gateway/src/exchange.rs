@@ -47,7 +47,8 @@ pub(crate) struct Exchange {
     key: Option<Arc<str>>,
     asked: String,
     target: Option<String>,
-    attempts: usize,
+    /// Known when somebody serves, or nobody does.
+    attempts: Option<usize>,
     changes: Vec<Change>,
     usage: Usage,
     first_token: Option<std::time::Duration>,
@@ -69,7 +70,7 @@ impl Exchange {
             key: None,
             asked: String::new(),
             target: None,
-            attempts: 0,
+            attempts: None,
             changes: Vec::new(),
             usage: Usage::default(),
             first_token: None,
@@ -107,7 +108,7 @@ impl Exchange {
     /// Somebody answers.
     pub(crate) fn served(&mut self, target: &str, ledger: &Ledger) {
         self.target = Some(target.to_owned());
-        self.attempts = ledger.calls();
+        self.attempts = Some(ledger.calls());
         self.tried = Tried::all(ledger);
         self.changes.extend_from_slice(ledger.changes());
     }
@@ -145,7 +146,7 @@ impl Exchange {
     pub(crate) fn failed(&mut self, error: &Error, status: u16) {
         self.end = End::Failed;
         self.status = status;
-        self.attempts = error.ledger().calls();
+        self.attempts = Some(error.ledger().calls());
         self.tried = Tried::all(error.ledger());
         self.reason = Some(reason(error));
     }
@@ -155,8 +156,8 @@ impl Exchange {
         self.target.as_deref()
     }
 
-    /// How many requests went out.
-    pub(crate) fn attempts(&self) -> usize {
+    /// How many requests went out, once that is known.
+    pub(crate) fn attempts(&self) -> Option<usize> {
         self.attempts
     }
 

@@ -48,7 +48,7 @@ fn insert(map: &mut HeaderMap, name: &'static str, value: &str) {
 }
 
 /// An exhausted chain's error in the class that says what to do about it.
-fn for_client(error: Error) -> Error {
+pub(crate) fn for_client(error: Error) -> Error {
     if error.kind() != ErrorKind::Exhausted {
         return error;
     }
@@ -65,26 +65,32 @@ fn for_client(error: Error) -> Error {
     } else {
         ErrorKind::Provider
     };
-    let told = Error::new(kind, error.message())
-        .with_retry_after(error.retry_after())
-        .with_ledger(error.ledger().clone());
+    let told = |kind| {
+        Error::new(kind, error.message())
+            .with_retry_after(error.retry_after())
+            .with_ledger(error.ledger().clone())
+    };
     if kind != ErrorKind::Provider {
-        return told;
+        return told(kind);
     }
-    // Those that are benched were throttled, too, or may as well have been.
-    let throttled = |class: &Option<Class>| {
-        class.is_none_or(|class| matches!(class, Class::RateLimited | Class::Quota))
-    };
-    let limited = classes.iter().any(|class| class.is_some());
     let benched = classes.iter().all(Option::is_none);
-    let status = if limited && classes.iter().all(throttled) {
-        429
-    } else if benched {
-        503
-    } else {
-        502
-    };
-    told.with_status(status)
+    if !benched && error.ledger().attempts.iter().all(throttled) {
+        return told(ErrorKind::Provider).with_status(429);
+    }
+    // Our own word: a provider's 503 with a wait would count as a rate limit.
+    told(ErrorKind::Local).with_status(if benched { 503 } else { 502 })
+}
+
+/// Whether a target has too much to do. One that is benched was throttled, too, or
+/// may as well have been; a 429 that names no time to wait is tried again like any
+/// hiccup, but it is none.
+fn throttled(attempt: &Attempt) -> bool {
+    match &attempt.outcome {
+        Outcome::Failed {
+            status: Some(429), ..
+        } => true,
+        _ => class(attempt).is_none_or(|class| matches!(class, Class::RateLimited | Class::Quota)),
+    }
 }
 
 /// Why a target did not serve; none if it is benched.
@@ -105,25 +111,43 @@ mod tests {
     use super::*;
 
     fn exhausted(classes: &[Option<Class>]) -> Error {
-        let attempt = |class: &Option<Class>| Attempt {
+        let outcome = |class: &Option<Class>| match class {
+            Some(class) => Outcome::Failed {
+                class: *class,
+                status: None,
+                reason: "x".into(),
+            },
+            None => Outcome::Skipped {
+                reason: "benched".into(),
+                class: None,
+            },
+        };
+        nobody(classes.iter().map(outcome))
+    }
+
+    fn nobody(outcomes: impl Iterator<Item = Outcome>) -> Error {
+        let attempt = |outcome| Attempt {
             target: "p/m".into(),
             at: Duration::ZERO,
             took: Duration::ZERO,
             changes: Vec::new(),
-            outcome: match class {
-                Some(class) => Outcome::Failed {
-                    class: *class,
-                    status: None,
-                    reason: "x".into(),
-                },
-                None => Outcome::Skipped {
-                    reason: "benched".into(),
-                    class: None,
-                },
-            },
+            outcome,
         };
-        let attempts = classes.iter().map(attempt).collect();
+        let attempts = outcomes.map(attempt).collect();
         Error::new(ErrorKind::Exhausted, "nobody").with_ledger(Ledger { attempts })
+    }
+
+    #[test]
+    fn a_429_without_a_time_to_wait_is_a_429() {
+        let failed = |status| Outcome::Failed {
+            class: Class::Transient,
+            status: Some(status),
+            reason: "x".into(),
+        };
+        for (statuses, status) in [([429, 429], 429), ([429, 500], 502)] {
+            let error = for_client(nobody(statuses.into_iter().map(failed)));
+            assert_eq!(error.status(), Some(status), "{statuses:?}");
+        }
     }
 
     #[test]

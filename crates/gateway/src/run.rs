@@ -142,10 +142,12 @@ impl Gateway {
     /// Serves until `stop`; a file that changes is put to work meanwhile.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let handle = self.server.handle();
+        let address = self.server.address();
+        let address = address.unwrap_or(self.state.server.listen);
         let serving = self.server.run(stop);
         let watching = async {
             match self.watch {
-                Some(watch) => reload(watch, self.loader, handle).await,
+                Some(watch) => reload(watch, self.loader, handle, address).await,
                 None => std::future::pending().await,
             }
         };
@@ -179,18 +181,60 @@ impl Loader {
 }
 
 /// Puts each new version of the file to work, or says what is wrong with it.
-async fn reload(mut watch: Watch, loader: Loader, handle: Handle) {
+async fn reload(mut watch: Watch, loader: Loader, handle: Handle, address: SocketAddr) {
     loop {
         let changed = watch.next().await;
         let earlier = handle.state();
-        match changed.and_then(|config| loader.state(&config, Some(&earlier))) {
-            Ok(state) => {
-                handle.swap(state);
-                tracing::info!("the configuration was read anew");
-            }
-            Err(problems) => {
-                tracing::error!("the old configuration stays:\n{problems}");
-            }
+        let read = changed.and_then(|config| loader.state(&config, Some(&earlier)));
+        let read = read.map_err(|problems| format!("\n{problems}"));
+        match read.and_then(|state| swap(&handle, address, state)) {
+            Ok(()) => tracing::info!("the configuration was read anew"),
+            Err(reason) => tracing::error!("the old configuration stays: {reason}"),
         }
+    }
+}
+
+/// Puts a state to work, unless it would open the address that we hold: a file
+/// without keys may name another address, but that is only taken at the next start.
+fn swap(handle: &Handle, address: SocketAddr, state: Arc<State>) -> Result<(), String> {
+    if let Some(reason) = config::refuse_open(address, !state.keys.is_empty()) {
+        return Err(reason);
+    }
+    handle.swap(state);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(loader: &Loader, text: &str) -> Arc<State> {
+        let config = Config::parse("m.toml", text, &loader.environment);
+        let config = config.expect("the file is fine");
+        loader.state(&config, None).expect("the state is fine")
+    }
+
+    #[tokio::test]
+    async fn a_reload_without_keys_does_not_open_an_address_that_others_reach() {
+        let loader = Loader {
+            environment: BTreeMap::new(),
+            transport: Transport::new(transport::Config::default()),
+            listen: Some(SocketAddr::from(([127, 0, 0, 1], 0))),
+        };
+        let keyed = state(
+            &loader,
+            "[[keys]]\nname = \"a\"\nkey = \"sk-canary-client\"\n",
+        );
+        let server = Server::bind(keyed).await.expect("a free port");
+        let handle = server.handle();
+        let public = SocketAddr::from(([192, 0, 2, 1], 4100));
+
+        let refused = swap(&handle, public, state(&loader, ""));
+        assert!(refused.is_err_and(|reason| reason.contains("no key is configured")));
+        assert!(!handle.state().keys.is_empty());
+
+        let loopback = server.address().expect("an address");
+        swap(&handle, loopback, state(&loader, "")).expect("loopback needs no key");
+        assert!(handle.state().keys.is_empty());
     }
 }

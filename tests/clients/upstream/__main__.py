@@ -1,0 +1,114 @@
+"""A scripted upstream that speaks all five dialects, for the gateway to ask.
+
+Written against the vendors' documentation with nothing but the standard library,
+so that it shares no mistake with the code under test. Each dialect has a prefix:
+`/chat/v1/chat/completions`, `/gemini/v1beta/models/x:generateContent`, and so on.
+`GET /requests` tells what was asked so far.
+
+    python upstream FILE    writes its address to FILE and serves until it is stopped
+"""
+
+import json
+import os
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import chat
+import gemini
+import messages
+import ollama
+import responses
+from script import Break, Refusal, answer
+
+DIALECTS = {
+    "chat": chat,
+    "responses": responses,
+    "messages": messages,
+    "gemini": gemini,
+    "ollama": ollama,
+}
+
+asked: list[dict] = []
+lock = threading.Lock()
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        if self.path == "/requests":
+            with lock:
+                return self.whole(200, asked)
+        _, prefix, path = self.path.split("?")[0].split("/", 2)
+        found = DIALECTS[prefix].lookup("/" + path, {}) if prefix in DIALECTS else None
+        return self.whole(404, {"error": "no such path"}) if found is None else self.whole(200, found)
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        prefix, path = self.path.split("?")[0].removeprefix("/").split("/", 1)
+        dialect, path = DIALECTS[prefix], "/" + path
+        found = dialect.lookup(path, body)
+        if found is not None:
+            return self.whole(200, found)
+        if not dialect.serves(path):
+            return self.whole(404, {"error": f"no such path: {path}"})
+        with lock:
+            asked.append({"dialect": prefix, "path": self.path, "body": body})
+        said = answer(dialect.hear(body))
+        if isinstance(said, Refusal):
+            return self.whole(said.status, dialect.refuse(said))
+        model = dialect.model_of(path, body)
+        if dialect.streams(path, body):
+            return self.stream(dialect, said, model)
+        if isinstance(said, Break):
+            said = said.answer
+        return self.whole(200, dialect.whole(said, model))
+
+    def whole(self, status: int, value):
+        data = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def stream(self, dialect, said, model: str):
+        breaks = isinstance(said, Break)
+        pieces = list(dialect.stream(said.answer if breaks else said, model))
+        self.send_response(200)
+        self.send_header("content-type", dialect.STREAM_TYPE)
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        for piece in pieces[: dialect.PIECES_BEFORE_BREAK] if breaks else pieces:
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+            self.wfile.flush()
+        if breaks:
+            self.close_connection = True  # without the last chunk: the answer is cut
+        else:
+            self.wfile.write(b"0\r\n\r\n")
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 64
+
+    def handle_error(self, request, client_address):
+        # A client may go away whenever it likes; anything else is a bug here.
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
+def main():
+    server = Server(("127.0.0.1", 0), Handler)
+    host, port = server.server_address
+    with open(sys.argv[1] + ".new", "w", encoding="utf-8") as file:
+        file.write(f"http://{host}:{port}")
+    os.rename(sys.argv[1] + ".new", sys.argv[1])
+    server.serve_forever()
+
+
+main()

@@ -1,0 +1,92 @@
+"""Ollama's own API."""
+
+import json
+
+from script import INPUT_TOKENS, MODELS, OUTPUT_TOKENS, Answer, Heard, Refusal
+from chat import model_of  # noqa: F401  the same field
+
+STREAM_TYPE = "application/x-ndjson"
+PIECES_BEFORE_BREAK = 2
+
+MADE = "2026-01-01T00:00:00Z"
+# Ollama tells no media type: what an image is shows in its first bytes.
+MAGIC = {"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg"}
+
+
+def serves(path: str) -> bool:
+    return path == "/api/chat"
+
+
+def lookup(path: str, body: dict):
+    if path == "/api/tags":
+        return {"models": [{"name": id, "model": id, "modified_at": MADE} for id in MODELS]}
+    if path == "/api/ps":
+        return {"models": []}
+    if path == "/api/version":
+        return {"version": "0.34.4"}
+    if path == "/api/show":
+        return {
+            "details": {"family": "scripted", "families": ["scripted"]},
+            "model_info": {
+                "general.architecture": "scripted",
+                "scripted.context_length": 262144,
+            },
+            "capabilities": ["completion", "tools", "vision"],
+        }
+    return None
+
+
+def streams(path: str, body: dict) -> bool:
+    return body.get("stream", True)
+
+
+def hear(body: dict) -> Heard:
+    heard = Heard(tools=[tool["function"]["name"] for tool in body.get("tools") or []])
+    for message in body["messages"]:
+        if message["role"] == "assistant":
+            heard.results.clear()
+        if message["role"] == "user":
+            heard.user += message["content"] + "\n"
+        if message["role"] == "tool":
+            heard.results.append(message["content"])
+        for data in message.get("images") or []:
+            kinds = [kind for magic, kind in MAGIC.items() if data.startswith(magic)]
+            heard.image(kinds[0] if kinds else "unknown", data)
+    return heard
+
+
+def message_of(answer: Answer) -> dict:
+    message = {"role": "assistant", "content": answer.text}
+    if answer.call:
+        function = {"name": answer.call.name, "arguments": answer.call.arguments}
+        message["tool_calls"] = [{"function": function}]
+    return message
+
+
+def line(model: str, message: dict, done: bool) -> dict:
+    value = {"model": model, "created_at": MADE, "message": message, "done": done}
+    if done:
+        value |= {
+            "done_reason": "stop",
+            "total_duration": 1,
+            "prompt_eval_count": INPUT_TOKENS,
+            "eval_count": OUTPUT_TOKENS,
+        }
+    return value
+
+
+def whole(answer: Answer, model: str) -> dict:
+    return line(model, message_of(answer), True)
+
+
+def stream(answer: Answer, model: str) -> list[bytes]:
+    told = [message_of(Answer(text=piece)) for piece in answer.pieces()]
+    if answer.call:
+        told.append(message_of(answer))
+    lines = [line(model, message, False) for message in told]
+    lines.append(line(model, message_of(Answer()), True))
+    return [json.dumps(value).encode() + b"\n" for value in lines]
+
+
+def refuse(refusal: Refusal) -> dict:
+    return {"error": refusal.text}

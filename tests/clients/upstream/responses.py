@@ -1,0 +1,121 @@
+"""OpenAI Responses."""
+
+import json
+
+from script import INPUT_TOKENS, OUTPUT_TOKENS, Answer, Heard, Refusal, events
+from chat import lookup, model_of, refuse, streams  # noqa: F401  the same vendor
+
+STREAM_TYPE = "text/event-stream"
+PIECES_BEFORE_BREAK = 6
+
+USAGE = {
+    "input_tokens": INPUT_TOKENS,
+    "input_tokens_details": {"cached_tokens": 0},
+    "output_tokens": OUTPUT_TOKENS,
+    "output_tokens_details": {"reasoning_tokens": 0},
+    "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS,
+}
+
+
+def serves(path: str) -> bool:
+    return path == "/v1/responses"
+
+
+def hear(body: dict) -> Heard:
+    tools = [tool["name"] for tool in body.get("tools", []) if tool["type"] == "function"]
+    heard = Heard(tools=tools)
+    items = body["input"]
+    if isinstance(items, str):
+        items = [{"role": "user", "content": items}]
+    for item in items:
+        kind = item.get("type", "message")
+        if kind == "function_call" or item.get("role") == "assistant":
+            heard.results.clear()
+        if kind == "function_call_output":
+            heard.results.append(listen(heard, item["output"]))
+        if kind == "message" and item["role"] == "user":
+            heard.user += listen(heard, item["content"]) + "\n"
+    return heard
+
+
+def listen(heard: Heard, content) -> str:
+    if isinstance(content, str):
+        return content
+    for part in content:
+        if part["type"] == "input_image":
+            heard.data_url(part["image_url"])
+    return " ".join(part["text"] for part in content if part["type"] == "input_text")
+
+
+def frame(model: str, status: str, output: list, usage: dict | None) -> dict:
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "status": status,
+        "error": None,
+        "incomplete_details": None,
+        "instructions": None,
+        "model": model,
+        "output": output,
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "usage": usage,
+    }
+
+
+def item_of(answer: Answer) -> dict:
+    if answer.call:
+        return {
+            "id": "fc_1",
+            "type": "function_call",
+            "status": "completed",
+            "call_id": "call_1",
+            "name": answer.call.name,
+            "arguments": json.dumps(answer.call.arguments),
+        }
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "status": "completed",
+        "role": "assistant",
+        "content": [text_part(answer.text)],
+    }
+
+
+def text_part(text: str) -> dict:
+    return {"type": "output_text", "text": text, "annotations": []}
+
+
+def whole(answer: Answer, model: str) -> dict:
+    return frame(model, "completed", [item_of(answer)], USAGE)
+
+
+def stream(answer: Answer, model: str) -> list[bytes]:
+    begun = frame(model, "in_progress", [], None)
+    item = item_of(answer)
+    empty = {"arguments": ""} if answer.call else {"content": []}
+    told = [
+        ("response.created", {"response": begun}),
+        ("response.in_progress", {"response": begun}),
+        ("response.output_item.added", {"item": item | empty | {"status": "in_progress"}}),
+    ]
+    if answer.call:
+        where, text = {"item_id": "fc_1"}, item["arguments"]
+        name = "response.function_call_arguments"
+        told += [(f"{name}.delta", where | {"delta": piece}) for piece in (text[:5], text[5:])]
+        told.append((f"{name}.done", where | {"arguments": text}))
+    else:
+        where = {"item_id": "msg_1", "content_index": 0}
+        name = "response.output_text"
+        told.append(("response.content_part.added", where | {"part": text_part("")}))
+        told += [(f"{name}.delta", where | {"delta": piece}) for piece in answer.pieces()]
+        told.append((f"{name}.done", where | {"text": answer.text}))
+        told.append(("response.content_part.done", where | {"part": text_part(answer.text)}))
+    told.append(("response.output_item.done", {"item": item}))
+    told.append(("response.completed", {"response": whole(answer, model)}))
+    return events(
+        (name, {"type": name, "sequence_number": number, "output_index": 0} | value)
+        for number, (name, value) in enumerate(told)
+    )

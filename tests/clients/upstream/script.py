@@ -1,0 +1,103 @@
+"""What the upstream says, decided from what it heard, whatever the dialect.
+
+| the user's words                    | the answer                                  |
+|-------------------------------------|---------------------------------------------|
+| `call NAME with {JSON}`             | that call, if the tool is offered; then `The tool said: …` |
+| `fail with 418`                     | an error of that status                     |
+| `break off`                         | half an answer, and the connection closes   |
+| anything else                       | `TEXT`, and a line about each image         |
+"""
+
+import base64
+import json
+import re
+from dataclasses import dataclass, field
+
+# Umlauts, an emoji beyond the basic plane and what JSON must escape.
+TEXT = 'Grüße, 你好 🎩\n"quoted" \\ done.'
+REFUSED = "the upstream was told to fail"
+INPUT_TOKENS, OUTPUT_TOKENS = 120, 45
+# The second is what Claude Code asks for by itself.
+MODELS = ["scripted", "claude-opus-5-5"]
+
+
+@dataclass
+class Heard:
+    """What matters of a request."""
+
+    user: str = ""  # all words of users
+    tools: list[str] = field(default_factory=list)
+    results: list[str] = field(default_factory=list)  # since the model spoke last
+    images: list[tuple[str, int]] = field(default_factory=list)  # media type and bytes
+
+    def image(self, media_type: str, data: str):
+        """Hears an image, given as base64."""
+        self.images.append((media_type, len(base64.b64decode(data, validate=True))))
+
+    def data_url(self, url: str):
+        """Hears an image, given as a data URL."""
+        kind, data = re.fullmatch(r"data:([^;,]+);base64,(.*)", url, re.DOTALL).groups()
+        self.image(kind, data)
+
+
+@dataclass
+class Call:
+    name: str
+    arguments: dict
+
+
+@dataclass
+class Answer:
+    """A text or a call."""
+
+    text: str = ""
+    call: Call | None = None
+
+    def pieces(self) -> list[str]:
+        """The text in pieces of a few characters."""
+        return [self.text[i : i + 7] for i in range(0, len(self.text), 7)]
+
+
+@dataclass
+class Break:
+    """An answer that is cut in a stream."""
+
+    answer: Answer
+
+
+@dataclass
+class Refusal:
+    status: int
+    text: str = REFUSED
+
+
+def answer(heard: Heard) -> Answer | Break | Refusal:
+    if status := re.search(r"fail with (\d{3})", heard.user):
+        return Refusal(int(status[1]))
+    seen = [f"I see {kind}, {size} bytes." for kind, size in heard.images]
+    if heard.results:
+        return Answer("\n".join([f"The tool said: {' '.join(heard.results)}", *seen]))
+    if call := wanted(heard):
+        return Answer(call=call)
+    said = Answer("\n".join([TEXT, *seen]))
+    return Break(said) if "break off" in heard.user else said
+
+
+def wanted(heard: Heard) -> Call | None:
+    """The call that the user asks for."""
+    for match in re.finditer(r"call (\w+) with (?=\{)", heard.user):
+        if match[1] in heard.tools:
+            arguments, _ = json.JSONDecoder().raw_decode(heard.user, match.end())
+            return Call(match[1], arguments)
+    return None
+
+
+def events(values) -> list[bytes]:
+    """Server-sent events, one for each value; a pair has a name first."""
+    written = []
+    for value in values:
+        name, value = value if isinstance(value, tuple) else (None, value)
+        data = value if isinstance(value, str) else json.dumps(value)
+        head = f"event: {name}\n" if name else ""
+        written.append(f"{head}data: {data}\n\n".encode())
+    return written
