@@ -13,6 +13,7 @@ mod failure;
 mod fit;
 mod input;
 mod key;
+mod log;
 mod models;
 mod paint;
 mod serve;

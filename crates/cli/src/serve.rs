@@ -8,13 +8,16 @@ use majordomo_gateway::{Gateway, Options, StartError};
 
 use crate::args::Serve;
 use crate::failure::Failure;
+use crate::log::Log;
 
 /// More names than these are counted, not listed.
 const MOST_NAMES: usize = 12;
 
 pub(crate) async fn run(args: Serve) -> Result<(), Failure> {
+    let log = Log::new(std::io::stderr())?;
+    let lines = log.clone();
     tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
+        .with_writer(move || lines.clone())
         .with_target(false)
         .with_ansi(false)
         .init();
@@ -30,6 +33,7 @@ pub(crate) async fn run(args: Serve) -> Result<(), Failure> {
     let text = welcome(&gateway).await?;
     anstream::stdout().write_all(text.as_bytes())?;
     gateway.run(told_once()).await;
+    let _ = log.flush();
     Ok(())
 }
 

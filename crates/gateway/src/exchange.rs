@@ -195,6 +195,11 @@ fn reason(error: &Error) -> String {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.end = End::Failed;
+            self.status = 500;
+            self.reason = Some("a panic".to_owned());
+        }
         let took = self.began.elapsed();
         if self.streaming {
             self.metrics.open_streams.down();

@@ -34,6 +34,9 @@ pub enum StartError {
         /// What the system says.
         reason: std::io::Error,
     },
+    /// The certificate or its key cannot be used.
+    #[error("{0}; `tls` in [server] names the files")]
+    Tls(String),
     /// The operator's address cannot be had.
     #[error(
         "cannot listen for the operator on {address}: {reason}; \
@@ -109,7 +112,10 @@ impl Gateway {
         };
         let address = state.server.listen;
         let bound = Server::bind_with(Arc::clone(&state), limits).await;
-        let server = bound.map_err(|reason| StartError::Listen { address, reason })?;
+        let server = bound.map_err(|reason| match reason.kind() {
+            std::io::ErrorKind::InvalidInput => StartError::Tls(reason.to_string()),
+            _ => StartError::Listen { address, reason },
+        })?;
         let address = operator_address(&state.server);
         let bound = Operator::bind(address, server.house()).await;
         let operator = bound.map_err(|reason| StartError::Operator { address, reason })?;

@@ -1,7 +1,9 @@
 //! One request: let in, read, and given to its front.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use http::header::HOST;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version};
 use hyper::body::{Body as _, Incoming};
@@ -69,11 +71,23 @@ pub(super) async fn answer(
         exchange,
     };
     let answer = tokio::select! {
-        answer = served(&state, endpoint, arrival) => answer,
+        answer = surviving(front, served(&state, endpoint, arrival)) => answer,
         // Its line is written by what is dropped here.
         () = house.cut.cancelled() => bare(front, &shutting_down()),
     };
     (answer, Some(permit))
+}
+
+/// A mistake of ours costs one request, not those that share its connection.
+async fn surviving(front: Front, work: impl Future<Output = Response<Body>>) -> Response<Body> {
+    // Whatever the request held is gone with it; nothing half-done is seen again.
+    match AssertUnwindSafe(work).catch_unwind().await {
+        Ok(answer) => answer,
+        Err(_) => {
+            let text = "the gateway failed at this request; its log says where";
+            bare(front, &Error::new(ErrorKind::Local, text).with_status(500))
+        }
+    }
 }
 
 async fn served(state: &Arc<State>, endpoint: Endpoint, arrival: Arrival) -> Response<Body> {
@@ -170,4 +184,30 @@ fn simple(house: &House, endpoint: &Endpoint) -> Response<Body> {
         map.insert("allow", HeaderValue::from_static(allow));
     }
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn p13_a_panic_is_an_error_in_the_clients_dialect_and_is_counted() {
+        let metrics = Arc::<crate::operator::Metrics>::default();
+        let exchange = Exchange::new("id".into(), Front::Messages, Arc::clone(&metrics));
+        let work = async move {
+            let _served = exchange;
+            panic!("a mistake of ours");
+        };
+        let answer = surviving(Front::Messages, work).await;
+        assert_eq!(answer.status(), 500);
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        assert!(body.starts_with(br#"{"type":"error""#), "{body:?}");
+        let page = metrics.page(&[], true);
+        assert!(
+            page.contains("outcome=\"failed\",status=\"500\"} 1"),
+            "{page}"
+        );
+    }
 }

@@ -6,6 +6,7 @@ mod connections;
 mod drain;
 mod framing;
 mod heads;
+mod http2;
 mod leaving;
 mod operator;
 mod secrets;

@@ -1,9 +1,11 @@
 //! TLS by certificate files.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use majordomo_gateway::{Gateway, Options, StartError};
 use rcgen::{CertificateParams, KeyPair};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -55,4 +57,28 @@ async fn a_gateway_with_a_certificate_speaks_tls_and_nothing_else() {
 
     let plain = stage.raw(head).await;
     assert!(statuses(&plain).is_empty(), "{plain}");
+}
+
+#[tokio::test]
+async fn files_that_cannot_be_used_are_named_at_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("majordomo.toml");
+    let empty = folder.path().join("empty.pem");
+    std::fs::write(&empty, "").unwrap();
+    for cert in [folder.path().join("missing.pem"), empty] {
+        let config = format!("[server]\ntls = {{ cert = {cert:?}, key = {cert:?} }}\n");
+        std::fs::write(&file, config).unwrap();
+        let options = Options {
+            config: Some(file.clone()),
+            listen: Some(([127, 0, 0, 1], 0).into()),
+        };
+        let Err(StartError::Tls(text)) = Gateway::start(&options, BTreeMap::new()).await else {
+            panic!("it starts with {cert:?}");
+        };
+        let name = cert.display().to_string();
+        assert!(
+            text.starts_with(&format!("{name} cannot be used for TLS: ")),
+            "{text}"
+        );
+    }
 }
