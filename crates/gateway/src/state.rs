@@ -15,7 +15,7 @@ use crate::catalogue::Catalogue;
 use crate::config::{Config, Found, Problems, Server};
 use crate::fetch::Fetcher;
 use crate::keys::Keys;
-use crate::routes::{Asking, Routed, Routes};
+use crate::routes::{Asking, PartitionSnapshot, Routed, Routes};
 use crate::shapes::{RemoteImages, Stateful};
 use crate::vision::{DescribeForBlind, FetchImage, Scope, Vision};
 
@@ -199,6 +199,11 @@ impl State {
             models.map(move |model| format!("{provider}/{}", model.id))
         });
         routes.chain(aliases).chain(listed).collect()
+    }
+
+    /// How the services of all routes are doing.
+    pub(crate) fn services(&self) -> Vec<PartitionSnapshot> {
+        self.routes.snapshots()
     }
 
     /// Every target that a route or an alias leads to, as `provider/model`.

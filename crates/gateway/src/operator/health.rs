@@ -4,6 +4,7 @@ use http::StatusCode;
 use majordomo::HealthStatus;
 use serde::Serialize;
 
+use crate::routes::PartitionSnapshot;
 use crate::server::House;
 
 /// What `/api/health` says.
@@ -12,6 +13,8 @@ pub(super) struct Report {
     ready: bool,
     draining: bool,
     targets: Vec<Target>,
+    /// The services of every route and rule, with what is known of them.
+    services: Vec<PartitionSnapshot>,
 }
 
 /// One target, or one provider's credential.
@@ -70,11 +73,13 @@ impl From<HealthStatus> for Target {
 
 /// All targets that were ever asked, and those that are configured.
 pub(super) fn report(house: &House) -> Report {
-    let health = house.state.load().registry.health().snapshot();
+    let state = house.state.load();
+    let health = state.registry.health().snapshot();
     Report {
         ready: ready(house).0 == StatusCode::OK,
         draining: house.stopping.is_cancelled(),
         targets: health.into_iter().map(Target::from).collect(),
+        services: state.services(),
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use majordomo::{Chain, Registry, Result};
 
-pub(crate) use route::{Asking, Route, Routed};
+pub(crate) use route::{Asking, PartitionSnapshot, Route, Routed};
 
 use crate::config::{Config, Problem, Problems, Spec};
 use crate::vision::Describers;
@@ -63,6 +63,11 @@ impl Routes {
             .iter()
             .filter(|route| route.pattern.is_literal());
         literal.map(|route| route.name.as_str())
+    }
+
+    /// How all services are doing.
+    pub(crate) fn snapshots(&self) -> Vec<PartitionSnapshot> {
+        self.routes.iter().flat_map(Route::snapshots).collect()
     }
 
     fn find_exactly(&self, name: &str) -> Option<&Route> {

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 use majordomo::{Chain, Change, Error, ErrorKind, Registry, Request, Result};
+use serde::Serialize;
 
 use super::conditions;
 use super::describe::Describe;
 use super::partition::{Partition, Service, now};
-use crate::balance::{Pick, PoolConfig, SessionKey};
+use crate::balance::{Pick, PoolConfig, PoolSnapshot, SessionKey};
 use crate::config::{self, Glob, Problem};
 use crate::relay::wall_clock;
 use crate::rules::processors::{Bypassed, Destination, Processors, apply};
@@ -35,6 +36,16 @@ pub(crate) struct Asking<'a> {
     pub(crate) scope: &'a Scope,
     pub(crate) vision: &'a Arc<Vision>,
     pub(crate) registry: &'a Registry,
+}
+
+/// The services of a route, or of one of its rules, at one moment.
+#[derive(Serialize)]
+pub(crate) struct PartitionSnapshot {
+    route: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<String>,
+    #[serde(flatten)]
+    pool: PoolSnapshot,
 }
 
 /// Who is to serve a request, and what became of it on the way.
@@ -177,6 +188,18 @@ impl Route {
     pub(super) fn services(&self) -> impl Iterator<Item = &Arc<Service>> {
         let narrowed = self.narrowed.iter().flat_map(|it| &it.services);
         self.base.services.iter().chain(narrowed)
+    }
+
+    /// How the services of the route and of its rules are doing.
+    pub(super) fn snapshots(&self) -> impl Iterator<Item = PartitionSnapshot> {
+        let of = |rule: Option<&str>, partition: &Partition| PartitionSnapshot {
+            route: self.name.clone(),
+            rule: rule.map(str::to_owned),
+            pool: partition.pool.snapshot(now()),
+        };
+        let rules = self.narrowed.iter().enumerate();
+        let rules = rules.map(move |(index, it)| of(Some(self.rules.name(RuleIndex(index))), it));
+        std::iter::once(of(None, &self.base)).chain(rules)
     }
 
     fn closed(&self) -> Error {
