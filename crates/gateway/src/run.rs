@@ -103,6 +103,11 @@ impl Gateway {
         self.server.address()
     }
 
+    /// Whether clients need a key.
+    pub fn has_keys(&self) -> bool {
+        !self.state.keys.is_empty()
+    }
+
     /// Everything that can be asked for by name.
     pub async fn models(&self) -> Vec<String> {
         self.state.names().await
