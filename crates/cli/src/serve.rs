@@ -30,13 +30,14 @@ pub(crate) async fn run(args: Serve) -> Result<(), Failure> {
     };
     let text = welcome(&gateway).await?;
     anstream::stdout().write_all(text.as_bytes())?;
-    gateway.run(told_to_stop()).await;
+    gateway.run(told_once()).await;
     Ok(())
 }
 
 /// What was found, what can be asked for, and one line to try.
 async fn welcome(gateway: &Gateway) -> Result<String, Failure> {
     let address = gateway.address()?;
+    let operator = gateway.operator_address()?;
     let mut text = match &gateway.file {
         Some(file) => format!("configuration: {}\n", file.display()),
         None => "no configuration file: using what was found\n".to_owned(),
@@ -53,7 +54,10 @@ async fn welcome(gateway: &Gateway) -> Result<String, Failure> {
         let _ = write!(text, " and {more} more (GET /v1/models lists all)");
     }
     let model = models.first().map_or("demo/text", String::as_str);
-    let _ = write!(text, "\nlistening on http://{address}\ntry:\n  ");
+    let _ = write!(
+        text,
+        "\nlistening on http://{address}, for the operator on http://{operator}\ntry:\n  "
+    );
     text.push_str(&line_to_try(address, model, gateway.has_keys()));
     Ok(text)
 }
@@ -68,6 +72,15 @@ fn line_to_try(address: SocketAddr, model: &str, has_keys: bool) -> String {
         "curl http://{address}/v1/chat/completions {key}-H 'content-type: application/json' \
          -d '{{\"model\":\"{model}\",\"messages\":[{{\"role\":\"user\",\"content\":\"hello\"}}]}}'\n"
     )
+}
+
+/// The first time, what runs may end; the second time nothing is waited for.
+async fn told_once() {
+    told_to_stop().await;
+    tokio::spawn(async {
+        told_to_stop().await;
+        std::process::exit(1);
+    });
 }
 
 /// Control-C, or what service managers send.

@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 
-use majordomo::{Change, Error, Event, Ledger, Usage};
+use majordomo::{Change, Error, ErrorKind, Event, Ledger, Outcome, Usage};
 use majordomo_wire::Loss;
 use tokio::time::Instant;
 
 use crate::fronts::Front;
+use crate::operator::{Ended, Metrics, Tried};
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,6 +26,18 @@ pub(crate) enum End {
     Failed,
 }
 
+impl End {
+    /// As logs and figures call it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::ClientGone => "client_gone",
+            Self::Complete => "complete",
+            Self::Interrupted => "interrupted",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 /// What is known of a request so far.
 pub(crate) struct Exchange {
     /// Its id, which the client gets, too.
@@ -34,16 +47,22 @@ pub(crate) struct Exchange {
     key: Option<Arc<str>>,
     asked: String,
     target: Option<String>,
-    attempts: usize,
+    /// Known when somebody serves, or nobody does.
+    attempts: Option<usize>,
     changes: Vec<Change>,
     usage: Usage,
     first_token: Option<std::time::Duration>,
     status: u16,
     end: End,
+    reason: Option<String>,
+    tried: Vec<Tried>,
+    streaming: bool,
+    metrics: Arc<Metrics>,
 }
 
 impl Exchange {
-    pub(crate) fn new(id: Arc<str>, front: Front) -> Self {
+    pub(crate) fn new(id: Arc<str>, front: Front, metrics: Arc<Metrics>) -> Self {
+        metrics.open_requests.up();
         Self {
             id,
             began: Instant::now(),
@@ -51,12 +70,23 @@ impl Exchange {
             key: None,
             asked: String::new(),
             target: None,
-            attempts: 0,
+            attempts: None,
             changes: Vec::new(),
             usage: Usage::default(),
             first_token: None,
             status: 200,
             end: End::default(),
+            reason: None,
+            tried: Vec::new(),
+            streaming: false,
+            metrics,
+        }
+    }
+
+    /// Its answer is a stream.
+    pub(crate) fn streams(&mut self) {
+        if !std::mem::replace(&mut self.streaming, true) {
+            self.metrics.open_streams.up();
         }
     }
 
@@ -78,7 +108,8 @@ impl Exchange {
     /// Somebody answers.
     pub(crate) fn served(&mut self, target: &str, ledger: &Ledger) {
         self.target = Some(target.to_owned());
-        self.attempts = ledger.calls();
+        self.attempts = Some(ledger.calls());
+        self.tried = Tried::all(ledger);
         self.changes.extend_from_slice(ledger.changes());
     }
 
@@ -108,14 +139,16 @@ impl Exchange {
     /// The answer broke off.
     pub(crate) fn broke(&mut self, error: &Error) {
         self.end = End::Interrupted;
-        tracing::warn!(request = &*self.id, reason = %error, "an answer broke off");
+        self.reason = Some(reason(error));
     }
 
     /// There is no answer.
     pub(crate) fn failed(&mut self, error: &Error, status: u16) {
         self.end = End::Failed;
         self.status = status;
-        self.attempts = error.ledger().calls();
+        self.attempts = Some(error.ledger().calls());
+        self.tried = Tried::all(error.ledger());
+        self.reason = Some(reason(error));
     }
 
     /// Who serves, if somebody does.
@@ -123,8 +156,8 @@ impl Exchange {
         self.target.as_deref()
     }
 
-    /// How many requests went out.
-    pub(crate) fn attempts(&self) -> usize {
+    /// How many requests went out, once that is known.
+    pub(crate) fn attempts(&self) -> Option<usize> {
         self.attempts
     }
 
@@ -134,8 +167,50 @@ impl Exchange {
     }
 }
 
+/// Why, in our own words: what others say may repeat what was asked.
+fn reason(error: &Error) -> String {
+    let failures = error.ledger().attempts.iter().filter_map(|attempt| {
+        let what = match &attempt.outcome {
+            Outcome::Served => return None,
+            Outcome::Skipped { class: None, .. } => "Benched".to_owned(),
+            Outcome::Skipped {
+                class: Some(class), ..
+            } => format!("{class:?}, not asked"),
+            Outcome::Failed {
+                class,
+                status: Some(status),
+                ..
+            } => format!("{class:?} {status}"),
+            Outcome::Failed { class, .. } => format!("{class:?}"),
+        };
+        Some(format!("{}: {what}", attempt.target))
+    });
+    let failures: Vec<String> = failures.collect();
+    match error.kind() {
+        _ if !failures.is_empty() => failures.join("; "),
+        ErrorKind::Local => error.message().to_owned(),
+        _ => format!("{:?}", error.class()),
+    }
+}
+
 impl Drop for Exchange {
     fn drop(&mut self) {
+        let took = self.began.elapsed();
+        if self.streaming {
+            self.metrics.open_streams.down();
+        }
+        self.metrics.open_requests.down();
+        self.metrics.ended(&Ended {
+            dialect: self.front.dialect().as_str(),
+            end: self.end,
+            status: self.status,
+            target: self.target.as_deref(),
+            tried: &self.tried,
+            changes: &self.changes,
+            usage: self.usage,
+            took,
+            first_token: self.first_token,
+        });
         let milliseconds = |time: std::time::Duration| time.as_secs_f64() * 1_000.0;
         tracing::info!(
             request = &*self.id,
@@ -148,14 +223,10 @@ impl Drop for Exchange {
             input_tokens = self.usage.input,
             output_tokens = self.usage.output,
             first_token_ms = self.first_token.map(milliseconds),
-            took_ms = milliseconds(self.began.elapsed()),
+            took_ms = milliseconds(took),
             status = self.status,
-            outcome = match self.end {
-                End::ClientGone => "client_gone",
-                End::Complete => "complete",
-                End::Interrupted => "interrupted",
-                End::Failed => "failed",
-            },
+            outcome = self.end.name(),
+            reason = self.reason,
             "served"
         );
     }

@@ -23,7 +23,9 @@ pub(crate) fn describe(headers: &mut HeaderMap, front: Front, exchange: &Exchang
     if let Some(target) = exchange.target() {
         insert("x-majordomo-target", &printable(target));
     }
-    insert("x-majordomo-attempts", &exchange.attempts().to_string());
+    if let Some(attempts) = exchange.attempts() {
+        insert("x-majordomo-attempts", &attempts.to_string());
+    }
     if !exchange.changes().is_empty() {
         insert("x-majordomo-changes", &changes(exchange.changes()));
     }

@@ -19,6 +19,7 @@ mod catalogue;
 mod exchange;
 mod fronts;
 mod headers;
+mod operator;
 mod refusal;
 mod relay;
 mod routes;
@@ -28,5 +29,5 @@ mod shapes;
 mod state;
 
 pub use run::{Gateway, Options, StartError};
-pub use server::{Handle, Server};
+pub use server::{Handle, Limits, Server};
 pub use state::State;

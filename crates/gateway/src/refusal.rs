@@ -16,8 +16,20 @@ use crate::server::Body;
 pub(crate) fn refuse(front: Front, mut exchange: Exchange, error: Error) -> Response<Body> {
     let exhausted = error.kind() == ErrorKind::Exhausted;
     let error = for_client(error);
-    let reply = front.codec().write_error(&error);
-    exchange.failed(&error, reply.status);
+    let mut answer = bare(front, &error);
+    exchange.failed(&error, answer.status().as_u16());
+    let map = answer.headers_mut();
+    if exhausted {
+        // The chain has retried already; SDKs would do it all over again.
+        map.insert("x-should-retry", HeaderValue::from_static("false"));
+    }
+    headers::describe(map, front, &exchange);
+    answer
+}
+
+/// An error in a dialect's own form, and nothing about the request.
+pub(crate) fn bare(front: Front, error: &Error) -> Response<Body> {
+    let reply = front.codec().write_error(error);
     let mut answer = Response::new(Body::from(reply.body));
     *answer.status_mut() =
         StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -26,11 +38,6 @@ pub(crate) fn refuse(front: Front, mut exchange: Exchange, error: Error) -> Resp
     for (name, value) in reply.headers {
         insert(map, name, &value);
     }
-    if exhausted {
-        // The chain has retried already; SDKs would do it all over again.
-        map.insert("x-should-retry", HeaderValue::from_static("false"));
-    }
-    headers::describe(map, front, &exchange);
     answer
 }
 
@@ -41,7 +48,7 @@ fn insert(map: &mut HeaderMap, name: &'static str, value: &str) {
 }
 
 /// An exhausted chain's error in the class that says what to do about it.
-fn for_client(error: Error) -> Error {
+pub(crate) fn for_client(error: Error) -> Error {
     if error.kind() != ErrorKind::Exhausted {
         return error;
     }
@@ -58,20 +65,20 @@ fn for_client(error: Error) -> Error {
     } else {
         ErrorKind::Provider
     };
-    let told = Error::new(kind, error.message())
-        .with_retry_after(error.retry_after())
-        .with_ledger(error.ledger().clone());
-    if kind != ErrorKind::Provider {
-        return told;
-    }
-    let status = if classes.iter().all(Option::is_none) {
-        503
-    } else if error.ledger().attempts.iter().all(throttled) {
-        429
-    } else {
-        502
+    let told = |kind| {
+        Error::new(kind, error.message())
+            .with_retry_after(error.retry_after())
+            .with_ledger(error.ledger().clone())
     };
-    told.with_status(status)
+    if kind != ErrorKind::Provider {
+        return told(kind);
+    }
+    let benched = classes.iter().all(Option::is_none);
+    if !benched && error.ledger().attempts.iter().all(throttled) {
+        return told(ErrorKind::Provider).with_status(429);
+    }
+    // Our own word: a provider's 503 with a wait would count as a rate limit.
+    told(ErrorKind::Local).with_status(if benched { 503 } else { 502 })
 }
 
 /// Whether a target has too much to do. One that is benched was throttled, too, or

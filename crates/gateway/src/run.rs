@@ -8,7 +8,8 @@ use std::sync::Arc;
 use majordomo::transport::{self, Transport};
 
 use crate::config::{self, Config, Found, Problems, Watch};
-use crate::{Handle, Server, State};
+use crate::operator::Operator;
+use crate::{Handle, Limits, Server, State};
 
 /// What `majordomo serve` was told.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +34,17 @@ pub enum StartError {
         /// What the system says.
         reason: std::io::Error,
     },
+    /// The operator's address cannot be had.
+    #[error(
+        "cannot listen for the operator on {address}: {reason}; \
+         choose another with `operator_listen` in [server]"
+    )]
+    Operator {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        reason: std::io::Error,
+    },
     /// Everybody could ask.
     #[error("{0}")]
     Open(String),
@@ -41,6 +53,7 @@ pub enum StartError {
 /// A gateway that listens, and what it found on its way there.
 pub struct Gateway {
     server: Server,
+    operator: Operator,
     watch: Option<Watch>,
     loader: Loader,
     /// What can be asked without a file; looked for only then.
@@ -64,6 +77,15 @@ impl Gateway {
         options: &Options,
         environment: BTreeMap<String, String>,
     ) -> Result<Self, StartError> {
+        Self::start_with(options, environment, Limits::default()).await
+    }
+
+    /// The same with other limits.
+    pub async fn start_with(
+        options: &Options,
+        environment: BTreeMap<String, String>,
+        limits: Limits,
+    ) -> Result<Self, StartError> {
         let loader = Loader {
             transport: Transport::new(transport::Config::default()),
             environment,
@@ -86,10 +108,14 @@ impl Gateway {
             None => Some(config::look_around(&state.registry, &loader.environment).await),
         };
         let address = state.server.listen;
-        let bound = Server::bind(Arc::clone(&state)).await;
+        let bound = Server::bind_with(Arc::clone(&state), limits).await;
         let server = bound.map_err(|reason| StartError::Listen { address, reason })?;
+        let address = operator_address(&state.server);
+        let bound = Operator::bind(address, server.house()).await;
+        let operator = bound.map_err(|reason| StartError::Operator { address, reason })?;
         Ok(Self {
             server,
+            operator,
             watch,
             loader,
             found,
@@ -101,6 +127,11 @@ impl Gateway {
     /// Where it listens.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.server.address()
+    }
+
+    /// Where the operator looks.
+    pub fn operator_address(&self) -> std::io::Result<SocketAddr> {
+        self.operator.address()
     }
 
     /// Whether clients need a key.
@@ -116,19 +147,34 @@ impl Gateway {
     /// Serves until `stop`; a file that changes is put to work meanwhile.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let handle = self.server.handle();
-        let address = self.server.address();
-        let address = address.unwrap_or(self.state.server.listen);
+        let server = &self.state.server;
+        let held = [
+            self.server.address().unwrap_or(server.listen),
+            self.operator.address().unwrap_or(server.operator_listen),
+        ];
         let serving = self.server.run(stop);
-        match self.watch {
-            None => serving.await,
-            Some(watch) => {
-                tokio::select! {
-                    () = serving => {}
-                    () = reload(watch, self.loader, handle, address) => {}
-                }
+        let watching = async {
+            match self.watch {
+                Some(watch) => reload(watch, self.loader, handle, held).await,
+                None => std::future::pending().await,
             }
+        };
+        // The operator sees how the last requests end.
+        tokio::select! {
+            () = serving => {}
+            () = watching => {}
+            () = self.operator.run() => {}
         }
     }
+}
+
+/// Clients on any free port leave the operator's to chance, too, unless it is named.
+fn operator_address(server: &config::Server) -> SocketAddr {
+    let mut address = server.operator_listen;
+    if server.listen.port() == 0 && address == config::Server::default().operator_listen {
+        address.set_port(0);
+    }
+    address
 }
 
 impl Loader {
@@ -143,23 +189,27 @@ impl Loader {
 }
 
 /// Puts each new version of the file to work, or says what is wrong with it.
-async fn reload(mut watch: Watch, loader: Loader, handle: Handle, address: SocketAddr) {
+async fn reload(mut watch: Watch, loader: Loader, handle: Handle, held: [SocketAddr; 2]) {
     loop {
         let changed = watch.next().await;
         let earlier = handle.state();
         let read = changed.and_then(|config| loader.state(&config, Some(&earlier)));
         let read = read.map_err(|problems| format!("\n{problems}"));
-        match read.and_then(|state| swap(&handle, address, state)) {
+        match read.and_then(|state| swap(&handle, held, state)) {
             Ok(()) => tracing::info!("the configuration was read anew"),
             Err(reason) => tracing::error!("the old configuration stays: {reason}"),
         }
     }
 }
 
-/// Puts a state to work, unless it would open the address that we hold: a file
-/// without keys may name another address, but that is only taken at the next start.
-fn swap(handle: &Handle, address: SocketAddr, state: Arc<State>) -> Result<(), String> {
-    if let Some(reason) = config::refuse_open(address, !state.keys.is_empty()) {
+/// Puts a state to work, unless it would open an address that we hold: a file
+/// without keys may name others, but those are only taken at the next start.
+fn swap(handle: &Handle, held: [SocketAddr; 2], state: Arc<State>) -> Result<(), String> {
+    let has_keys = !state.keys.is_empty();
+    let mut open = held
+        .iter()
+        .filter_map(|at| config::refuse_open(*at, has_keys));
+    if let Some(reason) = open.next() {
         return Err(reason);
     }
     handle.swap(state);
@@ -191,12 +241,15 @@ mod tests {
         let handle = server.handle();
         let public = SocketAddr::from(([192, 0, 2, 1], 4100));
 
-        let refused = swap(&handle, public, state(&loader, ""));
-        assert!(refused.is_err_and(|reason| reason.contains("no key is configured")));
-        assert!(!handle.state().keys.is_empty());
-
         let loopback = server.address().expect("an address");
-        swap(&handle, loopback, state(&loader, "")).expect("loopback needs no key");
+
+        for held in [[public, loopback], [loopback, public]] {
+            let refused = swap(&handle, held, state(&loader, ""));
+            assert!(refused.is_err_and(|reason| reason.contains("no key is configured")));
+            assert!(!handle.state().keys.is_empty());
+        }
+
+        swap(&handle, [loopback; 2], state(&loader, "")).expect("loopback needs no key");
         assert!(handle.state().keys.is_empty());
     }
 }

@@ -201,6 +201,23 @@ impl State {
         routes.chain(aliases).chain(listed).collect()
     }
 
+    /// Every target that a route or an alias leads to, as `provider/model`.
+    pub(crate) fn targets(&self) -> Vec<String> {
+        let mut targets = Vec::new();
+        let aliases = self.registry.aliases().into_iter().map(|(name, _)| name);
+        for name in self.routes.names().map(str::to_owned).chain(aliases) {
+            let chain = match self.routes.find(&name) {
+                Some(route) => route.plain(&name, &self.registry).ok(),
+                None => self.registry.parse(&name).ok(),
+            };
+            let found = chain.iter().flat_map(|chain| chain.targets());
+            targets.extend(found.map(ToString::to_string));
+        }
+        targets.sort_unstable();
+        targets.dedup();
+        targets
+    }
+
     /// Nobody knows the name: says what was looked for and what is near.
     async fn unknown(&self, model: &str, problem: &SpecError) -> Error {
         let lists = self.catalogue.all().await;

@@ -86,6 +86,12 @@ impl Upstream {
         self.record.wait("the requests", within, asked).await;
     }
 
+    /// Waits until the upstream has sent this much on the connection with this number.
+    pub async fn sent(&self, index: usize, bytes: usize, within: Duration) {
+        let sent = |seen: &[Connection]| (seen.get(index)?.bytes_sent >= bytes).then_some(());
+        self.record.wait("its own bytes leave", within, sent).await;
+    }
+
     /// Waits until the peer has closed the connection with this number; its
     /// script must be reading or writing then.
     pub async fn closed(&self, index: usize, within: Duration) {

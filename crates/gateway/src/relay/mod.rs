@@ -24,6 +24,7 @@ pub(crate) use reply::{Asked, new_id, reply, unix_now, wall_clock};
 
 use crate::exchange::Exchange;
 use crate::fronts::Front;
+use crate::refusal::for_client;
 
 /// What is written before anything is sent, at most.
 const FRAME: usize = 32 * 1024;
@@ -77,6 +78,8 @@ impl Relay {
         opener: Opener,
         array: bool,
     ) -> Self {
+        let mut exchange = exchange;
+        exchange.streams();
         Self {
             state: State::of(answer, opener),
             front,
@@ -93,6 +96,8 @@ impl Relay {
         opening: BoxFuture<'static, Result<Forwarding>>,
         opener: Opener,
     ) -> Self {
+        let mut exchange = exchange;
+        exchange.streams();
         Self {
             state: State::Opening(opening, opener),
             front,
@@ -102,11 +107,13 @@ impl Relay {
         }
     }
 
-    /// Says something whenever nothing was said for this long.
+    /// Says something whenever nothing was said for this long; a client who has
+    /// waited for somebody to begin hears it at once.
     pub(crate) fn keep_alive(mut self, every: Option<Duration>) -> Self {
+        let waited = matches!(self.state, State::Opening(..));
         self.keep_alive = every.map(|every| KeepAlive {
             every,
-            timer: Box::pin(sleep(every)),
+            timer: Box::pin(sleep(if waited { Duration::ZERO } else { every })),
         });
         self
     }
@@ -140,7 +147,7 @@ impl Relay {
             match &mut self.state {
                 State::Opening(opening, _) => match std::task::ready!(opening.as_mut().poll(cx)) {
                     Ok(forwarding) => self.opened(forwarding),
-                    Err(error) => return self.fail(&error, BytesMut::new()),
+                    Err(error) => return self.fail(&for_client(error), BytesMut::new()),
                 },
                 State::Events(..) => return self.poll_events(cx),
                 State::Pieces(..) => return self.poll_pieces(cx),
@@ -235,6 +242,13 @@ impl Relay {
                 }
             }
         }
+    }
+
+    /// The server ends: so does the stream, with its dialect's error. None if it
+    /// was at its end already.
+    pub(crate) fn cut(&mut self, error: &Error) -> Option<Poll<Option<Result<Bytes, Broken>>>> {
+        let over = matches!(self.state, State::Flushing(_) | State::Ended);
+        (!over).then(|| self.fail(error, BytesMut::new()))
     }
 
     /// Ends the stream with the dialect's own error behind what is there.

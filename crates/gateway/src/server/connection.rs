@@ -3,24 +3,30 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
+use http::header::{CONNECTION, TRANSFER_ENCODING};
+use http::{HeaderValue, Request, Response, Version as HttpVersion};
+use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
-use super::answer;
-use crate::state::Shared;
+use super::answer::{answer, odd};
+use super::held::Held;
+use super::house::House;
+use super::socket::Socket;
+use super::tls::Acceptor;
+use super::turn::Turn;
 
-/// A connection that says nothing for so long is closed.
-const FIRST_BYTE: Duration = Duration::from_secs(10);
-/// A header must be complete after this.
-const HEADER: Duration = Duration::from_secs(10);
-/// The longest header.
-const LARGEST_HEADER: usize = 64 * 1024;
+/// The largest head that is read at all; what is served is smaller.
+const LARGEST_HEAD: usize = 64 * 1024;
+/// The most headers of a request.
+const MOST_HEADERS: usize = 100;
 /// How HTTP/2 begins, as far as it must be read to know.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0";
 
@@ -28,61 +34,116 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0";
 pub(super) async fn serve(
     stream: TcpStream,
     peer: SocketAddr,
-    state: Shared,
-    mut stopping: watch::Receiver<bool>,
+    house: Arc<House>,
+    tls: Option<Acceptor>,
 ) {
     // A stream's small events must not wait for each other.
     let _ = stream.set_nodelay(true);
-    let Some(version) = version(&stream).await else {
-        return;
-    };
-    let service = service_fn(move |request| {
-        let state = state.load_full();
-        async move { Ok::<_, Infallible>(answer(state, request).await) }
-    });
-    let io = TokioIo::new(stream);
-    let ended = match version {
-        Version::Http1 => {
-            let connection = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(HEADER)
-                .max_headers(100)
-                .max_buf_size(LARGEST_HEADER)
-                .serve_connection(io, service);
-            let mut connection = pin!(connection);
-            tokio::select! {
-                ended = connection.as_mut() => ended,
-                () = stopped(&mut stopping) => {
-                    connection.as_mut().graceful_shutdown();
-                    connection.await
-                }
+    let ended = match tls {
+        None => match timeout(house.limits.first_byte, version(&stream)).await {
+            Ok(Some(Version::Http1)) => http1(stream, house).await,
+            Ok(Some(Version::Http2)) => http2(stream, house).await,
+            Ok(None) | Err(_) => return,
+        },
+        Some(acceptor) => match timeout(house.limits.first_byte, acceptor.accept(stream)).await {
+            Ok(Ok(stream)) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => {
+                http2(stream, house).await
             }
-        }
-        Version::Http2 => {
-            let connection = http2::Builder::new(TokioExecutor::new())
-                .timer(TokioTimer::new())
-                .max_concurrent_streams(100)
-                .max_header_list_size(16 * 1024)
-                .keep_alive_interval(Duration::from_secs(30))
-                .serve_connection(io, service);
-            let mut connection = pin!(connection);
-            tokio::select! {
-                ended = connection.as_mut() => ended,
-                () = stopped(&mut stopping) => {
-                    connection.as_mut().graceful_shutdown();
-                    connection.await
-                }
+            Ok(Ok(stream)) => http1(stream, house).await,
+            Ok(Err(error)) => {
+                tracing::debug!(%peer, reason = %error, "a client could not agree on TLS");
+                return;
             }
-        }
+            Err(_) => return,
+        },
     };
     if let Err(error) = ended {
         tracing::debug!(%peer, reason = %error, "a connection ended early");
     }
 }
 
-/// The server is to stop.
-async fn stopped(stopping: &mut watch::Receiver<bool>) {
-    let _ = stopping.wait_for(|stop| *stop).await;
+async fn http1<S>(stream: S, house: Arc<House>) -> hyper::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let turn = Arc::new(Turn::default());
+    let socket = Socket::new(stream, Arc::clone(&turn), &house.limits);
+    let stopping = house.stopping.clone();
+    let idle = house.limits.idle;
+    let service = service_fn(move |request| one(Arc::clone(&house), Arc::clone(&turn), request));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        // It also ends a connection that waits for its next request; a head that
+        // has begun has a shorter time, which the socket knows.
+        .header_read_timeout(idle)
+        .max_headers(MOST_HEADERS)
+        .max_buf_size(LARGEST_HEAD)
+        .serve_connection(TokioIo::new(socket), service);
+    let mut connection = pin!(connection);
+    tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stopping.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    }
+}
+
+async fn http2<S>(stream: S, house: Arc<House>) -> hyper::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let turn = Arc::new(Turn::default());
+    let stopping = house.stopping.clone();
+    let idle = unused_for(Arc::clone(&turn), house.limits.idle);
+    let service = service_fn(move |request| one(Arc::clone(&house), Arc::clone(&turn), request));
+    let connection = http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(100)
+        .max_header_list_size(16 * 1024)
+        .keep_alive_interval(Duration::from_secs(30))
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = pin!(connection);
+    tokio::select! {
+        ended = connection.as_mut() => return ended,
+        () = stopping.cancelled() => {}
+        () = idle => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    connection.await
+}
+
+/// A connection of HTTP/2 had no request at two looks in a row.
+async fn unused_for(turn: Arc<Turn>, time: Duration) {
+    let mut unused = false;
+    loop {
+        sleep(time / 2).await;
+        let used = turn.take_end() || !turn.is_idle();
+        if unused && !used {
+            return;
+        }
+        unused = !used;
+    }
+}
+
+/// One request and its answer.
+async fn one(
+    house: Arc<House>,
+    turn: Arc<Turn>,
+    request: Request<Incoming>,
+) -> Result<Response<Held>, Infallible> {
+    turn.begin();
+    let refused = turn.refused().or_else(|| odd(&request));
+    let old = request.version() < HttpVersion::HTTP_2;
+    // Where its chunks end is not watched, so nothing may come behind them.
+    let last = old && (refused.is_some() || request.headers().contains_key(TRANSFER_ENCODING));
+    let (answer, permit) = answer(&house, refused, request).await;
+    let mut answer = answer.map(|body| Held::new(body, permit, Some(turn), &house.cut));
+    if last || (old && answer.status() == http::StatusCode::REQUEST_TIMEOUT) {
+        let close = HeaderValue::from_static("close");
+        answer.headers_mut().insert(CONNECTION, close);
+    }
+    Ok(answer)
 }
 
 enum Version {
@@ -93,21 +154,18 @@ enum Version {
 /// Looks at the first bytes without taking them.
 async fn version(stream: &TcpStream) -> Option<Version> {
     let mut first = [0; PREFACE.len()];
-    let look = async {
-        loop {
-            let seen = stream.peek(&mut first).await.ok()?;
-            if seen == 0 {
-                return None;
-            }
-            if !PREFACE.starts_with(&first[..seen]) {
-                return Some(Version::Http1);
-            }
-            if seen == PREFACE.len() {
-                return Some(Version::Http2);
-            }
-            // The beginning of a preface: the rest is about to come.
-            tokio::time::sleep(Duration::from_millis(1)).await;
+    loop {
+        let seen = stream.peek(&mut first).await.ok()?;
+        if seen == 0 {
+            return None;
         }
-    };
-    timeout(FIRST_BYTE, look).await.ok().flatten()
+        if !PREFACE.starts_with(&first[..seen]) {
+            return Some(Version::Http1);
+        }
+        if seen == PREFACE.len() {
+            return Some(Version::Http2);
+        }
+        // The beginning of a preface: the rest is about to come.
+        sleep(Duration::from_millis(1)).await;
+    }
 }

@@ -1,4 +1,15 @@
 //! The gateway as its clients see it: real sockets, scripted upstreams.
 
+mod answers;
+mod cuts;
 mod dialects;
+mod failover;
+mod keys;
+mod leaving;
+mod lists;
+mod pairs;
+mod passing;
+mod reload;
+mod silence;
 mod stage;
+mod wires;

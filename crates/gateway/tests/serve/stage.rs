@@ -9,6 +9,7 @@ use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::TokioIo;
 use majordomo_gateway::{Gateway, Options};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -18,8 +19,11 @@ pub(crate) struct Stage {
     pub(crate) address: SocketAddr,
     _stop: oneshot::Sender<()>,
     _running: JoinHandle<()>,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
+
+/// Headers of a request.
+pub(crate) type Headers<'a> = &'a [(&'a str, &'a str)];
 
 /// What came back.
 #[derive(Debug)]
@@ -27,6 +31,8 @@ pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// Whether the connection broke before the body's end.
+    pub(crate) cut: bool,
 }
 
 impl Stage {
@@ -50,7 +56,7 @@ impl Stage {
             address,
             _stop: stop,
             _running: running,
-            _folder: folder,
+            folder,
         }
     }
 
@@ -76,6 +82,43 @@ impl Stage {
         self.send(request).await
     }
 
+    /// Asks for something with these headers; a body makes it a POST.
+    pub(crate) async fn ask(&self, path: &str, headers: Headers<'_>, body: &str) -> Answer {
+        let method = match body.is_empty() {
+            true => Method::GET,
+            false => Method::POST,
+        };
+        let request = Request::builder().method(method).uri(path);
+        let request = headers.iter().fold(
+            request.header("host", "gateway"),
+            |request, (name, value)| request.header(*name, *value),
+        );
+        let body = Full::new(Bytes::copy_from_slice(body.as_bytes()));
+        let request = request.body(body);
+        self.send(request.expect("a request can be made")).await
+    }
+
+    /// Writes another configuration over the one that is served.
+    pub(crate) fn rewrite(&self, config: &str) {
+        let new = self.folder.path().join("new");
+        std::fs::write(&new, config).expect("a file can be written");
+        let file = self.folder.path().join("majordomo.toml");
+        std::fs::rename(new, file).expect("a file can be moved");
+    }
+
+    /// Sends a body of JSON on a connection of its own and reads nothing; dropping
+    /// the connection is how a client leaves.
+    pub(crate) async fn begin(&self, path: &str, body: &[u8]) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).await.expect("it listens");
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: gateway\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        let sent = stream.write_all(&[head.as_bytes(), body].concat()).await;
+        sent.expect("it reads");
+        stream
+    }
+
     /// Sends any request.
     pub(crate) async fn send(&self, request: Request<Full<Bytes>>) -> Answer {
         let stream = TcpStream::connect(self.address).await.expect("it listens");
@@ -87,14 +130,19 @@ impl Stage {
         let (head, mut incoming) = answer.into_parts();
         let mut body = Vec::new();
         // A body that is cut is an answer, too.
-        while let Some(Ok(frame)) = incoming.frame().await {
-            body.extend(frame.into_data().unwrap_or_default());
-        }
+        let cut = loop {
+            match incoming.frame().await {
+                Some(Ok(frame)) => body.extend(frame.into_data().unwrap_or_default()),
+                Some(Err(_)) => break true,
+                None => break false,
+            }
+        };
         driver.abort();
         Answer {
             status: head.status,
             headers: head.headers,
             body: body.into(),
+            cut,
         }
     }
 }

@@ -1,0 +1,92 @@
+//! Counters with labels, and gauges: atomics behind a map that only grows.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use arc_swap::ArcSwap;
+
+/// More sets of labels are counted together.
+const MOST: usize = 1_024;
+/// Under this one.
+const OTHER: &str = "other=\"true\"";
+
+type Cells = BTreeMap<String, Arc<AtomicU64>>;
+
+/// One count for each set of labels. Known sets are found without a lock; a new
+/// one copies the map, which happens only so many times.
+#[derive(Default)]
+pub(crate) struct Counter {
+    cells: ArcSwap<Cells>,
+}
+
+impl Counter {
+    pub(super) fn add(&self, labels: &[(&str, &str)], count: u64) {
+        let name = written(labels);
+        if let Some(cell) = self.cells.load().get(&name) {
+            cell.fetch_add(count, Ordering::Relaxed);
+            return;
+        }
+        let cells = self.cells.rcu(|known| {
+            let name = if known.len() < MOST { &name } else { OTHER };
+            if known.contains_key(name) {
+                return Arc::clone(known);
+            }
+            let mut more = Cells::clone(known);
+            more.insert(name.to_owned(), Arc::default());
+            Arc::new(more)
+        });
+        // What rcu gives back is the map before the change.
+        drop(cells);
+        let cells = self.cells.load();
+        if let Some(cell) = cells.get(&name).or_else(|| cells.get(OTHER)) {
+            cell.fetch_add(count, Ordering::Relaxed);
+        }
+    }
+
+    /// Every set of labels with its count.
+    pub(super) fn each(&self, mut show: impl FnMut(&str, u64)) {
+        for (labels, cell) in self.cells.load().iter() {
+            show(labels, cell.load(Ordering::Relaxed));
+        }
+    }
+}
+
+/// Labels as the page shows them, escaped.
+pub(super) fn written(labels: &[(&str, &str)]) -> String {
+    let mut text = String::with_capacity(64);
+    for (n, (name, value)) in labels.iter().enumerate() {
+        let comma = if n == 0 { "" } else { "," };
+        let _ = write!(text, "{comma}{name}=\"");
+        for letter in value.chars().take(200) {
+            match letter {
+                '"' => text.push_str("\\\""),
+                '\\' => text.push_str("\\\\"),
+                '\n' => text.push_str("\\n"),
+                letter if letter.is_control() => text.push('?'),
+                letter => text.push(letter),
+            }
+        }
+        text.push('"');
+    }
+    text
+}
+
+/// How many there are now.
+#[derive(Default)]
+pub(crate) struct Gauge(AtomicI64);
+
+impl Gauge {
+    pub(crate) fn up(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn down(&self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> i64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}

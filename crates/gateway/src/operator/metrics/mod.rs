@@ -1,0 +1,228 @@
+//! The figures that `/metrics` shows.
+//!
+//! Every request is counted once, when it ends. Nothing here is a lock that
+//! requests wait for. Names of targets come from clients, too, so their number
+//! is bounded; no label ever holds content or a key.
+
+mod counter;
+mod histogram;
+mod text;
+
+use std::time::Duration;
+
+use majordomo::{Change, HealthStatus, Ledger, Outcome, Usage};
+
+use counter::Counter;
+pub(crate) use counter::Gauge;
+use histogram::Histogram;
+use text::Page;
+
+use crate::exchange::End;
+
+/// All figures of a gateway, from its start.
+#[derive(Default)]
+pub(crate) struct Metrics {
+    pub(crate) open_requests: Gauge,
+    pub(crate) open_streams: Gauge,
+    requests: Counter,
+    attempts: Counter,
+    failovers: Counter,
+    tokens: Counter,
+    images: Counter,
+    took: Histogram,
+    first_token: Histogram,
+}
+
+/// A request that is over.
+pub(crate) struct Ended<'a> {
+    pub(crate) dialect: &'a str,
+    pub(crate) end: End,
+    pub(crate) status: u16,
+    pub(crate) target: Option<&'a str>,
+    pub(crate) tried: &'a [Tried],
+    pub(crate) changes: &'a [Change],
+    pub(crate) usage: Usage,
+    pub(crate) took: Duration,
+    pub(crate) first_token: Option<Duration>,
+}
+
+/// One target that a request came to.
+pub(crate) struct Tried {
+    target: String,
+    outcome: &'static str,
+}
+
+impl Tried {
+    pub(crate) fn all(ledger: &Ledger) -> Vec<Self> {
+        let tried = ledger.attempts.iter().map(|attempt| Self {
+            target: attempt.target.clone(),
+            outcome: match &attempt.outcome {
+                Outcome::Served => "served",
+                Outcome::Skipped { .. } => "skipped",
+                Outcome::Failed { .. } => "failed",
+            },
+        });
+        tried.collect()
+    }
+}
+
+impl Metrics {
+    /// Counts a request.
+    pub(crate) fn ended(&self, ended: &Ended<'_>) {
+        let status = ended.status.to_string();
+        let labels = [
+            ("dialect", ended.dialect),
+            ("outcome", ended.end.name()),
+            ("status", &status),
+        ];
+        self.requests.add(&labels, 1);
+        for tried in ended.tried {
+            let labels = [("target", &*tried.target), ("outcome", tried.outcome)];
+            self.attempts.add(&labels, 1);
+        }
+        for pair in ended.tried.windows(2) {
+            if pair[0].target != pair[1].target {
+                self.failovers.add(&[("from", &*pair[0].target)], 1);
+            }
+        }
+        let Usage { input, output, .. } = ended.usage;
+        for (kind, count) in [("input", input), ("output", output)] {
+            if let (Some(target), 1..) = (ended.target, count) {
+                self.tokens
+                    .add(&[("target", target), ("kind", kind)], count);
+            }
+        }
+        for change in ended.changes.iter().filter(|c| c.subject == "image") {
+            let count = change.count.unwrap_or(1) as u64;
+            self.images.add(&[("change", &*change.verb)], count);
+        }
+        self.took.saw(ended.took);
+        if let Some(time) = ended.first_token {
+            self.first_token.saw(time);
+        }
+    }
+
+    /// The page that Prometheus reads.
+    pub(crate) fn page(&self, health: &[HealthStatus], ready: bool) -> String {
+        let mut page = Page::default();
+        let counters = [
+            ("requests", "Requests that are over.", &self.requests),
+            ("attempts", "Targets that requests came to.", &self.attempts),
+            (
+                "failovers",
+                "Times that a request left a target for the next.",
+                &self.failovers,
+            ),
+            ("tokens", "Tokens, as providers counted them.", &self.tokens),
+            ("images_changed", "Images that were altered.", &self.images),
+        ];
+        for (name, help, counter) in counters {
+            page.counter(name, help, counter);
+        }
+        page.gauge(
+            "open_requests",
+            "Requests that are being served.",
+            self.open_requests.get(),
+        );
+        page.gauge(
+            "open_streams",
+            "Streams that are being sent.",
+            self.open_streams.get(),
+        );
+        page.gauge("ready", "Whether some target can serve.", i64::from(ready));
+        page.histogram("request_seconds", "How long requests took.", &self.took);
+        page.histogram(
+            "first_token_seconds",
+            "Time to the first token of a stream.",
+            &self.first_token,
+        );
+        page.health(health);
+        page.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended<'a>(tried: &'a [Tried], changes: &'a [Change]) -> Ended<'a> {
+        Ended {
+            dialect: "openai-chat",
+            end: End::Complete,
+            status: 200,
+            target: Some("p/m"),
+            tried,
+            changes,
+            usage: Usage {
+                input: 7,
+                output: 5,
+                ..Usage::default()
+            },
+            took: Duration::from_millis(30),
+            first_token: Some(Duration::from_millis(20)),
+        }
+    }
+
+    #[test]
+    fn every_figure_of_a_request_is_on_the_page() {
+        let metrics = Metrics::default();
+        let tried = |target: &str, outcome| Tried {
+            target: target.into(),
+            outcome,
+        };
+        let tried = [
+            tried("a/x", "failed"),
+            tried("a/x", "failed"),
+            tried("p/m", "served"),
+        ];
+        let changes = [
+            Change::new("image", "resized").times(2),
+            Change::new("top_k", "dropped"),
+        ];
+        metrics.ended(&ended(&tried, &changes));
+        metrics.open_streams.up();
+        let page = metrics.page(&[], true);
+        for line in [
+            "majordomo_requests_total{dialect=\"openai-chat\",outcome=\"complete\",status=\"200\"} 1",
+            "majordomo_attempts_total{target=\"a/x\",outcome=\"failed\"} 2",
+            "majordomo_attempts_total{target=\"p/m\",outcome=\"served\"} 1",
+            "majordomo_failovers_total{from=\"a/x\"} 1",
+            "majordomo_tokens_total{target=\"p/m\",kind=\"input\"} 7",
+            "majordomo_tokens_total{target=\"p/m\",kind=\"output\"} 5",
+            "majordomo_images_changed_total{change=\"resized\"} 2",
+            "majordomo_open_streams 1",
+            "majordomo_ready 1",
+            "majordomo_request_seconds_bucket{le=\"0.05\"} 1",
+            "majordomo_request_seconds_bucket{le=\"0.025\"} 0",
+            "majordomo_request_seconds_count 1",
+            "majordomo_first_token_seconds_bucket{le=\"0.025\"} 1",
+        ] {
+            assert!(page.lines().any(|l| l == line), "{line} is not on\n{page}");
+        }
+        assert!(!page.contains("top_k"), "{page}");
+    }
+
+    #[test]
+    fn names_from_clients_can_neither_break_the_page_nor_fill_the_memory() {
+        let metrics = Metrics::default();
+        for n in 0..5_000 {
+            let tried = [Tried {
+                target: format!("p/\"{n}\n}}"),
+                outcome: "failed",
+            }];
+            metrics.ended(&ended(&tried, &[]));
+        }
+        let page = metrics.page(&[], true);
+        let attempts = page
+            .lines()
+            .filter(|l| l.starts_with("majordomo_attempts_total{"));
+        assert!(attempts.count() <= 1_025);
+        assert!(
+            page.contains("majordomo_attempts_total{target=\"p/\\\"0\\n}\",outcome=\"failed\"} 1")
+        );
+        assert!(
+            page.contains("majordomo_attempts_total{other=\"true\"}"),
+            "the rest is counted"
+        );
+    }
+}

@@ -1,0 +1,204 @@
+//! The operator's listener: what the gateway is doing, for those who run it.
+//!
+//! It is apart from the clients' listener, so that it answers while that one is
+//! full. On loopback nobody needs a key; anywhere else one of the configured keys
+//! is asked for.
+
+mod health;
+mod metrics;
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+pub(crate) use health::ready;
+pub(crate) use metrics::{Ended, Metrics, Tried};
+
+use crate::authenticate::authenticate;
+use crate::server::House;
+
+/// Few look at the same time.
+const CONNECTIONS: usize = 64;
+/// No look takes longer.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// The listener.
+pub(crate) struct Operator {
+    listener: TcpListener,
+    house: Arc<House>,
+    /// Others than this machine can reach it.
+    open: bool,
+}
+
+impl Operator {
+    pub(crate) async fn bind(address: SocketAddr, house: Arc<House>) -> io::Result<Self> {
+        Ok(Self {
+            listener: TcpListener::bind(address).await?,
+            house,
+            open: !address.ip().to_canonical().is_loopback(),
+        })
+    }
+
+    pub(crate) fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Answers until it is dropped.
+    pub(crate) async fn run(self) {
+        let room = Arc::new(Semaphore::new(CONNECTIONS));
+        loop {
+            let place = Arc::clone(&room).acquire_owned().await;
+            let Ok((stream, _)) = self.listener.accept().await else {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            };
+            let (house, open) = (Arc::clone(&self.house), self.open);
+            let service = service_fn(move |request: Request<Incoming>| {
+                let answer = answer(&house, open, &request);
+                async move { Ok::<_, Infallible>(answer) }
+            });
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(Duration::from_secs(10))
+                .serve_connection(TokioIo::new(stream), service);
+            tokio::spawn(async move {
+                let _ = timeout(LONGEST, connection).await;
+                drop(place);
+            });
+        }
+    }
+}
+
+fn answer(house: &House, open: bool, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+    let path = request.uri().path();
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return text(StatusCode::METHOD_NOT_ALLOWED, "only GET is allowed here\n");
+    }
+    // Probes have no key, and learn nothing that needs one.
+    match path {
+        "/healthz" => return text(StatusCode::OK, "ok\n"),
+        "/readyz" => {
+            let (status, body) = ready(house);
+            return text(status, body);
+        }
+        _ => {}
+    }
+    let state = house.state.load();
+    if open {
+        // An address that everybody can reach is never served without keys, also
+        // when a later configuration has none.
+        let known = authenticate(&state.keys, request.headers(), request.uri());
+        if !matches!(known, Ok(Some(_))) {
+            return text(StatusCode::UNAUTHORIZED, "a key is needed here\n");
+        }
+    } else if !is_local(request.headers()) {
+        return text(
+            StatusCode::FORBIDDEN,
+            "ask by the address itself or as localhost\n",
+        );
+    }
+    match path {
+        "/" => text(StatusCode::OK, status(house)),
+        "/api/health" => match serde_json::to_vec(&health::report(house)) {
+            Ok(body) => page(StatusCode::OK, "application/json", body),
+            Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "no report\n"),
+        },
+        "/metrics" => {
+            let health = state.registry.health().snapshot();
+            let ready = ready(house).0 == StatusCode::OK;
+            let kind = "text/plain; version=0.0.4; charset=utf-8";
+            page(StatusCode::OK, kind, house.metrics.page(&health, ready))
+        }
+        _ => text(StatusCode::NOT_FOUND, "no such page\n"),
+    }
+}
+
+/// A page of another site must not read this one through a browser: it can make
+/// its own name lead here, but it cannot send another name.
+fn is_local(headers: &HeaderMap) -> bool {
+    let host = headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok());
+    let Some(host) = host else {
+        return false;
+    };
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let name = name.trim_start_matches('[').trim_end_matches(']');
+    name.eq_ignore_ascii_case("localhost") || name.parse::<std::net::IpAddr>().is_ok()
+}
+
+/// A few lines for people.
+fn status(house: &House) -> String {
+    let state = house.state.load();
+    let health = state.registry.health().snapshot();
+    let benched = health.iter().filter(|status| status.until_usable.is_some());
+    let mut page = format!(
+        "majordomo {}\n{}requests: {} open, {} of them streams\n",
+        env!("CARGO_PKG_VERSION"),
+        ready(house).1,
+        house.metrics.open_requests.get(),
+        house.metrics.open_streams.get(),
+    );
+    for status in benched {
+        let why = status.reason.as_deref().unwrap_or("no reason");
+        page.push_str(&format!("benched: {} ({why})\n", status.subject));
+    }
+    page.push_str("more: /api/health, /metrics, /healthz, /readyz\n");
+    page
+}
+
+fn text(status: StatusCode, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    page(status, "text/plain; charset=utf-8", body)
+}
+
+fn page(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    let mut answer = Response::new(Full::new(body.into()));
+    *answer.status_mut() = status;
+    let map = answer.headers_mut();
+    map.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    map.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let strict = HeaderValue::from_static("nosniff");
+    map.insert(header::X_CONTENT_TYPE_OPTIONS, strict);
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_this_machine_are_answered_without_a_key() {
+        let rows = [
+            ("127.0.0.1:4101", true),
+            ("127.0.0.1", true),
+            ("[::1]:4101", true),
+            ("localhost:4101", true),
+            ("LOCALHOST", true),
+            ("evil.example:4101", false),
+            ("localhost.evil.example", false),
+            ("", false),
+        ];
+        for (host, expected) in rows {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, HeaderValue::from_static(host));
+            assert_eq!(is_local(&headers), expected, "{host}");
+        }
+        assert!(!is_local(&HeaderMap::new()));
+    }
+}

@@ -1,0 +1,226 @@
+//! Who gets in: so many requests, and so many bytes of their bodies, at once.
+//!
+//! A request that finds no room waits a short while among few others, then it is
+//! told to come back. Its permit lives as long as its answer, so what it holds is
+//! counted until the last byte is out.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use majordomo::{Error, ErrorKind, Result};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use crate::config::Server;
+
+/// Bytes are counted in these: a semaphore's requests are 32 bits wide.
+const UNIT: u64 = 1024;
+/// A body of unknown length takes this much at a time.
+const STEP: u64 = 256 * 1024;
+/// When to come back.
+const COME_BACK: Duration = Duration::from_secs(1);
+
+/// The room that one configuration gives.
+pub(crate) struct Admission {
+    requests: Arc<Semaphore>,
+    bytes: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    wait: Duration,
+    most_requests: usize,
+    most_bytes: u64,
+}
+
+/// The right to be served; it gives its room back when it is dropped.
+pub(crate) struct Permit {
+    room: Arc<Semaphore>,
+    held: OwnedSemaphorePermit,
+    reserved: u64,
+    _request: OwnedSemaphorePermit,
+}
+
+impl Admission {
+    /// Room as a file says, and how long to wait for it.
+    pub(crate) fn new(server: &Server, wait: Duration) -> Arc<Self> {
+        Self::with_room(server.max_requests, server.max_bytes_in_flight, wait)
+    }
+
+    fn with_room(most_requests: usize, most_bytes: u64, wait: Duration) -> Arc<Self> {
+        let units = usize::try_from(units(most_bytes)).unwrap_or(usize::MAX);
+        let permits = |n: usize| Arc::new(Semaphore::new(n.min(Semaphore::MAX_PERMITS)));
+        Arc::new(Self {
+            requests: permits(most_requests),
+            bytes: permits(units),
+            waiting: AtomicUsize::new(0),
+            wait,
+            most_requests,
+            most_bytes,
+        })
+    }
+
+    /// Whether a file gives the same room.
+    pub(crate) fn fits(&self, server: &Server) -> bool {
+        (self.most_requests, self.most_bytes) == (server.max_requests, server.max_bytes_in_flight)
+    }
+
+    /// Lets a request in that announces so many bytes, if need be after a while.
+    pub(crate) async fn admit(&self, announced: u64) -> Result<Permit> {
+        let units = u32::try_from(units(announced)).map_err(|_| overloaded())?;
+        if let Some(permit) = self.try_admit(units, announced) {
+            return Ok(permit);
+        }
+        let _place = Place::take(&self.waiting, self.most_requests).ok_or_else(overloaded)?;
+        let both = async {
+            let request = Arc::clone(&self.requests).acquire_owned().await.ok()?;
+            let held = Arc::clone(&self.bytes).acquire_many_owned(units);
+            Some(self.permit(request, held.await.ok()?, announced))
+        };
+        match timeout(self.wait, both).await {
+            Ok(Some(permit)) => Ok(permit),
+            _ => Err(overloaded()),
+        }
+    }
+
+    fn try_admit(&self, units: u32, announced: u64) -> Option<Permit> {
+        let request = Arc::clone(&self.requests).try_acquire_owned().ok()?;
+        let held = Arc::clone(&self.bytes).try_acquire_many_owned(units).ok()?;
+        Some(self.permit(request, held, announced))
+    }
+
+    fn permit(
+        &self,
+        request: OwnedSemaphorePermit,
+        held: OwnedSemaphorePermit,
+        reserved: u64,
+    ) -> Permit {
+        Permit {
+            room: Arc::clone(&self.bytes),
+            held,
+            reserved,
+            _request: request,
+        }
+    }
+}
+
+impl Permit {
+    /// Makes room for a body that has become this long. It does not wait: two
+    /// half-read bodies could wait for each other.
+    pub(crate) fn reach(&mut self, length: u64) -> Result<()> {
+        if length <= self.reserved {
+            return Ok(());
+        }
+        let more = (length - self.reserved).max(STEP);
+        let wanted = u32::try_from(units(more)).map_err(|_| overloaded())?;
+        let got = Arc::clone(&self.room).try_acquire_many_owned(wanted);
+        self.held.merge(got.map_err(|_| overloaded())?);
+        self.reserved += more;
+        Ok(())
+    }
+}
+
+/// One place among those who wait.
+struct Place<'a>(&'a AtomicUsize);
+
+impl<'a> Place<'a> {
+    fn take(waiting: &'a AtomicUsize, most: usize) -> Option<Self> {
+        // The place is given back on drop, also when there was none left.
+        let place = Self(waiting);
+        (waiting.fetch_add(1, Ordering::Relaxed) < most).then_some(place)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn units(bytes: u64) -> u64 {
+    bytes.div_ceil(UNIT)
+}
+
+fn overloaded() -> Error {
+    let text = "the gateway is overloaded: too many requests are being served; try again";
+    Error::new(ErrorKind::Local, text)
+        .with_status(503)
+        .with_retry_after(Some(COME_BACK))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn admission(requests: usize, bytes: u64) -> Arc<Admission> {
+        Admission::with_room(requests, bytes, Duration::from_secs(5))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_beyond_the_limit_waits_and_is_then_told_to_come_back() {
+        let admission = admission(1, 1 << 20);
+        let first = admission.admit(10).await.unwrap();
+        let began = tokio::time::Instant::now();
+        let Err(error) = admission.admit(10).await else {
+            panic!("two got in");
+        };
+        assert_eq!(began.elapsed(), Duration::from_secs(5));
+        assert_eq!(error.status(), Some(503));
+        assert_eq!(error.retry_after(), Some(Duration::from_secs(1)));
+        drop(first);
+        assert!(admission.admit(10).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_waits_gets_in_when_another_ends() {
+        let admission = admission(1, 1 << 20);
+        let first = admission.admit(0).await.unwrap();
+        let waiting = admission.admit(0);
+        let ending = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            drop(first);
+        };
+        let (second, ()) = tokio::join!(waiting, ending);
+        assert!(second.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_queue_is_no_longer_than_what_is_served() {
+        let admission = admission(2, 1 << 20);
+        let _served = (
+            admission.admit(0).await.unwrap(),
+            admission.admit(0).await.unwrap(),
+        );
+        let began = tokio::time::Instant::now();
+        let late = async {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            let refused = admission.admit(0).await.is_err();
+            (refused, began.elapsed())
+        };
+        let (_, _, (refused, after)) = tokio::join!(admission.admit(0), admission.admit(0), late);
+        assert!(refused);
+        assert!(after < Duration::from_secs(1), "{after:?}");
+        assert_eq!(admission.waiting.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn announced_bytes_are_held_until_the_permit_is_dropped() {
+        let admission = admission(9, 1 << 20);
+        let first = admission.admit(1 << 19).await.unwrap();
+        let second = admission.admit(1 << 19).await.unwrap();
+        assert!(admission.admit(1).await.is_err());
+        drop(first);
+        assert!(admission.admit(1 << 19).await.is_ok());
+        drop(second);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_of_unknown_length_takes_room_as_it_comes() {
+        let admission = admission(9, 1 << 20);
+        let mut permit = admission.admit(0).await.unwrap();
+        permit.reach(700 << 10).unwrap();
+        permit.reach(700 << 10).unwrap();
+        assert!(permit.reach(2 << 20).is_err());
+        assert!(admission.admit(900 << 10).await.is_err());
+        drop(permit);
+        assert!(admission.admit(1 << 20).await.is_ok());
+    }
+}

@@ -1,0 +1,173 @@
+//! One request: let in, read, and given to its front.
+
+use std::sync::Arc;
+
+use http::header::HOST;
+use http::{HeaderValue, Method, Request, Response, StatusCode, Version};
+use hyper::body::{Body as _, Incoming};
+use majordomo::{Error, ErrorKind};
+
+use super::admission::Permit;
+use super::body::Body;
+use super::head::Refused;
+use super::held::shutting_down;
+use super::house::House;
+use super::intake;
+use crate::arrival::Arrival;
+use crate::authenticate::authenticate;
+use crate::exchange::Exchange;
+use crate::fronts::{self, Endpoint, Front};
+use crate::operator::ready;
+use crate::refusal::{bare, refuse};
+use crate::state::State;
+
+/// The longest path with its query.
+const LONGEST_URI: usize = 8 * 1024;
+
+/// Answers one request; the permit is its right to be served, for as long as its
+/// answer takes.
+pub(super) async fn answer(
+    house: &Arc<House>,
+    refused: Option<Refused>,
+    request: Request<Incoming>,
+) -> (Response<Body>, Option<Permit>) {
+    let (head, body) = request.into_parts();
+    let endpoint = fronts::endpoint(&head.method, &head.uri, &head.headers);
+    let front = front_of(&endpoint);
+    let Some(front) = front.or(refused.map(|_| Front::Chat)) else {
+        return (simple(house, &endpoint), None);
+    };
+    let metrics = Arc::clone(&house.metrics);
+    let mut exchange = Exchange::new(crate::relay::new_id().into(), front, metrics);
+    if let Some(Refused { status, text }) = refused {
+        let error = Error::new(ErrorKind::Provider, text).with_status(status);
+        return (refuse(front, exchange, error), None);
+    }
+    let state = house.state.load_full();
+    let key = match authenticate(&state.keys, &head.headers, &head.uri) {
+        Ok(key) => key,
+        Err(error) => return (refuse(front, exchange, error), None),
+    };
+    exchange.by(key.as_ref().map(|key| Arc::from(key.name())));
+    let announced = body.size_hint().lower();
+    if let Err(error) = intake::acceptable(&head.headers, announced, state.server.max_body) {
+        return (refuse(front, exchange, error), None);
+    }
+    let mut permit = match house.admission().admit(announced).await {
+        Ok(permit) => permit,
+        Err(error) => return (refuse(front, exchange, error), None),
+    };
+    let read = intake::read(body, &mut permit, state.server.max_body, &house.limits).await;
+    let body = match read {
+        Ok(body) => body,
+        Err(error) => return (refuse(front, exchange, error), Some(permit)),
+    };
+    let arrival = Arrival {
+        headers: head.headers,
+        body,
+        key,
+        exchange,
+    };
+    let answer = tokio::select! {
+        answer = served(&state, endpoint, arrival) => answer,
+        // Its line is written by what is dropped here.
+        () = house.cut.cancelled() => bare(front, &shutting_down()),
+    };
+    (answer, Some(permit))
+}
+
+async fn served(state: &Arc<State>, endpoint: Endpoint, arrival: Arrival) -> Response<Body> {
+    match endpoint {
+        Endpoint::Ask {
+            front,
+            model,
+            stream,
+        } => fronts::ask(state, front, model, stream, arrival).await,
+        Endpoint::Count { front, model } => fronts::count(state, front, model, arrival).await,
+        Endpoint::Models(Front::OllamaChat) => fronts::tags(state, arrival).await,
+        Endpoint::Models(front) => fronts::list(state, front, arrival).await,
+        Endpoint::Model(front, id) => fronts::one(state, front, id, arrival).await,
+        Endpoint::Show => fronts::show(state, arrival).await,
+        Endpoint::Version => fronts::version(arrival),
+        Endpoint::Embeddings(front) => fronts::embed(state, front, arrival).await,
+        Endpoint::Nowhere(front) => nowhere(front, arrival.exchange),
+        // These speak no dialect and were answered before.
+        Endpoint::Root | Endpoint::Healthz | Endpoint::Readyz | Endpoint::WrongMethod(_) => {
+            nowhere(Front::Chat, arrival.exchange)
+        }
+    }
+}
+
+fn nowhere(front: Front, exchange: Exchange) -> Response<Body> {
+    let error = Error::new(ErrorKind::Provider, "no such path");
+    refuse(front, exchange, error.with_status(404))
+}
+
+/// Whose words an answer is in; none where no dialect is spoken.
+fn front_of(endpoint: &Endpoint) -> Option<Front> {
+    match endpoint {
+        Endpoint::Ask { front, .. }
+        | Endpoint::Count { front, .. }
+        | Endpoint::Models(front)
+        | Endpoint::Model(front, _)
+        | Endpoint::Embeddings(front)
+        | Endpoint::Nowhere(front) => Some(*front),
+        Endpoint::Show | Endpoint::Version => Some(Front::OllamaChat),
+        Endpoint::Root | Endpoint::Healthz | Endpoint::Readyz | Endpoint::WrongMethod(_) => None,
+    }
+}
+
+/// What is wrong with a head, apart from what only its bytes show.
+pub(super) fn odd(head: &Request<Incoming>) -> Option<Refused> {
+    let refuse = |status, text| Some(Refused { status, text });
+    if matches!(*head.method(), Method::CONNECT | Method::TRACE) {
+        return refuse(405, "this is no proxy: use GET or POST");
+    }
+    let length = head
+        .uri()
+        .path_and_query()
+        .map_or(0, |path| path.as_str().len());
+    if length > LONGEST_URI {
+        return refuse(414, "the path is longer than 8 KiB");
+    }
+    let mut hosts = head.headers().get_all(HOST).iter();
+    let host = hosts.next();
+    if hosts.next().is_some() {
+        return refuse(400, "there are two Host headers");
+    }
+    if host.is_none() && head.version() == Version::HTTP_11 {
+        return refuse(400, "the Host header is missing");
+    }
+    let named = head.uri().authority().map(|authority| authority.as_str());
+    if let (Some(named), Some(host)) = (named, host)
+        && !named.as_bytes().eq_ignore_ascii_case(host.as_bytes())
+    {
+        return refuse(400, "the path names another host than the Host header");
+    }
+    None
+}
+
+fn simple(house: &House, endpoint: &Endpoint) -> Response<Body> {
+    let (status, text, allow) = match endpoint {
+        Endpoint::WrongMethod(allowed) => (
+            StatusCode::METHOD_NOT_ALLOWED,
+            "the method is not allowed here\n",
+            Some(*allowed),
+        ),
+        Endpoint::Root => (StatusCode::OK, "majordomo is here\n", None),
+        Endpoint::Readyz => {
+            let (status, text) = ready(house);
+            (status, text, None)
+        }
+        _ => (StatusCode::OK, "ok\n", None),
+    };
+    let mut answer = Response::new(Body::from(bytes::Bytes::from_static(text.as_bytes())));
+    *answer.status_mut() = status;
+    let map = answer.headers_mut();
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    map.insert("content-type", plain);
+    if let Some(allow) = allow {
+        map.insert("allow", HeaderValue::from_static(allow));
+    }
+    answer
+}

@@ -1,0 +1,50 @@
+//! What outlives every configuration: the room, the figures, the end.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use tokio_util::sync::CancellationToken;
+
+use super::admission::Admission;
+use super::limits::Limits;
+use crate::operator::Metrics;
+use crate::state::{Shared, State};
+
+/// Shared by all connections and the operator's listener.
+pub(crate) struct House {
+    pub(crate) state: Shared,
+    pub(crate) limits: Limits,
+    pub(crate) metrics: Arc<Metrics>,
+    admission: ArcSwap<Admission>,
+    /// No more requests are taken; those that run may end.
+    pub(crate) stopping: CancellationToken,
+    /// Whatever still runs is ended now.
+    pub(crate) cut: CancellationToken,
+}
+
+impl House {
+    pub(crate) fn new(state: Arc<State>, limits: Limits) -> Arc<Self> {
+        Arc::new(Self {
+            admission: ArcSwap::new(Admission::new(&state.server, limits.queue_wait)),
+            state: Arc::new(ArcSwap::new(state)),
+            limits,
+            metrics: Arc::default(),
+            stopping: CancellationToken::new(),
+            cut: CancellationToken::new(),
+        })
+    }
+
+    pub(crate) fn admission(&self) -> Arc<Admission> {
+        self.admission.load_full()
+    }
+
+    /// Puts another configuration to work. Where its room is the same, what runs
+    /// is still counted; else it is counted in the old room until it ends.
+    pub(crate) fn swap(&self, state: Arc<State>) {
+        if !self.admission.load().fits(&state.server) {
+            let room = Admission::new(&state.server, self.limits.queue_wait);
+            self.admission.store(room);
+        }
+        self.state.store(state);
+    }
+}

@@ -1,0 +1,13 @@
+//! What clients do wrong, on raw sockets, and what must become of it. The names
+//! of the cases are those of the fault catalogue: C for clients, P for the process.
+
+mod budgets;
+mod connections;
+mod drain;
+mod framing;
+mod heads;
+mod leaving;
+mod operator;
+mod secrets;
+mod stage;
+mod tls;
