@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::net::SocketAddr;
 
 use majordomo_gateway::config::environment;
 use majordomo_gateway::{Gateway, Options, StartError};
@@ -59,11 +60,22 @@ async fn welcome(gateway: &Gateway) -> Result<String, Failure> {
     let model = models.first().map_or("demo/text", String::as_str);
     let _ = write!(
         text,
-        "\nlistening on http://{address}, for the operator on http://{operator}\ntry:\n  curl http://{address}/v1/chat/completions \
-         -H 'content-type: application/json' \
-         -d '{{\"model\":\"{model}\",\"messages\":[{{\"role\":\"user\",\"content\":\"hello\"}}]}}'\n"
+        "\nlistening on http://{address}, for the operator on http://{operator}\ntry:\n  "
     );
+    text.push_str(&line_to_try(address, model, gateway.has_keys()));
     Ok(text)
+}
+
+fn line_to_try(address: SocketAddr, model: &str, has_keys: bool) -> String {
+    let key = if has_keys {
+        "-H 'authorization: Bearer YOUR-KEY' "
+    } else {
+        ""
+    };
+    format!(
+        "curl http://{address}/v1/chat/completions {key}-H 'content-type: application/json' \
+         -d '{{\"model\":\"{model}\",\"messages\":[{{\"role\":\"user\",\"content\":\"hello\"}}]}}'\n"
+    )
 }
 
 /// The first time, what runs may end; the second time nothing is waited for.
@@ -90,4 +102,17 @@ async fn told_to_stop() {
         }
     }
     let _ = interrupted.await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_to_try_has_a_place_for_a_key_when_one_is_needed() {
+        let address = SocketAddr::from(([127, 0, 0, 1], 4100));
+        let header = "-H 'authorization: Bearer ";
+        assert!(line_to_try(address, "coder", true).contains(header));
+        assert!(!line_to_try(address, "coder", false).contains(header));
+    }
 }

@@ -140,6 +140,11 @@ impl Gateway {
         self.operator.address()
     }
 
+    /// Whether clients need a key.
+    pub fn has_keys(&self) -> bool {
+        !self.state.keys.is_empty()
+    }
+
     /// Everything that can be asked for by name.
     pub async fn models(&self) -> Vec<String> {
         self.state.names().await
@@ -148,12 +153,15 @@ impl Gateway {
     /// Serves until `stop`; a file that changes is put to work meanwhile.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let handle = self.server.handle();
-        let address = self.server.address();
-        let address = address.unwrap_or(self.state.server.listen);
+        let server = &self.state.server;
+        let held = [
+            self.server.address().unwrap_or(server.listen),
+            self.operator.address().unwrap_or(server.operator_listen),
+        ];
         let serving = self.server.run(stop);
         let watching = async {
             match self.watch {
-                Some(watch) => reload(watch, self.loader, handle, address).await,
+                Some(watch) => reload(watch, self.loader, handle, held).await,
                 None => std::future::pending().await,
             }
         };
@@ -187,23 +195,27 @@ impl Loader {
 }
 
 /// Puts each new version of the file to work, or says what is wrong with it.
-async fn reload(mut watch: Watch, loader: Loader, handle: Handle, address: SocketAddr) {
+async fn reload(mut watch: Watch, loader: Loader, handle: Handle, held: [SocketAddr; 2]) {
     loop {
         let changed = watch.next().await;
         let earlier = handle.state();
         let read = changed.and_then(|config| loader.state(&config, Some(&earlier)));
         let read = read.map_err(|problems| format!("\n{problems}"));
-        match read.and_then(|state| swap(&handle, address, state)) {
+        match read.and_then(|state| swap(&handle, held, state)) {
             Ok(()) => tracing::info!("the configuration was read anew"),
             Err(reason) => tracing::error!("the old configuration stays: {reason}"),
         }
     }
 }
 
-/// Puts a state to work, unless it would open the address that we hold: a file
-/// without keys may name another address, but that is only taken at the next start.
-fn swap(handle: &Handle, address: SocketAddr, state: Arc<State>) -> Result<(), String> {
-    if let Some(reason) = config::refuse_open(address, !state.keys.is_empty()) {
+/// Puts a state to work, unless it would open an address that we hold: a file
+/// without keys may name others, but those are only taken at the next start.
+fn swap(handle: &Handle, held: [SocketAddr; 2], state: Arc<State>) -> Result<(), String> {
+    let has_keys = !state.keys.is_empty();
+    let mut open = held
+        .iter()
+        .filter_map(|at| config::refuse_open(*at, has_keys));
+    if let Some(reason) = open.next() {
         return Err(reason);
     }
     handle.swap(state);
@@ -235,12 +247,15 @@ mod tests {
         let handle = server.handle();
         let public = SocketAddr::from(([192, 0, 2, 1], 4100));
 
-        let refused = swap(&handle, public, state(&loader, ""));
-        assert!(refused.is_err_and(|reason| reason.contains("no key is configured")));
-        assert!(!handle.state().keys.is_empty());
-
         let loopback = server.address().expect("an address");
-        swap(&handle, loopback, state(&loader, "")).expect("loopback needs no key");
+
+        for held in [[public, loopback], [loopback, public]] {
+            let refused = swap(&handle, held, state(&loader, ""));
+            assert!(refused.is_err_and(|reason| reason.contains("no key is configured")));
+            assert!(!handle.state().keys.is_empty());
+        }
+
+        swap(&handle, [loopback; 2], state(&loader, "")).expect("loopback needs no key");
         assert!(handle.state().keys.is_empty());
     }
 }
