@@ -10,6 +10,7 @@ mod lists;
 mod pairs;
 mod passing;
 mod reload;
+mod routes;
 mod silence;
 mod stage;
 mod wires;

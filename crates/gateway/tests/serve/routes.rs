@@ -1,0 +1,129 @@
+//! Rules, processors and balance, as clients see them.
+
+use bytes::Bytes;
+use majordomo::{Part, Request};
+use majordomo_wire::{Outgoing, Protocol};
+
+use crate::stage::{Answer, Stage};
+use crate::wires::path;
+
+const CONFIG: &str = r#"
+[providers.other]
+kind = "demo"
+
+[[routes]]
+model = "long"
+services = [ { spec = "demo/text" } ]
+[[routes.smart]]
+name = "long prompts"
+when = [ { position = "token", op = "ge", value = 100 } ]
+services = [ { spec = "other/text" } ]
+
+[[routes]]
+model = "blind"
+services = [ { spec = "demo/text" } ]
+[[routes.smart]]
+name = "eyes for a blind model"
+when = [ { position = "proxy_vision", op = "enabled" } ]
+services = [ { spec = "demo/vision" } ]
+
+[[routes]]
+model = "mixed"
+services = [ { spec = "demo/vision", active = false }, { spec = "demo/text", describe = "demo/vision" } ]
+
+[[routes]]
+model = "pinned"
+affinity = "30m"
+services = [ { spec = "demo/text" }, { spec = "other/text" } ]
+[[routes.smart]]
+name = "eyes"
+when = [ { position = "proxy_vision", op = "enabled" } ]
+services = [ { spec = "demo/vision" } ]
+"#;
+
+/// A picture of one pixel.
+const PIXEL: &[u8] = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
+
+fn body(protocol: Protocol, request: &Request, model: &str) -> Bytes {
+    let written = protocol
+        .codec()
+        .write_request(request, &Outgoing::new(model));
+    written.body
+}
+
+async fn ask(stage: &Stage, protocol: Protocol, model: &str, request: &Request) -> Answer {
+    let path = path(protocol, model, false);
+    let answer = stage.post(&path, body(protocol, request, model)).await;
+    assert_eq!(answer.status, 200, "{protocol:?}: {}", answer.text());
+    answer
+}
+
+fn with_image() -> Request {
+    Request::user("what is it?")
+        .part(Part::image("image/gif", PIXEL))
+        .max_tokens(50)
+}
+
+#[tokio::test]
+async fn a_rule_narrows_a_request_to_its_own_services() {
+    let stage = Stage::start(CONFIG).await;
+    for (words, target) in [(1, "demo/text"), (500, "other/text")] {
+        let request = Request::user("word ".repeat(words)).max_tokens(50);
+        let answer = ask(&stage, Protocol::Chat, "long", &request).await;
+        assert_eq!(answer.header("x-majordomo-target"), Some(target));
+    }
+}
+
+#[tokio::test]
+async fn a_blind_route_takes_images_in_every_dialect() {
+    let stage = Stage::start(CONFIG).await;
+    for protocol in Protocol::ALL {
+        let answer = ask(&stage, protocol, "blind", &with_image()).await;
+        assert_eq!(answer.header("x-majordomo-target"), Some("demo/text"));
+        let changes = answer.header("x-majordomo-changes").unwrap_or_default();
+        assert!(
+            changes.contains("image:1 described"),
+            "{protocol:?}: {changes}"
+        );
+        let response = protocol
+            .codec()
+            .read_response(answer.body.clone(), 0)
+            .unwrap();
+        assert!(response.text().contains("[image: "), "{}", response.text());
+    }
+}
+
+#[tokio::test]
+async fn a_target_that_cannot_see_gets_a_description_from_its_own_describer() {
+    let stage = Stage::start(CONFIG).await;
+    let answer = ask(&stage, Protocol::Chat, "mixed", &with_image()).await;
+    assert_eq!(answer.header("x-majordomo-target"), Some("demo/text"));
+    let changes = answer.header("x-majordomo-changes").unwrap_or_default();
+    assert!(changes.contains("image:1 described"), "{changes}");
+}
+
+#[tokio::test]
+async fn p8_a_session_stays_with_its_service_and_is_processed_all_the_same() {
+    let stage = Stage::start(CONFIG).await;
+    let body = body(Protocol::Chat, &with_image(), "pinned");
+    let body = std::str::from_utf8(&body).unwrap();
+    let mut seen = Vec::new();
+    for session in ["a", "b", "c", "d", "e", "f", "g", "h"] {
+        let mut of_session = Vec::new();
+        for _ in 0..5 {
+            let headers = [
+                ("x-session-id", session),
+                ("content-type", "application/json"),
+            ];
+            let answer = stage.ask("/v1/chat/completions", &headers, body).await;
+            let changes = answer.header("x-majordomo-changes").unwrap_or_default();
+            assert!(changes.contains("image:1 described"), "{changes}");
+            let target = answer.header("x-majordomo-target").unwrap_or_default();
+            of_session.push(target.to_owned());
+        }
+        of_session.dedup();
+        assert_eq!(of_session.len(), 1, "{session} moved: {of_session:?}");
+        seen.extend(of_session);
+    }
+    assert_eq!(seen.len(), 8);
+}
