@@ -160,7 +160,7 @@ fn letter() -> Request {
 async fn its_answer_is_bound_to_a_schema_of_objects_lists_and_choices() {
     let Some(address) = address() else { return };
     let registry = registry(&address);
-    // In the other two dialects it takes the schema and does not heed it.
+    // The two dialects in which it was seen to bind its answer.
     for provider in ["chat", "swap"] {
         let output = TypedOutput::<Letter>::new().unwrap();
         let answer = output.generate(&chain(&registry, provider), letter()).await;
