@@ -43,7 +43,7 @@ name = \"pattern\"
 when = [ { position = \"context_user\", op = \"regex\", value = \"(\" } ]
 services = [ { spec = \"fast\" } ]
 ";
-    let path = file("rules.toml", &format!("{GOOD}{rules}"));
+    let path = file("rules.toml", format!("{GOOD}{rules}"));
     let done = majordomo(&["check", "--config", &path]).done().await;
     assert_eq!(done.code, Some(1));
     let lines = done.stderr.lines().map(str::trim_start);

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Accept, Change, Dialect, Json, Message, Native, Notes, Opaque, Part, Role, Text, Tool,
+    Accept, Change, Dialect, Json, Message, Native, Notes, Opaque, Part, Role, Text, Timer, Tool,
     ToolCall, ToolChoice, WireSource,
 };
 
@@ -127,6 +127,8 @@ pub struct Request {
     prompt: Arc<Prompt>,
     source: Option<WireSource>,
     timeout: Option<Duration>,
+    /// Seldom any; an empty list costs nothing to clone.
+    timers: Vec<(Timer, Duration)>,
     accept: Option<Arc<dyn Accept>>,
     notes: Option<Notes>,
     client_headers: Option<Arc<[(String, String)]>>,
@@ -297,6 +299,22 @@ impl Request {
         self
     }
 
+    /// Sets one of an attempt's own timers, in place of the provider's; the last
+    /// word counts. Targets without timers are not concerned.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use majordomo_llm::{Request, Timer};
+    ///
+    /// let hurried = Request::user("hi").timer(Timer::FirstEvent, Duration::from_secs(5));
+    /// assert_eq!(hurried.get_timers(), [(Timer::FirstEvent, Duration::from_secs(5))]);
+    /// ```
+    #[must_use]
+    pub fn timer(mut self, timer: Timer, limit: Duration) -> Self {
+        self.timers.push((timer, limit));
+        self
+    }
+
     /// Judges each answer before it is taken; see [`Accept`].
     #[must_use]
     pub fn accept(mut self, accept: Arc<dyn Accept>) -> Self {
@@ -322,6 +340,11 @@ impl Request {
     /// The caller's patience, if it was limited.
     pub fn get_timeout(&self) -> Option<Duration> {
         self.timeout
+    }
+
+    /// The attempt's timers that the caller set, in the order of setting.
+    pub fn get_timers(&self) -> &[(Timer, Duration)] {
+        &self.timers
     }
 
     /// Who judges the answers, if somebody does.

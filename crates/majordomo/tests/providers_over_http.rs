@@ -1,12 +1,15 @@
 //! The built-in providers over real sockets, each in its own dialect.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use majordomo::transport::{Config, Proxies, Transport};
 use majordomo::{
     Class, Error, ErrorKind, Kind, Model, Outcome, Provider, Registry, Request, Result, Settings,
+    Timer,
 };
 use majordomo_testkit::{Authority, Script, Upstream};
+use tokio::time::Instant;
 
 fn transport() -> Transport {
     Transport::new(Config::default().proxies(Proxies::Direct))
@@ -366,5 +369,31 @@ fn a_base_url_that_is_none_is_refused_with_its_reason() {
         assert_eq!(error.kind(), ErrorKind::Spec);
         assert!(error.to_string().contains(why), "{error}");
         assert!(!error.to_string().contains("canary"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_may_set_the_timers_of_its_attempts() {
+    for (timer, streams) in [
+        (Timer::Total, false),
+        (Timer::FirstByte, true),
+        (Timer::FirstEvent, true),
+    ] {
+        let upstream = Upstream::start([Script::new().read_request().stall()]).await;
+        let settings = Settings::new("p", transport()).base_url(upstream.uri("").to_string());
+        let provider = Kind::OpenAi.provider(settings.discovery(false)).unwrap();
+        let model = provider.model("m").unwrap();
+        let request = Request::user("hi").timer(timer, Duration::from_millis(300));
+        let began = Instant::now();
+        let error = match streams {
+            true => model.events(request).await.err(),
+            false => model.generate(request).await.err(),
+        };
+        assert_eq!(
+            error.map(|error| error.kind()),
+            Some(ErrorKind::Timeout(timer))
+        );
+        // Virtual time: the provider's own limits are a minute and more.
+        assert!(began.elapsed() < Duration::from_secs(1), "{timer}");
     }
 }

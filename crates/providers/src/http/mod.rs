@@ -188,9 +188,10 @@ impl HttpProvider {
     /// and says so if it does; the service itself always does.
     fn dress(&self, outgoing: Outgoing, request: Option<&Request>) -> Result<Outgoing> {
         let recipe = self.recipe();
+        let timers = request.map(Request::get_timers).unwrap_or_default();
         let request = outgoing
             .headers(recipe.headers(request))
-            .timeouts(self.0.timeouts);
+            .timeouts(self.0.timeouts.with(timers));
         match (&self.0.key, recipe.key_variables()) {
             (Some(key), _) => Ok(request.credential(&recipe.credential(key)?)),
             (None, []) => Ok(request),

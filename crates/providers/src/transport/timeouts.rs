@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use majordomo_llm::Timer;
+
 /// The limits of one exchange; `None` is no limit. Each one that runs out names
 /// itself in the error, as a [`majordomo_llm::Timer`].
 ///
@@ -46,6 +48,23 @@ impl Timeouts {
             total: None,
             ..Self::STANDARD
         }
+    }
+
+    /// With the timers that a request sets for itself.
+    pub(crate) fn with(mut self, timers: &[(Timer, Duration)]) -> Self {
+        for (timer, limit) in timers {
+            let place = match timer {
+                Timer::Connect => &mut self.connect,
+                Timer::FirstByte => &mut self.first_byte,
+                Timer::FirstEvent => &mut self.first_event,
+                Timer::Idle => &mut self.idle,
+                Timer::EventIdle => &mut self.event_idle,
+                Timer::Write => &mut self.write,
+                Timer::Total => &mut self.total,
+            };
+            *place = Some(*limit);
+        }
+        self
     }
 
     const STANDARD: Self = Self {
