@@ -1,11 +1,13 @@
 //! A client that leaves takes its request with it, however far that had come.
 
+#[cfg(target_os = "linux")]
+use std::collections::HashMap;
 use std::time::Duration;
 
 use majordomo::{Event, Part, Request, Response};
 use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::Protocol;
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::stage::Stage;
 use crate::wires;
@@ -142,17 +144,19 @@ async fn a_stream_of_http2_that_is_reset_leaves_its_provider() {
     }
 }
 
-/// Connections of this machine to a port that are being opened.
+/// The connections of this machine to a port, by their own addresses, and
+/// whether each is being opened.
 #[cfg(target_os = "linux")]
-fn being_opened(port: u16) -> usize {
+fn connections_to(port: u16) -> HashMap<String, bool> {
     let table = std::fs::read_to_string("/proc/net/tcp").expect("a table of connections");
     let wanted = format!(":{port:04X}");
-    let opening = table.lines().filter(|line| {
-        let mut fields = line.split_whitespace().skip(2);
-        let (peer, state) = (fields.next(), fields.next());
-        peer.is_some_and(|peer| peer.ends_with(&wanted)) && state == Some("02")
+    let found = table.lines().filter_map(|line| {
+        let mut fields = line.split_whitespace().skip(1);
+        let (own, peer, state) = (fields.next()?, fields.next()?, fields.next()?);
+        let opening = state == "02";
+        peer.ends_with(&wanted).then(|| (own.to_owned(), opening))
     });
-    opening.count()
+    found.collect()
 }
 
 #[cfg(target_os = "linux")]
@@ -160,29 +164,63 @@ fn being_opened(port: u16) -> usize {
 async fn a_connection_that_is_being_opened_is_given_up() {
     use majordomo_testkit::BlackHole;
 
-    let count = async |port, wanted: usize| {
-        let counted = async {
-            while being_opened(port) != wanted {
-                tokio::task::yield_now().await;
-            }
-        };
-        let counted = tokio::time::timeout(SOON, counted).await;
-        let now = being_opened(port);
-        assert!(counted.is_ok(), "{now} instead of {wanted}");
-    };
     for client in Protocol::ALL {
         for stream in [false, true] {
             let hole = BlackHole::open();
             let port = hole.address().port();
-            // The hole's own connections are being opened, too.
-            let before = being_opened(port);
+            // The hole's own connections fill its queue, at their own pace.
+            let fillers = connections_to(port);
+            let being_opened = || {
+                let connections = connections_to(port).into_iter();
+                let ours = connections.filter(|(own, _)| !fillers.contains_key(own));
+                ours.filter(|(_, opening)| *opening).count()
+            };
+            let count = async |wanted: usize| {
+                let counted = async {
+                    while being_opened() != wanted {
+                        tokio::task::yield_now().await;
+                    }
+                };
+                let counted = tokio::time::timeout(SOON, counted).await;
+                assert!(counted.is_ok(), "{} instead of {wanted}", being_opened());
+            };
             let stage = Stage::start(&wires::provider("up", client, hole.address())).await;
             let body = wires::question(client, &Request::user("Count."), "up/m0", stream);
             let path = wires::path(client, "up/m0", stream);
             let connection = stage.begin(&path, &body).await;
-            count(port, before + 1).await;
+            count(1).await;
             drop(connection);
-            count(port, before).await;
+            count(0).await;
         }
     }
+}
+
+#[tokio::test]
+async fn a_client_who_leaves_while_it_waits_for_a_seat_never_reaches_the_provider() {
+    let whole = Response::new(vec![Part::text("One.")]);
+    let scripts = [
+        Script::new().read_request().stall(),
+        wires::answering(Protocol::Chat, &whole, false),
+    ];
+    let upstream = Upstream::start(scripts).await;
+    let provider = wires::provider("up", Protocol::Chat, upstream.address());
+    let route = "[[routes]]\nmodel = \"one\"\nservices = [ { spec = \"up/m0\", capacity = 1 } ]\n";
+    let stage = Stage::start(&format!("{provider}{route}")).await;
+    let path = wires::path(Protocol::Chat, "one", false);
+    let ask = |text: &str| wires::question(Protocol::Chat, &Request::user(text), "one", false);
+
+    let seated = stage.begin(&path, &ask("first")).await;
+    upstream.asked(1, SOON).await;
+    let mut waiting = stage.begin(&path, &ask("second")).await;
+    waiting.shutdown().await.expect("a client may leave");
+    // The gateway has seen it leave when it closes, too.
+    let mut rest = Vec::new();
+    let closed = tokio::time::timeout(SOON, waiting.read_to_end(&mut rest)).await;
+    assert!(closed.is_ok() && rest.is_empty(), "{rest:?}");
+    drop(seated);
+    upstream.closed(0, SOON).await;
+
+    let answer = stage.post(&path, ask("third")).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(upstream.requests().len(), 2, "the first and the third");
 }
