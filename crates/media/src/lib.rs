@@ -29,6 +29,7 @@ mod shelf;
 mod stop;
 mod terms;
 mod text;
+mod zigzag;
 
 pub use bounds::Bounds;
 pub use fit::{Fitted, Made, fit_image};
