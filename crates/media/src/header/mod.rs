@@ -111,6 +111,7 @@ pub(crate) fn color_profile(data: &[u8], format: Format) -> Option<Vec<u8>> {
     }
 }
 
+pub(crate) use png::chunks as png_chunks;
 pub(crate) use webp::first_frame as first_webp_frame;
 
 /// Real profiles have kilobytes; what is larger is ignored like a broken one.
