@@ -7,9 +7,12 @@
 //! every source pixel, so a picture that hides another one from coarse sampling
 //! does not change its meaning on the way, and small text stays readable.
 
+use std::mem::take;
+
 use fast_image_resize::images::{TypedImage, TypedImageRef};
 use fast_image_resize::pixels::{U8, U8x4};
 use fast_image_resize::{FilterType, PixelTrait, ResizeAlg, ResizeOptions, Resizer};
+use fearless_simd::{Level, dispatch};
 
 /// Source bytes that are worked on at once: few enough to keep the memory small,
 /// and enough to make up for the weights that are computed anew for each strip.
@@ -89,8 +92,8 @@ pub enum Failure {
 #[derive(Default)]
 pub struct Scaler {
     resizer: Resizer,
+    low: Vec<u8>,
     wide: Vec<u8>,
-    scaled: Vec<u8>,
 }
 
 impl Scaler {
@@ -110,7 +113,12 @@ impl Scaler {
             return Ok(());
         }
         let step = f64::from(source.height) / f64::from(to.1);
-        let strip_rows = (WINDOW / (source.row_bytes() as f64 * step)).clamp(16.0, 256.0) as u32;
+        let strip_rows = match source.channels {
+            // Only rows that are lower already are copied.
+            Channels::Three => WINDOW * 2.0 / (source.row_bytes() as f64 * 2.4),
+            _ => WINDOW / (source.row_bytes() as f64 * step),
+        };
+        let strip_rows = strip_rows.clamp(16.0, 256.0) as u32;
         for top in (0..to.1).step_by(strip_rows as usize) {
             if !go_on() {
                 return Err(Failure::Stopped);
@@ -156,38 +164,71 @@ impl Scaler {
             .ok()
     }
 
-    /// Three channels are scaled as four: one kind of pixel less to compile,
-    /// and four are faster.
+    /// Three channels are made lower as if they were one, which makes no
+    /// difference to rows. Then they are scaled as four: one kind of pixel less
+    /// to compile, and four are faster.
     fn strip_of_three(
         &mut self,
         source: Pixels<'_>,
         strip: Strip,
         out: &mut Vec<u8>,
     ) -> Option<()> {
-        let mut wide = std::mem::take(&mut self.wide);
-        wide.resize(source.data.len() / 3 * 4, 255);
-        for (to, from) in pairs::<4, 3>(&mut wide, source.data) {
-            to[..3].copy_from_slice(from);
-        }
+        let (width, rows) = strip.to;
+        let (mut low, mut wide) = (take(&mut self.low), take(&mut self.wide));
+        low.clear();
+        let one = Pixels {
+            width: source.width * 3,
+            channels: Channels::One,
+            ..source
+        };
+        let lower = Strip {
+            to: (one.width, rows),
+            ..strip
+        };
+        self.strip::<U8>(one, lower, &mut low)?;
+        wide.resize(low.len() / 3 * 4, 255);
+        let level = Level::new();
+        dispatch!(level, _ => widen(&mut wide, &low));
+
         let four = Pixels {
+            height: rows,
             channels: Channels::Four,
             data: &wide,
             ..source
         };
-        let mut scaled = std::mem::take(&mut self.scaled);
-        scaled.clear();
-        self.strip::<U8x4>(four, strip, &mut scaled)?;
+        let narrower = Strip {
+            from: 0.0,
+            length: f64::from(rows),
+            to: (width, rows),
+        };
+        low.clear();
+        self.strip::<U8x4>(four, narrower, &mut low)?;
         let start = out.len();
-        out.resize(start + scaled.len() / 4 * 3, 0);
-        for (to, from) in pairs::<3, 4>(&mut out[start..], &scaled) {
-            to.copy_from_slice(&from[..3]);
-        }
-        (self.wide, self.scaled) = (wide, scaled);
+        out.resize(start + low.len() / 4 * 3, 0);
+        dispatch!(level, _ => narrow(&mut out[start..], &low));
+        (self.low, self.wide) = (low, wide);
         Some(())
     }
 }
 
+/// Three bytes of every pixel put where there is room for four.
+#[inline(always)]
+fn widen(to: &mut [u8], from: &[u8]) {
+    for (to, from) in pairs::<4, 3>(to, from) {
+        *to = [from[0], from[1], from[2], 255];
+    }
+}
+
+/// The first three of four bytes.
+#[inline(always)]
+fn narrow(to: &mut [u8], from: &[u8]) {
+    for (to, from) in pairs::<3, 4>(to, from) {
+        *to = [from[0], from[1], from[2]];
+    }
+}
+
 /// Pixels of two sizes beside each other.
+#[inline(always)]
 fn pairs<'a, const A: usize, const B: usize>(
     to: &'a mut [u8],
     from: &'a [u8],
