@@ -56,6 +56,7 @@ fn place(frame: Picture, (x, y): (u32, u32), (width, height): (u32, u32)) -> Pic
     if (frame.width, frame.height) == (width, height) {
         return frame;
     }
+    let frame = frame.packed();
     let pixel = frame.layout.packed().unwrap_or(4);
     let mut data = vec![0; area(width, height) * 4];
     let rows = data.chunks_exact_mut(width as usize * 4).skip(y as usize);

@@ -28,7 +28,7 @@ pub(super) fn still(data: &[u8], (width, height): (u32, u32)) -> Option<Picture>
 
 #[cfg(test)]
 mod tests {
-    use super::super::pure;
+    use super::super::any;
     use super::*;
     use crate::Stop;
 
@@ -62,7 +62,7 @@ mod tests {
         for (name, data) in files() {
             let size = crate::measure(&data).map(|header| (header.width, header.height));
             let size = size.unwrap();
-            let ours = pure::still(&data, size, &Stop::new()).unwrap();
+            let ours = any::still(&data, size, &Stop::new()).unwrap();
             let theirs = still(&data, size).unwrap();
             assert_eq!(ours.layout, theirs.layout, "{name}");
             let pairs = ours.data.iter().zip(&theirs.data);
