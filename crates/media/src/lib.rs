@@ -27,6 +27,7 @@ mod problem;
 mod resize;
 mod shelf;
 mod stop;
+mod strip;
 mod terms;
 mod text;
 mod zigzag;

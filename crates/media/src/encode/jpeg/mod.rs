@@ -3,7 +3,6 @@
 mod codes;
 mod forward;
 mod header;
-mod strip;
 #[cfg(test)]
 mod tests;
 
@@ -12,9 +11,9 @@ use std::io::Write;
 use fearless_simd::{Level, dispatch};
 
 use crate::picture::{Chroma, Layout, Picture};
+use crate::strip::{ROWS, Strip};
 use codes::{Bits, Codes};
 use forward::{Factors, forward};
-use strip::{ROWS, Strip};
 
 /// Rows of one row of blocks.
 const BLOCK_ROWS: u32 = 16;
@@ -40,7 +39,7 @@ pub(super) fn encode_purely(picture: &Picture, quality: u8, out: &mut impl Write
     out.write_all(&header::start(width, height, gray, &steps))
         .ok()?;
     let mut writer = Writer {
-        strip: Strip::new(picture),
+        strip: Strip::new(picture.width, picture.height),
         factors: steps.map(|steps| Factors::new(&steps)),
         codes: [
             Codes::new(&codes::DC_LUMA, &codes::AC_LUMA),

@@ -4,24 +4,24 @@
 use crate::picture::{Layout, Picture, Plane};
 
 /// Rows in a strip.
-pub(super) const ROWS: usize = 16;
+pub(crate) const ROWS: usize = 16;
 
 /// Brightness of sixteen rows and colours of eight, with room for whole blocks.
-pub(super) struct Strip {
+pub(crate) struct Strip {
     width: usize,
     height: usize,
     /// Bytes of a row of brightness; colours have half as many.
-    pub(super) stride: usize,
-    pub(super) luma: Vec<u8>,
-    pub(super) blue: Vec<u8>,
-    pub(super) red: Vec<u8>,
+    pub(crate) stride: usize,
+    pub(crate) luma: Vec<u8>,
+    pub(crate) blue: Vec<u8>,
+    pub(crate) red: Vec<u8>,
     /// Two rows of a packed picture, each channel by itself.
     channels: [Vec<u8>; 6],
 }
 
 impl Strip {
-    pub(super) fn new(picture: &Picture) -> Self {
-        let (width, height) = (picture.width as usize, picture.height as usize);
+    pub(crate) fn new(width: u32, height: u32) -> Self {
+        let (width, height) = (width as usize, height as usize);
         let stride = width.next_multiple_of(16);
         Self {
             width,
@@ -36,7 +36,7 @@ impl Strip {
 
     /// Takes the rows from `top` on; behind the last row it is repeated.
     #[inline(always)]
-    pub(super) fn fill(&mut self, picture: &Picture, top: usize) {
+    pub(crate) fn fill(&mut self, picture: &Picture, top: usize) {
         match picture.layout {
             Layout::Gray => self.fill_luma(&picture.data, top),
             Layout::Rgb => self.fill_packed::<3>(&picture.data, top),
@@ -95,6 +95,49 @@ impl Strip {
             }
             colors(blue, red, [r0, g0, b0], [r1, g1, b1]);
         }
+    }
+}
+
+/// Packed pixels of three bytes as a picture in planes.
+#[cfg(feature = "turbo")]
+pub(crate) fn in_planes(rgb: &[u8], width: u32, height: u32) -> Picture {
+    use crate::picture::{Chroma, area};
+    use fearless_simd::{Level, dispatch};
+
+    let chroma = Chroma {
+        width: width.div_ceil(2),
+        height: height.div_ceil(2),
+    };
+    let color = area(chroma.width, chroma.height);
+    let mut data = vec![0; area(width, height) + 2 * color];
+    let (luma, colors) = data.split_at_mut(area(width, height));
+    let (blue, red) = colors.split_at_mut(color);
+    let mut planes = [
+        luma.chunks_exact_mut(width as usize),
+        blue.chunks_exact_mut(chroma.width as usize),
+        red.chunks_exact_mut(chroma.width as usize),
+    ];
+    let mut strip = Strip::new(width, height);
+    let level = Level::new();
+    for top in (0..height as usize).step_by(ROWS) {
+        dispatch!(level, _ => strip.fill_packed::<3>(rgb, top));
+        let half = strip.stride / 2;
+        let filled = [
+            (&strip.luma, strip.stride),
+            (&strip.blue, half),
+            (&strip.red, half),
+        ];
+        for (plane, (filled, stride)) in planes.iter_mut().zip(filled) {
+            for (row, out) in filled.chunks_exact(stride).zip(plane) {
+                out.copy_from_slice(&row[..out.len()]);
+            }
+        }
+    }
+    Picture {
+        width,
+        height,
+        layout: Layout::Planes(chroma),
+        data,
     }
 }
 
