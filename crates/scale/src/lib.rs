@@ -47,13 +47,17 @@ pub struct Pixels<'a> {
 }
 
 impl Pixels<'_> {
-    fn row_bytes(&self) -> usize {
-        let pixel = match self.channels {
+    /// Bytes of one.
+    fn pixel(&self) -> usize {
+        match self.channels {
             Channels::One => 1,
             Channels::Three => 3,
             Channels::Four | Channels::WithAlpha => 4,
-        };
-        self.width as usize * pixel
+        }
+    }
+
+    fn row_bytes(&self) -> usize {
+        self.width as usize * self.pixel()
     }
 
     fn bytes(&self) -> usize {
@@ -114,8 +118,8 @@ impl Scaler {
         }
         let step = f64::from(source.height) / f64::from(to.1);
         let strip_rows = match source.channels {
-            // Only rows that are lower already are copied.
-            Channels::Three => WINDOW * 2.0 / (source.row_bytes() as f64 * 2.4),
+            // Two copies, but only of rows that are made lower already.
+            Channels::Three => 2.0 * WINDOW / (f64::from(source.width) * 7.0),
             _ => WINDOW / (source.row_bytes() as f64 * step),
         };
         let strip_rows = strip_rows.clamp(16.0, 256.0) as u32;
@@ -132,6 +136,9 @@ impl Scaler {
                 length,
                 to: (to.0, rows),
             };
+            let start = out.len();
+            out.resize(start + to.0 as usize * rows as usize * source.pixel(), 0);
+            let out = &mut out[start..];
             match source.channels {
                 Channels::One => self.strip::<U8>(window, strip, out),
                 Channels::Four | Channels::WithAlpha => self.strip::<U8x4>(window, strip, out),
@@ -146,14 +153,12 @@ impl Scaler {
         &mut self,
         source: Pixels<'_>,
         strip: Strip,
-        out: &mut Vec<u8>,
+        out: &mut [u8],
     ) -> Option<()> {
         let (width, rows) = strip.to;
-        let start = out.len();
-        out.resize(start + width as usize * rows as usize * P::size(), 0);
         let image =
             TypedImageRef::<P>::from_buffer(source.width, source.height, source.data).ok()?;
-        let mut target = TypedImage::<P>::from_buffer(width, rows, &mut out[start..]).ok()?;
+        let mut target = TypedImage::<P>::from_buffer(width, rows, out).ok()?;
         // Rows outside the crop still weigh in, so strips join without a seam.
         let options = ResizeOptions::new()
             .resize_alg(ResizeAlg::Convolution(FilterType::Lanczos3))
@@ -167,15 +172,13 @@ impl Scaler {
     /// Three channels are made lower as if they were one, which makes no
     /// difference to rows. Then they are scaled as four: one kind of pixel less
     /// to compile, and four are faster.
-    fn strip_of_three(
-        &mut self,
-        source: Pixels<'_>,
-        strip: Strip,
-        out: &mut Vec<u8>,
-    ) -> Option<()> {
+    fn strip_of_three(&mut self, source: Pixels<'_>, strip: Strip, out: &mut [u8]) -> Option<()> {
         let (width, rows) = strip.to;
+        let pixels = |width: u32| width as usize * rows as usize;
         let (mut low, mut wide) = (take(&mut self.low), take(&mut self.wide));
-        low.clear();
+        low.resize((pixels(source.width) * 3).max(pixels(width) * 4), 0);
+        wide.resize(pixels(source.width) * 4, 0);
+
         let one = Pixels {
             width: source.width * 3,
             channels: Channels::One,
@@ -185,8 +188,7 @@ impl Scaler {
             to: (one.width, rows),
             ..strip
         };
-        self.strip::<U8>(one, lower, &mut low)?;
-        wide.resize(low.len() / 3 * 4, 255);
+        self.strip::<U8>(one, lower, &mut low[..pixels(one.width)])?;
         let level = Level::new();
         dispatch!(level, _ => widen(&mut wide, &low));
 
@@ -201,11 +203,8 @@ impl Scaler {
             length: f64::from(rows),
             to: (width, rows),
         };
-        low.clear();
-        self.strip::<U8x4>(four, narrower, &mut low)?;
-        let start = out.len();
-        out.resize(start + low.len() / 4 * 3, 0);
-        dispatch!(level, _ => narrow(&mut out[start..], &low));
+        self.strip::<U8x4>(four, narrower, &mut low[..pixels(width) * 4])?;
+        dispatch!(level, _ => narrow(out, &low));
         (self.low, self.wide) = (low, wide);
         Some(())
     }

@@ -14,7 +14,7 @@ use crate::picture::{Layout, Picture};
 /// How far back packed data may refer to.
 const LOOKBACK: usize = 32 << 10;
 /// How much is unpacked at once, if a row is not longer.
-const STEP: usize = 64 << 10;
+const STEP: usize = 192 << 10;
 
 /// None if this is another kind of file, if there is anything odd about it, or
 /// if the work is to end.

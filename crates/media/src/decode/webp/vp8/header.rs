@@ -118,7 +118,7 @@ impl Segments {
             self.levels = [0; 4].map(|_: i8| bools.optional(6).unwrap_or(0));
         }
         if map {
-            let mut chance = || bools.flag().then(|| bools.number(8)).unwrap_or(255);
+            let mut chance = || if bools.flag() { bools.number(8) } else { 255 };
             self.chances = Some([chance(), chance(), chance()]);
         }
     }

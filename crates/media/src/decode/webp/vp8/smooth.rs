@@ -64,19 +64,19 @@ impl Plane<'_> {
     #[inline(always)]
     fn upright<const N: usize>(&mut self, at: usize, kind: Kind, limit: u16, how: Smoothing) {
         let mut edge = [[0; N]; 8];
-        for y in 0..N {
-            let row = &self.data[at + y * self.stride - 4..][..8];
-            for (x, value) in row.iter().enumerate() {
-                edge[x][y] = *value;
+        let rows = self.data[at - 4..].chunks(self.stride).take(N);
+        for (y, row) in rows.enumerate() {
+            for (line, value) in edge.iter_mut().zip(&row[..8]) {
+                line[y] = *value;
             }
         }
         if !filter(&mut edge, kind, limit, how) {
             return;
         }
-        for y in 0..N {
-            let row = &mut self.data[at + y * self.stride - 4..][..8];
-            for (x, value) in row.iter_mut().enumerate() {
-                *value = edge[x][y];
+        let rows = self.data[at - 4..].chunks_mut(self.stride).take(N);
+        for (y, row) in rows.enumerate() {
+            for (line, value) in edge.iter().zip(&mut row[..8]) {
+                *value = line[y];
             }
         }
     }
