@@ -106,7 +106,8 @@ pub(super) struct Bits {
 }
 
 impl Bits {
-    /// Writes one block; `previous` is the channel's last mean.
+    /// Writes one block, of which all but the first are zero unless there is
+    /// `more`; `previous` is the channel's last mean.
     #[inline(always)]
     pub(super) fn block(&mut self, block: &Block, more: bool, previous: &mut i16, codes: &Codes) {
         let difference = i32::from(block[0]) - i32::from(*previous);

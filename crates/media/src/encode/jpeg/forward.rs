@@ -43,8 +43,8 @@ const PLACES: [u8; 64] = {
     places
 };
 
-/// The frequencies of eight rows of eight pixels; none but the first if all
-/// pixels are the same, as most are in screenshots.
+/// Fills in the frequencies of eight rows of eight pixels. False if only the
+/// first was filled in: all pixels are the same, as most are in screenshots.
 #[inline(always)]
 pub(super) fn forward(pixels: &[[u8; 8]; 8], factors: &Factors, block: &mut Block) -> bool {
     let first = u64::from_ne_bytes(pixels[0]);
