@@ -122,7 +122,7 @@ impl Scaler {
             Channels::Three => 2.0 * WINDOW / (f64::from(source.width) * 7.0),
             _ => WINDOW / (source.row_bytes() as f64 * step),
         };
-        let strip_rows = strip_rows.clamp(16.0, 256.0) as u32;
+        let strip_rows = strip_rows.clamp(16.0, 512.0) as u32;
         for top in (0..to.1).step_by(strip_rows as usize) {
             if !go_on() {
                 return Err(Failure::Stopped);
