@@ -23,8 +23,11 @@ const STRIDE: u32 = 6;
 const TABLES: u64 = 620;
 
 pub(super) fn encode(picture: &Picture, quality: u8, out: &mut impl Write) -> Option<()> {
+    // Blocks of one colour, which drawings are full of, are faster here.
     #[cfg(feature = "turbo")]
-    if let Some(data) = super::turbo::encode(picture, quality) {
+    if !picture.is_flat()
+        && let Some(data) = super::turbo::encode(picture, quality)
+    {
         return out.write_all(&data).ok();
     }
     encode_purely(picture, quality, out)
