@@ -6,7 +6,7 @@
 
 use divan::{AllocProfiler, Bencher, black_box};
 use majordomo::{Json, Message, Part, Request, Tool, ToolCall, ToolResult};
-use majordomo_gateway::rules::{ConditionSpec, RuleSet, RuleSpec, Subject};
+use majordomo_gateway::rules::{ConditionSpec, Detail, RuleSet, RuleSpec, Subject};
 use serde_json::{Value, json};
 
 #[global_allocator]
@@ -114,7 +114,10 @@ fn fifty_rules_on_one_long_text(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn fifty_rules_with_a_trace(bencher: Bencher<'_, '_>) {
     let (rules, request) = (fifty(), agent_request());
-    bencher.bench_local(|| rules.explain(&Subject::new(black_box(&request), "coder")));
+    bencher.bench_local(|| {
+        let subject = Subject::new(black_box(&request), "coder");
+        rules.explain(&subject, Detail::Full)
+    });
 }
 
 #[divan::bench]

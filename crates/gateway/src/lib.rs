@@ -8,6 +8,7 @@
 pub mod balance;
 pub mod config;
 pub mod demo;
+pub mod explain;
 pub mod fetch;
 pub mod keys;
 pub mod rules;
@@ -27,6 +28,7 @@ mod run;
 mod server;
 mod shapes;
 mod state;
+mod traces;
 
 pub use run::{Gateway, Options, StartError};
 pub use server::{Handle, Limits, Server};

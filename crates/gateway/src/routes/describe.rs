@@ -24,6 +24,15 @@ impl Describe {
             registry: asking.registry.clone(),
         }
     }
+
+    /// Those of the rule's services that are in use, as one chain.
+    fn describers(&self, task: &Task<'_, '_, Arc<Service>>) -> Option<Chain> {
+        let active = task.services.iter().filter(|service| service.active);
+        let model = task.subject.model();
+        let chains = active.filter_map(|service| service.chain(model, &self.registry).ok());
+        let chains: Vec<Chain> = chains.collect();
+        Chain::join(&chains)
+    }
 }
 
 impl Processor<Arc<Service>> for Describe {
@@ -32,11 +41,7 @@ impl Processor<Arc<Service>> for Describe {
         task: Task<'a, '_, Arc<Service>>,
     ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
         Box::pin(async move {
-            let active = task.services.iter().filter(|service| service.active);
-            let model = task.subject.model();
-            let chains = active.filter_map(|service| service.chain(model, &self.registry).ok());
-            let chains: Vec<Chain> = chains.collect();
-            let describer = Chain::join(&chains);
+            let describer = self.describers(&task);
             let request = std::mem::take(task.request);
             let kept = request.clone();
             match self
@@ -53,6 +58,22 @@ impl Processor<Arc<Service>> for Describe {
                     Err(ProcessorError::from(error))
                 }
             }
+        })
+    }
+
+    fn preview<'a>(
+        &'a self,
+        task: Task<'a, '_, Arc<Service>>,
+    ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
+        Box::pin(async move {
+            let describer = self.describers(&task);
+            let request = std::mem::take(task.request);
+            let preview = self
+                .vision
+                .preview(request, describer.as_ref(), &self.scope);
+            let (request, changes) = preview.await;
+            *task.request = request;
+            Ok(changes)
         })
     }
 }

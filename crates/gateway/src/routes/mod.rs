@@ -7,13 +7,15 @@
 mod conditions;
 mod describe;
 mod partition;
+mod rehearse;
 mod route;
 
 use std::sync::Arc;
 
 use majordomo::{Chain, Registry, Result};
 
-pub(crate) use route::{Asking, PartitionSnapshot, Route, Routed};
+pub(crate) use rehearse::Rehearsed;
+pub(crate) use route::{Asking, PartitionSnapshot, Route, RouteTrace, Routed};
 
 use crate::config::{Config, Problem, Problems, Spec};
 use crate::vision::Describers;
@@ -62,7 +64,7 @@ impl Routes {
             .routes
             .iter()
             .filter(|route| route.pattern.is_literal());
-        literal.map(|route| route.name.as_str())
+        literal.map(|route| &*route.name)
     }
 
     /// How all services are doing.
@@ -70,8 +72,9 @@ impl Routes {
         self.routes.iter().flat_map(Route::snapshots).collect()
     }
 
-    fn find_exactly(&self, name: &str) -> Option<&Route> {
-        self.routes.iter().find(|route| route.name == name)
+    /// The route that is written like this.
+    pub(crate) fn find_exactly(&self, name: &str) -> Option<&Route> {
+        self.routes.iter().find(|route| *route.name == *name)
     }
 
     /// Notes who describes images to whom: for models, and for services of routes.

@@ -62,4 +62,4 @@ pub use rule_set::{RuleIndex, RuleSet, Verdict};
 pub use services::{NoServices, Seats, ServiceStats, Services, Ttft};
 pub use spec::{ConditionSpec, RuleSpec};
 pub use subject::Subject;
-pub use trace::{ConditionTrace, RuleTrace, Trace};
+pub use trace::{ConditionTrace, Detail, RuleTrace, Trace};

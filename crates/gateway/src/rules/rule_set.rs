@@ -7,7 +7,7 @@ use super::compile::Compiler;
 use super::condition::{Condition, Leaf};
 use super::error::{Field, RuleError};
 use super::spec::RuleSpec;
-use super::trace::{RuleTrace, Trace};
+use super::trace::{Detail, RuleTrace, Trace};
 
 /// Which rule of a route, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -76,11 +76,11 @@ impl<S> RuleSet<S> {
             .map(|(index, _)| index)
     }
 
-    /// The same, with everything that was looked at on the way.
-    pub fn explain(&self, subject: &Subject<'_>) -> Verdict {
+    /// The same, with what was looked at on the way.
+    pub fn explain(&self, subject: &Subject<'_>, detail: Detail) -> Verdict {
         let mut trace = Trace::default();
         for (index, rule) in self.indexed() {
-            let looked_at = rule.explain(subject, index);
+            let looked_at = rule.explain(subject, index, detail);
             let matched = looked_at.matched;
             trace.rules.push(looked_at);
             if matched {
@@ -139,11 +139,11 @@ impl<S> RuleSet<S> {
 }
 
 impl<S> Rule<S> {
-    fn explain(&self, subject: &Subject<'_>, index: RuleIndex) -> RuleTrace {
+    fn explain(&self, subject: &Subject<'_>, index: RuleIndex, detail: Detail) -> RuleTrace {
         let mut conditions = Vec::new();
         let mut matched = true;
         for condition in &self.when {
-            let looked_at = condition.explain(subject, index);
+            let looked_at = condition.explain(subject, index, detail);
             matched = looked_at.matched();
             conditions.push(looked_at);
             if !matched {

@@ -3,6 +3,7 @@
 mod answers;
 mod cuts;
 mod dialects;
+mod explain;
 mod failover;
 mod keys;
 mod leaving;
@@ -13,4 +14,5 @@ mod reload;
 mod routes;
 mod silence;
 mod stage;
+mod traces;
 mod wires;

@@ -7,7 +7,7 @@ use majordomo_wire::{Outgoing, Protocol};
 use crate::stage::{Answer, Stage};
 use crate::wires::path;
 
-const CONFIG: &str = r#"
+pub(crate) const CONFIG: &str = r#"
 [providers.other]
 kind = "demo"
 
@@ -42,23 +42,28 @@ services = [ { spec = "demo/vision" } ]
 "#;
 
 /// A picture of one pixel.
-const PIXEL: &[u8] = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
+pub(crate) const PIXEL: &[u8] = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
 
-fn body(protocol: Protocol, request: &Request, model: &str) -> Bytes {
+pub(crate) fn body(protocol: Protocol, request: &Request, model: &str) -> Bytes {
     let written = protocol
         .codec()
         .write_request(request, &Outgoing::new(model));
     written.body
 }
 
-async fn ask(stage: &Stage, protocol: Protocol, model: &str, request: &Request) -> Answer {
+pub(crate) async fn ask(
+    stage: &Stage,
+    protocol: Protocol,
+    model: &str,
+    request: &Request,
+) -> Answer {
     let path = path(protocol, model, false);
     let answer = stage.post(&path, body(protocol, request, model)).await;
     assert_eq!(answer.status, 200, "{protocol:?}: {}", answer.text());
     answer
 }
 
-fn with_image() -> Request {
+pub(crate) fn with_image() -> Request {
     Request::user("what is it?")
         .part(Part::image("image/gif", PIXEL))
         .max_tokens(50)

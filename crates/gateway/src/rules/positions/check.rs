@@ -17,6 +17,11 @@ pub(in crate::rules) trait Check: Debug + Send + Sync {
 
     /// What was found, for the trace: bounded, and without keys.
     fn actual(&self, subject: &Subject<'_>, rule: RuleIndex) -> String;
+
+    /// Whether that quotes what the client said or sent: it is not kept then.
+    fn quotes(&self) -> bool {
+        false
+    }
 }
 
 /// What compiling an operation gives.
@@ -25,7 +30,21 @@ pub(super) type Compiled = Result<Box<dyn Check>, BadValue>;
 /// Judges a text; nothing holds of one that is not there.
 pub(super) fn on_text(value: Option<&Value>, read: ReadText, make: MakeTextMatch) -> Compiled {
     let judge = TextMatch::compile(value, make)?;
-    Ok(Box::new(OnText { read, judge }))
+    Ok(Box::new(OnText {
+        read,
+        judge,
+        quotes: false,
+    }))
+}
+
+/// Judges a text of the conversation, which no kept trace quotes.
+pub(super) fn on_words(value: Option<&Value>, read: ReadText, make: MakeTextMatch) -> Compiled {
+    let judge = TextMatch::compile(value, make)?;
+    Ok(Box::new(OnText {
+        read,
+        judge,
+        quotes: true,
+    }))
 }
 
 /// Judges a number.
@@ -49,6 +68,7 @@ pub(super) type ReadNames = fn(&Subject<'_>, &mut dyn FnMut(&str) -> bool) -> bo
 struct OnText {
     read: ReadText,
     judge: TextMatch,
+    quotes: bool,
 }
 
 impl Check for OnText {
@@ -64,6 +84,10 @@ impl Check for OnText {
                 _ => excerpt::head(text),
             },
         }
+    }
+
+    fn quotes(&self) -> bool {
+        self.quotes
     }
 }
 

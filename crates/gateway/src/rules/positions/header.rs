@@ -90,6 +90,10 @@ impl Check for Header {
         let found = subject.header(&self.name);
         found.map_or_else(|| "none".to_owned(), excerpt::head)
     }
+
+    fn quotes(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

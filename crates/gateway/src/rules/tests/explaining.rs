@@ -4,14 +4,14 @@ use majordomo::Request;
 use serde_json::{Value, json};
 
 use super::{rule, rules};
-use crate::rules::{ConditionSpec, ConditionTrace, RuleIndex, Subject, Verdict};
+use crate::rules::{ConditionSpec, ConditionTrace, Detail, RuleIndex, Subject, Verdict};
 
 fn leaf(position: &str, op: &str, value: impl Into<Value>) -> ConditionSpec {
     ConditionSpec::leaf(position, op, value)
 }
 
 fn explained(when: impl IntoIterator<Item = ConditionSpec>, subject: &Subject<'_>) -> Verdict {
-    rules([rule("r", when)]).explain(subject)
+    rules([rule("r", when)]).explain(subject, Detail::Full)
 }
 
 /// What the first condition of the first rule found.
@@ -31,7 +31,7 @@ fn r8_the_trace_lists_the_rules_up_to_the_one_that_matched() {
     ]);
     let request = Request::user("hi");
     let subject = Subject::new(&request, "claude").estimate(&|_| 5_000);
-    let verdict = rules.explain(&subject);
+    let verdict = rules.explain(&subject, Detail::Full);
     assert_eq!(verdict.matched, Some(RuleIndex(1)));
     assert_eq!(
         serde_json::to_value(&verdict).unwrap(),

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::rule;
-use crate::rules::{ConditionSpec, RuleSet, Subject, compile, operations};
+use crate::rules::{ConditionSpec, Detail, RuleSet, Subject, compile, operations};
 
 fn value() -> impl Strategy<Value = Option<Value>> {
     let some = prop_oneof![
@@ -108,7 +108,7 @@ proptest! {
         let now = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds.into());
         let headers = |name: &str| (name.len() < 4).then_some("value");
         let subject = Subject::new(&request, "m").headers(&headers).at(now);
-        let verdict = rules.explain(&subject);
+        let verdict = rules.explain(&subject, Detail::Full);
         prop_assert_eq!(rules.evaluate(&subject), verdict.matched);
         for looked_at in &verdict.trace.rules {
             prop_assert!(serde_json::to_string(looked_at).expect("plain data").len() < 8_000);
