@@ -71,6 +71,7 @@ services = [ { spec = "google/gemini-3.8-flash" } ]
 [[routes]]
 model = "gpt-*"
 services = [ { spec = "openai/{model}" }, { spec = "{model}" } ]
+describe = "coder"
 
 [vision]
 history = "cached"

@@ -21,6 +21,8 @@ pub struct Route {
     pub within: Tactic,
     /// How long a conversation stays with its service; none is not at all.
     pub affinity: Option<Duration>,
+    /// Who describes images to its services that have nobody of their own.
+    pub describe: Option<Spec>,
     /// Rules that look into the request, in order.
     pub smart: Vec<SmartRule>,
     /// Where the route's name stands.
@@ -134,6 +136,9 @@ fn route(mut section: Section<'_>) -> Option<(Route, Text)> {
     let affinity = section
         .take("affinity")
         .and_then(|field| field.duration_or_off());
+    let describe = section
+        .take("describe")
+        .and_then(|field| Spec::describer(&field));
     let smart = section
         .take("smart")
         .and_then(|field| field.sections("[[routes.smart]]"));
@@ -146,6 +151,7 @@ fn route(mut section: Section<'_>) -> Option<(Route, Text)> {
         balance: balance.unwrap_or_default(),
         within: within.unwrap_or_default(),
         affinity: affinity.flatten(),
+        describe,
         smart,
         span: name.span.clone(),
     };

@@ -110,6 +110,10 @@ impl Routes {
                     }
                 }
             }
+            let all = said.describe.as_ref();
+            if let Some(chain) = all.and_then(|spec| self.describer(spec, registry, problems)) {
+                own = own.for_route(chain);
+            }
             of_routes.push(Arc::new(own));
         }
         for (route, own) in self.routes.iter_mut().zip(of_routes) {

@@ -32,6 +32,12 @@ model = "mixed"
 services = [ { spec = "demo/vision", active = false }, { spec = "demo/text", describe = "demo/vision" } ]
 
 [[routes]]
+model = "described"
+services = [ { spec = "demo/text" }, { spec = "other/text", describe = "other/vision" } ]
+balance = "round_robin"
+describe = "demo/vision"
+
+[[routes]]
 model = "pinned"
 affinity = "30m"
 services = [ { spec = "demo/text" }, { spec = "other/text" } ]
@@ -105,6 +111,31 @@ async fn a_target_that_cannot_see_gets_a_description_from_its_own_describer() {
     assert_eq!(answer.header("x-majordomo-target"), Some("demo/text"));
     let changes = answer.header("x-majordomo-changes").unwrap_or_default();
     assert!(changes.contains("image:1 described"), "{changes}");
+}
+
+#[tokio::test]
+async fn v18_v21_a_routes_describer_is_for_services_without_one_of_their_own() {
+    let stage = Stage::start(CONFIG).await;
+    let mut seen = Vec::new();
+    for _ in 0..2 {
+        let answer = ask(&stage, Protocol::Chat, "described", &with_image()).await;
+        let changes = answer.header("x-majordomo-changes").unwrap_or_default();
+        assert!(changes.contains("image:1 described"), "{changes}");
+    }
+    let told = stage.look("/api/requests", &[], b"").await.json();
+    for request in told["requests"].as_array().into_iter().flatten() {
+        let described = &request["descriptions"][0]["attempts"][0]["target"];
+        seen.push((request["pick"].clone(), described.clone()));
+    }
+    seen.sort_by_key(|(pick, _)| pick.to_string());
+    let pair = |a: &str, b: &str| (serde_json::json!(a), serde_json::json!(b));
+    assert_eq!(
+        seen,
+        [
+            pair("demo/text", "demo/vision"),
+            pair("other/text", "other/vision"),
+        ]
+    );
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! What stands where an image stood.
 
 use majordomo::fake::Step;
-use majordomo::{Error, File, Message, Part, RemoteImage, Request};
+use majordomo::{Error, File, Message, Part, RemoteImage, Request, Role};
 use majordomo_gateway::vision::{Fate, Latest, OMITTED, Scope, UNAVAILABLE, Vision, VisionConfig};
 use majordomo_wire::Protocol;
 
@@ -118,6 +118,17 @@ async fn v07_v08_v13_only_the_last_messages_images_are_described() {
             ["image:1 described", "image:2 omitted"]
         );
     }
+}
+
+#[tokio::test]
+async fn instructions_after_the_last_message_are_looked_past() {
+    let stage = Stage::new();
+    let mut request = question(&[1]);
+    let reminder = Message::new(Role::System, vec![Part::text("Be careful.")]);
+    request.edit().messages.push(reminder);
+    let described = stage.describe(request).await;
+    assert_eq!(changes(&described), ["image:1 described"]);
+    assert_eq!(stage.eyes.calls(), 1);
 }
 
 #[tokio::test]
