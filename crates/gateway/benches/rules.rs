@@ -120,11 +120,35 @@ fn fifty_rules_with_a_trace(bencher: Bencher<'_, '_>) {
     });
 }
 
+/// What requests pay where traces are kept.
 #[divan::bench]
-fn the_first_rule_decides_on_the_model(bencher: Bencher<'_, '_>) {
+fn fifty_rules_with_a_kept_trace(bencher: Bencher<'_, '_>) {
+    let (rules, request) = (fifty(), agent_request());
+    bencher.bench_local(|| {
+        let subject = Subject::new(black_box(&request), "coder");
+        rules.explain(&subject, Detail::Unquoted)
+    });
+}
+
+/// Fifty rules of which the first decides on `model`.
+fn first_decides() -> RuleSet<()> {
     let mut conditions = vec![leaf("model", "glob", "cod*")];
     conditions.extend((0..49).map(|n| leaf("context_user", "regex", format!("x{n}"))));
-    evaluated(bencher, &compiled(conditions), &agent_request());
+    compiled(conditions)
+}
+
+#[divan::bench]
+fn the_first_rule_decides_on_the_model(bencher: Bencher<'_, '_>) {
+    evaluated(bencher, &first_decides(), &agent_request());
+}
+
+#[divan::bench]
+fn the_first_rule_decides_with_a_kept_trace(bencher: Bencher<'_, '_>) {
+    let (rules, request) = (first_decides(), agent_request());
+    bencher.bench_local(|| {
+        let subject = Subject::new(black_box(&request), "coder");
+        rules.explain(&subject, Detail::Unquoted)
+    });
 }
 
 /// Rules that look beside the prompt, on prompts of 1 KB and 100 KB.

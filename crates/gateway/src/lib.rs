@@ -10,6 +10,7 @@ pub mod config;
 pub mod demo;
 pub mod explain;
 pub mod fetch;
+pub mod glob;
 pub mod keys;
 pub mod rules;
 pub mod vision;

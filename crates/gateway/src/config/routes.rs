@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use super::Span;
 use super::condition::{self, Condition};
 use super::reader::{Field, Reader, Section, Text};
 use super::specs::Spec;
-use super::{Glob, Span};
 use crate::balance::Tactic;
+use crate::glob::Glob;
 
 /// What clients ask for, and who serves it.
 #[derive(Clone, Debug)]

@@ -13,7 +13,8 @@ use secrecy::ExposeSecret;
 use sha2::{Digest, Sha256};
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 
-use crate::config::{Glob, KeyEntry, KeySecret};
+use crate::config::{KeyEntry, KeySecret};
+use crate::glob::Glob;
 
 pub use make::{NewKey, make_key};
 

@@ -10,7 +10,8 @@ use super::conditions;
 use super::describe::Describe;
 use super::partition::{Partition, Service, now};
 use crate::balance::{Pick, PoolConfig, PoolSnapshot, SessionKey, Source};
-use crate::config::{self, Glob, Problem};
+use crate::config::{self, Problem};
+use crate::glob::Glob;
 use crate::relay::wall_clock;
 use crate::rules::processors::{Bypassed, Destination, ProcessorTrace, Processors, apply};
 use crate::rules::{

@@ -10,7 +10,7 @@
 //! | `spec` | rules as plain data, as the configuration hands them over |
 //! | `compile`, `error` | data to [`Condition`]s, with every mistake at once |
 //! | `positions/` | one file per position with its operations: the place to add one |
-//! | `text_match`, `number_match`, `glob`, `value` | what several positions share |
+//! | `text_match`, `number_match`, `value` | what several positions share |
 //! | `subject`, `texts`, `fingerprint`, `services` | what conditions look at |
 //! | `rule_set`, `trace`, `excerpt` | the verdict, and why |
 //! | `processors/` | what may change the request after a match |
@@ -37,7 +37,6 @@ mod condition;
 mod error;
 mod excerpt;
 mod fingerprint;
-mod glob;
 mod number_match;
 mod positions;
 pub mod processors;
@@ -56,7 +55,6 @@ pub use compile::compile;
 pub use condition::Condition;
 pub use error::{Field, RuleError};
 pub use fingerprint::ClaudeCode;
-pub use glob::{BadGlob, Glob};
 pub use positions::operations;
 pub use rule_set::{RuleIndex, RuleSet, Verdict};
 pub use services::{NoServices, Seats, ServiceStats, Services, Ttft};
