@@ -108,9 +108,11 @@ fn refuse_unreachable(reader: &Reader<'_>, earlier: &[Route], route: &Route, nam
 fn route(mut section: Section<'_>) -> Option<(Route, Text)> {
     let model = section.need("model", "say what clients ask for: `model = \"coder\"`");
     let model = model.and_then(|field| name(&field));
-    let services = section
-        .need("services", SERVICES_HINT)
-        .and_then(|field| services(&field));
+    let services = section.need("services", SERVICES_HINT).and_then(|field| {
+        let services = services(&field)?;
+        refuse_idle(&field, &services);
+        Some(services)
+    });
     let balance_field = section.take("balance");
     let balance = balance_field
         .as_ref()
@@ -179,11 +181,14 @@ fn services(field: &Field<'_>) -> Option<Vec<Service>> {
     if items.is_empty() {
         field.report("there are no services", SERVICES_HINT);
     }
-    let services: Vec<Service> = items.iter().filter_map(service).collect();
+    Some(items.iter().filter_map(service).collect())
+}
+
+/// A route needs somebody. A rule without anybody leaves its requests to the route.
+fn refuse_idle(field: &Field<'_>, services: &[Service]) {
     if !services.is_empty() && services.iter().all(|service| !service.active) {
         field.report("no service is active", "set `active = true` on one of them");
     }
-    Some(services)
 }
 
 fn service(field: &Field<'_>) -> Option<Service> {

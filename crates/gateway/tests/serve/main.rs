@@ -1,5 +1,6 @@
 //! The gateway as its clients see it: real sockets, scripted upstreams.
 
+mod acceptance;
 mod answers;
 mod cuts;
 mod dialects;

@@ -5,7 +5,9 @@ use majordomo::{Error, File, Message, Part, RemoteImage, Request, Role};
 use majordomo_gateway::vision::{Fate, Latest, OMITTED, Scope, UNAVAILABLE, Vision, VisionConfig};
 use majordomo_wire::Protocol;
 
-use crate::stage::{Stage, changes, gif, image, question, seen, texts, through, tool_answer, user};
+use crate::stage::{
+    Stage, changes, gif, image, question, seen, texts, through, tool_answer, user, written,
+};
 
 #[tokio::test]
 async fn v01_v02_an_image_is_replaced_in_place_by_its_description() {
@@ -231,6 +233,19 @@ async fn v11_an_image_in_an_earlier_tools_answer_is_omitted_there() {
         );
         assert!(!Vision::has_images(&described.request));
     }
+}
+
+#[tokio::test]
+async fn v14_no_word_of_an_image_is_left_in_a_responses_request() {
+    let stage = Stage::new();
+    let [asked, answered] = tool_answer(9);
+    let request = conversation().message(asked).message(answered);
+    let described = stage.describe(through(Protocol::Responses, &request)).await;
+    let body = written(Protocol::Responses, &described.request);
+    for word in ["input_image", "image_url", "base64"] {
+        assert!(!body.contains(word), "{body}");
+    }
+    assert!(body.contains("input_text"), "{body}");
 }
 
 #[tokio::test]
