@@ -8,13 +8,12 @@
 
 mod dialect;
 mod explanation;
+mod names;
 mod question;
+mod targets;
 
-use majordomo::{
-    Change, Error, ErrorKind, PlainEstimate, Preview, Request, Result, TokenEstimate, did_you_mean,
-    nearest,
-};
-use majordomo_wire::{Incoming, Outgoing, Protocol};
+use majordomo::{Chain, Error, ErrorKind, PlainEstimate, Request, Result, TokenEstimate};
+use majordomo_wire::Incoming;
 
 pub use explanation::{
     Candidate, DialectFrom, Explanation, LeftOut, Pick, ProcessorPlan, TargetPlan,
@@ -63,10 +62,9 @@ impl State {
         let route = route.or_else(|| self.routes.find(&model));
         let (chain, request, describers) = match route {
             Some(route) => {
-                let rehearsed = self
-                    .rehearsed(route, question, &mut explanation, request, &scope)
-                    .await?;
-                (rehearsed.0, rehearsed.1, &route.describers)
+                let way = self.rehearsed(route, question, &mut explanation, request, &scope);
+                let (chain, request) = way.await?;
+                (chain, request, &route.describers)
             }
             None => {
                 let chain = self.known_chain(&model)?;
@@ -90,7 +88,7 @@ impl State {
         explanation: &mut Explanation,
         request: Request,
         scope: &Scope,
-    ) -> Result<(majordomo::Chain, Request)> {
+    ) -> Result<(Chain, Request)> {
         let named = question.headers.get("x-session-id");
         let named = named.and_then(|value| value.to_str().ok());
         let key = explanation.key.as_deref();
@@ -138,88 +136,6 @@ impl State {
         explanation.left_out = left_out;
         Ok((chain, request))
     }
-
-    fn target_plan(&self, preview: Preview) -> TargetPlan {
-        let name = preview.target;
-        let health = self.registry.health().snapshot();
-        let mut benched = health.into_iter().filter(|status| {
-            status.until_usable.is_some()
-                && [name.as_str(), name.provider()].contains(&&*status.subject)
-        });
-        let benched = benched.next();
-        let provider = self.registry.provider(name.provider()).ok();
-        let unready = provider.and_then(|provider| provider.ready().err());
-        let (changes, passed_over) = match preview.shaped {
-            Ok(shaped) => {
-                let mut changes = shaped.changes;
-                changes.extend(losses(
-                    preview.dialect.as_ref(),
-                    &shaped.request,
-                    name.model(),
-                ));
-                (changes, None)
-            }
-            Err(error) => (Vec::new(), Some(error.message().to_owned())),
-        };
-        TargetPlan {
-            target: name.to_string(),
-            dialect: preview.dialect.map(|dialect| dialect.to_string()),
-            changes: changes.iter().map(Change::to_string).collect(),
-            passed_over: passed_over.or(unready.map(|error| error.reason())),
-            benched: benched.map(|status| status.reason.unwrap_or_default()),
-        }
-    }
-
-    fn known_key(&self, question: &Question) -> Result<Option<std::sync::Arc<crate::keys::Key>>> {
-        let Some(name) = &question.key else {
-            return Ok(None);
-        };
-        let known = self.keys.named(name);
-        known.map(Some).ok_or_else(|| {
-            let near = nearest(name, self.keys.names());
-            bad(format!("no key is called `{name}`{}", did_you_mean(near)))
-        })
-    }
-
-    fn named_route(&self, question: &Question) -> Result<Option<&Route>> {
-        let Some(name) = &question.route else {
-            return Ok(None);
-        };
-        let written = self.routes.find_exactly(name);
-        let found = written.or_else(|| self.routes.find(name));
-        found.map(Some).ok_or_else(|| {
-            let near = nearest(name, self.routes.names());
-            let text = format!("no route is called `{name}`{}", did_you_mean(near));
-            Error::new(ErrorKind::ModelNotFound, text)
-        })
-    }
-
-    /// What a name stands for, as far as that is known without asking.
-    fn known_chain(&self, model: &str) -> Result<majordomo::Chain> {
-        let problem = match self.registry.parse(model) {
-            Ok(chain) => return Ok(chain),
-            Err(problem) => problem,
-        };
-        let listed = self.catalogue.known(model);
-        if let Some(chain) = listed.and_then(|spec| self.registry.parse(&spec).ok()) {
-            return Ok(chain);
-        }
-        let text = format!(
-            "`{model}` is no route, no alias and no spec, and a dry run asks no provider for its list of models ({problem})"
-        );
-        Err(Error::new(ErrorKind::ModelNotFound, text))
-    }
-}
-
-/// What the target's dialect cannot say.
-fn losses(dialect: Option<&majordomo::Dialect>, request: &Request, model: &str) -> Vec<Change> {
-    let Some(protocol) = dialect.and_then(Protocol::of) else {
-        return Vec::new();
-    };
-    let written = protocol
-        .codec()
-        .write_request(request, &Outgoing::new(model));
-    written.losses.into_iter().map(Change::from).collect()
 }
 
 fn bad(text: impl Into<String>) -> Error {

@@ -6,6 +6,7 @@
 
 mod conditions;
 mod describe;
+mod figures;
 mod partition;
 mod rehearse;
 mod route;
@@ -14,8 +15,9 @@ use std::sync::Arc;
 
 use majordomo::{Chain, Registry, Result};
 
+pub(crate) use figures::PartitionSnapshot;
 pub(crate) use rehearse::Rehearsed;
-pub(crate) use route::{Asking, PartitionSnapshot, Route, RouteTrace, Routed};
+pub(crate) use route::{Asking, Route, RouteTrace, Routed};
 
 use crate::config::{Config, Problem, Problems, Spec};
 use crate::vision::Describers;

@@ -9,14 +9,12 @@ use serde::Serialize;
 use super::conditions;
 use super::describe::Describe;
 use super::partition::{Partition, Service, now};
-use crate::balance::{Pick, PoolConfig, PoolSnapshot, SessionKey, Source};
+use crate::balance::{Pick, PoolConfig, SessionKey, Source};
 use crate::config::{self, Problem};
 use crate::glob::Glob;
 use crate::relay::wall_clock;
 use crate::rules::processors::{Bypassed, Destination, ProcessorTrace, Processors, apply};
-use crate::rules::{
-    Detail, RuleIndex, RuleSet, RuleSpec, Seats, ServiceStats, Services, Subject, Trace, Ttft,
-};
+use crate::rules::{Detail, RuleIndex, RuleSet, RuleSpec, Subject, Trace};
 use crate::vision::{Describers, Scope, Vision};
 
 /// One name, or one pattern of names.
@@ -41,16 +39,6 @@ pub(crate) struct Asking<'a> {
     pub(crate) registry: &'a Registry,
     /// Whether a trace will be kept.
     pub(crate) traced: bool,
-}
-
-/// The services of a route, or of one of its rules, at one moment.
-#[derive(Serialize)]
-pub(crate) struct PartitionSnapshot {
-    route: Arc<str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rule: Option<String>,
-    #[serde(flatten)]
-    pool: PoolSnapshot,
 }
 
 /// Who is to serve a request, and what became of it on the way.
@@ -285,18 +273,6 @@ impl Route {
         self.base.services.iter().chain(narrowed)
     }
 
-    /// How the services of the route and of its rules are doing.
-    pub(super) fn snapshots(&self) -> impl Iterator<Item = PartitionSnapshot> {
-        let of = |rule: Option<&str>, partition: &Partition| PartitionSnapshot {
-            route: Arc::clone(&self.name),
-            rule: rule.map(str::to_owned),
-            pool: partition.pool.snapshot(now()),
-        };
-        let rules = self.narrowed.iter().enumerate();
-        let rules = rules.map(move |(index, it)| of(Some(self.rules.name(RuleIndex(index))), it));
-        std::iter::once(of(None, &self.base)).chain(rules)
-    }
-
     pub(super) fn closed(&self) -> Error {
         let text = format!("no service of the route `{}` is active", self.name);
         Error::new(ErrorKind::Local, text).with_status(503)
@@ -308,28 +284,4 @@ pub(super) fn processors(asking: &Asking<'_>) -> Processors<Arc<Service>> {
     let mut processors = Processors::default();
     processors.register("proxy_vision", "enabled", Describe::new(asking));
     processors
-}
-
-/// What rules may know of the services that they name.
-impl Services for Route {
-    fn of_rule(&self, rule: RuleIndex) -> Vec<ServiceStats> {
-        let Some(partition) = self.narrowed.get(rule.0) else {
-            return Vec::new();
-        };
-        let services = partition.pool.services().zip(&partition.services);
-        let figures = services.map(|((_, known), service)| {
-            let first = service.stats().first_token();
-            ServiceStats {
-                ttft: first
-                    .mean
-                    .zip(first.p99)
-                    .map(|(average_ms, p99_ms)| Ttft { average_ms, p99_ms }),
-                seats: known.capacity().map(|capacity| Seats {
-                    taken: service.stats().in_flight() as u64,
-                    capacity: capacity as u64,
-                }),
-            }
-        });
-        figures.collect()
-    }
 }
