@@ -6,7 +6,7 @@
 
 use divan::{AllocProfiler, Bencher, black_box};
 use majordomo::{Json, Message, Part, Request, Tool, ToolCall, ToolResult};
-use majordomo_gateway::rules::{ConditionSpec, Detail, RuleSet, RuleSpec, Subject};
+use majordomo_gateway::rules::{ConditionSpec, RuleSet, RuleSpec, Subject};
 use serde_json::{Value, json};
 
 #[global_allocator]
@@ -116,17 +116,17 @@ fn fifty_rules_with_a_trace(bencher: Bencher<'_, '_>) {
     let (rules, request) = (fifty(), agent_request());
     bencher.bench_local(|| {
         let subject = Subject::new(black_box(&request), "coder");
-        rules.explain(&subject, Detail::Full)
+        rules.explain(&subject)
     });
 }
 
 /// What requests pay where traces are kept.
 #[divan::bench]
-fn fifty_rules_with_a_kept_trace(bencher: Bencher<'_, '_>) {
+fn fifty_rules_with_notes(bencher: Bencher<'_, '_>) {
     let (rules, request) = (fifty(), agent_request());
     bencher.bench_local(|| {
         let subject = Subject::new(black_box(&request), "coder");
-        rules.explain(&subject, Detail::Unquoted)
+        rules.evaluate_noting(&subject)
     });
 }
 
@@ -143,11 +143,11 @@ fn the_first_rule_decides_on_the_model(bencher: Bencher<'_, '_>) {
 }
 
 #[divan::bench]
-fn the_first_rule_decides_with_a_kept_trace(bencher: Bencher<'_, '_>) {
+fn the_first_rule_decides_with_notes(bencher: Bencher<'_, '_>) {
     let (rules, request) = (first_decides(), agent_request());
     bencher.bench_local(|| {
         let subject = Subject::new(black_box(&request), "coder");
-        rules.explain(&subject, Detail::Unquoted)
+        rules.evaluate_noting(&subject)
     });
 }
 

@@ -8,8 +8,8 @@ use super::partition::Service;
 use super::route::{Asking, Route, processors};
 use crate::balance::Source;
 use crate::explain::{Candidate, LeftOut};
+use crate::rules::Verdict;
 use crate::rules::processors::{Applied, rehearse};
-use crate::rules::{Detail, Verdict};
 
 /// What would come of a request.
 pub(crate) struct Rehearsed {
@@ -35,7 +35,7 @@ impl Route {
         let header = |name: &str| asking.headers.get(name)?.to_str().ok();
         let mut changed = request.clone();
         let subject = self.subject(&request, asking, &header);
-        let verdict = self.rules.explain(&subject, Detail::Full);
+        let verdict = self.rules.explain(&subject);
         let applied = rehearse(
             &self.rules,
             verdict.matched,

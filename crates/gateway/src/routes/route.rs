@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 use majordomo::{Chain, Change, Error, ErrorKind, Registry, Request, Result};
-use serde::Serialize;
 
 use super::conditions;
 use super::describe::Describe;
@@ -14,7 +13,7 @@ use crate::config::{self, Problem};
 use crate::glob::Glob;
 use crate::relay::wall_clock;
 use crate::rules::processors::{Bypassed, Destination, ProcessorTrace, Processors, apply};
-use crate::rules::{Detail, RuleIndex, RuleSet, RuleSpec, Subject, Trace};
+use crate::rules::{Notes, RuleIndex, RuleSet, RuleSpec, Subject};
 use crate::vision::{Describers, Scope, Vision};
 
 /// One name, or one pattern of names.
@@ -51,13 +50,12 @@ pub(crate) struct Routed {
 
 /// Why a request went where it went, in a form that can be kept: it quotes
 /// nothing of what the client said.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(crate) struct RouteTrace {
     /// The route's name.
     pub(crate) route: Arc<str>,
-    /// The rules that were looked at; none if no traces are kept.
-    #[serde(flatten)]
-    pub(crate) rules: Trace,
+    /// What was looked at in its rules; none if it has none, or no traces are kept.
+    pub(crate) rules: Option<Notes>,
     /// The processors that ran.
     pub(crate) processors: Vec<ProcessorTrace>,
     /// Why the first service was the first.
@@ -130,15 +128,15 @@ impl Route {
         let mut request = request;
         let mut changes = Vec::new();
         let mut destination = Destination::Route;
-        let mut rules = Trace::default();
+        let mut rules = None;
         let mut ran = Vec::new();
         if !self.narrowed.is_empty() {
             let header = |name: &str| asking.headers.get(name)?.to_str().ok();
             let subject = self.subject(&seen, asking, &header);
             let matched = if asking.traced {
-                let verdict = self.rules.explain(&subject, Detail::Unquoted);
-                rules = verdict.trace;
-                verdict.matched
+                let (matched, notes) = self.rules.evaluate_noting(&subject);
+                rules = Some(notes);
+                matched
             } else {
                 self.rules.evaluate(&subject)
             };

@@ -3,11 +3,8 @@
 use serde_json::Value;
 
 use super::positions::Check;
-use super::trace::{ConditionTrace, Detail};
+use super::trace::ConditionTrace;
 use super::{RuleIndex, Subject};
-
-/// In the place of what the client said.
-const NOT_KEPT: &str = "(not kept)";
 
 /// A condition that is ready to be asked.
 #[derive(Debug)]
@@ -40,27 +37,19 @@ impl Condition {
     }
 
     /// Whether it holds, and why.
-    pub fn explain(
-        &self,
-        subject: &Subject<'_>,
-        rule: RuleIndex,
-        detail: Detail,
-    ) -> ConditionTrace {
+    pub fn explain(&self, subject: &Subject<'_>, rule: RuleIndex) -> ConditionTrace {
         match &self.0 {
             Node::Leaf(leaf) => ConditionTrace::Leaf {
                 position: leaf.position,
                 op: leaf.op,
                 value: leaf.value.clone(),
-                actual: match detail {
-                    Detail::Unquoted if leaf.check.quotes() => NOT_KEPT.to_owned(),
-                    _ => leaf.check.actual(subject, rule),
-                },
+                actual: leaf.check.actual(subject, rule),
                 matched: leaf.check.holds(subject, rule),
             },
             Node::Any(members) => {
                 let mut any = Vec::new();
                 for member in members {
-                    any.push(member.explain(subject, rule, detail));
+                    any.push(member.explain(subject, rule));
                     if any.last().is_some_and(ConditionTrace::matched) {
                         break;
                     }
@@ -69,7 +58,7 @@ impl Condition {
                 ConditionTrace::Any { any, matched }
             }
             Node::Not(member) => {
-                let not = Box::new(member.explain(subject, rule, detail));
+                let not = Box::new(member.explain(subject, rule));
                 let matched = !not.matched();
                 ConditionTrace::Not { not, matched }
             }

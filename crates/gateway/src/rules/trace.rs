@@ -7,16 +7,6 @@ use serde_json::Value;
 
 use super::RuleIndex;
 
-/// How much of what was found a trace tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Detail {
-    /// Everything, for whoever has the request anyway.
-    Full,
-    /// Nothing that the client said or sent in its headers, for traces that are
-    /// kept.
-    Unquoted,
-}
-
 /// What was looked at for one request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Trace {

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 
 use crate::operator::Tried;
 use crate::routes::RouteTrace;
-use crate::rules::{ConditionTrace, RuleTrace};
+use crate::rules::Notes;
 use crate::vision::DescribeCall;
 
 /// Texts are cut here; clients choose some of them.
@@ -93,8 +93,8 @@ impl Record {
         let route = self.route.as_ref().map_or(0, |route| {
             let processors = route.processors.iter();
             let processors = processors.map(|ran| 200 + ran.error.as_ref().map_or(0, String::len));
-            let rules = route.rules.rules.iter().map(rule_weight);
-            processors.sum::<usize>() + rules.sum::<usize>()
+            let rules = route.rules.as_ref().map_or(0, Notes::bytes);
+            processors.sum::<usize>() + rules
         });
         let texts = self.model.len()
             + self.candidates.len()
@@ -107,21 +107,6 @@ impl Record {
             + changes.sum::<usize>()
             + route
     }
-}
-
-fn rule_weight(rule: &RuleTrace) -> usize {
-    let conditions = rule.conditions.iter().map(condition_weight);
-    size_of::<RuleTrace>() + rule.name.len() + conditions.sum::<usize>()
-}
-
-fn condition_weight(condition: &ConditionTrace) -> usize {
-    let inside = match condition {
-        // A value is bounded when it is compiled.
-        ConditionTrace::Leaf { actual, .. } => actual.len() + 64,
-        ConditionTrace::Any { any, .. } => any.iter().map(condition_weight).sum(),
-        ConditionTrace::Not { not, .. } => condition_weight(not),
-    };
-    size_of::<ConditionTrace>() + inside
 }
 
 fn cut(text: &mut String) {
@@ -154,8 +139,9 @@ impl Serialize for Record {
         fields.serialize_field("model", &self.model)?;
         let route = self.route.as_ref();
         fields.serialize_field("route", &route.map(|route| &*route.route))?;
-        let rules = route.map_or(&[][..], |route| &route.rules.rules);
-        fields.serialize_field("rules", rules)?;
+        let rules = route.and_then(|route| route.rules.as_ref());
+        let rules = rules.map(|notes| notes.trace().rules);
+        fields.serialize_field("rules", &rules.unwrap_or_default())?;
         let processors = route.map_or(&[][..], |route| &route.processors);
         fields.serialize_field("processors", processors)?;
         fields.serialize_field("candidates", &candidates)?;

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::rules::error::BadValue;
 use crate::rules::excerpt;
+use crate::rules::notes::Note;
 use crate::rules::number_match::{Compare, NumberMatch};
 use crate::rules::text_match::{MakeTextMatch, TextMatch};
 use crate::rules::{RuleIndex, Subject};
@@ -18,9 +19,10 @@ pub(in crate::rules) trait Check: Debug + Send + Sync {
     /// What was found, for the trace: bounded, and without keys.
     fn actual(&self, subject: &Subject<'_>, rule: RuleIndex) -> String;
 
-    /// Whether that quotes what the client said or sent: it is not kept then.
-    fn quotes(&self) -> bool {
-        false
+    /// What was found, in short, for whoever asks later: made for every request,
+    /// and nothing that the client said or sent.
+    fn note(&self, subject: &Subject<'_>, rule: RuleIndex) -> Note {
+        Note::Text(self.actual(subject, rule).into())
     }
 }
 
@@ -86,8 +88,12 @@ impl Check for OnText {
         }
     }
 
-    fn quotes(&self) -> bool {
-        self.quotes
+    fn note(&self, subject: &Subject<'_>, _: RuleIndex) -> Note {
+        match (self.read)(subject) {
+            None => Note::Text("none".into()),
+            Some(_) if self.quotes => Note::NotKept,
+            Some(text) => Note::Text(excerpt::cut(text).into()),
+        }
     }
 }
 
@@ -105,6 +111,10 @@ impl Check for OnNumber {
     fn actual(&self, subject: &Subject<'_>, _: RuleIndex) -> String {
         (self.read)(subject).to_string()
     }
+
+    fn note(&self, subject: &Subject<'_>, _: RuleIndex) -> Note {
+        Note::Number((self.read)(subject))
+    }
 }
 
 #[derive(Debug)]
@@ -119,16 +129,28 @@ impl Check for OnNames {
     }
 
     fn actual(&self, subject: &Subject<'_>, _: RuleIndex) -> String {
-        let mut names: Vec<String> = Vec::new();
-        let mut bytes = 0;
+        excerpt::head(&self.listed(subject))
+    }
+
+    fn note(&self, subject: &Subject<'_>, _: RuleIndex) -> Note {
+        Note::Text(self.listed(subject).into())
+    }
+}
+
+impl OnNames {
+    /// The names, up to what a trace shows.
+    fn listed(&self, subject: &Subject<'_>) -> String {
+        let mut listed = String::new();
         (self.read)(subject, &mut |name| {
-            bytes += name.len();
-            names.push(name.to_owned());
-            bytes > excerpt::HEAD
+            if !listed.is_empty() {
+                listed.push_str(", ");
+            }
+            listed.push_str(excerpt::cut(name));
+            listed.len() > excerpt::HEAD
         });
-        match names.as_slice() {
-            [] => "none".to_owned(),
-            names => excerpt::head(&names.join(", ")),
+        match listed.is_empty() {
+            true => "none".to_owned(),
+            false => listed,
         }
     }
 }

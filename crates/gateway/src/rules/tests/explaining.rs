@@ -4,14 +4,14 @@ use majordomo::Request;
 use serde_json::{Value, json};
 
 use super::{rule, rules};
-use crate::rules::{ConditionSpec, ConditionTrace, Detail, RuleIndex, Subject, Verdict};
+use crate::rules::{ConditionSpec, ConditionTrace, RuleIndex, Subject, Verdict};
 
 fn leaf(position: &str, op: &str, value: impl Into<Value>) -> ConditionSpec {
     ConditionSpec::leaf(position, op, value)
 }
 
 fn explained(when: impl IntoIterator<Item = ConditionSpec>, subject: &Subject<'_>) -> Verdict {
-    rules([rule("r", when)]).explain(subject, Detail::Full)
+    rules([rule("r", when)]).explain(subject)
 }
 
 /// What the first condition of the first rule found.
@@ -31,7 +31,7 @@ fn r8_the_trace_lists_the_rules_up_to_the_one_that_matched() {
     ]);
     let request = Request::user("hi");
     let subject = Subject::new(&request, "claude").estimate(&|_| 5_000);
-    let verdict = rules.explain(&subject, Detail::Full);
+    let verdict = rules.explain(&subject);
     assert_eq!(verdict.matched, Some(RuleIndex(1)));
     assert_eq!(
         serde_json::to_value(&verdict).unwrap(),
@@ -157,4 +157,40 @@ fn what_was_found_is_said_in_words() {
         let verdict = explained([condition.clone()], &subject);
         assert_eq!(actual(&verdict), expected, "{condition:?}");
     }
+}
+
+#[test]
+fn notes_hold_nothing_that_the_client_said_or_sent() {
+    let when = [
+        leaf("context_user", "contains", "MARKER"),
+        leaf("context_system", "regex", "MARKER"),
+        leaf("latest_user", "contains", "MARKER"),
+        ConditionSpec::leaf(
+            "header",
+            "contains",
+            json!({"name": "x-a", "value": "MARKER"}),
+        ),
+        leaf("model", "equals", "m"),
+        leaf("token", "ge", 1),
+    ];
+    let rules = rules([rule("r", when)]);
+    let request = Request::user("a MARKER of mine").system("a MARKER of ours");
+    let header = |_: &str| Some("a MARKER in a header");
+    let subject = Subject::new(&request, "m").headers(&header);
+    let (matched, notes) = rules.evaluate_noting(&subject);
+    assert_eq!(matched, Some(RuleIndex(0)));
+    assert!(!format!("{:?}", notes.trace()).contains("a MARKER"));
+    let found: Vec<String> = notes.trace().rules[0]
+        .conditions
+        .iter()
+        .map(|condition| match condition {
+            ConditionTrace::Leaf { actual, .. } => actual.clone(),
+            other => panic!("not a leaf: {other:?}"),
+        })
+        .collect();
+    assert_eq!(
+        found[..5],
+        ["(not kept)", "(not kept)", "(not kept)", "(not kept)", "m"]
+    );
+    assert!(found[5].parse::<u64>().is_ok());
 }
