@@ -227,7 +227,7 @@ impl Exchange {
 }
 
 /// Why, in our own words: what others say may repeat what was asked.
-fn reason(error: &Error) -> String {
+pub(crate) fn reason(error: &Error) -> String {
     let failures = error.ledger().attempts.iter().filter_map(|attempt| {
         let what = match &attempt.outcome {
             Outcome::Served => return None,

@@ -6,6 +6,7 @@ use majordomo::{BoxFuture, Chain, Change, Registry};
 
 use super::partition::Service;
 use super::route::Asking;
+use crate::exchange::reason;
 use crate::rules::processors::{Processor, ProcessorError, Task};
 use crate::vision::{Scope, Vision};
 
@@ -55,7 +56,8 @@ impl Processor<Arc<Service>> for Describe {
                 }
                 Err(error) => {
                     *task.request = kept;
-                    Err(ProcessorError::from(error))
+                    let why = format!("an image could not be described ({})", reason(&error));
+                    Err(ProcessorError::from(why))
                 }
             }
         })

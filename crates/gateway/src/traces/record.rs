@@ -64,9 +64,9 @@ impl Record {
         cut(&mut self.model);
         cut(&mut self.candidates);
         self.reason.iter_mut().for_each(cut);
-        self.attempts.truncate(LONGEST_LIST);
-        self.described.truncate(LONGEST_LIST);
-        self.changes.truncate(LONGEST_LIST);
+        shorten(&mut self.attempts);
+        shorten(&mut self.described);
+        shorten(&mut self.changes);
         for change in &mut self.changes {
             // The particulars may repeat what a provider said.
             change.detail = String::new();
@@ -115,6 +115,14 @@ fn cut(text: &mut String) {
         let end = (0..=LONGEST_TEXT).rev().find(between);
         text.truncate(end.unwrap_or(0));
         text.push('…');
+        text.shrink_to_fit();
+    }
+}
+
+fn shorten<T>(list: &mut Vec<T>) {
+    if list.len() > LONGEST_LIST {
+        list.truncate(LONGEST_LIST);
+        list.shrink_to_fit();
     }
 }
 
@@ -248,6 +256,7 @@ pub(super) mod tests {
             ..blank()
         };
         record.bound();
+        assert!(record.model.capacity() < 1_000, "what is cut is freed");
         let told = serde_json::to_string(&record).unwrap();
         assert!(told.len() < 60_000, "{}", told.len());
         assert!(!told.contains("secret"));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use majordomo::{Event, Part, Request, Response};
 use majordomo_gateway::config::Config;
-use majordomo_testkit::{ClosedPort, Script, Upstream};
+use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::Protocol;
 use serde_json::json;
 
@@ -62,16 +62,21 @@ services = [ { spec = "demo/vision" } ]
 
 #[tokio::test]
 async fn p10_a_processor_that_fails_is_in_the_trace_and_the_request_goes_on() {
-    let nobody = ClosedPort::hold();
-    let config = blind(nobody.address(), "[vision]\non_failure = \"fail\"\n");
+    let repeats = r#"{"error":{"message":"what is MARKER-of-a-prompt?"}}"#;
+    let refuse = Script::new().read_request();
+    let refuse = refuse.answer(400, "application/json", repeats);
+    let upstream = Upstream::start([refuse]).await;
+    let config = blind(upstream.address(), "[vision]\non_failure = \"fail\"\n");
     let stage = Stage::start(&config.replace("demo/text", "demo/vision")).await;
     let answer = ask(&stage, Protocol::Chat, "blind", &with_image()).await;
     assert_eq!(answer.header("x-majordomo-target"), Some("demo/vision"));
-    let told = stage.look("/api/requests", &[], b"").await.json();
-    let processor = &told["requests"][0]["processors"][0];
+    let told = stage.look("/api/requests", &[], b"").await;
+    let processor = &told.json()["requests"][0]["processors"][0];
     assert_eq!(processor["position"], "proxy_vision");
     let error = processor["error"].as_str().unwrap_or_default();
-    assert!(error.contains("could not be described"), "{processor}");
+    let expected = "an image could not be described (eyes/sharp: Invalid 400)";
+    assert_eq!(error, expected);
+    assert!(!told.text().contains("MARKER"), "{}", told.text());
 }
 
 #[tokio::test]
