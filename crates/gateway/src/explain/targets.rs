@@ -1,7 +1,6 @@
 //! How one target would get a request.
 
-use majordomo::{Change, Dialect, Preview, Request};
-use majordomo_wire::{Outgoing, Protocol};
+use majordomo::{Change, Preview};
 
 use super::TargetPlan;
 use crate::state::State;
@@ -15,37 +14,16 @@ impl State {
                 && [name.as_str(), name.provider()].contains(&&*status.subject)
         });
         let benched = benched.next();
-        let provider = self.registry.provider(name.provider()).ok();
-        let unready = provider.and_then(|provider| provider.ready().err());
         let (changes, passed_over) = match preview.shaped {
-            Ok(shaped) => {
-                let mut changes = shaped.changes;
-                changes.extend(losses(
-                    preview.dialect.as_ref(),
-                    &shaped.request,
-                    name.model(),
-                ));
-                (changes, None)
-            }
+            Ok(shaped) => (shaped.changes, None),
             Err(error) => (Vec::new(), Some(error.message().to_owned())),
         };
         TargetPlan {
             target: name.to_string(),
             dialect: preview.dialect.map(|dialect| dialect.to_string()),
             changes: changes.iter().map(Change::to_string).collect(),
-            passed_over: passed_over.or(unready.map(|error| error.reason())),
+            passed_over,
             benched: benched.map(|status| status.reason.unwrap_or_default()),
         }
     }
-}
-
-/// What the target's dialect cannot say.
-fn losses(dialect: Option<&Dialect>, request: &Request, model: &str) -> Vec<Change> {
-    let Some(protocol) = dialect.and_then(Protocol::of) else {
-        return Vec::new();
-    };
-    let written = protocol
-        .codec()
-        .write_request(request, &Outgoing::new(model));
-    written.losses.into_iter().map(Change::from).collect()
 }

@@ -140,7 +140,7 @@ async fn each_target_says_how_it_would_get_the_request() {
     let (upstream, stage) = untouched().await;
     let mut request = Request::user("what is it?").part(Part::image("image/png", picture(64, 64)));
     request.edit().seed = Some(7);
-    let spec = "up/blind,up/described,up/small,up/any,cloud/any";
+    let spec = "up/blind,up/described,up/small,up/any,cloud/any,openai/any";
     let told = explained(&stage, "", &body(Protocol::Chat, &request, spec)).await;
     assert_eq!(
         told["targets"],
@@ -153,6 +153,10 @@ async fn each_target_says_how_it_would_get_the_request() {
             {"target": "up/small", "dialect": "openai-chat", "changes": ["image:1 resized"]},
             {"target": "up/any", "dialect": "openai-chat", "changes": []},
             {"target": "cloud/any", "dialect": "anthropic-messages", "changes": ["seed dropped"]},
+            {
+                "target": "openai/any", "dialect": "openai-chat", "changes": [],
+                "passed_over": "no key is configured: set OPENAI_API_KEY",
+            },
         ])
     );
     assert!(upstream.connections().is_empty());

@@ -61,6 +61,11 @@ impl Chain {
                 changes: reductions.to_vec(),
             };
             let shaped = shape_for(target, &self.config, so_far, Earnest::No).await;
+            let shaped = shaped.and_then(|mut shaped| {
+                let written = target.model().preview(shaped.request.clone())?;
+                shaped.changes.extend(written);
+                Ok(shaped)
+            });
             previews.push(Preview {
                 target: target.name().clone(),
                 dialect: target.model().dialect(),
