@@ -39,23 +39,26 @@ pub(super) async fn serve(
 ) {
     // A stream's small events must not wait for each other.
     let _ = stream.set_nodelay(true);
+    // Each kind is boxed, since a task is as large as the largest of them.
     let ended = match tls {
         None => match timeout(house.limits.first_byte, version(&stream)).await {
-            Ok(Some(Version::Http1)) => http1(stream, house).await,
-            Ok(Some(Version::Http2)) => http2(stream, house).await,
+            Ok(Some(Version::Http1)) => Box::pin(http1(stream, house)).await,
+            Ok(Some(Version::Http2)) => Box::pin(http2(stream, house)).await,
             Ok(None) | Err(_) => return,
         },
-        Some(acceptor) => match timeout(house.limits.first_byte, acceptor.accept(stream)).await {
-            Ok(Ok(stream)) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => {
-                http2(stream, house).await
+        Some(acceptor) => {
+            match timeout(house.limits.first_byte, Box::pin(acceptor.accept(stream))).await {
+                Ok(Ok(stream)) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => {
+                    Box::pin(http2(stream, house)).await
+                }
+                Ok(Ok(stream)) => Box::pin(http1(stream, house)).await,
+                Ok(Err(error)) => {
+                    tracing::debug!(%peer, reason = %error, "a client could not agree on TLS");
+                    return;
+                }
+                Err(_) => return,
             }
-            Ok(Ok(stream)) => http1(stream, house).await,
-            Ok(Err(error)) => {
-                tracing::debug!(%peer, reason = %error, "a client could not agree on TLS");
-                return;
-            }
-            Err(_) => return,
-        },
+        }
     };
     if let Err(error) = ended {
         tracing::debug!(%peer, reason = %error, "a connection ended early");
@@ -68,7 +71,7 @@ where
 {
     let turn = Arc::new(Turn::default());
     let socket = Socket::new(stream, Arc::clone(&turn), &house.limits);
-    let stopping = house.stopping.clone();
+    let stopping = house.stopping.heard();
     let idle = house.limits.idle;
     let service = service_fn(move |request| one(Arc::clone(&house), Arc::clone(&turn), request));
     let connection = http1::Builder::new()
@@ -82,7 +85,7 @@ where
     let mut connection = pin!(connection);
     tokio::select! {
         ended = connection.as_mut() => ended,
-        () = stopping.cancelled() => {
+        () = stopping => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
@@ -94,7 +97,7 @@ where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let turn = Arc::new(Turn::default());
-    let stopping = house.stopping.clone();
+    let stopping = house.stopping.heard();
     let idle = unused_for(Arc::clone(&turn), house.limits.idle);
     let service = service_fn(move |request| one(Arc::clone(&house), Arc::clone(&turn), request));
     let connection = http2::Builder::new(TokioExecutor::new())
@@ -106,7 +109,7 @@ where
     let mut connection = pin!(connection);
     tokio::select! {
         ended = connection.as_mut() => return ended,
-        () = stopping.cancelled() => {}
+        () = stopping => {}
         () = idle => {}
     }
     connection.as_mut().graceful_shutdown();
@@ -137,7 +140,8 @@ async fn one(
     let old = request.version() < HttpVersion::HTTP_2;
     // Where its chunks end is not watched, so nothing may come behind them.
     let last = old && (refused.is_some() || request.headers().contains_key(TRANSFER_ENCODING));
-    let (answer, permit) = answer(&house, refused, request).await;
+    // The work needs memory that a stream, once it has begun, does not.
+    let (answer, permit) = Box::pin(answer(&house, refused, request)).await;
     let mut answer = answer.map(|body| Held::new(body, permit, Some(turn), &house.cut));
     if last || (old && answer.status() == http::StatusCode::REQUEST_TIMEOUT) {
         let close = HeaderValue::from_static("close");

@@ -7,9 +7,9 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use majordomo::{Error, ErrorKind};
-use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::admission::Permit;
+use super::bell::{Bell, Heard};
 use super::body::Body;
 use super::turn::Turn;
 use crate::relay::Broken;
@@ -18,7 +18,7 @@ use crate::relay::Broken;
 pub(crate) struct Held {
     body: Body,
     /// The end of the server, which a stream tells its client.
-    cut: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+    cut: Option<Heard>,
     permit: Option<Permit>,
     turn: Option<Arc<Turn>>,
 }
@@ -29,10 +29,10 @@ impl Held {
         body: Body,
         permit: Option<Permit>,
         turn: Option<Arc<Turn>>,
-        cut: &CancellationToken,
+        cut: &Bell,
     ) -> Self {
         let stream = matches!(body, Body::Stream(_));
-        let cut = stream.then(|| Box::pin(cut.clone().cancelled_owned()));
+        let cut = stream.then(|| cut.heard());
         Self {
             body,
             cut,
@@ -58,7 +58,7 @@ impl HttpBody for Held {
     ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         let held = &mut *self;
         if let (Some(cut), Body::Stream(relay)) = (&mut held.cut, &mut held.body)
-            && cut.as_mut().poll(cx).is_ready()
+            && Pin::new(cut).poll(cx).is_ready()
         {
             held.cut = None;
             if let Some(last) = relay.cut(&shutting_down()) {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use tokio_util::sync::CancellationToken;
 
 use super::admission::Admission;
+use super::bell::Bell;
 use super::limits::Limits;
 use crate::operator::Metrics;
 use crate::state::{Shared, State};
@@ -19,9 +19,9 @@ pub(crate) struct House {
     pub(crate) traces: Arc<Traces>,
     admission: ArcSwap<Admission>,
     /// No more requests are taken; those that run may end.
-    pub(crate) stopping: CancellationToken,
+    pub(crate) stopping: Bell,
     /// Whatever still runs is ended now.
-    pub(crate) cut: CancellationToken,
+    pub(crate) cut: Bell,
 }
 
 impl House {
@@ -32,8 +32,8 @@ impl House {
             state: Arc::new(ArcSwap::new(state)),
             limits,
             metrics: Arc::default(),
-            stopping: CancellationToken::new(),
-            cut: CancellationToken::new(),
+            stopping: Bell::default(),
+            cut: Bell::default(),
         })
     }
 
