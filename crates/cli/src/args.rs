@@ -16,6 +16,7 @@ Examples:
   majordomo chat ollama/qwen3:8b \"Why is the sky blue?\"
   majordomo chat anthropic/claude-opus-5-5,ollama/qwen3:8b \"What is this?\" --image photo.jpg
   majordomo explain groq/llama-4-scout,ollama/qwen3:8b
+  majordomo explain --request body.json
   majordomo fit photo.jpg --for groq/llama-4-scout -o sent.jpg
   majordomo check --config majordomo.toml
   majordomo key new laptop
@@ -45,7 +46,13 @@ Examples:
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   majordomo explain ollama/qwen3:8b
-  majordomo explain groq/llama-4-scout,anthropic/claude-opus-5-5,ollama/qwen3:8b";
+  majordomo explain groq/llama-4-scout,anthropic/claude-opus-5-5,ollama/qwen3:8b
+  majordomo explain --request body.json
+  majordomo explain --request body.json --route coder --path /v1/messages --key laptop
+
+FILE holds a request's body as a client sends it, in any of the five dialects: that of --path or
+--dialect, else the one that it looks like. It may also be an object with `body` and any of `path`,
+`dialect`, `route`, `key` and `headers`. The configuration is the one that `majordomo serve` uses.";
 
 const FIT_EXAMPLES: &str = "\
 Examples:
@@ -79,7 +86,7 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Ask a chain of models; without PROMPT, hold a conversation
     Chat(Chat),
-    /// Show what a spec means, without asking anybody
+    /// Show what a spec means, or what would become of a request, without asking anybody
     Explain(Explain),
     /// List what can be asked for, with capabilities
     Models,
@@ -127,7 +134,32 @@ pub(crate) struct Chat {
 #[command(after_help = EXPLAIN_EXAMPLES)]
 pub(crate) struct Explain {
     /// Targets as `provider/model`, separated by commas
-    pub(crate) spec: String,
+    #[arg(required_unless_present = "request", conflicts_with = "request")]
+    pub(crate) spec: Option<String>,
+    /// Show what would become of this request in place of what a spec means
+    #[arg(long, value_name = "FILE")]
+    pub(crate) request: Option<PathBuf>,
+    /// The route to take, in place of the one that the request's model leads to
+    #[arg(long, value_name = "ROUTE", requires = "request")]
+    pub(crate) route: Option<String>,
+    /// The path that the request would be sent to, which says its dialect
+    #[arg(long, requires = "request", conflicts_with = "dialect")]
+    pub(crate) path: Option<String>,
+    /// Its dialect: chat, responses, messages, gemini, ollama or generate
+    #[arg(long, requires = "request")]
+    pub(crate) dialect: Option<String>,
+    /// The name of the client's key, for rules that look at it
+    #[arg(long, value_name = "NAME", requires = "request")]
+    pub(crate) key: Option<String>,
+    /// One of the client's headers, `name: value`; may be repeated
+    #[arg(long = "header", value_name = "HEADER", requires = "request")]
+    pub(crate) headers: Vec<String>,
+    /// The configuration file
+    #[arg(long, value_name = "FILE", requires = "request")]
+    pub(crate) config: Option<PathBuf>,
+    /// Print it as JSON, as the operator's `/api/explain` does
+    #[arg(long, requires = "request")]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -8,7 +8,8 @@ use crate::{paint, takes};
 
 pub(crate) fn run(args: &Explain) -> Result<(), Failure> {
     let registry = Registry::from_env();
-    let chain = registry.parse(&args.spec)?;
+    // Either this or a request is there.
+    let chain = registry.parse(args.spec.as_deref().unwrap_or_default())?;
     let health = registry.health().snapshot();
     let rows: Vec<[String; 7]> = chain
         .describe()

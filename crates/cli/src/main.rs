@@ -8,6 +8,7 @@
 mod args;
 mod chat;
 mod check;
+mod dry_run;
 mod explain;
 mod failure;
 mod fit;
@@ -56,7 +57,10 @@ async fn run(command: Command) -> ExitCode {
     let done = match command {
         Command::Serve(args) => serve::run(args).await,
         Command::Chat(args) => chat::run(args).await,
-        Command::Explain(args) => explain::run(&args),
+        Command::Explain(args) => match &args.request {
+            Some(request) => dry_run::run(&args, request).await,
+            None => explain::run(&args),
+        },
         Command::Models => models::run().await,
         Command::Fit(args) => fit::run(&args),
         Command::Check(args) => check::run(&args),

@@ -212,3 +212,116 @@ fn headed(width: u32, height: u32) -> Vec<u8> {
     data[20..24].copy_from_slice(&height.to_be_bytes());
     data
 }
+
+const ROUTED: &str = r#"
+[[routes]]
+model = "coder"
+services = [ { spec = "x/blind" }, { spec = "x/off", active = false } ]
+[[routes.smart]]
+name = "long prompts"
+when = [
+  { any = [ { position = "token", op = "ge", value = 60000 }, { position = "key", op = "equals", value = "laptop" } ] },
+  { position = "images", op = "eq", value = 0 },
+]
+services = [ { spec = "x/long" } ]
+[[routes.smart]]
+name = "eyes"
+when = [ { position = "proxy_vision", op = "enabled" } ]
+services = [ { spec = "x/eyes" } ]
+[[keys]]
+name = "laptop"
+key = "canary-laptop"
+"#;
+
+const WITH_IMAGE: &str = r#"{
+  "model": "coder", "max_tokens": 50, "system": "You are terse.",
+  "messages": [ { "role": "user", "content": [
+    { "type": "text", "text": "What is this?" },
+    { "type": "image", "source": { "type": "base64", "media_type": "image/gif",
+      "data": "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==" } }
+  ] } ]
+}"#;
+
+#[tokio::test]
+async fn explain_tells_what_would_become_of_a_request_without_asking_anybody() {
+    let upstream = Upstream::start([Script::new()]).await;
+    let config = file("routed.toml", ROUTED);
+    let request = file("with-image.json", WITH_IMAGE);
+    let done = majordomo(&["explain", "--request", &request, "--config", &config])
+        .x(&upstream)
+        .done()
+        .await;
+    let tokens = done
+        .stdout
+        .split_whitespace()
+        .find(|word| word.parse::<u64>().is_ok());
+    let tokens = tokens.unwrap_or_default().to_owned();
+    assert_eq!(
+        done,
+        printed(&format!(
+            "\
+anthropic-messages (guessed): asks for `coder`, about {tokens} tokens, 1 image; the route `coder`
+rule 1 `long prompts`: no
+    any: no
+        token ge 60000: no, it is \"{tokens}\"
+        key equals \"laptop\": no, it is \"none\"
+    1 more not looked at
+rule 2 `eyes`: yes
+    proxy_vision enabled: yes, it is \"1 image\"
+processor proxy_vision enabled: image:1 described, by x/eyes
+#  SERVICE  OF         WHY
+1  x/blind  the route  picked by tactic (random)
+-  x/off    the route  inactive
+#  TARGET   GETS
+1  x/blind  the request as it is
+"
+        ))
+    );
+    assert!(upstream.connections().is_empty());
+}
+
+#[tokio::test]
+async fn explain_takes_a_route_a_path_a_key_and_headers() {
+    let upstream = Upstream::start([Script::new()]).await;
+    let config = file("routed-by-key.toml", ROUTED);
+    let request = file(
+        "chat.json",
+        r#"{"model":"gpt","messages":[{"role":"user","content":"hi"}]}"#,
+    );
+    let arguments = [
+        "explain",
+        "--request",
+        &request,
+        "--config",
+        &config,
+        "--route",
+        "coder",
+        "--path",
+        "/v1/chat/completions",
+        "--key",
+        "laptop",
+        "--header",
+        "x-team: blue",
+        "--json",
+    ];
+    let done = majordomo(&arguments).x(&upstream).done().await;
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let told: serde_json::Value = serde_json::from_str(&done.stdout).expect("JSON");
+    assert_eq!(told["dialect_from"], "path");
+    assert_eq!(told["pick"]["service"], "x/long");
+    assert_eq!(told["candidates"][0]["rule"], "long prompts");
+    assert!(upstream.connections().is_empty());
+
+    let wrong = [
+        "explain",
+        "--request",
+        &request,
+        "--config",
+        &config,
+        "--route",
+        "codr",
+    ];
+    let done = majordomo(&wrong).x(&upstream).done().await;
+    let sentence = "error: no route is called `codr`; did you mean `coder`?\n";
+    assert_eq!(done, failed(1, sentence));
+}

@@ -114,14 +114,41 @@ fn fifty_rules_on_one_long_text(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn fifty_rules_with_a_trace(bencher: Bencher<'_, '_>) {
     let (rules, request) = (fifty(), agent_request());
-    bencher.bench_local(|| rules.explain(&Subject::new(black_box(&request), "coder")));
+    bencher.bench_local(|| {
+        let subject = Subject::new(black_box(&request), "coder");
+        rules.explain(&subject)
+    });
+}
+
+/// What requests pay where traces are kept.
+#[divan::bench]
+fn fifty_rules_with_notes(bencher: Bencher<'_, '_>) {
+    let (rules, request) = (fifty(), agent_request());
+    bencher.bench_local(|| {
+        let subject = Subject::new(black_box(&request), "coder");
+        rules.evaluate_noting(&subject)
+    });
+}
+
+/// Fifty rules of which the first decides on `model`.
+fn first_decides() -> RuleSet<()> {
+    let mut conditions = vec![leaf("model", "glob", "cod*")];
+    conditions.extend((0..49).map(|n| leaf("context_user", "regex", format!("x{n}"))));
+    compiled(conditions)
 }
 
 #[divan::bench]
 fn the_first_rule_decides_on_the_model(bencher: Bencher<'_, '_>) {
-    let mut conditions = vec![leaf("model", "glob", "cod*")];
-    conditions.extend((0..49).map(|n| leaf("context_user", "regex", format!("x{n}"))));
-    evaluated(bencher, &compiled(conditions), &agent_request());
+    evaluated(bencher, &first_decides(), &agent_request());
+}
+
+#[divan::bench]
+fn the_first_rule_decides_with_notes(bencher: Bencher<'_, '_>) {
+    let (rules, request) = (first_decides(), agent_request());
+    bencher.bench_local(|| {
+        let subject = Subject::new(black_box(&request), "coder");
+        rules.evaluate_noting(&subject)
+    });
 }
 
 /// Rules that look beside the prompt, on prompts of 1 KB and 100 KB.

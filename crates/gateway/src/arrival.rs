@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::HeaderMap;
-use majordomo::{Error, ErrorKind, KeyOwner, Result};
+use majordomo::Result;
 
 use crate::exchange::Exchange;
 use crate::keys::Key;
@@ -21,12 +21,8 @@ impl Arrival {
     /// Whether this client may ask for a model.
     pub(crate) fn allow(&self, model: &str) -> Result<()> {
         match &self.key {
-            Some(key) if !key.may_use(model) => {
-                let text = format!("the key `{}` may not use the model `{model}`", key.name());
-                let error = Error::new(ErrorKind::Provider, text).with_status(403);
-                Err(error.with_key_owner(KeyOwner::Client))
-            }
-            _ => Ok(()),
+            Some(key) => key.allow(model),
+            None => Ok(()),
         }
     }
 }

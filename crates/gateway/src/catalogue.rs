@@ -50,6 +50,18 @@ impl Catalogue {
         found.map(|(provider, _)| format!("{provider}/{id}"))
     }
 
+    /// The first provider whose list has this id, among the lists that are there.
+    pub(crate) fn known(&self, id: &str) -> Option<String> {
+        let lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut providers = self.providers.iter();
+        let found = providers.find(|name| {
+            let list = lists.get(*name).and_then(|entry| entry.list.get());
+            let models = list.into_iter().flatten().flat_map(|list| list.iter());
+            models.into_iter().any(|model| model.id == id)
+        });
+        found.map(|provider| format!("{provider}/{id}"))
+    }
+
     /// Every list that could be had.
     pub(crate) async fn all(&self) -> Vec<(String, Arc<[ModelInfo]>)> {
         let lists = join_all(self.providers.iter().map(|name| self.list(name))).await;

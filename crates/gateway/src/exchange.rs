@@ -4,13 +4,18 @@
 //! says how far things went. It never holds content or a key.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use majordomo::{Change, Error, ErrorKind, Event, Ledger, Outcome, Usage};
+use majordomo::{Chain, Change, Error, ErrorKind, Event, Ledger, Model, Outcome, Usage};
 use majordomo_wire::Loss;
 use tokio::time::Instant;
 
 use crate::fronts::Front;
 use crate::operator::{Ended, Metrics, Tried};
+use crate::relay::wall_clock;
+use crate::routes::RouteTrace;
+use crate::traces::{Described, Record, Traces};
+use crate::vision::{DescribeCall, Scope};
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,17 +56,28 @@ pub(crate) struct Exchange {
     attempts: Option<usize>,
     changes: Vec<Change>,
     usage: Usage,
-    first_token: Option<std::time::Duration>,
+    first_token: Option<Duration>,
     status: u16,
     end: End,
     reason: Option<String>,
     tried: Vec<Tried>,
+    /// The targets that may serve it, in order, and why they are these.
+    candidates: String,
+    route: Option<RouteTrace>,
+    /// Where its images are described.
+    scope: Option<Scope>,
     streaming: bool,
     metrics: Arc<Metrics>,
+    traces: Arc<Traces>,
 }
 
 impl Exchange {
-    pub(crate) fn new(id: Arc<str>, front: Front, metrics: Arc<Metrics>) -> Self {
+    pub(crate) fn new(
+        id: Arc<str>,
+        front: Front,
+        metrics: Arc<Metrics>,
+        traces: Arc<Traces>,
+    ) -> Self {
         metrics.open_requests.up();
         Self {
             id,
@@ -78,8 +94,12 @@ impl Exchange {
             end: End::default(),
             reason: None,
             tried: Vec::new(),
+            candidates: String::new(),
+            route: None,
+            scope: None,
             streaming: false,
             metrics,
+            traces,
         }
     }
 
@@ -98,6 +118,19 @@ impl Exchange {
     /// The model that was asked for.
     pub(crate) fn asks_for(&mut self, model: &str) {
         self.asked = model.to_owned();
+    }
+
+    /// Its images are described here, should that be needed.
+    pub(crate) fn describes_in(&mut self, scope: Scope) {
+        self.scope = Some(scope);
+    }
+
+    /// Who may serve it, and why they.
+    pub(crate) fn goes_to(&mut self, chain: &Chain, route: Option<RouteTrace>) {
+        if self.traces.are_kept() {
+            chain.name().clone_into(&mut self.candidates);
+            self.route = route;
+        }
     }
 
     /// Changes that were made before any target was chosen.
@@ -167,8 +200,34 @@ impl Exchange {
     }
 }
 
+impl Exchange {
+    /// Leaves what is known for the operator. Nothing is written out before
+    /// somebody asks for it.
+    fn keep(&mut self, took: Duration, calls: &[DescribeCall]) {
+        self.traces.keep(Record {
+            id: Arc::clone(&self.id),
+            ended: wall_clock(),
+            took,
+            first_token: self.first_token,
+            key: self.key.take(),
+            dialect: self.front.dialect(),
+            stream: self.streaming,
+            model: std::mem::take(&mut self.asked),
+            route: self.route.take(),
+            candidates: std::mem::take(&mut self.candidates),
+            attempts: std::mem::take(&mut self.tried),
+            described: calls.iter().map(Described::from).collect(),
+            changes: std::mem::take(&mut self.changes),
+            usage: self.usage,
+            status: self.status,
+            outcome: self.end.name(),
+            reason: self.reason.take(),
+        });
+    }
+}
+
 /// Why, in our own words: what others say may repeat what was asked.
-fn reason(error: &Error) -> String {
+pub(crate) fn reason(error: &Error) -> String {
     let failures = error.ledger().attempts.iter().filter_map(|attempt| {
         let what = match &attempt.outcome {
             Outcome::Served => return None,
@@ -205,6 +264,7 @@ impl Drop for Exchange {
             self.metrics.open_streams.down();
         }
         self.metrics.open_requests.down();
+        let calls = self.scope.as_ref().map(Scope::calls).unwrap_or_default();
         self.metrics.ended(&Ended {
             dialect: self.front.dialect().as_str(),
             end: self.end,
@@ -212,11 +272,17 @@ impl Drop for Exchange {
             target: self.target.as_deref(),
             tried: &self.tried,
             changes: &self.changes,
+            described: &calls,
             usage: self.usage,
             took,
             first_token: self.first_token,
         });
-        let milliseconds = |time: std::time::Duration| time.as_secs_f64() * 1_000.0;
+        let milliseconds = |time: Duration| time.as_secs_f64() * 1_000.0;
+        let described = (!calls.is_empty()).then(|| {
+            calls
+                .iter()
+                .fold(Usage::default(), |sum, call| sum + call.usage)
+        });
         tracing::info!(
             request = &*self.id,
             key = self.key.as_deref(),
@@ -227,6 +293,9 @@ impl Drop for Exchange {
             changes = self.changes.len(),
             input_tokens = self.usage.input,
             output_tokens = self.usage.output,
+            describe_calls = described.map(|_| calls.len()),
+            describe_input_tokens = described.map(|usage| usage.input),
+            describe_output_tokens = described.map(|usage| usage.output),
             first_token_ms = self.first_token.map(milliseconds),
             took_ms = milliseconds(took),
             status = self.status,
@@ -234,5 +303,9 @@ impl Drop for Exchange {
             reason = self.reason,
             "served"
         );
+        // Whoever named no model asked nothing that could be traced.
+        if self.traces.are_kept() && !self.asked.is_empty() {
+            self.keep(took, &calls);
+        }
     }
 }

@@ -8,7 +8,9 @@
 pub mod balance;
 pub mod config;
 pub mod demo;
+pub mod explain;
 pub mod fetch;
+pub mod glob;
 pub mod keys;
 pub mod rules;
 pub mod vision;
@@ -27,6 +29,7 @@ mod run;
 mod server;
 mod shapes;
 mod state;
+mod traces;
 
 pub use run::{Gateway, Options, StartError};
 pub use server::{Handle, Limits, Server};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use majordomo::transport::Transport;
 use majordomo::{
     BoxFuture, Chain, ChainConfig, Change, Error, ErrorKind, Image, ModelInfo, Registry, Request,
-    Result, SpecError,
+    Result, SpecError, nearest,
 };
 
 use crate::arrival::Arrival;
@@ -15,7 +15,7 @@ use crate::catalogue::Catalogue;
 use crate::config::{Config, Found, Problems, Server};
 use crate::fetch::Fetcher;
 use crate::keys::Keys;
-use crate::routes::{Asking, PartitionSnapshot, Routed, Routes};
+use crate::routes::{Asking, PartitionSnapshot, RouteTrace, Routed, Routes};
 use crate::shapes::{RemoteImages, Stateful};
 use crate::vision::{DescribeForBlind, FetchImage, Scope, Vision};
 
@@ -25,9 +25,9 @@ pub struct State {
     pub(crate) keys: Keys,
     pub(crate) registry: Registry,
     config: Config,
-    routes: Routes,
-    catalogue: Catalogue,
-    vision: Arc<Vision>,
+    pub(crate) routes: Routes,
+    pub(crate) catalogue: Catalogue,
+    pub(crate) vision: Arc<Vision>,
 }
 
 /// Who may serve a request, and what it became on the way there.
@@ -36,6 +36,8 @@ pub(crate) struct Plan {
     pub(crate) request: Request,
     /// What was changed before any target was chosen.
     pub(crate) changes: Vec<Change>,
+    /// Why it goes there, if a route says where.
+    pub(crate) trace: Option<RouteTrace>,
 }
 
 impl State {
@@ -95,15 +97,16 @@ impl State {
         model: &str,
         request: Request,
         arrival: &Arrival,
+        scope: Scope,
     ) -> Result<Plan> {
         let key = arrival.key.as_ref().map(|key| key.name());
-        let scope = Scope::of_key(key.unwrap_or_default());
         let Some(route) = self.routes.find(model) else {
             let chain = self.chain(model).await?;
             return Ok(Plan {
                 chain: self.seeing(chain, &request, &self.routes.describers, scope),
                 request,
                 changes: Vec::new(),
+                trace: None,
             });
         };
         let named = arrival.headers.get("x-session-id");
@@ -116,21 +119,24 @@ impl State {
             scope: &scope,
             vision: &self.vision,
             registry: &self.registry,
+            traced: self.server.traces > 0,
         };
         let Routed {
             chain,
             request,
             changes,
+            trace,
         } = route.route(&asking, request).await?;
         Ok(Plan {
             chain: self.seeing(chain, &request, &route.describers, scope),
             request,
             changes,
+            trace: Some(trace),
         })
     }
 
     /// The chain, whose blind targets get descriptions where somebody gives them.
-    fn seeing(
+    pub(crate) fn seeing(
         &self,
         chain: Chain,
         request: &Request,
@@ -234,7 +240,7 @@ impl State {
         let known = self.routes.names().chain(aliases).chain(listed);
         let mut text =
             format!("`{model}` is no route, no alias, no spec and in no provider's list of models");
-        match crate::config::nearest::nearest(model, known) {
+        match nearest(model, known) {
             Some(near) => text.push_str(&format!("; did you mean `{near}`?")),
             None => text.push_str(&format!(" ({problem})")),
         }
@@ -249,7 +255,11 @@ fn head(chain: &Chain) -> Option<majordomo::Capabilities> {
 }
 
 /// The conversation that a request belongs to.
-fn session(request: &Request, header: Option<&str>, key: Option<&str>) -> Option<SessionKey> {
+pub(crate) fn session(
+    request: &Request,
+    header: Option<&str>,
+    key: Option<&str>,
+) -> Option<SessionKey> {
     SessionKey::of(&SessionHints {
         user_id: request.user.as_deref(),
         prompt_cache_key: request.cache_key.as_deref(),

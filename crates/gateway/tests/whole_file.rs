@@ -19,6 +19,8 @@ max_requests = 10
 max_bytes_in_flight = "64MiB"
 keepalive = "15s"
 drain = "5s"
+traces = 50
+trace_bytes = "1MiB"
 tls = { cert = "cert.pem", key = "key.pem" }
 
 [[keys]]
@@ -69,6 +71,7 @@ services = [ { spec = "google/gemini-3.8-flash" } ]
 [[routes]]
 model = "gpt-*"
 services = [ { spec = "openai/{model}" }, { spec = "{model}" } ]
+describe = "coder"
 
 [vision]
 history = "cached"
@@ -108,6 +111,8 @@ fn the_server_and_its_keys() {
     let config = whole();
     assert_eq!(config.server.listen.port(), 4200);
     assert_eq!(config.server.max_body, 32 << 20);
+    assert_eq!(config.server.traces, 50);
+    assert_eq!(config.server.trace_bytes, 1 << 20);
     assert_eq!(config.server.keepalive, Some(Duration::from_secs(15)));
     assert!(config.server.tls.is_some() && config.fetch.enabled);
     assert!(matches!(

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Capabilities, Dialect, Error, ErrorKind, EventStream, PieceStream, PlainEstimate, Request,
-    Response, ResponseStream, Result, TokenEstimate,
+    Capabilities, Change, Dialect, Error, ErrorKind, EventStream, PieceStream, PlainEstimate,
+    Request, Response, ResponseStream, Result, TokenEstimate,
 };
 
 /// A boxed future; dropping it cancels the work behind it.
@@ -41,6 +41,12 @@ pub trait Model: Send + Sync {
     /// About how many tokens the request is for this model.
     fn estimate_tokens(&self, request: &Request) -> u64 {
         PlainEstimate.estimate(request)
+    }
+
+    /// What asking it would change in a request on the way out, for dry runs: it is
+    /// not asked. An error is why it could not be.
+    fn preview(&self, _request: Request) -> Result<Vec<Change>> {
+        Ok(Vec::new())
     }
 
     /// The dialect of its own bytes, if they can be had.

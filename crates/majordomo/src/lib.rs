@@ -34,8 +34,8 @@ mod registry;
 mod spec;
 
 pub use chain::{
-    AllBenched, Answering, Chain, ChainConfig, FitImages, Forwarding, OpenStream, Shape, Shaped,
-    TargetView,
+    AllBenched, Answering, Chain, ChainConfig, FitImages, Forwarding, OpenStream, Preview, Shape,
+    Shaped, TargetView,
 };
 pub use clock::{Clock, ManualClock, RuntimeClock};
 pub use dsn::{Dsn, DsnError, DsnOptions};
@@ -48,6 +48,7 @@ pub use majordomo_providers::count_text;
 pub use majordomo_providers::{
     AnthropicVersion, Compatible, HttpProvider, Kind, Limits, Settings, fake, transport,
 };
+pub use nearest::{did_you_mean, nearest};
 pub use observe::{Notice, Observer};
 pub use registry::{
     DsnProblem, LoadEnvError, Registry, RegistryBuilder, Resolver, SchemeFactory, ollama_url,

@@ -3,10 +3,15 @@
 /// Below this a suggestion is more confusing than none.
 const CLOSE_ENOUGH: f64 = 0.75;
 
-pub(crate) fn nearest<'a>(
-    wanted: &str,
-    known: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+/// The known name that a mistyped one was probably meant to be.
+///
+/// ```
+/// use majordomo::nearest;
+///
+/// assert_eq!(nearest("opnai", ["openai", "ollama"]), Some("openai"));
+/// assert_eq!(nearest("groq", ["openai", "ollama"]), None);
+/// ```
+pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
         .map(|name| (strsim::jaro_winkler(wanted, name), name))
@@ -15,8 +20,8 @@ pub(crate) fn nearest<'a>(
         .map(|(_, name)| name)
 }
 
-/// The suggestion as the end of a sentence.
-pub(crate) fn did_you_mean(name: Option<&str>) -> String {
+/// The suggestion as the end of a sentence; nothing where there is none.
+pub fn did_you_mean(name: Option<&str>) -> String {
     name.map(|name| format!("; did you mean `{name}`?"))
         .unwrap_or_default()
 }

@@ -299,3 +299,71 @@ async fn the_deadline_holds_while_a_request_is_shaped() {
     assert_eq!(error.kind(), ErrorKind::Deadline);
     assert!(house.is_spotless("fp/a"));
 }
+
+/// Asks somebody in earnest, and only counts in a preview.
+struct Asks(Arc<Recorder>);
+
+impl Shape for Asks {
+    fn concerns(&self, request: &Request, target: TargetView<'_>) -> bool {
+        self.0.concerns(request, target)
+    }
+
+    fn shape<'a>(
+        &'a self,
+        request: Request,
+        target: TargetView<'a>,
+    ) -> BoxFuture<'a, majordomo::Result<Shaped>> {
+        self.0.shape(request, target)
+    }
+
+    fn preview<'a>(
+        &'a self,
+        request: Request,
+        _target: TargetView<'a>,
+    ) -> BoxFuture<'a, majordomo::Result<Shaped>> {
+        let changes = vec![Change::new("image", "fetched").times(request.image_count())];
+        Box::pin(std::future::ready(Ok(Shaped { request, changes })))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_preview_says_how_each_target_would_get_a_request_and_asks_nobody() {
+    let recorder = Recorder::new(describe);
+    let house = house(vec![Arc::new(Asks(Arc::clone(&recorder)))]);
+    house
+        .fp
+        .set_model_capabilities("blind", Capabilities::text_only());
+
+    let previews = house.chain("fp/blind,fp/seeing").preview(&picture()).await;
+
+    let names: Vec<&str> = previews.iter().map(|p| p.target.as_str()).collect();
+    assert_eq!(names, ["fp/blind", "fp/seeing"]);
+    let refused = previews[0].shaped.as_ref().unwrap_err();
+    assert_eq!(refused.message(), "it takes no images");
+    let shaped = previews[1].shaped.as_ref().unwrap();
+    assert_eq!(shaped.changes, [Change::new("image", "fetched").times(1)]);
+    assert!(recorder.asked().is_empty(), "nothing was shaped in earnest");
+    assert!(house.fp.calls().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_preview_of_what_nobody_takes_shows_the_lesser_request() {
+    let house = house(vec![Arc::new(majordomo::FitImages::default())]);
+    let one = majordomo::ImageLimits {
+        max_count: Some(1),
+        ..majordomo::ImageLimits::default()
+    };
+    house.fp.set_capabilities(Capabilities {
+        images: Some(one),
+        ..Capabilities::default()
+    });
+    let gif = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
+    let image = || Part::image("image/gif", &gif[..]);
+    let request = Request::user("two").part(image()).part(image());
+
+    let previews = house.chain("fp/a").preview(&request).await;
+
+    let shaped = previews[0].shaped.as_ref().unwrap();
+    assert_eq!(shaped.request.image_count(), 1);
+    assert!(!shaped.changes.is_empty());
+}

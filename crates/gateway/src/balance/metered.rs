@@ -12,8 +12,8 @@ use std::time::Instant;
 use bytes::Bytes;
 use futures_core::Stream;
 use majordomo::{
-    BoxFuture, Capabilities, Clock, Dialect, Error, ErrorKind, Event, EventStream, Model, Piece,
-    PieceStream, Request, Response, Result, Usage,
+    BoxFuture, Capabilities, Change, Clock, Dialect, Error, ErrorKind, Event, EventStream, Model,
+    Piece, PieceStream, Request, Response, Result, Usage,
 };
 
 use super::{Seat, ServiceStats};
@@ -100,6 +100,10 @@ impl Model for Metered {
 
     fn estimate_tokens(&self, request: &Request) -> u64 {
         self.model.estimate_tokens(request)
+    }
+
+    fn preview(&self, request: Request) -> Result<Vec<Change>> {
+        self.model.preview(request)
     }
 
     fn dialect(&self) -> Option<Dialect> {

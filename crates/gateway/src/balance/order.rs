@@ -29,6 +29,17 @@ pub struct Order<'a> {
     pub(super) roll: Roll,
 }
 
+impl Source {
+    /// As it is written in traces.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Affinity => "affinity",
+            Self::Tactic => "tactic",
+            Self::LeastBad => "least_bad",
+        }
+    }
+}
+
 impl Order<'_> {
     /// Why the first one is the first.
     pub fn source(&self) -> Source {

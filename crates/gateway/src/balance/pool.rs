@@ -215,6 +215,11 @@ impl Pool {
         held.then_some(index)
     }
 
+    /// How it picks, by the tactic's name.
+    pub fn tactic_name(&self) -> &'static str {
+        self.kind.name()
+    }
+
     /// Everything about the pool, to look at.
     pub fn snapshot(&self, now: Instant) -> PoolSnapshot {
         PoolSnapshot {

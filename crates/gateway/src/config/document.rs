@@ -95,6 +95,11 @@ fn check_specs(names: &Names<'_>, config: &Config) {
             .flatten()
     });
     let aliases = config.aliases.iter().map(|alias| &alias.spec);
+    let of_routes = config
+        .routes
+        .iter()
+        .filter_map(|route| route.describe.as_ref());
+    let describers = describers.chain(of_routes);
     for spec in aliases.chain(describers).chain(service_specs) {
         names.check(spec);
     }

@@ -2,9 +2,10 @@
 
 use majordomo::{Capabilities, ImageLimits};
 
+use super::Span;
 use super::reader::{Field, Section};
 use super::specs::Spec;
-use super::{Span, nearest};
+use super::suggest::suggest;
 
 /// What is different about one model. Unset is the provider's default.
 #[derive(Clone, Debug)]
@@ -178,7 +179,7 @@ fn types(field: &Field<'_>) -> Option<Vec<String>> {
             continue;
         }
         let message = format!("{} is no image type that is known here", text.shown());
-        let hint = nearest::suggest(&text.value, &TYPES);
+        let hint = suggest(&text.value, &TYPES);
         field.reader.report(text.span.clone(), message, hint);
     }
     if types.is_empty() {

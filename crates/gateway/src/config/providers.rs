@@ -1,12 +1,12 @@
 //! `[providers.<name>]`: who answers.
 
-use majordomo::{Compatible, Dsn, DsnError, Kind};
+use majordomo::{Compatible, Dsn, DsnError, Kind, nearest};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::Span;
 use super::models::{self, ModelEntry};
-use super::nearest::{listed, nearest, suggest};
 use super::reader::{Field, Section};
+use super::suggest::{listed, suggest};
 
 /// A provider of the file.
 #[derive(Clone, Debug)]

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use super::Span;
 use super::condition::{self, Condition};
 use super::reader::{Field, Reader, Section, Text};
 use super::specs::Spec;
-use super::{Glob, Span};
 use crate::balance::Tactic;
+use crate::glob::Glob;
 
 /// What clients ask for, and who serves it.
 #[derive(Clone, Debug)]
@@ -21,6 +22,8 @@ pub struct Route {
     pub within: Tactic,
     /// How long a conversation stays with its service; none is not at all.
     pub affinity: Option<Duration>,
+    /// Who describes images to its services that have nobody of their own.
+    pub describe: Option<Spec>,
     /// Rules that look into the request, in order.
     pub smart: Vec<SmartRule>,
     /// Where the route's name stands.
@@ -105,9 +108,11 @@ fn refuse_unreachable(reader: &Reader<'_>, earlier: &[Route], route: &Route, nam
 fn route(mut section: Section<'_>) -> Option<(Route, Text)> {
     let model = section.need("model", "say what clients ask for: `model = \"coder\"`");
     let model = model.and_then(|field| name(&field));
-    let services = section
-        .need("services", SERVICES_HINT)
-        .and_then(|field| services(&field));
+    let services = section.need("services", SERVICES_HINT).and_then(|field| {
+        let services = services(&field)?;
+        refuse_idle(&field, &services);
+        Some(services)
+    });
     let balance_field = section.take("balance");
     let balance = balance_field
         .as_ref()
@@ -134,6 +139,9 @@ fn route(mut section: Section<'_>) -> Option<(Route, Text)> {
     let affinity = section
         .take("affinity")
         .and_then(|field| field.duration_or_off());
+    let describe = section
+        .take("describe")
+        .and_then(|field| Spec::describer(&field));
     let smart = section
         .take("smart")
         .and_then(|field| field.sections("[[routes.smart]]"));
@@ -146,6 +154,7 @@ fn route(mut section: Section<'_>) -> Option<(Route, Text)> {
         balance: balance.unwrap_or_default(),
         within: within.unwrap_or_default(),
         affinity: affinity.flatten(),
+        describe,
         smart,
         span: name.span.clone(),
     };
@@ -172,11 +181,14 @@ fn services(field: &Field<'_>) -> Option<Vec<Service>> {
     if items.is_empty() {
         field.report("there are no services", SERVICES_HINT);
     }
-    let services: Vec<Service> = items.iter().filter_map(service).collect();
+    Some(items.iter().filter_map(service).collect())
+}
+
+/// A route needs somebody. A rule without anybody leaves its requests to the route.
+fn refuse_idle(field: &Field<'_>, services: &[Service]) {
     if !services.is_empty() && services.iter().all(|service| !service.active) {
         field.report("no service is active", "set `active = true` on one of them");
     }
-    Some(services)
 }
 
 fn service(field: &Field<'_>) -> Option<Service> {

@@ -24,6 +24,10 @@ pub struct Server {
     pub keepalive: Option<Duration>,
     /// How long requests may go on after the gateway was told to stop.
     pub drain: Duration,
+    /// How many requests are remembered for the operator; 0 is none.
+    pub traces: usize,
+    /// Bytes of what is remembered of them.
+    pub trace_bytes: u64,
     /// The certificate to serve with; none is plain HTTP.
     pub tls: Option<Tls>,
     /// Where the two addresses stand, for what is found out later.
@@ -55,6 +59,8 @@ impl Default for Server {
             max_bytes_in_flight: 512 << 20,
             keepalive: None,
             drain: Duration::from_secs(30),
+            traces: 200,
+            trace_bytes: 4 << 20,
             tls: None,
             places: Places::default(),
         }
@@ -85,6 +91,8 @@ pub(super) const KEYS: &[&str] = &[
     "max_bytes_in_flight",
     "keepalive",
     "drain",
+    "traces",
+    "trace_bytes",
     "tls",
 ];
 
@@ -124,6 +132,13 @@ pub(super) fn read(mut section: Section<'_>) -> Server {
     }
     if let Some(drain) = section.duration("drain") {
         server.drain = drain;
+    }
+    if let Some(most) = section.number("traces", 0, 100_000) {
+        server.traces = usize::try_from(most).unwrap_or(usize::MAX);
+    }
+    let bytes = section.take("trace_bytes");
+    if let Some(size) = bytes.as_ref().and_then(|field| field.size()) {
+        server.trace_bytes = size;
     }
     server.tls = section
         .take("tls")

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use majordomo::nearest;
+
 use super::Span;
-use super::nearest::nearest;
 use super::providers::ProviderKind;
 use super::reader::{Field, Reader, Section};
 

@@ -67,6 +67,11 @@ impl Fetcher {
         }
     }
 
+    /// Whether anything is fetched at all.
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.settings.enabled
+    }
+
     /// The image behind an address.
     pub async fn fetch(&self, url: &str) -> Result<Image, FetchError> {
         if !self.settings.enabled {

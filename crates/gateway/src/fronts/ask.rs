@@ -16,6 +16,7 @@ use crate::refusal::refuse;
 use crate::relay::{Asked, Opener, Relay, new_id, reply};
 use crate::server::Body;
 use crate::state::State;
+use crate::vision::Scope;
 
 /// Headers of a client's request that belong to its dialect, and are no secret.
 const PASSED_ON: [&str; 3] = ["anthropic-beta", "anthropic-version", "openai-beta"];
@@ -68,8 +69,12 @@ async fn question(
     arrival.exchange.asks_for(&model);
     arrival.allow(&model)?;
     let request = request.client_headers(passed_on(&arrival.headers));
-    let plan = state.plan(&model, request, arrival).await?;
+    let key = arrival.key.as_ref().map(|key| key.name());
+    let scope = Scope::of_key(key.unwrap_or_default());
+    arrival.exchange.describes_in(scope.clone());
+    let plan = state.plan(&model, request, arrival, scope).await?;
     arrival.exchange.changed(plan.changes);
+    arrival.exchange.goes_to(&plan.chain, plan.trace);
     Ok(Question {
         asked: Asked {
             stream_usage,
@@ -85,7 +90,8 @@ async fn question(
     })
 }
 
-fn passed_on(headers: &HeaderMap) -> Vec<(String, String)> {
+/// What a target of the same dialect gets of a client's headers.
+pub(crate) fn passed_on(headers: &HeaderMap) -> Vec<(String, String)> {
     let named = PASSED_ON.iter().flat_map(|name| {
         let values = headers.get_all(*name).iter();
         values.map(move |value| (*name, value))

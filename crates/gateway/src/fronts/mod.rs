@@ -12,7 +12,7 @@ mod tokens;
 use majordomo::Dialect;
 use majordomo_wire::{Codec, Protocol, ollama};
 
-pub(crate) use ask::ask;
+pub(crate) use ask::{ask, passed_on};
 pub(crate) use embeddings::embed;
 pub(crate) use models::{list, one, show, tags, version};
 pub(crate) use path::{Endpoint, endpoint};

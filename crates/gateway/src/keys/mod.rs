@@ -8,11 +8,13 @@ mod make;
 use std::fmt;
 use std::sync::Arc;
 
+use majordomo::{Error, ErrorKind, KeyOwner};
 use secrecy::ExposeSecret;
 use sha2::{Digest, Sha256};
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 
-use crate::config::{Glob, KeyEntry, KeySecret};
+use crate::config::{KeyEntry, KeySecret};
+use crate::glob::Glob;
 
 pub use make::{NewKey, make_key};
 
@@ -69,6 +71,18 @@ impl Keys {
         self.keys.is_empty()
     }
 
+    /// The key of this name.
+    pub(crate) fn named(&self, name: &str) -> Option<Arc<Key>> {
+        let mut keys = self.keys.iter();
+        let found = keys.find(|(_, key)| key.name == name);
+        found.map(|(_, key)| Arc::clone(key))
+    }
+
+    /// All names.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.keys.iter().map(|(_, key)| key.name())
+    }
+
     /// Whose key was presented. All are compared, whichever matches.
     pub fn check(&self, presented: &str) -> Option<Arc<Key>> {
         let presented = sha256(presented);
@@ -98,6 +112,18 @@ impl Key {
             .filter(|e| !e.is_empty())
             .peekable();
         elements.peek().is_some() && elements.all(|e| allowed.iter().any(|glob| glob.matches(e)))
+    }
+}
+
+impl Key {
+    /// Refuses a model that it may not ask for.
+    pub(crate) fn allow(&self, model: &str) -> Result<(), Error> {
+        if self.may_use(model) {
+            return Ok(());
+        }
+        let text = format!("the key `{}` may not use the model `{model}`", self.name);
+        let error = Error::new(ErrorKind::Provider, text).with_status(403);
+        Err(error.with_key_owner(KeyOwner::Client))
     }
 }
 

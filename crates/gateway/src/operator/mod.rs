@@ -4,6 +4,7 @@
 //! full. On loopback nobody needs a key; anywhere else one of the configured keys
 //! is asked for.
 
+mod explain;
 mod health;
 mod metrics;
 
@@ -20,6 +21,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -29,7 +31,10 @@ pub(crate) use metrics::{Ended, Metrics, Tried};
 
 use crate::authenticate::authenticate;
 use crate::server::House;
+use crate::traces::Record;
 
+/// The only path that takes a body.
+const EXPLAIN: &str = "/api/explain";
 /// Few look at the same time.
 const CONNECTIONS: usize = 64;
 /// No look takes longer.
@@ -67,8 +72,8 @@ impl Operator {
             };
             let (house, open) = (Arc::clone(&self.house), self.open);
             let service = service_fn(move |request: Request<Incoming>| {
-                let answer = answer(&house, open, &request);
-                async move { Ok::<_, Infallible>(answer) }
+                let house = Arc::clone(&house);
+                async move { Ok::<_, Infallible>(answer(&house, open, request).await) }
             });
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
@@ -82,10 +87,17 @@ impl Operator {
     }
 }
 
-fn answer(house: &House, open: bool, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+async fn answer(house: &House, open: bool, request: Request<Incoming>) -> Response<Full<Bytes>> {
     let path = request.uri().path();
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return text(StatusCode::METHOD_NOT_ALLOWED, "only GET is allowed here\n");
+    let (allowed, told) = match path {
+        EXPLAIN => (&[Method::POST][..], "only POST is allowed here\n"),
+        _ => (
+            &[Method::GET, Method::HEAD][..],
+            "only GET is allowed here\n",
+        ),
+    };
+    if !allowed.contains(request.method()) {
+        return text(StatusCode::METHOD_NOT_ALLOWED, told);
     }
     // Probes have no key, and learn nothing that needs one.
     match path {
@@ -96,7 +108,7 @@ fn answer(house: &House, open: bool, request: &Request<Incoming>) -> Response<Fu
         }
         _ => {}
     }
-    let state = house.state.load();
+    let state = house.state.load_full();
     if open {
         // An address that everybody can reach is never served without keys, also
         // when a later configuration has none.
@@ -110,12 +122,17 @@ fn answer(house: &House, open: bool, request: &Request<Incoming>) -> Response<Fu
             "ask by the address itself or as localhost\n",
         );
     }
+    if is_foreign(request.headers()) {
+        return text(StatusCode::FORBIDDEN, "no page of another site is served\n");
+    }
     match path {
         "/" => text(StatusCode::OK, status(house)),
-        "/api/health" => match serde_json::to_vec(&health::report(house)) {
-            Ok(body) => page(StatusCode::OK, "application/json", body),
-            Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "no report\n"),
-        },
+        EXPLAIN => explain::answer(&state, request).await,
+        "/api/health" => json_page(StatusCode::OK, &health::report(house)),
+        "/api/requests" => {
+            let requests = house.traces.latest();
+            json_page(StatusCode::OK, &Requests { requests })
+        }
         "/metrics" => {
             let health = state.registry.health().snapshot();
             let ready = ready(house).0 == StatusCode::OK;
@@ -143,6 +160,28 @@ fn is_local(headers: &HeaderMap) -> bool {
     name.eq_ignore_ascii_case("localhost") || name.parse::<std::net::IpAddr>().is_ok()
 }
 
+/// Whether a page of another site asks through a browser, which says so.
+fn is_foreign(headers: &HeaderMap) -> bool {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let elsewhere = text("sec-fetch-site").is_some_and(|site| {
+        let near = ["same-origin", "none"];
+        !near.contains(&site)
+    });
+    let host = text("host").unwrap_or_default();
+    let origin = text("origin").map(|origin| {
+        let named = origin.split_once("://");
+        named.map_or(origin, |(_, host)| host)
+    });
+    elsewhere || origin.is_some_and(|origin| origin != host)
+}
+
+/// What `/api/requests` says.
+#[derive(Serialize)]
+struct Requests {
+    /// The latest first.
+    requests: Vec<Arc<Record>>,
+}
+
 /// A few lines for people.
 fn status(house: &House) -> String {
     let state = house.state.load();
@@ -159,12 +198,21 @@ fn status(house: &House) -> String {
         let why = status.reason.as_deref().unwrap_or("no reason");
         page.push_str(&format!("benched: {} ({why})\n", status.subject));
     }
-    page.push_str("more: /api/health, /metrics, /healthz, /readyz\n");
+    page.push_str(
+        "more: /api/health, /api/requests, /api/explain (POST), /metrics, /healthz, /readyz\n",
+    );
     page
 }
 
 fn text(status: StatusCode, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
     page(status, "text/plain; charset=utf-8", body)
+}
+
+fn json_page(status: StatusCode, body: &impl Serialize) -> Response<Full<Bytes>> {
+    match serde_json::to_vec(body) {
+        Ok(body) => page(status, "application/json", body),
+        Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "no report\n"),
+    }
 }
 
 fn page(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {

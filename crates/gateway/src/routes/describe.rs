@@ -6,6 +6,7 @@ use majordomo::{BoxFuture, Chain, Change, Registry};
 
 use super::partition::Service;
 use super::route::Asking;
+use crate::exchange::reason;
 use crate::rules::processors::{Processor, ProcessorError, Task};
 use crate::vision::{Scope, Vision};
 
@@ -24,6 +25,15 @@ impl Describe {
             registry: asking.registry.clone(),
         }
     }
+
+    /// Those of the rule's services that are in use, as one chain.
+    fn describers(&self, task: &Task<'_, '_, Arc<Service>>) -> Option<Chain> {
+        let active = task.services.iter().filter(|service| service.active);
+        let model = task.subject.model();
+        let chains = active.filter_map(|service| service.chain(model, &self.registry).ok());
+        let chains: Vec<Chain> = chains.collect();
+        Chain::join(&chains)
+    }
 }
 
 impl Processor<Arc<Service>> for Describe {
@@ -32,11 +42,7 @@ impl Processor<Arc<Service>> for Describe {
         task: Task<'a, '_, Arc<Service>>,
     ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
         Box::pin(async move {
-            let active = task.services.iter().filter(|service| service.active);
-            let model = task.subject.model();
-            let chains = active.filter_map(|service| service.chain(model, &self.registry).ok());
-            let chains: Vec<Chain> = chains.collect();
-            let describer = Chain::join(&chains);
+            let describer = self.describers(&task);
             let request = std::mem::take(task.request);
             let kept = request.clone();
             match self
@@ -50,9 +56,26 @@ impl Processor<Arc<Service>> for Describe {
                 }
                 Err(error) => {
                     *task.request = kept;
-                    Err(ProcessorError::from(error))
+                    let why = format!("an image could not be described ({})", reason(&error));
+                    Err(ProcessorError::from(why))
                 }
             }
+        })
+    }
+
+    fn preview<'a>(
+        &'a self,
+        task: Task<'a, '_, Arc<Service>>,
+    ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
+        Box::pin(async move {
+            let describer = self.describers(&task);
+            let request = std::mem::take(task.request);
+            let preview = self
+                .vision
+                .preview(request, describer.as_ref(), &self.scope);
+            let (request, changes) = preview.await;
+            *task.request = request;
+            Ok(changes)
         })
     }
 }

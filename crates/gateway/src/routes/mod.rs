@@ -6,14 +6,18 @@
 
 mod conditions;
 mod describe;
+mod figures;
 mod partition;
+mod rehearse;
 mod route;
 
 use std::sync::Arc;
 
 use majordomo::{Chain, Registry, Result};
 
-pub(crate) use route::{Asking, PartitionSnapshot, Route, Routed};
+pub(crate) use figures::PartitionSnapshot;
+pub(crate) use rehearse::Rehearsed;
+pub(crate) use route::{Asking, Route, RouteTrace, Routed};
 
 use crate::config::{Config, Problem, Problems, Spec};
 use crate::vision::Describers;
@@ -62,7 +66,7 @@ impl Routes {
             .routes
             .iter()
             .filter(|route| route.pattern.is_literal());
-        literal.map(|route| route.name.as_str())
+        literal.map(|route| &*route.name)
     }
 
     /// How all services are doing.
@@ -70,8 +74,9 @@ impl Routes {
         self.routes.iter().flat_map(Route::snapshots).collect()
     }
 
-    fn find_exactly(&self, name: &str) -> Option<&Route> {
-        self.routes.iter().find(|route| route.name == name)
+    /// The route that is written like this.
+    pub(crate) fn find_exactly(&self, name: &str) -> Option<&Route> {
+        self.routes.iter().find(|route| *route.name == *name)
     }
 
     /// Notes who describes images to whom: for models, and for services of routes.
@@ -106,6 +111,10 @@ impl Routes {
                         own = own.for_service(target, chain.clone());
                     }
                 }
+            }
+            let all = said.describe.as_ref();
+            if let Some(chain) = all.and_then(|spec| self.describer(spec, registry, problems)) {
+                own = own.for_route(chain);
             }
             of_routes.push(Arc::new(own));
         }

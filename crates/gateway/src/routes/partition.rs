@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use majordomo::{Chain, Clock, Error, ErrorKind, Registry, Result, RuntimeClock};
 
-use crate::balance::{Metered, Pick, Pool, PoolConfig, ServiceConfig, ServiceStats, Usability};
+use crate::balance::{
+    Metered, Pick, Pool, PoolConfig, ServiceConfig, ServiceIndex, ServiceStats, Source, Usability,
+};
 use crate::config;
 use crate::config::Problem;
 
@@ -54,22 +56,16 @@ impl Partition {
         self.services.iter().any(|service| service.active)
     }
 
-    /// The services in the order in which they are to be asked.
-    pub(super) fn order(
-        &self,
+    /// The services in the order in which they are to be asked, and why the first
+    /// is the first.
+    pub(super) fn order<'a>(
+        &'a self,
         pick: &Pick,
-        asked: &str,
-        registry: &Registry,
-    ) -> Result<Vec<Chain>> {
-        let usable = |index: crate::balance::ServiceIndex| {
-            let chain = self.services[index.get()].chain.as_ref();
-            chain.map_or(Usability::Usable, |chain| {
-                Usability::of_chain(chain.standing())
-            })
-        };
+    ) -> (Source, impl Iterator<Item = &'a Arc<Service>> + use<'a>) {
+        let usable = |index: ServiceIndex| self.services[index.get()].usability();
         let order = self.pool.order(pick, usable);
-        let chains = order.map(|index| self.services[index.get()].chain(asked, registry));
-        chains.collect()
+        let source = order.source();
+        (source, order.map(|index| &self.services[index.get()]))
     }
 }
 
@@ -115,6 +111,14 @@ impl Service {
         let chain =
             parsed.map_err(|error| Error::new(ErrorKind::ModelNotFound, error.to_string()))?;
         Ok(metered(&chain, &self.stats))
+    }
+
+    /// Whether it can be asked now, as far as that is known beforehand.
+    pub(super) fn usability(&self) -> Usability {
+        let chain = self.chain.as_ref();
+        chain.map_or(Usability::Usable, |chain| {
+            Usability::of_chain(chain.standing())
+        })
     }
 
     /// Its targets, if they do not depend on what was asked for.

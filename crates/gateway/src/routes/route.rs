@@ -4,26 +4,26 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 use majordomo::{Chain, Change, Error, ErrorKind, Registry, Request, Result};
-use serde::Serialize;
 
 use super::conditions;
 use super::describe::Describe;
 use super::partition::{Partition, Service, now};
-use crate::balance::{Pick, PoolConfig, PoolSnapshot, SessionKey};
-use crate::config::{self, Glob, Problem};
+use crate::balance::{Pick, PoolConfig, SessionKey, Source};
+use crate::config::{self, Problem};
+use crate::glob::Glob;
 use crate::relay::wall_clock;
-use crate::rules::processors::{Bypassed, Destination, Processors, apply};
-use crate::rules::{RuleIndex, RuleSet, RuleSpec, Seats, ServiceStats, Services, Subject, Ttft};
+use crate::rules::processors::{Bypassed, Destination, ProcessorTrace, Processors, apply};
+use crate::rules::{Notes, RuleIndex, RuleSet, RuleSpec, Subject};
 use crate::vision::{Describers, Scope, Vision};
 
 /// One name, or one pattern of names.
 pub(crate) struct Route {
-    pub(super) name: String,
+    pub(super) name: Arc<str>,
     pub(super) pattern: Glob,
-    base: Partition,
-    rules: RuleSet<Arc<Service>>,
+    pub(super) base: Partition,
+    pub(super) rules: RuleSet<Arc<Service>>,
     /// One per rule.
-    narrowed: Vec<Partition>,
+    pub(super) narrowed: Vec<Partition>,
     pub(crate) describers: Arc<Describers>,
 }
 
@@ -36,16 +36,8 @@ pub(crate) struct Asking<'a> {
     pub(crate) scope: &'a Scope,
     pub(crate) vision: &'a Arc<Vision>,
     pub(crate) registry: &'a Registry,
-}
-
-/// The services of a route, or of one of its rules, at one moment.
-#[derive(Serialize)]
-pub(crate) struct PartitionSnapshot {
-    route: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rule: Option<String>,
-    #[serde(flatten)]
-    pool: PoolSnapshot,
+    /// Whether a trace will be kept.
+    pub(crate) traced: bool,
 }
 
 /// Who is to serve a request, and what became of it on the way.
@@ -53,6 +45,29 @@ pub(crate) struct Routed {
     pub(crate) chain: Chain,
     pub(crate) request: Request,
     pub(crate) changes: Vec<Change>,
+    pub(crate) trace: RouteTrace,
+}
+
+/// Why a request went where it went, in a form that can be kept: it quotes
+/// nothing of what the client said.
+#[derive(Debug)]
+pub(crate) struct RouteTrace {
+    /// The route's name.
+    pub(crate) route: Arc<str>,
+    /// What was looked at in its rules; none if it has none, or no traces are kept.
+    pub(crate) rules: Option<Notes>,
+    /// The processors that ran.
+    pub(crate) processors: Vec<ProcessorTrace>,
+    /// Why the first service was the first.
+    pub(crate) because: &'static str,
+}
+
+/// The turn of some services in a request.
+pub(super) struct Turn<'a> {
+    /// The rule whose services they are; none for the route's own.
+    pub(super) rule: Option<RuleIndex>,
+    pub(super) partition: &'a Partition,
+    pub(super) pick: Pick,
 }
 
 impl Route {
@@ -98,7 +113,7 @@ impl Route {
             RuleSet::default()
         });
         Self {
-            name: route.model.clone(),
+            name: route.model.as_str().into(),
             pattern: Glob::new(&route.model),
             base,
             rules,
@@ -111,25 +126,26 @@ impl Route {
     pub(crate) async fn route(&self, asking: &Asking<'_>, request: Request) -> Result<Routed> {
         let seen = request.clone();
         let mut request = request;
-        let header = |name: &str| asking.headers.get(name)?.to_str().ok();
         let mut changes = Vec::new();
         let mut destination = Destination::Route;
+        let mut rules = None;
+        let mut ran = Vec::new();
         if !self.narrowed.is_empty() {
-            let mut subject = Subject::new(&seen, asking.model)
-                .at(wall_clock())
-                .headers(&header)
-                .services(self);
-            if let Some(key) = asking.key {
-                subject = subject.key(key);
-            }
-            if let Some(matched) = self.rules.evaluate(&subject) {
-                let mut processors = Processors::default();
-                processors.register("proxy_vision", "enabled", Describe::new(asking));
+            let header = |name: &str| asking.headers.get(name)?.to_str().ok();
+            let subject = self.subject(&seen, asking, &header);
+            let matched = if asking.traced {
+                let (matched, notes) = self.rules.evaluate_noting(&subject);
+                rules = Some(notes);
+                matched
+            } else {
+                self.rules.evaluate(&subject)
+            };
+            if matched.is_some() {
                 let mut had_their_turn = Bypassed::new();
                 let applied = apply(
                     &self.rules,
-                    Some(matched),
-                    &processors,
+                    matched,
+                    &processors(asking),
                     &subject,
                     &mut request,
                     &mut had_their_turn,
@@ -137,42 +153,107 @@ impl Route {
                 .await;
                 destination = applied.destination;
                 changes = applied.changes;
-                for failed in applied.processors.iter().filter(|p| p.error.is_some()) {
-                    tracing::warn!(
-                        route = self.name,
-                        processor = failed.position,
-                        reason = failed.error,
-                        "a processor failed; the request goes on"
-                    );
-                }
+                ran = applied.processors;
+                self.tell_failures(&ran);
             }
         }
-        let chain = self.ordered(asking, destination)?;
+        let (chain, source) = self.ordered(asking, destination)?;
         Ok(Routed {
             chain,
             request,
             changes,
+            trace: RouteTrace {
+                route: Arc::clone(&self.name),
+                rules,
+                processors: ran,
+                because: source.name(),
+            },
         })
     }
 
+    /// A request as the rules look at it.
+    pub(super) fn subject<'a>(
+        &'a self,
+        request: &'a Request,
+        asking: &'a Asking<'_>,
+        header: &'a (dyn Fn(&str) -> Option<&'a str> + Sync),
+    ) -> Subject<'a> {
+        let subject = Subject::new(request, asking.model)
+            .at(wall_clock())
+            .headers(header)
+            .services(self);
+        match asking.key {
+            Some(key) => subject.key(key),
+            None => subject,
+        }
+    }
+
+    fn tell_failures(&self, ran: &[ProcessorTrace]) {
+        for failed in ran.iter().filter(|processor| processor.error.is_some()) {
+            tracing::warn!(
+                route = &*self.name,
+                processor = failed.position,
+                reason = failed.error,
+                "a processor failed; the request goes on"
+            );
+        }
+    }
+
     /// The services in order: those of the destination first, then the route's.
-    fn ordered(&self, asking: &Asking<'_>, destination: Destination) -> Result<Chain> {
-        let pick = Pick::at(now()).of(asking.session);
+    fn ordered(&self, asking: &Asking<'_>, destination: Destination) -> Result<(Chain, Source)> {
         let mut chains = Vec::new();
-        if let Destination::Rule(RuleIndex(index)) = destination {
-            let narrowed = self.narrowed.get(index).filter(|it| it.is_active());
-            if let Some(partition) = narrowed {
-                chains = partition.order(&pick, asking.model, asking.registry)?;
+        let mut source = Source::LeastBad;
+        for turn in self.turns(asking, destination) {
+            let (why, services) = turn.partition.order(&turn.pick);
+            if chains.is_empty() {
+                source = why;
+            }
+            for service in services {
+                chains.push(service.chain(asking.model, asking.registry)?);
             }
         }
-        let pick = if chains.is_empty() {
-            pick
-        } else {
-            // Only a second choice: it takes no turn and pins nobody.
-            pick.preview()
+        let chain = Chain::join(&chains).ok_or_else(|| self.closed())?;
+        Ok((chain, source))
+    }
+
+    /// Whose services are asked, in order: those of the matched rule if it has any
+    /// in use, then the route's own.
+    pub(super) fn turns(
+        &self,
+        asking: &Asking<'_>,
+        destination: Destination,
+    ) -> impl Iterator<Item = Turn<'_>> {
+        let pick = Pick::at(now()).of(asking.session);
+        let narrowed = match destination {
+            Destination::Rule(rule) => self.narrowed.get(rule.0).map(|partition| Turn {
+                rule: Some(rule),
+                partition,
+                pick,
+            }),
+            Destination::Route => None,
         };
-        chains.extend(self.base.order(&pick, asking.model, asking.registry)?);
-        Chain::join(&chains).ok_or_else(|| self.closed())
+        let narrowed = narrowed.filter(|turn| turn.partition.is_active());
+        let base = Turn {
+            rule: None,
+            partition: &self.base,
+            pick: match narrowed {
+                // Only a second choice: it takes no turn and pins nobody.
+                Some(_) => pick.preview(),
+                None => pick,
+            },
+        };
+        narrowed.into_iter().chain([base])
+    }
+
+    /// What clients ask for.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The specs of a rule's services.
+    pub(crate) fn rule_services(&self, rule: RuleIndex) -> Vec<String> {
+        let services = self.rules.services(rule).iter();
+        services.map(|service| service.spec.clone()).collect()
     }
 
     /// The services in the order of the file, for questions that are no requests.
@@ -190,44 +271,15 @@ impl Route {
         self.base.services.iter().chain(narrowed)
     }
 
-    /// How the services of the route and of its rules are doing.
-    pub(super) fn snapshots(&self) -> impl Iterator<Item = PartitionSnapshot> {
-        let of = |rule: Option<&str>, partition: &Partition| PartitionSnapshot {
-            route: self.name.clone(),
-            rule: rule.map(str::to_owned),
-            pool: partition.pool.snapshot(now()),
-        };
-        let rules = self.narrowed.iter().enumerate();
-        let rules = rules.map(move |(index, it)| of(Some(self.rules.name(RuleIndex(index))), it));
-        std::iter::once(of(None, &self.base)).chain(rules)
-    }
-
-    fn closed(&self) -> Error {
+    pub(super) fn closed(&self) -> Error {
         let text = format!("no service of the route `{}` is active", self.name);
         Error::new(ErrorKind::Local, text).with_status(503)
     }
 }
 
-/// What rules may know of the services that they name.
-impl Services for Route {
-    fn of_rule(&self, rule: RuleIndex) -> Vec<ServiceStats> {
-        let Some(partition) = self.narrowed.get(rule.0) else {
-            return Vec::new();
-        };
-        let services = partition.pool.services().zip(&partition.services);
-        let figures = services.map(|((_, known), service)| {
-            let first = service.stats().first_token();
-            ServiceStats {
-                ttft: first
-                    .mean
-                    .zip(first.p99)
-                    .map(|(average_ms, p99_ms)| Ttft { average_ms, p99_ms }),
-                seats: known.capacity().map(|capacity| Seats {
-                    taken: service.stats().in_flight() as u64,
-                    capacity: capacity as u64,
-                }),
-            }
-        });
-        figures.collect()
-    }
+/// What may change a request on the way.
+pub(super) fn processors(asking: &Asking<'_>) -> Processors<Arc<Service>> {
+    let mut processors = Processors::default();
+    processors.register("proxy_vision", "enabled", Describe::new(asking));
+    processors
 }

@@ -1,9 +1,10 @@
 //! Turns conditions as data into conditions that can be asked.
 
+use majordomo::nearest;
 use serde_json::Value;
 
 use super::condition::{Condition, Leaf, Node};
-use super::error::{Field, RuleError, nearest};
+use super::error::{Field, RuleError};
 use super::excerpt;
 use super::positions::{self, Position};
 use super::spec::ConditionSpec;
@@ -111,7 +112,11 @@ impl Compiler {
             "`{position}` is not a position; there are {}",
             listed(&names)
         );
-        self.fail(Field::Position, message, nearest(position, names));
+        self.fail(
+            Field::Position,
+            message,
+            nearest(position, names).map(str::to_owned),
+        );
     }
 
     fn unknown_op(&mut self, position: &Position, op: &str) {
@@ -121,7 +126,7 @@ impl Compiler {
             position.name,
             listed(&names)
         );
-        self.fail(Field::Op, message, nearest(op, names));
+        self.fail(Field::Op, message, nearest(op, names).map(str::to_owned));
     }
 
     fn shallow_enough(&mut self, field: Field) -> Option<()> {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use majordomo::nearest;
+
 /// The field of a rule or condition that is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Field {
@@ -93,22 +95,7 @@ impl BadValue {
         written: &str,
         known: impl IntoIterator<Item = &'a str>,
     ) -> Self {
-        self.suggestion = nearest(written, known);
+        self.suggestion = nearest(written, known).map(str::to_owned);
         self
     }
-}
-
-/// Below this a suggestion is more confusing than none.
-const CLOSE_ENOUGH: f64 = 0.75;
-
-pub(super) fn nearest<'a>(
-    written: &str,
-    known: impl IntoIterator<Item = &'a str>,
-) -> Option<String> {
-    known
-        .into_iter()
-        .map(|word| (strsim::jaro_winkler(written, word), word))
-        .filter(|(score, _)| *score >= CLOSE_ENOUGH)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, word)| word.to_owned())
 }

@@ -17,13 +17,18 @@ const CUT: char = '…';
 
 /// The beginning of a text.
 pub(super) fn head(text: &str) -> String {
-    let scrubbed = scrub(&text[..floor(text, HEAD + LOOKED_AT)]);
+    let scrubbed = scrub(cut(text));
     let end = floor(&scrubbed, HEAD);
     let mut shown = scrubbed[..end].to_owned();
     if end < scrubbed.len() || text.len() > HEAD + LOOKED_AT {
         shown.push(CUT);
     }
     shown
+}
+
+/// The beginning of a text, with enough of it that [`head`] finds keys in it.
+pub(super) fn cut(text: &str) -> &str {
+    &text[..floor(text, HEAD + LOOKED_AT)]
 }
 
 /// A condition's value, its texts cut like any other.

@@ -10,9 +10,9 @@
 //! | `spec` | rules as plain data, as the configuration hands them over |
 //! | `compile`, `error` | data to [`Condition`]s, with every mistake at once |
 //! | `positions/` | one file per position with its operations: the place to add one |
-//! | `text_match`, `number_match`, `glob`, `value` | what several positions share |
+//! | `text_match`, `number_match`, `value` | what several positions share |
 //! | `subject`, `texts`, `fingerprint`, `services` | what conditions look at |
-//! | `rule_set`, `trace`, `excerpt` | the verdict, and why |
+//! | `rule_set`, `trace`, `notes`, `excerpt` | the verdict, and why; in short, for those who may ask later |
 //! | `processors/` | what may change the request after a match |
 //!
 //! ```
@@ -37,7 +37,7 @@ mod condition;
 mod error;
 mod excerpt;
 mod fingerprint;
-mod glob;
+mod notes;
 mod number_match;
 mod positions;
 pub mod processors;
@@ -56,7 +56,7 @@ pub use compile::compile;
 pub use condition::Condition;
 pub use error::{Field, RuleError};
 pub use fingerprint::ClaudeCode;
-pub use glob::{BadGlob, Glob};
+pub use notes::Notes;
 pub use positions::operations;
 pub use rule_set::{RuleIndex, RuleSet, Verdict};
 pub use services::{NoServices, Seats, ServiceStats, Services, Ttft};

@@ -1,11 +1,14 @@
 //! A route's smart rules, in order: the first whose conditions all hold wins.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use super::Subject;
 use super::compile::Compiler;
 use super::condition::{Condition, Leaf};
 use super::error::{Field, RuleError};
+use super::notes::Notes;
 use super::spec::RuleSpec;
 use super::trace::{RuleTrace, Trace};
 
@@ -17,14 +20,16 @@ pub struct RuleIndex(pub usize);
 /// The compiled rules of one route. `S` is whatever stands for a service.
 #[derive(Debug)]
 pub struct RuleSet<S> {
-    rules: Vec<Rule<S>>,
+    /// Shared with the notes of requests, which may outlive a configuration.
+    rules: Arc<[Rule]>,
+    /// Those of each rule.
+    services: Vec<Vec<S>>,
 }
 
 #[derive(Debug)]
-struct Rule<S> {
-    name: String,
-    when: Vec<Condition>,
-    services: Vec<S>,
+pub(super) struct Rule {
+    pub(super) name: String,
+    pub(super) when: Vec<Condition>,
 }
 
 /// Which rule matched, and why.
@@ -38,7 +43,10 @@ pub struct Verdict {
 
 impl<S> Default for RuleSet<S> {
     fn default() -> Self {
-        Self { rules: Vec::new() }
+        Self {
+            rules: Arc::default(),
+            services: Vec::new(),
+        }
     }
 }
 
@@ -47,6 +55,7 @@ impl<S> RuleSet<S> {
     pub fn compile(specs: Vec<RuleSpec<S>>) -> Result<Self, Vec<RuleError>> {
         let mut compiler = Compiler::default();
         let mut rules = Vec::with_capacity(specs.len());
+        let mut services = Vec::with_capacity(specs.len());
         for (index, spec) in specs.into_iter().enumerate() {
             compiler.rule = index;
             if spec.name.trim().is_empty() {
@@ -59,11 +68,14 @@ impl<S> RuleSet<S> {
             rules.push(Rule {
                 name: spec.name,
                 when: when.unwrap_or_default(),
-                services: spec.services,
             });
+            services.push(spec.services);
         }
         if compiler.errors.is_empty() {
-            Ok(Self { rules })
+            Ok(Self {
+                rules: rules.into(),
+                services,
+            })
         } else {
             Err(compiler.errors)
         }
@@ -76,7 +88,7 @@ impl<S> RuleSet<S> {
             .map(|(index, _)| index)
     }
 
-    /// The same, with everything that was looked at on the way.
+    /// The same, with what was looked at on the way.
     pub fn explain(&self, subject: &Subject<'_>) -> Verdict {
         let mut trace = Trace::default();
         for (index, rule) in self.indexed() {
@@ -96,6 +108,17 @@ impl<S> RuleSet<S> {
         }
     }
 
+    /// The same, with notes of what was looked at: little enough to be made for
+    /// each request, and a trace only when somebody asks for it.
+    pub fn evaluate_noting(&self, subject: &Subject<'_>) -> (Option<RuleIndex>, Notes) {
+        let mut notes = Notes::of(Arc::clone(&self.rules));
+        let matched = self.indexed().find(|(index, rule)| {
+            let mut conditions = rule.when.iter();
+            conditions.all(|condition| notes.look(condition, subject, *index))
+        });
+        (matched.map(|(index, _)| index), notes)
+    }
+
     /// How many rules there are.
     pub fn len(&self) -> usize {
         self.rules.len()
@@ -108,10 +131,8 @@ impl<S> RuleSet<S> {
 
     /// The services of a rule; none for an index of another set.
     pub fn services(&self, rule: RuleIndex) -> &[S] {
-        self.rules
-            .get(rule.0)
-            .map(|rule| rule.services.as_slice())
-            .unwrap_or_default()
+        let services = self.services.get(rule.0);
+        services.map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The name of a rule; empty for an index of another set.
@@ -132,13 +153,13 @@ impl<S> RuleSet<S> {
         found
     }
 
-    fn indexed(&self) -> impl Iterator<Item = (RuleIndex, &Rule<S>)> {
+    fn indexed(&self) -> impl Iterator<Item = (RuleIndex, &Rule)> {
         let rules = self.rules.iter().enumerate();
         rules.map(|(index, rule)| (RuleIndex(index), rule))
     }
 }
 
-impl<S> Rule<S> {
+impl Rule {
     fn explain(&self, subject: &Subject<'_>, index: RuleIndex) -> RuleTrace {
         let mut conditions = Vec::new();
         let mut matched = true;

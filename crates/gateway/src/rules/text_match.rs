@@ -7,8 +7,8 @@ use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
 use super::error::BadValue;
-use super::glob::Glob;
 use super::value;
+use crate::glob::Glob;
 
 /// Judges a text. All of them tell upper from lower case.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub(super) fn contains(value: &str) -> Result<TextMatch, BadValue> {
 
 /// `glob`
 pub(super) fn glob(value: &str) -> Result<TextMatch, BadValue> {
-    Glob::new(value)
+    Glob::rich(value)
         .map(TextMatch::Glob)
         .map_err(|bad| BadValue::new(format!("`{value}` is not a pattern: {bad}")))
 }

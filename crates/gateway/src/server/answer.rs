@@ -40,7 +40,8 @@ pub(super) async fn answer(
         return (simple(house, &endpoint), None);
     };
     let metrics = Arc::clone(&house.metrics);
-    let mut exchange = Exchange::new(crate::relay::new_id().into(), front, metrics);
+    let traces = Arc::clone(&house.traces);
+    let mut exchange = Exchange::new(crate::relay::new_id().into(), front, metrics, traces);
     if let Some(Refused { status, text }) = refused {
         let error = Error::new(ErrorKind::Provider, text).with_status(status);
         return (refuse(front, exchange, error), None);
@@ -190,12 +191,19 @@ fn simple(house: &House, endpoint: &Endpoint) -> Response<Body> {
 mod tests {
     use http_body_util::BodyExt;
 
+    use crate::traces::Traces;
+
     use super::*;
 
     #[tokio::test]
     async fn p13_a_panic_is_an_error_in_the_clients_dialect_and_is_counted() {
         let metrics = Arc::<crate::operator::Metrics>::default();
-        let exchange = Exchange::new("id".into(), Front::Messages, Arc::clone(&metrics));
+        let exchange = Exchange::new(
+            "id".into(),
+            Front::Messages,
+            Arc::clone(&metrics),
+            Arc::new(Traces::new(&crate::config::Server::default())),
+        );
         let work = async move {
             let _served = exchange;
             panic!("a mistake of ours");

@@ -9,12 +9,14 @@ use super::bell::Bell;
 use super::limits::Limits;
 use crate::operator::Metrics;
 use crate::state::{Shared, State};
+use crate::traces::Traces;
 
 /// Shared by all connections and the operator's listener.
 pub(crate) struct House {
     pub(crate) state: Shared,
     pub(crate) limits: Limits,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) traces: Arc<Traces>,
     admission: ArcSwap<Admission>,
     /// No more requests are taken; those that run may end.
     pub(crate) stopping: Bell,
@@ -26,6 +28,7 @@ impl House {
     pub(crate) fn new(state: Arc<State>, limits: Limits) -> Arc<Self> {
         Arc::new(Self {
             admission: ArcSwap::new(Admission::new(&state.server, limits.queue_wait)),
+            traces: Arc::new(Traces::new(&state.server)),
             state: Arc::new(ArcSwap::new(state)),
             limits,
             metrics: Arc::default(),
@@ -45,6 +48,7 @@ impl House {
             let room = Admission::new(&state.server, self.limits.queue_wait);
             self.admission.store(room);
         }
+        self.traces.resize(&state.server);
         self.state.store(state);
     }
 }

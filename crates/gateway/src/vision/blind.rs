@@ -103,4 +103,17 @@ impl Shape for DescribeForBlind {
             })
         })
     }
+
+    fn preview<'a>(
+        &'a self,
+        request: Request,
+        target: TargetView<'a>,
+    ) -> BoxFuture<'a, Result<Shaped>> {
+        Box::pin(async move {
+            let describers = self.describers.of(target.name);
+            let preview = self.vision.preview(request, describers, &self.scope);
+            let (request, changes) = preview.await;
+            Ok(Shaped { request, changes })
+        })
+    }
 }

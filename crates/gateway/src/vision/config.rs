@@ -16,7 +16,7 @@ pub enum History {
 /// Which images are described.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Latest {
-    /// Those of the last message.
+    /// Those of the last message, instructions after it looked past.
     #[default]
     Message,
     /// Those of all messages since the model last spoke.

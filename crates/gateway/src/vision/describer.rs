@@ -13,7 +13,7 @@ use majordomo::{
 };
 
 use super::marker;
-use super::outcome::DescribeCall;
+use super::outcome::{CANCELLED, DescribeCall};
 use super::scope::Scope;
 
 /// The longest part of a question that is passed on, in bytes.
@@ -145,7 +145,7 @@ impl<'r> Record<'r> {
             target: None,
             attempts: Vec::new(),
             usage: Usage::default(),
-            failure: Some("cancelled".to_owned()),
+            failure: Some(CANCELLED.to_owned()),
         }
     }
 

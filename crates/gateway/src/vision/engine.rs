@@ -49,8 +49,8 @@ use super::scope::Scope;
 /// # Ok(()) }
 /// ```
 pub struct Vision {
-    config: VisionConfig,
-    memory: Arc<Memory>,
+    pub(super) config: VisionConfig,
+    pub(super) memory: Arc<Memory>,
     flights: Arc<Flights>,
     permits: Arc<Semaphore>,
     fetcher: Option<Arc<dyn FetchImage>>,

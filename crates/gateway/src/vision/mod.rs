@@ -22,6 +22,7 @@ mod outcome;
 mod picture;
 mod places;
 mod plan;
+mod preview;
 mod scope;
 
 pub use blind::{DescribeForBlind, Describers};
@@ -29,5 +30,6 @@ pub use config::{DEFAULT_PROMPT, History, Latest, OnFailure, VisionConfig};
 pub use engine::Vision;
 pub use fetch::FetchImage;
 pub use marker::{LONGEST, OMITTED, UNAVAILABLE};
+pub(crate) use outcome::FROM_CACHE;
 pub use outcome::{DescribeCall, Described, Fate, ImageOutcome};
 pub use scope::Scope;

@@ -57,16 +57,35 @@ pub struct DescribeCall {
     pub failure: Option<String>,
 }
 
+/// Why a call has no description that was dropped on its way.
+pub(super) const CANCELLED: &str = "cancelled";
+
+impl DescribeCall {
+    /// How it went, in a word: `described`, `failed` or `cancelled`.
+    pub fn outcome(&self) -> &'static str {
+        match self.failure.as_deref() {
+            None => "described",
+            Some(CANCELLED) => CANCELLED,
+            Some(_) => "failed",
+        }
+    }
+
+    /// Who answered, or else who was asked last; empty if nobody was.
+    pub fn asked(&self) -> &str {
+        let last = self.attempts.last().map(|attempt| &*attempt.target);
+        self.target.as_deref().or(last).unwrap_or_default()
+    }
+}
+
+/// The verb of images whose description was known, in the ledger.
+pub(crate) const FROM_CACHE: &str = "described from cache";
+
 /// The changes in the ledger's words, each kind of fate once.
 pub(super) fn changes(images: &[ImageOutcome], by: &str) -> Vec<Change> {
     let count = |wanted: &dyn Fn(&Fate) -> bool| images.iter().filter(|i| wanted(&i.fate)).count();
     let kinds = [
         ("described", count(&|fate| *fate == Fate::Described), by),
-        (
-            "described from cache",
-            count(&|fate| *fate == Fate::FromCache),
-            "",
-        ),
+        (FROM_CACHE, count(&|fate| *fate == Fate::FromCache), ""),
         (
             "omitted",
             count(&|fate| *fate == Fate::Omitted),

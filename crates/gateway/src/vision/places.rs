@@ -104,6 +104,13 @@ fn turn_start(messages: &[Message]) -> usize {
     said.map_or(0, |index| index + 1)
 }
 
+/// Which message is the last. Coding agents add instructions after what their
+/// user said, so those are looked past.
+pub(super) fn latest_message(messages: &[Message]) -> usize {
+    let last = messages.iter().rposition(|m| m.role != Role::System);
+    last.unwrap_or(messages.len().saturating_sub(1))
+}
+
 /// Where the turn begins that is to be answered. What the client put into the
 /// model's mouth at the end belongs to it.
 pub(super) fn latest_turn(messages: &[Message]) -> usize {

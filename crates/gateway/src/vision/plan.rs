@@ -53,7 +53,7 @@ impl<'a> Planner<'a> {
         scope: &'a Scope,
     ) -> Self {
         let latest = scope.latest_from(|| match config.latest {
-            Latest::Message => prompt.messages.len().saturating_sub(1),
+            Latest::Message => places::latest_message(&prompt.messages),
             Latest::Turn => places::latest_turn(&prompt.messages),
         });
         Self {

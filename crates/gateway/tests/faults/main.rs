@@ -9,6 +9,7 @@ mod heads;
 mod http2;
 mod leaving;
 mod operator;
+mod reload;
 mod secrets;
 mod stage;
 mod tls;

@@ -55,7 +55,7 @@ async fn served_requests_are_counted_with_their_tokens_and_times() {
 #[tokio::test]
 async fn a_site_that_leads_its_name_here_sees_nothing() {
     let stage = Stage::start("").await;
-    for path in ["/", "/metrics", "/api/health"] {
+    for path in ["/", "/metrics", "/api/health", "/api/requests"] {
         let mut client = Client::connect(stage.operator).await;
         let head =
             format!("GET {path} HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n");

@@ -79,7 +79,7 @@ async fn no_key_is_in_any_answer_log_line_or_figure() {
     ] {
         seen.push(stage.raw(request).await);
     }
-    for path in ["/", "/metrics", "/api/health"] {
+    for path in ["/", "/metrics", "/api/health", "/api/requests"] {
         seen.push(stage.look(path).await);
     }
     seen.push(logged());

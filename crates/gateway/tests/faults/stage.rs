@@ -26,7 +26,7 @@ pub(crate) struct Stage {
     pub(crate) operator: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
     running: Option<JoinHandle<()>>,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Stage {
@@ -55,8 +55,17 @@ impl Stage {
                 let _ = stopped.await;
             }))),
             stop: Some(stop),
-            _folder: folder,
+            folder,
         }
+    }
+
+    /// Writes another configuration over the one that is served, and says where.
+    pub(crate) fn rewrite(&self, config: &str) -> String {
+        let new = self.folder.path().join("new");
+        std::fs::write(&new, config).expect("a file can be written");
+        let file = self.folder.path().join("majordomo.toml");
+        std::fs::rename(new, &file).expect("a file can be moved");
+        file.display().to_string()
     }
 
     /// Tells the gateway to stop.

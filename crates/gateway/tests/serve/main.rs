@@ -1,8 +1,10 @@
 //! The gateway as its clients see it: real sockets, scripted upstreams.
 
+mod acceptance;
 mod answers;
 mod cuts;
 mod dialects;
+mod explain;
 mod failover;
 mod keys;
 mod leaving;
@@ -13,4 +15,5 @@ mod reload;
 mod routes;
 mod silence;
 mod stage;
+mod traces;
 mod wires;

@@ -7,7 +7,7 @@ use majordomo_wire::{Outgoing, Protocol};
 use crate::stage::{Answer, Stage};
 use crate::wires::path;
 
-const CONFIG: &str = r#"
+pub(crate) const CONFIG: &str = r#"
 [providers.other]
 kind = "demo"
 
@@ -32,6 +32,12 @@ model = "mixed"
 services = [ { spec = "demo/vision", active = false }, { spec = "demo/text", describe = "demo/vision" } ]
 
 [[routes]]
+model = "described"
+services = [ { spec = "demo/text" }, { spec = "other/text", describe = "other/vision" } ]
+balance = "round_robin"
+describe = "demo/vision"
+
+[[routes]]
 model = "pinned"
 affinity = "30m"
 services = [ { spec = "demo/text" }, { spec = "other/text" } ]
@@ -42,23 +48,28 @@ services = [ { spec = "demo/vision" } ]
 "#;
 
 /// A picture of one pixel.
-const PIXEL: &[u8] = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
+pub(crate) const PIXEL: &[u8] = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
 
-fn body(protocol: Protocol, request: &Request, model: &str) -> Bytes {
+pub(crate) fn body(protocol: Protocol, request: &Request, model: &str) -> Bytes {
     let written = protocol
         .codec()
         .write_request(request, &Outgoing::new(model));
     written.body
 }
 
-async fn ask(stage: &Stage, protocol: Protocol, model: &str, request: &Request) -> Answer {
+pub(crate) async fn ask(
+    stage: &Stage,
+    protocol: Protocol,
+    model: &str,
+    request: &Request,
+) -> Answer {
     let path = path(protocol, model, false);
     let answer = stage.post(&path, body(protocol, request, model)).await;
     assert_eq!(answer.status, 200, "{protocol:?}: {}", answer.text());
     answer
 }
 
-fn with_image() -> Request {
+pub(crate) fn with_image() -> Request {
     Request::user("what is it?")
         .part(Part::image("image/gif", PIXEL))
         .max_tokens(50)
@@ -100,6 +111,31 @@ async fn a_target_that_cannot_see_gets_a_description_from_its_own_describer() {
     assert_eq!(answer.header("x-majordomo-target"), Some("demo/text"));
     let changes = answer.header("x-majordomo-changes").unwrap_or_default();
     assert!(changes.contains("image:1 described"), "{changes}");
+}
+
+#[tokio::test]
+async fn v18_v21_a_routes_describer_is_for_services_without_one_of_their_own() {
+    let stage = Stage::start(CONFIG).await;
+    let mut seen = Vec::new();
+    for _ in 0..2 {
+        let answer = ask(&stage, Protocol::Chat, "described", &with_image()).await;
+        let changes = answer.header("x-majordomo-changes").unwrap_or_default();
+        assert!(changes.contains("image:1 described"), "{changes}");
+    }
+    let told = stage.look("/api/requests", &[], b"").await.json();
+    for request in told["requests"].as_array().into_iter().flatten() {
+        let described = &request["descriptions"][0]["attempts"][0]["target"];
+        seen.push((request["pick"].clone(), described.clone()));
+    }
+    seen.sort_by_key(|(pick, _)| pick.to_string());
+    let pair = |a: &str, b: &str| (serde_json::json!(a), serde_json::json!(b));
+    assert_eq!(
+        seen,
+        [
+            pair("demo/text", "demo/vision"),
+            pair("other/text", "other/vision"),
+        ]
+    );
 }
 
 #[tokio::test]

@@ -17,6 +17,8 @@ use tokio::task::JoinHandle;
 /// A running gateway. It stops when this is dropped.
 pub(crate) struct Stage {
     pub(crate) address: SocketAddr,
+    /// Where the operator looks.
+    pub(crate) operator: SocketAddr,
     _stop: oneshot::Sender<()>,
     _running: JoinHandle<()>,
     folder: tempfile::TempDir,
@@ -48,12 +50,14 @@ impl Stage {
         let started = Gateway::start(&options, BTreeMap::new()).await;
         let gateway = started.unwrap_or_else(|error| panic!("{error}"));
         let address = gateway.address().expect("it listens");
+        let operator = gateway.operator_address().expect("it listens");
         let (stop, stopped) = oneshot::channel();
         let running = tokio::spawn(gateway.run(async {
             let _ = stopped.await;
         }));
         Self {
             address,
+            operator,
             _stop: stop,
             _running: running,
             folder,
@@ -121,7 +125,32 @@ impl Stage {
 
     /// Sends any request.
     pub(crate) async fn send(&self, request: Request<Full<Bytes>>) -> Answer {
-        let stream = TcpStream::connect(self.address).await.expect("it listens");
+        self.send_to(self.address, request).await
+    }
+
+    /// Asks the operator's listener; a body makes it a POST of JSON.
+    pub(crate) async fn look(&self, path: &str, headers: Headers<'_>, body: &[u8]) -> Answer {
+        let request = Request::builder()
+            .method(match body {
+                [] => Method::GET,
+                _ => Method::POST,
+            })
+            .uri(path)
+            .header("host", self.operator.to_string());
+        let request = headers.iter().fold(request, |request, (name, value)| {
+            request.header(*name, *value)
+        });
+        let request = match headers.iter().any(|(name, _)| *name == "content-type") {
+            true => request,
+            false => request.header("content-type", "application/json"),
+        };
+        let request = request.body(Full::new(Bytes::copy_from_slice(body)));
+        let request = request.expect("a request can be made");
+        self.send_to(self.operator, request).await
+    }
+
+    async fn send_to(&self, address: SocketAddr, request: Request<Full<Bytes>>) -> Answer {
+        let stream = TcpStream::connect(address).await.expect("it listens");
         let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
             .await
             .expect("it speaks HTTP");
@@ -151,6 +180,11 @@ impl Answer {
     /// The body as text.
     pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.body).expect("answers are text")
+    }
+
+    /// The body as JSON.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).expect("the answer is JSON")
     }
 
     /// A header's value.

@@ -1,11 +1,13 @@
 //! What stands where an image stood.
 
 use majordomo::fake::Step;
-use majordomo::{Error, File, Message, Part, RemoteImage, Request};
+use majordomo::{Error, File, Message, Part, RemoteImage, Request, Role};
 use majordomo_gateway::vision::{Fate, Latest, OMITTED, Scope, UNAVAILABLE, Vision, VisionConfig};
 use majordomo_wire::Protocol;
 
-use crate::stage::{Stage, changes, gif, image, question, seen, texts, through, tool_answer, user};
+use crate::stage::{
+    Stage, changes, gif, image, question, seen, texts, through, tool_answer, user, written,
+};
 
 #[tokio::test]
 async fn v01_v02_an_image_is_replaced_in_place_by_its_description() {
@@ -121,6 +123,17 @@ async fn v07_v08_v13_only_the_last_messages_images_are_described() {
 }
 
 #[tokio::test]
+async fn instructions_after_the_last_message_are_looked_past() {
+    let stage = Stage::new();
+    let mut request = question(&[1]);
+    let reminder = Message::new(Role::System, vec![Part::text("Be careful.")]);
+    request.edit().messages.push(reminder);
+    let described = stage.describe(request).await;
+    assert_eq!(changes(&described), ["image:1 described"]);
+    assert_eq!(stage.eyes.calls(), 1);
+}
+
+#[tokio::test]
 async fn with_latest_turn_all_images_since_the_model_spoke_are_described() {
     let stage = Stage::with(VisionConfig {
         latest: Latest::Turn,
@@ -220,6 +233,19 @@ async fn v11_an_image_in_an_earlier_tools_answer_is_omitted_there() {
         );
         assert!(!Vision::has_images(&described.request));
     }
+}
+
+#[tokio::test]
+async fn v14_no_word_of_an_image_is_left_in_a_responses_request() {
+    let stage = Stage::new();
+    let [asked, answered] = tool_answer(9);
+    let request = conversation().message(asked).message(answered);
+    let described = stage.describe(through(Protocol::Responses, &request)).await;
+    let body = written(Protocol::Responses, &described.request);
+    for word in ["input_image", "image_url", "base64"] {
+        assert!(!body.contains(word), "{body}");
+    }
+    assert!(body.contains("input_text"), "{body}");
 }
 
 #[tokio::test]

@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use majordomo_agent::schema_in_words;
 use majordomo_llm::{
     Change, Class, Error, ErrorKind, Ledger, Message, NextTarget, Request, Response, Result,
     SameTarget, Timer, Usage,
@@ -11,8 +10,9 @@ use tokio::time::{timeout, timeout_at};
 
 use super::ask::Ask;
 use super::attempt::Record;
+use super::shaping::{Earnest, reduced, shape_for};
 use super::target::TargetPermit;
-use super::{AllBenched, Chain, ChainConfig, Shaped, Target, TargetView, fit};
+use super::{AllBenched, Chain, ChainConfig, Shaped, Target};
 
 /// One request on its way.
 pub(super) struct Run<'a, A> {
@@ -125,25 +125,7 @@ impl<'a, A: Ask> Run<'a, A> {
 
     /// Makes the request one that somebody may take, where a shape knows how.
     fn reduce(&mut self) -> bool {
-        let known: Vec<_> = self
-            .targets
-            .iter()
-            .map(|t| (t.model().capabilities(), t.model().dialect()))
-            .collect();
-        let views: Vec<_> = self
-            .targets
-            .iter()
-            .zip(&known)
-            .map(|(target, (capabilities, dialect))| TargetView {
-                name: target.name(),
-                capabilities,
-                dialect: dialect.as_ref(),
-            })
-            .collect();
-        let shapes = self.config.shapes.iter();
-        let reduced = shapes
-            .filter_map(|shape| shape.reduce(&self.request, &views))
-            .next();
+        let reduced = reduced(self.targets, self.config, &self.request);
         let Some(Shaped { request, changes }) = reduced else {
             return false;
         };
@@ -246,13 +228,6 @@ impl<'a, A: Ask> Run<'a, A> {
     }
 
     async fn shaped(&self, target: &Target, repair: Option<&[Message]>) -> Result<Shaped> {
-        let capabilities = target.model().capabilities();
-        let dialect = target.model().dialect();
-        let view = TargetView {
-            name: target.name(),
-            capabilities: &capabilities,
-            dialect: dialect.as_ref(),
-        };
         let mut shaped = Shaped {
             request: self.request.clone(),
             changes: self.reductions.clone(),
@@ -260,19 +235,8 @@ impl<'a, A: Ask> Run<'a, A> {
         if let Some(messages) = repair {
             shaped.request.edit().messages.extend_from_slice(messages);
         }
-        if !capabilities.structured && schema_in_words(&mut shaped.request) {
-            shaped.changes.push(Change::new("schema", "instructed"));
-        }
-        for shape in &self.config.shapes {
-            if !shape.concerns(&shaped.request, view) {
-                continue;
-            }
-            let next = self.in_time(shape.shape(shaped.request, view)).await?;
-            shaped.request = next.request;
-            shaped.changes.extend(next.changes);
-        }
-        fit::check(&shaped.request, target, &capabilities)?;
-        Ok(shaped)
+        self.in_time(shape_for(target, self.config, shaped, Earnest::Yes))
+            .await
     }
 
     async fn call(&self, target: &Target, request: Request) -> Result<A::Answer> {

@@ -12,8 +12,10 @@ mod executor;
 mod fit;
 mod images;
 mod open;
+mod preview;
 mod relay;
 mod shape;
+mod shaping;
 mod target;
 mod typed;
 
@@ -31,6 +33,7 @@ pub use config::{AllBenched, ChainConfig};
 use executor::{Run, Served};
 pub use images::FitImages;
 use open::{Item, Items, Opened};
+pub use preview::Preview;
 use relay::Relay;
 pub use shape::{Shape, Shaped, TargetView};
 pub(crate) use target::Target;

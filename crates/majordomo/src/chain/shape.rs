@@ -40,6 +40,17 @@ pub trait Shape: Send + Sync {
         target: TargetView<'a>,
     ) -> BoxFuture<'a, Result<Shaped>>;
 
+    /// What [`shape`](Self::shape) would do, for [`Chain::preview`](super::Chain::preview).
+    /// Work that stays inside the process is simply done; a shape that asks
+    /// somebody says here what it would ask for, and asks nobody.
+    fn preview<'a>(
+        &'a self,
+        request: Request,
+        target: TargetView<'a>,
+    ) -> BoxFuture<'a, Result<Shaped>> {
+        self.shape(request, target)
+    }
+
     /// Nobody could take the request: a lesser one that somebody may, tried once.
     /// Said only for what is better lost, and noted, than refused.
     fn reduce(&self, _request: &Request, _targets: &[TargetView<'_>]) -> Option<Shaped> {

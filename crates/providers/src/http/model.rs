@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use majordomo_llm::{
-    BoxFuture, Capabilities, Dialect, Error, ErrorKind, EventStream, Model, PieceStream, Request,
-    Response, Result,
+    BoxFuture, Capabilities, Change, Dialect, Error, ErrorKind, EventStream, Model, PieceStream,
+    Request, Response, Result,
 };
 use majordomo_wire::Codec;
 
@@ -171,6 +171,12 @@ impl Model for HttpModel {
             let events = Events::new(answer, self.codec().stream_reader());
             Ok(Box::pin(events) as EventStream)
         })
+    }
+
+    fn preview(&self, request: Request) -> Result<Vec<Change>> {
+        let (request, notes) = request.noting();
+        self.write(request, false).map_err(|e| self.named(e))?;
+        Ok(notes.take())
     }
 
     fn dialect(&self) -> Option<Dialect> {

@@ -6,7 +6,7 @@ use secrecy::SecretString;
 use toml::de::DeValue;
 
 use super::{Reader, Section, Text};
-use crate::config::nearest::suggest;
+use crate::config::suggest::suggest;
 use crate::config::{Span, units};
 
 /// A key's value, or one item of an array.

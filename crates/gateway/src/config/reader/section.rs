@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use majordomo::nearest;
 use toml::de::{DeTable, DeValue};
 
 use super::{Field, Reader};
 use crate::config::Span;
-use crate::config::nearest::{listed, nearest};
 use crate::config::source::is_secret_name;
+use crate::config::suggest::listed;
 
 /// A table whose keys are taken one by one.
 pub(in crate::config) struct Section<'a> {

@@ -10,7 +10,7 @@ mod text;
 
 use std::time::Duration;
 
-use majordomo::{Change, HealthStatus, Ledger, Outcome, Usage};
+use majordomo::{Attempt, Change, Class, HealthStatus, Ledger, Outcome, Usage};
 
 use counter::Counter;
 pub(crate) use counter::Gauge;
@@ -18,6 +18,7 @@ use histogram::Histogram;
 use text::Page;
 
 use crate::exchange::End;
+use crate::vision::{DescribeCall, FROM_CACHE};
 
 /// All figures of a gateway, from its start.
 #[derive(Default)]
@@ -29,6 +30,8 @@ pub(crate) struct Metrics {
     failovers: Counter,
     tokens: Counter,
     images: Counter,
+    descriptions: Counter,
+    describe_tokens: Counter,
     took: Histogram,
     first_token: Histogram,
 }
@@ -41,28 +44,45 @@ pub(crate) struct Ended<'a> {
     pub(crate) target: Option<&'a str>,
     pub(crate) tried: &'a [Tried],
     pub(crate) changes: &'a [Change],
+    pub(crate) described: &'a [DescribeCall],
     pub(crate) usage: Usage,
     pub(crate) took: Duration,
     pub(crate) first_token: Option<Duration>,
 }
 
-/// One target that a request came to.
+/// One target that a request came to. What it said is left out: that may repeat
+/// what was asked.
+#[derive(Debug, Default)]
 pub(crate) struct Tried {
-    target: String,
-    outcome: &'static str,
+    pub(crate) target: String,
+    pub(crate) outcome: &'static str,
+    pub(crate) class: Option<Class>,
+    pub(crate) status: Option<u16>,
+    pub(crate) at: Duration,
+    pub(crate) took: Duration,
 }
 
 impl Tried {
     pub(crate) fn all(ledger: &Ledger) -> Vec<Self> {
-        let tried = ledger.attempts.iter().map(|attempt| Self {
+        ledger.attempts.iter().map(Self::from).collect()
+    }
+}
+
+impl From<&Attempt> for Tried {
+    fn from(attempt: &Attempt) -> Self {
+        let (outcome, class, status) = match &attempt.outcome {
+            Outcome::Served => ("served", None, None),
+            Outcome::Skipped { class, .. } => ("skipped", *class, None),
+            Outcome::Failed { class, status, .. } => ("failed", Some(*class), *status),
+        };
+        Self {
             target: attempt.target.clone(),
-            outcome: match &attempt.outcome {
-                Outcome::Served => "served",
-                Outcome::Skipped { .. } => "skipped",
-                Outcome::Failed { .. } => "failed",
-            },
-        });
-        tried.collect()
+            outcome,
+            class,
+            status,
+            at: attempt.at,
+            took: attempt.took,
+        }
     }
 }
 
@@ -95,10 +115,29 @@ impl Metrics {
         for change in ended.changes.iter().filter(|c| c.subject == "image") {
             let count = change.count.unwrap_or(1) as u64;
             self.images.add(&[("change", &*change.verb)], count);
+            if change.verb == FROM_CACHE {
+                self.descriptions.add(&[("outcome", "cache")], count);
+            }
+        }
+        for call in ended.described {
+            self.described(call);
         }
         self.took.saw(ended.took);
         if let Some(time) = ended.first_token {
             self.first_token.saw(time);
+        }
+    }
+
+    fn described(&self, call: &DescribeCall) {
+        let target = call.asked();
+        let labels = [("target", target), ("outcome", call.outcome())];
+        self.descriptions.add(&labels, 1);
+        let Usage { input, output, .. } = call.usage;
+        for (kind, count) in [("input", input), ("output", output)] {
+            if count > 0 {
+                let labels = [("target", target), ("kind", kind)];
+                self.describe_tokens.add(&labels, count);
+            }
         }
     }
 
@@ -115,6 +154,16 @@ impl Metrics {
             ),
             ("tokens", "Tokens, as providers counted them.", &self.tokens),
             ("images_changed", "Images that were altered.", &self.images),
+            (
+                "descriptions",
+                "Calls of describers, and descriptions that were known.",
+                &self.descriptions,
+            ),
+            (
+                "describe_tokens",
+                "Tokens of describers, which majordomo_tokens_total does not hold.",
+                &self.describe_tokens,
+            ),
         ];
         for (name, help, counter) in counters {
             page.counter(name, help, counter);
@@ -153,6 +202,7 @@ mod tests {
             target: Some("p/m"),
             tried,
             changes,
+            described: &[],
             usage: Usage {
                 input: 7,
                 output: 5,
@@ -169,6 +219,7 @@ mod tests {
         let tried = |target: &str, outcome| Tried {
             target: target.into(),
             outcome,
+            ..Tried::default()
         };
         let tried = [
             tried("a/x", "failed"),
@@ -203,12 +254,51 @@ mod tests {
     }
 
     #[test]
+    fn calls_of_describers_are_counted_apart_from_answers() {
+        let metrics = Metrics::default();
+        let call = |target: Option<&str>, failure: Option<&str>| DescribeCall {
+            target: target.map(str::to_owned),
+            attempts: Vec::new(),
+            usage: Usage {
+                input: 100,
+                output: 20,
+                ..Usage::default()
+            },
+            took: Duration::ZERO,
+            failure: failure.map(str::to_owned),
+        };
+        let calls = [
+            call(Some("eyes/a"), None),
+            call(Some("eyes/a"), Some("the describer said nothing")),
+            call(None, Some("cancelled")),
+        ];
+        let changes = [Change::new("image", FROM_CACHE).times(3)];
+        metrics.ended(&Ended {
+            described: &calls,
+            ..ended(&[], &changes)
+        });
+        let page = metrics.page(&[], true);
+        for line in [
+            "majordomo_descriptions_total{target=\"eyes/a\",outcome=\"described\"} 1",
+            "majordomo_descriptions_total{target=\"eyes/a\",outcome=\"failed\"} 1",
+            "majordomo_descriptions_total{target=\"\",outcome=\"cancelled\"} 1",
+            "majordomo_descriptions_total{outcome=\"cache\"} 3",
+            "majordomo_describe_tokens_total{target=\"eyes/a\",kind=\"input\"} 200",
+            "majordomo_describe_tokens_total{target=\"eyes/a\",kind=\"output\"} 40",
+            "majordomo_tokens_total{target=\"p/m\",kind=\"input\"} 7",
+        ] {
+            assert!(page.lines().any(|l| l == line), "{line} is not on\n{page}");
+        }
+    }
+
+    #[test]
     fn names_from_clients_can_neither_break_the_page_nor_fill_the_memory() {
         let metrics = Metrics::default();
         for n in 0..5_000 {
             let tried = [Tried {
                 target: format!("p/\"{n}\n}}"),
                 outcome: "failed",
+                ..Tried::default()
             }];
             metrics.ended(&ended(&tried, &[]));
         }

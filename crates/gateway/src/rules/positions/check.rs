@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::rules::error::BadValue;
 use crate::rules::excerpt;
+use crate::rules::notes::Note;
 use crate::rules::number_match::{Compare, NumberMatch};
 use crate::rules::text_match::{MakeTextMatch, TextMatch};
 use crate::rules::{RuleIndex, Subject};
@@ -17,6 +18,12 @@ pub(in crate::rules) trait Check: Debug + Send + Sync {
 
     /// What was found, for the trace: bounded, and without keys.
     fn actual(&self, subject: &Subject<'_>, rule: RuleIndex) -> String;
+
+    /// What was found, in short, for whoever asks later: made for every request,
+    /// and nothing that the client said or sent.
+    fn note(&self, subject: &Subject<'_>, rule: RuleIndex) -> Note {
+        Note::Text(self.actual(subject, rule).into())
+    }
 }
 
 /// What compiling an operation gives.
@@ -25,7 +32,21 @@ pub(super) type Compiled = Result<Box<dyn Check>, BadValue>;
 /// Judges a text; nothing holds of one that is not there.
 pub(super) fn on_text(value: Option<&Value>, read: ReadText, make: MakeTextMatch) -> Compiled {
     let judge = TextMatch::compile(value, make)?;
-    Ok(Box::new(OnText { read, judge }))
+    Ok(Box::new(OnText {
+        read,
+        judge,
+        quotes: false,
+    }))
+}
+
+/// Judges a text of the conversation, which no kept trace quotes.
+pub(super) fn on_words(value: Option<&Value>, read: ReadText, make: MakeTextMatch) -> Compiled {
+    let judge = TextMatch::compile(value, make)?;
+    Ok(Box::new(OnText {
+        read,
+        judge,
+        quotes: true,
+    }))
 }
 
 /// Judges a number.
@@ -49,6 +70,7 @@ pub(super) type ReadNames = fn(&Subject<'_>, &mut dyn FnMut(&str) -> bool) -> bo
 struct OnText {
     read: ReadText,
     judge: TextMatch,
+    quotes: bool,
 }
 
 impl Check for OnText {
@@ -63,6 +85,14 @@ impl Check for OnText {
                 Some(hit) if !hit.is_empty() => excerpt::around(text, hit),
                 _ => excerpt::head(text),
             },
+        }
+    }
+
+    fn note(&self, subject: &Subject<'_>, _: RuleIndex) -> Note {
+        match (self.read)(subject) {
+            None => Note::Text("none".into()),
+            Some(_) if self.quotes => Note::NotKept,
+            Some(text) => Note::Text(excerpt::cut(text).into()),
         }
     }
 }
@@ -81,6 +111,10 @@ impl Check for OnNumber {
     fn actual(&self, subject: &Subject<'_>, _: RuleIndex) -> String {
         (self.read)(subject).to_string()
     }
+
+    fn note(&self, subject: &Subject<'_>, _: RuleIndex) -> Note {
+        Note::Number((self.read)(subject))
+    }
 }
 
 #[derive(Debug)]
@@ -95,16 +129,28 @@ impl Check for OnNames {
     }
 
     fn actual(&self, subject: &Subject<'_>, _: RuleIndex) -> String {
-        let mut names: Vec<String> = Vec::new();
-        let mut bytes = 0;
+        excerpt::head(&self.listed(subject))
+    }
+
+    fn note(&self, subject: &Subject<'_>, _: RuleIndex) -> Note {
+        Note::Text(self.listed(subject).into())
+    }
+}
+
+impl OnNames {
+    /// The names, up to what a trace shows.
+    fn listed(&self, subject: &Subject<'_>) -> String {
+        let mut listed = String::new();
         (self.read)(subject, &mut |name| {
-            bytes += name.len();
-            names.push(name.to_owned());
-            bytes > excerpt::HEAD
+            if !listed.is_empty() {
+                listed.push_str(", ");
+            }
+            listed.push_str(excerpt::cut(name));
+            listed.len() > excerpt::HEAD
         });
-        match names.as_slice() {
-            [] => "none".to_owned(),
-            names => excerpt::head(&names.join(", ")),
+        match listed.is_empty() {
+            true => "none".to_owned(),
+            false => listed,
         }
     }
 }

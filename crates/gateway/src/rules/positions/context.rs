@@ -1,6 +1,6 @@
 //! `context_system` and `context_user`: all instructions, all that the user said.
 
-use super::check::on_text;
+use super::check::on_words;
 use super::{Op, Position};
 use crate::rules::Subject;
 use crate::rules::text_match::{contains, regex};
@@ -10,11 +10,11 @@ pub(super) const CONTEXT_SYSTEM: Position = Position {
     ops: &[
         Op {
             name: "contains",
-            compile: |value| on_text(value, system, contains),
+            compile: |value| on_words(value, system, contains),
         },
         Op {
             name: "regex",
-            compile: |value| on_text(value, system, regex),
+            compile: |value| on_words(value, system, regex),
         },
     ],
 };
@@ -24,11 +24,11 @@ pub(super) const CONTEXT_USER: Position = Position {
     ops: &[
         Op {
             name: "contains",
-            compile: |value| on_text(value, user, contains),
+            compile: |value| on_words(value, user, contains),
         },
         Op {
             name: "regex",
-            compile: |value| on_text(value, user, regex),
+            compile: |value| on_words(value, user, regex),
         },
     ],
 };

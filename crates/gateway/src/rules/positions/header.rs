@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::check::{Check, Compiled};
 use super::{Op, Position};
 use crate::rules::error::BadValue;
+use crate::rules::notes::Note;
 use crate::rules::text_match::{MakeTextMatch, TextMatch, contains, equals, glob, regex};
 use crate::rules::{RuleIndex, Subject, excerpt, value};
 
@@ -89,6 +90,13 @@ impl Check for Header {
     fn actual(&self, subject: &Subject<'_>, _: RuleIndex) -> String {
         let found = subject.header(&self.name);
         found.map_or_else(|| "none".to_owned(), excerpt::head)
+    }
+
+    fn note(&self, subject: &Subject<'_>, _: RuleIndex) -> Note {
+        match subject.header(&self.name) {
+            Some(_) => Note::NotKept,
+            None => Note::Text("none".into()),
+        }
     }
 }
 

@@ -1,38 +1,20 @@
 //! `images`: how many there are, in any message and in any tool's answer.
 
-use super::check::on_number;
-use super::{Op, Position};
+use super::Position;
+use super::shared::{Number, NumberOps};
 use crate::rules::Subject;
-use crate::rules::number_match::Compare;
 
 pub(super) const IMAGES: Position = Position {
     name: "images",
-    ops: &[
-        Op {
-            name: "ge",
-            compile: |value| on_number(value, count, Compare::AtLeast),
-        },
-        Op {
-            name: "gt",
-            compile: |value| on_number(value, count, Compare::MoreThan),
-        },
-        Op {
-            name: "le",
-            compile: |value| on_number(value, count, Compare::AtMost),
-        },
-        Op {
-            name: "lt",
-            compile: |value| on_number(value, count, Compare::LessThan),
-        },
-        Op {
-            name: "eq",
-            compile: |value| on_number(value, count, Compare::Exactly),
-        },
-    ],
+    ops: NumberOps::<Images>::ALL,
 };
 
-fn count(subject: &Subject<'_>) -> u64 {
-    subject.images() as u64
+struct Images;
+
+impl Number for Images {
+    fn read(subject: &Subject<'_>) -> u64 {
+        subject.images() as u64
+    }
 }
 
 #[cfg(test)]

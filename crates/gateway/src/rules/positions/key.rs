@@ -1,31 +1,21 @@
 //! `key`: the name of the client's key, as the configuration calls it; never the
 //! key itself. Nothing holds of a client without one.
 
-use super::check::on_text;
-use super::{Op, Position};
+use super::Position;
+use super::shared::{Name, NameOps};
 use crate::rules::Subject;
-use crate::rules::text_match::{contains, equals, glob};
 
 pub(super) const KEY: Position = Position {
     name: "key",
-    ops: &[
-        Op {
-            name: "equals",
-            compile: |value| on_text(value, read, equals),
-        },
-        Op {
-            name: "contains",
-            compile: |value| on_text(value, read, contains),
-        },
-        Op {
-            name: "glob",
-            compile: |value| on_text(value, read, glob),
-        },
-    ],
+    ops: NameOps::<KeyName>::ALL,
 };
 
-fn read<'s>(subject: &'s Subject<'_>) -> Option<&'s str> {
-    subject.key_name()
+struct KeyName;
+
+impl Name for KeyName {
+    fn read<'s>(subject: &'s Subject<'_>) -> Option<&'s str> {
+        subject.key_name()
+    }
 }
 
 #[cfg(test)]

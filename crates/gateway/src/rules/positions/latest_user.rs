@@ -1,7 +1,7 @@
 //! `latest_user`: the user's message that the request ends with. Nothing holds of
 //! a request that ends with something else, a tool's answer say.
 
-use super::check::{Check, Compiled, on_text};
+use super::check::{Check, Compiled, on_words};
 use super::{Op, Position};
 use crate::rules::error::BadValue;
 use crate::rules::text_match::contains;
@@ -13,7 +13,7 @@ pub(super) const LATEST_USER: Position = Position {
     ops: &[
         Op {
             name: "contains",
-            compile: |value| on_text(value, text, contains),
+            compile: |value| on_words(value, text, contains),
         },
         Op {
             name: "type",

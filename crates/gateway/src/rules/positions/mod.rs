@@ -14,6 +14,7 @@ mod model;
 mod proxy_vision;
 mod service_capacity;
 mod service_ttft;
+mod shared;
 mod thinking;
 mod time;
 mod token;

@@ -1,30 +1,20 @@
 //! `model`: the name that the client asked for, whoever will serve it.
 
-use super::check::on_text;
-use super::{Op, Position};
+use super::Position;
+use super::shared::{Name, NameOps};
 use crate::rules::Subject;
-use crate::rules::text_match::{contains, equals, glob};
 
 pub(super) const MODEL: Position = Position {
     name: "model",
-    ops: &[
-        Op {
-            name: "equals",
-            compile: |value| on_text(value, read, equals),
-        },
-        Op {
-            name: "contains",
-            compile: |value| on_text(value, read, contains),
-        },
-        Op {
-            name: "glob",
-            compile: |value| on_text(value, read, glob),
-        },
-    ],
+    ops: NameOps::<Asked>::ALL,
 };
 
-fn read<'s>(subject: &'s Subject<'_>) -> Option<&'s str> {
-    Some(subject.model())
+struct Asked;
+
+impl Name for Asked {
+    fn read<'s>(subject: &'s Subject<'_>) -> Option<&'s str> {
+        Some(subject.model())
+    }
 }
 
 #[cfg(test)]

@@ -1,35 +1,21 @@
 //! `token`: about how many tokens the whole request is: instructions, messages of
 //! all roles, tools and their answers, images by what they cost.
 
-use super::check::on_number;
-use super::{Op, Position};
+use super::Position;
+use super::shared::{Number, NumberOps};
 use crate::rules::Subject;
-use crate::rules::number_match::Compare;
 
 pub(super) const TOKEN: Position = Position {
     name: "token",
-    ops: &[
-        Op {
-            name: "ge",
-            compile: |value| on_number(value, count, Compare::AtLeast),
-        },
-        Op {
-            name: "gt",
-            compile: |value| on_number(value, count, Compare::MoreThan),
-        },
-        Op {
-            name: "le",
-            compile: |value| on_number(value, count, Compare::AtMost),
-        },
-        Op {
-            name: "lt",
-            compile: |value| on_number(value, count, Compare::LessThan),
-        },
-    ],
+    ops: NumberOps::<Tokens>::WITHOUT_EQ,
 };
 
-fn count(subject: &Subject<'_>) -> u64 {
-    subject.tokens()
+struct Tokens;
+
+impl Number for Tokens {
+    fn read(subject: &Subject<'_>) -> u64 {
+        subject.tokens()
+    }
 }
 
 #[cfg(test)]

@@ -43,6 +43,14 @@ pub trait Processor<S>: Send + Sync {
         &'a self,
         task: Task<'a, '_, S>,
     ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>>;
+
+    /// What [`process`](Self::process) would change, for dry runs: nobody is asked.
+    fn preview<'a>(
+        &'a self,
+        _task: Task<'a, '_, S>,
+    ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
 }
 
 /// What a processor gets.

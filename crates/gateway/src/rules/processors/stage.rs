@@ -37,15 +37,6 @@ pub struct Applied {
     pub processors: Vec<ProcessorTrace>,
 }
 
-/// What would come of applying the matched rule.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Plan {
-    /// Where the balancer could pick from.
-    pub destination: Destination,
-    /// The operations whose processors would run, as (position, op), in their order.
-    pub processors: Vec<(&'static str, &'static str)>,
-}
-
 /// How one processor fared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ProcessorTrace {
@@ -73,6 +64,26 @@ pub async fn apply<S: Sync>(
     request: &mut Request,
     bypassed: &mut Bypassed,
 ) -> Applied {
+    let how = How::InEarnest;
+    act(rules, matched, processors, subject, request, bypassed, how).await
+}
+
+/// Whether processors may ask somebody.
+#[derive(Clone, Copy)]
+enum How {
+    InEarnest,
+    Rehearsed,
+}
+
+async fn act<S: Sync>(
+    rules: &RuleSet<S>,
+    matched: Option<RuleIndex>,
+    processors: &Processors<S>,
+    subject: &Subject<'_>,
+    request: &mut Request,
+    bypassed: &mut Bypassed,
+    how: How,
+) -> Applied {
     let mut applied = Applied {
         destination: Destination::Route,
         changes: Vec::new(),
@@ -98,36 +109,31 @@ pub async fn apply<S: Sync>(
             services: rules.services(rule),
             rule,
         };
-        let outcome = run(&**processor, task).await;
+        // Polled with the work, so that a panic before its first await is caught, too.
+        let outcome = surviving(async {
+            match how {
+                How::InEarnest => processor.process(task).await,
+                How::Rehearsed => processor.preview(task).await,
+            }
+        })
+        .await;
         applied.note(leaf, outcome);
     }
     applied
 }
 
-/// What [`apply`] would do with a rule that had no turn yet, without doing it:
-/// for dry runs, which call nobody.
-pub fn plan<S>(
+/// What [`apply`] would do with a rule that had no turn yet: for dry runs. The
+/// processors tell what they would change, and ask nobody.
+pub async fn rehearse<S: Sync>(
     rules: &RuleSet<S>,
     matched: Option<RuleIndex>,
     processors: &Processors<S>,
     subject: &Subject<'_>,
-) -> Plan {
-    let mut plan = Plan {
-        destination: Destination::Route,
-        processors: Vec::new(),
-    };
-    let Some(rule) = matched else {
-        return plan;
-    };
-    let bound = bound(rules, rule, processors);
-    if bound.is_empty() {
-        plan.destination = Destination::Rule(rule);
-    }
-    let due = bound
-        .into_iter()
-        .filter(|(leaf, _)| leaf.check.holds(subject, rule));
-    plan.processors = due.map(|(leaf, _)| (leaf.position, leaf.op)).collect();
-    plan
+    request: &mut Request,
+) -> Applied {
+    let fresh = &mut Bypassed::new();
+    let how = How::Rehearsed;
+    act(rules, matched, processors, subject, request, fresh, how).await
 }
 
 /// Each operation of a rule that has a processor, in the order of the operations.
@@ -142,13 +148,11 @@ fn bound<'a, S>(
         .collect()
 }
 
-/// Runs one processor; a panic is a failure like any other.
-async fn run<S>(
-    processor: &dyn Processor<S>,
-    task: Task<'_, '_, S>,
+/// A panic is a failure like any other.
+async fn surviving(
+    work: impl Future<Output = Result<Vec<Change>, ProcessorError>>,
 ) -> Result<Vec<Change>, ProcessorError> {
-    let work = AssertUnwindSafe(async { processor.process(task).await });
-    match work.catch_unwind().await {
+    match AssertUnwindSafe(work).catch_unwind().await {
         Ok(outcome) => outcome,
         Err(_) => Err("the processor panicked".into()),
     }

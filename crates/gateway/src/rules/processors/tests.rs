@@ -246,16 +246,12 @@ fn an_operation_under_a_not_is_only_a_condition() {
 }
 
 #[test]
-fn a_plan_says_what_would_happen_and_runs_nothing() {
+fn a_rehearsal_says_what_would_happen_and_runs_nothing() {
     let drops = Drops::default();
     let processors = vision_processor(drops.clone());
     let rules = rules([rule("eyes", [vision()]), rule("gpt", [gpt()])]);
     for (request, destination, due) in [
-        (
-            with_image(),
-            Destination::Route,
-            vec![("proxy_vision", "enabled")],
-        ),
+        (with_image(), Destination::Route, vec!["proxy_vision"]),
         (
             Request::user("hi"),
             Destination::Rule(RuleIndex(1)),
@@ -263,8 +259,13 @@ fn a_plan_says_what_would_happen_and_runs_nothing() {
         ),
     ] {
         let subject = Subject::new(&request, "gpt-4o");
-        let plan = plan(&rules, rules.evaluate(&subject), &processors, &subject);
-        assert_eq!((plan.destination, plan.processors), (destination, due));
+        let mut changed = request.clone();
+        let matched = rules.evaluate(&subject);
+        let rehearsed = rehearse(&rules, matched, &processors, &subject, &mut changed);
+        let rehearsed = rehearsed.now_or_never().expect("nothing here waits");
+        let processors: Vec<&str> = rehearsed.processors.iter().map(|p| p.position).collect();
+        assert_eq!((rehearsed.destination, processors), (destination, due));
+        assert!(changed.same_prompt(&request));
     }
     assert_eq!(drops.calls(), 0);
 }

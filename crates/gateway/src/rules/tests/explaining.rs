@@ -158,3 +158,39 @@ fn what_was_found_is_said_in_words() {
         assert_eq!(actual(&verdict), expected, "{condition:?}");
     }
 }
+
+#[test]
+fn notes_hold_nothing_that_the_client_said_or_sent() {
+    let when = [
+        leaf("context_user", "contains", "MARKER"),
+        leaf("context_system", "regex", "MARKER"),
+        leaf("latest_user", "contains", "MARKER"),
+        ConditionSpec::leaf(
+            "header",
+            "contains",
+            json!({"name": "x-a", "value": "MARKER"}),
+        ),
+        leaf("model", "equals", "m"),
+        leaf("token", "ge", 1),
+    ];
+    let rules = rules([rule("r", when)]);
+    let request = Request::user("a MARKER of mine").system("a MARKER of ours");
+    let header = |_: &str| Some("a MARKER in a header");
+    let subject = Subject::new(&request, "m").headers(&header);
+    let (matched, notes) = rules.evaluate_noting(&subject);
+    assert_eq!(matched, Some(RuleIndex(0)));
+    assert!(!format!("{:?}", notes.trace()).contains("a MARKER"));
+    let found: Vec<String> = notes.trace().rules[0]
+        .conditions
+        .iter()
+        .map(|condition| match condition {
+            ConditionTrace::Leaf { actual, .. } => actual.clone(),
+            other => panic!("not a leaf: {other:?}"),
+        })
+        .collect();
+    assert_eq!(
+        found[..5],
+        ["(not kept)", "(not kept)", "(not kept)", "(not kept)", "m"]
+    );
+    assert!(found[5].parse::<u64>().is_ok());
+}

@@ -113,5 +113,32 @@ proptest! {
         for looked_at in &verdict.trace.rules {
             prop_assert!(serde_json::to_string(looked_at).expect("plain data").len() < 8_000);
         }
+
+        let (matched, notes) = rules.evaluate_noting(&subject);
+        prop_assert_eq!(matched, verdict.matched);
+        let mut full = serde_json::to_value(&verdict.trace).expect("plain data");
+        let noted = serde_json::to_value(notes.trace()).expect("plain data");
+        forget_what_was_not_kept(&mut full, &noted);
+        prop_assert_eq!(full, noted);
+    }
+}
+
+/// What notes leave out is left out here, too.
+fn forget_what_was_not_kept(full: &mut Value, noted: &Value) {
+    match (full, noted) {
+        (Value::Object(full), Value::Object(noted)) => {
+            if noted.get("actual") == Some(&json!("(not kept)")) {
+                full.insert("actual".to_owned(), json!("(not kept)"));
+            }
+            for (key, value) in full {
+                forget_what_was_not_kept(value, &noted[key]);
+            }
+        }
+        (Value::Array(full), Value::Array(noted)) => {
+            for (full, noted) in full.iter_mut().zip(noted) {
+                forget_what_was_not_kept(full, noted);
+            }
+        }
+        _ => {}
     }
 }

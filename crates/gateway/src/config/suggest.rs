@@ -1,19 +1,6 @@
-//! "Did you mean": the known name that is closest to a mistyped one.
+//! Hints that name what is known.
 
-/// Below this a suggestion is more confusing than none.
-const CLOSE_ENOUGH: f64 = 0.75;
-
-pub(crate) fn nearest<'a>(
-    wanted: &str,
-    known: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
-    known
-        .into_iter()
-        .map(|name| (strsim::jaro_winkler(wanted, name), name))
-        .filter(|(score, _)| *score >= CLOSE_ENOUGH)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name)
-}
+use majordomo::nearest;
 
 /// A hint that suggests the nearest name, or else lists all of them.
 pub(super) fn suggest(wanted: &str, known: &[&str]) -> String {

@@ -1,21 +1,6 @@
-//! Patterns for names: `*` is any text (slashes too), `?` one character.
-//!
-//! Also `[a-z]`, `[!a-z]`, `{one,other}` and `\` before a character that is
-//! meant as itself. A pattern matches the whole name, case and all.
+//! Patterns with classes and alternatives, as regular expressions.
 
 use regex::{Regex, RegexBuilder};
-
-/// A compiled pattern.
-///
-/// ```
-/// use majordomo_gateway::rules::Glob;
-///
-/// let gpt = Glob::new("openai/gpt-{5,6}*").unwrap();
-/// assert!(gpt.matches("openai/gpt-6-luna"));
-/// assert!(!gpt.matches("my-openai/gpt-6"));
-/// ```
-#[derive(Clone, Debug)]
-pub struct Glob(Regex);
 
 /// What is wrong with a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,22 +24,13 @@ pub enum BadGlob {
 
 const MAX_COMPILED_BYTES: usize = 64 * 1024;
 
-impl Glob {
-    /// Compiles a pattern.
-    pub fn new(pattern: &str) -> Result<Self, BadGlob> {
-        let regex = translate(pattern)?;
-        RegexBuilder::new(&regex)
-            .dot_matches_new_line(true)
-            .size_limit(MAX_COMPILED_BYTES)
-            .build()
-            .map(Self)
-            .map_err(|_| BadGlob::TooLong)
-    }
-
-    /// Whether the whole name is one of the pattern's.
-    pub fn matches(&self, name: &str) -> bool {
-        self.0.is_match(name)
-    }
+pub(super) fn compile(pattern: &str) -> Result<Regex, BadGlob> {
+    let regex = translate(pattern)?;
+    RegexBuilder::new(&regex)
+        .dot_matches_new_line(true)
+        .size_limit(MAX_COMPILED_BYTES)
+        .build()
+        .map_err(|_| BadGlob::TooLong)
 }
 
 fn translate(pattern: &str) -> Result<String, BadGlob> {
@@ -128,6 +104,7 @@ fn literal(c: char, regex: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::glob::Glob;
     use proptest::prelude::*;
 
     #[test]
@@ -152,7 +129,7 @@ mod tests {
             ("", "", true),
             ("", "x", false),
         ] {
-            let matched = Glob::new(pattern).unwrap().matches(name);
+            let matched = Glob::rich(pattern).unwrap().matches(name);
             assert_eq!(matched, expected, "{pattern} on {name}");
         }
     }
@@ -167,16 +144,16 @@ mod tests {
             ("[z-a]", BadGlob::Range),
             ("a\\", BadGlob::Escape),
         ] {
-            assert_eq!(Glob::new(pattern).unwrap_err(), expected, "{pattern}");
+            assert_eq!(Glob::rich(pattern).unwrap_err(), expected, "{pattern}");
         }
         let long = "?".repeat(1_000_000);
-        assert_eq!(Glob::new(&long).unwrap_err(), BadGlob::TooLong);
+        assert_eq!(Glob::rich(&long).unwrap_err(), BadGlob::TooLong);
     }
 
     proptest! {
         #[test]
         fn no_pattern_panics(pattern in ".*", name in ".*") {
-            if let Ok(glob) = Glob::new(&pattern) {
+            if let Ok(glob) = Glob::rich(&pattern) {
                 glob.matches(&name);
             }
         }
@@ -184,7 +161,7 @@ mod tests {
         #[test]
         fn a_name_with_its_marks_escaped_matches_itself_alone(name in ".*") {
             let escaped: String = name.chars().flat_map(|c| ['\\', c]).collect();
-            let glob = Glob::new(&escaped).unwrap();
+            let glob = Glob::rich(&escaped).unwrap();
             prop_assert!(glob.matches(&name));
             let longer = format!("{name}x");
             prop_assert!(!glob.matches(&longer));

@@ -1,0 +1,134 @@
+//! Which dialect a body is in: named, or guessed from what it looks like.
+
+use http::{HeaderMap, Method, Uri};
+use majordomo::{Result, did_you_mean, nearest};
+use serde_json::Value;
+
+use super::question::Question;
+use super::{DialectFrom, bad};
+use crate::fronts::{Endpoint, Front, endpoint};
+
+/// The front that would read a body, and the model that its path names.
+pub(super) struct Chosen {
+    front: Front,
+    pub(super) from: DialectFrom,
+    pub(super) model: Option<String>,
+}
+
+impl std::ops::Deref for Chosen {
+    type Target = Front;
+
+    fn deref(&self) -> &Front {
+        &self.front
+    }
+}
+
+pub(super) fn choose(question: &Question) -> Result<Chosen> {
+    if let Some(path) = &question.path {
+        return at(path, &question.headers);
+    }
+    let (front, from) = match &question.dialect {
+        Some(name) => (named(name)?, DialectFrom::Name),
+        None => (guess(question)?, DialectFrom::Guess),
+    };
+    Ok(Chosen {
+        front,
+        from,
+        model: None,
+    })
+}
+
+fn at(path: &str, headers: &HeaderMap) -> Result<Chosen> {
+    let uri: Uri = path
+        .parse()
+        .map_err(|_| bad(format!("`{path}` is no path")))?;
+    match endpoint(&Method::POST, &uri, headers) {
+        Endpoint::Ask { front, model, .. } | Endpoint::Count { front, model } => Ok(Chosen {
+            front,
+            from: DialectFrom::Path,
+            model,
+        }),
+        _ => Err(bad(format!(
+            "nobody answers requests at `{path}`; `/v1/chat/completions` is such a path"
+        ))),
+    }
+}
+
+fn named(name: &str) -> Result<Front> {
+    match name {
+        "chat" | "openai" | "openai-chat" => Ok(Front::Chat),
+        "responses" | "openai-responses" => Ok(Front::Responses),
+        "messages" | "anthropic" | "anthropic-messages" => Ok(Front::Messages),
+        "gemini" | "google" => Ok(Front::Gemini),
+        "ollama" | "ollama-chat" => Ok(Front::OllamaChat),
+        "generate" => Ok(Front::OllamaGenerate),
+        other => {
+            let near = nearest(other, Question::DIALECTS);
+            let known = Question::DIALECTS.join(", ");
+            Err(bad(format!(
+                "`{other}` is no dialect{}; there are {known}",
+                did_you_mean(near)
+            )))
+        }
+    }
+}
+
+/// Fields that only one of the dialects with `messages` has.
+const OF_ANTHROPIC: [&str; 7] = [
+    "system",
+    "thinking",
+    "stop_sequences",
+    "context_management",
+    "output_config",
+    "thread",
+    "anthropic_version",
+];
+const OF_OLLAMA: [&str; 4] = ["options", "keep_alive", "think", "format"];
+
+fn guess(question: &Question) -> Result<Front> {
+    let body: Value = serde_json::from_slice(&question.body)
+        .map_err(|error| bad(format!("the request is no JSON: {error}")))?;
+    let has = |field: &str| body.get(field).is_some();
+    if has("contents") {
+        Ok(Front::Gemini)
+    } else if has("messages") {
+        Ok(among_messages(&body, &question.headers))
+    } else if has("input") || has("previous_response_id") {
+        Ok(Front::Responses)
+    } else if has("prompt") {
+        Ok(Front::OllamaGenerate)
+    } else {
+        let text = "the request looks like none of any dialect; name the `path` that it is for";
+        Err(bad(text))
+    }
+}
+
+/// Three dialects have `messages`; what looks like any of them is OpenAI's.
+fn among_messages(body: &Value, headers: &HeaderMap) -> Front {
+    let has = |field: &&str| body.get(*field).is_some();
+    let each = |field: &str| body[field].as_array().into_iter().flatten();
+    let parts = || {
+        each("messages")
+            .flat_map(|message| message["content"].as_array())
+            .flatten()
+    };
+    let anthropic = headers.contains_key("anthropic-version")
+        || OF_ANTHROPIC.iter().any(has)
+        || each("tools").any(|tool| tool.get("input_schema").is_some())
+        || parts().any(|part| {
+            let kind = part["type"].as_str().unwrap_or_default();
+            matches!(
+                kind,
+                "image" | "document" | "tool_use" | "tool_result" | "thinking"
+            )
+        });
+    let ollama = OF_OLLAMA.iter().any(has)
+        || each("messages").any(|message| message.get("images").is_some());
+    if anthropic {
+        Front::Messages
+    } else if ollama {
+        Front::OllamaChat
+    } else {
+        Front::Chat
+    }
+}

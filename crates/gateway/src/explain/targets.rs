@@ -1,0 +1,29 @@
+//! How one target would get a request.
+
+use majordomo::{Change, Preview};
+
+use super::TargetPlan;
+use crate::state::State;
+
+impl State {
+    pub(super) fn target_plan(&self, preview: Preview) -> TargetPlan {
+        let name = preview.target;
+        let health = self.registry.health().snapshot();
+        let mut benched = health.into_iter().filter(|status| {
+            status.until_usable.is_some()
+                && [name.as_str(), name.provider()].contains(&&*status.subject)
+        });
+        let benched = benched.next();
+        let (changes, passed_over) = match preview.shaped {
+            Ok(shaped) => (shaped.changes, None),
+            Err(error) => (Vec::new(), Some(error.message().to_owned())),
+        };
+        TargetPlan {
+            target: name.to_string(),
+            dialect: preview.dialect.map(|dialect| dialect.to_string()),
+            changes: changes.iter().map(Change::to_string).collect(),
+            passed_over,
+            benched: benched.map(|status| status.reason.unwrap_or_default()),
+        }
+    }
+}

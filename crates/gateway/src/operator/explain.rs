@@ -1,0 +1,75 @@
+//! `POST /api/explain`: what would become of a request.
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
+use majordomo::Error;
+use percent_encoding::percent_decode_str;
+use serde_json::json;
+
+use super::{json_page, text};
+use crate::explain::Question;
+use crate::fronts::Front;
+use crate::state::State;
+
+/// Answers with an explanation, or with why there is none.
+pub(super) async fn answer(state: &State, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    let (head, body) = request.into_parts();
+    if !is_json(&head.headers) {
+        let told = "send the request as `content-type: application/json`\n";
+        return text(StatusCode::UNSUPPORTED_MEDIA_TYPE, told);
+    }
+    let most = usize::try_from(state.server.max_body).unwrap_or(usize::MAX);
+    let Ok(body) = Limited::new(body, most).collect().await else {
+        return text(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "the body is larger than `max_body`, or broke off\n",
+        );
+    };
+    let question = Question::read(body.to_bytes());
+    let question = question.map(|question| told_by(question, head.uri.query(), head.headers));
+    let explained = match question {
+        Ok(question) => state.explain(&question).await,
+        Err(error) => Err(error),
+    };
+    match explained {
+        Ok(explanation) => json_page(StatusCode::OK, &explanation),
+        Err(error) => refused(&error),
+    }
+}
+
+/// What the query and, for a body without an envelope, the headers say.
+fn told_by(mut question: Question, query: Option<&str>, headers: HeaderMap) -> Question {
+    for pair in query.unwrap_or_default().split('&') {
+        let Some((name, value)) = pair.split_once('=') else {
+            continue;
+        };
+        let value = percent_decode_str(value).decode_utf8_lossy().into_owned();
+        match name {
+            "path" => question.path = Some(value),
+            "dialect" => question.dialect = Some(value),
+            "route" => question.route = Some(value),
+            "as" => question.key = Some(value),
+            _ => {}
+        }
+    }
+    if question.headers.is_empty() {
+        question.headers = headers;
+    }
+    question
+}
+
+/// Browsers send no JSON to others without asking them first.
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let essence = kind.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/json")
+}
+
+fn refused(error: &Error) -> Response<Full<Bytes>> {
+    let status = Front::Chat.codec().write_error(error).status;
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
+    json_page(status, &json!({ "error": error.message() }))
+}

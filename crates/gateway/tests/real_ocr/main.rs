@@ -1,0 +1,67 @@
+//! A describer that really reads: words drawn into images arrive as text.
+//!
+//! `tests/ocr_describer/run` starts it, draws the images and runs this; without
+//! it these tests say that they were skipped.
+
+mod engine;
+mod gateway;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bytes::Bytes;
+
+/// The server's address, `host:port`.
+const ADDRESS: &str = "MAJORDOMO_OCR";
+/// A folder of images, each beside a `.txt` file with the words in it.
+const IMAGES: &str = "MAJORDOMO_OCR_IMAGES";
+/// A reader on a busy machine takes its time.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+/// The describer's address and the images, or a word about why there are none.
+fn reader() -> Option<(String, Vec<Drawn>)> {
+    let (Ok(address), Ok(folder)) = (std::env::var(ADDRESS), std::env::var(IMAGES)) else {
+        eprintln!("skipped: {ADDRESS} is not set; tests/ocr_describer/run sets it");
+        return None;
+    };
+    let images = drawn(Path::new(&folder));
+    assert_eq!(images.len(), 4, "PNG, JPEG, WebP and GIF");
+    Some((address, images))
+}
+
+/// An image and the words in it.
+struct Drawn {
+    name: String,
+    media_type: String,
+    data: Bytes,
+    words: String,
+}
+
+fn drawn(folder: &Path) -> Vec<Drawn> {
+    let files = std::fs::read_dir(folder).expect("the folder of images");
+    let mut paths: Vec<PathBuf> = files.map(|file| file.expect("a file").path()).collect();
+    paths.sort();
+    let images = paths.into_iter().filter_map(|path| {
+        let extension = path.extension()?.to_str()?;
+        let media_type = match extension {
+            "jpg" => "image/jpeg".to_owned(),
+            "txt" => return None,
+            other => format!("image/{other}"),
+        };
+        let words = std::fs::read_to_string(path.with_extension("txt")).expect("the words");
+        let data = std::fs::read(&path).expect("the image");
+        Some(Drawn {
+            name: path.file_name()?.to_str()?.to_owned(),
+            media_type,
+            data: data.into(),
+            words,
+        })
+    });
+    images.collect()
+}
+
+/// Letters and digits only: readers disagree about spaces.
+fn letters(text: &str) -> String {
+    let kept = text.chars().filter(|c| c.is_alphanumeric());
+    kept.flat_map(char::to_lowercase).collect()
+}

@@ -1,0 +1,77 @@
+//! How each target would get a request, without asking any of them.
+
+use majordomo_llm::{Change, Dialect, Request, Result};
+
+use super::shaping::{Earnest, reduced, shape_for};
+use super::{Chain, Shaped};
+use crate::spec::TargetName;
+
+/// One target, and what it would get.
+#[derive(Clone, Debug)]
+pub struct Preview {
+    /// Its name.
+    pub target: TargetName,
+    /// The dialect that it speaks, where that is known.
+    pub dialect: Option<Dialect>,
+    /// What it would get, or why it would be passed over.
+    pub shaped: Result<Shaped>,
+}
+
+impl Chain {
+    /// How each target would get a request, in order, whoever is benched. Nobody
+    /// is asked, and nothing is remembered of it.
+    ///
+    /// ```
+    /// use majordomo::{Part, Registry, Request};
+    /// use majordomo::fake::Fake;
+    /// use majordomo::Capabilities;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let blind = Fake::new("blind");
+    /// blind.set_capabilities(Capabilities::text_only());
+    /// let registry = Registry::empty();
+    /// registry.register(blind);
+    /// let chain = registry.parse("blind/m").unwrap();
+    /// let request = Request::user("What is this?").part(Part::image("image/png", vec![1]));
+    /// let previews = chain.preview(&request).await;
+    /// assert_eq!(previews[0].shaped.as_ref().unwrap_err().message(), "it takes no images");
+    /// # }
+    /// ```
+    pub async fn preview(&self, request: &Request) -> Vec<Preview> {
+        let previews = self.previews(request, &[]).await;
+        let nobody = previews.iter().all(|preview| {
+            let refused = preview.shaped.as_ref().err();
+            refused.is_some_and(|error| self.config.class_of(error).is_incapable())
+        });
+        if !nobody {
+            return previews;
+        }
+        // A request that nobody takes is made smaller, once, as in earnest.
+        match reduced(&self.targets, &self.config, request) {
+            Some(Shaped { request, changes }) => self.previews(&request, &changes).await,
+            None => previews,
+        }
+    }
+
+    async fn previews(&self, request: &Request, reductions: &[Change]) -> Vec<Preview> {
+        let mut previews = Vec::with_capacity(self.targets.len());
+        for target in self.targets.iter() {
+            let so_far = Shaped {
+                request: request.clone(),
+                changes: reductions.to_vec(),
+            };
+            let shaped = shape_for(target, &self.config, so_far, Earnest::No).await;
+            let shaped = shaped.and_then(|mut shaped| {
+                let written = target.model().preview(shaped.request.clone())?;
+                shaped.changes.extend(written);
+                Ok(shaped)
+            });
+            previews.push(Preview {
+                target: target.name().clone(),
+                dialect: target.model().dialect(),
+                shaped,
+            });
+        }
+        previews
+    }
+}
