@@ -111,6 +111,10 @@ pub(super) fn write(response: &Response, reply: &Reply) -> Written {
                     let parts = shown(&response.parts, &mut losses);
                     let parts: Vec<&Part> = parts.iter().collect();
                     write_answer(o, &parts, &mut ids, &mut losses);
+                    if !refused(&response.parts) {
+                        // OpenAI's own schema asks for it.
+                        o.raw("refusal", "null");
+                    }
                 });
                 o.raw("logprobs", "null");
                 let word = finish::write(&response.finish);
@@ -135,7 +139,8 @@ fn called(parts: &[Part]) -> bool {
 }
 
 fn refused(parts: &[Part]) -> bool {
-    parts.iter().any(|part| matches!(part, Part::Refusal(_)))
+    let is_refusal = |part: &Part| matches!(part, Part::Refusal(text) if !text.text.is_empty());
+    parts.iter().any(is_refusal)
 }
 
 /// A client sees reasoning of every origin, under the name that most know, and

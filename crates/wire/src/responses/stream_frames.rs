@@ -65,7 +65,7 @@ impl Frames {
         self.content(out, kind, message, |o| match part {
             Part::Opaque(opaque) => o.raw("part", opaque.raw.as_str()),
             part => o.object("part", |o| {
-                write_block(part, Side::Output, part.native(), o);
+                write_block(part, Side::Answer, part.native(), o);
             }),
         });
     }

@@ -154,7 +154,7 @@ pub(super) fn message(
         // An answer has lists only.
         Some(_) => object.array("content", |array| {
             for part in parts {
-                write_part(part, Side::Output, array, losses);
+                write_part(part, Side::Answer, array, losses);
             }
         }),
         None => write_content(object, "content", parts, Side::Output, losses),

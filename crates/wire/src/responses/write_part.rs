@@ -11,14 +11,17 @@ use crate::loss::Losses;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Input,
+    /// What the model said, as a request tells it.
     Output,
+    /// The same on its way to a client.
+    Answer,
 }
 
 impl Side {
     pub(super) fn can_hold(self, part: &Part) -> bool {
         match part {
             Part::Text(_) => true,
-            Part::Refusal(_) => self == Self::Output,
+            Part::Refusal(_) => self != Self::Input,
             Part::Image(_) | Part::RemoteImage(_) => self == Self::Input,
             // A file of another dialect is left to that dialect.
             Part::File(file) => {
@@ -108,11 +111,18 @@ pub(super) fn write_block(
     object: &mut Object<'_>,
 ) {
     match part {
-        Part::Text(text) if side == Side::Output => {
+        Part::Text(text) if side != Side::Input => {
             object.string("type", "output_text");
             object.string("text", &text.text);
-            if native.is_none_or(|native| native.get("annotations").is_none()) {
-                object.raw("annotations", "[]");
+            // OpenAI's own schema asks for them, also when there is nothing to say.
+            let asked: &[&str] = match side {
+                Side::Answer => &["annotations", "logprobs"],
+                _ => &["annotations"],
+            };
+            for list in asked {
+                if native.is_none_or(|native| native.get(list).is_none()) {
+                    object.raw(list, "[]");
+                }
             }
         }
         Part::Text(text) => {

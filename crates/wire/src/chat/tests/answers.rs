@@ -129,7 +129,7 @@ fn an_answer_is_written_as_clients_expect_it() {
         concat!(
             r#"{"id":"id-1","object":"chat.completion","created":7,"model":"m","choices":[{"index":0,"#,
             r#""message":{"role":"assistant","reasoning_content":"hm","content":"hi","tool_calls":[{"id":"c","type":"function","#,
-            r#""function":{"name":"t","arguments":"{\"a\":1}"}}]},"logprobs":null,"finish_reason":"tool_calls"}],"#,
+            r#""function":{"name":"t","arguments":"{\"a\":1}"}}],"refusal":null},"logprobs":null,"finish_reason":"tool_calls"}],"#,
             r#""usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5,"#,
             r#""prompt_tokens_details":{"cached_tokens":0},"completion_tokens_details":{"reasoning_tokens":0}}}"#
         )

@@ -152,7 +152,7 @@ fn an_answer_of_another_dialect_has_everything_that_official_clients_look_for() 
         concat!(
             r#"{"id":"resp_1","object":"response","created_at":7,"status":"completed","error":null,"incomplete_details":null,"model":"m","output":["#,
             r#"{"type":"reasoning","id":"rs_1_0","summary":[{"type":"summary_text","text":"hm"}]},"#,
-            r#"{"type":"message","id":"msg_1_1","status":"completed","role":"assistant","content":[{"type":"output_text","text":"a","annotations":[]},{"type":"output_text","text":"b","annotations":[]}]},"#,
+            r#"{"type":"message","id":"msg_1_1","status":"completed","role":"assistant","content":[{"type":"output_text","text":"a","annotations":[],"logprobs":[]},{"type":"output_text","text":"b","annotations":[],"logprobs":[]}]},"#,
             r#"{"type":"function_call","id":"fc_1_2","status":"completed","call_id":"toolu_1","name":"t","arguments":"{}"}],"#,
             r#""instructions":null,"metadata":{},"parallel_tool_calls":true,"previous_response_id":null,"temperature":null,"tool_choice":"auto","tools":[],"top_p":null,"#,
             r#""usage":{"input_tokens":3,"input_tokens_details":{"cached_tokens":0,"cache_write_tokens":0},"output_tokens":2,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":5}}"#
