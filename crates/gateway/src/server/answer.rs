@@ -11,6 +11,7 @@ use majordomo::{Error, ErrorKind};
 
 use super::admission::Permit;
 use super::body::Body;
+use super::entry::enter;
 use super::head::Refused;
 use super::held::shutting_down;
 use super::house::House;
@@ -55,14 +56,11 @@ pub(super) async fn answer(
     if let Err(error) = intake::acceptable(&head.headers, announced, state.server.max_body) {
         return (refuse(front, exchange, error), None);
     }
-    let mut permit = match house.admission().admit(announced).await {
-        Ok(permit) => permit,
+    let admission = house.admission();
+    let most = state.server.max_body;
+    let (permit, body) = match enter(&admission, body, most, &house.limits).await {
+        Ok(entered) => entered,
         Err(error) => return (refuse(front, exchange, error), None),
-    };
-    let read = intake::read(body, &mut permit, state.server.max_body, &house.limits).await;
-    let body = match read {
-        Ok(body) => body,
-        Err(error) => return (refuse(front, exchange, error), Some(permit)),
     };
     let arrival = Arrival {
         headers: head.headers,

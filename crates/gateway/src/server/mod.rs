@@ -8,6 +8,7 @@ mod admission;
 mod answer;
 mod body;
 mod connection;
+mod entry;
 mod head;
 mod held;
 mod house;
