@@ -1,6 +1,7 @@
 //! What clients do wrong, on raw sockets, and what must become of it. The names
 //! of the cases are those of the fault catalogue: C for clients, P for the process.
 
+mod asker;
 mod budgets;
 mod connections;
 mod drain;

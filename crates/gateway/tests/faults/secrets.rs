@@ -3,7 +3,7 @@
 use majordomo_testkit::{Script, Upstream};
 
 use crate::stage::{
-    CLIENT_KEY, Stage, UPSTREAM_KEY, ask, header, lines_of, logged, post, provider, statuses,
+    CLIENT_KEY, Stage, UPSTREAM_KEY, ask, case, header, lines_of, logged, post, provider, statuses,
 };
 
 const WRONG_KEY: &str = "CANARY-wrong-key";
@@ -17,112 +17,124 @@ fn keys() -> String {
     format!("[[keys]]\nname = \"laptop\"\nkey = \"{CLIENT_KEY}\"\n")
 }
 
-#[tokio::test]
-async fn c27_a_key_is_found_where_dialects_put_it() {
-    let stage = Stage::start(&keys()).await;
-    let rows: [(&str, String, u16); 10] = [
-        ("", String::new(), 401),
-        ("", format!("authorization: Bearer {CLIENT_KEY}\r\n"), 200),
-        ("", format!("authorization: bearer {CLIENT_KEY}\r\n"), 200),
-        ("", format!("authorization: Basic {CLIENT_KEY}\r\n"), 401),
-        ("", format!("authorization: {CLIENT_KEY}\r\n"), 401),
-        ("", format!("x-api-key: {CLIENT_KEY}\r\n"), 200),
-        ("", format!("x-goog-api-key: {CLIENT_KEY}\r\n"), 200),
-        ("?key=CANARY-client-key", String::new(), 200),
-        ("?key=CANARY-wrong-key", String::new(), 401),
-        (
-            "",
-            format!("x-api-key: {WRONG_KEY}\r\nauthorization: Bearer {CLIENT_KEY}\r\n"),
-            400,
-        ),
-    ];
-    for (query, header, status) in rows {
-        let head = format!(
-            "GET /v1/models{query} HTTP/1.1\r\nhost: x\r\n{header}connection: close\r\n\r\n"
+#[test]
+fn c27_a_key_is_found_where_dialects_put_it() {
+    case(async {
+        let stage = Stage::start(&keys()).await;
+        let rows: [(&str, String, u16); 10] = [
+            ("", String::new(), 401),
+            ("", format!("authorization: Bearer {CLIENT_KEY}\r\n"), 200),
+            ("", format!("authorization: bearer {CLIENT_KEY}\r\n"), 200),
+            ("", format!("authorization: Basic {CLIENT_KEY}\r\n"), 401),
+            ("", format!("authorization: {CLIENT_KEY}\r\n"), 401),
+            ("", format!("x-api-key: {CLIENT_KEY}\r\n"), 200),
+            ("", format!("x-goog-api-key: {CLIENT_KEY}\r\n"), 200),
+            ("?key=CANARY-client-key", String::new(), 200),
+            ("?key=CANARY-wrong-key", String::new(), 401),
+            (
+                "",
+                format!("x-api-key: {WRONG_KEY}\r\nauthorization: Bearer {CLIENT_KEY}\r\n"),
+                400,
+            ),
+        ];
+        for (query, header, status) in rows {
+            let head = format!(
+                "GET /v1/models{query} HTTP/1.1\r\nhost: x\r\n{header}connection: close\r\n\r\n"
+            );
+            let answer = stage.raw(head).await;
+            assert_eq!(statuses(&answer), [status], "{query}{header}: {answer}");
+            assert!(!answer.contains("CANARY"), "{answer}");
+        }
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn no_key_is_in_any_answer_log_line_or_figure() {
+    case(async {
+        // An upstream that repeats the key, and one that answers.
+        let repeats = format!(r#"{{"error":{{"message":"bad key {UPSTREAM_KEY}"}}}}"#);
+        let scripts = [
+            Script::new()
+                .read_request()
+                .answer(400, "application/json", repeats.clone()),
+            Script::new()
+                .read_request()
+                .answer(500, "application/json", repeats.clone()),
+            Script::new()
+                .read_request()
+                .answer(401, "application/json", repeats),
+        ];
+        let upstream = Upstream::start(scripts).await;
+        let stage = Stage::start(&(keys() + &provider(&upstream))).await;
+        let wrong = format!("x-api-key: {WRONG_KEY}\r\nconnection: close\r\n");
+        let mut seen = Vec::new();
+        for request in [
+            ask("up/a", false),
+            ask("up/b", true),
+            ask("up/c", false),
+            ask("demo/text", true),
+            post("/v1/messages", &wrong, "{}"),
+            post(
+                "/v1beta/models/x:generateContent?key=CANARY-wrong-key",
+                "connection: close\r\n",
+                "{}",
+            ),
+        ] {
+            seen.push(stage.raw(request).await);
+        }
+        for path in ["/", "/metrics", "/api/health"] {
+            seen.push(stage.look(path).await);
+        }
+        seen.push(logged());
+        for text in seen {
+            let line = text.lines().find(|line| line.contains("CANARY"));
+            assert_eq!(line, None, "in\n{text}");
+        }
+        assert!(
+            upstream.requests()[0].head.contains(UPSTREAM_KEY),
+            "it was used"
         );
-        let answer = stage.raw(head).await;
-        assert_eq!(statuses(&answer), [status], "{query}{header}: {answer}");
-        assert!(!answer.contains("CANARY"), "{answer}");
-    }
+        stage.holds(upstream).await;
+    });
 }
 
-#[tokio::test]
-async fn no_key_is_in_any_answer_log_line_or_figure() {
-    // An upstream that repeats the key, and one that answers.
-    let repeats = format!(r#"{{"error":{{"message":"bad key {UPSTREAM_KEY}"}}}}"#);
-    let scripts = [
-        Script::new()
-            .read_request()
-            .answer(400, "application/json", repeats.clone()),
-        Script::new()
-            .read_request()
-            .answer(500, "application/json", repeats.clone()),
-        Script::new()
-            .read_request()
-            .answer(401, "application/json", repeats),
-    ];
-    let upstream = Upstream::start(scripts).await;
-    let stage = Stage::start(&(keys() + &provider(&upstream))).await;
-    let wrong = format!("x-api-key: {WRONG_KEY}\r\nconnection: close\r\n");
-    let mut seen = Vec::new();
-    for request in [
-        ask("up/a", false),
-        ask("up/b", true),
-        ask("up/c", false),
-        ask("demo/text", true),
-        post("/v1/messages", &wrong, "{}"),
-        post(
-            "/v1beta/models/x:generateContent?key=CANARY-wrong-key",
-            "connection: close\r\n",
-            "{}",
-        ),
-    ] {
-        seen.push(stage.raw(request).await);
-    }
-    for path in ["/", "/metrics", "/api/health"] {
-        seen.push(stage.look(path).await);
-    }
-    seen.push(logged());
-    for text in seen {
-        let line = text.lines().find(|line| line.contains("CANARY"));
-        assert_eq!(line, None, "in\n{text}");
-    }
-    assert!(
-        upstream.requests()[0].head.contains(UPSTREAM_KEY),
-        "it was used"
-    );
+#[test]
+fn nothing_that_was_asked_is_logged_though_an_upstream_repeats_it() {
+    case(async {
+        let repeats = r#"{"error":{"message":"I do not understand MARKER-of-a-prompt"}}"#;
+        let refuse = Script::new().read_request();
+        let upstream = Upstream::start([refuse.answer(400, "application/json", repeats)]).await;
+        let stage = Stage::start(&provider(&upstream)).await;
+        let answer = stage.raw(question("MARKER-of-a-prompt")).await;
+        assert!(answer.contains("MARKER-of-a-prompt"), "{answer}");
+        let id = header(&answer, "x-majordomo-request-id").expect("it has an id");
+        let lines = lines_of(id);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].contains("up/m: "), "{lines:?}");
+        assert!(!logged().contains("MARKER-of-a-prompt"));
+        stage.holds(upstream).await;
+    });
 }
 
-#[tokio::test]
-async fn nothing_that_was_asked_is_logged_though_an_upstream_repeats_it() {
-    let repeats = r#"{"error":{"message":"I do not understand MARKER-of-a-prompt"}}"#;
-    let refuse = Script::new().read_request();
-    let upstream = Upstream::start([refuse.answer(400, "application/json", repeats)]).await;
-    let stage = Stage::start(&provider(&upstream)).await;
-    let answer = stage.raw(question("MARKER-of-a-prompt")).await;
-    assert!(answer.contains("MARKER-of-a-prompt"), "{answer}");
-    let id = header(&answer, "x-majordomo-request-id").expect("it has an id");
-    let lines = lines_of(id);
-    assert_eq!(lines.len(), 1, "{lines:?}");
-    assert!(lines[0].contains("up/m: "), "{lines:?}");
-    assert!(!logged().contains("MARKER-of-a-prompt"));
-}
-
-#[tokio::test]
-async fn c26_wrong_keys_are_refused_alike_and_keep_nobody_out() {
-    let stage = Stage::start(&keys()).await;
-    let without_id = |answer: String| {
-        let lines = answer.lines().map(str::to_owned);
-        let same = lines.filter(|line| !line.contains("request-id") && !line.starts_with("date"));
-        same.collect::<Vec<_>>()
-    };
-    let headers = |key: &str| format!("x-api-key: {key}\r\nconnection: close\r\n");
-    let first = stage.raw(post("/v1/responses", &headers("a"), "{}")).await;
-    let first = without_id(first);
-    for n in 0..100 {
-        let key = "x".repeat(n + 1);
-        let answer = stage.raw(post("/v1/responses", &headers(&key), "{}")).await;
-        assert_eq!(without_id(answer), first);
-    }
-    stage.assert_alive().await;
+#[test]
+fn c26_wrong_keys_are_refused_alike_and_keep_nobody_out() {
+    case(async {
+        let stage = Stage::start(&keys()).await;
+        let without_id = |answer: String| {
+            let lines = answer.lines().map(str::to_owned);
+            let same =
+                lines.filter(|line| !line.contains("request-id") && !line.starts_with("date"));
+            same.collect::<Vec<_>>()
+        };
+        let headers = |key: &str| format!("x-api-key: {key}\r\nconnection: close\r\n");
+        let first = stage.raw(post("/v1/responses", &headers("a"), "{}")).await;
+        let first = without_id(first);
+        for n in 0..100 {
+            let key = "x".repeat(n + 1);
+            let answer = stage.raw(post("/v1/responses", &headers(&key), "{}")).await;
+            assert_eq!(without_id(answer), first);
+        }
+        stage.holds(()).await;
+    });
 }

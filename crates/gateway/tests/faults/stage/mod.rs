@@ -1,31 +1,48 @@
-//! A gateway with short timers, a client that may lie, and every log line.
+//! A gateway with short timers, a client that may lie, and what must hold after
+//! every case.
+
+mod client;
+mod oracles;
+mod record;
+mod words;
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use majordomo_gateway::{Gateway, Limits, Options};
-use majordomo_testkit::{Script, Upstream};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+pub(crate) use client::Client;
+use oracles::Held;
+pub(crate) use record::{lines_of, logged};
+pub(crate) use words::*;
+
 /// Nothing takes this long unless it is broken.
 pub(crate) const FOREVER: Duration = Duration::from_secs(30);
-/// The client's key, and the one that the gateway shows its upstream.
-pub(crate) const CLIENT_KEY: &str = "CANARY-client-key";
-pub(crate) const UPSTREAM_KEY: &str = "CANARY-upstream-key";
 
-/// A running gateway.
+/// Runs one case. Cases take turns, because they count what the process holds.
+pub(crate) fn case(work: impl Future<Output = ()>) {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    record::begin();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.expect("a runtime can be made").block_on(work);
+}
+
+/// A running gateway. Each case ends with [`holds`](Self::holds).
 pub(crate) struct Stage {
     pub(crate) address: SocketAddr,
     pub(crate) operator: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
     running: Option<JoinHandle<()>>,
+    plain: bool,
+    before: Option<Held>,
     _folder: tempfile::TempDir,
 }
 
@@ -37,7 +54,15 @@ impl Stage {
 
     /// The same with other limits.
     pub(crate) async fn with(config: &str, limits: Limits) -> Self {
-        let _ = logs();
+        Self::with_environment(config, limits, BTreeMap::new()).await
+    }
+
+    /// The same with variables.
+    pub(crate) async fn with_environment(
+        config: &str,
+        limits: Limits,
+        environment: BTreeMap<String, String>,
+    ) -> Self {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let file = folder.path().join("majordomo.toml");
         std::fs::write(&file, config).expect("a file can be written");
@@ -45,18 +70,52 @@ impl Stage {
             config: Some(file),
             listen: Some(([127, 0, 0, 1], 0).into()),
         };
-        let started = Gateway::start_with(&options, BTreeMap::new(), limits).await;
+        let started = Gateway::start_with(&options, environment, limits).await;
         let gateway = started.unwrap_or_else(|error| panic!("{error}"));
         let (stop, stopped) = oneshot::channel();
-        Self {
+        let mut stage = Self {
             address: gateway.address().expect("it listens"),
             operator: gateway.operator_address().expect("it listens"),
             running: Some(tokio::spawn(gateway.run(async {
                 let _ = stopped.await;
             }))),
             stop: Some(stop),
+            plain: !config.contains("tls ="),
+            before: None,
             _folder: folder,
+        };
+        // What is made once is made before anything is counted.
+        stage.assert_alive().await;
+        stage
+            .look_until("/metrics", "majordomo_open_requests 0")
+            .await;
+        stage.before = Some(Held::now());
+        stage
+    }
+
+    /// Ends the case: everything in `others` goes, and then all that must hold
+    /// after any case does.
+    pub(crate) async fn holds<T>(self, others: T) {
+        self.holds_but_for(0, others).await;
+    }
+
+    /// The same after so many panics that the case wanted.
+    pub(crate) async fn holds_but_for<T>(mut self, panics: usize, others: T) {
+        drop(others);
+        let mut pages = String::new();
+        if self.running.is_some() {
+            self.assert_alive().await;
+            self.look_until("/metrics", "majordomo_open_requests 0")
+                .await;
+            for path in ["/", "/metrics", "/api/health"] {
+                pages.push_str(&self.look(path).await);
+            }
         }
+        let before = self.before.take().expect("a case ends once");
+        before.is_back().await;
+        oracles::nothing_panicked(panics);
+        oracles::nothing_leaked(&pages);
+        oracles::each_request_has_its_line();
     }
 
     /// Tells the gateway to stop.
@@ -86,7 +145,9 @@ impl Stage {
     pub(crate) async fn look(&self, path: &str) -> String {
         let mut client = Client::connect(self.operator).await;
         let host = self.operator;
-        let head = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+        let head = format!(
+            "GET {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {CLIENT_KEY}\r\nconnection: close\r\n\r\n"
+        );
         client.send(head).await;
         client.rest().await
     }
@@ -95,157 +156,27 @@ impl Stage {
     pub(crate) async fn look_until(&self, path: &str, expected: &str) {
         let looking = async {
             while !self.look(path).await.contains(expected) {
-                tokio::task::yield_now().await;
+                tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
         let seen = timeout(FOREVER, looking).await;
         seen.unwrap_or_else(|_| panic!("{path} never says {expected}"));
     }
 
-    /// A plain request still works.
+    /// G1: a plain request works; where only TLS is spoken, a look does.
     pub(crate) async fn assert_alive(&self) {
+        if !self.plain {
+            assert_eq!(statuses(&self.look("/healthz").await), [200]);
+            return;
+        }
         let answer = self.raw(ask("demo/text", false)).await;
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
 }
 
-/// A raw connection.
-pub(crate) struct Client {
-    pub(crate) stream: TcpStream,
-}
-
-impl Client {
-    pub(crate) async fn connect(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).await.expect("it listens");
-        Self { stream }
-    }
-
-    /// Sends bytes; the gateway may have closed by then.
-    pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
-        let _ = self.stream.write_all(bytes.as_ref()).await;
-    }
-
-    /// Everything until the gateway closes; a reset is an end, too.
-    pub(crate) async fn rest(&mut self) -> String {
-        let mut all = Vec::new();
-        let read = timeout(FOREVER, self.stream.read_to_end(&mut all)).await;
-        let _ = read.unwrap_or_else(|_| panic!("still open: {:?}", String::from_utf8_lossy(&all)));
-        String::from_utf8_lossy(&all).into_owned()
-    }
-
-    /// Reads until this text came.
-    pub(crate) async fn until(&mut self, text: &str) -> String {
-        let mut all = Vec::new();
-        let reading = async {
-            let mut space = [0; 4096];
-            loop {
-                let count = self.stream.read(&mut space).await.expect("it is open");
-                all.extend_from_slice(&space[..count]);
-                let seen = String::from_utf8_lossy(&all);
-                assert!(count > 0, "closed before {text:?}: {seen}");
-                if seen.contains(text) {
-                    return seen.into_owned();
-                }
-            }
-        };
-        let read = timeout(FOREVER, reading).await;
-        read.unwrap_or_else(|_| panic!("{text:?} never comes"))
-    }
-}
-
-/// A whole request with a body, after which the connection may close.
-pub(crate) fn post(path: &str, headers: &str, body: &str) -> String {
-    let length = body.len();
-    format!(
-        "POST {path} HTTP/1.1\r\nhost: gateway\r\n{headers}content-length: {length}\r\n\r\n{body}"
-    )
-}
-
-/// A question in OpenAI's dialect.
-pub(crate) fn ask(model: &str, stream: bool) -> String {
-    let body = format!(
-        r#"{{"model":"{model}","stream":{stream},"messages":[{{"role":"user","content":"hi"}}]}}"#
-    );
-    let headers = format!("connection: close\r\nauthorization: Bearer {CLIENT_KEY}\r\n");
-    post("/v1/chat/completions", &headers, &body)
-}
-
-/// A provider `up` at this upstream, asked with a canary.
-pub(crate) fn provider(upstream: &Upstream) -> String {
-    format!(
-        "[providers.up]\nkind = \"openai\"\nbase_url = \"http://{}\"\napi_key = \"{UPSTREAM_KEY}\"\n",
-        upstream.address()
-    )
-}
-
-/// One event of a stream.
-pub(crate) const EVENT: &str = "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word \"},\"finish_reason\":null}]}\n\n";
-
-/// An upstream whose stream begins and then stands still.
-pub(crate) async fn standing_still(count: usize) -> Upstream {
-    let script = Script::new()
-        .read_request()
-        .stream_head()
-        .chunk(EVENT)
-        .stall();
-    Upstream::start(vec![script; count]).await
-}
-
-/// All lines that were logged in this process so far.
-pub(crate) fn logged() -> String {
-    let lines = logs().lock().unwrap_or_else(PoisonError::into_inner);
-    String::from_utf8_lossy(&lines).into_owned()
-}
-
-/// The lines about one request.
-pub(crate) fn lines_of(id: &str) -> Vec<String> {
-    let all = logged();
-    let about = all.lines().filter(|line| line.contains(id));
-    about.map(str::to_owned).collect()
-}
-
-/// A header's value in a raw answer.
-pub(crate) fn header<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
-    let head = answer.split("\r\n\r\n").next()?;
-    let mut headers = head.lines().filter_map(|line| line.split_once(": "));
-    headers
-        .find(|(n, _)| n.eq_ignore_ascii_case(name))
-        .map(|(_, value)| value)
-}
-
-/// The status of each answer on a connection, in order.
-pub(crate) fn statuses(answers: &str) -> Vec<u16> {
-    let found = answers.split("HTTP/1.1 ").skip(1);
-    found
-        .filter_map(|rest| rest.get(..3)?.parse().ok())
-        .collect()
-}
-
-fn logs() -> &'static Arc<Mutex<Vec<u8>>> {
-    static LOGS: OnceLock<Arc<Mutex<Vec<u8>>>> = OnceLock::new();
-    LOGS.get_or_init(|| {
-        let lines = Arc::new(Mutex::new(Vec::new()));
-        let sink = Arc::clone(&lines);
-        let subscriber = tracing_subscriber::fmt()
-            .with_max_level(tracing::Level::DEBUG)
-            .with_ansi(false)
-            .with_writer(move || Sink(Arc::clone(&sink)))
-            .finish();
-        tracing::subscriber::set_global_default(subscriber).expect("nobody else listens");
-        lines
-    })
-}
-
-struct Sink(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Sink {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
+impl Drop for Stage {
+    fn drop(&mut self) {
+        let skipped = self.before.is_some() && !std::thread::panicking();
+        assert!(!skipped, "a case ends with `holds`");
     }
 }
