@@ -23,7 +23,7 @@ impl Arrival {
         match &self.key {
             Some(key) if !key.may_use(model) => {
                 let text = format!("the key `{}` may not use the model `{model}`", key.name());
-                let error = Error::new(ErrorKind::Provider, text).with_status(403);
+                let error = Error::new(ErrorKind::Local, text).with_status(403);
                 Err(error.with_key_owner(KeyOwner::Client))
             }
             _ => Ok(()),

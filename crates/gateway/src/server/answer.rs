@@ -12,8 +12,8 @@ use majordomo::{Error, ErrorKind};
 use super::admission::Permit;
 use super::body::Body;
 use super::entry::enter;
-use super::head::Refused;
-use super::held::shutting_down;
+use super::head::{Refused, TOO_LONG};
+use super::held::{MISTAKE, shutting_down};
 use super::house::House;
 use super::intake;
 use crate::arrival::Arrival;
@@ -43,7 +43,7 @@ pub(super) async fn answer(
     let metrics = Arc::clone(&house.metrics);
     let mut exchange = Exchange::new(crate::relay::new_id().into(), front, metrics);
     if let Some(Refused { status, text }) = refused {
-        let error = Error::new(ErrorKind::Provider, text).with_status(status);
+        let error = Error::new(ErrorKind::Local, text).with_status(status);
         return (refuse(front, exchange, error), None);
     }
     let state = house.state.load_full();
@@ -82,8 +82,8 @@ async fn surviving(front: Front, work: impl Future<Output = Response<Body>>) -> 
     match AssertUnwindSafe(work).catch_unwind().await {
         Ok(answer) => answer,
         Err(_) => {
-            let text = "the gateway failed at this request; its log says where";
-            bare(front, &Error::new(ErrorKind::Local, text).with_status(500))
+            let error = Error::new(ErrorKind::Local, MISTAKE);
+            bare(front, &error.with_status(500))
         }
     }
 }
@@ -111,7 +111,7 @@ async fn served(state: &Arc<State>, endpoint: Endpoint, arrival: Arrival) -> Res
 }
 
 fn nowhere(front: Front, exchange: Exchange) -> Response<Body> {
-    let error = Error::new(ErrorKind::Provider, "no such path");
+    let error = Error::new(ErrorKind::Local, "no such path");
     refuse(front, exchange, error.with_status(404))
 }
 
@@ -140,7 +140,7 @@ pub(super) fn odd(head: &Request<Incoming>) -> Option<Refused> {
         .path_and_query()
         .map_or(0, |path| path.as_str().len());
     if length > LONGEST_URI {
-        return refuse(414, "the path is longer than 8 KiB");
+        return Some(TOO_LONG);
     }
     let mut hosts = head.headers().get_all(HOST).iter();
     let host = hosts.next();

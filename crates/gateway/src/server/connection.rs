@@ -11,7 +11,7 @@ use http::{HeaderValue, Request, Response, Version as HttpVersion};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
@@ -19,6 +19,8 @@ use tokio::time::{sleep, timeout};
 use super::answer::{answer, odd};
 use super::held::Held;
 use super::house::House;
+use super::patience::Patient;
+use super::progress::Streams;
 use super::socket::Socket;
 use super::tls::Acceptor;
 use super::turn::Turn;
@@ -67,6 +69,7 @@ where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let turn = Arc::new(Turn::default());
+    let stream = Patient::new(stream, house.limits.write_stall);
     let socket = Socket::new(stream, Arc::clone(&turn), &house.limits);
     let stopping = house.stopping.clone();
     let idle = house.limits.idle;
@@ -95,21 +98,27 @@ where
 {
     let turn = Arc::new(Turn::default());
     let stopping = house.stopping.clone();
+    let stall = house.limits.write_stall;
+    let stream = Patient::new(stream, stall);
     let idle = unused_for(Arc::clone(&turn), house.limits.idle);
     let service = service_fn(move |request| one(Arc::clone(&house), Arc::clone(&turn), request));
-    let connection = http2::Builder::new(TokioExecutor::new())
+    let connection = http2::Builder::new(Streams { stall })
         .timer(TokioTimer::new())
         .max_concurrent_streams(100)
         .max_header_list_size(16 * 1024)
         .keep_alive_interval(Duration::from_secs(30))
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
-    tokio::select! {
+    let unused = tokio::select! {
         ended = connection.as_mut() => return ended,
-        () = stopping.cancelled() => {}
-        () = idle => {}
-    }
+        () = stopping.cancelled() => false,
+        () = idle => true,
+    };
     connection.as_mut().graceful_shutdown();
+    if unused {
+        // Answers that were written and never taken are not waited for.
+        return timeout(stall, connection).await.unwrap_or(Ok(()));
+    }
     connection.await
 }
 

@@ -14,6 +14,8 @@ mod held;
 mod house;
 mod intake;
 mod limits;
+mod patience;
+mod progress;
 mod socket;
 mod tls;
 mod turn;

@@ -30,12 +30,14 @@ fn c18_heads_that_are_too_long_are_refused() {
         let many: String = (0..150).map(|n| format!("h{n}: x\r\n")).collect();
         let long = format!("a: {}\r\n", "x".repeat(20_000));
         let longer = format!("a: {}\r\n", "x".repeat(100_000));
-        let path = format!("/{}", "x".repeat(20_000));
+        let path = |length: usize| format!("/{}", "x".repeat(length));
         for (head, status) in [
             (get("/healthz", &many), 431),
             (get("/healthz", &long), 431),
             (get("/healthz", &longer), 431),
-            (get(&path, ""), 414),
+            (get(&path(20_000), ""), 414),
+            (get(&path(70_000), ""), 414),
+            (get(&path(600_000), ""), 414),
         ] {
             let answer = stage.raw(head).await;
             assert_eq!(statuses(&answer), [status], "{answer}");

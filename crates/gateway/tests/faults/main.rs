@@ -8,6 +8,7 @@ mod drain;
 mod framing;
 mod heads;
 mod http2;
+mod http2_floods;
 mod leaving;
 mod operator;
 mod secrets;
