@@ -95,3 +95,52 @@ fn c06_connections_beyond_the_limit_wait_until_another_ends() {
         stage.holds(second).await;
     });
 }
+
+/// The most that the kernel keeps in one direction of a connection: what the
+/// sender may hold, and what the receiver may.
+#[cfg(target_os = "linux")]
+fn kernel_keeps() -> usize {
+    let most = |name: &str| {
+        let text = std::fs::read_to_string(format!("/proc/sys/net/ipv4/{name}"));
+        let text = text.expect("the kernel tells its limits");
+        let last = text.split_whitespace().last().map(str::to_owned);
+        last.and_then(|n| n.parse::<usize>().ok())
+            .expect("a number")
+    };
+    most("tcp_rmem") + most("tcp_wmem")
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn c04_a_fast_stream_waits_for_its_slow_reader() {
+    case(async {
+        let chunk = format!("{:x}\r\n{EVENT}\r\n", EVENT.len()).repeat(100);
+        let script = Script::new().read_request().stream_head().flood(chunk);
+        let upstream = Upstream::start([script]).await;
+        let stage = Stage::start(&provider(&upstream)).await;
+        let mut client = stage.connect().await;
+        client.send(ask("up/m", true)).await;
+        client.until("word").await;
+        // Two connections of kernel buffers, and what the gateway holds itself.
+        let bound = 2 * kernel_keeps() + 64 * 1024;
+        let sent = || upstream.connections()[0].bytes_sent;
+        let mut before = 0;
+        // Nobody reads: what was sent before is all that fits.
+        while before != sent() {
+            before = sent();
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+        assert!(before <= bound, "{before} bytes are more than {bound}");
+        // A reader that goes on gets the rest.
+        let mut space = vec![0; 1 << 20];
+        let going_on = async {
+            while sent() == before {
+                let read = tokio::io::AsyncReadExt::read(&mut client.stream, &mut space).await;
+                assert!(read.expect("it is open") > 0);
+            }
+        };
+        let went_on = tokio::time::timeout(FOREVER, going_on).await;
+        assert!(went_on.is_ok(), "it stands still");
+        stage.holds((upstream, client)).await;
+    });
+}

@@ -2,13 +2,16 @@
 //! of the cases are those of the fault catalogue: C for clients, P for the process.
 
 mod asker;
+mod bodies;
 mod budgets;
 mod connections;
 mod drain;
 mod framing;
+mod headers;
 mod heads;
 mod http2;
 mod http2_floods;
+mod keys;
 mod leaving;
 mod operator;
 mod secrets;

@@ -59,16 +59,35 @@ fn served_requests_are_counted_with_their_tokens_and_times() {
     });
 }
 
+/// Sends the operator's listener a request with these lines.
+async fn tell(stage: &Stage, line: &str, headers: &str) -> String {
+    let mut client = Client::connect(stage.operator).await;
+    let head = format!("{line} HTTP/1.1\r\n{headers}connection: close\r\n\r\n");
+    client.send(head).await;
+    client.rest().await
+}
+
 #[test]
-fn a_site_that_leads_its_name_here_sees_nothing() {
+fn s10_a_site_that_leads_its_name_here_sees_nothing() {
     case(async {
         let stage = Stage::start("").await;
+        let port = stage.operator.port();
         for path in ["/", "/metrics", "/api/health"] {
-            let mut client = Client::connect(stage.operator).await;
-            let head =
-                format!("GET {path} HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n");
-            client.send(head).await;
-            assert_eq!(statuses(&client.rest().await), [403]);
+            for (host, status) in [
+                ("evil.example".to_owned(), 403),
+                (format!("evil.example:{port}"), 403),
+                ("127.0.0.1.nip.io".to_owned(), 403),
+                ("localhost.".to_owned(), 403),
+                ("localhost.evil.example".to_owned(), 403),
+                ("127.0.0.1@evil.example".to_owned(), 403),
+                (format!("127.0.0.1:{port}"), 200),
+                (format!("[::1]:{port}"), 200),
+                ("localhost".to_owned(), 200),
+            ] {
+                let answer =
+                    tell(&stage, &format!("GET {path}"), &format!("host: {host}\r\n")).await;
+                assert_eq!(statuses(&answer), [status], "{host} {path}: {answer}");
+            }
         }
         stage.holds(()).await;
     });
@@ -93,6 +112,77 @@ fn an_address_that_others_can_reach_asks_for_a_key() {
         assert_eq!(ask("/metrics", "wrong").await, [401]);
         assert_eq!(ask("/metrics", CLIENT_KEY).await, [200]);
         assert_eq!(ask("/healthz", "wrong").await, [200]);
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn s50_nothing_can_be_changed_over_the_operators_listener() {
+    case(async {
+        let stage = Stage::start("").await;
+        let host = stage.operator;
+        let before = stage.look("/api/health").await;
+        for method in ["POST", "PUT", "PATCH", "DELETE"] {
+            for path in [
+                "/",
+                "/api/health",
+                "/api/explain",
+                "/metrics",
+                "/api/reload",
+            ] {
+                for from in [
+                    "",
+                    "origin: http://evil.example\r\n",
+                    "sec-fetch-site: cross-site\r\n",
+                    "content-type: text/plain\r\n",
+                    "content-type: application/json\r\n",
+                ] {
+                    let headers = format!("host: {host}\r\n{from}content-length: 0\r\n");
+                    let answer = tell(&stage, &format!("{method} {path}"), &headers).await;
+                    assert_eq!(statuses(&answer), [405], "{method} {path}: {answer}");
+                }
+            }
+        }
+        // S-51: nor by looking.
+        for path in [
+            "/",
+            "/metrics",
+            "/api/health",
+            "/api/explain",
+            "/healthz",
+            "/readyz",
+        ] {
+            stage.look(path).await;
+        }
+        let body = |answer: &str| answer.split("\r\n\r\n").nth(1).map(str::to_owned);
+        assert_eq!(body(&stage.look("/api/health").await), body(&before));
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn s52_no_page_of_another_site_is_let_in_by_a_preflight() {
+    case(async {
+        let stage = Stage::start("").await;
+        let from = "origin: http://evil.example\r\naccess-control-request-method: POST\r\n\
+                    access-control-request-headers: authorization\r\n";
+        let mut answers = Vec::new();
+        for path in ["/v1/chat/completions", "/v1/models", "/", "/api/chat"] {
+            let head =
+                format!("OPTIONS {path} HTTP/1.1\r\nhost: x\r\n{from}connection: close\r\n\r\n");
+            answers.push(stage.raw(head).await);
+        }
+        let host = stage.operator;
+        for path in ["/", "/metrics", "/api/health"] {
+            let headers = format!("host: {host}\r\n{from}");
+            answers.push(tell(&stage, &format!("OPTIONS {path}"), &headers).await);
+        }
+        for answer in answers {
+            let refused = statuses(&answer);
+            assert!(refused == [405] || refused == [404], "{answer}");
+            let lower = answer.to_lowercase();
+            assert!(!lower.contains("access-control-allow"), "{answer}");
+        }
         stage.holds(()).await;
     });
 }
