@@ -203,7 +203,10 @@ async fn reload(mut watch: Watch, loader: Loader, handle: Handle, held: [SocketA
         let read = read.map_err(|problems| format!("\n{problems}"));
         match read.and_then(|state| swap(&handle, held, state)) {
             Ok(()) => tracing::info!("the configuration was read anew"),
-            Err(reason) => tracing::error!("the old configuration stays: {reason}"),
+            Err(reason) => {
+                tracing::error!("the old configuration stays: {reason}");
+                handle.stays(reason);
+            }
         }
     }
 }

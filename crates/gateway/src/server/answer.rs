@@ -1,7 +1,9 @@
 //! One request: let in, read, and given to its front.
 
+use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use http::header::HOST;
@@ -31,6 +33,7 @@ const LONGEST_URI: usize = 8 * 1024;
 /// answer takes.
 pub(super) async fn answer(
     house: &Arc<House>,
+    from: IpAddr,
     refused: Option<Refused>,
     request: Request<Incoming>,
 ) -> (Response<Body>, Option<Permit>) {
@@ -49,7 +52,11 @@ pub(super) async fn answer(
     let state = house.state.load_full();
     let key = match authenticate(&state.keys, &head.headers, &head.uri) {
         Ok(key) => key,
-        Err(error) => return (refuse(front, exchange, error), None),
+        Err(error) => {
+            let guessing = error.status() == Some(401) && house.guesses.too_many(from);
+            let error = if guessing { too_many_guesses() } else { error };
+            return (refuse(front, exchange, error), None);
+        }
     };
     exchange.by(key.as_ref().map(|key| Arc::from(key.name())));
     let announced = body.size_hint().lower();
@@ -74,6 +81,13 @@ pub(super) async fn answer(
         () = house.cut.cancelled() => bare(front, &shutting_down()),
     };
     (answer, Some(permit))
+}
+
+fn too_many_guesses() -> Error {
+    let text = "too many wrong keys came from this address, and this one is wrong, too";
+    Error::new(ErrorKind::Local, text)
+        .with_status(429)
+        .with_retry_after(Some(Duration::from_secs(1)))
 }
 
 /// A mistake of ours costs one request, not those that share its connection.

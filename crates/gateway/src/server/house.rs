@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio_util::sync::CancellationToken;
 
 use super::admission::Admission;
+use super::guesses::Guesses;
 use super::limits::Limits;
 use crate::operator::Metrics;
 use crate::state::{Shared, State};
@@ -16,6 +17,10 @@ pub(crate) struct House {
     pub(crate) limits: Limits,
     pub(crate) metrics: Arc<Metrics>,
     admission: ArcSwap<Admission>,
+    /// Who sent wrong keys.
+    pub(super) guesses: Guesses,
+    /// Why the file as it is now is not at work.
+    pub(crate) stale: ArcSwapOption<String>,
     /// No more requests are taken; those that run may end.
     pub(crate) stopping: CancellationToken,
     /// Whatever still runs is ended now.
@@ -26,6 +31,8 @@ impl House {
     pub(crate) fn new(state: Arc<State>, limits: Limits) -> Arc<Self> {
         Arc::new(Self {
             admission: ArcSwap::new(Admission::new(&state.server, limits.queue_wait)),
+            guesses: Guesses::default(),
+            stale: ArcSwapOption::empty(),
             state: Arc::new(ArcSwap::new(state)),
             limits,
             metrics: Arc::default(),
@@ -46,5 +53,6 @@ impl House {
             self.admission.store(room);
         }
         self.state.store(state);
+        self.stale.store(None);
     }
 }

@@ -9,6 +9,7 @@ mod answer;
 mod body;
 mod connection;
 mod entry;
+mod guesses;
 mod head;
 mod held;
 mod house;
@@ -141,5 +142,10 @@ impl Handle {
     /// Puts another configuration to work; requests that run keep theirs.
     pub fn swap(&self, state: Arc<State>) {
         self.0.swap(state);
+    }
+
+    /// Tells the operator that the file's newest version is not at work, and why.
+    pub(crate) fn stays(&self, reason: String) {
+        self.0.stale.store(Some(Arc::new(reason)));
     }
 }

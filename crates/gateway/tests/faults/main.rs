@@ -14,6 +14,7 @@ mod http2_floods;
 mod keys;
 mod leaving;
 mod operator;
+mod reload;
 mod secrets;
 mod stage;
 mod tls;

@@ -138,3 +138,28 @@ fn c26_wrong_keys_are_refused_alike_and_keep_nobody_out() {
         stage.holds(()).await;
     });
 }
+
+#[test]
+fn s06_an_address_that_guesses_is_slowed_down_and_keeps_nobody_out() {
+    case(async {
+        let stage = Stage::start(&keys()).await;
+        let guess = format!(
+            "GET /v1/models HTTP/1.1\r\nhost: x\r\nx-api-key: {WRONG_KEY}\r\nconnection: close\r\n\r\n"
+        );
+        let guessing = async {
+            loop {
+                let answer = stage.raw(&guess).await;
+                match statuses(&answer)[..] {
+                    [401] => {}
+                    [429] => return answer,
+                    _ => panic!("{answer}"),
+                }
+            }
+        };
+        let slowed = tokio::time::timeout(crate::stage::FOREVER, guessing).await;
+        let slowed = slowed.expect("it is slowed down");
+        assert_eq!(header(&slowed, "retry-after"), Some("1"), "{slowed}");
+        // The right key is let in from the same address.
+        stage.holds(()).await;
+    });
+}

@@ -39,11 +39,11 @@ pub(crate) fn case(work: impl Future<Output = ()>) {
 pub(crate) struct Stage {
     pub(crate) address: SocketAddr,
     pub(crate) operator: SocketAddr,
+    folder: tempfile::TempDir,
     stop: Option<oneshot::Sender<()>>,
     running: Option<JoinHandle<()>>,
     plain: bool,
     before: Option<Held>,
-    _folder: tempfile::TempDir,
 }
 
 impl Stage {
@@ -82,7 +82,7 @@ impl Stage {
             stop: Some(stop),
             plain: !config.contains("tls ="),
             before: None,
-            _folder: folder,
+            folder,
         };
         // What is made once is made before anything is counted.
         stage.assert_alive().await;
@@ -116,6 +116,14 @@ impl Stage {
         oracles::nothing_panicked(panics);
         oracles::nothing_leaked(&pages);
         oracles::each_request_has_its_line();
+    }
+
+    /// Puts another file in the place of the one that is served.
+    pub(crate) fn rewrite(&self, config: &str) {
+        let new = self.folder.path().join("new");
+        std::fs::write(&new, config).expect("a file can be written");
+        let file = self.folder.path().join("majordomo.toml");
+        std::fs::rename(new, file).expect("a file can be moved");
     }
 
     /// Tells the gateway to stop.
