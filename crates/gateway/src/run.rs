@@ -145,9 +145,11 @@ impl Gateway {
         !self.state.keys.is_empty()
     }
 
-    /// Everything that can be asked for by name.
-    pub async fn models(&self) -> Vec<String> {
-        self.state.names().await
+    /// Everything that can be asked for by name. Providers are asked for their
+    /// lists, so a gateway should be running meanwhile.
+    pub fn models(&self) -> impl Future<Output = Vec<String>> + Send + 'static {
+        let state = Arc::clone(&self.state);
+        async move { state.names().await }
     }
 
     /// Serves until `stop`; a file that changes is put to work meanwhile.

@@ -46,17 +46,18 @@ pub(super) async fn serve(
     // A stream's small events must not wait for each other.
     let _ = stream.set_nodelay(true);
     watch_over(&stream);
+    // Boxed, because a task is as large as the largest of what it may become.
     let ended = match tls {
         None => match timeout(house.limits.first_byte, version(&stream)).await {
-            Ok(Some(Version::Http1)) => http1(stream, peer, house).await,
-            Ok(Some(Version::Http2)) => http2(stream, peer, house).await,
+            Ok(Some(Version::Http1)) => Box::pin(http1(stream, peer, house)).await,
+            Ok(Some(Version::Http2)) => Box::pin(http2(stream, peer, house)).await,
             Ok(None) | Err(_) => return,
         },
         Some(acceptor) => match timeout(house.limits.first_byte, acceptor.accept(stream)).await {
             Ok(Ok(stream)) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => {
-                http2(stream, peer, house).await
+                Box::pin(http2(stream, peer, house)).await
             }
-            Ok(Ok(stream)) => http1(stream, peer, house).await,
+            Ok(Ok(stream)) => Box::pin(http1(stream, peer, house)).await,
             Ok(Err(error)) => {
                 tracing::debug!(%peer, reason = %error, "a client could not agree on TLS");
                 return;
@@ -92,8 +93,10 @@ where
     let socket = Socket::new(stream, Arc::clone(&turn), &house.limits);
     let stopping = house.stopping.clone();
     let idle = house.limits.idle;
-    let service =
-        service_fn(move |request| one(Arc::clone(&house), peer, Arc::clone(&turn), request));
+    let service = service_fn(move |request| {
+        // Boxed, because the connection keeps its place for as long as it lasts.
+        Box::pin(one(Arc::clone(&house), peer, Arc::clone(&turn), request))
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         // It also ends a connection that waits for its next request; a head that
@@ -121,8 +124,10 @@ where
     let stall = house.limits.write_stall;
     let stream = Patient::new(stream, stall);
     let idle = unused_for(Arc::clone(&turn), house.limits.idle);
-    let service =
-        service_fn(move |request| one(Arc::clone(&house), peer, Arc::clone(&turn), request));
+    let service = service_fn(move |request| {
+        // Boxed, because the connection keeps its place for as long as it lasts.
+        Box::pin(one(Arc::clone(&house), peer, Arc::clone(&turn), request))
+    });
     let connection = http2::Builder::new(Streams { stall })
         .timer(TokioTimer::new())
         .max_concurrent_streams(100)

@@ -11,6 +11,7 @@ mod headers;
 mod heads;
 mod http2;
 mod http2_floods;
+mod images;
 mod keys;
 mod leaving;
 mod operator;

@@ -1,4 +1,5 @@
-//! No key is ever seen: not in an answer, a log line or a figure (C-26, C-27).
+//! No key is ever seen: not in an answer, a log line or a figure (C-26, C-27, S-06,
+//! S-11).
 
 use majordomo_testkit::{Script, Upstream};
 
@@ -50,7 +51,7 @@ fn c27_a_key_is_found_where_dialects_put_it() {
 }
 
 #[test]
-fn no_key_is_in_any_answer_log_line_or_figure() {
+fn s11_no_key_is_in_any_answer_log_line_or_figure() {
     case(async {
         // An upstream that repeats the key, and one that answers.
         let repeats = format!(r#"{{"error":{{"message":"bad key {UPSTREAM_KEY}"}}}}"#);
@@ -162,4 +163,44 @@ fn s06_an_address_that_guesses_is_slowed_down_and_keeps_nobody_out() {
         // The right key is let in from the same address.
         stage.holds(()).await;
     });
+}
+
+#[test]
+fn s11_no_failure_of_an_upstream_brings_a_key_to_light() {
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
+    let read = || Script::new().read_request();
+    for script in [
+        Script::new(),
+        read().reset(),
+        read().send(format!("{head}content-length: 99\r\n\r\n{{")),
+        read().answer(200, "application/json", format!("{{\"a\":\"{UPSTREAM_KEY}")),
+        read().answer(200, "text/html", format!("<p>{UPSTREAM_KEY}</p>")),
+        read().answer(302, "text/plain", UPSTREAM_KEY),
+        read().answer(
+            429,
+            "application/json",
+            format!("{{\"error\":\"{UPSTREAM_KEY}\"}}"),
+        ),
+        read().stream_head().chunk(format!(
+            "data: {{\"error\":{{\"message\":\"{UPSTREAM_KEY}\"}}}}\n\n"
+        )),
+        read()
+            .stream_head()
+            .chunk(crate::stage::EVENT)
+            .chunk(format!(
+                "data: {{\"error\":{{\"message\":\"{UPSTREAM_KEY}\"}}}}\n\n"
+            )),
+        read().stream_head().chunk(crate::stage::EVENT),
+    ] {
+        case(async {
+            let upstream = Upstream::start([script]).await;
+            let stage = Stage::start(&(keys() + &provider(&upstream))).await;
+            for stream in [false, true] {
+                let answer = stage.raw(ask("up/m", stream)).await;
+                assert!(!answer.is_empty());
+            }
+            // All that was said is looked at after every case.
+            stage.holds(upstream).await;
+        });
+    }
 }
