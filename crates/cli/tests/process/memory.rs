@@ -160,7 +160,13 @@ async fn two_thousand_streams_take_at_most_48_kib_each() {
 #[tokio::test]
 async fn memory_comes_back_after_a_burst_of_pictures() {
     let upstream = Upstream::start([answering(1)]).await;
-    let served = Start::with(provider(&upstream)).start().await;
+    // As the unit and the image of this repository start it.
+    let tuned = "glibc.malloc.mmap_threshold=4194304";
+    let served = Start {
+        environment: vec![("GLIBC_TUNABLES", tuned.to_owned())],
+        ..Start::with(provider(&upstream))
+    };
+    let served = served.start().await;
     for _ in 0..20 {
         served.assert_alive().await;
         served.ask(ask("up/m", false)).await;
