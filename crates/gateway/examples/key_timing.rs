@@ -18,6 +18,7 @@ use majordomo_gateway::keys::Keys;
 const RIGHT: &str = "canary-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTU";
 const SAMPLES: usize = 20_000;
 
+#[expect(clippy::disallowed_methods, reason = "real time is what is measured")]
 fn main() {
     let text = format!("[[keys]]\nname = \"it\"\nkey = \"{RIGHT}\"\n");
     let config = Config::parse("keys.toml", &text, &BTreeMap::new()).expect("a good file");
