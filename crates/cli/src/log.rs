@@ -2,7 +2,8 @@
 //!
 //! Lines go through a bounded queue to a thread that writes them. If whoever
 //! reads them has stopped, lines are dropped and counted, and the count is the
-//! first line that gets out again.
+//! first line that gets out again. Lines that come close together are written
+//! together: waking the thread for each would cost more than the line.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -12,6 +13,10 @@ use std::time::Duration;
 
 /// So many lines may wait.
 const WAITING: usize = 4_096;
+/// So long others may join a line before it is written.
+const GATHER: Duration = Duration::from_millis(2);
+/// So much is written at once, about.
+const TOGETHER: usize = 64 * 1024;
 /// How long the last lines may take.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
@@ -47,21 +52,38 @@ impl Log {
     }
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a thread of its own, on which no request waits"
+)]
 fn write(lines: &Receiver<Message>, dropped: &AtomicU64, mut out: impl Write) {
-    // Nobody is left to tell when the log itself cannot be written.
-    for message in lines {
+    let mut together = Vec::new();
+    while let Ok(first) = lines.recv() {
         let lost = dropped.swap(0, Ordering::Relaxed);
         if lost > 0 {
-            let _ = writeln!(out, "{lost} log lines were dropped: they were not read");
+            let _ = writeln!(
+                together,
+                "{lost} log lines were dropped: they were not read"
+            );
         }
-        match message {
-            Message::Line(line) => {
-                let _ = out.write_all(&line);
+        if matches!(first, Message::Line(_)) {
+            std::thread::sleep(GATHER);
+        }
+        let mut next = Some(first);
+        let mut waiting = None;
+        while let Some(message) = next {
+            match message {
+                Message::Line(line) => together.extend_from_slice(&line),
+                Message::Flush(done) => waiting = Some(done),
             }
-            Message::Flush(done) => {
-                let _ = out.flush();
-                let _ = done.send(());
-            }
+            let more = waiting.is_none() && together.len() < TOGETHER;
+            next = more.then(|| lines.try_recv().ok()).flatten();
+        }
+        // Nobody is left to tell when the log itself cannot be written.
+        let _ = out.write_all(&together).and_then(|()| out.flush());
+        together.clear();
+        if let Some(done) = waiting {
+            let _ = done.send(());
         }
     }
 }

@@ -20,19 +20,27 @@ mod serve;
 mod takes;
 mod turn;
 
+use std::num::NonZero;
 use std::process::ExitCode;
 
 use args::Command;
 use failure::Failure;
+
+/// Large bodies come and go with every request. The system's allocator gives their
+/// pages back each time and faults them in again; this one keeps them for a moment.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let command = match args::read() {
         Ok(command) => command,
         Err(code) => return code,
     };
-    // One question needs one thread; a gateway uses all there are.
+    // One question needs one thread; a gateway uses all there are. Where there is
+    // only one, nothing has to be handed from thread to thread.
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let mut runtime = match &command {
-        Command::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
+        Command::Serve(_) if cores > 1 => tokio::runtime::Builder::new_multi_thread(),
         _ => tokio::runtime::Builder::new_current_thread(),
     };
     match runtime.enable_all().build() {

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use majordomo_gateway::config::environment;
 use majordomo_gateway::{Gateway, Options, StartError};
@@ -11,6 +12,8 @@ use crate::args::Serve;
 use crate::failure::Failure;
 use crate::log::Log;
 
+/// How often memory is looked for that can be given back.
+const SWEEP: Duration = Duration::from_secs(2);
 /// More names than these are counted, not listed.
 const MOST_NAMES: usize = 12;
 
@@ -38,9 +41,21 @@ pub(crate) async fn run(args: Serve) -> Result<(), Failure> {
         let text = invitation(address, &models.await, has_keys);
         let _ = anstream::stdout().write_all(text.as_bytes());
     });
-    gateway.run(told_once()).await;
+    tokio::select! {
+        () = gateway.run(told_once()) => {}
+        () = give_memory_back() => {}
+    }
     let _ = log.flush();
     Ok(())
+}
+
+/// Our allocator gives pages back a moment after they are free, but looks for such
+/// pages only when it is asked for some: after a burst nobody would ask.
+async fn give_memory_back() {
+    loop {
+        tokio::time::sleep(SWEEP).await;
+        drop(std::hint::black_box(Vec::<u8>::with_capacity(1 << 20)));
+    }
 }
 
 /// What was found, and where the gateway listens.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use notify::event::{AccessKind, AccessMode};
+use notify::event::{AccessKind, AccessMode, ModifyKind};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -54,7 +54,7 @@ impl Watch {
             digest: None,
             changes,
             stirred: false,
-            watcher: watcher(sender),
+            watcher: watcher(path, sender),
             folders: Vec::new(),
             hangup: Hangup::new(),
         };
@@ -124,9 +124,11 @@ impl Watch {
     }
 }
 
-fn watcher(changes: UnboundedSender<()>) -> Option<RecommendedWatcher> {
+fn watcher(path: &Path, changes: UnboundedSender<()>) -> Option<RecommendedWatcher> {
+    let path = path.to_owned();
     let tell = move |event: notify::Result<Event>| {
-        if event.as_ref().map_or(true, changes_something) {
+        let matters = |event| changes_something(event, &path);
+        if event.as_ref().map_or(true, matters) {
             // Nobody listens any more when the watch is gone.
             let _ = changes.send(());
         }
@@ -138,10 +140,18 @@ fn watcher(changes: UnboundedSender<()>) -> Option<RecommendedWatcher> {
     watcher.ok()
 }
 
-/// Reading is no change; our own reading must not wake us.
-fn changes_something(event: &Event) -> bool {
+/// Reading is no change; our own reading must not wake us, and neither may a log
+/// that is written in the same folder.
+fn changes_something(event: &Event, path: &Path) -> bool {
+    let ours = || {
+        // Events tell real paths, since real folders are watched.
+        let real = std::fs::canonicalize(path);
+        real.map_or(true, |real| event.paths.contains(&real))
+    };
     match event.kind {
-        EventKind::Access(kind) => kind == AccessKind::Close(AccessMode::Write),
+        EventKind::Access(AccessKind::Close(AccessMode::Write)) => ours(),
+        EventKind::Access(_) => false,
+        EventKind::Modify(ModifyKind::Data(_)) => ours(),
         _ => true,
     }
 }

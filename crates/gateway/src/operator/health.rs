@@ -80,7 +80,7 @@ pub(super) fn report(house: &House) -> Report {
     let health = state.registry.health().snapshot();
     Report {
         ready: ready(house).0 == StatusCode::OK,
-        draining: house.stopping.is_cancelled(),
+        draining: house.stopping.has_rung(),
         config_stale: house.stale.load().as_deref().cloned(),
         targets: health.into_iter().map(Target::from).collect(),
         services: state.services(),
@@ -89,7 +89,7 @@ pub(super) fn report(house: &House) -> Report {
 
 /// Whether requests can be served, and why not.
 pub(crate) fn ready(house: &House) -> (StatusCode, &'static str) {
-    if house.stopping.is_cancelled() {
+    if house.stopping.has_rung() {
         return (StatusCode::SERVICE_UNAVAILABLE, "draining\n");
     }
     let state = house.state.load();

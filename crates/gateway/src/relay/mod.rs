@@ -1,11 +1,12 @@
 //! A streamed answer on its way to the client.
 //!
 //! Bytes of the client's own dialect are passed on as they came; events are
-//! written by the client's codec, all that are ready at once. After something
+//! written by the client's codec. What is ready at once goes out at once. After something
 //! went out, a failure ends the stream with the dialect's error, never with a
 //! made-up ending: the connection is cut behind it.
 
 mod array;
+mod joined;
 mod reply;
 
 use std::fmt;
@@ -22,6 +23,7 @@ use tokio::time::{Sleep, sleep};
 pub(crate) use array::Array;
 pub(crate) use reply::{Asked, new_id, reply, unix_now, wall_clock};
 
+use self::joined::Joined;
 use crate::exchange::Exchange;
 use crate::fronts::Front;
 use crate::refusal::for_client;
@@ -217,29 +219,34 @@ impl Relay {
         Poll::Ready(Some(Ok(bytes)))
     }
 
+    /// Passes on every piece that is there.
     fn poll_pieces(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+        let mut out = Joined::default();
         loop {
             let State::Pieces(pieces, _) = &mut self.state else {
                 return Poll::Ready(None);
             };
-            match std::task::ready!(pieces.as_mut().poll_next(cx)) {
-                Some(Ok(piece)) => {
+            match pieces.as_mut().poll_next(cx) {
+                Poll::Ready(Some(Ok(piece))) => {
                     for event in &piece.events {
                         self.exchange.saw(event);
                     }
                     let ended = matches!(piece.events.last(), Some(Event::Finish(_)));
+                    out.push(piece.bytes);
                     if ended {
                         self.state = State::Ended;
                     }
-                    if ended || !piece.bytes.is_empty() {
-                        return self.give(piece.bytes);
+                    if ended || out.len() >= FRAME {
+                        return self.give(out.into_bytes());
                     }
                 }
-                Some(Err(error)) => return self.fail(&error, BytesMut::new()),
-                None => {
+                Poll::Ready(Some(Err(error))) => return self.fail(&error, out.into_mut()),
+                Poll::Ready(None) => {
                     self.state = State::Ended;
-                    return Poll::Ready(None);
+                    return self.give(out.into_bytes());
                 }
+                Poll::Pending if out.len() == 0 => return Poll::Pending,
+                Poll::Pending => return self.give(out.into_bytes()),
             }
         }
     }

@@ -78,7 +78,7 @@ pub(super) async fn answer(
     let answer = tokio::select! {
         answer = surviving(front, served(&state, endpoint, arrival)) => answer,
         // Its line is written by what is dropped here.
-        () = house.cut.cancelled() => bare(front, &shutting_down()),
+        () = house.cut.heard() => bare(front, &shutting_down()),
     };
     (answer, Some(permit))
 }

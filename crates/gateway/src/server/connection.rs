@@ -46,24 +46,26 @@ pub(super) async fn serve(
     // A stream's small events must not wait for each other.
     let _ = stream.set_nodelay(true);
     watch_over(&stream);
-    // Boxed, because a task is as large as the largest of what it may become.
+    // Each kind is boxed, since a task is as large as the largest of them.
     let ended = match tls {
         None => match timeout(house.limits.first_byte, version(&stream)).await {
             Ok(Some(Version::Http1)) => Box::pin(http1(stream, peer, house)).await,
             Ok(Some(Version::Http2)) => Box::pin(http2(stream, peer, house)).await,
             Ok(None) | Err(_) => return,
         },
-        Some(acceptor) => match timeout(house.limits.first_byte, acceptor.accept(stream)).await {
-            Ok(Ok(stream)) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => {
-                Box::pin(http2(stream, peer, house)).await
+        Some(acceptor) => {
+            match timeout(house.limits.first_byte, Box::pin(acceptor.accept(stream))).await {
+                Ok(Ok(stream)) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => {
+                    Box::pin(http2(stream, peer, house)).await
+                }
+                Ok(Ok(stream)) => Box::pin(http1(stream, peer, house)).await,
+                Ok(Err(error)) => {
+                    tracing::debug!(%peer, reason = %error, "a client could not agree on TLS");
+                    return;
+                }
+                Err(_) => return,
             }
-            Ok(Ok(stream)) => Box::pin(http1(stream, peer, house)).await,
-            Ok(Err(error)) => {
-                tracing::debug!(%peer, reason = %error, "a client could not agree on TLS");
-                return;
-            }
-            Err(_) => return,
-        },
+        }
     };
     if let Err(error) = ended {
         tracing::debug!(%peer, reason = %error, "a connection ended early");
@@ -91,12 +93,10 @@ where
     let turn = Arc::new(Turn::default());
     let stream = Patient::new(stream, house.limits.write_stall);
     let socket = Socket::new(stream, Arc::clone(&turn), &house.limits);
-    let stopping = house.stopping.clone();
+    let stopping = house.stopping.heard();
     let idle = house.limits.idle;
-    let service = service_fn(move |request| {
-        // Boxed, because the connection keeps its place for as long as it lasts.
-        Box::pin(one(Arc::clone(&house), peer, Arc::clone(&turn), request))
-    });
+    let service =
+        service_fn(move |request| one(Arc::clone(&house), peer, Arc::clone(&turn), request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         // It also ends a connection that waits for its next request; a head that
@@ -108,7 +108,7 @@ where
     let mut connection = pin!(connection);
     tokio::select! {
         ended = connection.as_mut() => ended,
-        () = stopping.cancelled() => {
+        () = stopping => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
@@ -120,14 +120,12 @@ where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let turn = Arc::new(Turn::default());
-    let stopping = house.stopping.clone();
+    let stopping = house.stopping.heard();
     let stall = house.limits.write_stall;
     let stream = Patient::new(stream, stall);
     let idle = unused_for(Arc::clone(&turn), house.limits.idle);
-    let service = service_fn(move |request| {
-        // Boxed, because the connection keeps its place for as long as it lasts.
-        Box::pin(one(Arc::clone(&house), peer, Arc::clone(&turn), request))
-    });
+    let service =
+        service_fn(move |request| one(Arc::clone(&house), peer, Arc::clone(&turn), request));
     let connection = http2::Builder::new(Streams { stall })
         .timer(TokioTimer::new())
         .max_concurrent_streams(100)
@@ -137,7 +135,7 @@ where
     let mut connection = pin!(connection);
     let unused = tokio::select! {
         ended = connection.as_mut() => return ended,
-        () = stopping.cancelled() => false,
+        () = stopping => false,
         () = idle => true,
     };
     connection.as_mut().graceful_shutdown();
@@ -173,7 +171,8 @@ async fn one(
     let old = request.version() < HttpVersion::HTTP_2;
     // Where its chunks end is not watched, so nothing may come behind them.
     let last = old && (refused.is_some() || request.headers().contains_key(TRANSFER_ENCODING));
-    let (answer, permit) = answer(&house, peer.ip(), refused, request).await;
+    // The work needs memory that a stream, once it has begun, does not.
+    let (answer, permit) = Box::pin(answer(&house, peer.ip(), refused, request)).await;
     let mut answer = answer.map(|body| Held::new(body, permit, Some(turn), &house.cut));
     if last || (old && answer.status() == http::StatusCode::REQUEST_TIMEOUT) {
         let close = HeaderValue::from_static("close");

@@ -8,9 +8,9 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use majordomo::{Error, ErrorKind};
-use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::admission::Permit;
+use super::bell::{Bell, Heard};
 use super::body::Body;
 use super::progress::Progress;
 use super::turn::Turn;
@@ -20,7 +20,7 @@ use crate::relay::Broken;
 pub(crate) struct Held {
     body: Body,
     /// The end of the server, which a stream tells its client.
-    cut: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+    cut: Option<Heard>,
     permit: Option<Permit>,
     turn: Option<Arc<Turn>>,
     progress: Option<Arc<Progress>>,
@@ -32,10 +32,10 @@ impl Held {
         body: Body,
         permit: Option<Permit>,
         turn: Option<Arc<Turn>>,
-        cut: &CancellationToken,
+        cut: &Bell,
     ) -> Self {
         let stream = matches!(body, Body::Stream(_));
-        let cut = stream.then(|| Box::pin(cut.clone().cancelled_owned()));
+        let cut = stream.then(|| cut.heard());
         let progress = Progress::current();
         // The head is given: a client may take none of what comes behind it.
         progress.iter().for_each(|progress| progress.gave());
@@ -52,7 +52,7 @@ impl Held {
 impl Held {
     fn poll_body(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         if let (Some(cut), Body::Stream(relay)) = (&mut self.cut, &mut self.body)
-            && cut.as_mut().poll(cx).is_ready()
+            && Pin::new(cut).poll(cx).is_ready()
         {
             self.cut = None;
             if let Some(last) = relay.cut(&shutting_down()) {
@@ -174,7 +174,7 @@ mod tests {
             let answer = Answering::Events(mistaken());
             let relay = Relay::begun(front, exchange, answer, opener, false);
             let body = Body::Stream(Box::new(relay));
-            let mut held = Held::new(body, None, None, &CancellationToken::new());
+            let mut held = Held::new(body, None, None, &Bell::default());
             let mut text = Vec::new();
             let broken = loop {
                 match held.frame().await {

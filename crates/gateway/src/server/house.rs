@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use tokio_util::sync::CancellationToken;
 
 use super::admission::Admission;
+use super::bell::Bell;
 use super::guesses::Guesses;
 use super::limits::Limits;
 use crate::operator::Metrics;
@@ -22,9 +22,9 @@ pub(crate) struct House {
     /// Why the file as it is now is not at work.
     pub(crate) stale: ArcSwapOption<String>,
     /// No more requests are taken; those that run may end.
-    pub(crate) stopping: CancellationToken,
+    pub(crate) stopping: Bell,
     /// Whatever still runs is ended now.
-    pub(crate) cut: CancellationToken,
+    pub(crate) cut: Bell,
 }
 
 impl House {
@@ -36,8 +36,8 @@ impl House {
             state: Arc::new(ArcSwap::new(state)),
             limits,
             metrics: Arc::default(),
-            stopping: CancellationToken::new(),
-            cut: CancellationToken::new(),
+            stopping: Bell::default(),
+            cut: Bell::default(),
         })
     }
 

@@ -6,6 +6,7 @@
 
 mod admission;
 mod answer;
+mod bell;
 mod body;
 mod connection;
 mod entry;
@@ -119,11 +120,11 @@ impl Server {
         }
         let drain = house.state.load().server.drain;
         drop(listener);
-        house.stopping.cancel();
+        house.stopping.ring();
         let mut all = std::pin::pin!(async { while connections.join_next().await.is_some() {} });
         if timeout(drain, all.as_mut()).await.is_err() {
             tracing::warn!("answers that took too long are cut");
-            house.cut.cancel();
+            house.cut.ring();
             let _ = timeout(LAST_WORDS, all).await;
         }
     }

@@ -24,7 +24,8 @@ pub(super) struct Answer {
     /// None when nothing more is read.
     body: Option<ByteStream>,
     linger: Option<Pin<Box<Sleep>>>,
-    head: Head,
+    /// The provider's. Its head is not kept: it holds the buffer that it came in.
+    request_id: Option<Box<str>>,
     provider: HttpProvider,
     model: String,
 }
@@ -32,7 +33,7 @@ pub(super) struct Answer {
 impl Answer {
     pub(super) fn new(
         mut body: ByteStream,
-        head: Head,
+        head: &Head,
         provider: HttpProvider,
         model: String,
     ) -> Self {
@@ -40,7 +41,7 @@ impl Answer {
         Self {
             body: Some(body),
             linger: None,
-            head,
+            request_id: head.request_id().map(Box::from),
             provider,
             model,
         }
@@ -76,7 +77,10 @@ impl Answer {
     /// Reads no more, and says whom the error happened to.
     pub(super) fn fail(&mut self, error: Error) -> Error {
         self.close();
-        let error = self.head.describe(error);
+        let error = match &self.request_id {
+            Some(id) => error.with_request_id(&**id),
+            None => error,
+        };
         let error = error.with_target(&self.provider.0.name, &self.model);
         self.provider.named(error)
     }

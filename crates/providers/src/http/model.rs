@@ -101,7 +101,7 @@ impl HttpModel {
         match self.unless_blind(images, sending).await? {
             Reply::Accepted(head, body) => {
                 let (provider, model) = (self.provider.clone(), self.id.clone());
-                Ok(Answer::new(body, head, provider, model))
+                Ok(Answer::new(body, &head, provider, model))
             }
             Reply::Refused(head, body) => Err(self.provider.refusal(&head, &body)),
         }

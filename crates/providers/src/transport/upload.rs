@@ -12,8 +12,10 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::Instant;
 
-/// Big enough not to cost, small enough to see a stall.
+/// Small enough to see a stall: two of them may be taken before the first is sent.
 const PIECE: usize = 64 * 1024;
+/// As long as much more is left, so much goes out at once, which costs less.
+const LARGE_PIECE: usize = 4 * PIECE;
 
 pub(crate) struct Upload {
     rest: Bytes,
@@ -66,7 +68,10 @@ impl Body for Upload {
         if self.rest.is_empty() {
             return Poll::Ready(None);
         }
-        let size = self.rest.len().min(PIECE);
+        let size = match self.rest.len() {
+            left if left > 2 * LARGE_PIECE => LARGE_PIECE,
+            left => left.min(PIECE),
+        };
         let piece = self.rest.split_to(size);
         if let Some(taken) = &self.taken {
             *lock(taken) = Taken {

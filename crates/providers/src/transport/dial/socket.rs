@@ -2,13 +2,13 @@
 //!
 //! HTTP/1 owns the connection that owns the socket, yet the pool has to look
 //! into it before it is used again. It is shared, so that this costs no second
-//! file descriptor.
+//! file descriptor; only one of the two uses it at a time, so the lock is free.
 
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use socket2::SockRef;
@@ -28,17 +28,17 @@ pub(crate) struct Socket(Arc<Shared>);
 pub(crate) struct Peephole(Arc<Shared>);
 
 struct Shared {
-    stream: TcpStream,
+    stream: Mutex<TcpStream>,
     write_failed: AtomicBool,
 }
 
-impl Socket {
-    pub(crate) fn new(stream: TcpStream) -> (Self, Peephole) {
-        let shared = Arc::new(Shared {
-            stream,
-            write_failed: AtomicBool::new(false),
-        });
-        (Self(Arc::clone(&shared)), Peephole(shared))
+impl Shared {
+    fn stream(&self) -> MutexGuard<'_, TcpStream> {
+        self.stream.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn has_failed(&self) -> bool {
+        self.write_failed.load(Ordering::Relaxed)
     }
 
     /// A server may answer before it has read everything and close. Its answer
@@ -46,27 +46,19 @@ impl Socket {
     /// failed write is forgotten and reading says how it ended.
     fn or_pretend(&self, result: io::Result<usize>, length: usize) -> io::Result<usize> {
         result.or_else(|_| {
-            self.0.write_failed.store(true, Ordering::Relaxed);
+            self.write_failed.store(true, Ordering::Relaxed);
             Ok(length)
         })
     }
+}
 
-    fn poll_try_write(
-        &self,
-        cx: &mut Context<'_>,
-        length: usize,
-        write: impl Fn(&TcpStream) -> io::Result<usize>,
-    ) -> Poll<io::Result<usize>> {
-        if self.0.write_failed.load(Ordering::Relaxed) {
-            return Poll::Ready(Ok(length));
-        }
-        loop {
-            ready!(self.0.stream.poll_write_ready(cx))?;
-            match write(&self.0.stream) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                result => return Poll::Ready(self.or_pretend(result, length)),
-            }
-        }
+impl Socket {
+    pub(crate) fn new(stream: TcpStream) -> (Self, Peephole) {
+        let shared = Arc::new(Shared {
+            stream: Mutex::new(stream),
+            write_failed: AtomicBool::new(false),
+        });
+        (Self(Arc::clone(&shared)), Peephole(shared))
     }
 }
 
@@ -75,11 +67,11 @@ impl Peephole {
     /// in it that nobody asked for. Asks the kernel, since the runtime may not
     /// have heard yet.
     pub(crate) fn is_clean(&self) -> bool {
-        if self.0.write_failed.load(Ordering::Relaxed) {
+        if self.0.has_failed() {
             return false;
         }
         let mut byte = [MaybeUninit::uninit()];
-        let peeked = SockRef::from(&self.0.stream).peek(&mut byte);
+        let peeked = SockRef::from(&*self.0.stream()).peek(&mut byte);
         matches!(peeked, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
     }
 }
@@ -90,14 +82,9 @@ impl AsyncRead for Socket {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let mut buffer = buffer;
-        loop {
-            ready!(self.0.stream.poll_read_ready(cx))?;
-            match self.0.stream.try_read_buf(&mut buffer) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                result => return Poll::Ready(result.map(drop)),
-            }
-        }
+        // The stream's own read knows from a short one that nothing is left, which
+        // spares asking the system once more for every piece of an answer.
+        Pin::new(&mut *self.0.stream()).poll_read(cx, buffer)
     }
 }
 
@@ -107,7 +94,11 @@ impl AsyncWrite for Socket {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.poll_try_write(cx, bytes.len(), |stream| stream.try_write(bytes))
+        if self.0.has_failed() {
+            return Poll::Ready(Ok(bytes.len()));
+        }
+        let written = ready!(Pin::new(&mut *self.0.stream()).poll_write(cx, bytes));
+        Poll::Ready(self.0.or_pretend(written, bytes.len()))
     }
 
     fn poll_write_vectored(
@@ -116,7 +107,11 @@ impl AsyncWrite for Socket {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let length = slices.iter().map(|slice| slice.len()).sum();
-        self.poll_try_write(cx, length, |stream| stream.try_write_vectored(slices))
+        if self.0.has_failed() {
+            return Poll::Ready(Ok(length));
+        }
+        let written = ready!(Pin::new(&mut *self.0.stream()).poll_write_vectored(cx, slices));
+        Poll::Ready(self.0.or_pretend(written, length))
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -128,6 +123,6 @@ impl AsyncWrite for Socket {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(SockRef::from(&self.0.stream).shutdown(std::net::Shutdown::Write))
+        Poll::Ready(SockRef::from(&*self.0.stream()).shutdown(std::net::Shutdown::Write))
     }
 }

@@ -1,0 +1,351 @@
+#!/usr/bin/env python3
+"""Measures majordomo beside nginx on the same work, in one run; see README.md."""
+import argparse
+import base64
+import json
+import os
+import shutil
+import socket
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+TICKS = os.sysconf("SC_CLK_TCK")
+KEY = "sk-bench-not-a-secret"
+# The gateway has one core to itself; whoever asks and answers has the other.
+GATEWAY_CORE, OTHER_CORE = "0", "1"
+
+NGINX = """
+worker_processes 1;
+daemon off;
+pid {folder}/nginx.pid;
+error_log {folder}/nginx-error.log;
+worker_rlimit_nofile 40000;
+events {{ worker_connections 20000; }}
+http {{
+  access_log {folder}/nginx-access.log;
+  client_body_temp_path {folder}/body;
+  proxy_temp_path {folder}/proxy;
+  fastcgi_temp_path {folder}/fastcgi;
+  uwsgi_temp_path {folder}/uwsgi;
+  scgi_temp_path {folder}/scgi;
+  client_max_body_size 64m;
+  client_body_buffer_size 16m;
+  keepalive_requests 1000000000;
+  upstream mock {{ server 127.0.0.1:{mock}; keepalive 256; keepalive_requests 1000000000; }}
+  server {{
+    listen 127.0.0.1:{port};
+    location / {{
+      proxy_pass http://mock;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_buffering off;
+    }}
+  }}
+}}
+"""
+
+MAJORDOMO = """
+[server]
+listen = "127.0.0.1:{port}"
+operator_listen = "127.0.0.1:{operator}"
+max_requests = 10000
+[[keys]]
+name = "bench"
+key = "{key}"
+[providers.openai-mock]
+kind = "openai"
+base_url = "http://127.0.0.1:{mock}/v1"
+api_key = "unused"
+[providers.anthropic-mock]
+kind = "anthropic"
+base_url = "http://127.0.0.1:{mock}"
+api_key = "unused"
+"""
+
+
+def picture(side=500):
+    """A PNG of noise; by default 750 kB, which is 1 MB as base64."""
+    rows = b"".join(b"\0" + os.urandom(side * 3) for _ in range(side))
+
+    def chunk(kind, data):
+        check = zlib.crc32(kind + data)
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", check)
+
+    head = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    parts = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows, 0)) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + parts
+
+
+def body(model, stream=False, image=None):
+    content = "What is the answer to the great question?"
+    if image:
+        url = "data:image/png;base64," + base64.b64encode(image).decode()
+        content = [
+            {"type": "text", "text": content},
+            {"type": "image_url", "image_url": {"url": url}},
+        ]
+    request = {"model": model, "messages": [{"role": "user", "content": content}]}
+    if stream:
+        request["stream"] = True
+        request["stream_options"] = {"include_usage": True}
+    return json.dumps(request, separators=(",", ":")).encode()
+
+
+class Work:
+    def __init__(self, name, model, requests, concurrency, stream, image, goals):
+        self.name, self.model, self.stream, self.image = name, model, stream, image
+        self.requests, self.concurrency, self.goals = requests, concurrency, goals
+        # Whole answers end so, and so do streams: nothing may be missing.
+        self.expect = "[DONE]" if stream else "forty-two"
+
+
+# The goals: same dialect, translated.
+WORKS = [
+    Work("small request", "small", 20_000, 32, False, False, (3.5, 5.0)),
+    Work("200-chunk burst stream", "burst", 2_000, 16, True, False, (3.0, 6.0)),
+    Work("the same in one write", "flood", 3_000, 16, True, False, (3.0, 6.0)),
+    Work("200-chunk paced stream", "paced", 400, 200, True, False, (1.5, None)),
+    Work("1 MB image", "small", 1_000, 8, False, True, (2.2, 4.5)),
+]
+
+
+def cpu(pids):
+    total = 0
+    for pid in pids:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        total += int(fields[11]) + int(fields[12])
+    return total / TICKS
+
+
+def memory(pid):
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def wait_for(port, process):
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        if process.poll() is not None:
+            raise SystemExit(f"{process.args} ended with {process.returncode}")
+        try:
+            socket.create_connection(("127.0.0.1", port), 0.2).close()
+            return
+        except OSError:
+            time.sleep(0.002)
+    raise SystemExit(f"{process.args} does not listen")
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+class Contestant:
+    def __init__(self, name, port, process, prefixes):
+        self.name, self.port, self.process = name, port, process
+        # What to put before the model, by dialect of the upstream.
+        self.prefixes = prefixes
+
+    def pids(self):
+        pid = self.process if isinstance(self.process, int) else self.process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return [pid, *map(int, children)]
+
+
+def load(tool, contestant, work, prefix, folder):
+    file = folder / "request.json"
+    image = picture() if work.image else None
+    file.write_bytes(body(prefix + work.model, work.stream, image))
+    command = ["taskset", "-c", OTHER_CORE, tool, str(contestant.port), "/v1/chat/completions"]
+    command += [str(file), KEY, str(work.requests), str(work.concurrency), work.expect]
+    before = cpu(contestant.pids())
+    ran = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
+    spent = cpu(contestant.pids()) - before
+    result = json.loads(ran.stdout)
+    if result["failed"]:
+        raise SystemExit(f"{contestant.name}, {work.name}: {result} {ran.stderr}")
+    result["cpu_us"] = spent / work.requests * 1e6
+    result["rate"] = result["answers"] / result["seconds"]
+    return result
+
+
+def median(results, field):
+    return statistics.median(result[field] for result in results)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", help="part of a work's name")
+    parser.add_argument("--streams", type=int, default=2000, help="paced streams held at once")
+    parser.add_argument("--binary", default=str(ROOT / "target/release/majordomo"))
+    parser.add_argument(
+        "--beside",
+        action="append",
+        default=[],
+        metavar="NAME=PORT,PID",
+        help="another gateway, already started on core 0 with the mock behind it",
+    )
+    parser.add_argument("--mock", type=int, help="the mock's port, for --beside")
+    chosen = parser.parse_args()
+    if not shutil.which("nginx"):
+        sys.exit("nginx is missing: install it from the system's packages")
+    target = ROOT / "target/bench-tools"
+    build = ["cargo", "build", "--release", "--quiet", "--manifest-path", str(HERE / "Cargo.toml")]
+    subprocess.run([*build, "--target-dir", str(target)], check=True)
+    mock_tool, load_tool = (str(target / "release" / name) for name in ("mock", "load"))
+    folder = Path(tempfile.mkdtemp(prefix="majordomo-bench-"))
+    started = []
+    try:
+        measure(chosen, folder, started, mock_tool, load_tool)
+    finally:
+        for process in reversed(started):
+            process.terminate()
+            process.wait(timeout=40)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def start(started, core, command, port, log):
+    began = time.monotonic()
+    with open(log, "wb") as out:
+        process = subprocess.Popen(["taskset", "-c", core, *command], stdout=out, stderr=out)
+    started.append(process)
+    wait_for(port, process)
+    return process, time.monotonic() - began
+
+
+def measure(chosen, folder, started, mock_tool, load_tool):
+    mock, nginx_port, port, operator = free_ports(4)
+    mock = chosen.mock or mock
+    start(started, OTHER_CORE, [mock_tool, str(mock)], mock, folder / "mock.log")
+    conf = folder / "nginx.conf"
+    conf.write_text(NGINX.format(folder=folder, mock=mock, port=nginx_port))
+    command = ["nginx", "-e", str(folder / "nginx-error.log"), "-c", str(conf)]
+    nginx, _ = start(started, GATEWAY_CORE, command, nginx_port, folder / "nginx.log")
+    config = folder / "majordomo.toml"
+    config.write_text(MAJORDOMO.format(port=port, operator=operator, mock=mock, key=KEY))
+    command = [chosen.binary, "serve", "--config", str(config)]
+    ours, took = start(started, GATEWAY_CORE, command, port, folder / "majordomo.log")
+    time.sleep(0.3)
+    idle = memory(ours.pid)
+    size = Path(chosen.binary).stat().st_size / 2**20
+
+    base = Contestant("nginx", nginx_port, nginx, {"same": ""})
+    prefixes = {"same": "openai-mock/", "translated": "anthropic-mock/"}
+    contestants = [base, Contestant("majordomo", port, ours, prefixes)]
+    for other in chosen.beside:
+        name, _, rest = other.partition("=")
+        other_port, pid = map(int, rest.split(","))
+        contestants.append(Contestant(name, other_port, pid, prefixes))
+
+    print(f"| work | who | dialect | CPU per request | ratio | goal | requests a second |")
+    print("|---|---|---|---|---|---|---|")
+    for work in WORKS:
+        if chosen.only and chosen.only not in work.name:
+            continue
+        runs = {}
+        # Rounds go through all contestants, so that noise hits them alike.
+        for _ in range(chosen.rounds):
+            for who in contestants:
+                for way, prefix in who.prefixes.items():
+                    goal = work.goals[0 if way == "same" else 1]
+                    if goal is not None:
+                        result = load(load_tool, who, work, prefix, folder)
+                        runs.setdefault((who.name, way), []).append(result)
+        bare = median(runs["nginx", "same"], "cpu_us")
+        for (name, way), results in runs.items():
+            spent, rate = median(results, "cpu_us"), median(results, "rate")
+            goal = work.goals[0 if way == "same" else 1] if name == "majordomo" else ""
+            print(
+                f"| {work.name} | {name} | {way} | {spent:.0f} µs | {spent / bare:.2f} | {goal} "
+                f"| {rate:.0f} |",
+                flush=True,
+            )
+    latency(load_tool, contestants, mock, folder)
+    held(load_tool, contestants, chosen.streams, folder)
+    returned(load_tool, contestants, folder)
+    print(f"\nstart to listening {took * 1000:.0f} ms, idle {idle:.1f} MB, binary {size:.1f} MB")
+
+
+def latency(tool, contestants, mock, folder):
+    """What each adds to a small request, one at a time."""
+    direct = Contestant("direct", mock, os.getpid(), {"same": ""})
+    work = Work("latency", "small", 3_000, 1, False, False, ())
+    times = {}
+    for _ in range(3):
+        for who in [direct, *contestants]:
+            result = load(tool, who, work, who.prefixes["same"], folder)
+            times.setdefault(who.name, []).append(result)
+    bare = median(times["direct"], "p50_us")
+    print("\n| one request at a time | median | added | 99th percentile |\n|---|---|---|---|")
+    for name, results in times.items():
+        middle, tail = median(results, "p50_us"), median(results, "p99_us")
+        print(f"| {name} | {middle:.0f} µs | {middle - bare:.0f} µs | {tail:.0f} µs |")
+
+
+def held(tool, contestants, count, folder):
+    """The memory of many streams at once: the peak while they are held."""
+    print(f"\n| {count} paced streams at once | memory before | held | each |\n|---|---|---|---|")
+    file = folder / "request.json"
+    for who in contestants:
+        file.write_bytes(body(who.prefixes["same"] + "paced", True))
+        pids = who.pids()
+        before = sum(map(memory, pids))
+        command = ["taskset", "-c", OTHER_CORE, tool, str(who.port), "/v1/chat/completions"]
+        command += [str(file), KEY, str(count), str(count), "[DONE]"]
+        asking = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        peak = before
+        while asking.poll() is None:
+            peak = max(peak, sum(map(memory, pids)))
+            time.sleep(0.05)
+        result = json.loads(asking.communicate()[0])
+        if result["failed"]:
+            raise SystemExit(f"{who.name}: {result}")
+        each = (peak - before) * 1024 / count
+        print(f"| {who.name} | {before:.1f} MB | {peak:.1f} MB | {each:.1f} KiB |", flush=True)
+
+
+def returned(tool, contestants, folder):
+    """What is left of the memory of 200 requests with pictures of 5 MB."""
+    print("\n| 200 pictures of 5 MB | memory before | peak | 5 s later |\n|---|---|---|---|")
+    file = folder / "request.json"
+    for who in contestants:
+        # Idle is a gateway that has served as many clients, and kept its connections.
+        warm_up = Work("warm-up", "small", 1_000, 32, False, False, ())
+        load(tool, who, warm_up, who.prefixes["same"], folder)
+        time.sleep(5)
+        file.write_bytes(body(who.prefixes["same"] + "small", image=picture(1290)))
+        pids = who.pids()
+        before = sum(map(memory, pids))
+        command = ["taskset", "-c", OTHER_CORE, tool, str(who.port), "/v1/chat/completions"]
+        command += [str(file), KEY, "200", "32", "forty-two"]
+        asking = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        peak = before
+        while asking.poll() is None:
+            peak = max(peak, sum(map(memory, pids)))
+            time.sleep(0.02)
+        result = json.loads(asking.communicate()[0])
+        if result["failed"]:
+            raise SystemExit(f"{who.name}: {result}")
+        time.sleep(5)
+        after = sum(map(memory, pids))
+        print(f"| {who.name} | {before:.1f} MB | {peak:.1f} MB | {after:.1f} MB |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
