@@ -27,8 +27,10 @@ mod problem;
 mod resize;
 mod shelf;
 mod stop;
+mod strip;
 mod terms;
 mod text;
+mod zigzag;
 
 pub use bounds::Bounds;
 pub use fit::{Fitted, Made, fit_image};

@@ -174,7 +174,7 @@ pub(crate) struct Plane<'a> {
 }
 
 impl<'a> Plane<'a> {
-    fn row(&self, row: u32) -> &'a [u8] {
+    pub(crate) fn row(&self, row: u32) -> &'a [u8] {
         let width = self.width as usize;
         let start = row.min(self.height - 1) as usize * width;
         &self.data[start..start + width]

@@ -7,9 +7,12 @@
 //! every source pixel, so a picture that hides another one from coarse sampling
 //! does not change its meaning on the way, and small text stays readable.
 
+use std::mem::take;
+
 use fast_image_resize::images::{TypedImage, TypedImageRef};
 use fast_image_resize::pixels::{U8, U8x4};
 use fast_image_resize::{FilterType, PixelTrait, ResizeAlg, ResizeOptions, Resizer};
+use fearless_simd::{Level, dispatch};
 
 /// Source bytes that are worked on at once: few enough to keep the memory small,
 /// and enough to make up for the weights that are computed anew for each strip.
@@ -44,13 +47,17 @@ pub struct Pixels<'a> {
 }
 
 impl Pixels<'_> {
-    fn row_bytes(&self) -> usize {
-        let pixel = match self.channels {
+    /// Bytes of one.
+    fn pixel(&self) -> usize {
+        match self.channels {
             Channels::One => 1,
             Channels::Three => 3,
             Channels::Four | Channels::WithAlpha => 4,
-        };
-        self.width as usize * pixel
+        }
+    }
+
+    fn row_bytes(&self) -> usize {
+        self.width as usize * self.pixel()
     }
 
     fn bytes(&self) -> usize {
@@ -89,8 +96,8 @@ pub enum Failure {
 #[derive(Default)]
 pub struct Scaler {
     resizer: Resizer,
+    low: Vec<u8>,
     wide: Vec<u8>,
-    scaled: Vec<u8>,
 }
 
 impl Scaler {
@@ -110,7 +117,12 @@ impl Scaler {
             return Ok(());
         }
         let step = f64::from(source.height) / f64::from(to.1);
-        let strip_rows = (WINDOW / (source.row_bytes() as f64 * step)).clamp(16.0, 256.0) as u32;
+        let strip_rows = match source.channels {
+            // Two copies, but only of rows that are made lower already.
+            Channels::Three => 2.0 * WINDOW / (f64::from(source.width) * 7.0),
+            _ => WINDOW / (source.row_bytes() as f64 * step),
+        };
+        let strip_rows = strip_rows.clamp(16.0, 512.0) as u32;
         for top in (0..to.1).step_by(strip_rows as usize) {
             if !go_on() {
                 return Err(Failure::Stopped);
@@ -124,6 +136,9 @@ impl Scaler {
                 length,
                 to: (to.0, rows),
             };
+            let start = out.len();
+            out.resize(start + to.0 as usize * rows as usize * source.pixel(), 0);
+            let out = &mut out[start..];
             match source.channels {
                 Channels::One => self.strip::<U8>(window, strip, out),
                 Channels::Four | Channels::WithAlpha => self.strip::<U8x4>(window, strip, out),
@@ -138,14 +153,12 @@ impl Scaler {
         &mut self,
         source: Pixels<'_>,
         strip: Strip,
-        out: &mut Vec<u8>,
+        out: &mut [u8],
     ) -> Option<()> {
         let (width, rows) = strip.to;
-        let start = out.len();
-        out.resize(start + width as usize * rows as usize * P::size(), 0);
         let image =
             TypedImageRef::<P>::from_buffer(source.width, source.height, source.data).ok()?;
-        let mut target = TypedImage::<P>::from_buffer(width, rows, &mut out[start..]).ok()?;
+        let mut target = TypedImage::<P>::from_buffer(width, rows, out).ok()?;
         // Rows outside the crop still weigh in, so strips join without a seam.
         let options = ResizeOptions::new()
             .resize_alg(ResizeAlg::Convolution(FilterType::Lanczos3))
@@ -156,38 +169,65 @@ impl Scaler {
             .ok()
     }
 
-    /// Three channels are scaled as four: one kind of pixel less to compile,
-    /// and four are faster.
-    fn strip_of_three(
-        &mut self,
-        source: Pixels<'_>,
-        strip: Strip,
-        out: &mut Vec<u8>,
-    ) -> Option<()> {
-        let mut wide = std::mem::take(&mut self.wide);
-        wide.resize(source.data.len() / 3 * 4, 255);
-        for (to, from) in pairs::<4, 3>(&mut wide, source.data) {
-            to[..3].copy_from_slice(from);
-        }
+    /// Three channels are made lower as if they were one, which makes no
+    /// difference to rows. Then they are scaled as four: one kind of pixel less
+    /// to compile, and four are faster.
+    fn strip_of_three(&mut self, source: Pixels<'_>, strip: Strip, out: &mut [u8]) -> Option<()> {
+        let (width, rows) = strip.to;
+        let pixels = |width: u32| width as usize * rows as usize;
+        let (mut low, mut wide) = (take(&mut self.low), take(&mut self.wide));
+        low.resize((pixels(source.width) * 3).max(pixels(width) * 4), 0);
+        wide.resize(pixels(source.width) * 4, 0);
+
+        let one = Pixels {
+            width: source.width * 3,
+            channels: Channels::One,
+            ..source
+        };
+        let lower = Strip {
+            to: (one.width, rows),
+            ..strip
+        };
+        self.strip::<U8>(one, lower, &mut low[..pixels(one.width)])?;
+        let level = Level::new();
+        dispatch!(level, _ => widen(&mut wide, &low));
+
         let four = Pixels {
+            height: rows,
             channels: Channels::Four,
             data: &wide,
             ..source
         };
-        let mut scaled = std::mem::take(&mut self.scaled);
-        scaled.clear();
-        self.strip::<U8x4>(four, strip, &mut scaled)?;
-        let start = out.len();
-        out.resize(start + scaled.len() / 4 * 3, 0);
-        for (to, from) in pairs::<3, 4>(&mut out[start..], &scaled) {
-            to.copy_from_slice(&from[..3]);
-        }
-        (self.wide, self.scaled) = (wide, scaled);
+        let narrower = Strip {
+            from: 0.0,
+            length: f64::from(rows),
+            to: (width, rows),
+        };
+        self.strip::<U8x4>(four, narrower, &mut low[..pixels(width) * 4])?;
+        dispatch!(level, _ => narrow(out, &low));
+        (self.low, self.wide) = (low, wide);
         Some(())
     }
 }
 
+/// Three bytes of every pixel put where there is room for four.
+#[inline(always)]
+fn widen(to: &mut [u8], from: &[u8]) {
+    for (to, from) in pairs::<4, 3>(to, from) {
+        *to = [from[0], from[1], from[2], 255];
+    }
+}
+
+/// The first three of four bytes.
+#[inline(always)]
+fn narrow(to: &mut [u8], from: &[u8]) {
+    for (to, from) in pairs::<3, 4>(to, from) {
+        *to = [from[0], from[1], from[2]];
+    }
+}
+
 /// Pixels of two sizes beside each other.
+#[inline(always)]
 fn pairs<'a, const A: usize, const B: usize>(
     to: &'a mut [u8],
     from: &'a [u8],

@@ -41,8 +41,10 @@ pub(crate) fn decode(
 /// Transparency that no pixel uses is none.
 fn with_honest_alpha(mut picture: Picture) -> Picture {
     if picture.layout == Layout::Rgba {
-        let opaque = |pixel: &[u8; 4]| pixel[3] == 255;
-        if picture.data.as_chunks::<4>().0.iter().all(opaque) {
+        // Whole stretches at once: a look at each pixel would take longer.
+        let opaque = |pixels: &[[u8; 4]]| pixels.iter().fold(255, |all, pixel| all & pixel[3]);
+        let mut stretches = picture.data.as_chunks().0.chunks(1024);
+        if stretches.all(|pixels| opaque(pixels) == 255) {
             picture.layout = Layout::Rgbx;
         }
     }
@@ -54,6 +56,7 @@ fn place(frame: Picture, (x, y): (u32, u32), (width, height): (u32, u32)) -> Pic
     if (frame.width, frame.height) == (width, height) {
         return frame;
     }
+    let frame = frame.packed();
     let pixel = frame.layout.packed().unwrap_or(4);
     let mut data = vec![0; area(width, height) * 4];
     let rows = data.chunks_exact_mut(width as usize * 4).skip(y as usize);

@@ -111,7 +111,8 @@ pub(crate) fn color_profile(data: &[u8], format: Format) -> Option<Vec<u8>> {
     }
 }
 
-pub(crate) use webp::first_frame as first_webp_frame;
+pub(crate) use png::chunks as png_chunks;
+pub(crate) use webp::{first_frame as first_webp_frame, lossy_frame as lossy_webp_frame};
 
 /// Real profiles have kilobytes; what is larger is ignored like a broken one.
 const MAX_PROFILE: usize = 1 << 20;

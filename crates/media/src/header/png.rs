@@ -52,7 +52,7 @@ pub(super) fn color_profile(data: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Name, body and the offset behind the checksum of every whole chunk.
-fn chunks(data: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8], usize)> {
+pub(crate) fn chunks(data: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8], usize)> {
     let mut at = 8;
     std::iter::from_fn(move || {
         let length = be32(data, at)? as usize;

@@ -87,6 +87,15 @@ pub(crate) fn first_frame(data: &[u8]) -> Option<(u32, u32, Vec<u8>)> {
     Some((x, y, still))
 }
 
+/// The key frame of a still picture that is lossy and opaque.
+pub(crate) fn lossy_frame<'a>(data: &'a [u8], header: &Header) -> Option<&'a [u8]> {
+    if header.coding != Coding::Lossy || header.channels != 3 || header.is_animated() {
+        return None;
+    }
+    let (_, body) = chunks(data.get(12..)?).find(|(name, _)| name == b"VP8 ")?;
+    Some(body)
+}
+
 struct Bitstream {
     width: u32,
     height: u32,

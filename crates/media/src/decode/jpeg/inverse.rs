@@ -5,7 +5,7 @@
 
 use std::f32::consts::PI;
 
-use super::layout::ZIGZAG;
+use crate::zigzag::ZIGZAG;
 
 /// How large the picture is made, in pixels for every eight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

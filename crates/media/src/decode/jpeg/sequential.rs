@@ -2,8 +2,9 @@
 
 use super::bits::Bits;
 use super::inverse::{Scale, inverse};
-use super::layout::{Channel, File, ZIGZAG};
+use super::layout::{Channel, File};
 use crate::picture::{Chroma, Layout, Picture};
+use crate::zigzag::ZIGZAG;
 use crate::{Format, Problem, Stop};
 
 const DAMAGED: Problem = Problem::Damaged(Format::Jpeg);

@@ -1,11 +1,15 @@
 //! WebP: still pictures, and the first frame of animations on its canvas.
+//!
+//! Most files are lossy and opaque. Those are read here, in planes. All other
+//! kinds, and whatever is odd, are left to a general decoder.
 
-mod pure;
+mod any;
 #[cfg(feature = "turbo")]
 mod turbo;
+mod vp8;
 
 use super::place;
-use crate::header::{Header, first_webp_frame};
+use crate::header::{Header, first_webp_frame, lossy_webp_frame};
 use crate::picture::Picture;
 use crate::{Format, Problem, Stop};
 
@@ -14,7 +18,7 @@ const DAMAGED: Problem = Problem::Damaged(Format::Webp);
 pub(super) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Result<Picture, Problem> {
     let canvas = (header.width, header.height);
     if !header.is_animated() {
-        return still(data, canvas, stop);
+        return still(data, header, stop);
     }
     let (x, y, frame) = first_webp_frame(data).ok_or(DAMAGED)?;
     let inner = crate::measure(&frame).map_err(|_| DAMAGED)?;
@@ -23,14 +27,21 @@ pub(super) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Result<Pictur
     if !inside {
         return Err(DAMAGED);
     }
-    let frame = still(&frame, (inner.width, inner.height), stop)?;
+    let frame = still(&frame, &inner, stop)?;
     Ok(place(frame, (x, y), canvas))
 }
 
-fn still(data: &[u8], size: (u32, u32), stop: &Stop) -> Result<Picture, Problem> {
+fn still(data: &[u8], header: &Header, stop: &Stop) -> Result<Picture, Problem> {
+    let size = (header.width, header.height);
     #[cfg(feature = "turbo")]
     if let Some(picture) = turbo::still(data, size) {
         return Ok(picture);
     }
-    pure::still(data, size, stop)
+    if let Some(frame) = lossy_webp_frame(data, header)
+        && let Some(picture) = vp8::decode(frame, size, stop)
+    {
+        return Ok(picture);
+    }
+    stop.check()?;
+    any::still(data, size, stop)
 }

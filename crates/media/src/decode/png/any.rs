@@ -1,4 +1,4 @@
-//! PNG, any depth and colour type, as 8 bits.
+//! Any depth, colour type and order of rows, as 8 bits.
 
 use png::{ColorType, Decoder, Limits, Transformations};
 

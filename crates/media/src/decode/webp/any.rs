@@ -1,4 +1,4 @@
-//! Still pictures in pure Rust.
+//! Still pictures without loss, with transparency, and rarities.
 
 use image_webp::{UpsamplingMethod, WebPDecodeOptions, WebPDecoder};
 

@@ -1,0 +1,21 @@
+//! PNG.
+//!
+//! Nearly all files have 8 bits a channel and their rows in order; those are
+//! read here. All other kinds, and whatever is odd, are left to a general
+//! decoder.
+
+mod any;
+mod plain;
+mod unfilter;
+
+use crate::header::Header;
+use crate::picture::Picture;
+use crate::{Problem, Stop};
+
+pub(super) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Result<Picture, Problem> {
+    if let Some(picture) = plain::decode(data, header, stop) {
+        return Ok(picture);
+    }
+    stop.check()?;
+    any::decode(data, header, stop)
+}

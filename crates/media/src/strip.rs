@@ -1,0 +1,214 @@
+//! Sixteen rows of a picture in planes, as JPEG has them: colours at half the
+//! size, everything filled up to whole blocks.
+
+use crate::picture::{Layout, Picture, Plane};
+
+/// Rows in a strip.
+pub(crate) const ROWS: usize = 16;
+
+/// Brightness of sixteen rows and colours of eight, with room for whole blocks.
+pub(crate) struct Strip {
+    width: usize,
+    height: usize,
+    /// Bytes of a row of brightness; colours have half as many.
+    pub(crate) stride: usize,
+    pub(crate) luma: Vec<u8>,
+    pub(crate) blue: Vec<u8>,
+    pub(crate) red: Vec<u8>,
+    /// Two rows of a packed picture, each channel by itself.
+    channels: [Vec<u8>; 6],
+}
+
+impl Strip {
+    pub(crate) fn new(width: u32, height: u32) -> Self {
+        let (width, height) = (width as usize, height as usize);
+        let stride = width.next_multiple_of(16);
+        Self {
+            width,
+            height,
+            stride,
+            luma: vec![0; stride * ROWS],
+            blue: vec![0; stride / 2 * ROWS / 2],
+            red: vec![0; stride / 2 * ROWS / 2],
+            channels: std::array::from_fn(|_| vec![0; stride]),
+        }
+    }
+
+    /// Takes the rows from `top` on; behind the last row it is repeated.
+    #[inline(always)]
+    pub(crate) fn fill(&mut self, picture: &Picture, top: usize) {
+        match picture.layout {
+            Layout::Gray => self.fill_luma(&picture.data, top),
+            Layout::Rgb => self.fill_packed::<3>(&picture.data, top),
+            Layout::Rgbx | Layout::Rgba => self.fill_packed::<4>(&picture.data, top),
+            Layout::Planes(_) => {
+                if let Some([y, cb, cr]) = picture.planes() {
+                    self.fill_luma(y.data, top);
+                    fill_color(&mut self.blue, self.stride / 2, &y, &cb, top);
+                    fill_color(&mut self.red, self.stride / 2, &y, &cr, top);
+                }
+            }
+        }
+    }
+
+    /// The rows of a plane or of packed pixels, as many as a strip has.
+    fn rows<'a>(
+        &self,
+        data: &'a [u8],
+        pixel: usize,
+        top: usize,
+    ) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        let length = self.width * pixel;
+        let last = self.height - 1;
+        (top..top + ROWS).map(move |row| &data[row.min(last) * length..][..length])
+    }
+
+    #[inline(always)]
+    fn fill_luma(&mut self, data: &[u8], top: usize) {
+        let rows = self.rows(data, 1, top);
+        for (out, row) in self.luma.chunks_exact_mut(self.stride).zip(rows) {
+            out[..row.len()].copy_from_slice(row);
+            repeat_last(out, row.len());
+        }
+    }
+
+    #[inline(always)]
+    fn fill_packed<const N: usize>(&mut self, data: &[u8], top: usize) {
+        let (width, stride) = (self.width, self.stride);
+        let mut rows = self.rows(data, N, top);
+        let mut luma = self.luma.chunks_exact_mut(stride);
+        let mut blue = self.blue.chunks_exact_mut(stride / 2);
+        let mut red = self.red.chunks_exact_mut(stride / 2);
+        let [r0, g0, b0, r1, g1, b1] = &mut self.channels;
+        while let (Some(blue), Some(red)) = (blue.next(), red.next()) {
+            for [r, g, b] in [
+                [&mut *r0, &mut *g0, &mut *b0],
+                [&mut *r1, &mut *g1, &mut *b1],
+            ] {
+                if let (Some(row), Some(luma)) = (rows.next(), luma.next()) {
+                    split::<N>(row, &mut r[..width], &mut g[..width], &mut b[..width]);
+                    for channel in [&mut *r, &mut *g, &mut *b] {
+                        repeat_last(channel, width);
+                    }
+                    brightness(luma, r, g, b);
+                }
+            }
+            colors(blue, red, [r0, g0, b0], [r1, g1, b1]);
+        }
+    }
+}
+
+/// Packed pixels of three bytes as a picture in planes.
+#[cfg(feature = "turbo")]
+pub(crate) fn in_planes(rgb: &[u8], width: u32, height: u32) -> Picture {
+    use crate::picture::{Chroma, area};
+    use fearless_simd::{Level, dispatch};
+
+    let chroma = Chroma {
+        width: width.div_ceil(2),
+        height: height.div_ceil(2),
+    };
+    let color = area(chroma.width, chroma.height);
+    let mut data = vec![0; area(width, height) + 2 * color];
+    let (luma, colors) = data.split_at_mut(area(width, height));
+    let (blue, red) = colors.split_at_mut(color);
+    let mut planes = [
+        luma.chunks_exact_mut(width as usize),
+        blue.chunks_exact_mut(chroma.width as usize),
+        red.chunks_exact_mut(chroma.width as usize),
+    ];
+    let mut strip = Strip::new(width, height);
+    let level = Level::new();
+    for top in (0..height as usize).step_by(ROWS) {
+        dispatch!(level, _ => strip.fill_packed::<3>(rgb, top));
+        let half = strip.stride / 2;
+        let filled = [
+            (&strip.luma, strip.stride),
+            (&strip.blue, half),
+            (&strip.red, half),
+        ];
+        for (plane, (filled, stride)) in planes.iter_mut().zip(filled) {
+            for (row, out) in filled.chunks_exact(stride).zip(plane) {
+                out.copy_from_slice(&row[..out.len()]);
+            }
+        }
+    }
+    Picture {
+        width,
+        height,
+        layout: Layout::Planes(chroma),
+        data,
+    }
+}
+
+/// Fills a row behind its pixels with the last one.
+#[inline(always)]
+fn repeat_last(row: &mut [u8], width: usize) {
+    let (pixels, rest) = row.split_at_mut(width);
+    if let Some(last) = pixels.last() {
+        rest.fill(*last);
+    }
+}
+
+/// Packed pixels as channels.
+#[inline(always)]
+fn split<const N: usize>(row: &[u8], r: &mut [u8], g: &mut [u8], b: &mut [u8]) {
+    let pixels = row.as_chunks::<N>().0;
+    for (((pixel, r), g), b) in pixels.iter().zip(r).zip(g).zip(b) {
+        (*r, *g, *b) = (pixel[0], pixel[1], pixel[2]);
+    }
+}
+
+#[inline(always)]
+fn brightness(luma: &mut [u8], r: &[u8], g: &[u8], b: &[u8]) {
+    for (((luma, r), g), b) in luma.iter_mut().zip(r).zip(g).zip(b) {
+        let [r, g, b] = [*r, *g, *b].map(u32::from);
+        *luma = ((19_595 * r + 38_470 * g + 7_471 * b + 32_768) >> 16) as u8;
+    }
+}
+
+/// The colours of four pixels each.
+#[inline(always)]
+fn colors(blue: &mut [u8], red: &mut [u8], above: [&[u8]; 3], below: [&[u8]; 3]) {
+    let pairs = |channel: usize| {
+        let (above, below) = (
+            above[channel].as_chunks::<2>().0,
+            below[channel].as_chunks().0,
+        );
+        let sums = above.iter().zip(below);
+        sums.map(|(a, b): (&[u8; 2], &[u8; 2])| {
+            i32::from(a[0]) + i32::from(a[1]) + i32::from(b[0]) + i32::from(b[1])
+        })
+    };
+    let sums = pairs(0).zip(pairs(1)).zip(pairs(2));
+    for ((blue, red), ((r, g), b)) in blue.iter_mut().zip(red).zip(sums) {
+        // Sums of four pixels: a quarter of each, and 128 in the middle.
+        let middle = (128 << 18) + (1 << 17) - 1;
+        *blue = ((32_768 * b - 11_059 * r - 21_709 * g + middle) >> 18) as u8;
+        *red = ((32_768 * r - 27_439 * g - 5_329 * b + middle) >> 18) as u8;
+    }
+}
+
+/// Rows of a colour plane of any size, at half the size of brightness.
+#[inline(always)]
+fn fill_color(out: &mut [u8], stride: usize, y: &Plane<'_>, color: &Plane<'_>, top: usize) {
+    let half = (y.width.div_ceil(2), y.height.div_ceil(2));
+    for (row, out) in out.chunks_exact_mut(stride).enumerate() {
+        let first = ((top + row * 2) as u32).min(y.height - 1);
+        let second = (first + 1).min(y.height - 1);
+        if (color.width, color.height) == half {
+            let width = half.0 as usize;
+            out[..width].copy_from_slice(color.row(first / 2));
+            repeat_last(out, width);
+            continue;
+        }
+        let (above, below) = (color.row_beside(first, y), color.row_beside(second, y));
+        let last = above.len() - 1;
+        let beside = |x: usize| (x * above.len() / y.width as usize).min(last);
+        for (x, out) in out.iter_mut().enumerate() {
+            let (left, right) = (beside(x * 2), beside(x * 2 + 1));
+            let sum = [above[left], above[right], below[left], below[right]];
+            *out = ((sum.map(u32::from).iter().sum::<u32>() + 1) / 4) as u8;
+        }
+    }
+}
