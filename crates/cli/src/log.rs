@@ -1,8 +1,8 @@
 //! Log lines that never make a request wait.
 //!
 //! Lines go through a bounded queue to a thread that writes them. If whoever
-//! reads them has stopped, lines are dropped and counted, and the count is the
-//! first line that gets out again. Lines that come close together are written
+//! reads them has stopped, lines are dropped and counted, and the count goes out
+//! with the next lines that do. Lines that come close together are written
 //! together: waking the thread for each would cost more than the line.
 
 use std::io::{self, Write};
@@ -59,13 +59,6 @@ impl Log {
 fn write(lines: &Receiver<Message>, dropped: &AtomicU64, mut out: impl Write) {
     let mut together = Vec::new();
     while let Ok(first) = lines.recv() {
-        let lost = dropped.swap(0, Ordering::Relaxed);
-        if lost > 0 {
-            let _ = writeln!(
-                together,
-                "{lost} log lines were dropped: they were not read"
-            );
-        }
         if matches!(first, Message::Line(_)) {
             std::thread::sleep(GATHER);
         }
@@ -78,6 +71,14 @@ fn write(lines: &Receiver<Message>, dropped: &AtomicU64, mut out: impl Write) {
             }
             let more = waiting.is_none() && together.len() < TOGETHER;
             next = more.then(|| lines.try_recv().ok()).flatten();
+        }
+        // Counted last, since lines are dropped while others are gathered.
+        let lost = dropped.swap(0, Ordering::Relaxed);
+        if lost > 0 {
+            let _ = writeln!(
+                together,
+                "{lost} log lines were dropped: they were not read"
+            );
         }
         // Nobody is left to tell when the log itself cannot be written.
         let _ = out.write_all(&together).and_then(|()| out.flush());

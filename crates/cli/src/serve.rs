@@ -34,8 +34,13 @@ pub(crate) async fn run(args: Serve) -> Result<(), Failure> {
         Err(StartError::Config(problems)) => return Err(Failure::Listed(problems.to_string())),
         Err(other) => return Err(Failure::new(other.to_string())),
     };
-    let text = welcome(&gateway).await?;
-    anstream::stdout().write_all(text.as_bytes())?;
+    anstream::stdout().write_all(welcome(&gateway)?.as_bytes())?;
+    // Providers may be slow to tell what they have; nobody waits for that.
+    let (address, models, has_keys) = (gateway.address()?, gateway.models(), gateway.has_keys());
+    tokio::spawn(async move {
+        let text = invitation(address, &models.await, has_keys);
+        let _ = anstream::stdout().write_all(text.as_bytes());
+    });
     tokio::select! {
         () = gateway.run(told_once()) => {}
         () = give_memory_back() => {}
@@ -53,8 +58,8 @@ async fn give_memory_back() {
     }
 }
 
-/// What was found, what can be asked for, and one line to try.
-async fn welcome(gateway: &Gateway) -> Result<String, Failure> {
+/// What was found, and where the gateway listens.
+fn welcome(gateway: &Gateway) -> Result<String, Failure> {
     let address = gateway.address()?;
     let operator = gateway.operator_address()?;
     let mut text = match &gateway.file {
@@ -64,21 +69,26 @@ async fn welcome(gateway: &Gateway) -> Result<String, Failure> {
     if let Some(found) = &gateway.found {
         text.push_str(&found.to_string());
     }
-    let models = gateway.models().await;
+    let _ = writeln!(
+        text,
+        "listening on http://{address}, for the operator on http://{operator}"
+    );
+    Ok(text)
+}
+
+/// What can be asked for, and one line to try.
+fn invitation(address: SocketAddr, models: &[String], has_keys: bool) -> String {
     let shown = models.iter().take(MOST_NAMES).map(String::as_str);
     let shown: Vec<&str> = shown.collect();
     let more = models.len().saturating_sub(shown.len());
-    let _ = write!(text, "models: {}", shown.join(", "));
+    let mut text = format!("models: {}", shown.join(", "));
     if more > 0 {
         let _ = write!(text, " and {more} more (GET /v1/models lists all)");
     }
     let model = models.first().map_or("demo/text", String::as_str);
-    let _ = write!(
-        text,
-        "\nlistening on http://{address}, for the operator on http://{operator}\ntry:\n  "
-    );
-    text.push_str(&line_to_try(address, model, gateway.has_keys()));
-    Ok(text)
+    text.push_str("\ntry:\n  ");
+    text.push_str(&line_to_try(address, model, has_keys));
+    text
 }
 
 fn line_to_try(address: SocketAddr, model: &str, has_keys: bool) -> String {

@@ -31,7 +31,7 @@ pub(crate) fn authenticate(
         },
         _ => {
             let text = "two different keys were sent: send one";
-            Err(Error::new(ErrorKind::Provider, text).with_status(400))
+            Err(Error::new(ErrorKind::Local, text).with_status(400))
         }
     }
 }
@@ -51,7 +51,7 @@ fn presented(headers: &HeaderMap, uri: &Uri) -> Vec<String> {
 }
 
 fn refused(text: &str) -> Error {
-    Error::new(ErrorKind::Provider, text)
+    Error::new(ErrorKind::Local, text)
         .with_status(401)
         .with_key_owner(KeyOwner::Client)
 }

@@ -151,6 +151,25 @@ mod tests {
     }
 
     #[test]
+    fn m24_a_gateway_that_opens_too_many_pictures_says_when_to_come_back() {
+        let error = for_client(majordomo::media::Problem::Busy.into_error(1));
+        for front in [
+            Front::Chat,
+            Front::Messages,
+            Front::Gemini,
+            Front::OllamaChat,
+        ] {
+            let reply = front.codec().write_error(&error);
+            assert_eq!(reply.status, 503, "{front:?}");
+            let wait = reply
+                .headers
+                .iter()
+                .find(|(name, _)| *name == "retry-after");
+            assert_eq!(wait.map(|(_, value)| &**value), Some("1"), "{front:?}");
+        }
+    }
+
+    #[test]
     fn the_status_of_an_exhausted_chain_says_what_to_do() {
         use Class as C;
         let rows: [(&[Option<Class>], u16); 9] = [

@@ -145,9 +145,11 @@ impl Gateway {
         !self.state.keys.is_empty()
     }
 
-    /// Everything that can be asked for by name.
-    pub async fn models(&self) -> Vec<String> {
-        self.state.names().await
+    /// Everything that can be asked for by name. Providers are asked for their
+    /// lists, so a gateway should be running meanwhile.
+    pub fn models(&self) -> impl Future<Output = Vec<String>> + Send + 'static {
+        let state = Arc::clone(&self.state);
+        async move { state.names().await }
     }
 
     /// Serves until `stop`; a file that changes is put to work meanwhile.
@@ -203,7 +205,10 @@ async fn reload(mut watch: Watch, loader: Loader, handle: Handle, held: [SocketA
         let read = read.map_err(|problems| format!("\n{problems}"));
         match read.and_then(|state| swap(&handle, held, state)) {
             Ok(()) => tracing::info!("the configuration was read anew"),
-            Err(reason) => tracing::error!("the old configuration stays: {reason}"),
+            Err(reason) => {
+                tracing::error!("the old configuration stays: {reason}");
+                handle.stays(reason);
+            }
         }
     }
 }

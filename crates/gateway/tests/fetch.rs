@@ -1,14 +1,18 @@
-//! The fetcher of remote images, on loopback through a resolver of its own.
+//! The fetcher of remote images, on loopback through a resolver of its own: S-20
+//! to S-31 of the fault catalogue. That no proxy is used (S-29) is tested with the
+//! command itself.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use majordomo::transport::Resolve;
 use majordomo::{BoxFuture, Part, RemoteImage, Request};
 use majordomo_gateway::config::Fetch;
 use majordomo_gateway::fetch::{Allows, FetchError, Fetcher, is_public};
-use majordomo_testkit::{Script, Upstream};
+use majordomo_testkit::{ClosedPort, Script, Upstream};
 
 const GIF: &[u8] = b"GIF89a\x20\x00\x10\x00\x00\x00\x00;";
 
@@ -72,7 +76,7 @@ async fn refusal(fetcher: &Fetcher, url: &str) -> FetchError {
 }
 
 #[tokio::test]
-async fn an_image_is_fetched_and_its_bytes_say_what_it_is() {
+async fn s31_an_image_is_fetched_and_its_bytes_say_what_it_is() {
     for declared in ["image/png", "application/octet-stream"] {
         let upstream = Upstream::start([sends(declared, GIF)]).await;
         let image = fetcher().fetch(&at(&upstream, "here.test")).await.unwrap();
@@ -90,7 +94,7 @@ async fn an_image_is_fetched_and_its_bytes_say_what_it_is() {
 }
 
 #[tokio::test]
-async fn nothing_is_fetched_unless_it_is_enabled() {
+async fn s20_nothing_is_fetched_unless_it_is_enabled() {
     let off = Fetcher::reaching(Fetch::default(), Names, only_here);
     let error = refusal(&off, "http://here.test/a.gif").await;
     assert_eq!(error, FetchError::Disabled);
@@ -98,7 +102,7 @@ async fn nothing_is_fetched_unless_it_is_enabled() {
 }
 
 #[tokio::test]
-async fn addresses_that_are_not_public_are_not_connected_to() {
+async fn s21_addresses_that_are_not_public_are_not_connected_to() {
     let upstream = Upstream::start([sends("image/gif", GIF)]).await;
     let public_only = fetcher_that(is_public);
     for host in [
@@ -118,13 +122,132 @@ async fn addresses_that_are_not_public_are_not_connected_to() {
 }
 
 #[tokio::test]
-async fn of_a_names_addresses_only_the_allowed_one_is_used() {
+async fn s24_a_name_that_leads_inside_as_well_is_refused() {
     let upstream = Upstream::start([sends("image/gif", GIF)]).await;
-    assert!(fetcher().fetch(&at(&upstream, "mixed.test")).await.is_ok());
+    let error = refusal(&fetcher(), &at(&upstream, "mixed.test")).await;
+    assert!(matches!(error, FetchError::Forbidden { .. }), "{error:?}");
+    assert!(upstream.connections().is_empty());
+}
+
+/// Leads outside at first, and inside ever after.
+struct Rebinding(Arc<AtomicUsize>);
+
+impl Resolve for Rebinding {
+    fn resolve(&self, _host: &str) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> {
+        let last = match self.0.fetch_add(1, Ordering::Relaxed) {
+            0 => 1,
+            _ => 2,
+        };
+        let address = SocketAddr::from(([127, 0, 0, last], 0));
+        Box::pin(std::future::ready(Ok(vec![address])))
+    }
 }
 
 #[tokio::test]
-async fn a_redirect_is_followed_to_where_it_may_lead() {
+async fn s24_the_connection_goes_to_the_address_that_was_looked_at() {
+    let upstream = Upstream::start([sends("image/gif", GIF)]).await;
+    let lookups = Arc::<AtomicUsize>::default();
+    let settings = Fetch {
+        enabled: true,
+        ..Fetch::default()
+    };
+    let fetcher = Fetcher::reaching(settings, Rebinding(Arc::clone(&lookups)), only_here);
+    assert!(fetcher.fetch(&at(&upstream, "any.test")).await.is_ok());
+    assert_eq!(lookups.load(Ordering::Relaxed), 1);
+    assert_eq!(upstream.connections().len(), 1);
+}
+
+#[tokio::test]
+async fn s23_every_spelling_of_this_machine_is_this_machine() {
+    let settings = Fetch {
+        enabled: true,
+        ..Fetch::default()
+    };
+    // The system's own resolver: it knows these spellings without asking anybody.
+    let real = Fetcher::new(settings);
+    for host in [
+        "2130706433",
+        "0x7f000001",
+        "0x7f.1",
+        "0177.0.0.1",
+        "127.1",
+        "127.0.0.1",
+        "0",
+        "localhost",
+        "[::1]",
+        "[::]",
+        "[::ffff:7f00:1]",
+    ] {
+        let error = refusal(&real, &format!("http://{host}/a.gif")).await;
+        assert!(
+            matches!(error, FetchError::Forbidden { .. }),
+            "{host}: {error:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn s27_only_ports_of_web_servers_are_connected_to() {
+    let settings = Fetch {
+        enabled: true,
+        ..Fetch::default()
+    };
+    let fetcher = Fetcher::reaching(settings, Names, only_here).web_only();
+    for port in [22, 25, 6379, 8080, 9200] {
+        let error = refusal(&fetcher, &format!("http://here.test:{port}/a.gif")).await;
+        assert_eq!(error, FetchError::Port, "{port}");
+    }
+    // A redirect is looked at like the first address.
+    let upstream = Upstream::start([redirects("http://here.test:22/")]).await;
+    let error = refusal(&fetcher, &at(&upstream, "here.test")).await;
+    assert_eq!(error, FetchError::Port);
+    assert!(upstream.connections().is_empty());
+}
+
+#[tokio::test]
+async fn s28_a_refusal_does_not_tell_what_is_open_inside() {
+    let open = Upstream::start([sends("image/gif", GIF)]).await;
+    let closed = ClosedPort::hold();
+    let public_only = fetcher_that(is_public);
+    let url = |port: u16| format!("http://here.test:{port}/a.gif");
+    let told = refusal(&public_only, &url(open.address().port())).await;
+    let other = refusal(&public_only, &url(closed.address().port())).await;
+    assert_eq!(told.to_string(), other.to_string());
+    assert!(!told.to_string().contains("127.0.0.1"), "{told}");
+}
+
+#[tokio::test]
+async fn s30_a_request_turns_the_gateway_on_nobody() {
+    let mute = Script::new().read_request().stall();
+    let upstream = Upstream::start([mute]).await;
+    let asking = |count: usize| {
+        let remote = |n: usize| {
+            Part::RemoteImage(RemoteImage {
+                url: format!("{}&n={n}", at(&upstream, "here.test")),
+                native: None,
+            })
+        };
+        (0..count).fold(Request::user("look"), |request, n| request.part(remote(n)))
+    };
+    let error = fetcher().fetch_all(asking(21)).await;
+    assert!(
+        matches!(error, Err(FetchError::TooMany { limit: 20 })),
+        "{error:?}"
+    );
+    assert!(upstream.connections().is_empty());
+    let fetcher = fetcher();
+    let request = asking(20);
+    let fetching = tokio::spawn(async move { fetcher.fetch_all(request).await.map(drop) });
+    upstream.asked(4, Duration::from_secs(30)).await;
+    for _ in 0..1_000 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(upstream.connections().len(), 4);
+    fetching.abort();
+}
+
+#[tokio::test]
+async fn s25_a_redirect_is_followed_to_where_it_may_lead() {
     for location in [
         "/c.gif",
         "c.gif",
@@ -143,7 +266,7 @@ async fn a_redirect_is_followed_to_where_it_may_lead() {
 }
 
 #[tokio::test]
-async fn a_redirect_to_an_address_that_is_not_public_is_refused() {
+async fn s25_a_redirect_to_an_address_that_is_not_public_is_refused() {
     for host in ["127.0.0.2", "inside.test", "[::1]"] {
         let inside = Upstream::start([sends("image/gif", GIF)]).await;
         let port = inside.address().port();
@@ -158,7 +281,7 @@ async fn a_redirect_to_an_address_that_is_not_public_is_refused() {
 }
 
 #[tokio::test]
-async fn redirects_end() {
+async fn s25_redirects_end() {
     let script = || redirects("/again");
     let upstream = Upstream::start([script(), script(), script(), script(), script()]).await;
     let error = refusal(&fetcher(), &at(&upstream, "here.test")).await;
@@ -167,7 +290,7 @@ async fn redirects_end() {
 }
 
 #[tokio::test]
-async fn what_is_too_large_is_refused_by_its_head_or_on_the_way() {
+async fn s26_what_is_too_large_is_refused_by_its_head_or_on_the_way() {
     let announced = Script::new()
         .read_request()
         .send("HTTP/1.1 200 OK\r\ncontent-type: image/gif\r\ncontent-length: 1001\r\n\r\n")
@@ -184,7 +307,7 @@ async fn what_is_too_large_is_refused_by_its_head_or_on_the_way() {
 }
 
 #[tokio::test]
-async fn what_is_no_image_is_refused() {
+async fn s26_what_is_no_image_is_refused() {
     for (content_type, body, kind) in [
         (
             "text/html; charset=utf-8",
@@ -226,7 +349,7 @@ async fn a_server_that_fails_or_is_not_there_is_named() {
 }
 
 #[tokio::test]
-async fn a_server_that_never_ends_is_left() {
+async fn s26_a_server_that_never_ends_is_left() {
     let upstream = Upstream::start([Script::new().read_request().stall()]).await;
     let settings = Fetch {
         enabled: true,
@@ -239,7 +362,7 @@ async fn a_server_that_never_ends_is_left() {
 }
 
 #[tokio::test]
-async fn other_addresses_are_no_addresses_of_images() {
+async fn s23_other_addresses_are_no_addresses_of_images() {
     for url in [
         "file:///etc/passwd",
         "ftp://here.test/a.gif",
@@ -248,6 +371,13 @@ async fn other_addresses_are_no_addresses_of_images() {
         "/a.gif",
         "http://",
         "",
+        "//here.test/a.gif",
+        "data:image/gif;base64,R0lG",
+        "http://ok\\@here.test/a.gif",
+        "http://here.test/\r\nhost: other",
+        "http://here\t.test/a.gif",
+        "http://\u{2460}\u{2461}\u{2466}.\u{24ea}.\u{24ea}.\u{2460}/",
+        "javascript:alert(1)",
     ] {
         assert_eq!(
             refusal(&fetcher(), url).await,

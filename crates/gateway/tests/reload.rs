@@ -56,7 +56,7 @@ async fn a_file_that_is_written_in_place_is_read_anew() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_moved_over_the_old_one_is_read_anew() {
+async fn f04_a_file_that_is_moved_over_the_old_one_is_read_anew() {
     let folder = folder(&alias("a"));
     let path = folder.path().join("m.toml");
     let mut watch = open(&path);
@@ -70,7 +70,7 @@ async fn a_file_that_is_moved_over_the_old_one_is_read_anew() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_link_that_is_swapped_beside_the_file_is_followed() {
+async fn f04_a_link_that_is_swapped_beside_the_file_is_followed() {
     use std::os::unix::fs::symlink;
 
     // As volumes are mounted: m.toml → ..data/m.toml, ..data → ..1
@@ -91,7 +91,7 @@ async fn a_link_that_is_swapped_beside_the_file_is_followed() {
 }
 
 #[tokio::test]
-async fn a_bad_file_is_told_with_its_line_and_a_good_one_is_taken_again() {
+async fn f01_a_bad_file_is_told_with_its_line_and_a_good_one_is_taken_again() {
     let folder = folder(&alias("a"));
     let path = folder.path().join("m.toml");
     let mut watch = open(&path);
@@ -108,7 +108,7 @@ async fn a_bad_file_is_told_with_its_line_and_a_good_one_is_taken_again() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_gone_is_told_and_taken_when_it_is_back() {
+async fn f04_a_file_that_is_gone_is_told_and_taken_when_it_is_back() {
     let folder = folder(&alias("a"));
     let path = folder.path().join("m.toml");
     let mut watch = open(&path);
@@ -120,4 +120,37 @@ async fn a_file_that_is_gone_is_told_and_taken_when_it_is_back() {
     );
     std::fs::write(&path, alias("b")).unwrap();
     assert_eq!(aliases(&mut watch).await, ["b"]);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn f04_what_is_no_file_of_a_sane_size_is_told_and_never_waited_for() {
+    let folder = folder(&alias("a"));
+    let path = folder.path().join("m.toml");
+    let mut watch = open(&path);
+    let at = |name: &str| folder.path().join(name);
+    let put: [(&str, &dyn Fn()); 3] = [
+        ("it is no file", &|| {
+            let made = std::process::Command::new("mkfifo").arg(at("new")).status();
+            assert!(made.unwrap().success());
+        }),
+        ("it is no file", &|| {
+            std::fs::create_dir(at("folder")).unwrap();
+            std::os::unix::fs::symlink("folder", at("new")).unwrap();
+        }),
+        ("bytes, and at most", &|| {
+            // A gigabyte that takes no room on the disk.
+            let file = std::fs::File::create(at("new")).unwrap();
+            file.set_len(1 << 30).unwrap();
+        }),
+    ];
+    for (told, make) in put {
+        make();
+        std::fs::rename(at("new"), &path).unwrap();
+        let problems = next(&mut watch).await.unwrap_err().to_string();
+        assert!(problems.contains(told), "{problems}");
+        std::fs::write(at("new"), alias("b")).unwrap();
+        std::fs::rename(at("new"), &path).unwrap();
+        assert_eq!(aliases(&mut watch).await, ["b"]);
+    }
 }

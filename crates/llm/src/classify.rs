@@ -183,6 +183,8 @@ pub fn classify(error: &Error) -> Class {
         ErrorKind::Cancelled => Class::Cancelled,
         ErrorKind::Deadline => Class::Deadline,
         ErrorKind::Spec => Class::Invalid,
+        // The gateway's own word about its client's key.
+        ErrorKind::Local if error.key_owner() == KeyOwner::Client => Class::ClientAuth,
         ErrorKind::Local | ErrorKind::Exhausted => Class::Local,
         // Without a time, so that nobody is benched for being popular.
         ErrorKind::Busy => Class::RateLimited,

@@ -3,9 +3,14 @@
 //! The texts name limits and formats only: never a file, an address or the
 //! library that failed.
 
+use std::time::Duration;
+
 use majordomo_llm::{Error, ErrorKind};
 
 use crate::Format;
+
+/// When to come back if all places are taken.
+const SOON: Duration = Duration::from_secs(1);
 
 /// Why an image cannot be sent to a target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -67,10 +72,12 @@ impl Problem {
     /// The error for a chain: this target cannot take the request, and is not
     /// sick. `image` counts the request's images from one.
     pub fn into_error(self, image: usize) -> Error {
-        let kind = match self {
-            Self::Busy => ErrorKind::Local,
-            _ => ErrorKind::Unsupported,
-        };
-        Error::new(kind, format!("image {image}: {self}"))
+        let text = format!("image {image}: {self}");
+        match self {
+            Self::Busy => Error::new(ErrorKind::Local, text)
+                .with_status(503)
+                .with_retry_after(Some(SOON)),
+            _ => Error::new(ErrorKind::Unsupported, text),
+        }
     }
 }

@@ -96,10 +96,12 @@ impl Script {
         )
     }
 
-    /// Sends one chunk of a chunked body.
+    /// Sends one chunk of a chunked body. An empty one would be the last: that is
+    /// what [`last_chunk`](Self::last_chunk) is for.
     #[must_use]
     pub fn chunk(self, bytes: impl AsRef<[u8]>) -> Self {
         let bytes = bytes.as_ref();
+        assert!(!bytes.is_empty(), "an empty chunk ends the body");
         let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
         chunk.extend_from_slice(bytes);
         chunk.extend_from_slice(b"\r\n");
@@ -168,5 +170,16 @@ impl Script {
     fn then(mut self, step: Step) -> Self {
         self.steps.push(step);
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "an empty chunk ends the body")]
+    fn an_empty_chunk_is_refused() {
+        let _ = Script::new().chunk("");
     }
 }

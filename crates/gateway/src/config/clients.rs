@@ -1,5 +1,7 @@
 //! `[[keys]]`: who may ask, and for what.
 
+use std::collections::HashSet;
+
 use secrecy::SecretString;
 
 use super::Span;
@@ -31,18 +33,20 @@ const MAKE_ONE: &str = "`majordomo key new NAME` makes a key and the line to put
 
 pub(super) fn read(sections: Vec<Section<'_>>) -> Vec<KeyEntry> {
     let mut entries: Vec<KeyEntry> = Vec::new();
+    let mut names = HashSet::new();
+    let mut hashes = HashSet::new();
     for section in sections {
         let reader = section.reader;
         let Some((entry, name)) = entry(section) else {
             continue;
         };
-        if entries.iter().any(|known| known.name == entry.name) {
+        if !names.insert(entry.name.clone()) {
             let message = format!("there are two keys named {}", name.shown());
             reader.report(name.span, message, "give each key a name of its own");
             continue;
         }
         if let KeySecret::Sha256(hash) = &entry.secret
-            && entries.iter().any(|known| has_hash(known, hash))
+            && !hashes.insert(*hash)
         {
             reader.report(
                 entry.span,
@@ -54,10 +58,6 @@ pub(super) fn read(sections: Vec<Section<'_>>) -> Vec<KeyEntry> {
         entries.push(entry);
     }
     entries
-}
-
-fn has_hash(entry: &KeyEntry, hash: &[u8; 32]) -> bool {
-    matches!(&entry.secret, KeySecret::Sha256(known) if known == hash)
 }
 
 fn entry(mut section: Section<'_>) -> Option<(KeyEntry, Text)> {

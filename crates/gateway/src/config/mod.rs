@@ -171,16 +171,22 @@ impl Config {
 }
 
 fn read_text(path: &Path) -> Result<String, String> {
-    let size = std::fs::metadata(path)
-        .map_err(|error| error.to_string())?
-        .len();
+    String::from_utf8(read_bytes(path)?).map_err(|_| "it is not UTF-8 text".to_owned())
+}
+
+/// What a file holds. A pipe or a device could keep its reader for ever.
+fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
+    let about = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    if !about.is_file() {
+        return Err("it is no file".to_owned());
+    }
+    let size = about.len();
     if size > LARGEST {
         return Err(format!(
             "it has {size} bytes, and at most {LARGEST} are read"
         ));
     }
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
-    String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())
+    std::fs::read(path).map_err(|error| error.to_string())
 }
 
 /// What the parser says, with a hint where its words need one.

@@ -157,7 +157,7 @@ fn changes_something(event: &Event, path: &Path) -> bool {
 }
 
 fn digest(path: &Path) -> Option<[u8; 32]> {
-    let text = std::fs::read(path).ok()?;
+    let text = super::read_bytes(path).ok()?;
     Some(Sha256::digest(&text).into())
 }
 

@@ -3,11 +3,13 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Networks of IPv4 that are not the public internet: `(first address, bits)`.
-const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 16] = [
+const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 17] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
     (Ipv4Addr::new(100, 64, 0, 0), 10),
     (Ipv4Addr::new(127, 0, 0, 0), 8),
+    // Azure's own services, which only its machines reach.
+    (Ipv4Addr::new(168, 63, 129, 16), 32),
     (Ipv4Addr::new(169, 254, 0, 0), 16),
     (Ipv4Addr::new(172, 16, 0, 0), 12),
     (Ipv4Addr::new(192, 0, 0, 0), 24),
@@ -56,8 +58,15 @@ pub fn is_public(address: IpAddr) -> bool {
         IpAddr::V6(address) => {
             within_v6(address, PUBLIC_V6)
                 && !NOT_PUBLIC_V6.iter().any(|net| within_v6(address, *net))
+                && !is_isatap(address)
         }
     }
+}
+
+/// Whether an address carries one of IPv4 for a tunnel inside a site.
+fn is_isatap(address: Ipv6Addr) -> bool {
+    let [.., a, b, _, _] = address.segments();
+    matches!((a, b), (0 | 0x200, 0x5efe))
 }
 
 fn is_public_v4(address: Ipv4Addr) -> bool {
@@ -78,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_public_internet_is_public() {
+    fn s21_s22_only_the_public_internet_is_public() {
         for public in [
             "1.1.1.1",
             "8.8.8.8",
@@ -95,6 +104,7 @@ mod tests {
             "100.64.0.1",
             "127.0.0.1",
             "127.255.255.254",
+            "168.63.129.16",
             "169.254.169.254",
             "172.16.0.1",
             "172.31.255.255",
@@ -114,6 +124,13 @@ mod tests {
             "2001::1",
             "2001:db8::1",
             "2002:7f00:1::",
+            "2002:a9fe:a9fe::",
+            "2606:4700::5efe:a9fe:a9fe",
+            "2606:4700::200:5efe:a9fe:a9fe",
+            "64:ff9b::a9fe:a9fe",
+            "::a9fe:a9fe",
+            "192.0.0.192",
+            "240.0.0.1",
             "3fff::1",
             "fc00::1",
             "fd00:ec2::254",

@@ -26,6 +26,15 @@ pub enum FetchError {
         /// The host.
         host: String,
     },
+    /// The port is no web server's.
+    #[error("the image's address names a port; images are fetched from the ports 80 and 443 only")]
+    Port,
+    /// The request holds too many addresses.
+    #[error("the request holds more than {limit} images by their address; send their bytes")]
+    TooMany {
+        /// The limit.
+        limit: usize,
+    },
     /// The server cannot be reached, or broke off.
     #[error("the image cannot be fetched from {host}: {reason}")]
     Failed {

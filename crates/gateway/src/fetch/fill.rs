@@ -5,6 +5,11 @@ use tokio::task::JoinSet;
 
 use super::{FetchError, Fetcher};
 
+/// The most addresses of one request: a gateway must not be turned on others.
+const MOST: usize = 20;
+/// So many of them at the same time.
+const AT_ONCE: usize = 4;
+
 impl Fetcher {
     /// The request with every remote image in it fetched, each address once.
     pub async fn fetch_all(&self, mut request: Request) -> Result<Request, FetchError> {
@@ -15,16 +20,25 @@ impl Fetcher {
         if urls.is_empty() {
             return Ok(request);
         }
-        let mut fetching = JoinSet::new();
-        for url in urls {
-            let fetcher = self.clone();
-            fetching.spawn(async move {
-                let image = fetcher.fetch(&url).await?;
-                Ok::<_, FetchError>((url, image))
-            });
+        if urls.len() > MOST {
+            return Err(FetchError::TooMany { limit: MOST });
         }
+        let mut urls = urls.into_iter();
+        let mut fetching = JoinSet::new();
         let mut images = Vec::new();
-        while let Some(done) = fetching.join_next().await {
+        loop {
+            while fetching.len() < AT_ONCE
+                && let Some(url) = urls.next()
+            {
+                let fetcher = self.clone();
+                fetching.spawn(async move {
+                    let image = fetcher.fetch(&url).await?;
+                    Ok::<_, FetchError>((url, image))
+                });
+            }
+            let Some(done) = fetching.join_next().await else {
+                break;
+            };
             // A task that is gone can only have been stopped with its runtime.
             images.push(done.map_err(|_| FetchError::Stopped)??);
         }

@@ -1,4 +1,4 @@
-//! A resolver that tells of allowed addresses only.
+//! A resolver that tells nothing of names that lead where nobody may go.
 
 use std::io;
 use std::net::SocketAddr;
@@ -10,9 +10,10 @@ use majordomo::{BoxFuture, Error};
 use super::Allows;
 
 /// How the refusal is known again behind the transport's own words.
-const REFUSAL: &str = "the name leads to no public address";
+const REFUSAL: &str = "the name leads to an address that is not public";
 
-/// Asks another resolver and drops what may not be reached.
+/// Asks another resolver, and refuses a name if any of its addresses may not be
+/// reached.
 pub(super) struct GuardedResolver {
     inner: Arc<dyn Resolve>,
     allows: Allows,
@@ -31,10 +32,9 @@ impl Resolve for GuardedResolver {
     fn resolve(&self, host: &str) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> {
         let (resolving, allows) = (self.inner.resolve(host), self.allows);
         Box::pin(async move {
-            let mut addresses = resolving.await?;
-            let found = !addresses.is_empty();
-            addresses.retain(|address| allows(address.ip()));
-            if found && addresses.is_empty() {
+            let addresses = resolving.await?;
+            // A name that leads inside as well as outside is somebody's trick.
+            if !addresses.iter().all(|address| allows(address.ip())) {
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, REFUSAL));
             }
             Ok(addresses)

@@ -1,8 +1,8 @@
 //! Remote images, fetched safely where a target needs their bytes.
 //!
 //! A client chooses the address, so nothing about it is trusted. Names are
-//! resolved by a resolver that drops every address that is not public, and the
-//! connection goes to what is left: there is no second look-up to lie to. Each
+//! resolved by a resolver that refuses them if any address is not public, and the
+//! connection goes to what it found: there is no second look-up to lie to. Each
 //! redirect is looked at like the first address. Size, time and type are bounded,
 //! the bytes decide the type, and no key or cookie is ever sent. Proxies are not
 //! used, since they would resolve names themselves.
@@ -43,13 +43,22 @@ pub struct Fetcher {
     settings: Fetch,
     transport: Transport,
     allows: Allows,
+    /// Only the ports of web servers are connected to.
+    web_only: bool,
     turns: Arc<Semaphore>,
 }
 
 impl Fetcher {
     /// A fetcher by these settings, which reaches public addresses only.
     pub fn new(settings: Fetch) -> Self {
-        Self::reaching(settings, SystemResolver, is_public)
+        Self::reaching(settings, SystemResolver, is_public).web_only()
+    }
+
+    /// Connects to the ports 80 and 443 only.
+    #[must_use]
+    pub fn web_only(mut self) -> Self {
+        self.web_only = true;
+        self
     }
 
     /// A fetcher with another resolver and another idea of what may be reached,
@@ -63,6 +72,7 @@ impl Fetcher {
             settings,
             transport: Transport::new(client),
             allows,
+            web_only: false,
             turns: Arc::new(Semaphore::new(MOST_AT_ONCE)),
         }
     }
@@ -91,6 +101,7 @@ impl Fetcher {
     async fn follow(&self, mut uri: Uri) -> Result<Image, FetchError> {
         for _ in 0..=self.settings.max_redirects {
             self.check_literal(&uri)?;
+            self.check_port(&uri)?;
             let (head, body) = self.visit(&uri).await?;
             if !head.status().is_redirection() {
                 return self.take(&uri, &head, body).await;
@@ -110,6 +121,13 @@ impl Fetcher {
             Ok(address) if !(self.allows)(address) => Err(FetchError::Forbidden {
                 host: host.to_owned(),
             }),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_port(&self, uri: &Uri) -> Result<(), FetchError> {
+        match uri.port_u16() {
+            Some(port) if self.web_only && ![80, 443].contains(&port) => Err(FetchError::Port),
             _ => Ok(()),
         }
     }

@@ -222,13 +222,14 @@ fn model_of(target: &str) -> &str {
     target.split_once('/').map_or(target, |(_, model)| model)
 }
 
-/// A body that is no request of this dialect.
+/// A body that is no request of this dialect. Why is the cause, which may repeat
+/// what was asked: clients are told, logs are not.
 pub(super) fn unreadable(error: ReadError) -> Error {
-    invalid(&error.to_string())
+    invalid("the request cannot be read").with_cause(error)
 }
 
 pub(super) fn invalid(text: &str) -> Error {
-    Error::new(ErrorKind::Provider, text).with_status(400)
+    Error::new(ErrorKind::Local, text).with_status(400)
 }
 
 /// A whole body of JSON.

@@ -1,17 +1,19 @@
 //! Who may ask, and for what.
 //!
-//! Keys are kept as their SHA-256 and compared in constant time, each presented
-//! key against all of them, so that time tells nothing about which one is near.
+//! Keys are kept as their SHA-256, found by a part of it and compared in constant
+//! time. Whoever guesses cannot choose a hash, so the time that finding takes says
+//! nothing about how near a guess is.
 
 mod make;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use majordomo::{Error, ErrorKind, KeyOwner};
 use secrecy::ExposeSecret;
 use sha2::{Digest, Sha256};
-use subtle::{ConditionallySelectable, ConstantTimeEq};
+use subtle::ConstantTimeEq;
 
 use crate::config::{KeyEntry, KeySecret};
 use crate::glob::Glob;
@@ -20,10 +22,14 @@ pub use make::{NewKey, make_key};
 
 type Hash = [u8; 32];
 
+/// Keys below this length are warned of.
+const SHORT: usize = 20;
+
 /// The keys of a configuration.
 #[derive(Clone, Default)]
 pub struct Keys {
-    keys: Vec<(Hash, Arc<Key>)>,
+    /// By a part of the hash.
+    keys: HashMap<u64, Vec<(Hash, Arc<Key>)>>,
 }
 
 /// A client that was recognised.
@@ -52,7 +58,15 @@ impl Keys {
         let compile = |entry: &KeyEntry| {
             let hash = match &entry.secret {
                 KeySecret::Sha256(hash) => *hash,
-                KeySecret::Plain(key) => sha256(key.expose_secret()),
+                KeySecret::Plain(key) => {
+                    if key.expose_secret().len() < SHORT {
+                        tracing::warn!(
+                            key = entry.name,
+                            "this key is short enough to be guessed; `majordomo key new` makes a better one"
+                        );
+                    }
+                    sha256(key.expose_secret())
+                }
             };
             let globs = |models: &Vec<String>| models.iter().map(|m| Glob::new(m)).collect();
             let key = Key {
@@ -61,9 +75,11 @@ impl Keys {
             };
             (hash, Arc::new(key))
         };
-        Self {
-            keys: entries.iter().map(compile).collect(),
+        let mut keys: HashMap<u64, Vec<(Hash, Arc<Key>)>> = HashMap::new();
+        for (hash, key) in entries.iter().map(compile) {
+            keys.entry(part(&hash)).or_default().push((hash, key));
         }
+        Self { keys }
     }
 
     /// Whether there is none: everybody on this machine may ask for everything.
@@ -73,26 +89,33 @@ impl Keys {
 
     /// The key of this name.
     pub(crate) fn named(&self, name: &str) -> Option<Arc<Key>> {
-        let mut keys = self.keys.iter();
-        let found = keys.find(|(_, key)| key.name == name);
-        found.map(|(_, key)| Arc::clone(key))
+        self.all().find(|key| key.name == name).cloned()
     }
 
     /// All names.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.keys.iter().map(|(_, key)| key.name())
+        self.all().map(|key| key.name())
     }
 
-    /// Whose key was presented. All are compared, whichever matches.
+    fn all(&self) -> impl Iterator<Item = &Arc<Key>> {
+        self.keys.values().flatten().map(|(_, key)| key)
+    }
+
+    /// Whose key was presented.
     pub fn check(&self, presented: &str) -> Option<Arc<Key>> {
         let presented = sha256(presented);
-        let mut found = u64::MAX;
-        for (at, (hash, _)) in (0_u64..).zip(&self.keys) {
-            found = u64::conditional_select(&found, &at, hash.ct_eq(&presented));
-        }
-        let at = usize::try_from(found).ok()?;
-        self.keys.get(at).map(|(_, key)| Arc::clone(key))
+        let near = self.keys.get(&part(&presented))?;
+        let same = near
+            .iter()
+            .find(|(hash, _)| bool::from(hash.ct_eq(&presented)));
+        same.map(|(_, key)| Arc::clone(key))
     }
+}
+
+/// What a hash is found by.
+fn part(hash: &Hash) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = *hash;
+    u64::from_be_bytes([a, b, c, d, e, f, g, h])
 }
 
 impl Key {
@@ -122,7 +145,7 @@ impl Key {
             return Ok(());
         }
         let text = format!("the key `{}` may not use the model `{model}`", self.name);
-        let error = Error::new(ErrorKind::Provider, text).with_status(403);
+        let error = Error::new(ErrorKind::Local, text).with_status(403);
         Err(error.with_key_owner(KeyOwner::Client))
     }
 }
@@ -131,7 +154,7 @@ impl Key {
 impl fmt::Debug for Keys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list()
-            .entries(self.keys.iter().map(|(_, key)| &key.name))
+            .entries(self.keys.values().flatten().map(|(_, key)| &key.name))
             .finish()
     }
 }

@@ -12,6 +12,9 @@ use crate::server::House;
 pub(super) struct Report {
     ready: bool,
     draining: bool,
+    /// Why the configuration file as it is now is not at work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    config_stale: Option<String>,
     targets: Vec<Target>,
     /// The services of every route and rule, with what is known of them.
     services: Vec<PartitionSnapshot>,
@@ -78,6 +81,7 @@ pub(super) fn report(house: &House) -> Report {
     Report {
         ready: ready(house).0 == StatusCode::OK,
         draining: house.stopping.has_rung(),
+        config_stale: house.stale.load().as_deref().cloned(),
         targets: health.into_iter().map(Target::from).collect(),
         services: state.services(),
     }

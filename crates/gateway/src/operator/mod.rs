@@ -137,7 +137,13 @@ async fn answer(house: &House, open: bool, request: Request<Incoming>) -> Respon
             let health = state.registry.health().snapshot();
             let ready = ready(house).0 == StatusCode::OK;
             let kind = "text/plain; version=0.0.4; charset=utf-8";
-            page(StatusCode::OK, kind, house.metrics.page(&health, ready))
+            let mut figures = house.metrics.page(&health, ready);
+            let stale = u8::from(house.stale.load().is_some());
+            figures.push_str(&format!(
+                "# HELP majordomo_config_stale Whether the configuration file's newest version is not at work.\n\
+                 # TYPE majordomo_config_stale gauge\nmajordomo_config_stale {stale}\n"
+            ));
+            page(StatusCode::OK, kind, figures)
         }
         _ => text(StatusCode::NOT_FOUND, "no such page\n"),
     }
@@ -194,6 +200,9 @@ fn status(house: &House) -> String {
         house.metrics.open_requests.get(),
         house.metrics.open_streams.get(),
     );
+    if let Some(reason) = &*house.stale.load() {
+        page.push_str(&format!("the old configuration is at work: {reason}\n"));
+    }
     for status in benched {
         let why = status.reason.as_deref().unwrap_or("no reason");
         page.push_str(&format!("benched: {} ({why})\n", status.subject));

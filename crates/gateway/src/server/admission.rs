@@ -1,7 +1,8 @@
 //! Who gets in: so many requests, and so many bytes of their bodies, at once.
 //!
 //! A request that finds no room waits a short while among few others, then it is
-//! told to come back. Its permit lives as long as its answer, so what it holds is
+//! told to come back. It waits for its seat with its body read, because only then
+//! is a client that leaves the queue seen to leave. Its permit lives as long as its answer, so what it holds is
 //! counted until the last byte is out.
 
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use majordomo::{Error, ErrorKind, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::config::Server;
 
@@ -36,7 +37,16 @@ pub(crate) struct Permit {
     room: Arc<Semaphore>,
     held: OwnedSemaphorePermit,
     reserved: u64,
-    _request: OwnedSemaphorePermit,
+    /// Who had to wait gets it last.
+    seat: Option<OwnedSemaphorePermit>,
+}
+
+/// A place in the queue, given up when it is dropped.
+pub(crate) struct Queued<'a> {
+    admission: &'a Admission,
+    /// How much longer this request may wait.
+    left: Duration,
+    _place: Place<'a>,
 }
 
 impl Admission {
@@ -63,42 +73,62 @@ impl Admission {
         (self.most_requests, self.most_bytes) == (server.max_requests, server.max_bytes_in_flight)
     }
 
-    /// Lets a request in that announces so many bytes, if need be after a while.
-    pub(crate) async fn admit(&self, announced: u64) -> Result<Permit> {
-        let units = u32::try_from(units(announced)).map_err(|_| overloaded())?;
-        if let Some(permit) = self.try_admit(units, announced) {
-            return Ok(permit);
-        }
-        let _place = Place::take(&self.waiting, self.most_requests).ok_or_else(overloaded)?;
-        let both = async {
-            let request = Arc::clone(&self.requests).acquire_owned().await.ok()?;
-            let held = Arc::clone(&self.bytes).acquire_many_owned(units);
-            Some(self.permit(request, held.await.ok()?, announced))
-        };
-        match timeout(self.wait, both).await {
-            Ok(Some(permit)) => Ok(permit),
-            _ => Err(overloaded()),
-        }
+    /// Lets a request in that announces so many bytes, if there is room now.
+    pub(crate) fn admit(&self, announced: u64) -> Option<Permit> {
+        let units = u32::try_from(units(announced)).ok()?;
+        let seat = Arc::clone(&self.requests).try_acquire_owned().ok()?;
+        let held = Arc::clone(&self.bytes).try_acquire_many_owned(units).ok()?;
+        Some(self.permit(held, announced, Some(seat)))
     }
 
-    fn try_admit(&self, units: u32, announced: u64) -> Option<Permit> {
-        let request = Arc::clone(&self.requests).try_acquire_owned().ok()?;
-        let held = Arc::clone(&self.bytes).try_acquire_many_owned(units).ok()?;
-        Some(self.permit(request, held, announced))
+    /// A place among those who wait for room.
+    pub(crate) fn queue(&self) -> Result<Queued<'_>> {
+        let place = Place::take(&self.waiting, self.most_requests).ok_or_else(overloaded)?;
+        Ok(Queued {
+            admission: self,
+            left: self.wait,
+            _place: place,
+        })
     }
 
     fn permit(
         &self,
-        request: OwnedSemaphorePermit,
         held: OwnedSemaphorePermit,
         reserved: u64,
+        seat: Option<OwnedSemaphorePermit>,
     ) -> Permit {
         Permit {
             room: Arc::clone(&self.bytes),
             held,
             reserved,
-            _request: request,
+            seat,
         }
+    }
+}
+
+/// Bytes first and the seat last, always: with both orders, two who wait could
+/// wait for each other.
+impl Queued<'_> {
+    /// Waits for room for a body.
+    pub(crate) async fn room(&mut self, announced: u64) -> Result<Permit> {
+        let units = u32::try_from(units(announced)).map_err(|_| overloaded())?;
+        let bytes = Arc::clone(&self.admission.bytes);
+        let held = self.wait_for(bytes, units).await?;
+        Ok(self.admission.permit(held, announced, None))
+    }
+
+    /// Waits for a seat, with the body at hand.
+    pub(crate) async fn seat(&mut self, permit: &mut Permit) -> Result<()> {
+        let seats = Arc::clone(&self.admission.requests);
+        permit.seat = Some(self.wait_for(seats, 1).await?);
+        Ok(())
+    }
+
+    async fn wait_for(&mut self, from: Arc<Semaphore>, many: u32) -> Result<OwnedSemaphorePermit> {
+        let began = Instant::now();
+        let got = timeout(self.left, from.acquire_many_owned(many)).await;
+        self.left = self.left.saturating_sub(began.elapsed());
+        got.ok().and_then(|got| got.ok()).ok_or_else(overloaded)
     }
 }
 
@@ -154,26 +184,37 @@ mod tests {
         Admission::with_room(requests, bytes, Duration::from_secs(5))
     }
 
+    /// The whole way of one request, if need be through the queue.
+    async fn enter(admission: &Admission, announced: u64) -> Result<Permit> {
+        if let Some(permit) = admission.admit(announced) {
+            return Ok(permit);
+        }
+        let mut queued = admission.queue()?;
+        let mut permit = queued.room(announced).await?;
+        queued.seat(&mut permit).await?;
+        Ok(permit)
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_request_beyond_the_limit_waits_and_is_then_told_to_come_back() {
         let admission = admission(1, 1 << 20);
-        let first = admission.admit(10).await.unwrap();
+        let first = enter(&admission, 10).await.unwrap();
         let began = tokio::time::Instant::now();
-        let Err(error) = admission.admit(10).await else {
+        let Err(error) = enter(&admission, 10).await else {
             panic!("two got in");
         };
         assert_eq!(began.elapsed(), Duration::from_secs(5));
         assert_eq!(error.status(), Some(503));
         assert_eq!(error.retry_after(), Some(Duration::from_secs(1)));
         drop(first);
-        assert!(admission.admit(10).await.is_ok());
+        assert!(enter(&admission, 10).await.is_ok());
     }
 
     #[tokio::test(start_paused = true)]
     async fn one_that_waits_gets_in_when_another_ends() {
         let admission = admission(1, 1 << 20);
-        let first = admission.admit(0).await.unwrap();
-        let waiting = admission.admit(0);
+        let first = enter(&admission, 0).await.unwrap();
+        let waiting = enter(&admission, 0);
         let ending = async {
             tokio::time::sleep(Duration::from_secs(1)).await;
             drop(first);
@@ -186,16 +227,17 @@ mod tests {
     async fn the_queue_is_no_longer_than_what_is_served() {
         let admission = admission(2, 1 << 20);
         let _served = (
-            admission.admit(0).await.unwrap(),
-            admission.admit(0).await.unwrap(),
+            enter(&admission, 0).await.unwrap(),
+            enter(&admission, 0).await.unwrap(),
         );
         let began = tokio::time::Instant::now();
         let late = async {
             tokio::time::sleep(Duration::from_millis(1)).await;
-            let refused = admission.admit(0).await.is_err();
+            let refused = enter(&admission, 0).await.is_err();
             (refused, began.elapsed())
         };
-        let (_, _, (refused, after)) = tokio::join!(admission.admit(0), admission.admit(0), late);
+        let (_, _, (refused, after)) =
+            tokio::join!(enter(&admission, 0), enter(&admission, 0), late);
         assert!(refused);
         assert!(after < Duration::from_secs(1), "{after:?}");
         assert_eq!(admission.waiting.load(Ordering::Relaxed), 0);
@@ -204,23 +246,54 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn announced_bytes_are_held_until_the_permit_is_dropped() {
         let admission = admission(9, 1 << 20);
-        let first = admission.admit(1 << 19).await.unwrap();
-        let second = admission.admit(1 << 19).await.unwrap();
-        assert!(admission.admit(1).await.is_err());
+        let first = enter(&admission, 1 << 19).await.unwrap();
+        let second = enter(&admission, 1 << 19).await.unwrap();
+        assert!(enter(&admission, 1).await.is_err());
         drop(first);
-        assert!(admission.admit(1 << 19).await.is_ok());
+        assert!(enter(&admission, 1 << 19).await.is_ok());
         drop(second);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_body_of_unknown_length_takes_room_as_it_comes() {
         let admission = admission(9, 1 << 20);
-        let mut permit = admission.admit(0).await.unwrap();
+        let mut permit = enter(&admission, 0).await.unwrap();
         permit.reach(700 << 10).unwrap();
         permit.reach(700 << 10).unwrap();
         assert!(permit.reach(2 << 20).is_err());
-        assert!(admission.admit(900 << 10).await.is_err());
+        assert!(enter(&admission, 900 << 10).await.is_err());
         drop(permit);
-        assert!(admission.admit(1 << 20).await.is_ok());
+        assert!(enter(&admission, 1 << 20).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_wait_in_two_parts_is_no_longer_than_one() {
+        let admission = admission(1, 1 << 20);
+        let seated = enter(&admission, 0).await.unwrap();
+        let filling = {
+            let mut queued = admission.queue().unwrap();
+            queued.room(1 << 20).await.unwrap()
+        };
+        let began = Instant::now();
+        let ending = async {
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            drop(filling);
+        };
+        // Room after three seconds leaves two for the seat.
+        let (late, ()) = tokio::join!(enter(&admission, 1 << 20), ending);
+        assert!(late.is_err());
+        assert_eq!(began.elapsed(), Duration::from_secs(5));
+        drop(seated);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_leaves_the_queue_leaves_a_place_in_it() {
+        let admission = admission(1, 1 << 20);
+        let _seated = enter(&admission, 0).await.unwrap();
+        for _ in 0..3 {
+            let gone = timeout(Duration::from_secs(1), enter(&admission, 0)).await;
+            assert!(gone.is_err(), "it was not queued");
+        }
+        assert_eq!(admission.waiting.load(Ordering::Relaxed), 0);
     }
 }

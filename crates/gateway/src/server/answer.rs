@@ -1,7 +1,9 @@
 //! One request: let in, read, and given to its front.
 
+use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use http::header::HOST;
@@ -11,8 +13,9 @@ use majordomo::{Error, ErrorKind};
 
 use super::admission::Permit;
 use super::body::Body;
-use super::head::Refused;
-use super::held::shutting_down;
+use super::entry::enter;
+use super::head::{Refused, TOO_LONG};
+use super::held::{MISTAKE, shutting_down};
 use super::house::House;
 use super::intake;
 use crate::arrival::Arrival;
@@ -30,6 +33,7 @@ const LONGEST_URI: usize = 8 * 1024;
 /// answer takes.
 pub(super) async fn answer(
     house: &Arc<House>,
+    from: IpAddr,
     refused: Option<Refused>,
     request: Request<Incoming>,
 ) -> (Response<Body>, Option<Permit>) {
@@ -43,27 +47,28 @@ pub(super) async fn answer(
     let traces = Arc::clone(&house.traces);
     let mut exchange = Exchange::new(crate::relay::new_id().into(), front, metrics, traces);
     if let Some(Refused { status, text }) = refused {
-        let error = Error::new(ErrorKind::Provider, text).with_status(status);
+        let error = Error::new(ErrorKind::Local, text).with_status(status);
         return (refuse(front, exchange, error), None);
     }
     let state = house.state.load_full();
     let key = match authenticate(&state.keys, &head.headers, &head.uri) {
         Ok(key) => key,
-        Err(error) => return (refuse(front, exchange, error), None),
+        Err(error) => {
+            let guessing = error.status() == Some(401) && house.guesses.too_many(from);
+            let error = if guessing { too_many_guesses() } else { error };
+            return (refuse(front, exchange, error), None);
+        }
     };
     exchange.by(key.as_ref().map(|key| Arc::from(key.name())));
     let announced = body.size_hint().lower();
     if let Err(error) = intake::acceptable(&head.headers, announced, state.server.max_body) {
         return (refuse(front, exchange, error), None);
     }
-    let mut permit = match house.admission().admit(announced).await {
-        Ok(permit) => permit,
+    let admission = house.admission();
+    let most = state.server.max_body;
+    let (permit, body) = match enter(&admission, body, most, &house.limits).await {
+        Ok(entered) => entered,
         Err(error) => return (refuse(front, exchange, error), None),
-    };
-    let read = intake::read(body, &mut permit, state.server.max_body, &house.limits).await;
-    let body = match read {
-        Ok(body) => body,
-        Err(error) => return (refuse(front, exchange, error), Some(permit)),
     };
     let arrival = Arrival {
         headers: head.headers,
@@ -79,14 +84,21 @@ pub(super) async fn answer(
     (answer, Some(permit))
 }
 
+fn too_many_guesses() -> Error {
+    let text = "too many wrong keys came from this address, and this one is wrong, too";
+    Error::new(ErrorKind::Local, text)
+        .with_status(429)
+        .with_retry_after(Some(Duration::from_secs(1)))
+}
+
 /// A mistake of ours costs one request, not those that share its connection.
 async fn surviving(front: Front, work: impl Future<Output = Response<Body>>) -> Response<Body> {
     // Whatever the request held is gone with it; nothing half-done is seen again.
     match AssertUnwindSafe(work).catch_unwind().await {
         Ok(answer) => answer,
         Err(_) => {
-            let text = "the gateway failed at this request; its log says where";
-            bare(front, &Error::new(ErrorKind::Local, text).with_status(500))
+            let error = Error::new(ErrorKind::Local, MISTAKE);
+            bare(front, &error.with_status(500))
         }
     }
 }
@@ -114,7 +126,7 @@ async fn served(state: &Arc<State>, endpoint: Endpoint, arrival: Arrival) -> Res
 }
 
 fn nowhere(front: Front, exchange: Exchange) -> Response<Body> {
-    let error = Error::new(ErrorKind::Provider, "no such path");
+    let error = Error::new(ErrorKind::Local, "no such path");
     refuse(front, exchange, error.with_status(404))
 }
 
@@ -143,7 +155,7 @@ pub(super) fn odd(head: &Request<Incoming>) -> Option<Refused> {
         .path_and_query()
         .map_or(0, |path| path.as_str().len());
     if length > LONGEST_URI {
-        return refuse(414, "the path is longer than 8 KiB");
+        return Some(TOO_LONG);
     }
     let mut hosts = head.headers().get_all(HOST).iter();
     let host = hosts.next();

@@ -25,6 +25,12 @@ pub(super) struct Refused {
     pub(super) text: &'static str,
 }
 
+/// What is said of a path beyond all bounds.
+pub(super) const TOO_LONG: Refused = Refused {
+    status: 414,
+    text: "the path is longer than 8 KiB",
+};
+
 /// A head that was looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {

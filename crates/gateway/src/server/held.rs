@@ -1,5 +1,6 @@
 //! An answer's body with everything that must live as long as it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -11,6 +12,7 @@ use majordomo::{Error, ErrorKind};
 use super::admission::Permit;
 use super::bell::{Bell, Heard};
 use super::body::Body;
+use super::progress::Progress;
 use super::turn::Turn;
 use crate::relay::Broken;
 
@@ -21,6 +23,7 @@ pub(crate) struct Held {
     cut: Option<Heard>,
     permit: Option<Permit>,
     turn: Option<Arc<Turn>>,
+    progress: Option<Arc<Progress>>,
 }
 
 impl Held {
@@ -33,14 +36,54 @@ impl Held {
     ) -> Self {
         let stream = matches!(body, Body::Stream(_));
         let cut = stream.then(|| cut.heard());
+        let progress = Progress::current();
+        // The head is given: a client may take none of what comes behind it.
+        progress.iter().for_each(|progress| progress.gave());
         Self {
             body,
             cut,
             permit,
             turn,
+            progress,
         }
     }
 }
+
+impl Held {
+    fn poll_body(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        if let (Some(cut), Body::Stream(relay)) = (&mut self.cut, &mut self.body)
+            && Pin::new(cut).poll(cx).is_ready()
+        {
+            self.cut = None;
+            if let Some(last) = relay.cut(&shutting_down()) {
+                return last.map(|item| item.map(|bytes| bytes.map(Frame::data)));
+            }
+        }
+        let body = Pin::new(&mut self.body);
+        // What the body held is not looked at again but to say that it ended.
+        match catch_unwind(AssertUnwindSafe(|| body.poll_frame(cx))) {
+            Ok(polled) => polled,
+            Err(_) => self.panicked(),
+        }
+    }
+
+    /// A mistake of ours ends one answer, with its dialect's error; a second one
+    /// while that is written ends it without.
+    fn panicked(&mut self) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        let Body::Stream(relay) = &mut self.body else {
+            return Poll::Ready(Some(Err(Broken)));
+        };
+        let error = Error::new(ErrorKind::Local, MISTAKE).with_status(500);
+        let told = catch_unwind(AssertUnwindSafe(|| relay.cut(&error)));
+        match told {
+            Ok(Some(last)) => last.map(|item| item.map(|bytes| bytes.map(Frame::data))),
+            Ok(None) | Err(_) => Poll::Ready(Some(Err(Broken))),
+        }
+    }
+}
+
+/// What is said after a panic.
+pub(super) const MISTAKE: &str = "the gateway failed at this request; its log says where";
 
 /// What is said when the server cannot wait any longer.
 pub(super) fn shutting_down() -> Error {
@@ -57,15 +100,15 @@ impl HttpBody for Held {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         let held = &mut *self;
-        if let (Some(cut), Body::Stream(relay)) = (&mut held.cut, &mut held.body)
-            && Pin::new(cut).poll(cx).is_ready()
-        {
-            held.cut = None;
-            if let Some(last) = relay.cut(&shutting_down()) {
-                return last.map(|item| item.map(|bytes| bytes.map(Frame::data)));
-            }
+        let Some(progress) = held.progress.clone() else {
+            return held.poll_body(cx);
+        };
+        progress.asked();
+        let polled = held.poll_body(cx);
+        if matches!(polled, Poll::Ready(Some(Ok(_)))) {
+            progress.gave();
         }
-        Pin::new(&mut held.body).poll_frame(cx)
+        polled
     }
 
     fn is_end_stream(&self) -> bool {
@@ -83,6 +126,75 @@ impl Drop for Held {
         self.permit = None;
         if let Some(turn) = &self.turn {
             turn.end();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+    use majordomo::{Answering, Event, EventStream};
+    use majordomo_wire::Reply;
+
+    use super::*;
+    use crate::exchange::Exchange;
+    use crate::fronts::Front;
+    use crate::operator::Metrics;
+    use crate::relay::Relay;
+    use crate::traces::Traces;
+
+    /// A stream that says a word and panics.
+    fn mistaken() -> EventStream {
+        let mut polls = 0;
+        Box::pin(futures_util::stream::poll_fn(move |cx| {
+            polls += 1;
+            match polls {
+                1 => Poll::Ready(Some(Ok(Event::Text("word".into())))),
+                2 => {
+                    cx.waker().wake_by_ref();
+                    Poll::Pending
+                }
+                _ => panic!("a mistake of ours"),
+            }
+        }))
+    }
+
+    #[tokio::test]
+    async fn p13_a_panic_in_a_stream_ends_it_with_the_dialects_error() {
+        for (front, told) in [
+            (Front::Chat, "data: {\"error\""),
+            (Front::Responses, "event: error"),
+            (Front::Messages, "event: error"),
+            (Front::Gemini, "data: {\"error\""),
+            (Front::OllamaChat, "{\"error\""),
+        ] {
+            let metrics = Arc::<Metrics>::default();
+            let traces = Arc::new(Traces::new(&crate::config::Server::default()));
+            let exchange = Exchange::new("id".into(), front, Arc::clone(&metrics), traces);
+            let opener =
+                Box::new(move |_: Option<&str>| front.codec().stream_writer(&Reply::default()));
+            let answer = Answering::Events(mistaken());
+            let relay = Relay::begun(front, exchange, answer, opener, false);
+            let body = Body::Stream(Box::new(relay));
+            let mut held = Held::new(body, None, None, &Bell::default());
+            let mut text = Vec::new();
+            let broken = loop {
+                match held.frame().await {
+                    Some(Ok(frame)) => text.extend(frame.into_data().unwrap()),
+                    Some(Err(_)) => break true,
+                    None => break false,
+                }
+            };
+            let text = String::from_utf8(text).unwrap();
+            assert!(text.contains("word"), "{front:?}: {text}");
+            assert!(text.contains(told), "{front:?}: {text}");
+            assert!(text.contains(MISTAKE), "{front:?}: {text}");
+            assert!(broken, "{front:?} ends as if it were whole");
+            drop(held);
+            let page = metrics.page(&[], true);
+            let counted = "outcome=\"interrupted\",status=\"200\"} 1";
+            assert!(page.contains(counted), "{front:?}: {page}");
+            assert!(page.contains("majordomo_open_requests 0"), "{page}");
         }
     }
 }

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 
 use super::admission::Admission;
 use super::bell::Bell;
+use super::guesses::Guesses;
 use super::limits::Limits;
 use crate::operator::Metrics;
 use crate::state::{Shared, State};
@@ -18,6 +19,10 @@ pub(crate) struct House {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) traces: Arc<Traces>,
     admission: ArcSwap<Admission>,
+    /// Who sent wrong keys.
+    pub(super) guesses: Guesses,
+    /// Why the file as it is now is not at work.
+    pub(crate) stale: ArcSwapOption<String>,
     /// No more requests are taken; those that run may end.
     pub(crate) stopping: Bell,
     /// Whatever still runs is ended now.
@@ -29,6 +34,8 @@ impl House {
         Arc::new(Self {
             admission: ArcSwap::new(Admission::new(&state.server, limits.queue_wait)),
             traces: Arc::new(Traces::new(&state.server)),
+            guesses: Guesses::default(),
+            stale: ArcSwapOption::empty(),
             state: Arc::new(ArcSwap::new(state)),
             limits,
             metrics: Arc::default(),
@@ -50,5 +57,6 @@ impl House {
         }
         self.traces.resize(&state.server);
         self.state.store(state);
+        self.stale.store(None);
     }
 }

@@ -9,11 +9,15 @@ mod answer;
 mod bell;
 mod body;
 mod connection;
+mod entry;
+mod guesses;
 mod head;
 mod held;
 mod house;
 mod intake;
 mod limits;
+mod patience;
+mod progress;
 mod socket;
 mod tls;
 mod turn;
@@ -139,5 +143,10 @@ impl Handle {
     /// Puts another configuration to work; requests that run keep theirs.
     pub fn swap(&self, state: Arc<State>) {
         self.0.swap(state);
+    }
+
+    /// Tells the operator that the file's newest version is not at work, and why.
+    pub(crate) fn stays(&self, reason: String) {
+        self.0.stale.store(Some(Arc::new(reason)));
     }
 }

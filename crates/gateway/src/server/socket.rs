@@ -1,26 +1,27 @@
 //! A client's socket, watched: what comes in, how fast, and what goes out.
 //!
-//! Three things are done here because only here they can be seen: raw heads are
+//! Some things are done here because only here they can be seen: raw heads are
 //! looked at before the HTTP library reads them; bytes behind a request are kept
 //! back until its answer is out, so that its end is always noticed; and a client
-//! that takes nothing, or is too slow to finish a head, is cut off.
+//! that is too slow to finish a head, or sends one without an end, is cut off.
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Sleep, sleep};
 
-use super::head::{Framing, look};
+use super::head::{Framing, TOO_LONG, look};
 use super::limits::Limits;
+use super::patience::Timer;
 use super::turn::Turn;
 
 /// So many bytes behind a request are kept; a client that sends more is cut off.
 const KEPT: usize = 64 * 1024;
+/// So long may the first line be before its end is waited for no longer.
+const LONGEST_LINE: usize = 16 * 1024;
 
 /// A socket of HTTP/1.
 pub(super) struct Socket<S> {
@@ -30,7 +31,6 @@ pub(super) struct Socket<S> {
     /// What came behind the request that is being answered.
     kept: BytesMut,
     header: Timer,
-    stall: Timer,
 }
 
 enum Stage {
@@ -52,7 +52,6 @@ impl<S> Socket<S> {
             stage: Stage::Head(Vec::new()),
             kept: BytesMut::new(),
             header: Timer::new(limits.header),
-            stall: Timer::new(limits.write_stall),
         }
     }
 
@@ -71,6 +70,9 @@ impl<S> Socket<S> {
                 let Some(head) = head else {
                     if before == 0 {
                         seen.extend_from_slice(new);
+                    }
+                    if seen.len() > LONGEST_LINE && !seen.contains(&b'\n') {
+                        self.refuse_line();
                     }
                     return 0;
                 };
@@ -95,6 +97,15 @@ impl<S> Socket<S> {
             }
             Stage::Chunks | Stage::Answer => 0,
         }
+    }
+
+    /// A first line that does not end is ended here: only a whole head can be
+    /// told what is wrong with it.
+    fn refuse_line(&mut self) {
+        self.header.stop();
+        self.turn.refuse(TOO_LONG);
+        self.stage = Stage::Chunks;
+        self.kept.extend_from_slice(b" HTTP/1.1\r\n\r\n");
     }
 
     fn body(&mut self, left: u64, came: u64) -> usize {
@@ -167,31 +178,13 @@ impl<S: AsyncRead + Unpin> AsyncRead for Socket<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> Socket<S> {
-    /// A client may be slow, but not stand still.
-    fn moving<T>(
-        &mut self,
-        cx: &mut Context<'_>,
-        polled: Poll<io::Result<T>>,
-    ) -> Poll<io::Result<T>> {
-        if polled.is_pending() {
-            let stalled = self.stall.poll(cx, "the client takes nothing");
-            return stalled.map(|end| end.and(Err(ErrorKind::TimedOut.into())));
-        }
-        self.stall.stop();
-        polled
-    }
-}
-
 impl<S: AsyncWrite + Unpin> AsyncWrite for Socket<S> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
-        let polled = Pin::new(&mut this.inner).poll_write(cx, bytes);
-        this.moving(cx, polled)
+        Pin::new(&mut self.get_mut().inner).poll_write(cx, bytes)
     }
 
     fn poll_write_vectored(
@@ -199,9 +192,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Socket<S> {
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
-        let polled = Pin::new(&mut this.inner).poll_write_vectored(cx, slices);
-        this.moving(cx, polled)
+        Pin::new(&mut self.get_mut().inner).poll_write_vectored(cx, slices)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -209,41 +200,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Socket<S> {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        let polled = Pin::new(&mut this.inner).poll_flush(cx);
-        this.moving(cx, polled)
+        Pin::new(&mut self.get_mut().inner).poll_flush(cx)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        let polled = Pin::new(&mut this.inner).poll_shutdown(cx);
-        this.moving(cx, polled)
-    }
-}
-
-/// A timer that is set only while something is waited for.
-struct Timer {
-    after: Duration,
-    running: Option<Pin<Box<Sleep>>>,
-}
-
-impl Timer {
-    fn new(after: Duration) -> Self {
-        Self {
-            after,
-            running: None,
-        }
-    }
-
-    fn stop(&mut self) {
-        self.running = None;
-    }
-
-    /// Runs out as an error, never as a success.
-    fn poll(&mut self, cx: &mut Context<'_>, text: &'static str) -> Poll<io::Result<()>> {
-        let after = self.after;
-        let running = self.running.get_or_insert_with(|| Box::pin(sleep(after)));
-        ready!(running.as_mut().poll(cx));
-        Poll::Ready(Err(io::Error::new(ErrorKind::TimedOut, text)))
+        Pin::new(&mut self.get_mut().inner).poll_shutdown(cx)
     }
 }

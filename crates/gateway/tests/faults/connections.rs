@@ -5,7 +5,7 @@ use std::time::Duration;
 use majordomo_gateway::Limits;
 use majordomo_testkit::{Script, Upstream};
 
-use crate::stage::{EVENT, FOREVER, Stage, ask, provider};
+use crate::stage::{EVENT, FOREVER, Stage, ask, case, provider};
 
 const SHORT: Duration = Duration::from_millis(100);
 
@@ -15,69 +15,132 @@ fn limits(set: impl FnOnce(&mut Limits)) -> Limits {
     limits
 }
 
-#[tokio::test]
-async fn c01_a_silent_connection_is_closed() {
-    let stage = Stage::with("", limits(|l| l.first_byte = SHORT)).await;
-    assert_eq!(stage.raw("").await, "");
-    stage.assert_alive().await;
+#[test]
+fn c01_a_silent_connection_is_closed() {
+    case(async {
+        let stage = Stage::with("", limits(|l| l.first_byte = SHORT)).await;
+        assert_eq!(stage.raw("").await, "");
+        stage.holds(()).await;
+    });
 }
 
-#[tokio::test]
-async fn c02_a_head_that_is_never_complete_is_closed() {
-    let stage = Stage::with("", limits(|l| l.header = SHORT)).await;
-    assert_eq!(stage.raw("GET /healthz HTTP/1.1\r\nho").await, "");
-    stage.assert_alive().await;
+#[test]
+fn c02_a_head_that_is_never_complete_is_closed() {
+    case(async {
+        let stage = Stage::with("", limits(|l| l.header = SHORT)).await;
+        assert_eq!(stage.raw("GET /healthz HTTP/1.1\r\nho").await, "");
+        stage.holds(()).await;
+    });
 }
 
-#[tokio::test]
-async fn c03_a_body_that_comes_too_slowly_is_given_up() {
-    let stage = Stage::with("", limits(|l| l.body_window = SHORT)).await;
-    let head = "POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 10000000\r\n\r\n{";
-    let answer = stage.raw(head).await;
-    assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
-    assert!(answer.contains(r#""type":"error""#), "{answer}");
-    stage.assert_alive().await;
+#[test]
+fn c03_a_body_that_comes_too_slowly_is_given_up() {
+    case(async {
+        let stage = Stage::with("", limits(|l| l.body_window = SHORT)).await;
+        let head = "POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 10000000\r\n\r\n{";
+        let answer = stage.raw(head).await;
+        assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
+        assert!(answer.contains(r#""type":"error""#), "{answer}");
+        stage.holds(()).await;
+    });
 }
 
-#[tokio::test]
-async fn c05_a_reader_that_stops_is_cut_off_together_with_its_upstream() {
-    let length = EVENT.len();
-    let chunk = format!("{length:x}\r\n{EVENT}\r\n").repeat(100);
-    let script = Script::new().read_request().stream_head().flood(chunk);
-    let upstream = Upstream::start([script]).await;
-    let stage = Stage::with(&provider(&upstream), limits(|l| l.write_stall = SHORT)).await;
-    let mut client = stage.connect().await;
-    client.send(ask("up/m", true)).await;
-    client.until("word").await;
-    // The client holds its socket, and reads no more.
-    upstream.closed(0, FOREVER).await;
-    stage
-        .look_until("/metrics", "majordomo_open_streams 0")
-        .await;
-    stage.assert_alive().await;
+#[test]
+fn c05_a_reader_that_stops_is_cut_off_together_with_its_upstream() {
+    case(async {
+        let length = EVENT.len();
+        let chunk = format!("{length:x}\r\n{EVENT}\r\n").repeat(100);
+        let script = Script::new().read_request().stream_head().flood(chunk);
+        let upstream = Upstream::start([script]).await;
+        let stage = Stage::with(&provider(&upstream), limits(|l| l.write_stall = SHORT)).await;
+        let mut client = stage.connect().await;
+        client.send(ask("up/m", true)).await;
+        client.until("word").await;
+        // The client holds its socket, and reads no more.
+        upstream.closed(0, FOREVER).await;
+        stage
+            .look_until("/metrics", "majordomo_open_streams 0")
+            .await;
+        stage.holds((upstream, client)).await;
+    });
 }
 
-#[tokio::test]
-async fn c06_an_idle_connection_is_closed() {
-    let stage = Stage::with("", limits(|l| l.idle = SHORT)).await;
-    let answer = stage.raw("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await;
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    assert!(answer.ends_with("ok\n"), "{answer}");
+#[test]
+fn c06_an_idle_connection_is_closed() {
+    case(async {
+        let stage = Stage::with("", limits(|l| l.idle = SHORT)).await;
+        let answer = stage.raw("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        assert!(answer.ends_with("ok\n"), "{answer}");
+        stage.holds(()).await;
+    });
 }
 
-#[tokio::test]
-async fn c06_connections_beyond_the_limit_wait_until_another_ends() {
-    let stage = Stage::with("", limits(|l| l.connections = 1)).await;
-    let request = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
-    let mut first = stage.connect().await;
-    first.send(request).await;
-    first.until("ok\n").await;
-    let mut second = stage.connect().await;
-    second.send(request).await;
-    first.send(request).await;
-    first.until("ok\n").await;
-    let mut space = [0];
-    assert!(second.stream.try_read(&mut space).is_err(), "it was served");
-    drop(first);
-    second.until("ok\n").await;
+#[test]
+fn c06_connections_beyond_the_limit_wait_until_another_ends() {
+    case(async {
+        let stage = Stage::with("", limits(|l| l.connections = 1)).await;
+        let request = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+        let mut first = stage.connect().await;
+        first.send(request).await;
+        first.until("ok\n").await;
+        let mut second = stage.connect().await;
+        second.send(request).await;
+        first.send(request).await;
+        first.until("ok\n").await;
+        let mut space = [0];
+        assert!(second.stream.try_read(&mut space).is_err(), "it was served");
+        drop(first);
+        second.until("ok\n").await;
+        stage.holds(second).await;
+    });
+}
+
+/// The most that the kernel keeps in one direction of a connection: what the
+/// sender may hold, and what the receiver may.
+#[cfg(target_os = "linux")]
+fn kernel_keeps() -> usize {
+    let most = |name: &str| {
+        let text = std::fs::read_to_string(format!("/proc/sys/net/ipv4/{name}"));
+        let text = text.expect("the kernel tells its limits");
+        let last = text.split_whitespace().last().map(str::to_owned);
+        last.and_then(|n| n.parse::<usize>().ok())
+            .expect("a number")
+    };
+    most("tcp_rmem") + most("tcp_wmem")
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn c04_a_fast_stream_waits_for_its_slow_reader() {
+    case(async {
+        let chunk = format!("{:x}\r\n{EVENT}\r\n", EVENT.len()).repeat(100);
+        let script = Script::new().read_request().stream_head().flood(chunk);
+        let upstream = Upstream::start([script]).await;
+        let stage = Stage::start(&provider(&upstream)).await;
+        let mut client = stage.connect().await;
+        client.send(ask("up/m", true)).await;
+        client.until("word").await;
+        // Two connections of kernel buffers, and what the gateway holds itself.
+        let bound = 2 * kernel_keeps() + 64 * 1024;
+        let sent = || upstream.connections()[0].bytes_sent;
+        let mut before = 0;
+        // Nobody reads: what was sent before is all that fits.
+        while before != sent() {
+            before = sent();
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+        assert!(before <= bound, "{before} bytes are more than {bound}");
+        // A reader that goes on gets the rest.
+        let mut space = vec![0; 1 << 20];
+        let going_on = async {
+            while sent() == before {
+                let read = tokio::io::AsyncReadExt::read(&mut client.stream, &mut space).await;
+                assert!(read.expect("it is open") > 0);
+            }
+        };
+        let went_on = tokio::time::timeout(FOREVER, going_on).await;
+        assert!(went_on.is_ok(), "it stands still");
+        stage.holds((upstream, client)).await;
+    });
 }

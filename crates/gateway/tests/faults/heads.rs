@@ -1,101 +1,116 @@
 //! Heads that are odd, too long, or meant for somebody else (C-17 to C-22).
 
-use crate::stage::{CLIENT_KEY, Stage, statuses};
+use crate::stage::{CLIENT_KEY, Stage, case, statuses};
 
-#[tokio::test]
-async fn c17_heads_with_odd_bytes_are_refused() {
-    let stage = Stage::start("").await;
-    for head in [
-        "GET /healthz HTTP/1.1\r\nhost: x\r\n folded\r\n\r\n",
-        "GET /healthz HTTP/1.1\r\nhost : x\r\n\r\n",
-        "GET /healthz HTTP/1.1\r\nhost: x\r\na: \0\r\n\r\n",
-        "GET /healthz HTTP/1.1\nhost: x\n\n",
-        "GET /healthz HTTP/1.1\r\nhost: x\r\na: b\rc\r\n\r\n",
-        "NOT HTTP\r\n\r\n",
-    ] {
-        let answer = stage.raw(head).await;
-        assert_eq!(statuses(&answer), [400], "{head:?}: {answer}");
-    }
-    stage.assert_alive().await;
+#[test]
+fn c17_heads_with_odd_bytes_are_refused() {
+    case(async {
+        let stage = Stage::start("").await;
+        for head in [
+            "GET /healthz HTTP/1.1\r\nhost: x\r\n folded\r\n\r\n",
+            "GET /healthz HTTP/1.1\r\nhost : x\r\n\r\n",
+            "GET /healthz HTTP/1.1\r\nhost: x\r\na: \0\r\n\r\n",
+            "GET /healthz HTTP/1.1\nhost: x\n\n",
+            "GET /healthz HTTP/1.1\r\nhost: x\r\na: b\rc\r\n\r\n",
+            "NOT HTTP\r\n\r\n",
+        ] {
+            let answer = stage.raw(head).await;
+            assert_eq!(statuses(&answer), [400], "{head:?}: {answer}");
+        }
+        stage.holds(()).await;
+    });
 }
 
-#[tokio::test]
-async fn c18_heads_that_are_too_long_are_refused() {
-    let stage = Stage::start("").await;
-    let get =
-        |path: &str, headers: &str| format!("GET {path} HTTP/1.1\r\nhost: x\r\n{headers}\r\n");
-    let many: String = (0..150).map(|n| format!("h{n}: x\r\n")).collect();
-    let long = format!("a: {}\r\n", "x".repeat(20_000));
-    let longer = format!("a: {}\r\n", "x".repeat(100_000));
-    let path = format!("/{}", "x".repeat(20_000));
-    for (head, status) in [
-        (get("/healthz", &many), 431),
-        (get("/healthz", &long), 431),
-        (get("/healthz", &longer), 431),
-        (get(&path, ""), 414),
-    ] {
-        let answer = stage.raw(head).await;
-        assert_eq!(statuses(&answer), [status], "{answer}");
-    }
-    stage.assert_alive().await;
+#[test]
+fn c18_heads_that_are_too_long_are_refused() {
+    case(async {
+        let stage = Stage::start("").await;
+        let get =
+            |path: &str, headers: &str| format!("GET {path} HTTP/1.1\r\nhost: x\r\n{headers}\r\n");
+        let many: String = (0..150).map(|n| format!("h{n}: x\r\n")).collect();
+        let long = format!("a: {}\r\n", "x".repeat(20_000));
+        let longer = format!("a: {}\r\n", "x".repeat(100_000));
+        let path = |length: usize| format!("/{}", "x".repeat(length));
+        for (head, status) in [
+            (get("/healthz", &many), 431),
+            (get("/healthz", &long), 431),
+            (get("/healthz", &longer), 431),
+            (get(&path(20_000), ""), 414),
+            (get(&path(70_000), ""), 414),
+            (get(&path(600_000), ""), 414),
+        ] {
+            let answer = stage.raw(head).await;
+            assert_eq!(statuses(&answer), [status], "{answer}");
+        }
+        stage.holds(()).await;
+    });
 }
 
-#[tokio::test]
-async fn c20_a_request_names_one_host() {
-    let stage = Stage::start("").await;
-    for head in [
-        "GET /healthz HTTP/1.1\r\n",
-        "GET /healthz HTTP/1.1\r\nhost: a\r\nhost: a\r\n",
-        "GET http://b/healthz HTTP/1.1\r\nhost: a\r\n",
-    ] {
-        let answer = stage.raw(format!("{head}connection: close\r\n\r\n")).await;
-        assert_eq!(statuses(&answer), [400], "{head:?}: {answer}");
-    }
-    let same = "GET http://a/healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
-    assert_eq!(statuses(&stage.raw(same).await), [200]);
+#[test]
+fn c20_a_request_names_one_host() {
+    case(async {
+        let stage = Stage::start("").await;
+        for head in [
+            "GET /healthz HTTP/1.1\r\n",
+            "GET /healthz HTTP/1.1\r\nhost: a\r\nhost: a\r\n",
+            "GET http://b/healthz HTTP/1.1\r\nhost: a\r\n",
+        ] {
+            let answer = stage.raw(format!("{head}connection: close\r\n\r\n")).await;
+            assert_eq!(statuses(&answer), [400], "{head:?}: {answer}");
+        }
+        let same = "GET http://a/healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+        assert_eq!(statuses(&stage.raw(same).await), [200]);
+        stage.holds(()).await;
+    });
 }
 
-#[tokio::test]
-async fn c20_only_exact_paths_lead_somewhere_and_none_to_the_operator() {
-    let stage = Stage::start("").await;
-    for path in [
-        "//v1/models",
-        "/v1//models",
-        "/V1/models",
-        "/v1/models/../../metrics",
-        "/%2e%2e/metrics",
-        "/metrics",
-        "/api/health",
-        "/api/explain",
-    ] {
-        let head = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
-        let answer = stage.raw(head).await;
-        assert_eq!(statuses(&answer), [404], "{path}: {answer}");
-    }
+#[test]
+fn c20_only_exact_paths_lead_somewhere_and_none_to_the_operator() {
+    case(async {
+        let stage = Stage::start("").await;
+        for path in [
+            "//v1/models",
+            "/v1//models",
+            "/V1/models",
+            "/v1/models/../../metrics",
+            "/%2e%2e/metrics",
+            "/metrics",
+            "/api/health",
+            "/api/explain",
+        ] {
+            let head = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+            let answer = stage.raw(head).await;
+            assert_eq!(statuses(&answer), [404], "{path}: {answer}");
+        }
+        stage.holds(()).await;
+    });
 }
 
-#[tokio::test]
-async fn c22_the_gateway_is_no_tunnel_and_no_mirror() {
-    let stage = Stage::start("").await;
-    let marker = format!("x-marker: {CLIENT_KEY}\r\n");
-    for line in [
-        "CONNECT example.com:443",
-        "TRACE /healthz",
-        "DELETE /v1/models",
-    ] {
-        let host = if line.starts_with("CONNECT") {
-            "example.com:443"
-        } else {
-            "x"
-        };
-        let head = format!("{line} HTTP/1.1\r\nhost: {host}\r\n{marker}connection: close\r\n\r\n");
-        let answer = stage.raw(head).await;
-        assert_eq!(statuses(&answer), [405], "{line}: {answer}");
-        assert!(!answer.contains(CLIENT_KEY), "{answer}");
-    }
-    let upgrade = "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: upgrade, close\r\nupgrade: websocket\r\n\r\n";
-    assert_eq!(statuses(&stage.raw(upgrade).await), [200]);
-    let with_body =
-        "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 5\r\n\r\nhello";
-    assert_eq!(statuses(&stage.raw(with_body).await), [200]);
+#[test]
+fn c22_the_gateway_is_no_tunnel_and_no_mirror() {
+    case(async {
+        let stage = Stage::start("").await;
+        let marker = format!("x-marker: {CLIENT_KEY}\r\n");
+        for line in [
+            "CONNECT example.com:443",
+            "TRACE /healthz",
+            "DELETE /v1/models",
+        ] {
+            let host = if line.starts_with("CONNECT") {
+                "example.com:443"
+            } else {
+                "x"
+            };
+            let head =
+                format!("{line} HTTP/1.1\r\nhost: {host}\r\n{marker}connection: close\r\n\r\n");
+            let answer = stage.raw(head).await;
+            assert_eq!(statuses(&answer), [405], "{line}: {answer}");
+            assert!(!answer.contains(CLIENT_KEY), "{answer}");
+        }
+        let upgrade = "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: upgrade, close\r\nupgrade: websocket\r\n\r\n";
+        assert_eq!(statuses(&stage.raw(upgrade).await), [200]);
+        let with_body = "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 5\r\n\r\nhello";
+        assert_eq!(statuses(&stage.raw(with_body).await), [200]);
+        stage.holds(()).await;
+    });
 }

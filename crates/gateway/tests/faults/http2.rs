@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::stage::{FOREVER, Stage, provider, standing_still};
+use crate::stage::{FOREVER, Stage, case, provider, standing_still};
 
 type Sender = SendRequest<Full<Bytes>>;
 
@@ -33,43 +33,49 @@ fn question(path: &str, body: &'static str) -> Request<Full<Bytes>> {
 
 const ASK: &str = r#"{"model":"demo/text","messages":[{"role":"user","content":"hi"}]}"#;
 
-#[tokio::test]
-async fn requests_share_a_connection_and_an_idle_one_is_closed() {
-    let mut limits = Limits::default();
-    limits.idle = Duration::from_millis(200);
-    let stage = Stage::with("", limits).await;
-    let (mut sender, connection) = connect(&stage).await;
-    for _ in 0..3 {
-        let sent = sender.send_request(question("/v1/chat/completions", ASK));
-        let answer = sent.await.expect("it answers");
-        assert_eq!(answer.status(), StatusCode::OK);
-        let body = answer.into_body().collect().await;
-        assert!(!body.expect("it is whole").to_bytes().is_empty());
-    }
-    let closed = timeout(FOREVER, connection).await;
-    closed
-        .expect("an idle connection is closed")
-        .expect("it ends")
-        .expect("in peace");
+#[test]
+fn requests_share_a_connection_and_an_idle_one_is_closed() {
+    case(async {
+        let mut limits = Limits::default();
+        limits.idle = Duration::from_millis(200);
+        let stage = Stage::with("", limits).await;
+        let (mut sender, connection) = connect(&stage).await;
+        for _ in 0..3 {
+            let sent = sender.send_request(question("/v1/chat/completions", ASK));
+            let answer = sent.await.expect("it answers");
+            assert_eq!(answer.status(), StatusCode::OK);
+            let body = answer.into_body().collect().await;
+            assert!(!body.expect("it is whole").to_bytes().is_empty());
+        }
+        let closed = timeout(FOREVER, connection).await;
+        closed
+            .expect("an idle connection is closed")
+            .expect("it ends")
+            .expect("in peace");
+        stage.holds(sender).await;
+    });
 }
 
-#[tokio::test]
-async fn a_stream_that_the_gateway_cuts_is_told_why() {
-    let upstream = standing_still(1).await;
-    let config = format!("[server]\ndrain = \"100ms\"\n{}", provider(&upstream));
-    let mut stage = Stage::start(&config).await;
-    let (mut sender, _connection) = connect(&stage).await;
-    let body = r#"{"model":"up/m","stream":true,"messages":[{"role":"user","content":"hi"}]}"#;
-    let sent = sender.send_request(question("/v1/chat/completions", body));
-    let mut answer = sent.await.expect("it answers").into_body();
-    let first = answer.frame().await.expect("it begins").expect("it begins");
-    assert!(first.is_data());
-    stage.stop();
-    let mut rest = Vec::new();
-    while let Ok(Some(Ok(frame))) = timeout(FOREVER, answer.frame()).await {
-        rest.extend(frame.into_data().unwrap_or_default());
-    }
-    let rest = String::from_utf8_lossy(&rest);
-    assert!(rest.contains("server_shutdown"), "{rest}");
-    stage.stopped().await;
+#[test]
+fn a_stream_that_the_gateway_cuts_is_told_why() {
+    case(async {
+        let upstream = standing_still(1).await;
+        let config = format!("[server]\ndrain = \"100ms\"\n{}", provider(&upstream));
+        let mut stage = Stage::start(&config).await;
+        let (mut sender, _connection) = connect(&stage).await;
+        let body = r#"{"model":"up/m","stream":true,"messages":[{"role":"user","content":"hi"}]}"#;
+        let sent = sender.send_request(question("/v1/chat/completions", body));
+        let mut answer = sent.await.expect("it answers").into_body();
+        let first = answer.frame().await.expect("it begins").expect("it begins");
+        assert!(first.is_data());
+        stage.stop();
+        let mut rest = Vec::new();
+        while let Ok(Some(Ok(frame))) = timeout(FOREVER, answer.frame()).await {
+            rest.extend(frame.into_data().unwrap_or_default());
+        }
+        let rest = String::from_utf8_lossy(&rest);
+        assert!(rest.contains("server_shutdown"), "{rest}");
+        stage.stopped().await;
+        stage.holds((upstream, sender, _connection)).await;
+    });
 }

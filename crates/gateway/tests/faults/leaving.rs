@@ -1,63 +1,313 @@
-//! Clients that go away (C-15, C-23, C-24): so does everything done for them.
+//! Clients that go away (C-15, C-23 to C-25): so does everything done for them.
 
-use majordomo_testkit::{Script, Upstream};
+use std::time::Duration;
+
+use majordomo_gateway::Limits;
+use majordomo_testkit::{BlackHole, Script, Upstream};
 use tokio::io::AsyncWriteExt;
 
-use crate::stage::{FOREVER, Stage, ask, provider, standing_still};
+use crate::asker::{Asker, picture};
+use crate::stage::{
+    EVENT, FOREVER, Stage, ask, case, provider, provider_at, standing_still, statuses,
+};
 
 /// An upstream that takes the question and never answers.
 async fn mute() -> Upstream {
     Upstream::start([Script::new().read_request().stall()]).await
 }
 
-#[tokio::test]
-async fn c23_a_client_that_leaves_before_the_answer_ends_the_question() {
-    for stream in [false, true] {
-        let upstream = mute().await;
-        let stage = Stage::start(&provider(&upstream)).await;
-        let mut client = stage.connect().await;
-        client.send(ask("up/m", stream)).await;
-        upstream.asked(1, FOREVER).await;
-        drop(client);
-        upstream.closed(0, FOREVER).await;
-        let gone = "outcome=\"client_gone\"";
-        stage.look_until("/metrics", gone).await;
-        assert_eq!(upstream.requests().len(), 1);
+/// Waiting for a turn alone never ends within a test.
+fn patient() -> Limits {
+    let mut limits = Limits::default();
+    limits.queue_wait = Duration::from_secs(24 * 60 * 60);
+    limits
+}
+
+#[test]
+fn c23_a_client_that_leaves_during_its_upload_asks_nobody() {
+    for asker in Asker::ALL {
+        case(async {
+            let upstream = mute().await;
+            let stage = Stage::start(&provider(&upstream)).await;
+            let mut client = stage.connect().await;
+            let request = asker.question("up/m");
+            client.send(&request[..request.len() - 5]).await;
+            stage
+                .look_until("/metrics", "majordomo_open_requests 1")
+                .await;
+            drop(client);
+            // What came was no request, so this is its own end, not an absence.
+            let broken = "outcome=\"failed\",status=\"400\"} 1";
+            stage.look_until("/metrics", broken).await;
+            assert!(upstream.connections().is_empty(), "{asker:?}");
+            stage.holds(upstream).await;
+        });
     }
 }
 
-#[tokio::test]
-async fn c23_a_client_that_leaves_a_quiet_stream_ends_it() {
-    let upstream = standing_still(1).await;
-    let stage = Stage::start(&provider(&upstream)).await;
-    let mut client = stage.connect().await;
-    client.send(ask("up/m", true)).await;
-    client.until("word").await;
-    drop(client);
-    upstream.closed(0, FOREVER).await;
-    stage
-        .look_until("/metrics", "majordomo_open_streams 0")
-        .await;
+#[test]
+fn c23_a_client_that_leaves_the_queue_leaves_its_place_and_asks_nobody() {
+    for asker in Asker::ALL {
+        case(async {
+            let upstream = mute().await;
+            let config = format!("[server]\nmax_requests = 1\n{}", provider(&upstream));
+            let stage = Stage::with(&config, patient()).await;
+            let mut served = stage.connect().await;
+            served.send(ask("up/m", false)).await;
+            upstream.asked(1, FOREVER).await;
+            // The queue has one place: whoever comes behind gets it only if it is free.
+            for _ in 0..3 {
+                let mut waiting = stage.connect().await;
+                waiting.send(asker.question("up/m")).await;
+                stage
+                    .look_until("/metrics", "majordomo_open_requests 2")
+                    .await;
+                drop(waiting);
+                stage
+                    .look_until("/metrics", "majordomo_open_requests 1")
+                    .await;
+            }
+            drop(served);
+            gone(&stage).await;
+            assert_eq!(upstream.requests().len(), 1, "{asker:?}");
+            stage.holds(upstream).await;
+        });
+    }
 }
 
-#[tokio::test]
-async fn c15_a_client_that_leaves_is_noticed_behind_pipelined_bytes() {
-    let upstream = mute().await;
-    let stage = Stage::start(&provider(&upstream)).await;
-    let mut client = stage.connect().await;
-    client.send(ask("up/m", false) + "GET / HT").await;
-    upstream.asked(1, FOREVER).await;
-    drop(client);
-    upstream.closed(0, FOREVER).await;
+#[test]
+fn c23_a_client_that_waits_for_room_for_its_bytes_is_seen_to_leave() {
+    case(async {
+        let upstream = mute().await;
+        let config = format!(
+            "[server]\nmax_body = \"1MiB\"\nmax_bytes_in_flight = \"1MiB\"\n{}",
+            provider(&upstream)
+        );
+        let stage = Stage::with(&config, patient()).await;
+        let mut first = stage.connect().await;
+        let head = "POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 1048576\r\n\r\n";
+        first.send(head).await;
+        stage
+            .look_until("/metrics", "majordomo_open_requests 1")
+            .await;
+        let mut second = stage.connect().await;
+        second.send(ask("up/m", false)).await;
+        stage
+            .look_until("/metrics", "majordomo_open_requests 2")
+            .await;
+        drop(second);
+        stage
+            .look_until("/metrics", "majordomo_open_requests 1")
+            .await;
+        assert!(upstream.connections().is_empty());
+        stage.holds((upstream, first)).await;
+    });
 }
 
-#[tokio::test]
-async fn c24_a_client_that_closes_its_half_has_left() {
-    let upstream = mute().await;
-    let stage = Stage::start(&provider(&upstream)).await;
-    let mut client = stage.connect().await;
-    client.send(ask("up/m", false)).await;
-    upstream.asked(1, FOREVER).await;
-    client.stream.shutdown().await.expect("it is open");
-    upstream.closed(0, FOREVER).await;
+#[test]
+fn who_waited_in_the_queue_is_served_when_its_turn_comes() {
+    case(async {
+        let upstream = mute().await;
+        let config = format!("[server]\nmax_requests = 1\n{}", provider(&upstream));
+        let stage = Stage::with(&config, patient()).await;
+        let mut served = stage.connect().await;
+        served.send(ask("up/m", false)).await;
+        upstream.asked(1, FOREVER).await;
+        let mut waiting = stage.connect().await;
+        waiting.send(ask("demo/text", false)).await;
+        stage
+            .look_until("/metrics", "majordomo_open_requests 2")
+            .await;
+        drop(served);
+        let answer = waiting.rest().await;
+        assert_eq!(statuses(&answer), [200], "{answer}");
+        stage.holds((upstream, waiting)).await;
+    });
+}
+
+#[test]
+fn c23_a_client_that_leaves_while_its_target_is_connected_to_leaves_no_socket() {
+    for asker in Asker::ALL {
+        case(async {
+            let hole = BlackHole::open();
+            let stage = Stage::start(&provider_at(hole.address())).await;
+            let mut client = stage.connect().await;
+            client.send(asker.question("up/m")).await;
+            stage
+                .look_until("/metrics", "majordomo_open_requests 1")
+                .await;
+            drop(client);
+            gone(&stage).await;
+            // The socket that was being opened is among those that are counted.
+            stage.holds(()).await;
+            drop(hole);
+        });
+    }
+}
+
+#[test]
+fn c23_a_client_that_leaves_before_the_answer_ends_the_question() {
+    for asker in Asker::ALL {
+        case(async {
+            let upstream = mute().await;
+            let stage = Stage::start(&provider(&upstream)).await;
+            let mut client = stage.connect().await;
+            client.send(asker.question("up/m")).await;
+            upstream.asked(1, FOREVER).await;
+            drop(client);
+            upstream.closed(0, FOREVER).await;
+            gone(&stage).await;
+            assert_eq!(upstream.requests().len(), 1, "{asker:?}");
+            stage.holds(upstream).await;
+        });
+    }
+}
+
+#[test]
+fn c23_a_client_that_leaves_while_its_picture_is_described_ends_the_description() {
+    for asker in Asker::ALL {
+        case(async {
+            let (eyes, upstream) = (mute().await, mute().await);
+            let address = eyes.address();
+            let config = format!(
+                "{}[providers.up.models.m]\nimages = false\n\
+                 [providers.eyes]\nkind = \"openai\"\nbase_url = \"http://{address}\"\n\
+                 api_key = \"CANARY-eyes\"\n\
+                 [[routes]]\nmodel = \"blind\"\n\
+                 services = [ {{ spec = \"up/m\", describe = \"eyes/sharp\" }} ]\n",
+                provider(&upstream),
+            );
+            let stage = Stage::start(&config).await;
+            let mut client = stage.connect().await;
+            client.send(asker.about("blind", &picture(8))).await;
+            eyes.asked(1, FOREVER).await;
+            drop(client);
+            eyes.closed(0, FOREVER).await;
+            gone(&stage).await;
+            assert!(upstream.requests().is_empty(), "{asker:?}");
+            stage.holds((eyes, upstream)).await;
+        });
+    }
+}
+
+#[test]
+fn c23_a_client_that_leaves_while_its_picture_is_made_to_fit_leaves_nothing_behind() {
+    for asker in Asker::ALL {
+        case(async {
+            let upstream = mute().await;
+            let config = format!(
+                "{}[providers.up.models.m]\nimages = {{ max_bytes = \"4KiB\" }}\n",
+                provider(&upstream)
+            );
+            let stage = Stage::start(&config).await;
+            let mut client = stage.connect().await;
+            client.send(asker.about("up/m", &picture(1_500))).await;
+            stage
+                .look_until("/metrics", "majordomo_open_requests 1")
+                .await;
+            drop(client);
+            gone(&stage).await;
+            // A picture that was ready first may have been asked about, once.
+            assert!(upstream.requests().len() <= 1, "{asker:?}");
+            stage.holds(upstream).await;
+        });
+    }
+}
+
+#[test]
+fn c23_a_client_that_leaves_an_answer_that_flows_ends_it() {
+    for asker in Asker::ALL {
+        case(async {
+            let begun = Script::new().read_request();
+            let script = match asker {
+                // An answer that is wanted whole, without an end.
+                Asker::Whole => begun
+                    .send("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{")
+                    .drip(" ".repeat(100_000), Duration::from_millis(1)),
+                _ => {
+                    let event = format!("{:x}\r\n{EVENT}\r\n", EVENT.len());
+                    begun.stream_head().flood(event)
+                }
+            };
+            let upstream = Upstream::start([script]).await;
+            let stage = Stage::start(&provider(&upstream)).await;
+            let mut client = stage.connect().await;
+            client.send(asker.question("up/m")).await;
+            match asker {
+                Asker::Whole => upstream.sent(0, 70, FOREVER).await,
+                _ => drop(client.until("word").await),
+            }
+            drop(client);
+            upstream.closed(0, FOREVER).await;
+            gone(&stage).await;
+            assert_eq!(upstream.requests().len(), 1, "{asker:?}");
+            stage.holds(upstream).await;
+        });
+    }
+}
+
+#[test]
+fn c23_a_client_that_leaves_an_answer_that_stands_still_ends_it() {
+    for asker in Asker::ALL {
+        case(async {
+            let half = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\
+                        content-length: 999\r\n\r\n{\"id\":";
+            let upstream = match asker {
+                Asker::Whole => {
+                    Upstream::start([Script::new().read_request().send(half).stall()]).await
+                }
+                _ => standing_still(1).await,
+            };
+            let stage = Stage::start(&provider(&upstream)).await;
+            let mut client = stage.connect().await;
+            client.send(asker.question("up/m")).await;
+            match asker {
+                Asker::Whole => upstream.sent(0, half.len(), FOREVER).await,
+                _ => drop(client.until("word").await),
+            }
+            drop(client);
+            upstream.closed(0, FOREVER).await;
+            gone(&stage).await;
+            assert_eq!(upstream.requests().len(), 1, "{asker:?}");
+            stage.holds(upstream).await;
+        });
+    }
+}
+
+/// The request is over, and nobody is to blame but its client.
+async fn gone(stage: &Stage) {
+    let over = "majordomo_open_requests 0";
+    stage.look_until("/metrics", over).await;
+    let metrics = stage.look("/metrics").await;
+    assert!(metrics.contains("outcome=\"client_gone\""), "{metrics}");
+    let health = stage.look("/api/health").await;
+    assert!(!health.contains("benched"), "{health}");
+}
+
+#[test]
+fn c15_a_client_that_leaves_is_noticed_behind_pipelined_bytes() {
+    case(async {
+        let upstream = mute().await;
+        let stage = Stage::start(&provider(&upstream)).await;
+        let mut client = stage.connect().await;
+        client.send(ask("up/m", false) + "GET / HT").await;
+        upstream.asked(1, FOREVER).await;
+        drop(client);
+        upstream.closed(0, FOREVER).await;
+        stage.holds(upstream).await;
+    });
+}
+
+#[test]
+fn c24_a_client_that_closes_its_half_has_left() {
+    case(async {
+        let upstream = mute().await;
+        let stage = Stage::start(&provider(&upstream)).await;
+        let mut client = stage.connect().await;
+        client.send(ask("up/m", false)).await;
+        upstream.asked(1, FOREVER).await;
+        client.stream.shutdown().await.expect("it is open");
+        upstream.closed(0, FOREVER).await;
+        stage.holds((upstream, client)).await;
+    });
 }

@@ -1,9 +1,10 @@
-//! No key is ever seen: not in an answer, a log line or a figure (C-26, C-27).
+//! No key is ever seen: not in an answer, a log line or a figure (C-26, C-27, S-06,
+//! S-11).
 
 use majordomo_testkit::{Script, Upstream};
 
 use crate::stage::{
-    CLIENT_KEY, Stage, UPSTREAM_KEY, ask, header, lines_of, logged, post, provider, statuses,
+    CLIENT_KEY, Stage, UPSTREAM_KEY, ask, case, header, lines_of, logged, post, provider, statuses,
 };
 
 const WRONG_KEY: &str = "CANARY-wrong-key";
@@ -17,112 +18,189 @@ fn keys() -> String {
     format!("[[keys]]\nname = \"laptop\"\nkey = \"{CLIENT_KEY}\"\n")
 }
 
-#[tokio::test]
-async fn c27_a_key_is_found_where_dialects_put_it() {
-    let stage = Stage::start(&keys()).await;
-    let rows: [(&str, String, u16); 10] = [
-        ("", String::new(), 401),
-        ("", format!("authorization: Bearer {CLIENT_KEY}\r\n"), 200),
-        ("", format!("authorization: bearer {CLIENT_KEY}\r\n"), 200),
-        ("", format!("authorization: Basic {CLIENT_KEY}\r\n"), 401),
-        ("", format!("authorization: {CLIENT_KEY}\r\n"), 401),
-        ("", format!("x-api-key: {CLIENT_KEY}\r\n"), 200),
-        ("", format!("x-goog-api-key: {CLIENT_KEY}\r\n"), 200),
-        ("?key=CANARY-client-key", String::new(), 200),
-        ("?key=CANARY-wrong-key", String::new(), 401),
-        (
-            "",
-            format!("x-api-key: {WRONG_KEY}\r\nauthorization: Bearer {CLIENT_KEY}\r\n"),
-            400,
-        ),
-    ];
-    for (query, header, status) in rows {
-        let head = format!(
-            "GET /v1/models{query} HTTP/1.1\r\nhost: x\r\n{header}connection: close\r\n\r\n"
+#[test]
+fn c27_a_key_is_found_where_dialects_put_it() {
+    case(async {
+        let stage = Stage::start(&keys()).await;
+        let rows: [(&str, String, u16); 10] = [
+            ("", String::new(), 401),
+            ("", format!("authorization: Bearer {CLIENT_KEY}\r\n"), 200),
+            ("", format!("authorization: bearer {CLIENT_KEY}\r\n"), 200),
+            ("", format!("authorization: Basic {CLIENT_KEY}\r\n"), 401),
+            ("", format!("authorization: {CLIENT_KEY}\r\n"), 401),
+            ("", format!("x-api-key: {CLIENT_KEY}\r\n"), 200),
+            ("", format!("x-goog-api-key: {CLIENT_KEY}\r\n"), 200),
+            ("?key=CANARY-client-key", String::new(), 200),
+            ("?key=CANARY-wrong-key", String::new(), 401),
+            (
+                "",
+                format!("x-api-key: {WRONG_KEY}\r\nauthorization: Bearer {CLIENT_KEY}\r\n"),
+                400,
+            ),
+        ];
+        for (query, header, status) in rows {
+            let head = format!(
+                "GET /v1/models{query} HTTP/1.1\r\nhost: x\r\n{header}connection: close\r\n\r\n"
+            );
+            let answer = stage.raw(head).await;
+            assert_eq!(statuses(&answer), [status], "{query}{header}: {answer}");
+            assert!(!answer.contains("CANARY"), "{answer}");
+        }
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn s11_no_key_is_in_any_answer_log_line_or_figure() {
+    case(async {
+        // An upstream that repeats the key, and one that answers.
+        let repeats = format!(r#"{{"error":{{"message":"bad key {UPSTREAM_KEY}"}}}}"#);
+        let scripts = [
+            Script::new()
+                .read_request()
+                .answer(400, "application/json", repeats.clone()),
+            Script::new()
+                .read_request()
+                .answer(500, "application/json", repeats.clone()),
+            Script::new()
+                .read_request()
+                .answer(401, "application/json", repeats),
+        ];
+        let upstream = Upstream::start(scripts).await;
+        let stage = Stage::start(&(keys() + &provider(&upstream))).await;
+        let wrong = format!("x-api-key: {WRONG_KEY}\r\nconnection: close\r\n");
+        let mut seen = Vec::new();
+        for request in [
+            ask("up/a", false),
+            ask("up/b", true),
+            ask("up/c", false),
+            ask("demo/text", true),
+            post("/v1/messages", &wrong, "{}"),
+            post(
+                "/v1beta/models/x:generateContent?key=CANARY-wrong-key",
+                "connection: close\r\n",
+                "{}",
+            ),
+        ] {
+            seen.push(stage.raw(request).await);
+        }
+        for path in ["/", "/metrics", "/api/health", "/api/requests"] {
+            seen.push(stage.look(path).await);
+        }
+        seen.push(logged());
+        for text in seen {
+            let line = text.lines().find(|line| line.contains("CANARY"));
+            assert_eq!(line, None, "in\n{text}");
+        }
+        assert!(
+            upstream.requests()[0].head.contains(UPSTREAM_KEY),
+            "it was used"
         );
-        let answer = stage.raw(head).await;
-        assert_eq!(statuses(&answer), [status], "{query}{header}: {answer}");
-        assert!(!answer.contains("CANARY"), "{answer}");
-    }
+        stage.holds(upstream).await;
+    });
 }
 
-#[tokio::test]
-async fn no_key_is_in_any_answer_log_line_or_figure() {
-    // An upstream that repeats the key, and one that answers.
-    let repeats = format!(r#"{{"error":{{"message":"bad key {UPSTREAM_KEY}"}}}}"#);
-    let scripts = [
-        Script::new()
-            .read_request()
-            .answer(400, "application/json", repeats.clone()),
-        Script::new()
-            .read_request()
-            .answer(500, "application/json", repeats.clone()),
-        Script::new()
-            .read_request()
-            .answer(401, "application/json", repeats),
-    ];
-    let upstream = Upstream::start(scripts).await;
-    let stage = Stage::start(&(keys() + &provider(&upstream))).await;
-    let wrong = format!("x-api-key: {WRONG_KEY}\r\nconnection: close\r\n");
-    let mut seen = Vec::new();
-    for request in [
-        ask("up/a", false),
-        ask("up/b", true),
-        ask("up/c", false),
-        ask("demo/text", true),
-        post("/v1/messages", &wrong, "{}"),
-        post(
-            "/v1beta/models/x:generateContent?key=CANARY-wrong-key",
-            "connection: close\r\n",
-            "{}",
+#[test]
+fn nothing_that_was_asked_is_logged_though_an_upstream_repeats_it() {
+    case(async {
+        let repeats = r#"{"error":{"message":"I do not understand MARKER-of-a-prompt"}}"#;
+        let refuse = Script::new().read_request();
+        let upstream = Upstream::start([refuse.answer(400, "application/json", repeats)]).await;
+        let stage = Stage::start(&provider(&upstream)).await;
+        let answer = stage.raw(question("MARKER-of-a-prompt")).await;
+        assert!(answer.contains("MARKER-of-a-prompt"), "{answer}");
+        let id = header(&answer, "x-majordomo-request-id").expect("it has an id");
+        let lines = lines_of(id);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].contains("up/m: "), "{lines:?}");
+        assert!(!logged().contains("MARKER-of-a-prompt"));
+        stage.holds(upstream).await;
+    });
+}
+
+#[test]
+fn c26_wrong_keys_are_refused_alike_and_keep_nobody_out() {
+    case(async {
+        let stage = Stage::start(&keys()).await;
+        let without_id = |answer: String| {
+            let lines = answer.lines().map(str::to_owned);
+            let same =
+                lines.filter(|line| !line.contains("request-id") && !line.starts_with("date"));
+            same.collect::<Vec<_>>()
+        };
+        let headers = |key: &str| format!("x-api-key: {key}\r\nconnection: close\r\n");
+        let first = stage.raw(post("/v1/responses", &headers("a"), "{}")).await;
+        let first = without_id(first);
+        for n in 0..100 {
+            let key = "x".repeat(n + 1);
+            let answer = stage.raw(post("/v1/responses", &headers(&key), "{}")).await;
+            assert_eq!(without_id(answer), first);
+        }
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn s06_an_address_that_guesses_is_slowed_down_and_keeps_nobody_out() {
+    case(async {
+        let stage = Stage::start(&keys()).await;
+        let guess = format!(
+            "GET /v1/models HTTP/1.1\r\nhost: x\r\nx-api-key: {WRONG_KEY}\r\nconnection: close\r\n\r\n"
+        );
+        let guessing = async {
+            loop {
+                let answer = stage.raw(&guess).await;
+                match statuses(&answer)[..] {
+                    [401] => {}
+                    [429] => return answer,
+                    _ => panic!("{answer}"),
+                }
+            }
+        };
+        let slowed = tokio::time::timeout(crate::stage::FOREVER, guessing).await;
+        let slowed = slowed.expect("it is slowed down");
+        assert_eq!(header(&slowed, "retry-after"), Some("1"), "{slowed}");
+        // The right key is let in from the same address.
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn s11_no_failure_of_an_upstream_brings_a_key_to_light() {
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
+    let read = || Script::new().read_request();
+    for script in [
+        Script::new(),
+        read().reset(),
+        read().send(format!("{head}content-length: 99\r\n\r\n{{")),
+        read().answer(200, "application/json", format!("{{\"a\":\"{UPSTREAM_KEY}")),
+        read().answer(200, "text/html", format!("<p>{UPSTREAM_KEY}</p>")),
+        read().answer(302, "text/plain", UPSTREAM_KEY),
+        read().answer(
+            429,
+            "application/json",
+            format!("{{\"error\":\"{UPSTREAM_KEY}\"}}"),
         ),
+        read().stream_head().chunk(format!(
+            "data: {{\"error\":{{\"message\":\"{UPSTREAM_KEY}\"}}}}\n\n"
+        )),
+        read()
+            .stream_head()
+            .chunk(crate::stage::EVENT)
+            .chunk(format!(
+                "data: {{\"error\":{{\"message\":\"{UPSTREAM_KEY}\"}}}}\n\n"
+            )),
+        read().stream_head().chunk(crate::stage::EVENT),
     ] {
-        seen.push(stage.raw(request).await);
+        case(async {
+            let upstream = Upstream::start([script]).await;
+            let stage = Stage::start(&(keys() + &provider(&upstream))).await;
+            for stream in [false, true] {
+                let answer = stage.raw(ask("up/m", stream)).await;
+                assert!(!answer.is_empty());
+            }
+            // All that was said is looked at after every case.
+            stage.holds(upstream).await;
+        });
     }
-    for path in ["/", "/metrics", "/api/health", "/api/requests"] {
-        seen.push(stage.look(path).await);
-    }
-    seen.push(logged());
-    for text in seen {
-        let line = text.lines().find(|line| line.contains("CANARY"));
-        assert_eq!(line, None, "in\n{text}");
-    }
-    assert!(
-        upstream.requests()[0].head.contains(UPSTREAM_KEY),
-        "it was used"
-    );
-}
-
-#[tokio::test]
-async fn nothing_that_was_asked_is_logged_though_an_upstream_repeats_it() {
-    let repeats = r#"{"error":{"message":"I do not understand MARKER-of-a-prompt"}}"#;
-    let refuse = Script::new().read_request();
-    let upstream = Upstream::start([refuse.answer(400, "application/json", repeats)]).await;
-    let stage = Stage::start(&provider(&upstream)).await;
-    let answer = stage.raw(question("MARKER-of-a-prompt")).await;
-    assert!(answer.contains("MARKER-of-a-prompt"), "{answer}");
-    let id = header(&answer, "x-majordomo-request-id").expect("it has an id");
-    let lines = lines_of(id);
-    assert_eq!(lines.len(), 1, "{lines:?}");
-    assert!(lines[0].contains("up/m: "), "{lines:?}");
-    assert!(!logged().contains("MARKER-of-a-prompt"));
-}
-
-#[tokio::test]
-async fn c26_wrong_keys_are_refused_alike_and_keep_nobody_out() {
-    let stage = Stage::start(&keys()).await;
-    let without_id = |answer: String| {
-        let lines = answer.lines().map(str::to_owned);
-        let same = lines.filter(|line| !line.contains("request-id") && !line.starts_with("date"));
-        same.collect::<Vec<_>>()
-    };
-    let headers = |key: &str| format!("x-api-key: {key}\r\nconnection: close\r\n");
-    let first = stage.raw(post("/v1/responses", &headers("a"), "{}")).await;
-    let first = without_id(first);
-    for n in 0..100 {
-        let key = "x".repeat(n + 1);
-        let answer = stage.raw(post("/v1/responses", &headers(&key), "{}")).await;
-        assert_eq!(without_id(answer), first);
-    }
-    stage.assert_alive().await;
 }

@@ -4,11 +4,7 @@ use bytes::{Bytes, BytesMut};
 use majordomo_llm::Result;
 use memchr::memchr_iter;
 
-use super::too_long;
-
-/// The longest frame that is waited for: a picture of 20 MB as base64, and room
-/// to spare. What a frame may hold is the reader's to judge.
-const LONGEST: usize = 32 << 20;
+use super::Bound;
 
 /// Takes bytes in any chunking and gives whole frames, so that whoever passes
 /// them on never stands in the middle of one.
@@ -49,13 +45,12 @@ impl Frames {
             self.waiting = bytes;
             return Ok(());
         }
-        if self.waiting.len() + bytes.len() > LONGEST {
-            return Err(too_long(LONGEST));
-        }
+        let before = self.waiting.len();
         let mut joined = BytesMut::from(std::mem::take(&mut self.waiting));
         joined.extend_from_slice(&bytes);
         self.waiting = joined.freeze();
-        Ok(())
+        // Frames that were whole are given already, so all of it is one frame.
+        Bound::default().check_growing(before, &self.waiting)
     }
 
     /// What was pushed and not given yet.
@@ -133,6 +128,24 @@ mod tests {
         let (frames, rest) = cut(true, &[b"{}\n{}\r\n{"]);
         assert_eq!(frames, [&b"{}\n"[..], b"{}\r\n"]);
         assert_eq!(rest, "{");
+    }
+
+    #[test]
+    fn a_frame_without_an_end_is_text_or_a_picture() {
+        let grown = |begin: &[u8], more: &[u8]| {
+            let mut frames = Frames::new(false);
+            frames.push(Bytes::copy_from_slice(begin)).unwrap();
+            let mut taken = begin.len();
+            while frames.push(Bytes::copy_from_slice(more)).is_ok() {
+                assert!(frames.next().is_none());
+                taken += more.len();
+            }
+            taken
+        };
+        let text = grown(b"data: \"", &[b' '; 64 << 10]);
+        assert!((3 << 20..=4 << 20).contains(&text), "{text}");
+        let picture = grown(b"data: \"", &[b'A'; 64 << 10]);
+        assert!((30 << 20..=32 << 20).contains(&picture), "{picture}");
     }
 
     #[test]

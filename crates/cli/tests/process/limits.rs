@@ -1,0 +1,78 @@
+//! A system that gives no more (P-11, P-12).
+
+use std::time::Duration;
+
+use majordomo_testkit::{Script, Upstream};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+
+use crate::served::{EVENT, Start, about_a_picture, ask, provider, until};
+
+#[tokio::test]
+async fn p11_without_descriptors_streams_go_on_and_new_ones_wait() {
+    let script = Script::new()
+        .read_request()
+        .stream_head()
+        .chunk(EVENT)
+        .wait(Duration::from_secs(2))
+        .chunk(EVENT.replace("word", "later"))
+        .stall();
+    let upstream = Upstream::start([script]).await;
+    let served = Start {
+        before: "ulimit -n 256",
+        ..Start::with(provider(&upstream))
+    }
+    .start()
+    .await;
+    let mut stream = served.connect().await;
+    let sent = stream.write_all(ask("up/m", true).as_bytes()).await;
+    sent.expect("it reads");
+    until(&mut stream, "word").await;
+    // The system accepts for it what it cannot accept itself.
+    let mut idle = Vec::new();
+    for _ in 0..300 {
+        idle.push(TcpStream::connect(served.address).await.expect("a queue"));
+    }
+    until(&mut stream, "later").await;
+    drop(idle);
+    served.assert_alive().await;
+    let log = served.log();
+    assert!(log.contains("could not be accepted"), "{log}");
+}
+
+#[tokio::test]
+async fn p12_with_little_memory_bodies_wait_or_are_refused_and_nobody_is_killed() {
+    let upstream = Upstream::start([Script::new().read_request().stall()]).await;
+    let config = format!(
+        "[server]\nmax_bytes_in_flight = \"64MiB\"\nmax_body = \"16MiB\"\n{}",
+        provider(&upstream)
+    );
+    let mut served = Start {
+        // Addresses, not pages: threads and arenas take their share of them.
+        before: "ulimit -v 1048576",
+        ..Start::with(config)
+    }
+    .start()
+    .await;
+    let body = about_a_picture("up/m", 5 << 20);
+    let mut answers = tokio::task::JoinSet::new();
+    for _ in 0..40 {
+        let (address, body) = (served.address, body.clone());
+        answers.spawn(async move { crate::served::exchange(address, &body).await });
+    }
+    // Those that were let in stand still; the others are told within their wait.
+    let mut refused = 0;
+    while refused < 40 - 64 / 6 {
+        let answer = answers.join_next().await.expect("some are refused");
+        let answer = answer.expect("it does not panic");
+        assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+        assert!(answer.contains("retry-after: 1"), "{answer}");
+        refused += 1;
+    }
+    assert!(served.is_running());
+    answers.abort_all();
+    served
+        .look_until("/metrics", "majordomo_open_requests 0")
+        .await;
+    served.assert_alive().await;
+}

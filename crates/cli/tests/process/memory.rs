@@ -1,0 +1,190 @@
+//! Memory: what faults leave behind (G5), what streams take, and what a burst
+//! gives back.
+
+use std::time::Duration;
+
+use majordomo_testkit::{Script, Upstream, frames};
+use tokio::io::AsyncWriteExt;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use crate::served::{
+    EVENT, Served, Start, about_a_picture, answering, ask, descriptors, exchange, full, post,
+    provider, standing_still, until,
+};
+
+const MIB: usize = 1 << 20;
+
+/// Waits until memory is at or below this, and says what it was at last.
+async fn falls_to(served: &Served, most: usize) -> usize {
+    let falling = async {
+        while served.memory() > most {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let _ = timeout(Duration::from_secs(20), falling).await;
+    served.memory()
+}
+
+/// Sends something, waits until this came back, and leaves.
+async fn leaves(served: &Served, request: &[u8], after: &str) {
+    let mut stream = served.connect().await;
+    let _ = stream.write_all(request).await;
+    if !after.is_empty() {
+        until(&mut stream, after).await;
+    }
+}
+
+/// Every kind of fault once.
+async fn faults(served: &Served) {
+    leaves(served, ask("still/m", true).as_bytes(), "word").await;
+    leaves(served, ask("mute/m", false).as_bytes(), "").await;
+    leaves(served, &ask("still/m", true).as_bytes()[..60], "").await;
+    for request in [
+        ask("reset/m", false),
+        ask("cut/m", true),
+        ask("broken/m", false),
+        ask("nobody/x", false),
+        post("/v1/messages", "", "{\"model\":"),
+        post("/v1/responses", "", &"[".repeat(100_000)),
+        post(
+            "/api/chat",
+            "",
+            &format!("{{\"x\":\"{}\"}}", "y".repeat(MIB)),
+        ),
+        "GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n".to_owned(),
+        "POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 999999999\r\n\r\n".to_owned(),
+        format!("GET /{} HTTP/1.1\r\n", "x".repeat(40_000)),
+    ] {
+        served.ask(request).await;
+    }
+    let http2 = [
+        frames::PREFACE,
+        &frames::settings(),
+        &frames::post(1, "/v1/chat/completions", "CANARY"),
+        &frames::reset(1, 8),
+        &frames::window_update(3, 0),
+    ];
+    served.ask(http2.concat()).await;
+}
+
+#[tokio::test]
+async fn g5_a_hundred_rounds_of_faults_leave_no_memory_behind() {
+    let upstreams = [
+        ("still", standing_still()),
+        ("mute", Script::new().read_request().stall()),
+        ("reset", Script::new().read_request().reset()),
+        (
+            "cut",
+            Script::new().read_request().stream_head().chunk(EVENT),
+        ),
+        (
+            "broken",
+            Script::new()
+                .read_request()
+                .answer(200, "application/json", "{\"a\":"),
+        ),
+    ];
+    let mut config = "[health]\nthreshold = 1000\n".to_owned();
+    let mut running = Vec::new();
+    for (name, script) in upstreams {
+        let upstream = Upstream::start([script]).await;
+        config += &provider(&upstream).replace("providers.up", &format!("providers.{name}"));
+        running.push(upstream);
+    }
+    let mut served = Start::with(config).start().await;
+    for _ in 0..20 {
+        faults(&served).await;
+    }
+    served
+        .look_until("/metrics", "majordomo_open_requests 0")
+        .await;
+    let before = served.memory();
+    for _ in 0..100 {
+        faults(&served).await;
+    }
+    served
+        .look_until("/metrics", "majordomo_open_requests 0")
+        .await;
+    let after = falls_to(&served, before + 16 * MIB).await;
+    println!(
+        "G5: {} KiB before, {} KiB after",
+        before / 1024,
+        after / 1024
+    );
+    assert!(after <= before + 16 * MIB, "{before} became {after}");
+    assert!(served.is_running());
+    let log = served.log();
+    assert!(!log.contains("panicked"), "{log}");
+    assert!(!log.contains("CANARY"), "{log}");
+    served.assert_alive().await;
+}
+
+#[tokio::test]
+async fn two_thousand_streams_take_at_most_48_kib_each() {
+    let paced = (0..4).fold(
+        Script::new().read_request().stream_head().chunk(EVENT),
+        |script, _| script.wait(Duration::from_secs(1)).chunk(EVENT),
+    );
+    let upstream = Upstream::start([paced.stall()]).await;
+    let config = format!("[server]\nmax_requests = 20000\n{}", provider(&upstream));
+    let served = Start::with(config).start().await;
+    for _ in 0..20 {
+        served.assert_alive().await;
+    }
+    // Each stream takes three descriptors here: the client's end, and twice the
+    // upstream's.
+    let wanted = if full() { 8_000 } else { 2_000 };
+    let count = wanted.min((descriptors() - 100) / 3);
+    let before = served.memory();
+    let mut streams = Vec::new();
+    for _ in 0..count {
+        let mut stream = served.connect().await;
+        let sent = stream.write_all(ask("up/m", true).as_bytes()).await;
+        sent.expect("it reads");
+        until(&mut stream, "word").await;
+        streams.push(stream);
+    }
+    let open = format!("majordomo_open_streams {count}");
+    served.look_until("/metrics", &open).await;
+    let each = served.memory().saturating_sub(before) / count;
+    println!("{count} streams of {each} bytes each, {before} bytes without them");
+    assert!(each <= 48 * 1024, "{each} bytes for each of {count}");
+    drop(streams);
+    served
+        .look_until("/metrics", "majordomo_open_streams 0")
+        .await;
+    served.assert_alive().await;
+}
+
+/// The goal is a fifth of the size at rest, which is about 5 MiB here.
+#[tokio::test]
+async fn a_burst_of_pictures_leaves_at_most_12_mib_behind() {
+    let upstream = Upstream::start([answering(1)]).await;
+    let served = Start::with(provider(&upstream)).start().await;
+    for _ in 0..20 {
+        served.assert_alive().await;
+        served.ask(ask("up/m", false)).await;
+    }
+    let idle = served.memory();
+    let body = about_a_picture("up/m", 5 * MIB);
+    let mut highest = 0;
+    let mut asking = JoinSet::new();
+    for _ in 0..200 {
+        if asking.len() >= 20 {
+            let answer: String = asking.join_next().await.expect("one").expect("no panic");
+            assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+            highest = highest.max(served.memory());
+        }
+        let (address, body) = (served.address, body.clone());
+        asking.spawn(async move { exchange(address, &body).await });
+    }
+    while let Some(answer) = asking.join_next().await {
+        let answer = answer.expect("no panic");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+    let most = idle + 12 * MIB;
+    let after = falls_to(&served, most).await;
+    println!("idle {idle}, highest {highest}, after {after} bytes");
+    assert!(after <= most, "{idle} became {after}");
+}

@@ -1,0 +1,227 @@
+//! Bodies that are JSON and yet no request (C-09, C-19, C-28).
+
+use majordomo_testkit::{Script, Upstream};
+
+use crate::stage::{CLIENT_KEY, PROMPT, Stage, case, post, provider, statuses};
+
+const FRONTS: [&str; 5] = [
+    "/v1/chat/completions",
+    "/v1/responses",
+    "/v1/messages",
+    "/v1beta/models/demo/text:generateContent",
+    "/api/chat",
+];
+
+/// A good question for each front, without its closing brace.
+fn begun(path: &str) -> String {
+    let message = r#"[{"role":"user","content":"hi"}]"#;
+    match path {
+        "/v1/responses" => r#"{"model":"demo/text","input":"hi""#.to_owned(),
+        "/v1/messages" => {
+            format!(r#"{{"model":"demo/text","max_tokens":9,"messages":{message}"#)
+        }
+        "/v1beta/models/demo/text:generateContent" => {
+            r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]}]"#.to_owned()
+        }
+        _ => format!(r#"{{"model":"demo/text","stream":false,"messages":{message}"#),
+    }
+}
+
+async fn status(stage: &Stage, path: &str, body: &[u8]) -> (u16, String) {
+    let mut client = stage.connect().await;
+    let headers = format!("connection: close\r\nauthorization: Bearer {CLIENT_KEY}\r\n");
+    let head = post(path, &headers, "").replace(
+        "content-length: 0",
+        &format!("content-length: {}", body.len()),
+    );
+    client.send([head.as_bytes(), body].concat()).await;
+    let answer = client.rest().await;
+    let found = statuses(&answer);
+    assert_eq!(found.len(), 1, "{path}: {answer}");
+    (found[0], answer)
+}
+
+#[test]
+fn c09_json_that_is_too_deep_is_refused_in_every_dialect() {
+    case(async {
+        let stage = Stage::start("").await;
+        for path in FRONTS {
+            for depth in [129, 100_000, 2_000_000] {
+                let nested = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+                let body = format!("{},\"metadata\":{nested}}}", begun(path));
+                let (found, answer) = status(&stage, path, body.as_bytes()).await;
+                assert_eq!(found, 400, "{path} {depth}: {answer}");
+            }
+        }
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn c09_json_that_is_long_costs_no_more_than_its_length() {
+    case(async {
+        let stage = Stage::start("").await;
+        let keys: String = (0..1_000_000).map(|n| format!("\"k{n}\":1,")).collect();
+        let digits = "9".repeat(1_000_000);
+        let string = "x".repeat(20 << 20);
+        for path in FRONTS {
+            let begun = begun(path);
+            for extra in [
+                format!("\"metadata\":{{{}}}", keys.trim_end_matches(',')),
+                format!("\"user\":\"{string}\""),
+                format!("\"max_tokens\":{digits}"),
+                format!("\"temperature\":{digits}"),
+            ] {
+                let body = format!("{begun},{extra}}}");
+                let (found, answer) = status(&stage, path, body.as_bytes()).await;
+                assert!(found == 200 || found == 400, "{path}: {answer}");
+            }
+        }
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn c09_a_field_that_is_judged_may_not_stand_there_twice() {
+    case(async {
+        let stage = Stage::start("").await;
+        for path in FRONTS {
+            let twice = match path {
+                "/v1/responses" => r#""model":"demo/vision""#,
+                "/v1beta/models/demo/text:generateContent" => r#""contents":[]"#,
+                _ => r#""messages":[]"#,
+            };
+            for field in [twice, r#""model":"demo/vision","model":"demo/text""#] {
+                let body = format!("{},{field}}}", begun(path));
+                let (found, answer) = status(&stage, path, body.as_bytes()).await;
+                assert_eq!(found, 400, "{path} {field}: {answer}");
+            }
+        }
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn c19_text_that_is_no_text_is_refused() {
+    case(async {
+        let stage = Stage::start("").await;
+        for path in FRONTS {
+            let good = begun(path).replace("\"hi\"", "\"HERE\"") + "}";
+            for bad in [&b"\xff\xfe"[..], b"\xc3", b"\xed\xa0\x80", b"\x00"] {
+                let at = good.find("HERE").expect("it is there");
+                let body = [&good.as_bytes()[..at], bad, &good.as_bytes()[at + 4..]].concat();
+                let (found, answer) = status(&stage, path, &body).await;
+                assert_eq!(found, 400, "{path} {bad:02x?}: {answer}");
+            }
+            let (found, answer) = status(&stage, path, format!("\u{feff}{good}").as_bytes()).await;
+            assert_eq!(found, 400, "{path} a byte order mark: {answer}");
+        }
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn c19_half_an_emoji_is_served_since_javascript_cuts_texts_that_way() {
+    case(async {
+        let stage = Stage::start("").await;
+        for path in FRONTS {
+            let body = begun(path).replace("\"hi\"", r#""hi \ud83d""#) + "}";
+            let (found, answer) = status(&stage, path, body.as_bytes()).await;
+            assert_eq!(found, 200, "{path}: {answer}");
+        }
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn c19_text_that_only_looks_odd_reaches_its_target_as_it_is() {
+    let odd = "\u{2028}\u{202e}עברית\u{200b}\u{1f468}\u{200d}\u{1f469}";
+    for path in FRONTS {
+        case(async {
+            let refuse = Script::new()
+                .read_request()
+                .answer(400, "application/json", "{}");
+            let upstream = Upstream::start([refuse]).await;
+            let stage = Stage::start(&provider(&upstream)).await;
+            let body = begun(path).replace("\"hi\"", &format!("\"{odd}\"")) + "}";
+            let body = body.replace("demo/text", "up/m");
+            let path = path.replace("demo/text", "up/m");
+            status(&stage, &path, body.as_bytes()).await;
+            let asked = upstream.requests();
+            let text = String::from_utf8_lossy(&asked[0].body).into_owned();
+            assert!(text.contains(odd), "{path}: {text}");
+            stage.holds(upstream).await;
+        });
+    }
+}
+
+#[test]
+fn c28_a_request_that_makes_no_sense_is_refused_by_the_name_of_the_field() {
+    case(async {
+        let stage = Stage::start("").await;
+        let chat = "/v1/chat/completions";
+        let ask = |more: &str| format!(r#"{{"model":"demo/text",{more}}}"#);
+        let hi = r#""messages":[{"role":"user","content":"hi"}]"#;
+        for (body, named) in [
+            (ask(r#""messages":"hi""#), "messages"),
+            (ask(r#""messages":[{"role":7,"content":"hi"}]"#), "role"),
+            (ask(&format!(r#"{hi},"max_tokens":-1"#)), "max_tokens"),
+            (ask(&format!(r#"{hi},"temperature":"NaN""#)), "temperature"),
+            (ask(&format!(r#"{hi},"tools":{{}}"#)), "tools"),
+        ] {
+            let (found, answer) = status(&stage, chat, body.as_bytes()).await;
+            assert_eq!(found, 400, "{body}: {answer}");
+            assert!(answer.contains(named), "{body}: {answer}");
+        }
+        let unknown = format!(r#"{{"model":"nobody/x",{hi}}}"#);
+        let (found, answer) = status(&stage, chat, unknown.as_bytes()).await;
+        assert_eq!(found, 404, "{answer}");
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn c28_a_request_that_is_only_large_is_served() {
+    case(async {
+        let stage = Stage::start("").await;
+        let message = r#"{"role":"user","content":"hi"},"#.repeat(10_000);
+        let tool = |n| {
+            format!(
+                r#"{{"type":"function","function":{{"name":"t{n}","parameters":{{"type":"object"}}}}}},"#
+            )
+        };
+        let tools: String = (0..1_001).map(tool).collect();
+        for body in [
+            format!(
+                r#"{{"model":"demo/text","messages":[{}]}}"#,
+                message.trim_end_matches(',')
+            ),
+            format!(
+                r#"{{"model":"demo/text","messages":[{{"role":"user","content":"hi"}}],"tools":[{}]}}"#,
+                tools.trim_end_matches(',')
+            ),
+        ] {
+            let (found, answer) = status(&stage, "/v1/chat/completions", body.as_bytes()).await;
+            assert_eq!(found, 200, "{answer}");
+        }
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn what_a_bad_request_holds_is_told_to_its_client_and_not_logged() {
+    case(async {
+        let stage = Stage::start("").await;
+        for path in FRONTS {
+            // The value stands where another type is expected, or an unknown name.
+            for field in ["messages", "contents", "input", "role", "type"] {
+                let body = format!(
+                    r#"{{"model":"demo/text","{field}":"{PROMPT}","messages":[{{"role":"{PROMPT}"}}]}}"#
+                );
+                let (found, answer) = status(&stage, path, body.as_bytes()).await;
+                assert!(found < 500, "{path} {field}: {answer}");
+            }
+        }
+        stage.holds(()).await;
+    });
+}

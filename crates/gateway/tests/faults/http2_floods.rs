@@ -1,0 +1,278 @@
+//! Frames of HTTP/2 that are meant to hurt (C-30 to C-34), and answers that
+//! nobody takes.
+
+use std::time::Duration;
+
+use majordomo_gateway::Limits;
+use majordomo_testkit::{Script, Upstream, frames};
+use tokio::io::AsyncReadExt;
+use tokio::time::timeout;
+
+use crate::stage::{CLIENT_KEY, Client, EVENT, FOREVER, Stage, case, provider, standing_still};
+
+const PATH: &str = "/v1/chat/completions";
+/// The code of a stream that was not looked at.
+const REFUSED_STREAM: u32 = 7;
+
+async fn connect(stage: &Stage, settings: &[u8]) -> Client {
+    let mut client = stage.connect().await;
+    client.send([frames::PREFACE, settings].concat()).await;
+    client
+}
+
+fn post(stream: u32) -> Vec<u8> {
+    frames::post(stream, PATH, CLIENT_KEY).to_vec()
+}
+
+fn question(stream: u32, model: &str) -> Vec<u8> {
+    let body = format!(
+        r#"{{"model":"{model}","stream":true,"messages":[{{"role":"user","content":"hi"}}]}}"#
+    );
+    let data = frames::data(stream, body.as_bytes(), true);
+    [post(stream), data.to_vec()].concat()
+}
+
+/// The ids that a client gives its streams.
+fn streams(count: u32) -> impl Iterator<Item = u32> {
+    (0..count).map(|n| 2 * n + 1)
+}
+
+/// The next frame: its type, its stream, and what it holds.
+async fn next(client: &mut Client) -> Option<(u8, u32, Vec<u8>)> {
+    let mut head = [0; 9];
+    client.stream.read_exact(&mut head).await.ok()?;
+    let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+    let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
+    let mut payload = vec![0; length as usize];
+    client.stream.read_exact(&mut payload).await.ok()?;
+    Some((head[3], stream, payload))
+}
+
+/// Sends it all, reading along as honest clients do, until the gateway closes.
+async fn closed_after(client: &mut Client, flood: &[u8]) {
+    let (mut reading, mut writing) = client.stream.split();
+    let mut answer = Vec::new();
+    let ended = async {
+        let write = tokio::io::AsyncWriteExt::write_all(&mut writing, flood);
+        let read = reading.read_to_end(&mut answer);
+        // Whoever writes learns of the end by an error, whoever reads by silence.
+        let _ = tokio::join!(write, read);
+    };
+    timeout(FOREVER, ended).await.expect("it is closed");
+}
+
+#[test]
+fn c30_streams_that_are_reset_at_once_end_their_connection() {
+    case(async {
+        let stage = Stage::start("").await;
+        let mut client = connect(&stage, &frames::settings()).await;
+        let flood: Vec<u8> = streams(10_000)
+            .flat_map(|id| [post(id), frames::reset(id, 8).to_vec()].concat())
+            .collect();
+        closed_after(&mut client, &flood).await;
+        stage.holds(client).await;
+    });
+}
+
+#[test]
+fn c31_streams_that_make_the_gateway_reset_them_end_their_connection() {
+    let zero = |id| frames::window_update(id, 0).to_vec();
+    let after_the_end = |id| frames::data(id, b"more", false).to_vec();
+    for (ends, mistake) in [
+        (false, &zero as &dyn Fn(u32) -> Vec<u8>),
+        (true, &after_the_end),
+    ] {
+        case(async {
+            let stage = Stage::start("").await;
+            let mut client = connect(&stage, &frames::settings()).await;
+            let flood: Vec<u8> = streams(10_000)
+                .flat_map(|id| {
+                    let head = if ends { question(id, "none") } else { post(id) };
+                    [head, mistake(id)].concat()
+                })
+                .collect();
+            closed_after(&mut client, &flood).await;
+            stage.holds(client).await;
+        });
+    }
+}
+
+#[test]
+fn c32_a_head_without_an_end_ends_its_connection() {
+    case(async {
+        let stage = Stage::start("").await;
+        let mut client = connect(&stage, &frames::settings()).await;
+        let mut flood = frames::frame(frames::HEADERS, 0, 1, &[0x83, 0x86]).to_vec();
+        // A header of a kilobyte in each, sixteen megabytes in all.
+        let mut header = vec![0x00, 0x01, b'a', 0x7f, 0x81, 0x07];
+        header.extend([b'x'; 1_024]);
+        for _ in 0..16 * 1_024 {
+            flood.extend_from_slice(&frames::frame(frames::CONTINUATION, 0, 1, &header));
+        }
+        closed_after(&mut client, &flood).await;
+        stage.holds(client).await;
+    });
+}
+
+#[test]
+fn c32_a_short_head_that_unpacks_to_megabytes_is_refused() {
+    case(async {
+        let stage = Stage::start("").await;
+        let mut client = connect(&stage, &frames::settings()).await;
+        let mut block = frames::post_block(PATH, CLIENT_KEY);
+        // Remembered once (4,000 letters), and named two thousand times.
+        block.extend([0x40, 0x01, b'a', 0x7f, 0xa1, 0x1e]);
+        block.extend([b'x'; 4_000]);
+        block.extend([0xbe; 2_000]);
+        let head = frames::frame(
+            frames::HEADERS,
+            frames::END_HEADERS | frames::END_STREAM,
+            1,
+            &block,
+        );
+        client.send(head).await;
+        let refused = async {
+            loop {
+                match next(&mut client).await {
+                    Some((frames::GOAWAY | frames::RST_STREAM, ..)) | None => return,
+                    // An answer is one, too, if it is the right one (":status 431").
+                    Some((frames::HEADERS, 1, head)) => {
+                        let text = String::from_utf8_lossy(&head).into_owned();
+                        return assert!(text.contains("431"), "{head:02x?}");
+                    }
+                    Some(_) => {}
+                }
+            }
+        };
+        timeout(FOREVER, refused).await.expect("it is refused");
+        stage.holds(client).await;
+    });
+}
+
+#[test]
+fn c33_frames_that_carry_nothing_end_their_connection() {
+    case(async {
+        let stage = Stage::start("").await;
+        let mut client = connect(&stage, &frames::settings()).await;
+        let mut flood = post(1);
+        let empty = frames::data(1, b"", false);
+        for _ in 0..1_000_000 {
+            flood.extend_from_slice(&empty);
+        }
+        closed_after(&mut client, &flood).await;
+        stage.holds(client).await;
+    });
+}
+
+#[test]
+fn c33_a_flood_that_is_answered_and_never_read_ends_with_the_stall_timer() {
+    let ping = frames::frame(frames::PING, 0, 0, &[0; 8]);
+    for flood in [ping, frames::settings()] {
+        case(async {
+            let mut limits = Limits::default();
+            limits.write_stall = Duration::from_millis(100);
+            let stage = Stage::with("", limits).await;
+            let mut client = connect(&stage, &frames::settings()).await;
+            let flood = flood.repeat(1_000);
+            let ended = async {
+                use tokio::io::AsyncWriteExt;
+                while client.stream.write_all(&flood).await.is_ok() {}
+            };
+            timeout(FOREVER, ended).await.expect("it is closed");
+            stage.holds(client).await;
+        });
+    }
+}
+
+#[test]
+fn c34_the_stream_beyond_the_hundredth_is_refused() {
+    case(async {
+        let upstream = Upstream::start([Script::new().read_request().stall()]).await;
+        let stage = Stage::start(&provider(&upstream)).await;
+        let mut client = connect(&stage, &frames::settings()).await;
+        let all: Vec<u8> = streams(101).flat_map(|id| question(id, "up/m")).collect();
+        client.send(&all).await;
+        let refused = async {
+            loop {
+                let (kind, stream, payload) = next(&mut client).await.expect("it is open");
+                if kind == frames::RST_STREAM {
+                    return (stream, payload);
+                }
+            }
+        };
+        let refused = timeout(FOREVER, refused).await.expect("one is refused");
+        assert_eq!(refused, (201, REFUSED_STREAM.to_be_bytes().to_vec()));
+        stage
+            .look_until("/metrics", "majordomo_open_requests 100")
+            .await;
+        stage.holds((upstream, client)).await;
+    });
+}
+
+fn impatient() -> Limits {
+    let mut limits = Limits::default();
+    limits.write_stall = Duration::from_millis(100);
+    limits
+}
+
+#[test]
+fn c05_a_stream_whose_window_never_opens_is_reset_and_its_neighbours_go_on() {
+    case(async {
+        let chunk = format!("{:x}\r\n{EVENT}\r\n", EVENT.len());
+        let upstream = Upstream::start([
+            Script::new().read_request().stream_head().flood(chunk),
+            Script::new().read_request().stall(),
+        ])
+        .await;
+        let stage = Stage::with(&provider(&upstream), impatient()).await;
+        let mut client = connect(&stage, &frames::window_settings(0)).await;
+        client.send(question(1, "up/m")).await;
+        upstream.asked(1, FOREVER).await;
+        client.send(question(3, "up/n")).await;
+        upstream.asked(2, FOREVER).await;
+        upstream.closed(0, FOREVER).await;
+        stage
+            .look_until("/metrics", "majordomo_open_requests 1")
+            .await;
+        assert_eq!(upstream.connections()[1].peer_closed, None);
+        stage.holds((upstream, client)).await;
+    });
+}
+
+#[test]
+fn c05_a_connection_of_http2_that_is_never_read_is_cut_off() {
+    case(async {
+        let chunk = format!("{:x}\r\n{EVENT}\r\n", EVENT.len()).repeat(100);
+        let upstream =
+            Upstream::start([Script::new().read_request().stream_head().flood(chunk)]).await;
+        let stage = Stage::with(&provider(&upstream), impatient()).await;
+        let mut client = connect(&stage, &frames::window_settings(0x7fff_ffff)).await;
+        client.send(frames::window_update(0, 0x7fff_0000)).await;
+        client.send(question(1, "up/m")).await;
+        upstream.closed(0, FOREVER).await;
+        stage.holds((upstream, client)).await;
+    });
+}
+
+#[test]
+fn a_stream_that_waits_for_its_model_is_not_taken_for_a_stalled_one() {
+    case(async {
+        let upstream = standing_still(1).await;
+        let stage = Stage::with(&provider(&upstream), impatient()).await;
+        let mut client = connect(&stage, &frames::settings()).await;
+        client.send(question(1, "up/m")).await;
+        let word = async {
+            loop {
+                let (kind, _, payload) = next(&mut client).await.expect("it is open");
+                if kind == frames::DATA && String::from_utf8_lossy(&payload).contains("word") {
+                    return;
+                }
+            }
+        };
+        timeout(FOREVER, word).await.expect("it begins");
+        tokio::time::sleep(5 * impatient().write_stall).await;
+        let metrics = stage.look("/metrics").await;
+        assert!(metrics.contains("majordomo_open_streams 1"), "{metrics}");
+        stage.holds((upstream, client)).await;
+    });
+}

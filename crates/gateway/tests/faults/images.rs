@@ -1,0 +1,131 @@
+//! Pictures that are too many, broken, or elsewhere (M-24, M-26, S-20).
+
+use std::time::Duration;
+
+use majordomo_gateway::Limits;
+use majordomo_testkit::{Script, Upstream};
+
+use crate::asker::{Asker, picture};
+use crate::stage::{FOREVER, Stage, ask, case, header, post, provider, statuses};
+
+/// An upstream that takes the question and never answers.
+async fn mute() -> Upstream {
+    Upstream::start([Script::new().read_request().stall()]).await
+}
+
+#[test]
+fn m24_pictures_beyond_the_budget_wait_and_are_told_to_come_back() {
+    case(async {
+        let upstream = mute().await;
+        let config = format!(
+            "[server]\nmax_body = \"8MiB\"\nmax_bytes_in_flight = \"16MiB\"\n{}",
+            provider(&upstream)
+        );
+        let mut limits = Limits::default();
+        limits.queue_wait = Duration::from_millis(50);
+        let stage = Stage::with(&config, limits).await;
+        // Three of them have room; they stand still.
+        let request = Asker::Whole.about("up/m", &picture(1_100));
+        assert!(
+            (4 << 20..6 << 20).contains(&request.len()),
+            "{}",
+            request.len()
+        );
+        let mut held = Vec::new();
+        for n in 1..=3 {
+            let mut client = stage.connect().await;
+            client.send(&request).await;
+            upstream.asked(n, FOREVER).await;
+            held.push(client);
+        }
+        for _ in 0..5 {
+            let answer = stage.raw(&request).await;
+            assert_eq!(statuses(&answer), [503], "{answer}");
+            assert_eq!(header(&answer, "retry-after"), Some("1"), "{answer}");
+            // Words have room.
+            assert_eq!(statuses(&stage.raw(ask("demo/text", false)).await), [200]);
+        }
+        assert_eq!(upstream.requests().len(), 3);
+        stage.holds((upstream, held)).await;
+    });
+}
+
+/// A picture that says of itself that it is 60,000 pixels high and wide.
+fn bomb() -> Vec<u8> {
+    let mut data = picture(8);
+    // The sizes stand behind the signature and the head of the first chunk.
+    data[16..20].copy_from_slice(&60_000_u32.to_be_bytes());
+    data[20..24].copy_from_slice(&60_000_u32.to_be_bytes());
+    data
+}
+
+#[test]
+fn m26_a_picture_that_cannot_be_opened_is_its_clients_and_costs_nobody_else() {
+    let whole = picture(200);
+    let mut flipped = whole.clone();
+    let middle = flipped.len() / 2;
+    flipped[middle..].iter_mut().for_each(|byte| *byte ^= 0x55);
+    let cases = [
+        whole[..whole.len() / 2].to_vec(),
+        flipped,
+        bomb(),
+        b"GIF89a".to_vec(),
+    ];
+    for asker in Asker::ALL {
+        for broken in &cases {
+            case(async {
+                let upstream = mute().await;
+                let config = format!(
+                    "{}[providers.up.models.m]\nimages = {{ max_bytes = \"4KiB\" }}\n",
+                    provider(&upstream)
+                );
+                let stage = Stage::start(&config).await;
+                let answer = stage.raw(asker.about("up/m", broken)).await;
+                // The catalogue says 422; the product says 400 where no target can.
+                assert_eq!(statuses(&answer), [400], "{answer}");
+                assert!(answer.contains("image 1: "), "{answer}");
+                for word in ["zune", "png::", "panicked", "src/", "0x"] {
+                    assert!(!answer.contains(word), "{word}: {answer}");
+                }
+                assert!(upstream.requests().is_empty());
+                let health = stage.look("/api/health").await;
+                assert!(!health.contains("benched"), "{health}");
+                stage.holds(upstream).await;
+            });
+        }
+    }
+}
+
+#[test]
+fn s20_a_picture_elsewhere_is_passed_on_or_refused_and_never_fetched() {
+    case(async {
+        let (host, ollama, openai) = (mute().await, mute().await, mute().await);
+        let config = format!(
+            "{}[providers.bytes]\nkind = \"ollama\"\nbase_url = \"http://{}\"\n\
+             [providers.bytes.models.m]\nimages = {{ max = 4 }}\n",
+            provider(&openai),
+            ollama.address(),
+        );
+        let stage = Stage::start(&config).await;
+        let url = format!("http://{}/cat.png", host.address());
+        let ask = |model: &str| {
+            let body = format!(
+                r#"{{"model":"{model}","messages":[{{"role":"user","content":[{{"type":"image_url","image_url":{{"url":"{url}"}}}}]}}]}}"#
+            );
+            post("/v1/chat/completions", "connection: close\r\n", &body)
+        };
+        let answer = stage.raw(ask("bytes/m")).await;
+        assert_eq!(statuses(&answer), [400], "{answer}");
+        assert!(answer.contains("[fetch]"), "{answer}");
+        let mut client = stage.connect().await;
+        client.send(ask("up/m")).await;
+        openai.asked(1, FOREVER).await;
+        drop(client);
+        openai.closed(0, FOREVER).await;
+        let asked = openai.requests();
+        let body = String::from_utf8_lossy(&asked[0].body).into_owned();
+        assert!(body.contains(&url), "{body}");
+        assert!(host.connections().is_empty());
+        stage.holds((host, ollama, openai)).await;
+    });
+}

@@ -1,0 +1,205 @@
+//! Keys that almost fit, and doors that they open (S-02, S-03, S-07, S-08).
+
+use sha2::{Digest, Sha256};
+
+use crate::stage::{CLIENT_KEY, Client, Stage, case, post, statuses};
+
+/// A key as long as real ones, so that parts of it can be tried.
+const LONG_KEY: &str = "CANARY-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRS";
+
+/// Every path of the product that wants a key, with a method and a body.
+const ROUTES: [(&str, &str, &str); 16] = [
+    ("POST", "/v1/chat/completions", "{}"),
+    ("POST", "/v1/responses", "{}"),
+    ("GET", "/v1/models", ""),
+    ("GET", "/v1/models/demo/text", ""),
+    ("POST", "/v1/messages", "{}"),
+    ("POST", "/v1/messages/count_tokens", "{}"),
+    ("POST", "/v1beta/models/demo/text:generateContent", "{}"),
+    (
+        "POST",
+        "/v1beta/models/demo/text:streamGenerateContent?alt=sse",
+        "{}",
+    ),
+    ("POST", "/v1beta/models/demo/text:countTokens", "{}"),
+    ("GET", "/v1beta/models", ""),
+    ("POST", "/api/chat", "{}"),
+    ("POST", "/api/generate", "{}"),
+    ("GET", "/api/tags", ""),
+    ("POST", "/api/show", "{}"),
+    ("POST", "/v1/embeddings", "{}"),
+    ("POST", "/api/embed", "{}"),
+];
+
+fn request((method, path, body): (&str, &str, &str), headers: &str) -> String {
+    post(path, &format!("{headers}connection: close\r\n"), body).replacen("POST", method, 1)
+}
+
+fn hashed(key: &str) -> String {
+    let digest = Sha256::digest(key.as_bytes());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A key that is kept as its hash, beside the one that the stage asks with.
+fn keys(models: &str) -> String {
+    format!(
+        "[[keys]]\nname = \"stage\"\nkey = \"{CLIENT_KEY}\"\n\
+         [[keys]]\nname = \"long\"\nhash = \"sha256:{}\"\n{models}",
+        hashed(LONG_KEY)
+    )
+}
+
+#[test]
+fn s02_parts_of_a_key_and_its_hash_are_no_keys() {
+    case(async {
+        let stage = Stage::start(&keys("")).await;
+        let hash = hashed(LONG_KEY);
+        let listing = ("GET", "/v1/models", "");
+        for wrong in [
+            &LONG_KEY[..20],
+            &LONG_KEY[..40],
+            &LONG_KEY[..LONG_KEY.len() - 1],
+            &format!("{LONG_KEY}x"),
+            &LONG_KEY.to_lowercase(),
+            &hash,
+            &hash.to_uppercase(),
+            &format!("sha256:{hash}"),
+            "",
+            " ",
+        ] {
+            let answer = stage
+                .raw(request(listing, &format!("x-api-key: {wrong}\r\n")))
+                .await;
+            assert_eq!(statuses(&answer), [401], "{answer}");
+        }
+        let answer = stage
+            .raw(request(listing, &format!("x-api-key: {LONG_KEY}\r\n")))
+            .await;
+        assert_eq!(statuses(&answer), [200], "{answer}");
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn s03_a_restricted_key_gets_one_verdict_however_it_is_sent() {
+    case(async {
+        let stage = Stage::start(&keys("models = [\"demo/vision\"]\n")).await;
+        let spellings = [
+            format!("authorization: Bearer {LONG_KEY}\r\n"),
+            format!("authorization: bearer {LONG_KEY}\r\n"),
+            format!("x-api-key: {LONG_KEY}\r\n"),
+            format!("x-goog-api-key: {LONG_KEY}\r\n"),
+            format!("x-api-key: {LONG_KEY}\r\nauthorization: Bearer {LONG_KEY}\r\n"),
+        ];
+        let message = r#""messages":[{"role":"user","content":"hi"}]"#;
+        for (path, more) in [
+            ("/v1/chat/completions", message.to_owned()),
+            ("/v1/responses", r#""input":"hi""#.to_owned()),
+            ("/v1/messages", format!(r#""max_tokens":9,{message}"#)),
+            ("/api/chat", format!(r#""stream":false,{message}"#)),
+            (
+                "/api/generate",
+                r#""stream":false,"prompt":"hi""#.to_owned(),
+            ),
+        ] {
+            for (model, verdict) in [("demo/text", 403), ("demo/vision", 200)] {
+                let body = format!(r#"{{"model":"{model}",{more}}}"#);
+                for spelling in &spellings {
+                    let answer = stage.raw(request(("POST", path, &body), spelling)).await;
+                    assert_eq!(statuses(&answer), [verdict], "{path} {spelling}: {answer}");
+                    assert!(!answer.contains("HTTP 403"), "{answer}");
+                }
+            }
+        }
+        // The header of Azure's clients is no place for a key here.
+        let azure = format!("api-key: {LONG_KEY}\r\n");
+        let answer = stage.raw(request(("GET", "/v1/models", ""), &azure)).await;
+        assert_eq!(statuses(&answer), [401], "{answer}");
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn s08_without_a_key_nothing_is_answered_but_that_the_gateway_is_there() {
+    case(async {
+        let stage = Stage::start(&keys("")).await;
+        for route in ROUTES {
+            let answer = stage.raw(request(route, "")).await;
+            assert_eq!(statuses(&answer), [401], "{route:?}: {answer}");
+            assert!(!answer.contains("demo/"), "{route:?}: {answer}");
+            assert!(!answer.contains("HTTP 401"), "{answer}");
+        }
+        for prefix in ["/openai", "/anthropic", "/genai", "/ollama", ""] {
+            let path = format!("{prefix}/v1/models");
+            let answer = stage.raw(request(("GET", &path, ""), "")).await;
+            assert_eq!(statuses(&answer), [401], "{path}: {answer}");
+        }
+        for path in ["/", "/healthz", "/readyz"] {
+            let answer = stage.raw(request(("GET", path, ""), "")).await;
+            assert_eq!(statuses(&answer), [200], "{path}: {answer}");
+            assert!(!answer.contains("demo/"), "{path}: {answer}");
+        }
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn s08_with_a_key_no_path_answers_that_the_product_does_not_name() {
+    case(async {
+        let stage = Stage::start(&keys("")).await;
+        let key = format!("x-api-key: {LONG_KEY}\r\n");
+        for path in [
+            "/v1",
+            "/v1/",
+            "/v1/completions",
+            "/v1/files",
+            "/v1/keys",
+            "/admin",
+            "/config",
+            "/api",
+            "/api/pull",
+            "/api/delete",
+            "/api/ps",
+            "/v1beta",
+            "/docs",
+            "/debug/pprof",
+            "/.env",
+            "/favicon.ico",
+            "/key/generate",
+            "/model/new",
+            "/mcp",
+            "/api/health",
+        ] {
+            for method in ["GET", "POST"] {
+                let answer = stage.raw(request((method, path, ""), &key)).await;
+                let found = statuses(&answer);
+                assert!(
+                    found == [404] || found == [405],
+                    "{method} {path}: {answer}"
+                );
+            }
+        }
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn s07_a_clients_key_opens_no_operators_page_on_the_clients_listener() {
+    case(async {
+        let stage = Stage::start(&keys("")).await;
+        let key = format!("x-api-key: {LONG_KEY}\r\n");
+        for path in ["/metrics", "/api/health", "/api/explain"] {
+            let answer = stage.raw(request(("GET", path, ""), &key)).await;
+            assert_eq!(statuses(&answer), [404], "{path}: {answer}");
+        }
+        // And the operator's listener serves no model.
+        let mut client = Client::connect(stage.operator).await;
+        let host = stage.operator;
+        let ask = format!(
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: {host}\r\n{key}connection: close\r\ncontent-length: 2\r\n\r\n{{}}"
+        );
+        client.send(ask).await;
+        assert_eq!(statuses(&client.rest().await), [405]);
+        stage.holds(client).await;
+    });
+}

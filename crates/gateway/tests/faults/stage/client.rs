@@ -1,0 +1,57 @@
+//! A client on a raw socket, which may lie.
+
+use std::net::SocketAddr;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::FOREVER;
+use super::record;
+
+/// A raw connection.
+pub(crate) struct Client {
+    pub(crate) stream: TcpStream,
+}
+
+impl Client {
+    pub(crate) async fn connect(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).await.expect("it listens");
+        Self { stream }
+    }
+
+    /// Sends bytes; the gateway may have closed by then.
+    pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        let _ = self.stream.write_all(bytes.as_ref()).await;
+    }
+
+    /// Everything until the gateway closes; a reset is an end, too.
+    pub(crate) async fn rest(&mut self) -> String {
+        let mut all = Vec::new();
+        let read = timeout(FOREVER, self.stream.read_to_end(&mut all)).await;
+        let all = String::from_utf8_lossy(&all).into_owned();
+        let _ = read.unwrap_or_else(|_| panic!("still open: {all:?}"));
+        record::heard(&all);
+        all
+    }
+
+    /// Reads until this text came.
+    pub(crate) async fn until(&mut self, text: &str) -> String {
+        let mut all = Vec::new();
+        let reading = async {
+            let mut space = [0; 4096];
+            loop {
+                let count = self.stream.read(&mut space).await.expect("it is open");
+                all.extend_from_slice(&space[..count]);
+                let seen = String::from_utf8_lossy(&all);
+                assert!(count > 0, "closed before {text:?}: {seen}");
+                if seen.contains(text) {
+                    record::heard(&seen);
+                    return seen.into_owned();
+                }
+            }
+        };
+        let read = timeout(FOREVER, reading).await;
+        read.unwrap_or_else(|_| panic!("{text:?} never comes"))
+    }
+}

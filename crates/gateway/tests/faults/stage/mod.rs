@@ -1,0 +1,190 @@
+//! A gateway with short timers, a client that may lie, and what must hold after
+//! every case.
+
+mod client;
+mod oracles;
+mod record;
+mod words;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use majordomo_gateway::{Gateway, Limits, Options};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+pub(crate) use client::Client;
+use oracles::Held;
+pub(crate) use record::{lines_of, logged};
+pub(crate) use words::*;
+
+/// Nothing takes this long unless it is broken.
+pub(crate) const FOREVER: Duration = Duration::from_secs(30);
+
+/// Runs one case. Cases take turns, because they count what the process holds.
+pub(crate) fn case(work: impl Future<Output = ()>) {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    record::begin();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.expect("a runtime can be made").block_on(work);
+}
+
+/// A running gateway. Each case ends with [`holds`](Self::holds).
+pub(crate) struct Stage {
+    pub(crate) address: SocketAddr,
+    pub(crate) operator: SocketAddr,
+    folder: tempfile::TempDir,
+    stop: Option<oneshot::Sender<()>>,
+    running: Option<JoinHandle<()>>,
+    plain: bool,
+    before: Option<Held>,
+}
+
+impl Stage {
+    /// A gateway with these lines in its file.
+    pub(crate) async fn start(config: &str) -> Self {
+        Self::with(config, Limits::default()).await
+    }
+
+    /// The same with other limits.
+    pub(crate) async fn with(config: &str, limits: Limits) -> Self {
+        Self::with_environment(config, limits, BTreeMap::new()).await
+    }
+
+    /// The same with variables.
+    pub(crate) async fn with_environment(
+        config: &str,
+        limits: Limits,
+        environment: BTreeMap<String, String>,
+    ) -> Self {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let file = folder.path().join("majordomo.toml");
+        std::fs::write(&file, config).expect("a file can be written");
+        let options = Options {
+            config: Some(file),
+            listen: Some(([127, 0, 0, 1], 0).into()),
+        };
+        let started = Gateway::start_with(&options, environment, limits).await;
+        let gateway = started.unwrap_or_else(|error| panic!("{error}"));
+        let (stop, stopped) = oneshot::channel();
+        let mut stage = Self {
+            address: gateway.address().expect("it listens"),
+            operator: gateway.operator_address().expect("it listens"),
+            running: Some(tokio::spawn(gateway.run(async {
+                let _ = stopped.await;
+            }))),
+            stop: Some(stop),
+            plain: !config.contains("tls ="),
+            before: None,
+            folder,
+        };
+        // What is made once is made before anything is counted.
+        stage.assert_alive().await;
+        stage
+            .look_until("/metrics", "majordomo_open_requests 0")
+            .await;
+        stage.before = Some(Held::now());
+        stage
+    }
+
+    /// Ends the case: everything in `others` goes, and then all that must hold
+    /// after any case does.
+    pub(crate) async fn holds<T>(self, others: T) {
+        self.holds_but_for(0, others).await;
+    }
+
+    /// The same after so many panics that the case wanted.
+    pub(crate) async fn holds_but_for<T>(mut self, panics: usize, others: T) {
+        drop(others);
+        let mut pages = String::new();
+        if self.running.is_some() {
+            self.assert_alive().await;
+            self.look_until("/metrics", "majordomo_open_requests 0")
+                .await;
+            for path in ["/", "/metrics", "/api/health"] {
+                pages.push_str(&self.look(path).await);
+            }
+        }
+        let before = self.before.take().expect("a case ends once");
+        before.is_back().await;
+        oracles::nothing_panicked(panics);
+        oracles::nothing_leaked(&pages);
+        oracles::each_request_has_its_line();
+    }
+
+    /// Puts another file in the place of the one that is served.
+    pub(crate) fn rewrite(&self, config: &str) {
+        let new = self.folder.path().join("new");
+        std::fs::write(&new, config).expect("a file can be written");
+        let file = self.folder.path().join("majordomo.toml");
+        std::fs::rename(new, file).expect("a file can be moved");
+    }
+
+    /// Tells the gateway to stop.
+    pub(crate) fn stop(&mut self) {
+        self.stop = None;
+    }
+
+    /// Waits until it has stopped.
+    pub(crate) async fn stopped(&mut self) {
+        let running = self.running.take().expect("it is waited for once");
+        let ended = timeout(FOREVER, running).await.expect("it stops");
+        ended.expect("it does not panic");
+    }
+
+    pub(crate) async fn connect(&self) -> Client {
+        Client::connect(self.address).await
+    }
+
+    /// Sends bytes and reads everything until the gateway closes.
+    pub(crate) async fn raw(&self, bytes: impl AsRef<[u8]>) -> String {
+        let mut client = self.connect().await;
+        client.send(bytes).await;
+        client.rest().await
+    }
+
+    /// Asks the operator's listener.
+    pub(crate) async fn look(&self, path: &str) -> String {
+        let mut client = Client::connect(self.operator).await;
+        let host = self.operator;
+        let head = format!(
+            "GET {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {CLIENT_KEY}\r\nconnection: close\r\n\r\n"
+        );
+        client.send(head).await;
+        client.rest().await
+    }
+
+    /// Looks until the operator sees what is expected.
+    pub(crate) async fn look_until(&self, path: &str, expected: &str) {
+        let looking = async {
+            while !self.look(path).await.contains(expected) {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        let seen = timeout(FOREVER, looking).await;
+        seen.unwrap_or_else(|_| panic!("{path} never says {expected}"));
+    }
+
+    /// G1: a plain request works; where only TLS is spoken, a look does.
+    pub(crate) async fn assert_alive(&self) {
+        if !self.plain {
+            assert_eq!(statuses(&self.look("/healthz").await), [200]);
+            return;
+        }
+        let answer = self.raw(ask("demo/text", false)).await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        let skipped = self.before.is_some() && !std::thread::panicking();
+        assert!(!skipped, "a case ends with `holds`");
+    }
+}
