@@ -54,7 +54,10 @@ pub(crate) async fn run(args: Serve) -> Result<(), Failure> {
 async fn give_memory_back() {
     loop {
         tokio::time::sleep(SWEEP).await;
-        drop(std::hint::black_box(Vec::<u8>::with_capacity(1 << 20)));
+        // Every kind of page is looked at when one of its kind is asked for.
+        for size in (13..=22).map(|bits| 1 << bits) {
+            drop(std::hint::black_box(Vec::<u8>::with_capacity(size)));
+        }
     }
 }
 

@@ -139,7 +139,15 @@ fn s50_nothing_can_be_changed_over_the_operators_listener() {
                 ] {
                     let headers = format!("host: {host}\r\n{from}content-length: 0\r\n");
                     let answer = tell(&stage, &format!("{method} {path}"), &headers).await;
-                    assert_eq!(statuses(&answer), [405], "{method} {path}: {answer}");
+                    // A dry run may be asked for, in JSON and from here: it changes nothing.
+                    let refusals: &[u16] = match (method, path) {
+                        ("POST", "/api/explain") => &[400, 403, 415],
+                        _ => &[405],
+                    };
+                    let [status] = statuses(&answer)[..] else {
+                        panic!("{method} {path}: {answer}");
+                    };
+                    assert!(refusals.contains(&status), "{method} {path}: {answer}");
                 }
             }
         }
