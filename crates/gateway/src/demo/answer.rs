@@ -78,19 +78,21 @@ fn spoken(id: &str, request: &Request) -> Response {
     }
 }
 
-/// Ends the text where the request wants it to end.
+/// Ends the text where the request wants it to end, but not before it has begun: an
+/// empty answer is a failure.
 fn cut(mut text: String, request: &Request) -> (String, FinishReason) {
     let mut finish = FinishReason::Stop;
     let stops = request.stop.iter().filter(|stop| !stop.is_empty());
     if let Some((at, stop)) = stops
         .filter_map(|s| Some((text.find(s.as_str())?, s)))
+        .filter(|(at, _)| *at > 0)
         .min()
     {
         finish = FinishReason::StopSequence(Some(stop.clone()));
         text.truncate(at);
     }
     let most = request.max_tokens.map_or(usize::MAX, |most| {
-        usize::try_from(most)
+        usize::try_from(most.max(1))
             .unwrap_or(usize::MAX)
             .saturating_mul(BYTES_PER_TOKEN)
     });
