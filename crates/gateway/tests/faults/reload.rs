@@ -185,3 +185,63 @@ fn r24_a_reload_with_bad_rules_reports_all_and_the_old_file_keeps_serving() {
         stage.holds(()).await;
     });
 }
+
+/// A route over two services, and a name that tells which file is at work.
+fn weighted(name: &str, weight: u32) -> String {
+    format!(
+        r#"
+[providers.a]
+kind = "demo"
+[providers.b]
+kind = "demo"
+[aliases]
+{name} = "a/text"
+[[routes]]
+model = "shared"
+affinity = "30m"
+services = [ {{ spec = "a/text", weight = {weight} }}, {{ spec = "b/text", weight = {weight} }} ]
+"#
+    )
+}
+
+#[test]
+fn a_reload_keeps_the_sessions_and_the_figures_of_services_that_stay() {
+    case(async {
+        let stage = Stage::start(&weighted("before", 1)).await;
+        let served_by = async || {
+            let request = ask("shared", false);
+            let answer = stage
+                .raw(request.replacen("host: ", "x-session-id: one\r\nhost: ", 1))
+                .await;
+            header(&answer, "x-majordomo-target").map(str::to_owned)
+        };
+        let pinned = served_by().await.expect("somebody serves");
+        for _ in 1..10 {
+            assert_eq!(served_by().await.as_deref(), Some(&*pinned));
+        }
+
+        stage.rewrite(&weighted("after", 3));
+        while statuses(&stage.raw(ask("after", false)).await) != [200] {
+            tokio::task::yield_now().await;
+        }
+
+        for _ in 0..10 {
+            assert_eq!(served_by().await.as_deref(), Some(&*pinned), "pinned");
+        }
+        stage
+            .look_until("/metrics", "majordomo_open_requests 0")
+            .await;
+        let health = stage.look("/api/health").await;
+        let body = health.split("\r\n\r\n").nth(1).expect("a body");
+        let health: serde_json::Value = serde_json::from_str(body).expect("JSON");
+        let services = health["services"][0]["services"].as_array();
+        let mut services = services.into_iter().flatten();
+        let service = services.find(|service| service["id"] == *pinned);
+        let service = service.unwrap_or_else(|| panic!("{pinned}: {health}"));
+        assert_eq!(
+            (&service["answers"], &service["weight"]),
+            (&20.into(), &3.into())
+        );
+        stage.holds(()).await;
+    });
+}
