@@ -15,6 +15,10 @@ use crate::{input, paint};
 
 pub(crate) async fn run(args: &Explain, request: &Path) -> Result<(), Failure> {
     let mut question = Question::read(input::file(request)?)?;
+    if args.dialect.is_some() {
+        // What is told here counts more than what the file says.
+        question.path = None;
+    }
     for (told, field) in [
         (&args.route, &mut question.route),
         (&args.path, &mut question.path),

@@ -36,6 +36,11 @@ pub(crate) fn authenticate(
     }
 }
 
+/// Whether a client sent a key at all.
+pub(crate) fn presents_a_key(headers: &HeaderMap, uri: &Uri) -> bool {
+    !presented(headers, uri).is_empty()
+}
+
 fn presented(headers: &HeaderMap, uri: &Uri) -> Vec<String> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let bearer = text("authorization").and_then(|value| {

@@ -17,6 +17,9 @@ use crate::routes::RouteTrace;
 use crate::traces::{Described, Record, Traces};
 use crate::vision::{DescribeCall, Scope};
 
+/// So much of a model's name is kept: a client may send anything as one.
+const LONGEST_NAME: usize = 512;
+
 /// How a request ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum End {
@@ -117,7 +120,9 @@ impl Exchange {
 
     /// The model that was asked for.
     pub(crate) fn asks_for(&mut self, model: &str) {
-        self.asked = model.to_owned();
+        let mut ends = (0..=LONGEST_NAME.min(model.len())).rev();
+        let end = ends.find(|at| model.is_char_boundary(*at)).unwrap_or(0);
+        self.asked = model[..end].to_owned();
     }
 
     /// Its images are described here, should that be needed.

@@ -1,5 +1,7 @@
 //! "Did you mean": the known name that is closest to a mistyped one.
 
+/// A longer text is no mistyped name, and comparing it would take its time.
+const LONGEST: usize = 256;
 /// Below this a suggestion is more confusing than none.
 const CLOSE_ENOUGH: f64 = 0.75;
 
@@ -12,6 +14,9 @@ const CLOSE_ENOUGH: f64 = 0.75;
 /// assert_eq!(nearest("groq", ["openai", "ollama"]), None);
 /// ```
 pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if wanted.len() > LONGEST {
+        return None;
+    }
     known
         .into_iter()
         .map(|name| (strsim::jaro_winkler(wanted, name), name))

@@ -39,19 +39,30 @@ pub(super) async fn answer(state: &State, request: Request<Incoming>) -> Respons
     }
 }
 
-/// What the query and, for a body without an envelope, the headers say.
+/// What the query says, which counts more than the envelope, and what the headers
+/// say where the envelope has none.
 fn told_by(mut question: Question, query: Option<&str>, headers: HeaderMap) -> Question {
+    let (mut told_path, mut told_dialect) = (false, None);
     for pair in query.unwrap_or_default().split('&') {
         let Some((name, value)) = pair.split_once('=') else {
             continue;
         };
         let value = percent_decode_str(value).decode_utf8_lossy().into_owned();
         match name {
-            "path" => question.path = Some(value),
-            "dialect" => question.dialect = Some(value),
+            "path" => {
+                question.path = Some(value);
+                told_path = true;
+            }
+            "dialect" => told_dialect = Some(value),
             "route" => question.route = Some(value),
             "as" => question.key = Some(value),
             _ => {}
+        }
+    }
+    if told_dialect.is_some() {
+        question.dialect = told_dialect;
+        if !told_path {
+            question.path = None;
         }
     }
     if question.headers.is_empty() {

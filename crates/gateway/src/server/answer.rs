@@ -19,7 +19,7 @@ use super::held::{MISTAKE, shutting_down};
 use super::house::House;
 use super::intake;
 use crate::arrival::Arrival;
-use crate::authenticate::authenticate;
+use crate::authenticate::{authenticate, presents_a_key};
 use crate::exchange::Exchange;
 use crate::fronts::{self, Endpoint, Front};
 use crate::operator::ready;
@@ -54,7 +54,8 @@ pub(super) async fn answer(
     let key = match authenticate(&state.keys, &head.headers, &head.uri) {
         Ok(key) => key,
         Err(error) => {
-            let guessing = error.status() == Some(401) && house.guesses.too_many(from);
+            let wrong = error.status() == Some(401) && presents_a_key(&head.headers, &head.uri);
+            let guessing = wrong && house.guesses.too_many(from);
             let error = if guessing { too_many_guesses() } else { error };
             return (refuse(front, exchange, error), None);
         }

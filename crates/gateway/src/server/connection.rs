@@ -166,14 +166,14 @@ async fn one(
     turn: Arc<Turn>,
     request: Request<Incoming>,
 ) -> Result<Response<Held>, Infallible> {
-    turn.begin();
+    let begun = turn.begin();
     let refused = turn.refused().or_else(|| odd(&request));
     let old = request.version() < HttpVersion::HTTP_2;
     // Where its chunks end is not watched, so nothing may come behind them.
     let last = old && (refused.is_some() || request.headers().contains_key(TRANSFER_ENCODING));
     // The work needs memory that a stream, once it has begun, does not.
     let (answer, permit) = Box::pin(answer(&house, peer.ip(), refused, request)).await;
-    let mut answer = answer.map(|body| Held::new(body, permit, Some(turn), &house.cut));
+    let mut answer = answer.map(|body| Held::new(body, permit, Some(begun), &house.cut));
     if last || (old && answer.status() == http::StatusCode::REQUEST_TIMEOUT) {
         let close = HeaderValue::from_static("close");
         answer.headers_mut().insert(CONNECTION, close);

@@ -13,7 +13,7 @@ use super::admission::Permit;
 use super::bell::{Bell, Heard};
 use super::body::Body;
 use super::progress::Progress;
-use super::turn::Turn;
+use super::turn::Begun;
 use crate::relay::Broken;
 
 /// A body on its way out.
@@ -22,7 +22,7 @@ pub(crate) struct Held {
     /// The end of the server, which a stream tells its client.
     cut: Option<Heard>,
     permit: Option<Permit>,
-    turn: Option<Arc<Turn>>,
+    begun: Option<Begun>,
     progress: Option<Arc<Progress>>,
 }
 
@@ -31,7 +31,7 @@ impl Held {
     pub(super) fn new(
         body: Body,
         permit: Option<Permit>,
-        turn: Option<Arc<Turn>>,
+        begun: Option<Begun>,
         cut: &Bell,
     ) -> Self {
         let stream = matches!(body, Body::Stream(_));
@@ -43,7 +43,7 @@ impl Held {
             body,
             cut,
             permit,
-            turn,
+            begun,
             progress,
         }
     }
@@ -124,9 +124,7 @@ impl Drop for Held {
     fn drop(&mut self) {
         // The room first: who waits may come in before this client asks again.
         self.permit = None;
-        if let Some(turn) = &self.turn {
-            turn.end();
-        }
+        self.begun = None;
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a connection's socket and its requests tell each other.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::head::Refused;
 
@@ -14,16 +14,22 @@ pub(super) struct Turn {
     refused: Mutex<Option<Refused>>,
 }
 
+/// A request that runs, until its answer is out or its client has left.
+#[derive(Debug)]
+pub(super) struct Begun(Arc<Turn>);
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::Relaxed);
+        self.0.ended.store(true, Ordering::Release);
+    }
+}
+
 impl Turn {
     /// A request begins.
-    pub(super) fn begin(&self) {
+    pub(super) fn begin(self: &Arc<Self>) -> Begun {
         self.running.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// An answer is out.
-    pub(super) fn end(&self) {
-        self.running.fetch_sub(1, Ordering::Relaxed);
-        self.ended.store(true, Ordering::Release);
+        Begun(Arc::clone(self))
     }
 
     /// Whether an answer went out since this was asked last.

@@ -137,7 +137,7 @@ impl Serialize for Record {
         let candidates: Vec<&str> = candidates.collect();
         let described: Vec<Call<'_>> = self.described.iter().map(Call).collect();
         let changes: Vec<String> = self.changes.iter().map(Change::to_string).collect();
-        let mut fields = serializer.serialize_struct("Record", 18)?;
+        let mut fields = serializer.serialize_struct("Record", 22)?;
         fields.serialize_field("id", &*self.id)?;
         let at = humantime::format_rfc3339_millis(began).to_string();
         fields.serialize_field("at", &at)?;

@@ -32,7 +32,7 @@ pub struct Timeouts {
     /// Between two events that carry something, where events are read: a server
     /// may keep a connection alive whose model is dead.
     pub event_idle: Option<Duration>,
-    /// Between two pieces of the request that the server takes.
+    /// Between two pieces of the request that the server takes, 256 KiB at most.
     pub write: Option<Duration>,
     /// A whole answer, from the call to its last byte.
     pub total: Option<Duration>,

@@ -49,7 +49,7 @@ impl Frames {
         let mut joined = BytesMut::from(std::mem::take(&mut self.waiting));
         joined.extend_from_slice(&bytes);
         self.waiting = joined.freeze();
-        // Frames that were whole are given already, so all of it is one frame.
+        // Frames that were whole are given already: all but the last bytes is one.
         Bound::default().check_growing(before, &self.waiting)
     }
 

@@ -133,7 +133,10 @@ impl Check for OnNames {
     }
 
     fn note(&self, subject: &Subject<'_>, _: RuleIndex) -> Note {
-        Note::Text(self.listed(subject).into())
+        match (self.read)(subject, &mut |_| true) {
+            true => Note::NotKept,
+            false => Note::Text("none".into()),
+        }
     }
 }
 

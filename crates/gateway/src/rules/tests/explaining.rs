@@ -1,6 +1,6 @@
 //! Acceptance cases R on the trace: what was looked at, and what was found.
 
-use majordomo::Request;
+use majordomo::{Request, Tool};
 use serde_json::{Value, json};
 
 use super::{rule, rules};
@@ -170,11 +170,13 @@ fn notes_hold_nothing_that_the_client_said_or_sent() {
             "contains",
             json!({"name": "x-a", "value": "MARKER"}),
         ),
+        leaf("tool", "contains", "MARKER"),
         leaf("model", "equals", "m"),
         leaf("token", "ge", 1),
     ];
     let rules = rules([rule("r", when)]);
     let request = Request::user("a MARKER of mine").system("a MARKER of ours");
+    let request = request.tool(Tool::new("a MARKER"));
     let header = |_: &str| Some("a MARKER in a header");
     let subject = Subject::new(&request, "m").headers(&header);
     let (matched, notes) = rules.evaluate_noting(&subject);
@@ -189,8 +191,15 @@ fn notes_hold_nothing_that_the_client_said_or_sent() {
         })
         .collect();
     assert_eq!(
-        found[..5],
-        ["(not kept)", "(not kept)", "(not kept)", "(not kept)", "m"]
+        found[..6],
+        [
+            "(not kept)",
+            "(not kept)",
+            "(not kept)",
+            "(not kept)",
+            "(not kept)",
+            "m"
+        ]
     );
-    assert!(found[5].parse::<u64>().is_ok());
+    assert!(found[6].parse::<u64>().is_ok());
 }
