@@ -48,8 +48,8 @@ async fn p12_with_little_memory_bodies_wait_or_are_refused_and_nobody_is_killed(
         provider(&upstream)
     );
     let mut served = Start {
-        // Addresses, not pages: threads and arenas take their share of them.
-        before: "ulimit -v 1048576",
+        // Addresses, not pages: the allocator takes them by the gigabyte.
+        before: "ulimit -v 2621440",
         ..Start::with(config)
     }
     .start()
