@@ -167,12 +167,17 @@ class Contestant:
         return [pid, *map(int, children)]
 
 
+def asking(tool, who, file, requests, concurrency, expect):
+    """The command that asks; away from the gateway's core."""
+    command = ["taskset", "-c", OTHER_CORE, tool, str(who.port), "/v1/chat/completions"]
+    return [*command, str(file), KEY, str(requests), str(concurrency), expect]
+
+
 def load(tool, contestant, work, prefix, folder):
     file = folder / "request.json"
     image = picture() if work.image else None
     file.write_bytes(body(prefix + work.model, work.stream, image))
-    command = ["taskset", "-c", OTHER_CORE, tool, str(contestant.port), "/v1/chat/completions"]
-    command += [str(file), KEY, str(work.requests), str(work.concurrency), work.expect]
+    command = asking(tool, contestant, file, work.requests, work.concurrency, work.expect)
     before = cpu(contestant.pids())
     ran = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
     spent = cpu(contestant.pids()) - before
@@ -253,7 +258,7 @@ def measure(chosen, folder, started, mock_tool, load_tool):
         other_port, pid = map(int, rest.split(","))
         contestants.append(Contestant(name, other_port, pid, prefixes))
 
-    print(f"| work | who | dialect | CPU per request | ratio | goal | requests a second |")
+    print("| work | who | dialect | CPU per request | ratio | goal | requests a second |")
     print("|---|---|---|---|---|---|---|")
     for work in WORKS:
         if chosen.only and chosen.only not in work.name:
@@ -298,24 +303,28 @@ def latency(tool, contestants, mock, folder):
         print(f"| {name} | {middle:.0f} µs | {middle - bare:.0f} µs | {tail:.0f} µs |")
 
 
+def peak_while(tool, who, file, requests, concurrency, expect):
+    """The memory before these are asked, and the most while they are."""
+    pids = who.pids()
+    before = peak = sum(map(memory, pids))
+    command = asking(tool, who, file, requests, concurrency, expect)
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    while running.poll() is None:
+        peak = max(peak, sum(map(memory, pids)))
+        time.sleep(0.02)
+    result = json.loads(running.communicate()[0])
+    if result["failed"]:
+        raise SystemExit(f"{who.name}: {result}")
+    return before, peak
+
+
 def held(tool, contestants, count, folder):
     """The memory of many streams at once: the peak while they are held."""
     print(f"\n| {count} paced streams at once | memory before | held | each |\n|---|---|---|---|")
     file = folder / "request.json"
     for who in contestants:
         file.write_bytes(body(who.prefixes["same"] + "paced", True))
-        pids = who.pids()
-        before = sum(map(memory, pids))
-        command = ["taskset", "-c", OTHER_CORE, tool, str(who.port), "/v1/chat/completions"]
-        command += [str(file), KEY, str(count), str(count), "[DONE]"]
-        asking = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        peak = before
-        while asking.poll() is None:
-            peak = max(peak, sum(map(memory, pids)))
-            time.sleep(0.05)
-        result = json.loads(asking.communicate()[0])
-        if result["failed"]:
-            raise SystemExit(f"{who.name}: {result}")
+        before, peak = peak_while(tool, who, file, count, count, "[DONE]")
         each = (peak - before) * 1024 / count
         print(f"| {who.name} | {before:.1f} MB | {peak:.1f} MB | {each:.1f} KiB |", flush=True)
 
@@ -330,20 +339,9 @@ def returned(tool, contestants, folder):
         load(tool, who, warm_up, who.prefixes["same"], folder)
         time.sleep(5)
         file.write_bytes(body(who.prefixes["same"] + "small", image=picture(1290)))
-        pids = who.pids()
-        before = sum(map(memory, pids))
-        command = ["taskset", "-c", OTHER_CORE, tool, str(who.port), "/v1/chat/completions"]
-        command += [str(file), KEY, "200", "32", "forty-two"]
-        asking = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        peak = before
-        while asking.poll() is None:
-            peak = max(peak, sum(map(memory, pids)))
-            time.sleep(0.02)
-        result = json.loads(asking.communicate()[0])
-        if result["failed"]:
-            raise SystemExit(f"{who.name}: {result}")
+        before, peak = peak_while(tool, who, file, 200, 32, "forty-two")
         time.sleep(5)
-        after = sum(map(memory, pids))
+        after = sum(map(memory, who.pids()))
         print(f"| {who.name} | {before:.1f} MB | {peak:.1f} MB | {after:.1f} MB |", flush=True)
 
 
