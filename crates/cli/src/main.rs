@@ -15,6 +15,7 @@ mod fit;
 mod input;
 mod key;
 mod log;
+mod memory;
 mod models;
 mod paint;
 mod serve;

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use majordomo_gateway::config::environment;
 use majordomo_gateway::{Gateway, Options, StartError};
@@ -11,9 +10,8 @@ use majordomo_gateway::{Gateway, Options, StartError};
 use crate::args::Serve;
 use crate::failure::Failure;
 use crate::log::Log;
+use crate::memory;
 
-/// How often memory is looked for that can be given back.
-const SWEEP: Duration = Duration::from_secs(2);
 /// More names than these are counted, not listed.
 const MOST_NAMES: usize = 12;
 
@@ -43,22 +41,10 @@ pub(crate) async fn run(args: Serve) -> Result<(), Failure> {
     });
     tokio::select! {
         () = gateway.run(told_once()) => {}
-        () = give_memory_back() => {}
+        () = memory::give_back() => {}
     }
     let _ = log.flush();
     Ok(())
-}
-
-/// Our allocator gives pages back a moment after they are free, but looks for such
-/// pages only when it is asked for some: after a burst nobody would ask.
-async fn give_memory_back() {
-    loop {
-        tokio::time::sleep(SWEEP).await;
-        // Every kind of page is looked at when one of its kind is asked for.
-        for size in (13..=22).map(|bits| 1 << bits) {
-            drop(std::hint::black_box(Vec::<u8>::with_capacity(size)));
-        }
-    }
 }
 
 /// What was found, and where the gateway listens.
