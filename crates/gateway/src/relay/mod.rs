@@ -1,29 +1,28 @@
 //! A streamed answer on its way to the client.
 //!
 //! Bytes of the client's own dialect are passed on as they came; events are
-//! written by the client's codec. What is ready at once goes out at once. After something
-//! went out, a failure ends the stream with the dialect's error, never with a
-//! made-up ending: the connection is cut behind it.
+//! written by the client's codec. What is ready at once goes out at once. After
+//! something went out, a failure ends the stream with the dialect's error, never
+//! with a made-up ending: the connection is cut behind it.
 
 mod array;
 mod joined;
+mod keep_alive;
 mod reply;
 
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use majordomo::{Answering, BoxFuture, Error, Event, EventStream, Forwarding, PieceStream, Result};
 use majordomo_wire::StreamWriter;
-use tokio::time::{Sleep, sleep};
 
 pub(crate) use array::Array;
 pub(crate) use reply::{Asked, new_id, reply, unix_now, wall_clock};
 
 use self::joined::Joined;
+use self::keep_alive::KeepAlive;
 use crate::exchange::Exchange;
 use crate::fronts::Front;
 use crate::refusal::for_client;
@@ -65,11 +64,6 @@ enum State {
 
 /// Makes the writer, with the model's name in the upstream's words if it gave one.
 pub(crate) type Opener = Box<dyn Fn(Option<&str>) -> Box<dyn StreamWriter> + Send>;
-
-struct KeepAlive {
-    every: Duration,
-    timer: Pin<Box<Sleep>>,
-}
 
 impl Relay {
     /// A stream that has begun.
@@ -113,9 +107,9 @@ impl Relay {
     /// waited for somebody to begin hears it at once.
     pub(crate) fn keep_alive(mut self, every: Option<Duration>) -> Self {
         let waited = matches!(self.state, State::Opening(..));
-        self.keep_alive = every.map(|every| KeepAlive {
-            every,
-            timer: Box::pin(sleep(if waited { Duration::ZERO } else { every })),
+        self.keep_alive = every.map(|every| match waited {
+            true => KeepAlive::due(every),
+            false => KeepAlive::new(every),
         });
         self
     }
@@ -127,21 +121,15 @@ impl Relay {
             return polled;
         };
         match polled {
-            Poll::Ready(Some(Ok(bytes))) => {
-                keep_alive.timer = Box::pin(sleep(keep_alive.every));
-                Poll::Ready(Some(Ok(bytes)))
-            }
-            Poll::Pending if keep_alive.timer.as_mut().poll(cx).is_ready() => {
-                keep_alive.timer = Box::pin(sleep(keep_alive.every));
-                // The new timer must be known to the task.
-                let _ = keep_alive.timer.as_mut().poll(cx);
-                match self.front.keep_alive() {
-                    Some(sign) => Poll::Ready(Some(Ok(Bytes::from_static(sign)))),
-                    None => Poll::Pending,
+            Poll::Ready(Some(Ok(_))) => keep_alive.said(),
+            Poll::Pending if keep_alive.poll(cx).is_ready() => {
+                if let Some(sign) = self.front.keep_alive() {
+                    return Poll::Ready(Some(Ok(Bytes::from_static(sign))));
                 }
             }
-            other => other,
+            _ => {}
         }
+        polled
     }
 
     fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {

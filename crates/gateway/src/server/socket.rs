@@ -22,6 +22,9 @@ use super::turn::Turn;
 const KEPT: usize = 64 * 1024;
 /// So long may the first line be before its end is waited for no longer.
 const LONGEST_LINE: usize = 16 * 1024;
+/// Up to so many bytes in pieces, as a chunk with its frame, are written as one:
+/// to copy them costs less than to have the system gather them.
+const SMALL: usize = 1024;
 
 /// A socket of HTTP/1.
 pub(super) struct Socket<S> {
@@ -192,7 +195,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Socket<S> {
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().inner).poll_write_vectored(cx, slices)
+        let inner = Pin::new(&mut self.get_mut().inner);
+        let mut small = [0; SMALL];
+        match gathered(slices, &mut small) {
+            Some(bytes) => inner.poll_write(cx, bytes),
+            None => inner.poll_write_vectored(cx, slices),
+        }
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -205,5 +213,30 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Socket<S> {
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.get_mut().inner).poll_shutdown(cx)
+    }
+}
+
+/// All of the pieces in this space, if it is enough.
+fn gathered<'a>(slices: &[IoSlice<'_>], space: &'a mut [u8]) -> Option<&'a [u8]> {
+    let mut end = 0;
+    for slice in slices {
+        space
+            .get_mut(end..end + slice.len())?
+            .copy_from_slice(slice);
+        end += slice.len();
+    }
+    Some(&space[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_small_writes_are_gathered() {
+        let pieces = [&b"4\r\n"[..], b"word", b"\r\n"].map(IoSlice::new);
+        let mut space = [0; 9];
+        assert_eq!(gathered(&pieces, &mut space), Some(&b"4\r\nword\r\n"[..]));
+        assert_eq!(gathered(&pieces, &mut space[..8]), None);
     }
 }
