@@ -1,7 +1,7 @@
 //! The spans that reach a collector: real sockets, scripted upstreams.
 
-mod attempts;
 mod collector;
-mod requests;
-mod secrets;
+mod spans_and_secrets;
+mod spans_of_attempts;
+mod spans_of_requests;
 mod stage;
