@@ -199,6 +199,11 @@ impl Exchange {
     /// The answer broke off.
     pub(crate) fn broke(&mut self, error: &Error) {
         self.end = End::Interrupted;
+        // Of a stream that nobody began, only the error knows who was asked.
+        if self.attempts.is_none() && !error.ledger().attempts.is_empty() {
+            self.attempts = Some(error.ledger().calls());
+            self.tried = Tried::all(error.ledger());
+        }
         self.reason = Some(reason(error));
         #[cfg(feature = "otel")]
         if let Some(watch) = &mut self.watch {
@@ -375,5 +380,40 @@ impl Drop for Exchange {
         if self.traces.are_kept() && !self.asked.is_empty() {
             self.keep(took, &calls);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use majordomo::{Attempt, Class};
+
+    use super::*;
+    use crate::config::Server;
+
+    #[test]
+    fn a_stream_that_nobody_began_has_its_attempts_from_the_error() {
+        let ledger = Ledger {
+            attempts: vec![Attempt {
+                target: "up/m".to_owned(),
+                at: Duration::ZERO,
+                took: Duration::ZERO,
+                changes: Vec::new(),
+                outcome: Outcome::Failed {
+                    class: Class::Transient,
+                    status: Some(500),
+                    reason: String::new(),
+                },
+            }],
+        };
+        let metrics = Arc::<Metrics>::default();
+        let traces = Arc::new(Traces::new(&Server::default()));
+        let mut exchange = Exchange::new("id".into(), Front::Chat, Arc::clone(&metrics), traces);
+        exchange.streams();
+        let error = Error::new(ErrorKind::Exhausted, "nobody could");
+        exchange.broke(&error.with_ledger(ledger));
+        drop(exchange);
+        let page = metrics.page(&[], true);
+        let line = "majordomo_attempts_total{target=\"up/m\",outcome=\"failed\"} 1";
+        assert!(page.contains(line), "{page}");
     }
 }
