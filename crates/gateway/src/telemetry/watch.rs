@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use majordomo::{Class, Effort, Error, Event, FinishReason, Output, Registry, Request, Response};
+use majordomo::{
+    Class, Effort, Error, Event, FinishReason, Output, Registry, Request, Response, scrub,
+};
 use opentelemetry::Context;
 use opentelemetry_sdk::trace::SdkTracer;
 
@@ -154,10 +156,11 @@ impl Answer {
     }
 }
 
+/// What a provider says may be anything, a key that it was sent included.
 fn short(text: &str) -> String {
     let mut ends = (0..=LONGEST.min(text.len())).rev();
     let end = ends.find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    text[..end].to_owned()
+    scrub(&text[..end])
 }
 
 /// Why an answer ended. Which stop sequence it was is something that was said.

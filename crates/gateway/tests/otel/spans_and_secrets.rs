@@ -9,7 +9,7 @@ use crate::stage::Stage;
 #[tokio::test]
 async fn no_span_holds_a_key_or_what_was_said() {
     let error = r#"{"error":{"message":"MARKER-prompt with key CANARY-upstream","type":"x"}}"#;
-    let answer = r#"{"id":"a1","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"MARKER-answer"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#;
+    let answer = r#"{"id":"sk-CANARY-repeated","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"MARKER-answer"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#;
     let says = |status, body: &'static str| {
         let script = Script::new().read_request();
         script.answer(status, "application/json", body)
@@ -61,16 +61,18 @@ services = [ {{ spec = "up/c" }} ]
     let (served, _) = stage.post(path, &headers, body).await;
     let (refused, _) = stage.post(path, &headers, body).await;
     let (stranger, _) = stage.post(path, &wrong, body).await;
+    let named = body.replace("coder", "sk-CANARY-in-the-wrong-place");
+    let (unknown, _) = stage.post(path, &headers, &named).await;
     let (lost, _) = stage
         .post("/MARKER-path?key=CANARY-client", &[], body)
         .await;
     assert_eq!(
-        [served, refused, stranger, lost].map(|status| status.as_u16()),
-        [200, 400, 401, 404]
+        [served, refused, stranger, unknown, lost].map(|status| status.as_u16()),
+        [200, 400, 401, 404, 404]
     );
     stage.stop().await;
 
-    assert_eq!(collector.spans().len(), 4 + 3, "all of them are told");
+    assert_eq!(collector.spans().len(), 5 + 3, "all of them are told");
     let batches = collector.batches();
     let auth = &batches[0].headers["authorization"];
     assert_eq!(auth, "Bearer CANARY-collector", "only the collector's own");
