@@ -188,34 +188,48 @@ async fn an_exhausted_chain_is_an_error_with_its_status() {
     assert_eq!(attempts.len(), 2, "the retry has a span of its own");
 }
 
+/// By a target's own describer while the request is made fit for it, or by a rule
+/// before anybody is asked.
 #[tokio::test]
 async fn a_describers_call_is_a_span_of_its_own() {
-    let collector = Collector::start().await;
-    let config = r#"
+    let by_target = r#"
 [[routes]]
 model = "blind"
 services = [ { spec = "demo/text", describe = "demo/vision" } ]
 "#;
-    let stage = Stage::told_to(&collector, config).await;
+    let by_rule = r#"
+[[routes]]
+model = "blind"
+services = [ { spec = "demo/text" } ]
+[[routes.smart]]
+name = "eyes for a blind model"
+when = [ { position = "proxy_vision", op = "enabled" } ]
+services = [ { spec = "demo/vision" } ]
+"#;
     let body = format!(
         r#"{{"model":"blind","messages":[{{"role":"user","content":[{{"type":"image_url","image_url":{{"url":"data:image/gif;base64,{IMAGE}"}}}}]}}]}}"#
     );
-    stage.post("/v1/chat/completions", &[], &body).await;
-    let (_, mut attempts) = stage.spans(&collector).await;
-    attempts.sort_by_key(|span| span.name.clone());
-    let [answer, describe] = &attempts[..] else {
-        panic!("{attempts:#?}");
-    };
-    answer.check(&[
-        ("gen_ai.request.model", json!("text")),
-        ("majordomo.purpose", json!("answer")),
-    ]);
-    describe.check(&[
-        ("gen_ai.request.model", json!("vision")),
-        ("gen_ai.provider.name", json!("demo")),
-        ("majordomo.purpose", json!("describe")),
-    ]);
-    assert!(describe.get("gen_ai.usage.output_tokens").is_number());
+    for (config, before) in [(by_target, false), (by_rule, true)] {
+        let collector = Collector::start().await;
+        let stage = Stage::told_to(&collector, config).await;
+        stage.post("/v1/chat/completions", &[], &body).await;
+        let (_, mut attempts) = stage.spans(&collector).await;
+        attempts.sort_by_key(|span| span.name.clone());
+        let [answer, describe] = &attempts[..] else {
+            panic!("{attempts:#?}");
+        };
+        answer.check(&[
+            ("gen_ai.request.model", json!("text")),
+            ("majordomo.purpose", json!("answer")),
+        ]);
+        describe.check(&[
+            ("gen_ai.request.model", json!("vision")),
+            ("gen_ai.provider.name", json!("demo")),
+            ("majordomo.purpose", json!("describe")),
+        ]);
+        assert!(describe.get("gen_ai.usage.output_tokens").is_number());
+        assert_eq!(describe.ended <= answer.began, before, "{attempts:#?}");
+    }
 }
 
 #[tokio::test]
