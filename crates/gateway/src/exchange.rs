@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use majordomo::{Chain, Change, Error, ErrorKind, Event, Ledger, Model, Outcome, Usage};
+#[cfg(feature = "otel")]
+use majordomo::{Request, Response};
 use majordomo_wire::Loss;
 use tokio::time::Instant;
 
@@ -14,6 +16,8 @@ use crate::fronts::Front;
 use crate::operator::{Ended, Metrics, Tried};
 use crate::relay::wall_clock;
 use crate::routes::RouteTrace;
+#[cfg(feature = "otel")]
+use crate::telemetry::{Finished, Watch};
 use crate::traces::{Described, Record, Traces};
 use crate::vision::{DescribeCall, Scope};
 
@@ -72,6 +76,9 @@ pub(crate) struct Exchange {
     streaming: bool,
     metrics: Arc<Metrics>,
     traces: Arc<Traces>,
+    /// What spans tell beside all this, if they go anywhere.
+    #[cfg(feature = "otel")]
+    watch: Option<Box<Watch>>,
 }
 
 impl Exchange {
@@ -103,6 +110,8 @@ impl Exchange {
             streaming: false,
             metrics,
             traces,
+            #[cfg(feature = "otel")]
+            watch: None,
         }
     }
 
@@ -132,10 +141,19 @@ impl Exchange {
 
     /// Who may serve it, and why they.
     pub(crate) fn goes_to(&mut self, chain: &Chain, route: Option<RouteTrace>) {
-        if self.traces.are_kept() {
+        if self.is_told() {
             chain.name().clone_into(&mut self.candidates);
             self.route = route;
         }
+    }
+
+    /// Whether somebody may ask why it went where it went.
+    fn is_told(&self) -> bool {
+        #[cfg(feature = "otel")]
+        if self.watch.is_some() {
+            return true;
+        }
+        self.traces.are_kept()
     }
 
     /// Changes that were made before any target was chosen.
@@ -159,6 +177,10 @@ impl Exchange {
 
     /// An event of the answer passes by.
     pub(crate) fn saw(&mut self, event: &Event) {
+        #[cfg(feature = "otel")]
+        if let Some(watch) = &mut self.watch {
+            watch.saw(event, || self.began.elapsed());
+        }
         match event {
             Event::Usage(usage) => self.usage = *usage,
             Event::Finish(_) => self.end = End::Complete,
@@ -177,7 +199,16 @@ impl Exchange {
     /// The answer broke off.
     pub(crate) fn broke(&mut self, error: &Error) {
         self.end = End::Interrupted;
+        // Of a stream that nobody began, only the error knows who was asked.
+        if self.attempts.is_none() && !error.ledger().attempts.is_empty() {
+            self.attempts = Some(error.ledger().calls());
+            self.tried = Tried::all(error.ledger());
+        }
         self.reason = Some(reason(error));
+        #[cfg(feature = "otel")]
+        if let Some(watch) = &mut self.watch {
+            watch.broke(error, self.began.elapsed());
+        }
     }
 
     /// There is no answer.
@@ -202,6 +233,28 @@ impl Exchange {
     /// What was altered.
     pub(crate) fn changes(&self) -> &[Change] {
         &self.changes
+    }
+}
+
+#[cfg(feature = "otel")]
+impl Exchange {
+    /// Spans will be made of it.
+    pub(crate) fn watched(&mut self, watch: Watch) {
+        self.watch = Some(Box::new(watch));
+    }
+
+    /// Targets are asked from now on.
+    pub(crate) fn asks(&mut self, request: Option<&Request>) {
+        if let Some(watch) = &mut self.watch {
+            watch.asks(request, self.began.elapsed());
+        }
+    }
+
+    /// What a whole answer says of itself.
+    pub(crate) fn answered(&mut self, response: &Response) {
+        if let Some(watch) = &mut self.watch {
+            watch.answered(response);
+        }
     }
 }
 
@@ -270,8 +323,9 @@ impl Drop for Exchange {
         }
         self.metrics.open_requests.down();
         let calls = self.scope.as_ref().map(Scope::calls).unwrap_or_default();
-        self.metrics.ended(&Ended {
-            dialect: self.front.dialect().as_str(),
+        let dialect = self.front.dialect();
+        let ended = Ended {
+            dialect: dialect.as_str(),
             end: self.end,
             status: self.status,
             target: self.target.as_deref(),
@@ -281,7 +335,21 @@ impl Drop for Exchange {
             usage: self.usage,
             took,
             first_token: self.first_token,
-        });
+        };
+        self.metrics.ended(&ended);
+        #[cfg(feature = "otel")]
+        if let Some(watch) = self.watch.take() {
+            watch.tell(&Finished {
+                ended: &ended,
+                id: &self.id,
+                began: self.began,
+                key: self.key.as_ref(),
+                model: &self.asked,
+                route: self.route.as_ref(),
+                stream: self.streaming,
+                reason: self.reason.as_deref(),
+            });
+        }
         let milliseconds = |time: Duration| time.as_secs_f64() * 1_000.0;
         let described = (!calls.is_empty()).then(|| {
             calls
@@ -291,7 +359,7 @@ impl Drop for Exchange {
         tracing::info!(
             request = &*self.id,
             key = self.key.as_deref(),
-            dialect = %self.front.dialect(),
+            dialect = %dialect,
             model = self.asked,
             target = self.target,
             attempts = self.attempts,
@@ -312,5 +380,40 @@ impl Drop for Exchange {
         if self.traces.are_kept() && !self.asked.is_empty() {
             self.keep(took, &calls);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use majordomo::{Attempt, Class};
+
+    use super::*;
+    use crate::config::Server;
+
+    #[test]
+    fn a_stream_that_nobody_began_has_its_attempts_from_the_error() {
+        let ledger = Ledger {
+            attempts: vec![Attempt {
+                target: "up/m".to_owned(),
+                at: Duration::ZERO,
+                took: Duration::ZERO,
+                changes: Vec::new(),
+                outcome: Outcome::Failed {
+                    class: Class::Transient,
+                    status: Some(500),
+                    reason: String::new(),
+                },
+            }],
+        };
+        let metrics = Arc::<Metrics>::default();
+        let traces = Arc::new(Traces::new(&Server::default()));
+        let mut exchange = Exchange::new("id".into(), Front::Chat, Arc::clone(&metrics), traces);
+        exchange.streams();
+        let error = Error::new(ErrorKind::Exhausted, "nobody could");
+        exchange.broke(&error.with_ledger(ledger));
+        drop(exchange);
+        let page = metrics.page(&[], true);
+        let line = "majordomo_attempts_total{target=\"up/m\",outcome=\"failed\"} 1";
+        assert!(page.contains(line), "{page}");
     }
 }

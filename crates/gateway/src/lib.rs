@@ -29,6 +29,8 @@ mod run;
 mod server;
 mod shapes;
 mod state;
+#[cfg(feature = "otel")]
+mod telemetry;
 mod traces;
 
 pub use run::{Gateway, Options, StartError};

@@ -9,6 +9,8 @@ use majordomo::transport::{self, Transport};
 
 use crate::config::{self, Config, Found, Problems, Watch};
 use crate::operator::Operator;
+#[cfg(feature = "otel")]
+use crate::telemetry::Telemetry;
 use crate::{Handle, Limits, Server, State};
 
 /// What `majordomo serve` was told.
@@ -119,6 +121,11 @@ impl Gateway {
         let address = operator_address(&state.server);
         let bound = Operator::bind(address, server.house()).await;
         let operator = bound.map_err(|reason| StartError::Operator { address, reason })?;
+        #[cfg(feature = "otel")]
+        if let Some(telemetry) = Telemetry::start(&loader.environment, &loader.transport) {
+            // The house is new, so nobody has set it before.
+            let _ = server.house().telemetry.set(telemetry);
+        }
         Ok(Self {
             server,
             operator,
@@ -155,6 +162,8 @@ impl Gateway {
     /// Serves until `stop`; a file that changes is put to work meanwhile.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let handle = self.server.handle();
+        #[cfg(feature = "otel")]
+        let house = self.server.house();
         let server = &self.state.server;
         let held = [
             self.server.address().unwrap_or(server.listen),
@@ -172,6 +181,10 @@ impl Gateway {
             () = serving => {}
             () = watching => {}
             () = self.operator.run() => {}
+        }
+        #[cfg(feature = "otel")]
+        if let Some(telemetry) = house.telemetry.get() {
+            telemetry.stop().await;
         }
     }
 }

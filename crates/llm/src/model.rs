@@ -89,6 +89,12 @@ pub trait Provider: Send + Sync {
     /// missing key shows when the model is used.
     fn model(&self, id: &str) -> Result<Arc<dyn Model>>;
 
+    /// The address below which it is asked, without a key; none if it is reached
+    /// in another way. This never asks the network.
+    fn base_url(&self) -> Option<&str> {
+        None
+    }
+
     /// Whether it can be asked at all: its address and key are there, as far as
     /// it needs them. This never asks the network.
     fn ready(&self) -> Result<()> {

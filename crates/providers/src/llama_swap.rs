@@ -85,7 +85,24 @@ impl Provider for LlamaSwap {
         self.0.model(id)
     }
 
+    fn base_url(&self) -> Option<&str> {
+        self.0.base_url()
+    }
+
     fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>>> {
         self.0.models()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::{Config, Transport};
+
+    #[test]
+    fn it_tells_its_address_without_a_trailing_slash() {
+        let settings = Settings::new("box", Transport::new(Config::default()));
+        let swap = LlamaSwap::new(settings.base_url("http://box:8080/")).unwrap();
+        assert_eq!(swap.base_url(), Some("http://box:8080"));
     }
 }

@@ -12,4 +12,6 @@ mod load;
 mod memory;
 mod served;
 mod signals;
+#[cfg(feature = "otel")]
+mod spans;
 mod starting;

@@ -75,6 +75,8 @@ async fn question(
     let plan = state.plan(&model, request, arrival, scope).await?;
     arrival.exchange.changed(plan.changes);
     arrival.exchange.goes_to(&plan.chain, plan.trace);
+    #[cfg(feature = "otel")]
+    arrival.exchange.asks(Some(&plan.request));
     Ok(Question {
         asked: Asked {
             stream_usage,
@@ -110,6 +112,8 @@ async fn whole(front: Front, question: Question, mut arrival: Arrival) -> Respon
     let exchange = &mut arrival.exchange;
     exchange.served(&response.model, &response.ledger);
     exchange.complete(response.usage);
+    #[cfg(feature = "otel")]
+    exchange.answered(&response);
     let own = response.raw.as_ref();
     let own = own.filter(|raw| front.forwards() && raw.dialect == front.dialect());
     let body = match own {

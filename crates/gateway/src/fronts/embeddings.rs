@@ -45,5 +45,7 @@ async fn embedded(
     arrival.exchange.asks_for(&model);
     arrival.allow(&model)?;
     let chain = state.chain(&model).await?;
+    #[cfg(feature = "otel")]
+    arrival.exchange.asks(None);
     chain.embed(front.dialect(), body).await
 }

@@ -15,6 +15,8 @@ use majordomo_wire::{Codec, Protocol, ollama};
 pub(crate) use ask::{ask, passed_on};
 pub(crate) use embeddings::embed;
 pub(crate) use models::{list, one, show, tags, version};
+#[cfg(feature = "otel")]
+pub(crate) use path::Stream;
 pub(crate) use path::{Endpoint, endpoint};
 pub(crate) use tokens::count;
 

@@ -46,6 +46,11 @@ pub(super) async fn answer(
     let metrics = Arc::clone(&house.metrics);
     let traces = Arc::clone(&house.traces);
     let mut exchange = Exchange::new(crate::relay::new_id().into(), front, metrics, traces);
+    #[cfg(feature = "otel")]
+    if let Some(telemetry) = house.telemetry.get() {
+        let state = house.state.load();
+        exchange.watched(telemetry.watch(&head, &endpoint, &state.registry));
+    }
     if let Some(Refused { status, text }) = refused {
         let error = Error::new(ErrorKind::Local, text).with_status(status);
         return (refuse(front, exchange, error), None);

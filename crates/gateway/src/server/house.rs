@@ -18,6 +18,9 @@ pub(crate) struct House {
     pub(crate) limits: Limits,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) traces: Arc<Traces>,
+    /// Where spans go, if they go anywhere.
+    #[cfg(feature = "otel")]
+    pub(crate) telemetry: std::sync::OnceLock<crate::telemetry::Telemetry>,
     admission: ArcSwap<Admission>,
     /// Who sent wrong keys.
     pub(super) guesses: Guesses,
@@ -34,6 +37,8 @@ impl House {
         Arc::new(Self {
             admission: ArcSwap::new(Admission::new(&state.server, limits.queue_wait)),
             traces: Arc::new(Traces::new(&state.server)),
+            #[cfg(feature = "otel")]
+            telemetry: std::sync::OnceLock::new(),
             guesses: Guesses::default(),
             stale: ArcSwapOption::empty(),
             state: Arc::new(ArcSwap::new(state)),

@@ -161,6 +161,7 @@ impl Drop for Record<'_> {
             target: self.target.take(),
             attempts: std::mem::take(&mut self.attempts),
             usage: self.usage,
+            began: self.began,
             took: self.clock.now().saturating_duration_since(self.began),
             failure: self.failure.take(),
         });

@@ -1,7 +1,7 @@
 //! What came of describing a request's images, for the ledger, the usage and
 //! the metrics.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use majordomo::{Attempt, Change, Request, Usage};
 
@@ -51,6 +51,8 @@ pub struct DescribeCall {
     pub attempts: Vec<Attempt>,
     /// What it cost.
     pub usage: Usage,
+    /// When it began.
+    pub began: Instant,
     /// How long it took.
     pub took: Duration,
     /// Why there is no description, if there is none.

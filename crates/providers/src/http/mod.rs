@@ -253,6 +253,10 @@ impl Provider for HttpProvider {
         Ok(Arc::new(HttpModel::new(self.clone(), id)))
     }
 
+    fn base_url(&self) -> Option<&str> {
+        self.0.base_url.as_deref()
+    }
+
     fn ready(&self) -> Result<()> {
         let address = self.address(self.recipe().models_path());
         let ready = address.and_then(|address| self.dress(Outgoing::get(address), None));

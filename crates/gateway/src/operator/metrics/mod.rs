@@ -264,6 +264,7 @@ mod tests {
                 output: 20,
                 ..Usage::default()
             },
+            began: tokio::time::Instant::now().into_std(),
             took: Duration::ZERO,
             failure: failure.map(str::to_owned),
         };

@@ -1,0 +1,70 @@
+//! The command sends spans where its environment says, and ends all the same.
+
+use majordomo_testkit::{ClosedPort, Script, Upstream};
+
+use crate::served::{Start, ask};
+
+/// A gateway with these variables, which was asked three times and told to stop;
+/// gives its log.
+async fn log_of(environment: Vec<(&'static str, String)>) -> String {
+    let start = Start {
+        environment,
+        ..Start::default()
+    };
+    let mut served = start.start().await;
+    for _ in 0..3 {
+        served.assert_alive().await;
+    }
+    served.signal("TERM");
+    assert_eq!(served.ended().await, Some(0));
+    served.log()
+}
+
+fn collector_at(address: std::net::SocketAddr) -> (&'static str, String) {
+    ("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{address}"))
+}
+
+#[tokio::test]
+async fn the_last_spans_go_out_before_the_process_ends() {
+    let script = Script::new().read_request();
+    let collector = Upstream::start([script.answer(200, "application/x-protobuf", "")]).await;
+    let start = Start {
+        environment: vec![collector_at(collector.address())],
+        ..Start::default()
+    };
+    let mut served = start.start().await;
+    let answer = served.ask(ask("demo/text", false)).await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    served.signal("TERM");
+    assert_eq!(served.ended().await, Some(0));
+    let batches = collector.requests();
+    assert!(batches[0].head.starts_with("POST /v1/traces HTTP/1.1\r\n"));
+    let body = String::from_utf8_lossy(&batches[0].body);
+    for name in ["POST /v1/chat/completions", "chat text"] {
+        assert!(body.contains(name), "{name} is not in {body}");
+    }
+}
+
+#[tokio::test]
+async fn a_collector_that_is_not_there_is_one_line_of_the_log() {
+    let port = ClosedPort::hold();
+    let one_by_one = ("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "1".to_owned());
+    let log = log_of(vec![collector_at(port.address()), one_by_one]).await;
+    assert_eq!(log.matches("spans are lost").count(), 1, "{log}");
+    assert_eq!(log.matches(" WARN ").count(), 1, "{log}");
+}
+
+#[tokio::test]
+async fn a_collector_that_never_answers_does_not_keep_the_process() {
+    let collector = Upstream::start([Script::new().read_request().stall()]).await;
+    let soon = ("OTEL_EXPORTER_OTLP_TIMEOUT", "50".to_owned());
+    let log = log_of(vec![collector_at(collector.address()), soon]).await;
+    assert_eq!(log.matches("spans are lost").count(), 1, "{log}");
+}
+
+#[tokio::test]
+async fn an_address_that_is_none_costs_the_spans_only() {
+    let nowhere = ("OTEL_EXPORTER_OTLP_ENDPOINT", "collector".to_owned());
+    let log = log_of(vec![nowhere]).await;
+    assert!(log.contains("no spans are sent: OTEL_"), "{log}");
+}

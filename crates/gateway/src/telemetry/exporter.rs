@@ -1,0 +1,177 @@
+//! Sends batches of spans as OTLP over HTTP, with the transport that providers use.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use majordomo::Error;
+use majordomo::transport::{Outgoing, Reply, Timeouts, Transport};
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::transform::common::tonic::ResourceAttributesWithSchema;
+use opentelemetry_proto::transform::trace::tonic::group_spans_by_resource_and_scope;
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
+use opentelemetry_sdk::trace::{SpanData, SpanExporter};
+use prost::Message;
+use tokio::runtime::Handle;
+
+use super::settings::Settings;
+
+/// The way to the collector.
+pub(super) struct Exporter {
+    settings: Settings,
+    transport: Transport,
+    /// Batches come from a thread of the crate's own; connections live here.
+    runtime: Handle,
+    resource: ResourceAttributesWithSchema,
+    /// Whether the last batch was lost, which is told once.
+    failing: AtomicBool,
+}
+
+impl Exporter {
+    /// Must be called where a runtime runs.
+    pub(super) fn new(settings: Settings, transport: Transport) -> Self {
+        Self {
+            settings,
+            transport,
+            runtime: Handle::current(),
+            resource: ResourceAttributesWithSchema::default(),
+            failing: AtomicBool::new(false),
+        }
+    }
+
+    fn request(&self, batch: Vec<SpanData>) -> majordomo::Result<Outgoing> {
+        let message = ExportTraceServiceRequest {
+            resource_spans: group_spans_by_resource_and_scope(batch, &self.resource),
+        };
+        let timeouts = Timeouts {
+            connect: Some(self.settings.timeout),
+            total: Some(self.settings.timeout),
+            ..Timeouts::default()
+        };
+        let body = message.encode_to_vec();
+        Outgoing::post(self.settings.endpoint.clone(), body)
+            .headers(self.settings.headers.clone())
+            .timeouts(timeouts)
+            .header("content-type", "application/x-protobuf")
+    }
+
+    async fn send(&self, batch: Vec<SpanData>) -> Result<(), String> {
+        let request = self.request(batch).map_err(|error| error.to_string())?;
+        let transport = self.transport.clone();
+        let sending = self
+            .runtime
+            .spawn(async move { transport.whole(request).await });
+        match sending.await {
+            Ok(Ok(Reply::Accepted(..))) => Ok(()),
+            Ok(Ok(Reply::Refused(head, _))) => Err(format!("HTTP {}", head.status().as_u16())),
+            Ok(Err(error)) if taken(&error) => Ok(()),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err("the gateway ended first".to_owned()),
+        }
+    }
+}
+
+/// Some collectors say 202 or 204 and no more, which is enough here.
+fn taken(error: &Error) -> bool {
+    error.status().is_some_and(|status| status / 100 == 2)
+}
+
+impl SpanExporter for Exporter {
+    async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
+        match self.send(batch).await {
+            Ok(()) => {
+                if self.failing.swap(false, Ordering::Relaxed) {
+                    tracing::info!("spans reach the collector again");
+                }
+                Ok(())
+            }
+            Err(reason) => {
+                if !self.failing.swap(true, Ordering::Relaxed) {
+                    tracing::warn!(reason, "spans are lost until the collector takes them");
+                }
+                Err(OTelSdkError::InternalFailure(reason))
+            }
+        }
+    }
+
+    fn set_resource(&mut self, resource: &Resource) {
+        self.resource = resource.into();
+    }
+}
+
+impl fmt::Debug for Exporter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Exporter").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    use http::HeaderMap;
+    use majordomo::transport::Config;
+    use majordomo_testkit::{ClosedPort, Script, Upstream};
+
+    use super::*;
+
+    fn exporter(address: std::net::SocketAddr) -> Exporter {
+        let settings = Settings {
+            endpoint: format!("http://{address}/v1/traces").parse().unwrap(),
+            headers: HeaderMap::new(),
+            timeout: std::time::Duration::from_secs(10),
+            service: None,
+        };
+        Exporter::new(settings, Transport::new(Config::default()))
+    }
+
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Log {
+        fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(line);
+            Ok(line.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_dead_collector_is_told_of_once_and_not_once_per_batch() {
+        let log = Log::default();
+        let lines = log.clone();
+        let writer = tracing_subscriber::fmt().with_writer(move || lines.clone());
+        let _guard = tracing::subscriber::set_default(writer.finish());
+        let port = ClosedPort::hold();
+        let exporter = exporter(port.address());
+        for _ in 0..3 {
+            assert!(exporter.export(Vec::new()).await.is_err());
+        }
+        let told = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(told.matches("spans are lost").count(), 1, "{told}");
+    }
+
+    #[tokio::test]
+    async fn a_short_yes_is_enough_and_an_error_is_none() {
+        let rows = [
+            (200, true),
+            (202, true),
+            (204, true),
+            (400, false),
+            (503, false),
+        ];
+        for (status, taken) in rows {
+            let script = Script::new().read_request();
+            let script = script.send(format!(
+                "HTTP/1.1 {status} Scripted\r\ncontent-length: 0\r\n\r\n"
+            ));
+            let collector = Upstream::start([script]).await;
+            let exporter = exporter(collector.address());
+            assert_eq!(exporter.export(Vec::new()).await.is_ok(), taken, "{status}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The span of whoever asks, from the W3C header `traceparent`.
+//!
+//! Clients send anything: what is not exactly in the header's form is no parent,
+//! and the request begins a trace of its own.
+
+use std::str::FromStr;
+
+use http::HeaderMap;
+use opentelemetry::Context;
+use opentelemetry::trace::{SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState};
+
+/// Vendors must pass on so much of `tracestate`; more is left out.
+const LONGEST_STATE: usize = 512;
+
+/// The parent of a request's span; an empty context if it has none.
+pub(super) fn context(headers: &HeaderMap) -> Context {
+    let parent = only(headers, "traceparent").and_then(read);
+    let Some((trace, span, flags)) = parent else {
+        return Context::new();
+    };
+    let state = only(headers, "tracestate").filter(|state| state.len() <= LONGEST_STATE);
+    let state = state.and_then(|state| TraceState::from_str(state).ok());
+    let parent = SpanContext::new(trace, span, flags, true, state.unwrap_or_default());
+    Context::new().with_remote_span_context(parent)
+}
+
+/// A header that is there once, and text.
+fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?.to_str().ok()?;
+    values.next().is_none().then_some(value.trim())
+}
+
+/// `version-trace-span-flags`; later versions may say more behind that.
+fn read(text: &str) -> Option<(TraceId, SpanId, TraceFlags)> {
+    let mut fields = text.split('-');
+    let version = hex::<1>(fields.next()?)?;
+    let trace = TraceId::from_bytes(hex(fields.next()?)?);
+    let span = SpanId::from_bytes(hex(fields.next()?)?);
+    let flags = hex::<1>(fields.next()?)?;
+    let ends = fields.next().is_none();
+    let known = match version {
+        [0] => ends,
+        [0xff] => false,
+        _ => true,
+    };
+    let named = trace != TraceId::INVALID && span != SpanId::INVALID;
+    let sampled = TraceFlags::new(flags[0]) & TraceFlags::SAMPLED;
+    (known && named).then_some((trace, span, sampled))
+}
+
+/// So many bytes in small hexadecimal digits.
+fn hex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let digits = text.as_bytes();
+    if digits.len() != 2 * N {
+        return None;
+    }
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let mut bytes = [0; N];
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+    const SPAN: &str = "b7ad6b7169203331";
+
+    fn parent(values: &[&str]) -> Option<(String, String, bool)> {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            let value = HeaderValue::from_str(value).unwrap();
+            headers.append("traceparent", value);
+        }
+        let context = context(&headers);
+        let found = context.span().span_context().clone();
+        let ids = (
+            found.trace_id().to_string(),
+            found.span_id().to_string(),
+            found.is_sampled(),
+        );
+        found.is_valid().then_some(ids)
+    }
+
+    #[test]
+    fn a_well_formed_header_is_the_parent() {
+        let known = |sampled| Some((TRACE.to_owned(), SPAN.to_owned(), sampled));
+        let rows = [
+            (format!("00-{TRACE}-{SPAN}-01"), known(true)),
+            (format!("00-{TRACE}-{SPAN}-00"), known(false)),
+            (format!("00-{TRACE}-{SPAN}-ff"), known(true)),
+            (format!("01-{TRACE}-{SPAN}-01-more"), known(true)),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(parent(&[&text]), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_malformed_header_is_no_parent() {
+        let zero_trace = "0".repeat(32);
+        let rows = [
+            String::new(),
+            "00".to_owned(),
+            format!("00-{TRACE}-{SPAN}"),
+            format!("00-{TRACE}-{SPAN}-01-more"),
+            format!("ff-{TRACE}-{SPAN}-01"),
+            format!("00-{}-{SPAN}-01", TRACE.to_uppercase()),
+            format!("00-{zero_trace}-{SPAN}-01"),
+            format!("00-{TRACE}-0000000000000000-01"),
+            format!("00-{}-{SPAN}-01", &TRACE[1..]),
+            format!("00-+{}-{SPAN}-01", &TRACE[1..]),
+            format!("00-{TRACE}-{SPAN}-1"),
+            format!("0-{TRACE}-{SPAN}-01"),
+        ];
+        for text in rows {
+            assert_eq!(parent(&[&text]), None, "{text}");
+        }
+        let good = format!("00-{TRACE}-{SPAN}-01");
+        assert_eq!(parent(&[&good, &good]), None, "two of them");
+    }
+
+    proptest! {
+        #[test]
+        fn any_header_is_read_without_panic(text in "[ -~]{0,80}") {
+            let _ = parent(&[&text]);
+        }
+    }
+}

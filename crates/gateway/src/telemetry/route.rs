@@ -1,0 +1,51 @@
+//! What was asked for, in few words: figures are grouped by them.
+
+use http::Method;
+
+use crate::fronts::{Endpoint, Front, Stream};
+
+/// The method; clients make up others.
+pub(super) fn method(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        Method::PATCH => "PATCH",
+        _ => "_OTHER",
+    }
+}
+
+/// The path without what differs from request to request; none if it leads nowhere.
+pub(super) fn template(endpoint: &Endpoint) -> Option<&'static str> {
+    Some(match endpoint {
+        Endpoint::Ask { front, stream, .. } => match (front, stream) {
+            (Front::Chat, _) => "/v1/chat/completions",
+            (Front::Responses, _) => "/v1/responses",
+            (Front::Messages, _) => "/v1/messages",
+            (Front::OllamaChat, _) => "/api/chat",
+            (Front::OllamaGenerate, _) => "/api/generate",
+            (Front::Gemini, Stream::Events | Stream::Array) => {
+                "/v1beta/models/{model}:streamGenerateContent"
+            }
+            (Front::Gemini, _) => "/v1beta/models/{model}:generateContent",
+        },
+        Endpoint::Count { front, .. } => match front {
+            Front::Gemini => "/v1beta/models/{model}:countTokens",
+            _ => "/v1/messages/count_tokens",
+        },
+        Endpoint::Models(Front::OllamaChat) => "/api/tags",
+        Endpoint::Models(Front::Gemini) => "/v1beta/models",
+        Endpoint::Models(_) => "/v1/models",
+        Endpoint::Model(Front::Gemini, _) => "/v1beta/models/{model}",
+        Endpoint::Model(..) => "/v1/models/{model}",
+        Endpoint::Show => "/api/show",
+        Endpoint::Version => "/api/version",
+        Endpoint::Embeddings(Front::OllamaChat) => "/api/embed",
+        Endpoint::Embeddings(_) => "/v1/embeddings",
+        Endpoint::Root | Endpoint::Healthz | Endpoint::Readyz => return None,
+        Endpoint::WrongMethod(_) | Endpoint::Nowhere(_) => return None,
+    })
+}

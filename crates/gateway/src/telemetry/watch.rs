@@ -1,0 +1,179 @@
+//! What only spans tell of a request, noted while it runs.
+
+use std::time::Duration;
+
+use majordomo::{
+    Class, Effort, Error, Event, FinishReason, Output, Registry, Request, Response, scrub,
+};
+use opentelemetry::Context;
+use opentelemetry_sdk::trace::SdkTracer;
+
+use super::attributes::{Attributes, number, word};
+use super::names;
+
+/// So much is kept of what a provider calls its answer and its model.
+const LONGEST: usize = 256;
+
+/// One request under the eyes of [`Telemetry`](super::Telemetry).
+pub(crate) struct Watch {
+    pub(super) tracer: SdkTracer,
+    /// Who the targets of the request's configuration are.
+    pub(super) registry: Registry,
+    pub(super) parent: Context,
+    pub(super) method: &'static str,
+    pub(super) route: Option<&'static str>,
+    pub(super) embeds: bool,
+    pub(super) asked: Asked,
+    /// When the chain began, counted from the request's arrival. The times of
+    /// attempts count from there.
+    pub(super) chain_began: Duration,
+    pub(super) answer: Answer,
+    /// When the last of a stream came from its target.
+    pub(super) stream_ended: Option<Duration>,
+    /// Why a stream broke off.
+    pub(super) broke: Option<Class>,
+}
+
+/// How the client wants its answer.
+#[derive(Default)]
+pub(super) struct Asked {
+    pub(super) max_tokens: Option<u64>,
+    pub(super) temperature: Option<f64>,
+    pub(super) top_p: Option<f64>,
+    pub(super) top_k: Option<u64>,
+    pub(super) presence_penalty: Option<f64>,
+    pub(super) frequency_penalty: Option<f64>,
+    pub(super) seed: Option<i64>,
+    pub(super) effort: Option<Effort>,
+    pub(super) output: Option<&'static str>,
+}
+
+/// What an answer says of itself.
+#[derive(Default)]
+pub(super) struct Answer {
+    pub(super) id: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) finish: Option<String>,
+}
+
+impl Watch {
+    pub(super) fn new(
+        tracer: SdkTracer,
+        registry: Registry,
+        parent: Context,
+        method: &'static str,
+        route: Option<&'static str>,
+        embeds: bool,
+    ) -> Self {
+        Self {
+            tracer,
+            registry,
+            parent,
+            method,
+            route,
+            embeds,
+            asked: Asked::default(),
+            chain_began: Duration::ZERO,
+            answer: Answer::default(),
+            stream_ended: None,
+            broke: None,
+        }
+    }
+
+    /// Targets are asked from now on. Only the settings of the request are looked
+    /// at, never what it says.
+    pub(crate) fn asks(&mut self, request: Option<&Request>, since_arrival: Duration) {
+        self.chain_began = since_arrival;
+        let Some(request) = request else {
+            return;
+        };
+        self.asked = Asked {
+            max_tokens: request.max_tokens,
+            temperature: request.temperature,
+            top_p: request.top_p,
+            top_k: request.top_k,
+            presence_penalty: request.presence_penalty,
+            frequency_penalty: request.frequency_penalty,
+            seed: request.seed,
+            effort: request.effort,
+            output: Some(match request.output {
+                Output::Text => "text",
+                Output::Json | Output::Schema(_) => "json",
+            }),
+        };
+    }
+
+    /// A whole answer came.
+    pub(crate) fn answered(&mut self, response: &Response) {
+        self.answer = Answer {
+            id: response.id.as_deref().map(short),
+            model: response.reported_model.as_deref().map(short),
+            finish: Some(finish(&response.finish)),
+        };
+    }
+
+    /// An event of a stream passes by.
+    pub(crate) fn saw(&mut self, event: &Event, since_arrival: impl FnOnce() -> Duration) {
+        match event {
+            Event::Start { id, model } => {
+                self.answer.id = id.as_deref().map(short);
+                self.answer.model = model.as_deref().map(short);
+            }
+            Event::Finish(reason) => {
+                self.answer.finish = Some(finish(reason));
+                self.stream_ended = Some(since_arrival());
+            }
+            _ => {}
+        }
+    }
+
+    /// A stream broke off.
+    pub(crate) fn broke(&mut self, error: &Error, since_arrival: Duration) {
+        self.broke = Some(error.class());
+        self.stream_ended = Some(since_arrival);
+    }
+}
+
+impl Asked {
+    pub(super) fn tell(&self, told: &mut Attributes) {
+        told.set_known(names::MAX_TOKENS, self.max_tokens.map(number));
+        told.set_known(names::TEMPERATURE, self.temperature);
+        told.set_known(names::TOP_P, self.top_p);
+        told.set_known(names::TOP_K, self.top_k.map(number));
+        told.set_known(names::PRESENCE_PENALTY, self.presence_penalty);
+        told.set_known(names::FREQUENCY_PENALTY, self.frequency_penalty);
+        told.set_known(names::SEED, self.seed);
+        told.set_known(names::REASONING_LEVEL, self.effort.map(word));
+        told.set_known(names::OUTPUT_TYPE, self.output);
+    }
+}
+
+impl Answer {
+    pub(super) fn tell(&self, told: &mut Attributes) {
+        told.set_known(names::RESPONSE_ID, self.id.clone());
+        told.set_known(names::RESPONSE_MODEL, self.model.clone());
+        told.list(names::FINISH_REASONS, self.finish.clone());
+    }
+}
+
+/// What a provider says may be anything, a key that it was sent included.
+fn short(text: &str) -> String {
+    let mut ends = (0..=LONGEST.min(text.len())).rev();
+    let end = ends.find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    scrub(&text[..end])
+}
+
+/// Why an answer ended. Which stop sequence it was is something that was said.
+fn finish(reason: &FinishReason) -> String {
+    match reason {
+        FinishReason::Stop => "stop".to_owned(),
+        FinishReason::StopSequence(_) => "stop_sequence".to_owned(),
+        FinishReason::Length => "length".to_owned(),
+        FinishReason::ContextWindow => "context_window".to_owned(),
+        FinishReason::ToolCalls => "tool_calls".to_owned(),
+        FinishReason::ContentFilter => "content_filter".to_owned(),
+        FinishReason::Refusal => "refusal".to_owned(),
+        FinishReason::Paused => "paused".to_owned(),
+        FinishReason::Other(word) => short(word),
+    }
+}

@@ -1,0 +1,85 @@
+//! Nothing that was said, and no key, is in what a collector gets.
+
+use majordomo_testkit::{Script, Upstream};
+
+use crate::collector::Collector;
+use crate::stage::Stage;
+
+/// The upstream repeats what it was asked, first in an error, then in an answer.
+#[tokio::test]
+async fn no_span_holds_a_key_or_what_was_said() {
+    let error = r#"{"error":{"message":"MARKER-prompt with key CANARY-upstream","type":"x"}}"#;
+    let answer = r#"{"id":"sk-CANARY-repeated","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"MARKER-answer"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}"#;
+    let says = |status, body: &'static str| {
+        let script = Script::new().read_request();
+        script.answer(status, "application/json", body)
+    };
+    let scripts = [says(500, error), says(200, answer), says(400, error)];
+    let upstream = Upstream::start(scripts).await;
+    let collector = Collector::start().await;
+    let config = format!(
+        r#"
+[chain]
+retries = 0
+[[keys]]
+name = "laptop"
+key = "CANARY-client"
+[providers.up]
+kind = "openai"
+base_url = "http://{}/v1"
+api_key = "CANARY-upstream"
+[[routes]]
+model = "coder"
+services = [ {{ spec = "up/a" }}, {{ spec = "up/b", tier = 1 }} ]
+balance = "tier"
+[[routes.smart]]
+name = "reads the prompt"
+when = [
+  {{ position = "latest_user", op = "contains", value = "MARKER" }},
+  {{ position = "header", op = "contains", name = "x-secret", value = "CANARY" }},
+]
+services = [ {{ spec = "up/c" }} ]
+"#,
+        upstream.address()
+    );
+    let endpoint = format!("http://{}", collector.address);
+    let variables = [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", &*endpoint),
+        (
+            "OTEL_EXPORTER_OTLP_HEADERS",
+            "authorization=Bearer%20CANARY-collector",
+        ),
+    ];
+    let stage = Stage::start(&config, &variables).await;
+    let headers = [
+        ("authorization", "Bearer CANARY-client"),
+        ("x-secret", "CANARY-header"),
+    ];
+    let wrong = [("authorization", "Bearer CANARY-wrong")];
+    let body = r#"{"model":"coder","stop":["MARKER-stop"],"user":"MARKER-user","messages":[{"role":"system","content":"MARKER-system"},{"role":"user","content":"MARKER-prompt"}],"tools":[{"type":"function","function":{"name":"MARKER-tool","parameters":{"type":"object"}}}]}"#;
+    let path = "/v1/chat/completions";
+    let (served, _) = stage.post(path, &headers, body).await;
+    let (refused, _) = stage.post(path, &headers, body).await;
+    let (stranger, _) = stage.post(path, &wrong, body).await;
+    let named = body.replace("coder", "sk-CANARY-in-the-wrong-place");
+    let (unknown, _) = stage.post(path, &headers, &named).await;
+    let (lost, _) = stage
+        .post("/MARKER-path?key=CANARY-client", &[], body)
+        .await;
+    assert_eq!(
+        [served, refused, stranger, unknown, lost].map(|status| status.as_u16()),
+        [200, 400, 401, 404, 404]
+    );
+    stage.stop().await;
+
+    assert_eq!(collector.spans().len(), 5 + 3, "all of them are told");
+    let batches = collector.batches();
+    let auth = &batches[0].headers["authorization"];
+    assert_eq!(auth, "Bearer CANARY-collector", "only the collector's own");
+    for batch in batches {
+        let text = String::from_utf8_lossy(&batch.body);
+        for secret in ["CANARY", "MARKER"] {
+            assert!(!text.contains(secret), "{secret} in {text}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The span of a request itself, and whether there is one.
+
+use majordomo_testkit::ClosedPort;
+use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
+use serde_json::{Value, json};
+
+use crate::collector::Collector;
+use crate::stage::Stage;
+
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+const SPAN: &str = "b7ad6b7169203331";
+const ASK: &str = r#"{"model":"demo/text","messages":[{"role":"user","content":"hi"}]}"#;
+
+#[tokio::test]
+async fn a_request_is_a_server_span_with_its_route_rule_key_and_outcome() {
+    let collector = Collector::start().await;
+    let config = r#"
+[[keys]]
+name = "laptop"
+key = "CANARY-client"
+[providers.other]
+kind = "demo"
+[[routes]]
+model = "coder"
+services = [ { spec = "demo/text" } ]
+[[routes.smart]]
+name = "some tokens"
+when = [ { position = "token", op = "ge", value = 1 } ]
+services = [ { spec = "other/text" } ]
+"#;
+    let endpoint = format!("http://{}/custom", collector.address);
+    let variables = [
+        ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", &*endpoint),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "x-tenant=a%20team"),
+        ("OTEL_SERVICE_NAME", "front-door"),
+    ];
+    let stage = Stage::start(config, &variables).await;
+    let key = [("authorization", "Bearer CANARY-client")];
+    let body = ASK.replace("demo/text", "coder");
+    stage.post("/v1/chat/completions", &key, &body).await;
+    let (span, attempts) = stage.spans(&collector).await;
+
+    assert_eq!(span.name, "POST /v1/chat/completions");
+    assert_eq!((span.kind, &*span.parent), (SpanKind::Server, ""));
+    assert!(!span.failed);
+    span.check(&[
+        ("http.request.method", json!("POST")),
+        ("http.route", json!("/v1/chat/completions")),
+        ("http.response.status_code", json!(200)),
+        ("majordomo.key.name", json!("laptop")),
+        ("majordomo.dialect", json!("openai-chat")),
+        ("majordomo.model", json!("coder")),
+        ("majordomo.route", json!("coder")),
+        ("majordomo.rule", json!("some tokens")),
+        ("majordomo.target", json!("other/text")),
+        ("majordomo.attempts", json!(1)),
+        ("majordomo.outcome", json!("complete")),
+        ("error.type", Value::Null),
+    ]);
+    assert!(span.get("majordomo.request.id").is_string());
+    assert_eq!(attempts.len(), 1);
+    assert_eq!(span.sender["service.name"], "front-door");
+    assert_eq!(span.sender["service.version"], env!("CARGO_PKG_VERSION"));
+    let batch = collector.batches().remove(0);
+    assert_eq!(batch.path, "/custom");
+    assert_eq!(batch.headers["x-tenant"], "a team");
+    assert_eq!(batch.headers["content-type"], "application/x-protobuf");
+}
+
+#[tokio::test]
+async fn the_models_name_in_a_path_is_no_part_of_the_spans_name() {
+    let collector = Collector::start().await;
+    let stage = Stage::told_to(&collector, "").await;
+    let path = "/v1beta/models/demo%2Ftext:generateContent";
+    let body = r#"{"contents":[{"parts":[{"text":"hi"}]}]}"#;
+    stage.post(path, &[], body).await;
+    let (span, _) = stage.spans(&collector).await;
+    assert_eq!(span.name, "POST /v1beta/models/{model}:generateContent");
+    assert_eq!(span.sender["service.name"], "majordomo");
+}
+
+#[tokio::test]
+async fn a_clients_mistake_is_told_and_is_no_error_of_ours() {
+    let collector = Collector::start().await;
+    let stage = Stage::told_to(&collector, "").await;
+    stage.post("/nowhere", &[], "{}").await;
+    let (span, attempts) = stage.spans(&collector).await;
+    assert_eq!(span.name, "POST");
+    assert!(!span.failed && attempts.is_empty());
+    span.check(&[
+        ("http.route", Value::Null),
+        ("http.response.status_code", json!(404)),
+        ("majordomo.outcome", json!("failed")),
+    ]);
+}
+
+#[tokio::test]
+async fn an_incoming_traceparent_is_the_parent() {
+    let collector = Collector::start().await;
+    let stage = Stage::told_to(&collector, "").await;
+    let parent = format!("00-{TRACE}-{SPAN}-01");
+    stage
+        .post("/v1/chat/completions", &[("traceparent", &parent)], ASK)
+        .await;
+    let (span, attempts) = stage.spans(&collector).await;
+    assert_eq!((&*span.trace, &*span.parent), (TRACE, SPAN));
+    assert_eq!(attempts[0].trace, TRACE);
+}
+
+#[tokio::test]
+async fn a_malformed_traceparent_is_ignored() {
+    let collector = Collector::start().await;
+    let stage = Stage::told_to(&collector, "").await;
+    let parent = format!("00-{TRACE}-{SPAN}-01-more");
+    let (status, _) = stage
+        .post("/v1/chat/completions", &[("traceparent", &parent)], ASK)
+        .await;
+    assert_eq!(status, 200);
+    let (span, _) = stage.spans(&collector).await;
+    assert_ne!(span.trace, TRACE);
+    assert_eq!(span.parent, "");
+}
+
+#[tokio::test]
+async fn a_parent_that_is_not_sampled_is_followed_in_that() {
+    let collector = Collector::start().await;
+    let stage = Stage::told_to(&collector, "").await;
+    let parent = format!("00-{TRACE}-{SPAN}-00");
+    stage
+        .post("/v1/chat/completions", &[("traceparent", &parent)], ASK)
+        .await;
+    stage.stop().await;
+    assert!(collector.spans().is_empty());
+}
+
+#[tokio::test]
+async fn nothing_is_sent_when_it_is_switched_off_or_no_address_is_given() {
+    let collector = Collector::start().await;
+    let endpoint = format!("http://{}", collector.address);
+    let address = ("OTEL_EXPORTER_OTLP_ENDPOINT", &*endpoint);
+    let rows = [
+        vec![address, ("OTEL_SDK_DISABLED", "true")],
+        vec![address, ("OTEL_TRACES_EXPORTER", "none")],
+        vec![address, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")],
+        vec![("OTEL_SERVICE_NAME", "gateway")],
+    ];
+    for variables in rows {
+        let stage = Stage::start("", &variables).await;
+        let (status, _) = stage.post("/v1/chat/completions", &[], ASK).await;
+        assert_eq!(status, 200, "{variables:?}");
+        stage.stop().await;
+        assert!(collector.batches().is_empty(), "{variables:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_dead_collector_leaves_requests_alone() {
+    let port = ClosedPort::hold();
+    let endpoint = format!("http://{}", port.address());
+    let stage = Stage::start("", &[("OTEL_EXPORTER_OTLP_ENDPOINT", &endpoint)]).await;
+    for _ in 0..20 {
+        let (status, _) = stage.post("/v1/chat/completions", &[], ASK).await;
+        assert_eq!(status, 200);
+    }
+    stage.stop().await;
+}
