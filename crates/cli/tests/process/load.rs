@@ -166,8 +166,8 @@ async fn l04_beyond_its_capacity_the_gateway_serves_what_it_can_and_refuses_the_
     let config = format!("[server]\nmax_requests = 4\n{}", provider(&upstream));
     let served = Start::with(config).start().await;
     let rounds = if full() { 400 } else { 20 };
-    let (good, refused, peak) = crowd(served.address, 4, rounds).await;
-    assert_eq!((good, refused), (4 * rounds, 0), "four have a seat each");
+    // Six keep four seats taken, and always find a place to wait.
+    let (_, _, peak) = crowd(served.address, 6, rounds).await;
     let (good, refused, goodput) = crowd(served.address, 24, rounds).await;
     println!(
         "L-04: {good} served, {refused} refused; {goodput:.0} a second, {:.0} % of {peak:.0}",
