@@ -90,7 +90,7 @@ impl Mutation {
                 text.replace_range(start..end, put);
             }
             Self::Splice { at, other, from } => {
-                let other = other.get(&*FILES);
+                let other = other.get(&FILES);
                 text.truncate(place(text, at));
                 text.push_str(&other[place(other, from)..]);
             }
@@ -198,7 +198,7 @@ proptest! {
         file in any::<Index>(),
         mutations in proptest::collection::vec(mutation(), 1..4),
     ) {
-        let mut text = file.get(&*FILES).clone();
+        let mut text = file.get(&FILES).clone();
         for mutation in &mutations {
             mutation.apply(&mut text);
         }
