@@ -100,7 +100,9 @@ impl Gateway {
         let (watch, config) = match &file {
             Some(path) => {
                 let (config, watch) = Watch::open(path, loader.environment.clone());
-                (Some(watch), config?)
+                let config = config?;
+                config::warn_if_exposed(path, &config);
+                (Some(watch), config)
             }
             None => (None, Config::empty()),
         };

@@ -25,12 +25,8 @@ fn environment() -> BTreeMap<String, String> {
 
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mistakes");
-    let entries = std::fs::read_dir(folder).expect("the folder of mistakes");
-    let mut files: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|end| end == "toml"))
-        .collect();
-    files.sort();
+    let mut files = majordomo_testkit::files(&folder);
+    files.retain(|path| path.extension().is_some_and(|end| end == "toml"));
     files
 }
 

@@ -8,94 +8,8 @@ use majordomo_gateway::config::{
     Condition, Config, History, Images, KeySecret, Latest, OnFailure, Origin, ProviderKind, Tactic,
     Value,
 };
-use proptest::prelude::*;
 
-const WHOLE: &str = r#"
-[server]
-listen = "127.0.0.1:4200"
-operator_listen = "127.0.0.1:4201"
-max_body = "32MiB"
-max_requests = 10
-max_bytes_in_flight = "64MiB"
-keepalive = "15s"
-drain = "5s"
-traces = 50
-trace_bytes = "1MiB"
-tls = { cert = "cert.pem", key = "key.pem" }
-
-[[keys]]
-name = "laptop"
-hash = "sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"
-models = ["coder", "thinking"]
-[[keys]]
-name = "phone"
-key = "${GROQ_API_KEY}"
-
-[fetch]
-enabled = true
-
-[providers.groq]
-kind = "openai"
-base_url = "https://api.groq.com/openai/v1"
-api_key = "${GROQ_API_KEY}"
-[providers.groq.models."llama-4-scout"]
-images = { max = 5, max_bytes = "4MB", max_px = 2000, types = ["image/png", "image/jpeg"] }
-context_window = 131072
-tools = true
-[providers.m5]
-dsn = "foreman://token@m5.example.com"
-[providers.deepseek]
-
-[aliases]
-thinking = "anthropic/claude-opus-5-5,ollama-cloud/minimax-m3:cloud"
-
-[[routes]]
-model = "coder"
-services = [ { spec = "deepseek/deepseek-v4-pro", weight = 3, describe = "google/gemini-3.8-flash" },
-             { spec = "ollama/qwen3:30b", tier = 1, capacity = 2, active = true } ]
-balance = "tier"
-within = "random"
-affinity = "30m"
-
-[[routes.smart]]
-name = "eyes for a blind model"
-when = [ { position = "proxy_vision", op = "enabled" } ]
-services = [ { spec = "google/gemini-3.8-flash" }, { spec = "openai/gpt-6-luna" } ]
-[[routes.smart]]
-name = "long prompts"
-when = [ { position = "token", op = "ge", value = 60000 },
-         { any = [ { not = { position = "header", name = "x-team", op = "equals", value = "red" } } ] },
-         { position = "time", value = { start = "09:00", end = "17:00", days = ["mon"], outside = false } } ]
-services = [ { spec = "google/gemini-3.8-flash" } ]
-
-[[routes]]
-model = "gpt-*"
-services = [ { spec = "openai/{model}" }, { spec = "{model}" } ]
-describe = "coder"
-
-[vision]
-history = "cached"
-latest = "turn"
-per_request = 2
-total = 8
-prompt = "What is it?"
-question = true
-cache = "1MiB"
-ttl = "1m"
-timeout = "3s"
-max_tokens = 64
-on_failure = "fail"
-[health]
-threshold = 3
-base = "1s"
-max = "1m"
-factor = 1.5
-[chain]
-retries = 0
-advance_on_permanent = true
-all_benched = "fail"
-deadline = "off"
-"#;
+const WHOLE: &str = include_str!("whole.toml");
 
 fn environment() -> BTreeMap<String, String> {
     BTreeMap::from([("GROQ_API_KEY".to_owned(), "canary".to_owned())])
@@ -216,27 +130,4 @@ fn an_empty_file_is_the_same_as_none() {
         (parsed.vision, parsed.chain, parsed.fetch),
         (plain.vision, plain.chain, plain.fetch)
     );
-}
-
-proptest! {
-    /// Whatever is cut out of a file or put into it, there is an answer, and each
-    /// problem can be printed with its line.
-    #[test]
-    fn a_damaged_file_never_panics(start in 0..WHOLE.len(), length in 0usize..60, put in ".{0,8}") {
-        let end = (start + length).min(WHOLE.len());
-        let mut text = WHOLE.to_owned();
-        text.replace_range(start..end, &put);
-        if let Err(problems) = Config::parse("whole.toml", text, &environment()) {
-            prop_assert!(!problems.list().is_empty());
-            let told = problems.to_string();
-            prop_assert!(told.contains("whole.toml:") && !told.contains("canary"), "{told}");
-        }
-    }
-
-    #[test]
-    fn no_text_panics(text in ".*") {
-        if let Err(problems) = Config::parse("f", text, &BTreeMap::new()) {
-            let _ = problems.to_string();
-        }
-    }
 }

@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 /// assert!(Json::parse("{").is_err());
 /// ```
 #[derive(Clone)]
-pub struct Json(Arc<RawValue>);
+pub struct Json(Arc<Box<RawValue>>);
 
 impl Json {
     /// Checks a text and keeps it.
@@ -56,7 +56,8 @@ impl Json {
 
 impl From<Box<RawValue>> for Json {
     fn from(raw: Box<RawValue>) -> Self {
-        Self(Arc::from(raw))
+        // Its text is not copied: it may be as large as a request.
+        Self(Arc::new(raw))
     }
 }
 

@@ -27,6 +27,7 @@
 mod black_hole;
 mod certificates;
 mod closed_port;
+mod files;
 pub mod frames;
 mod http2;
 mod play;
@@ -37,6 +38,7 @@ mod upstream;
 pub use black_hole::BlackHole;
 pub use certificates::{Authority, Identity};
 pub use closed_port::ClosedPort;
+pub use files::files;
 pub use http2::{Http2Settings, Http2Upstream, StreamStep};
 pub use record::{Connection, Request};
 pub use script::Script;

@@ -86,6 +86,17 @@ impl Upstream {
         self.record.wait("the requests", within, asked).await;
     }
 
+    /// Waits until so many requests with a body of theirs have come; whoever only
+    /// looks (for the list of models, say) is not counted.
+    pub async fn posted(&self, count: usize, within: Duration) {
+        let posted = |seen: &[Connection]| {
+            let all = seen.iter().flat_map(|it| &it.requests);
+            let posts = all.filter(|request| request.head.starts_with("POST "));
+            (posts.count() >= count).then_some(())
+        };
+        self.record.wait("the posts", within, posted).await;
+    }
+
     /// Waits until the upstream has sent this much on the connection with this number.
     pub async fn sent(&self, index: usize, bytes: usize, within: Duration) {
         let sent = |seen: &[Connection]| (seen.get(index)?.bytes_sent >= bytes).then_some(());

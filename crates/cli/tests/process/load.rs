@@ -121,23 +121,19 @@ async fn l03_small_requests_are_all_served_and_the_cost_is_told() {
     served.assert_alive().await;
 }
 
-#[tokio::test]
-async fn l04_beyond_its_capacity_the_gateway_serves_what_it_can_and_refuses_the_rest() {
-    let script = Script::new()
-        .read_request()
-        .wait(Duration::from_millis(20))
-        .answer(200, "application/json", crate::served::WHOLE)
-        .times(1_000);
-    let upstream = Upstream::start([script]).await;
-    let config = format!("[server]\nmax_requests = 4\n{}", provider(&upstream));
-    let served = Start::with(config).start().await;
-    let rounds = if full() { 400 } else { 40 };
-    let mut clients = JoinSet::new();
-    // Four are served and four wait: three times as many ask.
-    for _ in 0..24 {
-        let address = served.address;
-        clients.spawn(async move {
-            let (mut good, mut refused) = (0, 0);
+/// What an answer of L-04 takes, and what a client that was refused waits: with
+/// both, 24 clients ask for three times what four seats can serve.
+const SERVICE: Duration = Duration::from_millis(50);
+const COMES_BACK: Duration = Duration::from_millis(125);
+
+/// So many clients ask so often; says how many were served and refused, and how
+/// many were served in a second.
+async fn crowd(address: SocketAddr, clients: usize, rounds: usize) -> (usize, usize, f64) {
+    let mut asking = JoinSet::new();
+    let began = Instant::now();
+    for _ in 0..clients {
+        asking.spawn(async move {
+            let mut good = 0;
             for _ in 0..rounds {
                 let answer = exchange(address, ask("up/m", false).as_bytes()).await;
                 if answer.starts_with("HTTP/1.1 200") {
@@ -145,23 +141,53 @@ async fn l04_beyond_its_capacity_the_gateway_serves_what_it_can_and_refuses_the_
                 } else {
                     assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
                     assert!(answer.contains("retry-after: 1"), "{answer}");
-                    refused += 1;
+                    tokio::time::sleep(COMES_BACK).await;
                 }
             }
-            (good, refused)
+            good
         });
     }
-    let (mut good, mut refused) = (0, 0);
-    while let Some(counts) = clients.join_next().await {
-        let counts = counts.expect("it does not panic");
-        good += counts.0;
-        refused += counts.1;
+    let mut good = 0;
+    while let Some(served) = asking.join_next().await {
+        good += served.expect("it does not panic");
     }
-    println!("L-04: {good} served, {refused} refused");
-    assert_eq!(good + refused, 24 * rounds);
-    // Whoever is refused asks again at once, and still the served are not starved.
-    assert!(good >= rounds, "{good} of {rounds} rounds");
-    assert!(refused > 0);
+    let rate = good as f64 / began.elapsed().as_secs_f64();
+    (good, clients * rounds - good, rate)
+}
+
+#[tokio::test]
+async fn l04_beyond_its_capacity_the_gateway_serves_what_it_can_and_refuses_the_rest() {
+    let script = Script::new()
+        .read_request()
+        .wait(SERVICE)
+        .answer(200, "application/json", crate::served::WHOLE)
+        .times(100_000);
+    let upstream = Upstream::start([script]).await;
+    let config = format!("[server]\nmax_requests = 4\n{}", provider(&upstream));
+    let served = Start::with(config).start().await;
+    let rounds = if full() { 400 } else { 20 };
+    // Six keep four seats taken, and always find a place to wait.
+    let (_, _, peak) = crowd(served.address, 6, rounds).await;
+    let (good, refused, goodput) = crowd(served.address, 24, rounds).await;
+    println!(
+        "L-04: {good} served, {refused} refused; {goodput:.0} a second, {:.0} % of {peak:.0}",
+        100.0 * goodput / peak
+    );
+    assert!(
+        refused > 0,
+        "four wait beside those who are served, and no more"
+    );
+    // The goal is nine tenths; a machine that does other things beside may keep
+    // 24 clients from asking in time.
+    let least = if full() { 0.9 } else { 0.5 };
+    assert!(goodput >= least * peak, "{goodput} of {peak}");
+    let (good, refused, rate) = crowd(served.address, 4, rounds).await;
+    println!("L-04: {rate:.0} a second behind it");
+    assert_eq!(
+        (good, refused),
+        (4 * rounds, 0),
+        "afterwards all is as before"
+    );
     served
         .look_until("/metrics", "majordomo_open_requests 0")
         .await;
@@ -221,12 +247,7 @@ async fn l06_ten_thousand_keys_and_a_thousand_rules_cost_no_request_its_answer()
     assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
     let began = Instant::now();
     served.signal("HUP");
-    let read = async {
-        while !served.log().contains("read anew") {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    timeout(FOREVER, read).await.expect("it is read anew");
+    served.log_until("read anew").await;
     println!("L-06: read anew after {:?}", began.elapsed());
     assert!(!served.log().contains("CANARY"));
 }

@@ -150,9 +150,24 @@ impl Served {
 
     /// Memory that it holds now, in bytes.
     pub(crate) fn memory(&self) -> usize {
+        self.bytes_of("VmRSS:")
+    }
+
+    /// The most memory that it has held, since the last time that was forgotten.
+    pub(crate) fn highest(&self) -> usize {
+        self.bytes_of("VmHWM:")
+    }
+
+    /// Lets the most memory count from now on.
+    pub(crate) fn forget_highest(&self) {
+        let file = format!("/proc/{}/clear_refs", self.id());
+        std::fs::write(file, "5").expect("the kernel forgets");
+    }
+
+    fn bytes_of(&self, name: &str) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id()));
         let status = status.expect("the kernel tells");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
         let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
         kilobytes.expect("a number") * 1024
     }
@@ -172,6 +187,18 @@ impl Served {
     /// Everything that it has logged.
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// What it has logged by the time that this was.
+    pub(crate) async fn log_until(&self, text: &str) -> String {
+        let reading = async {
+            while !self.log().contains(text) {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let read = timeout(FOREVER, reading).await;
+        read.unwrap_or_else(|_| panic!("{text:?} is never logged: {}", self.log()));
+        self.log()
     }
 
     /// A connection to it.

@@ -27,7 +27,7 @@ async fn p01_a_hundred_streams_end_well_after_the_gateway_was_told_to_stop() {
         sent.expect("it reads");
         streams.push(stream);
     }
-    upstream.asked(100, FOREVER).await;
+    upstream.posted(100, FOREVER).await;
     served.signal("TERM");
     for stream in &mut streams {
         until(stream, "[DONE]").await;

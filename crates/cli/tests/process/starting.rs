@@ -54,6 +54,46 @@ async fn f06_without_a_key_only_this_machine_is_served() {
 }
 
 #[tokio::test]
+async fn f07_a_file_with_keys_in_it_that_others_can_read_is_warned_of_once() {
+    const OPEN: &str = "chmod 0644 \"$1\"";
+    let literal = "[[keys]]\nname = \"a\"\nkey = \"CANARY-long-enough-for-a-key-0123456789\"\n";
+    let provider = "[providers.p]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9\"\n";
+    let api_key = format!("{provider}api_key = \"CANARY-key\"\n");
+    let variable = format!("{provider}api_key = \"${{KEY}}\"\n");
+    let dsn = |token: &str| format!("[providers.p]\ndsn = \"foreman://{token}127.0.0.1:9\"\n");
+    let hash = format!(
+        "[[keys]]\nname = \"a\"\nhash = \"sha256:{}\"\n",
+        "0".repeat(64)
+    );
+    for (config, before, warnings) in [
+        (literal, OPEN, 1),
+        (literal, "chmod 0640 \"$1\"", 0),
+        (&api_key, OPEN, 1),
+        (&api_key, "chmod 0600 \"$1\"", 0),
+        (&variable, OPEN, 0),
+        (&dsn("CANARY@"), OPEN, 1),
+        (&dsn("${KEY}@"), OPEN, 0),
+        (&dsn(""), OPEN, 0),
+        (&hash, OPEN, 0),
+    ] {
+        let served = Start {
+            before,
+            environment: vec![("KEY", "CANARY-variable".to_owned())],
+            ..Start::with(config)
+        }
+        .start()
+        .await;
+        served.ask(ask("demo/text", false)).await;
+        let log = served.log_until("served request=").await;
+        let told = log
+            .matches("every user of this machine can read it")
+            .count();
+        assert_eq!(told, warnings, "{before} {config}\n{log}");
+        assert!(!log.contains("CANARY"), "{log}");
+    }
+}
+
+#[tokio::test]
 async fn f08_a_variable_that_is_missing_is_named_and_none_is_shown() {
     let key = |name: &str| Start {
         environment: vec![("PRESENT", "CANARY-key".to_owned())],

@@ -69,7 +69,12 @@ fn entry(mut section: Section<'_>) -> Option<(KeyEntry, Text)> {
     let key = section.take("key");
     let secret = match (&hash, &key) {
         (Some(field), None) => read_hash(field),
-        (None, Some(field)) => field.secret().map(KeySecret::Plain),
+        (None, Some(field)) => {
+            if field.is_literal() {
+                reader.note_secret();
+            }
+            field.secret().map(KeySecret::Plain)
+        }
         (Some(_), Some(key)) => {
             if let toml::de::DeValue::String(_) = key.value {
                 reader.hide(key.span.clone());

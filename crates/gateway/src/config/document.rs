@@ -1,5 +1,7 @@
 //! The whole file: its sections, and what must agree between them.
 
+use std::collections::BTreeSet;
+
 use super::reader::{Reader, Section};
 use super::specs::{self, Names};
 use super::{
@@ -28,7 +30,7 @@ pub(super) fn read(mut root: Section<'_>) -> Config {
     }
     let providers = section("providers", "[providers]");
     let aliases = section("aliases", "[aliases]");
-    let names = |section: &Option<Section<'_>>| -> Vec<String> {
+    let names = |section: &Option<Section<'_>>| -> BTreeSet<String> {
         let entries = section.as_ref().map(Section::entries).unwrap_or_default();
         entries.into_iter().map(|field| field.key).collect()
     };
@@ -104,4 +106,13 @@ fn check_specs(names: &Names<'_>, config: &Config) {
         names.check(spec);
     }
     names.check_circles(&config.aliases);
+    for provider in &config.providers {
+        for model in &provider.models {
+            let target = format!("{}/{}", provider.name, model.id);
+            names.check_describer(&target, model.describe.as_ref());
+        }
+    }
+    for service in services {
+        names.check_describer(&service.spec.text, service.describe.as_ref());
+    }
 }

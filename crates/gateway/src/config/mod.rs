@@ -7,9 +7,11 @@
 //! the providers, and [`Watch`] reads the file anew when it changes.
 
 mod chain;
+mod circles;
 mod clients;
 mod condition;
 mod document;
+mod exposed;
 mod fetch;
 mod find;
 mod found;
@@ -38,6 +40,7 @@ pub use crate::vision::{History, Latest, OnFailure};
 pub use chain::Chain;
 pub use clients::{KeyEntry, KeySecret};
 pub use condition::{Condition, Leaf, Value};
+pub(crate) use exposed::warn_if_exposed;
 pub use fetch::Fetch;
 pub use find::find;
 pub use found::{Found, FoundDsn, FoundKey, look_around};
@@ -151,6 +154,7 @@ impl Config {
         let root = Section::new(&reader, "the file", table.span(), table.get_ref());
         // A text that is no TOML says nothing reliable about its keys.
         let config = problems.is_empty().then(|| document::read(root));
+        source.note_secrets(reader.holds_secrets());
         let (found, secrets) = reader.finish();
         problems.extend(found);
         source.hide(secrets);

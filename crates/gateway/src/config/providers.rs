@@ -108,6 +108,9 @@ fn provider(field: &Field<'_>, mut section: Section<'_>) -> Option<Provider> {
     let api_key = section.take("api_key");
     let dsn = section.take("dsn");
     let key = api_key.as_ref().and_then(Field::secret);
+    if api_key.as_ref().is_some_and(Field::is_literal) {
+        section.reader.note_secret();
+    }
     let origin = if let Some(dsn) = &dsn {
         for other in [&kind_field, &base_url, &api_key].into_iter().flatten() {
             section.reader.report(
@@ -220,7 +223,12 @@ fn address(field: &Field<'_>) -> Option<String> {
 fn read_dsn(field: &Field<'_>) -> Option<Dsn> {
     let secret = field.secret()?;
     match secret.expose_secret().parse::<Dsn>() {
-        Ok(dsn) if dsn.kind().is_some() => Some(dsn),
+        Ok(dsn) if dsn.kind().is_some() => {
+            if dsn.token.is_some() && field.is_literal() {
+                field.reader.note_secret();
+            }
+            Some(dsn)
+        }
         Ok(dsn) => {
             let hint = suggest(&dsn.scheme, &kinds()[..kinds().len() - 1]);
             // A DSN from the environment shows nothing of itself.

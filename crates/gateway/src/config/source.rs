@@ -16,6 +16,7 @@ pub struct Source {
     /// None if there is no text because the file could not be read.
     text: Option<String>,
     secrets: Vec<Span>,
+    holds_secrets: bool,
 }
 
 impl Source {
@@ -25,6 +26,7 @@ impl Source {
             name: name.into(),
             secrets: passwords(&text).collect(),
             text: Some(text),
+            holds_secrets: false,
         }
     }
 
@@ -34,7 +36,17 @@ impl Source {
             name: name.into(),
             text: None,
             secrets: Vec::new(),
+            holds_secrets: false,
         }
+    }
+
+    /// Whether keys stand in the text itself, and not only names of variables.
+    pub fn holds_secrets(&self) -> bool {
+        self.holds_secrets
+    }
+
+    pub(super) fn note_secrets(&mut self, held: bool) {
+        self.holds_secrets = held;
     }
 
     /// The file's name as the user gave it.

@@ -1,10 +1,11 @@
 //! Specs of the file, checked against the names that the file knows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use majordomo::nearest;
 
 use super::Span;
+use super::circles::circles;
 use super::providers::ProviderKind;
 use super::reader::{Field, Reader, Section};
 
@@ -61,7 +62,7 @@ impl Spec {
         })
     }
 
-    fn elements(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn elements(&self) -> impl Iterator<Item = &str> + Clone {
         let elements = self.text.split(',').map(str::trim);
         elements.filter(|element| !element.is_empty())
     }
@@ -98,9 +99,9 @@ pub(super) fn read_aliases(section: Section<'_>) -> Vec<Alias> {
 /// that one mistake is told once.
 pub(super) struct Names<'a> {
     pub(super) reader: &'a Reader<'a>,
-    pub(super) providers: Vec<String>,
-    pub(super) aliases: Vec<String>,
-    pub(super) routes: Vec<String>,
+    pub(super) providers: BTreeSet<String>,
+    pub(super) aliases: BTreeSet<String>,
+    pub(super) routes: BTreeSet<String>,
 }
 
 impl Names<'_> {
@@ -153,17 +154,13 @@ impl Names<'_> {
     }
 
     fn bare(&self, spec: &Spec, name: &str, quote: &str) -> Option<(String, String)> {
-        let routes = if spec.place == Place::Describer {
-            self.routes.as_slice()
-        } else {
-            &[]
-        };
-        let mut known = self.aliases.iter().chain(routes).map(String::as_str);
-        if known.clone().any(|alias| alias == name) {
+        let routes = Some(&self.routes).filter(|_| spec.place == Place::Describer);
+        let mut sets = [&self.aliases].into_iter().chain(routes);
+        if sets.clone().any(|names| names.contains(name)) {
             return None;
         }
-        let close = nearest(name, known.by_ref());
-        let hint = match close {
+        let known = sets.by_ref().flatten().map(String::as_str);
+        let hint = match nearest(name, known) {
             Some(close) => format!("did you mean `{close}`?"),
             None => "a target is written `provider/model`; aliases stand in [aliases]".to_owned(),
         };
@@ -173,7 +170,7 @@ impl Names<'_> {
     fn provider(&self, spec: &Spec, name: &str) -> Option<(String, String)> {
         let variable = variable_name(name);
         if name.contains(ASKED)
-            || self.providers.iter().any(|known| known == name)
+            || self.providers.contains(name)
             || ProviderKind::builtin(name).is_some()
             || self.reader.variable(&variable).is_some()
         {
@@ -197,63 +194,31 @@ impl Names<'_> {
         Some((format!("there is no provider {}", spec.quote(name)), hint))
     }
 
+    /// Reports a describer that is nobody but the one who needs it.
+    pub(super) fn check_describer(&self, target: &str, describer: Option<&Spec>) {
+        let Some(describer) = describer else {
+            return;
+        };
+        let mut elements = describer.elements();
+        if elements.clone().next().is_some() && elements.all(|element| element == target.trim()) {
+            let quote = describer.quote(target.trim());
+            let message = format!("{quote} cannot describe images to itself");
+            let hint = "name another model, one that takes images";
+            self.reader.report(describer.span.clone(), message, hint);
+        }
+    }
+
     /// Reports aliases that lead back to themselves, each circle once.
     pub(super) fn check_circles(&self, aliases: &[Alias]) {
-        let specs: BTreeMap<&str, &Spec> = aliases
-            .iter()
-            .map(|alias| (alias.name.as_str(), &alias.spec))
-            .collect();
-        let mut told: Vec<&str> = Vec::new();
-        for alias in aliases {
-            let Some(circle) = circle_through(&alias.name, &specs) else {
-                continue;
-            };
-            if circle.iter().any(|name| told.contains(name)) {
-                continue;
-            }
-            let message = format!("the aliases go in a circle: {}", circle.join(" → "));
+        for circle in circles(aliases) {
+            let ways = circle.iter().chain(circle.first());
+            let names: Vec<&str> = ways.map(|at| aliases[*at].name.as_str()).collect();
+            let message = format!("the aliases go in a circle: {}", names.join(" → "));
             let hint = "let one of them name targets: `provider/model`";
-            self.reader.report(alias.spec.span.clone(), message, hint);
-            told.extend(circle);
+            let span = &aliases[circle[0]].spec.span;
+            self.reader.report(span.clone(), message, hint);
         }
     }
-}
-
-/// The way from an alias back to itself, if there is one. Its first name is also
-/// its last.
-fn circle_through<'a>(start: &'a str, specs: &BTreeMap<&'a str, &'a Spec>) -> Option<Vec<&'a str>> {
-    let mut path = vec![start];
-    let mut seen = Vec::new();
-    walk(start, specs, &mut path, &mut seen).then_some(path)
-}
-
-fn walk<'a>(
-    start: &str,
-    specs: &BTreeMap<&'a str, &'a Spec>,
-    path: &mut Vec<&'a str>,
-    seen: &mut Vec<&'a str>,
-) -> bool {
-    let Some(spec) = path.last().and_then(|name| specs.get(name)) else {
-        return false;
-    };
-    for element in spec.elements() {
-        let Some((name, _)) = specs.get_key_value(element) else {
-            continue;
-        };
-        if *name == start {
-            path.push(name);
-            return true;
-        }
-        if !seen.contains(name) {
-            seen.push(name);
-            path.push(name);
-            if walk(start, specs, path, seen) {
-                return true;
-            }
-            path.pop();
-        }
-    }
-    false
 }
 
 /// The variable that may hold a provider's DSN.

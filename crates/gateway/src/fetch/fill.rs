@@ -11,17 +11,18 @@ const MOST: usize = 20;
 const AT_ONCE: usize = 4;
 
 impl Fetcher {
+    /// Whether a request's images may be fetched, as far as can be known without
+    /// asking anybody.
+    pub(crate) fn permits_all(&self, request: &Request) -> Result<(), FetchError> {
+        let mut urls = addresses(request)?.into_iter();
+        urls.try_for_each(|url| self.permitted(&url).map(drop))
+    }
+
     /// The request with every remote image in it fetched, each address once.
     pub async fn fetch_all(&self, mut request: Request) -> Result<Request, FetchError> {
-        let mut urls = Vec::new();
-        for message in &request.messages {
-            collect(&message.parts, &mut urls);
-        }
+        let urls = addresses(&request)?;
         if urls.is_empty() {
             return Ok(request);
-        }
-        if urls.len() > MOST {
-            return Err(FetchError::TooMany { limit: MOST });
         }
         let mut urls = urls.into_iter();
         let mut fetching = JoinSet::new();
@@ -47,6 +48,18 @@ impl Fetcher {
         }
         Ok(request)
     }
+}
+
+/// The addresses of a request's images, each once.
+fn addresses(request: &Request) -> Result<Vec<String>, FetchError> {
+    let mut urls = Vec::new();
+    for message in &request.messages {
+        collect(&message.parts, &mut urls);
+    }
+    if urls.len() > MOST {
+        return Err(FetchError::TooMany { limit: MOST });
+    }
+    Ok(urls)
 }
 
 fn collect(parts: &[Part], urls: &mut Vec<String>) {

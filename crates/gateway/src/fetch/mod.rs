@@ -77,17 +77,19 @@ impl Fetcher {
         }
     }
 
-    /// Whether anything is fetched at all.
-    pub(crate) fn is_enabled(&self) -> bool {
-        self.settings.enabled
-    }
-
-    /// The image behind an address.
-    pub async fn fetch(&self, url: &str) -> Result<Image, FetchError> {
+    /// An address that may be fetched, as far as it tells by itself.
+    fn permitted(&self, url: &str) -> Result<Uri, FetchError> {
         if !self.settings.enabled {
             return Err(FetchError::Disabled);
         }
         let uri = link::read(url)?;
+        self.check(&uri)?;
+        Ok(uri)
+    }
+
+    /// The image behind an address.
+    pub async fn fetch(&self, url: &str) -> Result<Image, FetchError> {
+        let uri = self.permitted(url)?;
         let fetching = async {
             let _turn = self.turns.acquire().await;
             self.follow(uri).await
@@ -100,13 +102,12 @@ impl Fetcher {
 
     async fn follow(&self, mut uri: Uri) -> Result<Image, FetchError> {
         for _ in 0..=self.settings.max_redirects {
-            self.check_literal(&uri)?;
-            self.check_port(&uri)?;
             let (head, body) = self.visit(&uri).await?;
             if !head.status().is_redirection() {
                 return self.take(&uri, &head, body).await;
             }
             uri = link::follow(&uri, &head)?;
+            self.check(&uri)?;
         }
         Err(FetchError::TooManyRedirects {
             limit: self.settings.max_redirects,
@@ -114,18 +115,15 @@ impl Fetcher {
     }
 
     /// A host that is an address itself never meets the resolver.
-    fn check_literal(&self, uri: &Uri) -> Result<(), FetchError> {
+    fn check(&self, uri: &Uri) -> Result<(), FetchError> {
         let host = uri.host().unwrap_or_default();
         let bare = host.trim_start_matches('[').trim_end_matches(']');
-        match bare.parse::<IpAddr>() {
-            Ok(address) if !(self.allows)(address) => Err(FetchError::Forbidden {
-                host: host.to_owned(),
-            }),
-            _ => Ok(()),
+        if let Ok(address) = bare.parse::<IpAddr>()
+            && !(self.allows)(address)
+        {
+            let host = host.to_owned();
+            return Err(FetchError::Forbidden { host });
         }
-    }
-
-    fn check_port(&self, uri: &Uri) -> Result<(), FetchError> {
         match uri.port_u16() {
             Some(port) if self.web_only && ![80, 443].contains(&port) => Err(FetchError::Port),
             _ => Ok(()),

@@ -1,8 +1,8 @@
 //! `POST /api/explain`: what would become of a request.
 
 use bytes::Bytes;
-use http::{HeaderMap, Request, Response, StatusCode, header};
-use http_body_util::{BodyExt, Full, Limited};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
+use http_body_util::Full;
 use hyper::body::Incoming;
 use majordomo::Error;
 use percent_encoding::percent_decode_str;
@@ -11,23 +11,26 @@ use serde_json::json;
 use super::{json_page, text};
 use crate::explain::Question;
 use crate::fronts::Front;
+use crate::server::{House, look_in};
 use crate::state::State;
 
 /// Answers with an explanation, or with why there is none.
-pub(super) async fn answer(state: &State, request: Request<Incoming>) -> Response<Full<Bytes>> {
+pub(super) async fn answer(
+    house: &House,
+    state: &State,
+    request: Request<Incoming>,
+) -> Response<Full<Bytes>> {
     let (head, body) = request.into_parts();
     if !is_json(&head.headers) {
         let told = "send the request as `content-type: application/json`\n";
         return text(StatusCode::UNSUPPORTED_MEDIA_TYPE, told);
     }
-    let most = usize::try_from(state.server.max_body).unwrap_or(usize::MAX);
-    let Ok(body) = Limited::new(body, most).collect().await else {
-        return text(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "the body is larger than `max_body`, or broke off\n",
-        );
+    let most = state.server.max_body;
+    let (_room, body) = match look_in(house, &head.headers, body, most).await {
+        Ok(read) => read,
+        Err(error) => return refused(&error),
     };
-    let question = Question::read(body.to_bytes());
+    let question = Question::read(body);
     let question = question.map(|question| told_by(question, head.uri.query(), head.headers));
     let explained = match question {
         Ok(question) => state.explain(&question).await,
@@ -82,5 +85,10 @@ fn is_json(headers: &HeaderMap) -> bool {
 fn refused(error: &Error) -> Response<Full<Bytes>> {
     let status = Front::Chat.codec().write_error(error).status;
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
-    json_page(status, &json!({ "error": error.message() }))
+    let mut answer = json_page(status, &json!({ "error": error.message() }));
+    if let Some(wait) = error.retry_after() {
+        let seconds = HeaderValue::from(wait.as_secs().max(1));
+        answer.headers_mut().insert(header::RETRY_AFTER, seconds);
+    }
+    answer
 }

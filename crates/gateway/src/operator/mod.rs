@@ -127,7 +127,7 @@ async fn answer(house: &House, open: bool, request: Request<Incoming>) -> Respon
     }
     match path {
         "/" => text(StatusCode::OK, status(house)),
-        EXPLAIN => explain::answer(&state, request).await,
+        EXPLAIN => explain::answer(house, &state, request).await,
         "/api/health" => json_page(StatusCode::OK, &health::report(house)),
         "/api/requests" => {
             let requests = house.traces.latest();

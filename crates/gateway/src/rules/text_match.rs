@@ -146,6 +146,47 @@ mod tests {
         assert!(bad.message.contains("make it shorter"), "{}", bad.message);
     }
 
+    /// A matcher that goes back and tries again would be at these for longer than
+    /// the sun shines.
+    #[test]
+    fn f09_patterns_that_are_catastrophic_elsewhere_are_not_here() {
+        let text = format!("{}!", "a".repeat(20_000));
+        for pattern in [
+            "(a+)+$",
+            "(a|aa)+$",
+            "(a|a?)+b",
+            "^(.*a){20}$",
+            "(x+x+)+y|(a*)*b",
+        ] {
+            assert!(!holds(regex, pattern, &text), "{pattern}");
+        }
+        for pattern in [
+            "*a*a*a*a*a*a*a*a*a*a*b",
+            "{a,aa,*}{a,aa,*}{a,aa,*}b",
+            "*?*?*?*?*b",
+        ] {
+            assert!(!holds(glob, pattern, &text), "{pattern}");
+            assert!(!Glob::new(pattern).matches(&text), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn f09_patterns_that_need_too_much_memory_are_refused_at_load() {
+        for pattern in [
+            r"(?:\w{500}){500}",
+            r"((a{100}){100}){100}",
+            &"(".repeat(100_000),
+        ] {
+            assert!(regex(pattern).is_err(), "{}", &pattern[..20]);
+        }
+        for pattern in [
+            "?".repeat(1_000_000),
+            "{".repeat(100_000) + &"}".repeat(100_000),
+        ] {
+            assert!(glob(&pattern).is_err(), "{}", &pattern[..20]);
+        }
+    }
+
     #[test]
     fn the_place_of_a_hit_is_known() {
         assert_eq!(contains("b").unwrap().find("abc"), Some(1..2));

@@ -81,6 +81,14 @@ impl Admission {
         Some(self.permit(held, announced, Some(seat)))
     }
 
+    /// Room for a body without a seat, if there is any now.
+    pub(crate) fn room_now(&self, announced: u64) -> Result<Permit> {
+        let units = u32::try_from(units(announced)).map_err(|_| overloaded())?;
+        let held = Arc::clone(&self.bytes).try_acquire_many_owned(units);
+        let held = held.map_err(|_| overloaded())?;
+        Ok(self.permit(held, announced, None))
+    }
+
     /// A place among those who wait for room.
     pub(crate) fn queue(&self) -> Result<Queued<'_>> {
         let place = Place::take(&self.waiting, self.most_requests).ok_or_else(overloaded)?;
@@ -264,6 +272,17 @@ mod tests {
         assert!(enter(&admission, 900 << 10).await.is_err());
         drop(permit);
         assert!(enter(&admission, 1 << 20).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn room_without_a_seat_is_counted_among_the_bytes_alone() {
+        let admission = admission(1, 1 << 20);
+        let seated = admission.admit(1 << 19).unwrap();
+        let looking = admission.room_now(1 << 19).unwrap();
+        assert!(admission.room_now(1).is_err());
+        drop((seated, looking));
+        let _looking = admission.room_now(1 << 19).unwrap();
+        assert!(admission.admit(1 << 19).is_some());
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,12 +1,14 @@
 //! The way in: room for a request's bytes, the bytes themselves, and a seat.
 
 use bytes::Bytes;
+use http::HeaderMap;
 use hyper::body::{Body, Incoming};
 use majordomo::Result;
 use tokio::task::yield_now;
 
 use super::admission::{Admission, Permit};
-use super::intake::Intake;
+use super::house::House;
+use super::intake::{Intake, acceptable};
 use super::limits::Limits;
 
 /// Lets a request in, at once or through the queue, and reads its body. Dropping
@@ -32,5 +34,22 @@ pub(super) async fn enter(
     queued.seat(&mut permit).await?;
     // A client that left while it waited is seen before anybody is asked.
     yield_now().await;
+    Ok((permit, body))
+}
+
+/// Reads a body that is looked at and not served, such as a question of the
+/// operator's. It takes room like any other but no seat, and does not wait: where
+/// there is no room, those who are served come first.
+pub(crate) async fn look_in(
+    house: &House,
+    headers: &HeaderMap,
+    body: Incoming,
+    most: u64,
+) -> Result<(Permit, Bytes)> {
+    let announced = body.size_hint().lower();
+    acceptable(headers, announced, most)?;
+    let mut permit = house.admission().room_now(announced)?;
+    let mut intake = Intake::new(body, most);
+    let body = intake.read(&mut permit, &house.limits).await?;
     Ok((permit, body))
 }

@@ -33,6 +33,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 pub(crate) use body::Body;
+pub(crate) use entry::look_in;
 pub(crate) use house::House;
 pub use limits::Limits;
 

@@ -10,7 +10,7 @@ use majordomo::{
 };
 use majordomo_wire::Protocol;
 
-use crate::fetch::Fetcher;
+use crate::fetch::{FetchError, Fetcher};
 
 /// Fetches what a target cannot fetch itself.
 pub(crate) struct RemoteImages(pub(crate) Fetcher);
@@ -33,28 +33,34 @@ impl Shape for RemoteImages {
     ) -> BoxFuture<'a, Result<Shaped>> {
         Box::pin(async move {
             let count = remote(&request);
-            let fetched = self.0.fetch_all(request).await;
-            let request =
-                fetched.map_err(|why| Error::new(ErrorKind::Unsupported, why.to_string()))?;
-            Ok(Shaped {
-                request,
-                changes: vec![Change::new("image", "fetched").times(count)],
-            })
+            let request = self.0.fetch_all(request).await.map_err(unsupported)?;
+            Ok(fetched(request, count))
         })
     }
 
+    /// Addresses that would be refused before anybody is asked are refused here,
+    /// too; what lies behind the others is not known.
     fn preview<'a>(
         &'a self,
         request: Request,
-        target: TargetView<'a>,
+        _target: TargetView<'a>,
     ) -> BoxFuture<'a, Result<Shaped>> {
-        if !self.0.is_enabled() {
-            // Refused before anybody is asked.
-            return self.shape(request, target);
-        }
-        let changes = vec![Change::new("image", "fetched").times(remote(&request))];
-        Box::pin(std::future::ready(Ok(Shaped { request, changes })))
+        let permitted = self.0.permits_all(&request).map_err(unsupported);
+        let count = remote(&request);
+        let shaped = permitted.map(|()| fetched(request, count));
+        Box::pin(std::future::ready(shaped))
     }
+}
+
+fn fetched(request: Request, count: usize) -> Shaped {
+    Shaped {
+        request,
+        changes: vec![Change::new("image", "fetched").times(count)],
+    }
+}
+
+fn unsupported(why: FetchError) -> Error {
+    Error::new(ErrorKind::Unsupported, why.to_string())
 }
 
 /// A dialect that names its own files keeps them to itself.

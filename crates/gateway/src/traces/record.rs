@@ -1,7 +1,7 @@
 //! What is remembered of one request, and how the operator reads it.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use majordomo::{Change, Class, Dialect, Usage};
 use serde::ser::SerializeStruct;
@@ -16,6 +16,8 @@ use crate::vision::DescribeCall;
 const LONGEST_TEXT: usize = 512;
 /// Lists are cut here.
 const LONGEST_LIST: usize = 100;
+/// The last second of the year 9999, counted from 1970.
+const LATEST: Duration = Duration::from_secs(253_402_300_799);
 
 /// A request that is over.
 pub(crate) struct Record {
@@ -133,6 +135,9 @@ fn milliseconds(time: Duration) -> f64 {
 impl Serialize for Record {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let began = self.ended.checked_sub(self.took).unwrap_or(self.ended);
+        // A machine that has just started may believe that it is 1970, or later
+        // than any date can be written.
+        let began = began.clamp(UNIX_EPOCH, UNIX_EPOCH + LATEST);
         let candidates = self.candidates.split(',').filter(|name| !name.is_empty());
         let candidates: Vec<&str> = candidates.collect();
         let described: Vec<Call<'_>> = self.described.iter().map(Call).collect();
@@ -246,6 +251,21 @@ pub(super) mod tests {
         assert_eq!(told["took_ms"], 1_500.0);
         assert_eq!(told["candidates"], serde_json::json!(["a/x", "b/y"]));
         assert_eq!(told["pick"], "a/x");
+    }
+
+    #[test]
+    fn p10_a_record_is_told_whatever_the_wall_clock_said() {
+        for (ended, at) in [
+            (UNIX_EPOCH, "1970-01-01T00:00:00.000Z"),
+            (
+                UNIX_EPOCH - Duration::from_secs(3_600),
+                "1970-01-01T00:00:00.000Z",
+            ),
+            (UNIX_EPOCH + LATEST * 2, "9999-12-31T23:59:59.000Z"),
+        ] {
+            let told = serde_json::to_value(Record { ended, ..blank() }).unwrap();
+            assert_eq!(told["at"], at);
+        }
     }
 
     #[test]

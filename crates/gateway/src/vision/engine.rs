@@ -14,11 +14,11 @@ use super::config::{OnFailure, VisionConfig};
 use super::describer::{self, Answer};
 use super::fetch::FetchImage;
 use super::flight::{Flights, Made, Told};
-use super::memory::{self, Description, Memory};
+use super::memory::{Description, Memory};
 use super::outcome::{self, Described, Fate, ImageOutcome};
 use super::picture::Picture;
 use super::places;
-use super::plan::{Filling, Job, Planner};
+use super::plan::{Job, Plan, Planner};
 use super::scope::Scope;
 
 /// Describes images. One for the whole process: it holds the memory of
@@ -123,34 +123,21 @@ impl Vision {
         describers: Option<&Chain>,
         scope: &Scope,
     ) -> Result<Described> {
-        let places = places::find(&request);
         let earlier_calls = scope.call_count();
         let planner = Planner::new(&self.config, &request, describers, scope);
-        let contents = places.iter().map(|place| planner.content(place));
-        let contents = memory::addresses(contents.collect()).await;
-        let (fillings, jobs) = planner.plan(&places, &contents, &self.memory);
+        let plan = Plan::of(planner, &self.memory).await;
         let told = match describers {
-            Some(chain) if !jobs.is_empty() => self.run(&jobs, &self.fair(chain), scope).await,
+            Some(chain) if !plan.jobs.is_empty() => {
+                self.run(&plan.jobs, &self.fair(chain), scope).await
+            }
             _ => Vec::new(),
         };
-
-        let filled = fillings.into_iter().map(|filling| match filling {
-            Filling::Ready(text, fate) => (text, fate),
-            Filling::Job(index) => fill(&told[index]),
-        });
-        let (texts, fates): (Vec<String>, Vec<Fate>) = filled.unzip();
+        let (texts, images) = plan.filled(|index, _| fill(&told[index]));
         let calls = scope.calls_since(earlier_calls);
-        self.refuse(&fates, &calls)?;
-        if !places.is_empty() {
+        self.refuse(&images, &calls)?;
+        if !texts.is_empty() {
             places::replace(&mut request.edit().messages, texts);
         }
-        let outcomes = places.iter().zip(fates);
-        let images: Vec<ImageOutcome> = outcomes
-            .map(|(place, fate)| ImageOutcome {
-                message: place.message,
-                fate,
-            })
-            .collect();
         let mut by: Vec<&str> = calls.iter().filter_map(|c| c.target.as_deref()).collect();
         by.dedup();
         Ok(Described {
@@ -263,8 +250,8 @@ impl Vision {
     }
 
     /// The error of a request whose images must all be described.
-    fn refuse(&self, fates: &[Fate], calls: &[super::DescribeCall]) -> Result<()> {
-        let reason = fates.iter().find_map(|fate| match fate {
+    fn refuse(&self, images: &[ImageOutcome], calls: &[super::DescribeCall]) -> Result<()> {
+        let reason = images.iter().find_map(|image| match &image.fate {
             Fate::Undescribed(reason) => Some(reason),
             _ => None,
         });

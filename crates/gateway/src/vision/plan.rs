@@ -7,8 +7,8 @@ use majordomo::{Chain, Model, Prompt, Role};
 
 use super::config::{History, Latest, VisionConfig};
 use super::describer;
-use super::memory::{Address, Memory};
-use super::outcome::Fate;
+use super::memory::{self, Address, Memory};
+use super::outcome::{Fate, ImageOutcome};
 use super::picture::Picture;
 use super::places::{self, Place};
 use super::scope::Scope;
@@ -24,7 +24,7 @@ pub(super) struct Job {
 }
 
 /// What goes into a place: a text at once, or the result of a job.
-pub(super) enum Filling {
+enum Filling {
     Ready(String, Fate),
     Job(usize),
 }
@@ -32,6 +32,45 @@ pub(super) enum Filling {
 impl Filling {
     fn unavailable(why: &str) -> Self {
         Self::Ready(UNAVAILABLE.to_owned(), Fate::Undescribed(why.to_owned()))
+    }
+}
+
+/// What goes into the place of every image of a request.
+pub(super) struct Plan {
+    places: Vec<Place>,
+    fillings: Vec<Filling>,
+    /// What somebody must be asked for that.
+    pub(super) jobs: Vec<Job>,
+}
+
+impl Plan {
+    /// Looks at every image of a request.
+    pub(super) async fn of(planner: Planner<'_>, memory: &Memory) -> Self {
+        let places = places::find(planner.prompt);
+        let contents = places.iter().map(|place| planner.content(place));
+        let contents = memory::addresses(contents.collect()).await;
+        let (fillings, jobs) = planner.plan(&places, &contents, memory);
+        Self {
+            places,
+            fillings,
+            jobs,
+        }
+    }
+
+    /// The text for each image, with what came of each job, and its fate.
+    pub(super) fn filled(
+        self,
+        of_job: impl Fn(usize, &Job) -> (String, Fate),
+    ) -> (Vec<String>, Vec<ImageOutcome>) {
+        let filled = self.fillings.into_iter().map(|filling| match filling {
+            Filling::Ready(text, fate) => (text, fate),
+            Filling::Job(index) => of_job(index, &self.jobs[index]),
+        });
+        let outcome = |(place, (text, fate)): (&Place, _)| {
+            let message = place.message;
+            (text, ImageOutcome { message, fate })
+        };
+        self.places.iter().zip(filled).map(outcome).unzip()
     }
 }
 
@@ -66,7 +105,7 @@ impl<'a> Planner<'a> {
     }
 
     /// What an image is known by, if it matters at all.
-    pub(super) fn content(&self, place: &Place) -> Bytes {
+    fn content(&self, place: &Place) -> Bytes {
         let matters = self.is_latest(place) || self.config.history == History::Cached;
         match matters && self.describers.is_some() {
             true => place.picture.content(),
@@ -75,7 +114,7 @@ impl<'a> Planner<'a> {
     }
 
     /// The filling of each place, and the jobs that some of them wait for.
-    pub(super) fn plan(
+    fn plan(
         &self,
         places: &[Place],
         contents: &[Address],

@@ -4,10 +4,9 @@ use majordomo::{Chain, Change, Request};
 
 use super::UNAVAILABLE;
 use super::engine::Vision;
-use super::memory;
-use super::outcome::{self, Fate, ImageOutcome};
+use super::outcome::{self, Fate};
 use super::places;
-use super::plan::{Filling, Job, Planner};
+use super::plan::{Job, Plan, Planner};
 use super::scope::Scope;
 
 impl Vision {
@@ -20,27 +19,12 @@ impl Vision {
         describers: Option<&Chain>,
         scope: &Scope,
     ) -> (Request, Vec<Change>) {
-        let places = places::find(&request);
-        if places.is_empty() {
-            return (request, Vec::new());
-        }
         let planner = Planner::new(&self.config, &request, describers, scope);
-        let contents = places.iter().map(|place| planner.content(place));
-        let contents = memory::addresses(contents.collect()).await;
-        let (fillings, jobs) = planner.plan(&places, &contents, &self.memory);
-        let filled = fillings.into_iter().map(|filling| match filling {
-            Filling::Ready(text, fate) => (text, fate),
-            Filling::Job(index) => self.expected(&jobs[index]),
-        });
-        let (texts, fates): (Vec<String>, Vec<Fate>) = filled.unzip();
-        places::replace(&mut request.edit().messages, texts);
-        let outcomes = places.iter().zip(fates);
-        let images: Vec<ImageOutcome> = outcomes
-            .map(|(place, fate)| ImageOutcome {
-                message: place.message,
-                fate,
-            })
-            .collect();
+        let plan = Plan::of(planner, &self.memory).await;
+        let (texts, images) = plan.filled(|_, job| self.expected(job));
+        if !texts.is_empty() {
+            places::replace(&mut request.edit().messages, texts);
+        }
         (request, outcome::changes(&images, "nobody was asked"))
     }
 

@@ -1,15 +1,19 @@
 //! `POST /api/explain`: what would become of a request, with nobody asked.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::time::Duration;
 
 use majordomo::{Part, Request};
-use majordomo_testkit::{Script, Upstream};
+use majordomo_testkit::{Script, Upstream, files};
 use majordomo_wire::Protocol;
 use serde_json::{Value, json};
 
 use crate::routes::{CONFIG, body, with_image};
 use crate::stage::Stage;
 use crate::wires::path;
+
+/// Nothing takes this long unless it is broken.
+const SOON: Duration = Duration::from_secs(20);
 
 async fn explained(stage: &Stage, query: &str, body: &[u8]) -> Value {
     let answer = stage.look(&format!("/api/explain{query}"), &[], body).await;
@@ -346,19 +350,6 @@ async fn the_looks_of_real_requests_are_not_mistaken() {
     assert!(seen > 50, "only {seen} requests");
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("the folder of requests") {
-        let path = entry.expect("a file").path();
-        match path.is_dir() {
-            true => found.extend(files(&path)),
-            false => found.push(path),
-        }
-    }
-    found.sort();
-    found
-}
-
 #[tokio::test]
 async fn s50_only_json_of_this_machine_is_explained() {
     let stage = Stage::start(CONFIG).await;
@@ -381,4 +372,75 @@ async fn s50_only_json_of_this_machine_is_explained() {
     }
     assert_eq!(stage.look("/api/explain", &[], b"").await.status, 405);
     assert_eq!(stage.look("/api/requests", &[], &body).await.status, 405);
+}
+
+#[tokio::test]
+async fn addresses_of_images_that_would_be_refused_are_refused_here() {
+    let config = "[fetch]\nenabled = true\n[providers.eyes]\nkind = \"ollama\"\n\
+                  base_url = \"http://127.0.0.1:9\"\n[providers.eyes.models.m]\nimages = { max = 4 }\n";
+    let stage = Stage::start(config).await;
+    for (url, expected) in [
+        ("http://203.0.114.1/x.png", "fetched"),
+        ("http://example.com/x.png", "fetched"),
+        ("http://127.0.0.1/x.png", "not a public one"),
+        ("http://[::1]/x.png", "not a public one"),
+        ("http://example.com:22/x.png", "names a port"),
+        ("file:///x.png", "must begin with http"),
+        ("http://a@example.com/x.png", "must begin with http"),
+    ] {
+        let body = json!({"model": "eyes/m", "messages": [{"role": "user", "content": [
+            {"type": "image_url", "image_url": {"url": url}}
+        ]}]});
+        let told = explained(&stage, "", body.to_string().as_bytes()).await;
+        let target = &told["targets"][0];
+        let (changes, refused) = (
+            target["changes"].to_string(),
+            target["passed_over"].as_str(),
+        );
+        assert_eq!(
+            changes.contains("fetched"),
+            refused.is_none(),
+            "{url}: {told}"
+        );
+        assert!(
+            refused.unwrap_or(&changes).contains(expected),
+            "{url}: {told}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn its_bodies_take_room_among_those_of_requests() {
+    let upstream = Upstream::start([Script::new().read_request().stall()]).await;
+    let config = format!(
+        "[server]\nmax_body = \"1MiB\"\nmax_bytes_in_flight = \"1MiB\"\n\
+         [providers.up]\nkind = \"openai\"\nbase_url = \"http://{}\"\napi_key = \"canary\"\n",
+        upstream.address()
+    );
+    let stage = Stage::start(&config).await;
+    let body = |model: &str, length: usize| {
+        let text = "x".repeat(length);
+        let body = json!({"model": model, "messages": [{"role": "user", "content": text}]});
+        body.to_string()
+    };
+    let large = body("demo/text", 700 << 10);
+    explained(&stage, "", large.as_bytes()).await;
+    let served = stage
+        .begin("/v1/chat/completions", body("up/m", 700 << 10).as_bytes())
+        .await;
+    upstream.posted(1, SOON).await;
+    let full = stage.look("/api/explain", &[], large.as_bytes()).await;
+    assert_eq!(full.status, 503, "{}", full.text());
+    assert_eq!(full.header("retry-after"), Some("1"));
+    // Small ones find room beside it.
+    explained(&stage, "", body("demo/text", 10).as_bytes()).await;
+    drop(served);
+    while stage
+        .look("/api/explain", &[], large.as_bytes())
+        .await
+        .status
+        != 200
+    {
+        tokio::task::yield_now().await;
+    }
 }

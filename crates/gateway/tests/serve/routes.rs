@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use majordomo::{Part, Request};
+use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::{Outgoing, Protocol};
 
 use crate::stage::{Answer, Stage};
@@ -162,4 +163,51 @@ async fn p8_a_session_stays_with_its_service_and_is_processed_all_the_same() {
         seen.extend(of_session);
     }
     assert_eq!(seen.len(), 8);
+}
+
+/// Describers are asked as they are: what others describe to them, what rules
+/// their route has, is not gone through again.
+#[tokio::test]
+async fn f10_two_that_describe_to_each_other_are_not_asked_in_a_circle() {
+    let said = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"an answer"},"finish_reason":"stop"}]}"#;
+    let script = Script::new()
+        .read_request()
+        .answer(200, "application/json", said)
+        .times(9);
+    let upstream = Upstream::start([script]).await;
+    let config = format!(
+        r#"
+[providers.up]
+kind = "openai"
+base_url = "http://{}/v1"
+api_key = "canary"
+[providers.up.models.one]
+images = false
+describe = "up/other"
+[providers.up.models.other]
+images = false
+describe = "up/one"
+
+[[routes]]
+model = "circle"
+services = [ {{ spec = "up/one" }} ]
+describe = "circle"
+[[routes.smart]]
+name = "eyes"
+when = [ {{ position = "proxy_vision", op = "enabled" }} ]
+services = [ {{ spec = "up/other" }}, {{ spec = "up/one" }} ]
+"#,
+        upstream.address()
+    );
+    let stage = Stage::start(&config).await;
+    for (asked, model) in ["up/one", "circle"].into_iter().enumerate() {
+        let answer = ask(&stage, Protocol::Chat, model, &with_image()).await;
+        assert_eq!(answer.status, 200, "{model}: {}", answer.text());
+        let requests = upstream.requests();
+        let posts = requests.iter().filter(|it| it.head.starts_with("POST "));
+        let posts: Vec<_> = posts.collect();
+        assert_eq!(posts.len(), asked + 1, "{model}");
+        let body = String::from_utf8_lossy(&posts[asked].body);
+        assert!(body.contains("description unavailable"), "{model}: {body}");
+    }
 }

@@ -3,10 +3,11 @@
 //! `MAJORDOMO_CLIENT_REQUESTS` names a folder of folders, one per client, each
 //! file with `path` and `body`. Without it the test says so.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use bytes::Bytes;
 use majordomo_gateway::vision::Vision;
+use majordomo_testkit::files;
 use majordomo_wire::{Outgoing, Protocol};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -33,19 +34,6 @@ fn protocol(path: &str) -> Option<Protocol> {
     ];
     let mut spoken = spoken.into_iter();
     spoken.find(|(end, _)| path.ends_with(end)).map(|(_, p)| p)
-}
-
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("the folder of requests") {
-        let path = entry.expect("a file").path();
-        match path.is_dir() {
-            true => found.extend(files(&path)),
-            false => found.push(path),
-        }
-    }
-    found.sort();
-    found
 }
 
 /// Whether an object is an image in any dialect.

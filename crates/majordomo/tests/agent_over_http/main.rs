@@ -34,8 +34,11 @@ fn weather() -> Function {
 
 async fn run(dialect: &Dialect, streamed: bool) -> (Upstream, Outcome) {
     let (content_type, [calls, answer]) = match streamed {
-        true => (dialect.content_type, dialect.streamed),
-        false => ("application/json", dialect.whole),
+        true => (
+            dialect.content_type,
+            [0, 1].map(|turn| dialect.stream(turn)),
+        ),
+        false => ("application/json", dialect.whole.map(str::to_owned)),
     };
     let script = Script::new()
         .read_request()

@@ -1,5 +1,6 @@
 //! U-10 to U-20: answers with an error status.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use majordomo::{ChainConfig, Class, ErrorKind, Kind, Request};
@@ -116,6 +117,46 @@ async fn u14_every_form_of_a_wait_is_read() {
         let config = config().wall_clock(november);
         let stage = Head::at(upstream.uri("")).config(config).stage();
         assert_eq!(&stage.ask().await, expected, "{headers:?}");
+    }
+}
+
+/// What the wall clock says, in seconds of 1970; tests turn it.
+static TURNED: AtomicU64 = AtomicU64::new(0);
+
+fn turned() -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(TURNED.load(Ordering::Relaxed))
+}
+
+/// A date is half a minute after the clock was right. Where it is wrong the wait is
+/// none or an hour at most, and once there is a bench no jump ends it.
+#[tokio::test]
+async fn p10_a_wall_clock_that_jumps_lengthens_no_bench_and_ends_none() {
+    const RIGHT: u64 = 784_111_777;
+    let date = "retry-after: Sun, 06 Nov 1994 08:50:07 GMT";
+    let hour = 3_600 * SECOND;
+    for (told, expected) in [
+        (RIGHT, 30 * SECOND),
+        (RIGHT + 3_600, Duration::ZERO),
+        (RIGHT - 3_600, hour),
+        (0, hour),
+        (253_402_300_799, Duration::ZERO),
+    ] {
+        TURNED.store(told, Ordering::Relaxed);
+        let scripts = [with_headers(429, &[date]), json(200, HELLO)];
+        let upstream = Upstream::start(scripts).await;
+        let config = config().wall_clock(turned);
+        let stage = Head::at(upstream.uri("")).config(config).stage();
+        assert_eq!(stage.ask().await, throttled(expected), "{told}");
+        for jump in [RIGHT + 3_600, RIGHT - 3_600, 0, 253_402_300_799] {
+            TURNED.store(jump, Ordering::Relaxed);
+            assert_eq!(stage.benched("head/m"), expected, "{told}, then {jump}");
+        }
+        if !expected.is_zero() {
+            stage.clock.advance(expected - Duration::from_millis(1));
+            assert_eq!(stage.ask().await.calls, 0, "{told}: it is still left alone");
+            stage.clock.advance(Duration::from_millis(1));
+        }
+        assert_eq!(stage.ask().await, SERVED, "{told}");
     }
 }
 

@@ -64,8 +64,8 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// An object whose keys must not come twice. A value that `each` leaves
-    /// alone is passed over.
+    /// An object of not too many keys, none of which may come twice. A value that
+    /// `each` leaves alone is passed over.
     pub(crate) fn object(
         &mut self,
         mut each: impl FnMut(&Key<'a>, &mut Self) -> Read<()>,
@@ -293,8 +293,14 @@ struct SeenKeys<'a>(Vec<Key<'a>>);
 impl<'a> SeenKeys<'a> {
     /// Beyond this, comparing each with each would be slower than sorting once.
     const FEW: usize = 32;
+    /// More than any dialect has. What is kept of a key takes more than its text,
+    /// so a million of them would take many times the body's size.
+    const MOST: usize = 1_000;
 
     fn check(&self, key: &Key<'a>, cursor: &Cursor<'a>) -> Read<()> {
+        if self.0.len() >= Self::MOST {
+            return Err(cursor.fault("the object has more than 1000 keys"));
+        }
         if self.0.len() <= Self::FEW && self.0.contains(key) {
             return Err(cursor.fault("this key comes twice"));
         }

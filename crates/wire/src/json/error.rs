@@ -26,8 +26,8 @@ impl ReadError {
     /// What is wrong with the value at this path; empty means the whole body.
     pub(crate) fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
-            path: path.into(),
-            message: message.into(),
+            path: shortened(path.into()),
+            message: shortened(message.into()),
         }
     }
 
@@ -43,6 +43,18 @@ impl ReadError {
             format!("the provider's answer cannot be read: {self}"),
         )
     }
+}
+
+/// What is quoted of a body is enough to find it there, and no echo of it.
+fn shortened(mut text: String) -> String {
+    const MOST: usize = 256;
+    if text.len() > MOST {
+        let end = (0..=MOST).rev().find(|at| text.is_char_boundary(*at));
+        text.truncate(end.unwrap_or_default());
+        text.shrink_to_fit();
+        text.push('…');
+    }
+    text
 }
 
 /// As the client's fault: nobody was asked.

@@ -7,7 +7,8 @@
 //!
 //! - Strict: the text is checked in full, nesting is limited to [`MAX_DEPTH`]
 //!   and [`Cursor::object`] refuses a key that comes twice, so that nobody
-//!   behind us can read another request out of the same bytes.
+//!   behind us can read another request out of the same bytes, and keys without
+//!   end, of which each would be kept.
 //! - Errors name the place as a JSON path. It is worked out from the offset
 //!   when an error happens, so the good case pays nothing for it.
 

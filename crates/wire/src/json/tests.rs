@@ -24,6 +24,32 @@ fn a_key_that_comes_twice_is_refused_even_when_it_is_written_with_escapes() {
 }
 
 #[test]
+fn c09_an_error_quotes_little_of_a_body() {
+    let long = "ß".repeat(100_000);
+    let digits = "9".repeat(100_000);
+    for body in [
+        format!("{{\"a\": {digits}}}"),
+        format!("{{\"{long}\": {digits}}}"),
+        format!("{{\"{long}\": 1, \"{long}\": 1}}"),
+    ] {
+        let read = read_str(&body, |c| c.object(|_, c| c.unsigned().map(drop)));
+        let told = read.unwrap_err().to_string();
+        assert!(told.len() < 600, "{} bytes", told.len());
+    }
+}
+
+#[test]
+fn c09_an_object_with_more_keys_than_any_dialect_has_is_refused() {
+    let keys = |count| -> String { (0..count).map(|n| format!(",\"k{n}\":0")).collect() };
+    assert!(error(&format!("{{\"a\":0{}}}", keys(1_000))).contains("more than 1000 keys"));
+    let fits = format!("{{\"a\":0{}}}", keys(999));
+    assert!(read_str(&fits, |cursor| cursor.object(|_, _| Ok(()))).is_ok());
+    // What is not judged is one value, whatever it holds.
+    let inside = format!("{{\"a\":{{\"b\":0{}}}}}", keys(2_000));
+    assert!(read_str(&inside, |cursor| cursor.object(|_, _| Ok(()))).is_ok());
+}
+
+#[test]
 fn nesting_is_limited_wherever_it_hides() {
     let deep = |levels: usize| {
         format!(

@@ -57,6 +57,11 @@ impl<'a> Field<'a> {
         Some(SecretString::from(text.value))
     }
 
+    /// Whether the text stands in the file as it is, without variables.
+    pub(in crate::config) fn is_literal(&self) -> bool {
+        matches!(self.value, DeValue::String(raw) if !raw.contains("${"))
+    }
+
     pub(in crate::config) fn flag(&self) -> Option<bool> {
         match self.value {
             DeValue::Boolean(flag) => Some(*flag),

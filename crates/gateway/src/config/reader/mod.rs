@@ -9,7 +9,7 @@ mod field;
 mod section;
 mod text;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 pub(super) use field::Field;
@@ -23,6 +23,7 @@ pub(super) struct Reader<'e> {
     environment: &'e BTreeMap<String, String>,
     problems: RefCell<Vec<Problem>>,
     secrets: RefCell<Vec<Span>>,
+    holds_secrets: Cell<bool>,
 }
 
 impl<'e> Reader<'e> {
@@ -31,6 +32,7 @@ impl<'e> Reader<'e> {
             environment,
             problems: RefCell::default(),
             secrets: RefCell::default(),
+            holds_secrets: Cell::default(),
         }
     }
 
@@ -43,6 +45,15 @@ impl<'e> Reader<'e> {
     /// Notes that a place must not be shown.
     pub(super) fn hide(&self, span: Span) {
         self.secrets.borrow_mut().push(span);
+    }
+
+    /// Notes that the file itself holds a secret, not only a variable's name.
+    pub(super) fn note_secret(&self) {
+        self.holds_secrets.set(true);
+    }
+
+    pub(super) fn holds_secrets(&self) -> bool {
+        self.holds_secrets.get()
     }
 
     pub(super) fn variable(&self, name: &str) -> Option<&'e str> {

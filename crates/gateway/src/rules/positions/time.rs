@@ -230,6 +230,15 @@ mod tests {
     }
 
     #[test]
+    fn p10_no_time_of_the_wall_clock_is_too_odd_for_a_window() {
+        let night =
+            json!({"start": "23:00", "end": "05:00", "timezone": "Asia/Tokyo", "days": ["thu"]});
+        assert!(!at("1970-01-01T00:00:00Z", night.clone()));
+        assert!(at("1970-01-01T14:00:00Z", night.clone()));
+        assert!(!at("9999-12-30T00:00:00Z", night));
+    }
+
+    #[test]
     fn mistakes_come_with_what_was_meant() {
         for (value, expected) in [
             (

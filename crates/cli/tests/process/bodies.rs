@@ -1,0 +1,85 @@
+//! What a body costs while it is judged (C-09): its own bytes, what is read out
+//! of it, and no more, whatever is in it.
+
+use crate::served::{Start, post};
+
+const MIB: usize = 1 << 20;
+
+/// What a gateway needs beside bodies: a worker's buffers, and pages that the
+/// allocator keeps at hand.
+const BESIDE: usize = 8 * MIB;
+
+/// Questions of nobody: they are read and judged, and go nowhere.
+fn bodies() -> Vec<(&'static str, u16, String)> {
+    let begun = r#"{"model":"nobody/x","messages":[{"role":"user","content":"hi"}]"#;
+    let nested = |depth| {
+        format!(
+            "{begun},\"metadata\":{}{}}}",
+            "[".repeat(depth),
+            "]".repeat(depth)
+        )
+    };
+    let keys: String = (0..1_000_000).map(|n| format!(",\"k{n}\":1")).collect();
+    let digits = "9".repeat(1_000_000);
+    let long = "x".repeat(50_000_000);
+    let twice = |field: &str| format!("{begun},\"user\":\"{}\",{field}}}", &long[..20_000_000]);
+    vec![
+        ("129 levels", 400, nested(129)),
+        ("100,000 levels", 400, nested(100_000)),
+        ("2,000,000 levels", 400, nested(2_000_000)),
+        (
+            "many arrays",
+            404,
+            format!("{begun},\"metadata\":[{}[]]}}", "[],".repeat(5_000_000)),
+        ),
+        (
+            "1,000,000 keys inside",
+            404,
+            format!("{begun},\"metadata\":{{\"k\":1{keys}}}}}"),
+        ),
+        ("1,000,000 keys", 400, format!("{begun}{keys}}}")),
+        (
+            "1,000,000 digits",
+            400,
+            format!("{begun},\"max_tokens\":{digits}}}"),
+        ),
+        ("one string", 404, format!("{begun},\"user\":\"{long}\"}}")),
+        ("one text", 404, begun.replace("hi", &long) + "}"),
+        ("model twice", 400, twice("\"model\":\"demo/text\"")),
+        ("messages twice", 400, twice("\"messages\":[]")),
+    ]
+}
+
+#[tokio::test]
+async fn c09_a_body_takes_at_most_twice_its_size_while_it_is_judged() {
+    let mut over = Vec::new();
+    for (name, status, body) in bodies() {
+        let served = Start::with("[server]\nmax_body = \"64MiB\"\n")
+            .start()
+            .await;
+        // What is read and made once is not the body's.
+        for path in ["/v1/chat/completions", "/v1/models"] {
+            served
+                .ask(post(path, "", "{\"model\":\"nobody/x\",\"messages\":[]}"))
+                .await;
+        }
+        served.forget_highest();
+        let idle = served.memory();
+        let request = post("/v1/chat/completions", "", &body);
+        let answer = served.ask(&request).await;
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status}")),
+            "{name}: {answer}"
+        );
+        let (highest, most) = (served.highest(), idle + 2 * body.len() + BESIDE);
+        println!(
+            "C-09: {name}: {} KiB took {} KiB",
+            body.len() / 1024,
+            highest.saturating_sub(idle) / 1024
+        );
+        if highest > most {
+            over.push(format!("{name}: {idle} became {highest}, more than {most}"));
+        }
+    }
+    assert!(over.is_empty(), "{}", over.join("\n"));
+}

@@ -1,0 +1,36 @@
+//! Any text as the gateway's configuration: it is put to work, or refused with
+//! problems that can be printed and that show nothing of the environment.
+#![no_main]
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use majordomo::transport::{self, Transport};
+use majordomo_gateway::State;
+use majordomo_gateway::config::{Config, Problems};
+
+/// What no message may hold.
+const HIDDEN: &str = "CANARY-environment";
+
+static ENVIRONMENT: LazyLock<BTreeMap<String, String>> =
+    LazyLock::new(|| BTreeMap::from([("K".to_owned(), HIDDEN.to_owned())]));
+static TRANSPORT: LazyLock<Transport> =
+    LazyLock::new(|| Transport::new(transport::Config::default()));
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    if let Err(problems) = judged(text) {
+        assert!(!problems.list().is_empty());
+        for problem in problems.list() {
+            let (line, column) = problems.place(problem);
+            assert!(line > 0 && column > 0);
+        }
+        let told = problems.to_string();
+        assert!(!told.contains(HIDDEN) || text.contains(HIDDEN), "{told}");
+    }
+});
+
+/// Nothing here reads a file or opens a connection.
+fn judged(text: &str) -> Result<State, Problems> {
+    let config = Config::parse("majordomo.toml", text, &ENVIRONMENT)?;
+    State::new(&config, &ENVIRONMENT, &TRANSPORT, None)
+}
