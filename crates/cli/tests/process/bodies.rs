@@ -1,5 +1,5 @@
-//! What a body costs while it is judged (C-09): its own bytes, what is read out
-//! of it, and no more, whatever is in it.
+//! What a body costs while it is judged (C-09): its own bytes, and what is read
+//! out of it.
 
 use crate::served::{Start, post};
 
