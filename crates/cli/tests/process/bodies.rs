@@ -1,5 +1,5 @@
-//! What a body costs while it is judged (C-09): its own bytes, what is read out
-//! of it, and no more, whatever is in it.
+//! What a body costs while it is judged (C-09): its own bytes, and what is read
+//! out of it.
 
 use crate::served::{Start, post};
 
@@ -7,7 +7,7 @@ const MIB: usize = 1 << 20;
 
 /// What a gateway needs beside bodies: a worker's buffers, and pages that the
 /// allocator keeps at hand.
-const BESIDE: usize = 8 * MIB;
+const BESIDE: usize = 4 * MIB;
 
 /// Questions of nobody: they are read and judged, and go nowhere.
 fn bodies() -> Vec<(&'static str, u16, String)> {
