@@ -143,6 +143,7 @@ impl<'a> Decoder<'a> {
         let (has_above, has_left) = (row > 0, column > 0);
         let [luma, blue, red] = &mut self.canvases;
         let residuals = &self.residuals;
+        let [steps, color_steps] = residuals.steps;
         luma[START - STRIDE - 1..][..21].copy_from_slice(&self.above[0][column * 16..][..21]);
         match &block.luma {
             Luma::Whole(mode) => {
@@ -150,7 +151,13 @@ impl<'a> Decoder<'a> {
                 for (at, count) in residuals.counts[..16].iter().enumerate() {
                     if *count > 0 {
                         let start = START + at / 4 * 4 * STRIDE + at % 4 * 4;
-                        add(&residuals.blocks[at], *count, &mut luma[start..], STRIDE);
+                        add(
+                            &residuals.blocks[at],
+                            steps,
+                            *count,
+                            &mut luma[start..],
+                            STRIDE,
+                        );
                     }
                 }
             }
@@ -166,7 +173,13 @@ impl<'a> Decoder<'a> {
                     predict_small(luma, start, *mode);
                     let count = residuals.counts[at];
                     if count > 0 {
-                        add(&residuals.blocks[at], count, &mut luma[start..], STRIDE);
+                        add(
+                            &residuals.blocks[at],
+                            steps,
+                            count,
+                            &mut luma[start..],
+                            STRIDE,
+                        );
                     }
                 }
             }
@@ -183,6 +196,7 @@ impl<'a> Decoder<'a> {
                     let start = START + at / 2 * 4 * STRIDE + at % 2 * 4;
                     add(
                         &residuals.blocks[first + at],
+                        color_steps,
                         count,
                         &mut canvas[start..],
                         STRIDE,
