@@ -2,6 +2,7 @@
 
 use majordomo_scale::{Channels, Failure, Pixels, Scaler};
 
+use crate::level::level;
 use crate::picture::{Chroma, Layout, Picture, Plane, area};
 use crate::{Problem, Stop};
 
@@ -12,7 +13,7 @@ pub(crate) fn downscale(
     height: u32,
     stop: &Stop,
 ) -> Result<Picture, Problem> {
-    let mut scaler = Scaler::default();
+    let mut scaler = Scaler::at(level());
     let mut scale = |plane: Plane<'_>, channels, to, out: &mut [u8]| {
         let source = Pixels {
             width: plane.width,

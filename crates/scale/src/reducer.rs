@@ -28,8 +28,6 @@ pub struct Reducer {
     to: (u32, u32),
     across: Option<Means>,
     down: Option<Means>,
-    /// Target rows that are made narrower together.
-    strip: usize,
     /// Target rows that are there, if maybe still too wide.
     made: usize,
     /// Those that are.
@@ -39,32 +37,24 @@ pub struct Reducer {
 }
 
 impl Reducer {
-    /// None if these pixels or sizes are not for this code.
-    pub fn new(channels: Channels, from: (u32, u32), to: (u32, u32)) -> Option<Self> {
-        Self::at(Level::new(), channels, from, to)
-    }
-
-    pub(crate) fn at(
-        level: Level,
-        channels: Channels,
-        from: (u32, u32),
-        to: (u32, u32),
-    ) -> Option<Self> {
+    /// With these vector instructions; none if these pixels or sizes are not for
+    /// this code.
+    pub fn at(level: Level, channels: Channels, from: (u32, u32), to: (u32, u32)) -> Option<Self> {
         let is_moderate = |from: u32, to: u32| to > 0 && to <= from && from / MOST <= to;
-        let is_simple = channels != Channels::WithAlpha && from != to;
+        // A strip of longer rows would take too much memory.
+        let is_short = from.0 as usize * channels.bytes() <= WINDOW / COLUMNS;
+        let is_simple = channels != Channels::WithAlpha && from != to && is_short;
         if !is_simple || !is_moderate(from.0, to.0) || !is_moderate(from.1, to.1) {
             return None;
         }
         let fewer = |from: u32, to: u32| (to < from).then(|| Means::new(from, to));
-        let pixel = channels.bytes();
         Some(Self {
             level,
-            pixel,
+            pixel: channels.bytes(),
             from,
             to,
             across: fewer(from.0, to.0),
             down: fewer(from.1, to.1),
-            strip: (WINDOW / (from.0 as usize * pixel)).clamp(1, COLUMNS),
             made: 0,
             low: Vec::new(),
             turned: Default::default(),
@@ -90,8 +80,8 @@ impl Reducer {
         let (from_row, to_row) = (self.row_bytes(self.from), self.row_bytes(self.to));
         let end = first + rows.len() / from_row;
         while !self.is_done() {
-            let start = self.made / self.strip * self.strip;
-            let stop = (start + self.strip).min(self.to.1 as usize);
+            let start = self.made / COLUMNS * COLUMNS;
+            let stop = (start + COLUMNS).min(self.to.1 as usize);
             let ready = (self.made..stop).take_while(|row| self.needs(*row).1 <= end);
             let ready = self.made + ready.count();
             if ready == self.made {

@@ -113,8 +113,9 @@ fn noise(length: usize) -> Vec<u8> {
     std::iter::repeat_with(next).take(length).collect()
 }
 
-/// Sizes with every kind of remainder, one side alone, and scales of all sizes.
-const SCALES: [((u32, u32), (u32, u32)); 8] = [
+/// Sizes with every kind of remainder, one side alone, scales of all sizes, and a
+/// row that is too long for the fast code.
+const SCALES: [((u32, u32), (u32, u32)); 9] = [
     ((200, 170), (83, 71)),
     ((131, 90), (130, 89)),
     ((64, 256), (64, 100)),
@@ -123,6 +124,7 @@ const SCALES: [((u32, u32), (u32, u32)); 8] = [
     ((3000, 3), (50, 1)),
     ((17, 16), (1, 1)),
     ((700, 300), (2, 3)),
+    ((70_000, 3), (1_000, 2)),
 ];
 
 /// The sum over all pixels around a place, as the filter is defined.

@@ -9,6 +9,9 @@ mod jpeg;
 mod png;
 mod webp;
 
+#[cfg(test)]
+pub(crate) use webp::lossy_webps;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::header::Header;

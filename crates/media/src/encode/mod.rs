@@ -112,3 +112,35 @@ impl Write for Budgeted<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::picture::Layout;
+
+    #[test]
+    fn no_format_is_written_when_the_work_is_to_end() {
+        let picture = Picture {
+            width: 40,
+            height: 30,
+            layout: Layout::Rgb,
+            data: (0..40 * 30 * 3).map(|at| (at * 7) as u8).collect(),
+        };
+        let stop = Stop::new();
+        let codings = [
+            Coding::Jpeg(85),
+            Coding::Png,
+            Coding::SmallPng,
+            Coding::Webp,
+            Coding::Gif,
+        ];
+        for coding in codings {
+            assert!(encode(&picture, coding, None, &stop).unwrap().is_some());
+        }
+        stop.stop();
+        for coding in codings {
+            let written = encode(&picture, coding, None, &stop);
+            assert_eq!(written, Err(Problem::Stopped), "{coding:?}");
+        }
+    }
+}

@@ -13,6 +13,7 @@ use super::unfilter::unfilter;
 use crate::Stop;
 use crate::decode::Purpose;
 use crate::header::{Header, png_chunks};
+use crate::level::level;
 use crate::picture::{Layout, Picture, area};
 
 /// How far back packed data may refer to.
@@ -131,8 +132,8 @@ impl Rows {
         let length = header.width as usize * layout.packed()?;
         let wanted = purpose.size();
         let reducer = match (layout, purpose) {
-            (Layout::Gray, Purpose::Once(_)) => Reducer::new(Channels::One, size, wanted),
-            (Layout::Rgb, Purpose::Once(_)) => Reducer::new(Channels::Three, size, wanted),
+            (Layout::Gray, Purpose::Once(_)) => Reducer::at(level(), Channels::One, size, wanted),
+            (Layout::Rgb, Purpose::Once(_)) => Reducer::at(level(), Channels::Three, size, wanted),
             // Whether transparency is real is known when all of it was seen.
             _ => None,
         };
@@ -144,7 +145,7 @@ impl Rows {
         let mut data = Vec::new();
         data.reserve_exact(length.checked_mul(held.min(header.height as usize))?);
         Some(Self {
-            level: Level::new(),
+            level: level(),
             size,
             layout,
             length,

@@ -8,6 +8,9 @@ mod any;
 mod turbo;
 mod vp8;
 
+#[cfg(test)]
+pub(crate) use vp8::tests::files as lossy_webps;
+
 use super::place;
 use crate::header::{Header, first_webp_frame, lossy_webp_frame};
 use crate::picture::Picture;

@@ -11,12 +11,13 @@ mod residuals;
 mod smooth;
 mod tables;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod transform;
 
-use fearless_simd::{Level, dispatch};
+use fearless_simd::dispatch;
 
 use crate::Stop;
+use crate::level::level;
 use crate::picture::{Chroma, Layout, Picture};
 use header::{Frame, Smoothing};
 use modes::{Block, Luma, Neighbours};
@@ -31,7 +32,7 @@ pub(super) fn decode(data: &[u8], size: (u32, u32), stop: &Stop) -> Option<Pictu
     if (frame.width as u32, frame.height as u32) != size || size.0 == 0 || size.1 == 0 {
         return None;
     }
-    let level = Level::new();
+    let level = level();
     let mut decoder = Decoder::new(frame);
     for row in 0..decoder.down {
         if stop.is_stopped() {
