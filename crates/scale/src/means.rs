@@ -72,8 +72,8 @@ impl Means {
 
     /// The most rows that a row is made of.
     pub(crate) fn longest(&self) -> usize {
-        let pairs = self.rows.array_windows();
-        let longest = pairs.map(|[(_, start), (_, end)]| end - start).max();
+        let pairs = self.rows.iter().zip(self.rows.iter().skip(1));
+        let longest = pairs.map(|((_, start), (_, end))| end - start).max();
         longest.unwrap_or(0)
     }
 

@@ -96,12 +96,20 @@ fn best_colors(picture: &Picture, room: usize) -> Option<Vec<Color>> {
 /// Colours, and where lately asked ones are among them.
 struct Palette {
     colors: Vec<Color>,
+    /// The same by channel, for all to be compared at once; the first one again
+    /// where there are fewer.
+    channels: [[u8; MOST]; 3],
     known: Vec<Option<(Color, u8)>>,
 }
 
 impl Palette {
     fn new(colors: Vec<Color>) -> Self {
+        let color = |place: usize| colors.get(place).or(colors.first()).copied();
+        let channel = |channel: usize| {
+            std::array::from_fn(|place| color(place).map_or(0, |color| color[channel]))
+        };
         Self {
+            channels: [0, 1, 2].map(channel),
             colors,
             known: vec![None; MEMORY],
         }
@@ -113,7 +121,7 @@ impl Palette {
         match known {
             Some((asked, place)) if *asked == color => *place,
             _ => {
-                let place = nearest(&self.colors, color);
+                let place = nearest(&self.channels, color);
                 *known = Some((color, place));
                 place
             }
@@ -121,13 +129,16 @@ impl Palette {
     }
 }
 
-fn nearest(colors: &[Color], color: Color) -> u8 {
-    let far = |other: &Color| -> u32 {
-        let pairs = other.iter().zip(color);
-        pairs.map(|(a, b)| u32::from(a.abs_diff(b)).pow(2)).sum()
-    };
-    let places = colors.iter().map(far).zip(0..=255);
-    places.min().map_or(0, |(_, place)| place)
+/// The place of the nearest colour, and the first of equals.
+fn nearest([r, g, b]: &[[u8; MOST]; 3], color: Color) -> u8 {
+    let apart = |a: u8, b: u8| u32::from(a.abs_diff(b)).pow(2);
+    let mut far = [0_u32; MOST];
+    for (place, far) in far.iter_mut().enumerate() {
+        let distance = apart(r[place], color[0]) + apart(g[place], color[1]);
+        // Its place below it tells the least one's.
+        *far = (distance + apart(b[place], color[2])) << 8 | place as u32;
+    }
+    far.into_iter().min().map_or(0, |least| least as u8)
 }
 
 #[cfg(test)]
