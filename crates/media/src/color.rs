@@ -7,10 +7,16 @@ use std::borrow::Cow;
 
 use moxcms::{ColorProfile, DataColorSpace, Layout as Channels, TransformOptions};
 
+use crate::Stop;
 use crate::picture::{Layout, Picture};
 
-/// Converts to sRGB if the profile says that the pixels are something else.
-pub(crate) fn to_srgb<'a>(picture: Cow<'a, Picture>, profile: &[u8]) -> Cow<'a, Picture> {
+/// Converts to sRGB if the profile says that the pixels are something else. The
+/// rest stays as it is when the work is to end.
+pub(crate) fn to_srgb<'a>(
+    picture: Cow<'a, Picture>,
+    profile: &[u8],
+    stop: &Stop,
+) -> Cow<'a, Picture> {
     if is_srgb(profile) {
         return picture;
     }
@@ -44,6 +50,9 @@ pub(crate) fn to_srgb<'a>(picture: Cow<'a, Picture>, profile: &[u8]) -> Cow<'a, 
     let row = picture.width as usize * picture.layout.packed().unwrap_or(3);
     let mut before = vec![0; row];
     for line in picture.data.chunks_exact_mut(row.max(1)) {
+        if stop.is_stopped() {
+            break;
+        }
         before.copy_from_slice(line);
         if transform.transform(&before, line).is_err() {
             line.copy_from_slice(&before);

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
+use crate::decode::Purpose;
 use crate::header::{Coding, Header, color_profile};
 use crate::ladder::{Encoded, Origin, choose, climb, hopeless_halvings};
 use crate::picture::Picture;
@@ -77,7 +78,7 @@ pub fn fit_image(
         Plan::Refit { header, size, .. } => {
             bounds.check(&header)?;
             let job = Job::new(data, &header, size, terms);
-            let picture = decode::decode(data, &header, job.stored(), stop)?;
+            let picture = decode::decode(data, &header, Purpose::Once(job.stored()), stop)?;
             job.refit(Cow::Owned(picture), stop)
         }
     }
@@ -140,7 +141,7 @@ impl<'a> Job<'a> {
             picture = Cow::Owned(picture.turned(header.orientation));
         }
         if let Some(profile) = color_profile(self.data, header.format) {
-            picture = color::to_srgb(picture, &profile);
+            picture = color::to_srgb(picture, &profile, stop);
         }
         stop.check()?;
         let mut encoded = climb(picture, self.halvings, coding, self.terms, stop)?;

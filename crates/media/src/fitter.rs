@@ -18,7 +18,7 @@ use quick_cache::{OptionsBuilder, Weighter};
 use tokio::task::JoinSet;
 
 use crate::changes::Changes;
-use crate::decode::decode;
+use crate::decode::{Purpose, decode};
 use crate::fit::{Fitted, Job};
 use crate::header::Header;
 use crate::images::{attached, edit};
@@ -62,7 +62,7 @@ struct Inner {
 type Outcome = std::result::Result<Fitted, Problem>;
 
 /// How a picture is opened; tests put a decoder that misbehaves in its place.
-type Open = fn(&[u8], &Header, (u32, u32), &Stop) -> std::result::Result<Picture, Problem>;
+type Open = fn(&[u8], &Header, Purpose, &Stop) -> std::result::Result<Picture, Problem>;
 
 /// How much work was done, for metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,7 +222,8 @@ impl Inner {
             Some(picture) => picture,
             None => {
                 self.opened.fetch_add(1, Ordering::Relaxed);
-                let picture = Arc::new((self.open)(data, header, job.stored(), stop)?);
+                let purpose = Purpose::Shared(job.stored());
+                let picture = Arc::new((self.open)(data, header, purpose, stop)?);
                 self.shelf.put(address, Arc::clone(&picture));
                 picture
             }

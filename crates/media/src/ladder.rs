@@ -136,7 +136,7 @@ impl Attempts {
             Coding::Jpeg(quality) => format!("{size} jpeg of quality {quality}"),
             other => format!("{size} {}", other.format()),
         });
-        let data = encode(picture, coding, self.budget)?;
+        let data = encode(picture, coding, self.budget, stop)?;
         Ok(data.map(|data| Encoded {
             data,
             coding,

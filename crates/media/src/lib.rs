@@ -20,6 +20,7 @@ mod format;
 mod header;
 mod images;
 mod ladder;
+mod level;
 mod orientation;
 mod picture;
 mod plan;

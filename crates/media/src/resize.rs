@@ -2,6 +2,7 @@
 
 use majordomo_scale::{Channels, Failure, Pixels, Scaler};
 
+use crate::level::level;
 use crate::picture::{Chroma, Layout, Picture, Plane, area};
 use crate::{Problem, Stop};
 
@@ -12,9 +13,8 @@ pub(crate) fn downscale(
     height: u32,
     stop: &Stop,
 ) -> Result<Picture, Problem> {
-    let mut scaler = Scaler::default();
-    let mut data = Vec::new();
-    let mut scale = |plane: Plane<'_>, channels, to, data: &mut Vec<u8>| {
+    let mut scaler = Scaler::at(level());
+    let mut scale = |plane: Plane<'_>, channels, to, out: &mut [u8]| {
         let source = Pixels {
             width: plane.width,
             height: plane.height,
@@ -22,13 +22,14 @@ pub(crate) fn downscale(
             data: plane.data,
         };
         scaler
-            .scale(source, to, data, &|| !stop.is_stopped())
+            .scale(source, to, out, &|| !stop.is_stopped())
             .map_err(|failure| match failure {
                 Failure::Stopped => Problem::Stopped,
                 Failure::BadSize => Problem::DecoderFailed,
             })
     };
     let mut layout = picture.layout;
+    let mut data;
     if let Some([y, cb, cr]) = picture.planes() {
         // Colour is never finer than half: what reads it halves it anyway.
         let chroma = Chroma {
@@ -36,10 +37,13 @@ pub(crate) fn downscale(
             height: cb.height.min(height.div_ceil(2)),
         };
         let colors = (chroma.width, chroma.height);
-        data.reserve_exact(area(width, height) + 2 * area(colors.0, colors.1));
-        scale(y, Channels::One, (width, height), &mut data)?;
-        scale(cb, Channels::One, colors, &mut data)?;
-        scale(cr, Channels::One, colors, &mut data)?;
+        let color = area(colors.0, colors.1);
+        data = vec![0; area(width, height) + 2 * color];
+        let (luma, both) = data.split_at_mut(area(width, height));
+        let (blue, red) = both.split_at_mut(color);
+        scale(y, Channels::One, (width, height), luma)?;
+        scale(cb, Channels::One, colors, blue)?;
+        scale(cr, Channels::One, colors, red)?;
         layout = Layout::Planes(chroma);
     } else {
         let whole = Plane {
@@ -53,7 +57,7 @@ pub(crate) fn downscale(
             Layout::Rgbx => Channels::Four,
             Layout::Rgba => Channels::WithAlpha,
         };
-        data.reserve_exact(area(width, height) * layout.packed().unwrap_or(1));
+        data = vec![0; area(width, height) * layout.packed().unwrap_or(1)];
         scale(whole, channels, (width, height), &mut data)?;
     }
     Ok(Picture {

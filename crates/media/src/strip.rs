@@ -102,7 +102,7 @@ impl Strip {
 #[cfg(feature = "turbo")]
 pub(crate) fn in_planes(rgb: &[u8], width: u32, height: u32) -> Picture {
     use crate::picture::{Chroma, area};
-    use fearless_simd::{Level, dispatch};
+    use fearless_simd::dispatch;
 
     let chroma = Chroma {
         width: width.div_ceil(2),
@@ -118,7 +118,7 @@ pub(crate) fn in_planes(rgb: &[u8], width: u32, height: u32) -> Picture {
         red.chunks_exact_mut(chroma.width as usize),
     ];
     let mut strip = Strip::new(width, height);
-    let level = Level::new();
+    let level = crate::level::level();
     for top in (0..height as usize).step_by(ROWS) {
         dispatch!(level, _ => strip.fill_packed::<3>(rgb, top));
         let half = strip.stride / 2;

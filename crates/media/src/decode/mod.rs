@@ -9,25 +9,45 @@ mod jpeg;
 mod png;
 mod webp;
 
+#[cfg(test)]
+pub(crate) use webp::lossy_webps;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::header::Header;
 use crate::picture::{Layout, Picture, area};
 use crate::{Format, Problem, Stop};
 
+/// What a picture is opened for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Purpose {
+    /// One target that takes this size, as it is stored.
+    Once((u32, u32)),
+    /// Several targets, of which the first takes this size.
+    Shared((u32, u32)),
+}
+
+impl Purpose {
+    fn size(self) -> (u32, u32) {
+        match self {
+            Self::Once(size) | Self::Shared(size) => size,
+        }
+    }
+}
+
 /// Opens the first frame, not turned and not colour-converted yet.
 ///
-/// The picture has at least `wanted` pixels on each side where the file has
-/// them; a decoder that can skip finer detail does.
+/// The picture has at least as many pixels on each side as it is opened for,
+/// where the file has them; a decoder that can skip finer detail does.
 pub(crate) fn decode(
     data: &[u8],
     header: &Header,
-    wanted: (u32, u32),
+    purpose: Purpose,
     stop: &Stop,
 ) -> Result<Picture, Problem> {
     let work = AssertUnwindSafe(|| match header.format {
-        Format::Jpeg => jpeg::decode(data, header, wanted, stop),
-        Format::Png => png::decode(data, header, stop),
+        Format::Jpeg => jpeg::decode(data, header, purpose.size(), stop),
+        Format::Png => png::decode(data, header, purpose, stop),
         Format::Gif => gif::decode(data, header, stop),
         Format::Webp => webp::decode(data, header, stop),
         other => Err(Problem::NotOpened(other)),

@@ -13,7 +13,7 @@ mod webp;
 use std::io::{self, Write};
 
 use crate::picture::Picture;
-use crate::{Format, Problem};
+use crate::{Format, Problem, Stop};
 
 pub(crate) use jpeg::sample as sample_jpeg;
 
@@ -52,12 +52,13 @@ impl Coding {
     }
 }
 
-/// Writes the picture; none if it comes out larger than the budget, or if the
+/// Writes the picture in steps that look at the flag; none if it comes out larger than the budget, or if the
 /// format cannot express its size.
 pub(crate) fn encode(
     picture: &Picture,
     coding: Coding,
     budget: Option<u64>,
+    stop: &Stop,
 ) -> Result<Option<Vec<u8>>, Problem> {
     if picture.width.max(picture.height) > coding.max_side() {
         return Ok(None);
@@ -68,14 +69,16 @@ pub(crate) fn encode(
             usize::try_from(bytes).unwrap_or(usize::MAX)
         }),
         over: false,
+        stop,
     };
     let written = match coding {
         Coding::Jpeg(quality) => jpeg::encode(picture, quality, &mut out),
         Coding::Png => png::encode(picture, false, &mut out),
         Coding::SmallPng => png::encode(picture, true, &mut out),
         Coding::Webp => webp::encode(picture, &mut out),
-        Coding::Gif => gif::encode(picture, &mut out),
+        Coding::Gif => gif::encode(picture, stop, &mut out),
     };
+    stop.check()?;
     if out.over {
         return Ok(None);
     }
@@ -83,15 +86,20 @@ pub(crate) fn encode(
     Ok(Some(out.out))
 }
 
-/// Fails as soon as the budget is spent, so that no work is wasted behind it.
-struct Budgeted {
+/// Fails as soon as the budget is spent or the work is to end, so that none is
+/// wasted behind it.
+struct Budgeted<'a> {
     out: Vec<u8>,
     budget: usize,
     over: bool,
+    stop: &'a Stop,
 }
 
-impl Write for Budgeted {
+impl Write for Budgeted<'_> {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        if self.stop.is_stopped() {
+            return Err(io::Error::other("stopped"));
+        }
         if self.out.len() + data.len() > self.budget {
             self.over = true;
             return Err(io::Error::other("over budget"));
@@ -102,5 +110,37 @@ impl Write for Budgeted {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::picture::Layout;
+
+    #[test]
+    fn no_format_is_written_when_the_work_is_to_end() {
+        let picture = Picture {
+            width: 40,
+            height: 30,
+            layout: Layout::Rgb,
+            data: (0..40 * 30 * 3).map(|at| (at * 7) as u8).collect(),
+        };
+        let stop = Stop::new();
+        let codings = [
+            Coding::Jpeg(85),
+            Coding::Png,
+            Coding::SmallPng,
+            Coding::Webp,
+            Coding::Gif,
+        ];
+        for coding in codings {
+            assert!(encode(&picture, coding, None, &stop).unwrap().is_some());
+        }
+        stop.stop();
+        for coding in codings {
+            let written = encode(&picture, coding, None, &stop);
+            assert_eq!(written, Err(Problem::Stopped), "{coding:?}");
+        }
     }
 }

@@ -6,6 +6,9 @@ use png::{BitDepth, ColorType, Compression, Encoder, Filter};
 
 use crate::picture::{Layout, Picture};
 
+/// Packed bytes that are written at once.
+const PIECE: usize = 64 << 10;
+
 pub(super) fn encode(picture: &Picture, small: bool, out: &mut impl Write) -> Option<()> {
     let picture = picture.packed();
     let mut encoder = Encoder::new(out, picture.width, picture.height);
@@ -22,17 +25,20 @@ pub(super) fn encode(picture: &Picture, small: bool, out: &mut impl Write) -> Op
     });
     encoder.set_filter(Filter::Adaptive);
     let mut writer = encoder.write_header().ok()?;
-    if picture.layout == Layout::Rgbx {
-        let rgb: Vec<u8> = picture
-            .data
-            .as_chunks::<4>()
-            .0
-            .iter()
-            .flat_map(|&[r, g, b, _]| [r, g, b])
-            .collect();
-        writer.write_image_data(&rgb).ok()?;
-    } else {
-        writer.write_image_data(&picture.data).ok()?;
+    // Row by row, so that it ends early if it is too large or takes too long.
+    let mut rows = writer.stream_writer_with_size(PIECE).ok()?;
+    let length = picture.width as usize * picture.layout.packed()?;
+    let mut rgb = Vec::new();
+    for row in picture.data.chunks_exact(length) {
+        if picture.layout == Layout::Rgbx {
+            rgb.clear();
+            let pixels = row.as_chunks::<4>().0.iter();
+            rgb.extend(pixels.flat_map(|&[r, g, b, _]| [r, g, b]));
+            rows.write_all(&rgb).ok()?;
+        } else {
+            rows.write_all(row).ok()?;
+        }
     }
+    rows.finish().ok()?;
     writer.finish().ok()
 }

@@ -72,7 +72,7 @@ fn even(plane: Plane<'_>) -> Cow<'_, [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decode::decode;
+    use crate::decode::{Purpose, decode};
     use crate::encode::jpeg::encode_purely;
     use crate::picture::{Chroma, area};
     use crate::{Stop, measure};
@@ -120,7 +120,12 @@ mod tests {
                     );
                     let open = |data: &[u8]| {
                         let header = measure(data).unwrap();
-                        let picture = decode(data, &header, (width, height), &Stop::new());
+                        let picture = decode(
+                            data,
+                            &header,
+                            Purpose::Shared((width, height)),
+                            &Stop::new(),
+                        );
                         picture.unwrap().packed().into_owned().data
                     };
                     let (ours, theirs) = (open(&ours), open(&theirs));

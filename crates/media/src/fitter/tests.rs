@@ -17,7 +17,10 @@ fn image(side: u32, seed: u8) -> bytes::Bytes {
         layout: Layout::Gray,
         data: (0..side * side).map(|at| (at as u8) ^ seed).collect(),
     };
-    encode(&picture, Coding::Png, None).unwrap().unwrap().into()
+    encode(&picture, Coding::Png, None, &Stop::new())
+        .unwrap()
+        .unwrap()
+        .into()
 }
 
 fn request(images: impl IntoIterator<Item = bytes::Bytes>) -> Request {
@@ -85,7 +88,7 @@ async fn m23_what_is_remembered_is_bounded_in_bytes() {
     assert!(fitter.0.made.weight() > 0);
 }
 
-fn panics(_: &[u8], _: &Header, _: (u32, u32), _: &Stop) -> std::result::Result<Picture, Problem> {
+fn panics(_: &[u8], _: &Header, _: Purpose, _: &Stop) -> std::result::Result<Picture, Problem> {
     std::panic::panic_any("an injected fault")
 }
 
@@ -110,7 +113,7 @@ static RUNNING: AtomicUsize = AtomicUsize::new(0);
 fn never_ends(
     _: &[u8],
     _: &Header,
-    _: (u32, u32),
+    _: Purpose,
     stop: &Stop,
 ) -> std::result::Result<Picture, Problem> {
     RUNNING.fetch_add(1, Ordering::SeqCst);
@@ -151,7 +154,7 @@ static STUCK: AtomicUsize = AtomicUsize::new(1);
 fn ignores_the_flag(
     _: &[u8],
     _: &Header,
-    _: (u32, u32),
+    _: Purpose,
     _: &Stop,
 ) -> std::result::Result<Picture, Problem> {
     while STUCK.load(Ordering::SeqCst) > 0 {
@@ -188,7 +191,7 @@ async fn m24_memory_is_handed_out_and_the_rest_waits() {
     fn counts(
         data: &[u8],
         header: &Header,
-        size: (u32, u32),
+        size: Purpose,
         stop: &Stop,
     ) -> std::result::Result<Picture, Problem> {
         let now = OPEN.fetch_add(1, Ordering::SeqCst) + 1;

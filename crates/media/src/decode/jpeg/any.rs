@@ -1,18 +1,18 @@
 //! Progressive files, ink colours and other rarities.
 
-use zune_core::bytestream::ZCursor;
 use zune_core::colorspace::ColorSpace;
 use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 
 use crate::header::Header;
 use crate::picture::{Layout, Picture};
-use crate::{Format, Problem};
+use crate::stop::Watched;
+use crate::{Format, Problem, Stop};
 
 /// More than any program writes; each scan costs a pass over the whole picture.
 const MAX_SCANS: usize = 64;
 
-pub(super) fn decode(data: &[u8], header: &Header) -> Result<Picture, Problem> {
+pub(super) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Result<Picture, Problem> {
     const DAMAGED: Problem = Problem::Damaged(Format::Jpeg);
     if !has_end(data) {
         return Err(DAMAGED);
@@ -32,7 +32,7 @@ pub(super) fn decode(data: &[u8], header: &Header) -> Result<Picture, Problem> {
         .set_strict_mode(true)
         .jpeg_set_max_scans(MAX_SCANS)
         .jpeg_set_out_colorspace(space);
-    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(data), options);
+    let mut decoder = JpegDecoder::new_with_options(Watched::new(data, stop), options);
     decoder.decode_headers().map_err(|_| DAMAGED)?;
     let info = decoder.info().ok_or(DAMAGED)?;
     let size = (u32::from(info.width), u32::from(info.height));

@@ -33,5 +33,5 @@ pub(super) fn decode(
         }
         return sequential::decode(&file, wanted, stop);
     }
-    any::decode(data, header)
+    any::decode(data, header, stop)
 }

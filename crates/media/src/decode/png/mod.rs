@@ -8,12 +8,18 @@ mod any;
 mod plain;
 mod unfilter;
 
+use super::Purpose;
 use crate::header::Header;
 use crate::picture::Picture;
 use crate::{Problem, Stop};
 
-pub(super) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Result<Picture, Problem> {
-    if let Some(picture) = plain::decode(data, header, stop) {
+pub(super) fn decode(
+    data: &[u8],
+    header: &Header,
+    purpose: Purpose,
+    stop: &Stop,
+) -> Result<Picture, Problem> {
+    if let Some(picture) = plain::decode(data, header, purpose, stop) {
         return Ok(picture);
     }
     stop.check()?;

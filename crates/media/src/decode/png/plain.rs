@@ -1,15 +1,20 @@
 //! Files of 8 bits a channel without palette, with their rows in order.
 //!
 //! Rows are unpacked into a small window and go from there to their place in
-//! the picture, so that all work on a row is done while it is at hand.
+//! the picture, so that all work on a row is done while it is at hand. Where the
+//! picture is to become smaller, that is done on the way: it is never there in
+//! its full size.
 
 use fdeflate::Decompressor;
 use fearless_simd::{Level, dispatch};
+use majordomo_scale::{Channels, Reducer};
 
 use super::unfilter::unfilter;
 use crate::Stop;
+use crate::decode::Purpose;
 use crate::header::{Header, png_chunks};
-use crate::picture::{Layout, Picture};
+use crate::level::level;
+use crate::picture::{Layout, Picture, area};
 
 /// How far back packed data may refer to.
 const LOOKBACK: usize = 32 << 10;
@@ -18,7 +23,12 @@ const STEP: usize = 192 << 10;
 
 /// None if this is another kind of file, if there is anything odd about it, or
 /// if the work is to end.
-pub(super) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Option<Picture> {
+pub(super) fn decode(
+    data: &[u8],
+    header: &Header,
+    purpose: Purpose,
+    stop: &Stop,
+) -> Option<Picture> {
     let layout = match (header.channels, header.bit_depth, header.frames) {
         (1, 8, 1) => Layout::Gray,
         (3, 8, 1) => Layout::Rgb,
@@ -28,17 +38,8 @@ pub(super) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Option<Pictur
     if !is_plain(data) {
         return None;
     }
-    let length = header.width as usize * layout.packed()?;
-    let mut rows = Rows {
-        layout,
-        level: Level::new(),
-        length,
-        above: vec![0; length],
-        all: length.checked_mul(header.height as usize)?,
-        data: Vec::new(),
-    };
-    rows.data.reserve_exact(rows.all);
-
+    let mut rows = Rows::new(header, layout, purpose)?;
+    let length = rows.length;
     let mut packed = Decompressor::new();
     packed.ignore_adler32();
     let mut window = vec![0; LOOKBACK + STEP.max(length + 1)];
@@ -53,12 +54,7 @@ pub(super) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Option<Pictur
                 start += length + 1;
             }
             if rows.are_complete() {
-                return Some(Picture {
-                    width: header.width,
-                    height: header.height,
-                    layout,
-                    data: rows.data,
-                });
+                return Some(rows.finish());
             }
             if taken == 0 && given == 0 {
                 break;
@@ -110,36 +106,109 @@ fn is_plain(data: &[u8]) -> bool {
 
 /// The picture as far as it is unpacked.
 struct Rows {
-    layout: Layout,
     level: Level,
+    size: (u32, u32),
+    layout: Layout,
+    /// Bytes of a row.
     length: usize,
-    above: Vec<u8>,
-    /// Bytes of the whole picture.
-    all: usize,
+    nothing: Vec<u8>,
+    /// How many rows there were.
+    taken: usize,
+    /// The last of them: all, or those that are still needed.
+    data: Vec<u8>,
+    smaller: Option<Smaller>,
+}
+
+/// A picture that becomes smaller while it is read.
+struct Smaller {
+    reducer: Reducer,
+    size: (u32, u32),
     data: Vec<u8>,
 }
 
 impl Rows {
+    fn new(header: &Header, layout: Layout, purpose: Purpose) -> Option<Self> {
+        let size = (header.width, header.height);
+        let length = header.width as usize * layout.packed()?;
+        let wanted = purpose.size();
+        let reducer = match (layout, purpose) {
+            (Layout::Gray, Purpose::Once(_)) => Reducer::at(level(), Channels::One, size, wanted),
+            (Layout::Rgb, Purpose::Once(_)) => Reducer::at(level(), Channels::Three, size, wanted),
+            // Whether transparency is real is known when all of it was seen.
+            _ => None,
+        };
+        let held = match &reducer {
+            // Twice as many as are worked on, so that few are moved to the front.
+            Some(reducer) => 2 * reducer.rows_at_once(),
+            None => header.height as usize,
+        };
+        let mut data = Vec::new();
+        data.reserve_exact(length.checked_mul(held.min(header.height as usize))?);
+        Some(Self {
+            level: level(),
+            size,
+            layout,
+            length,
+            nothing: vec![0; length],
+            taken: 0,
+            data,
+            smaller: reducer.map(|reducer| Smaller {
+                reducer,
+                size: wanted,
+                data: vec![0; area(wanted.0, wanted.1) * layout.packed().unwrap_or(1)],
+            }),
+        })
+    }
+
     fn are_complete(&self) -> bool {
-        self.data.len() == self.all
+        self.taken == self.size.1 as usize
     }
 
     /// One row, with the number of its filter before it.
     fn take(&mut self, row: &[u8]) -> Option<()> {
+        if self.data.len() + self.length > self.data.capacity() {
+            self.make_room();
+        }
         let (filter, row) = row.split_first()?;
         let start = self.data.len();
         self.data.extend_from_slice(row);
         let (before, row) = self.data.split_at_mut(start);
         // Above the first row there is nothing but zeros.
         let above = match start {
-            0 => &self.above[..],
+            0 => &self.nothing[..],
             _ => &before[start - self.length..],
         };
+        self.taken += 1;
         dispatch!(self.level, _ => match self.layout {
             Layout::Gray => unfilter::<1, 8>(*filter, above, row),
             Layout::Rgb => unfilter::<3, 24>(*filter, above, row),
             _ => unfilter::<4, 32>(*filter, above, row),
         })
+    }
+
+    /// Makes the rows smaller, and keeps those that are needed again: the last
+    /// one at least, for the next to refer to.
+    fn make_room(&mut self) {
+        if let Some(smaller) = &mut self.smaller {
+            let first = self.taken - self.data.len() / self.length;
+            let needed = smaller.reducer.feed(&self.data, first, &mut smaller.data);
+            let kept = needed.min(self.taken - 1) - first;
+            self.data.drain(..kept * self.length);
+        }
+    }
+
+    fn finish(mut self) -> Picture {
+        self.make_room();
+        let (size, data) = match self.smaller {
+            Some(smaller) => (smaller.size, smaller.data),
+            None => (self.size, self.data),
+        };
+        Picture {
+            width: size.0,
+            height: size.1,
+            layout: self.layout,
+            data,
+        }
     }
 }
 
@@ -148,8 +217,10 @@ mod tests {
     use super::super::any;
     use super::*;
     use crate::measure;
+    use crate::resize::downscale;
     use png::{BitDepth, ColorType, Encoder, Filter};
 
+    const WHOLE: Purpose = Purpose::Shared((1, 1));
     const COLORS: [(ColorType, usize); 3] = [
         (ColorType::Grayscale, 1),
         (ColorType::Rgb, 3),
@@ -204,9 +275,34 @@ mod tests {
                     let file = file(width, height, color, filter, &data);
                     let header = measure(&file).unwrap();
                     let name = format!("{width}×{height} {color:?} {filter:?}");
-                    let picture = decode(&file, &header, &Stop::new());
+                    let picture = decode(&file, &header, WHOLE, &Stop::new());
                     assert!(picture.expect(&name).data == data, "{name}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_read_smaller_is_what_is_made_smaller_later() {
+        for (color, channels) in COLORS {
+            for (size, to) in [
+                ((97, 610), (41, 258)),
+                ((300, 9), (299, 8)),
+                ((9, 40), (9, 7)),
+            ] {
+                let data = drawn(size.0 as usize, size.1 as usize, channels);
+                let file = file(size.0, size.1, color, Filter::Adaptive, &data);
+                let header = measure(&file).unwrap();
+                let open = |purpose| decode(&file, &header, purpose, &Stop::new()).unwrap();
+                let whole = open(WHOLE);
+                let once = open(Purpose::Once(to));
+                if channels == 4 {
+                    assert_eq!((once.width, once.height), size);
+                    continue;
+                }
+                let later = downscale(&whole, to.0, to.1, &Stop::new()).unwrap();
+                assert_eq!((once.width, once.height), to);
+                assert!(once.data == later.data, "{size:?} {color:?}");
             }
         }
     }
@@ -216,7 +312,7 @@ mod tests {
         let data = drawn(50, 40, 3);
         let sound = file(50, 40, ColorType::Rgb, Filter::Paeth, &data);
         let header = measure(&sound).unwrap();
-        let open = |file: &[u8]| decode(file, &header, &Stop::new());
+        let open = |file: &[u8]| decode(file, &header, WHOLE, &Stop::new());
         assert!(open(&sound).is_some());
         for at in [20, 30, sound.len() / 2, sound.len() - 14] {
             let mut broken = sound.clone();
@@ -227,7 +323,7 @@ mod tests {
         let stop = Stop::new();
         stop.stop();
         let large = file(200, 900, ColorType::Rgb, Filter::Sub, &drawn(200, 900, 3));
-        assert!(decode(&large, &measure(&large).unwrap(), &stop).is_none());
+        assert!(decode(&large, &measure(&large).unwrap(), WHOLE, &stop).is_none());
     }
 
     #[test]
@@ -235,7 +331,7 @@ mod tests {
         for (color, channels) in COLORS {
             let file = file(97, 61, color, Filter::Adaptive, &drawn(97, 61, channels));
             let header = measure(&file).unwrap();
-            let ours = decode(&file, &header, &Stop::new()).unwrap();
+            let ours = decode(&file, &header, WHOLE, &Stop::new()).unwrap();
             let theirs = any::decode(&file, &header, &Stop::new()).unwrap();
             assert_eq!(ours.layout, theirs.layout);
             assert!(ours.data == theirs.data, "{color:?}");

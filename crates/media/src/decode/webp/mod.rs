@@ -8,12 +8,19 @@ mod any;
 mod turbo;
 mod vp8;
 
+#[cfg(test)]
+pub(crate) use vp8::tests::files as lossy_webps;
+
 use super::place;
 use crate::header::{Header, first_webp_frame, lossy_webp_frame};
 use crate::picture::Picture;
 use crate::{Format, Problem, Stop};
 
 const DAMAGED: Problem = Problem::Damaged(Format::Webp);
+
+/// From so many pixels on the decoder is one that looks at the flag.
+#[cfg(feature = "turbo")]
+const STOPPABLE: u64 = 16_000_000;
 
 pub(super) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Result<Picture, Problem> {
     let canvas = (header.width, header.height);
@@ -33,11 +40,14 @@ pub(super) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Result<Pictur
 
 fn still(data: &[u8], header: &Header, stop: &Stop) -> Result<Picture, Problem> {
     let size = (header.width, header.height);
+    let lossy = lossy_webp_frame(data, header);
     #[cfg(feature = "turbo")]
-    if let Some(picture) = turbo::still(data, size) {
+    if !(header.pixels() > STOPPABLE && lossy.is_some())
+        && let Some(picture) = turbo::still(data, size)
+    {
         return Ok(picture);
     }
-    if let Some(frame) = lossy_webp_frame(data, header)
+    if let Some(frame) = lossy
         && let Some(picture) = vp8::decode(frame, size, stop)
     {
         return Ok(picture);

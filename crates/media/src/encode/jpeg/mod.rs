@@ -8,8 +8,9 @@ mod tests;
 
 use std::io::Write;
 
-use fearless_simd::{Level, dispatch};
+use fearless_simd::dispatch;
 
+use crate::level::level;
 use crate::picture::{Chroma, Layout, Picture};
 use crate::strip::{ROWS, Strip};
 use codes::{Bits, Codes};
@@ -51,7 +52,7 @@ pub(super) fn encode_purely(picture: &Picture, quality: u8, out: &mut impl Write
         previous: [0; 3],
         bits: Bits::default(),
     };
-    let level = Level::new();
+    let level = level();
     for top in (0..usize::from(height)).step_by(ROWS) {
         dispatch!(level, _ => writer.write(picture, top));
         out.write_all(&writer.bits.bytes).ok()?;

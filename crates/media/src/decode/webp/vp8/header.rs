@@ -1,7 +1,8 @@
 //! What a frame says before its blocks.
 
 use super::bools::Bools;
-use super::tables::{AC_STEPS, CHANCES, CHANGES, Chances, DC_STEPS};
+use super::residuals::{Places, by_place};
+use super::tables::{AC_STEPS, CHANCES, CHANGES, DC_STEPS};
 
 /// Everything that holds for the whole frame.
 pub(super) struct Frame<'a> {
@@ -17,7 +18,7 @@ pub(super) struct Frame<'a> {
     pub(super) segments: Option<[u8; 3]>,
     /// The chance that a block has coefficients, where blocks say it.
     pub(super) skips: Option<u8>,
-    pub(super) chances: Box<Chances>,
+    pub(super) chances: Box<Places>,
     /// The rest of the first part: how blocks are predicted.
     pub(super) modes: Bools<'a>,
     /// The other parts: coefficients, rows of blocks in turn.
@@ -70,7 +71,7 @@ pub(super) fn read(data: &[u8]) -> Option<Frame<'_>> {
     let parts = split(rest, 1 << bools.number(2))?;
     let steps = read_steps(&mut bools, &segments);
     let _refresh = bools.flag();
-    let mut chances = Box::new(CHANCES);
+    let mut chances = CHANCES;
     let changes = CHANGES.as_flattened().as_flattened().as_flattened();
     let all_chances = chances.as_flattened_mut().as_flattened_mut();
     for (chance, change) in all_chances.as_flattened_mut().iter_mut().zip(changes) {
@@ -94,7 +95,7 @@ pub(super) fn read(data: &[u8]) -> Option<Frame<'_>> {
         simple,
         segments: segments.chances,
         skips,
-        chances,
+        chances: by_place(&chances),
         modes: bools,
         parts,
     })

@@ -11,12 +11,13 @@ mod residuals;
 mod smooth;
 mod tables;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod transform;
 
-use fearless_simd::{Level, dispatch};
+use fearless_simd::dispatch;
 
 use crate::Stop;
+use crate::level::level;
 use crate::picture::{Chroma, Layout, Picture};
 use header::{Frame, Smoothing};
 use modes::{Block, Luma, Neighbours};
@@ -31,7 +32,7 @@ pub(super) fn decode(data: &[u8], size: (u32, u32), stop: &Stop) -> Option<Pictu
     if (frame.width as u32, frame.height as u32) != size || size.0 == 0 || size.1 == 0 {
         return None;
     }
-    let level = Level::new();
+    let level = level();
     let mut decoder = Decoder::new(frame);
     for row in 0..decoder.down {
         if stop.is_stopped() {
@@ -143,6 +144,7 @@ impl<'a> Decoder<'a> {
         let (has_above, has_left) = (row > 0, column > 0);
         let [luma, blue, red] = &mut self.canvases;
         let residuals = &self.residuals;
+        let [steps, color_steps] = residuals.steps;
         luma[START - STRIDE - 1..][..21].copy_from_slice(&self.above[0][column * 16..][..21]);
         match &block.luma {
             Luma::Whole(mode) => {
@@ -150,7 +152,13 @@ impl<'a> Decoder<'a> {
                 for (at, count) in residuals.counts[..16].iter().enumerate() {
                     if *count > 0 {
                         let start = START + at / 4 * 4 * STRIDE + at % 4 * 4;
-                        add(&residuals.blocks[at], *count, &mut luma[start..], STRIDE);
+                        add(
+                            &residuals.blocks[at],
+                            steps,
+                            *count,
+                            &mut luma[start..],
+                            STRIDE,
+                        );
                     }
                 }
             }
@@ -166,7 +174,13 @@ impl<'a> Decoder<'a> {
                     predict_small(luma, start, *mode);
                     let count = residuals.counts[at];
                     if count > 0 {
-                        add(&residuals.blocks[at], count, &mut luma[start..], STRIDE);
+                        add(
+                            &residuals.blocks[at],
+                            steps,
+                            count,
+                            &mut luma[start..],
+                            STRIDE,
+                        );
                     }
                 }
             }
@@ -183,6 +197,7 @@ impl<'a> Decoder<'a> {
                     let start = START + at / 2 * 4 * STRIDE + at % 2 * 4;
                     add(
                         &residuals.blocks[first + at],
+                        color_steps,
                         count,
                         &mut canvas[start..],
                         STRIDE,

@@ -70,8 +70,10 @@ impl Neighbours {
     }
 
     /// Reads what is said about the block in this column.
+    #[inline(always)]
     pub(super) fn read(&mut self, frame: &mut Frame<'_>, column: usize) -> Block {
-        let bools = &mut frame.modes;
+        let mut local = frame.modes;
+        let bools = &mut local;
         let segment = frame.segments.map_or(0, |chances| {
             if bools.bool(chances[0]) {
                 2 + usize::from(bools.bool(chances[2]))
@@ -80,14 +82,14 @@ impl Neighbours {
             }
         });
         let skipped = frame.skips.is_some_and(|chance| bools.bool(chance));
-        let luma = if bools.bool(145) {
-            let mode = if !bools.bool(156) {
-                if bools.bool(163) {
+        let luma = if bools.bool(145_u8) {
+            let mode = if !bools.bool(156_u8) {
+                if bools.bool(163_u8) {
                     Mode::Down
                 } else {
                     Mode::Mean
                 }
-            } else if bools.bool(128) {
+            } else if bools.bool(128_u8) {
                 Mode::Slope
             } else {
                 Mode::Right
@@ -103,15 +105,16 @@ impl Neighbours {
         } else {
             Luma::Small(self.small(bools, column))
         };
-        let color = if !bools.bool(142) {
+        let color = if !bools.bool(142_u8) {
             Mode::Mean
-        } else if !bools.bool(114) {
+        } else if !bools.bool(114_u8) {
             Mode::Down
-        } else if bools.bool(183) {
+        } else if bools.bool(183_u8) {
             Mode::Slope
         } else {
             Mode::Right
         };
+        frame.modes = local;
         Block {
             segment,
             skipped,
@@ -120,6 +123,7 @@ impl Neighbours {
         }
     }
 
+    #[inline(always)]
     fn small(&mut self, bools: &mut Bools<'_>, column: usize) -> [SmallMode; 16] {
         let mut modes = [SmallMode::Mean; 16];
         for (row, left) in modes.as_chunks_mut::<4>().0.iter_mut().zip(&mut self.left) {

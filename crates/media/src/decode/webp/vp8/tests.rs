@@ -65,6 +65,11 @@ fn bytes(hex: &str) -> Vec<u8> {
     digits.map(byte).collect()
 }
 
+/// Sound files, for other tests.
+pub(crate) fn files() -> [Vec<u8>; 2] {
+    FILES.map(bytes)
+}
+
 #[test]
 fn every_pixel_is_that_of_another_decoder() {
     for file in FILES {

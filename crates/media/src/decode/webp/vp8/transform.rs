@@ -1,5 +1,7 @@
 //! From coefficients to differences between pixels and their prediction.
 
+use super::residuals::multiply;
+
 /// The first coefficients of sixteen blocks, out of a block of their own.
 pub(super) fn means(block: &[i16; 16]) -> [i16; 16] {
     let mut half = [0_i32; 16];
@@ -26,14 +28,17 @@ pub(super) fn means(block: &[i16; 16]) -> [i16; 16] {
     out
 }
 
-/// Adds a block to four rows of four pixels; `count` is the place behind its
+/// Adds a block to four rows of four pixels. It is still to be multiplied with
+/// the steps of its first and its other coefficients; `count` is the place behind its
 /// last coefficient.
 #[inline(always)]
-pub(super) fn add(block: &[i16; 16], count: u8, out: &mut [u8], stride: usize) {
+pub(super) fn add(block: &[i16; 16], steps: [i16; 2], count: u8, out: &mut [u8], stride: usize) {
     let differences = if count > 1 {
-        inverse(block)
+        let mut block = *block;
+        multiply(&mut block, steps);
+        inverse(&block)
     } else {
-        [(i32::from(block[0]) + 4) >> 3; 16]
+        [(i32::from(block[0].wrapping_mul(steps[0])) + 4) >> 3; 16]
     };
     for (row, differences) in out.chunks_mut(stride).zip(differences.as_chunks::<4>().0) {
         for (pixel, difference) in row[..4].iter_mut().zip(differences) {
