@@ -113,6 +113,12 @@ fn noise(length: usize) -> Vec<u8> {
     std::iter::repeat_with(next).take(length).collect()
 }
 
+/// Kinds of pixels whose bytes are independent, and how many they have.
+const KINDS: [(Channels, usize); 3] = [
+    (Channels::One, 1),
+    (Channels::Three, 3),
+    (Channels::Four, 4),
+];
 /// Sizes with every kind of remainder, one side alone, scales of all sizes, and a
 /// row that is too long for the fast code.
 const SCALES: [((u32, u32), (u32, u32)); 9] = [
@@ -164,11 +170,7 @@ fn exact(source: Pixels<'_>, to: (u32, u32), (x, y): (u32, u32), channel: usize)
 #[test]
 fn every_pixel_is_the_mean_that_the_filter_defines() {
     for (from, to) in SCALES {
-        for (channels, pixel) in [
-            (Channels::One, 1),
-            (Channels::Three, 3),
-            (Channels::Four, 4),
-        ] {
+        for (channels, pixel) in KINDS {
             let data = noise((from.0 * from.1) as usize * pixel);
             let source = Pixels {
                 width: from.0,
@@ -227,11 +229,7 @@ fn levels() -> Vec<Level> {
 #[test]
 fn every_kind_of_vector_instructions_gives_the_same_pixels() {
     for (from, to) in SCALES {
-        for (channels, pixel) in [
-            (Channels::One, 1),
-            (Channels::Three, 3),
-            (Channels::Four, 4),
-        ] {
+        for (channels, pixel) in KINDS {
             let data = noise((from.0 * from.1) as usize * pixel);
             let source = Pixels {
                 width: from.0,
