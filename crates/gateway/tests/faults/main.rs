@@ -9,7 +9,7 @@
 //! | C-09, memory | `c09_a_body_takes_at_most_twice_its_size_while_it_is_judged` in `crates/cli/tests/process/bodies.rs` |
 //! | C-19, lone surrogates | served: JavaScript cuts texts inside a character, and one such half must not end a conversation |
 //! | C-23, during an upload | ends as `failed` with 400, not as `client_gone`: what came was no request |
-//! | C-25 | `tests/vanished/run` pulls a cable, by hand; `c25_the_sockets_timers_notice_a_client_that_vanishes` in `src/server/connection.rs` looks at the options alone |
+//! | C-25 | `tests/vanished`, which `./test` runs, pulls a cable; `c25_the_sockets_timers_notice_a_client_that_vanishes` in `src/server/connection.rs` looks at the options alone |
 //! | C-26, S-06 | beyond 120 wrong keys an address gets 429 for wrong keys, and only for those |
 //! | C-28, `n` | more than one answer is the target's to refuse |
 //! | F-02, F-04 | `tests/serve/reload.rs`, `tests/reload.rs` |
