@@ -1,5 +1,7 @@
 //! Yes or no, each with a chance that is known beforehand: arithmetic decoding.
 
+use super::window::Window;
+
 /// How likely a decision is no, ready to be reckoned with: in 256ths, and what
 /// they lack of 256 above them.
 #[derive(Clone, Copy)]
@@ -13,54 +15,31 @@ impl From<u8> for Chance {
     }
 }
 
-/// Reads decisions from packed data. Behind its end there are zeros.
+/// Reads decisions from packed data.
 #[derive(Clone, Copy)]
 pub(super) struct Bools<'a> {
-    /// What is not read yet.
-    data: &'a [u8],
-    /// How many bytes were read behind its end.
-    missing: usize,
-    /// The next bits, from the top.
-    value: u64,
-    /// How many of them are there beyond the eight that are compared.
-    count: i32,
+    window: Window<'a>,
     /// Not widened to eight bits yet.
     range: u32,
 }
 
 impl<'a> Bools<'a> {
     pub(super) fn new(data: &'a [u8]) -> Self {
-        Self {
-            data,
-            missing: 0,
-            value: 0,
-            count: -8,
-            range: 255,
-        }
+        Self::resume(Window::new(data), 255)
     }
 
+    /// Goes on with a range of eight bits or fewer.
     #[inline(always)]
-    fn refill(&mut self) {
-        // Fewer than eight are left.
-        let left = (self.count + 8) as u32;
-        if let Some(next) = self.data.first_chunk() {
-            self.value |= u64::from_be_bytes(*next) >> 8 << (8 - left);
-            self.data = &self.data[7..];
-            self.count += 56;
-        } else {
-            self.refill_slowly(left);
-        }
+    pub(super) fn resume(window: Window<'a>, range: u32) -> Self {
+        Self { window, range }
     }
 
-    #[cold]
-    fn refill_slowly(&mut self, left: u32) {
-        if let Some((next, rest)) = self.data.split_first() {
-            self.value |= u64::from(*next) << (56 - left);
-            self.data = rest;
-        } else {
-            self.missing += 1;
-        }
-        self.count += 8;
+    /// What is left, with the range widened to its eight bits.
+    #[inline(always)]
+    pub(super) fn pause(mut self) -> (Window<'a>, u32) {
+        let shift = self.range.leading_zeros() & 7;
+        self.window.skip(shift);
+        (self.window, self.range << shift)
     }
 
     /// One decision whose chance to be no is so many 256ths.
@@ -70,8 +49,8 @@ impl<'a> Bools<'a> {
         let limit = u64::from(split) << 56;
         // Two ways rather than one with choices in it: whoever asks branches
         // anyway, and the processor goes on along the way that it expects.
-        if self.value >= limit {
-            self.value -= limit;
+        if self.window.bits >= limit {
+            self.window.bits -= limit;
             self.range = range - split;
             true
         } else {
@@ -86,8 +65,8 @@ impl<'a> Bools<'a> {
     pub(super) fn bit(&mut self, chance: impl Into<Chance>) -> i32 {
         let (range, split) = self.split(chance.into());
         let limit = u64::from(split) << 56;
-        let is_set = self.value >= limit;
-        self.value -= limit & u64::from(is_set).wrapping_neg();
+        let is_set = self.window.bits >= limit;
+        self.window.bits -= limit & u64::from(is_set).wrapping_neg();
         self.range = if is_set { range - split } else { split };
         i32::from(is_set)
     }
@@ -109,10 +88,9 @@ impl<'a> Bools<'a> {
         let product = u64::from(self.range) * u64::from(chance & 255);
         let split = ((product << lead) + (u64::from(chance >> 8) << 24)) >> 32;
         let shift = lead & 7;
-        self.value <<= shift;
-        self.count -= shift as i32;
-        if self.count < 0 {
-            self.refill();
+        self.window.skip(shift);
+        if self.window.count < 8 {
+            self.window.fill();
         }
         (self.range << shift, split as u32)
     }
@@ -136,8 +114,7 @@ impl<'a> Bools<'a> {
         })
     }
 
-    /// Whether more was read than there is. A few bytes are read ahead.
     pub(super) fn is_exhausted(&self) -> bool {
-        self.missing > 8
+        self.window.is_exhausted()
     }
 }

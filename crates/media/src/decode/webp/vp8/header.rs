@@ -1,7 +1,7 @@
 //! What a frame says before its blocks.
 
 use super::bools::Bools;
-use super::residuals::{Places, by_place};
+use super::residuals::{Kind, kinds};
 use super::tables::{AC_STEPS, CHANCES, CHANGES, DC_STEPS};
 
 /// Everything that holds for the whole frame.
@@ -18,7 +18,8 @@ pub(super) struct Frame<'a> {
     pub(super) segments: Option<[u8; 3]>,
     /// The chance that a block has coefficients, where blocks say it.
     pub(super) skips: Option<u8>,
-    pub(super) chances: Box<Places>,
+    /// Chances of coefficients.
+    pub(super) kinds: Vec<Kind>,
     /// The rest of the first part: how blocks are predicted.
     pub(super) modes: Bools<'a>,
     /// The other parts: coefficients, rows of blocks in turn.
@@ -44,7 +45,7 @@ pub(super) struct Smoothing {
 }
 
 /// None if this is no key frame, or damaged.
-pub(super) fn read(data: &[u8]) -> Option<Frame<'_>> {
+pub(super) fn read(data: &[u8], with_tables: bool) -> Option<Frame<'_>> {
     let (&[a, b, c, 0x9D, 0x01, 0x2A, w0, w1, h0, h1], rest) = data.split_first_chunk()? else {
         return None;
     };
@@ -95,7 +96,7 @@ pub(super) fn read(data: &[u8]) -> Option<Frame<'_>> {
         simple,
         segments: segments.chances,
         skips,
-        chances: by_place(&chances),
+        kinds: kinds(&chances, with_tables),
         modes: bools,
         parts,
     })

@@ -2,13 +2,15 @@
 
 use super::bools::{Bools, Chance};
 use super::header::Steps;
+use super::limits::{LargerLimits, Limits};
 use super::tables::Chances;
+use super::tokens::{Token, Tokens};
 use super::transform::means;
 
 /// Where coefficients go, in the order in which they come.
 const ZIGZAG: [u8; 16] = [0, 1, 4, 8, 5, 2, 3, 6, 9, 12, 13, 10, 7, 11, 14, 15];
-/// The row of chances for each place.
-const BANDS: [u8; 16] = [0, 1, 2, 3, 6, 4, 5, 6, 6, 6, 6, 6, 6, 6, 6, 7];
+/// The row of chances for each place; behind the last one any will do.
+const BANDS: [usize; 17] = [0, 1, 2, 3, 6, 4, 5, 6, 6, 6, 6, 6, 6, 6, 6, 7, 0];
 /// Chances of the bits of large values, by their size.
 const LARGE: [&[u8]; 4] = [
     &[173, 148, 140],
@@ -17,16 +19,41 @@ const LARGE: [&[u8]; 4] = [
     &[254, 254, 243, 230, 196, 177, 153, 140, 133, 130, 129],
 ];
 
-/// The chances of a frame by kind of block, by place, by what came before, by
-/// branch of the tree.
-pub(super) type Places = [[[[Chance; 11]; 3]; 16]; 4];
+/// The chances of a kind of block, by row of chances, by what came before: of
+/// each branch of the tree, and what its branches come to.
+#[derive(Clone)]
+pub(super) struct Kind {
+    chances: [[[Chance; 11]; 3]; 8],
+    limits: [[Limits; 3]; 8],
+    larger: [[LargerLimits; 3]; 8],
+    /// At the first place, behind nothing, where a block can end.
+    first: Limits,
+}
 
-/// Chances of rows of places as chances of places.
-pub(super) fn by_place(chances: &Chances) -> Box<Places> {
-    let by_place = |kind: &[[[u8; 11]; 3]; 8]| {
-        BANDS.map(|band| kind[usize::from(band)].map(|branches| branches.map(Chance::from)))
-    };
-    Box::new([0, 1, 2, 3].map(|kind| by_place(&chances[kind])))
+/// The chances of a frame by kind of block. Tables are only made where there is
+/// so much to read that they pay.
+pub(super) fn kinds(chances: &Chances, with_tables: bool) -> Vec<Kind> {
+    let kinds = chances.iter().enumerate().map(|(kind, chances)| {
+        let mut made = Kind {
+            chances: chances.map(|row| row.map(|branches| branches.map(Chance::from))),
+            limits: [const { [Limits::EMPTY; 3] }; 8],
+            larger: [const { [LargerLimits::EMPTY; 3] }; 8],
+            first: Limits::EMPTY,
+        };
+        if with_tables {
+            let rows = made.limits.iter_mut().zip(&mut made.larger);
+            for ((limits, larger), chances) in rows.zip(chances) {
+                for (before, chances) in chances.iter().enumerate() {
+                    limits[before] = Limits::new(chances, before > 0);
+                    larger[before] = LargerLimits::new(chances);
+                }
+            }
+            // Blocks with means of their own begin at their second place.
+            made.first = Limits::new(&chances[usize::from(kind == 0)][0], true);
+        }
+        made
+    });
+    kinds.collect()
 }
 
 /// Which blocks beside the next ones had coefficients: four of brightness, two
@@ -82,17 +109,17 @@ impl Residuals {
     pub(super) fn read(
         &mut self,
         bools: &mut Bools<'_>,
-        chances: &Places,
+        kinds: &[Kind],
         steps: &Steps,
         has_means: bool,
         (above, left): (&mut Edge, &mut Edge),
     ) -> bool {
-        let mut local = *bools;
+        let mut tokens = Tokens::new(*bools);
         self.steps = [steps.luma, steps.color];
         let (first, kind) = if has_means {
             let mut block = [0; 16];
             let before = above.means + left.means;
-            let count = coefficients(&mut local, &chances[1], before, 0, &mut block);
+            let count = coefficients(&mut tokens, &kinds[1], before, 0, &mut block);
             (above.means, left.means) = (u8::from(count > 0), u8::from(count > 0));
             if count > 0 {
                 multiply(&mut block, steps.means);
@@ -108,22 +135,22 @@ impl Residuals {
                     *count = u8::from(mean != 0);
                 }
             }
-            (1, &chances[0])
+            (1, &kinds[0])
         } else {
-            (0, &chances[3])
+            (0, &kinds[3])
         };
         // Side by side and one below the other, by place in the edges.
         for (at, side, from, kind, first) in [
             (0, 4, 0, kind, first),
-            (16, 2, 4, &chances[2], 0),
-            (20, 2, 6, &chances[2], 0),
+            (16, 2, 4, &kinds[2], 0),
+            (20, 2, 6, &kinds[2], 0),
         ] {
             for y in 0..side {
                 for x in 0..side {
                     let (above, left) = (&mut above.blocks[from + x], &mut left.blocks[from + y]);
                     let place = at + y * side + x;
                     let block = &mut self.blocks[place];
-                    let count = coefficients(&mut local, kind, *above + *left, first, block);
+                    let count = coefficients(&mut tokens, kind, *above + *left, first, block);
                     let coded = u8::from(usize::from(count) > first);
                     (*above, *left) = (coded, coded);
                     if coded > 0 {
@@ -132,7 +159,7 @@ impl Residuals {
                 }
             }
         }
-        *bools = local;
+        *bools = tokens.into_bools();
         self.counts.iter().any(|count| *count > 0)
     }
 }
@@ -150,47 +177,61 @@ pub(super) fn multiply(block: &mut [i16; 16], [first, others]: [i16; 2]) {
 /// Reads the coefficients of one small block; tells the place behind the last.
 #[inline(always)]
 fn coefficients(
-    bools: &mut Bools<'_>,
-    chances: &[[[Chance; 11]; 3]; 16],
+    tokens: &mut Tokens<'_>,
+    kind: &Kind,
     before: u8,
     first: usize,
     block: &mut [i16; 16],
 ) -> u8 {
-    let mut at = first;
-    let mut p = &chances[at][usize::from(before.min(2))];
-    if !bools.bool(p[0]) {
-        return at as u8;
-    }
-    loop {
-        while !bools.bool(p[1]) {
-            at += 1;
-            if at > 15 {
-                return 16;
+    let mut before = usize::from(before.min(2));
+    let mut limits = match before {
+        0 => &kind.first,
+        _ => &kind.limits[BANDS[first]][before],
+    };
+    tokens.start_block();
+    for at in first..16 {
+        let chances = &kind.chances[BANDS[at]][before];
+        let value;
+        (value, before) = match tokens.next(limits) {
+            Token::End => return at as u8,
+            Token::Small(value, is_one) => (value, usize::from(is_one)),
+            Token::Larger => match tokens.larger(&kind.larger[BANDS[at]][before]) {
+                Some(value) => (value, 2),
+                None => (tokens.singly(|bools| large(bools, chances)), 2),
+            },
+            Token::Unknown => {
+                let can_end = at == first || before > 0;
+                match tokens.singly(|bools| any(bools, chances, can_end)) {
+                    Some(value) => (value, value.unsigned_abs().min(2) as usize),
+                    None => return at as u8,
+                }
             }
-            p = &chances[at][0];
-        }
-        let (value, next) = if bools.bool(p[2]) {
-            (large(bools, p), 2)
-        } else {
-            (1, 1)
         };
-        let value = bools.signed(value);
-        block[usize::from(ZIGZAG[at & 15])] = value as i16;
-        at += 1;
-        if at > 15 {
-            return 16;
-        }
-        p = &chances[at][next];
-        if !bools.bool(p[0]) {
-            return at as u8;
-        }
+        block[usize::from(ZIGZAG[at])] = value as i16;
+        limits = &kind.limits[BANDS[at + 1]][before];
     }
+    16
 }
 
-/// A value of two or more.
+/// A coefficient by one decision after the other; none at the end of a block.
+fn any(bools: &mut Bools<'_>, p: &[Chance; 11], can_end: bool) -> Option<i32> {
+    if can_end && !bools.bool(p[0]) {
+        return None;
+    }
+    if !bools.bool(p[1]) {
+        return Some(0);
+    }
+    Some(if bools.bool(p[2]) {
+        large(bools, p)
+    } else {
+        bools.signed(1)
+    })
+}
+
+/// A value of two or more, and its sign.
 #[inline(always)]
 fn large(bools: &mut Bools<'_>, p: &[Chance; 11]) -> i32 {
-    if !bools.bool(p[3]) {
+    let value = if !bools.bool(p[3]) {
         if !bools.bool(p[4]) {
             2
         } else {
@@ -208,5 +249,6 @@ fn large(bools: &mut Bools<'_>, p: &[Chance; 11]) -> i32 {
         let rest = LARGE[size].iter();
         let rest = rest.fold(0, |rest, chance| rest << 1 | bools.bit(*chance));
         rest + 3 + (8 << size)
-    }
+    };
+    bools.signed(value)
 }

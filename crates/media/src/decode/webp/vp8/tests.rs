@@ -3,6 +3,8 @@
 use super::*;
 use crate::header::lossy_webp_frame;
 use crate::measure;
+use proptest::prelude::*;
+use tables::Chances;
 
 /// What the other decoder makes of the same frame, in the full range.
 fn other(frame: &[u8]) -> Vec<u8> {
@@ -29,12 +31,15 @@ fn other(frame: &[u8]) -> Vec<u8> {
 fn compare(name: &str, file: &[u8]) {
     let header = measure(file).expect("the file is sound");
     let frame = lossy_webp_frame(file, &header).expect("the file is lossy");
-    let picture = decode(frame, (header.width, header.height), &Stop::new());
-    let picture = picture.expect("the frame is sound");
     let wanted = other(frame);
-    assert_eq!(picture.data.len(), wanted.len(), "{name}");
-    let differs = picture.data.iter().zip(&wanted).position(|(a, b)| a != b);
-    assert_eq!(differs, None, "{name}");
+    for with_tables in [false, true] {
+        let size = (header.width, header.height);
+        let picture = decode_by(frame, size, &Stop::new(), with_tables);
+        let picture = picture.expect("the frame is sound");
+        assert_eq!(picture.data.len(), wanted.len(), "{name}");
+        let differs = picture.data.iter().zip(&wanted).position(|(a, b)| a != b);
+        assert_eq!(differs, None, "{name}, tables: {with_tables}");
+    }
 }
 
 /// Small pictures that libwebp packed: 33×17 pixels as well as it can, and 24×20
@@ -124,13 +129,54 @@ fn a_frame_that_was_cut_off_is_left_to_the_general_decoder() {
     let file = bytes(FILES[0]);
     let header = measure(&file).expect("the file is sound");
     let frame = lossy_webp_frame(&file, &header).expect("the file is lossy");
-    let open = |frame: &[u8], size| decode(frame, size, &Stop::new());
-    assert!(open(frame, (33, 17)).is_some());
-    assert!(open(frame, (34, 17)).is_none(), "another size");
-    for length in [0, 9, 12, 60, frame.len() / 2] {
-        assert!(open(&frame[..length], (33, 17)).is_none(), "{length}");
+    for with_tables in [false, true] {
+        let open = |frame: &[u8], size| decode_by(frame, size, &Stop::new(), with_tables);
+        assert!(open(frame, (33, 17)).is_some());
+        assert!(open(frame, (34, 17)).is_none(), "another size");
+        for length in [0, 9, 12, 60, frame.len() / 2] {
+            assert!(open(&frame[..length], (33, 17)).is_none(), "{length}");
+        }
     }
     let stop = Stop::new();
     stop.stop();
     assert!(decode(frame, (33, 17), &stop).is_none());
+}
+
+/// Any chances, often those that leave next to nothing for one side.
+fn any_chances() -> impl Strategy<Value = Chances> {
+    let chance = prop_oneof![3 => any::<u8>(), 1 => prop_oneof![Just(0), Just(1), Just(255)]];
+    proptest::collection::vec(chance, 4 * 8 * 3 * 11).prop_map(|all| {
+        let mut all = all.into_iter();
+        let mut chances: Chances = [[[[0; 11]; 3]; 8]; 4];
+        let places = chances.as_flattened_mut().as_flattened_mut();
+        for chance in places.as_flattened_mut() {
+            *chance = all.next().expect("there are as many as places");
+        }
+        chances
+    })
+}
+
+proptest! {
+    #[test]
+    fn tables_read_what_single_decisions_read(
+        chances in any_chances(),
+        data in proptest::collection::vec(any::<u8>(), 0..1500),
+    ) {
+        let read = |with_tables| {
+            let kinds = residuals::kinds(&chances, with_tables);
+            let mut bools = bools::Bools::new(&data);
+            let mut edges = (Edge::default(), Edge::default());
+            let mut residuals = Residuals::new();
+            let steps = header::Steps { luma: [1; 2], means: [8; 2], color: [1; 2] };
+            let mut blocks = Vec::new();
+            for number in 0..20 {
+                residuals.clear();
+                let edges = (&mut edges.0, &mut edges.1);
+                let coded = residuals.read(&mut bools, &kinds, &steps, number % 3 == 0, edges);
+                blocks.push((coded, residuals.blocks, residuals.counts));
+            }
+            (blocks, bools.number(8), bools.is_exhausted())
+        };
+        prop_assert!(read(true) == read(false));
+    }
 }

@@ -1,6 +1,19 @@
 //! From coefficients to differences between pixels and their prediction.
+//!
+//! Four blocks are worked on together: their halves are in lines of sixteen
+//! lanes, those of the first and the third block in two lines, those of the
+//! others in two more.
+
+use fearless_simd::{Simd, i16x8, i16x16, prelude::*};
 
 use super::residuals::multiply;
+
+/// Coefficients below this are turned in sixteen bits without overflow: each of
+/// both dimensions makes them up to 3.85 times as large.
+const LIMIT: i16 = 2048;
+/// √2 times the cosine and the sine of π/8, less one, in 65536ths.
+const COSINE: i16 = 20_091;
+const SINE: i16 = -30_068;
 
 /// The first coefficients of sixteen blocks, out of a block of their own.
 pub(super) fn means(block: &[i16; 16]) -> [i16; 16] {
@@ -28,52 +41,126 @@ pub(super) fn means(block: &[i16; 16]) -> [i16; 16] {
     out
 }
 
-/// Adds a block to four rows of four pixels. It is still to be multiplied with
-/// the steps of its first and its other coefficients; `count` is the place behind its
-/// last coefficient.
+/// The differences of blocks that are still to be multiplied with the steps of
+/// their first and their other coefficients.
 #[inline(always)]
-pub(super) fn add(block: &[i16; 16], steps: [i16; 2], count: u8, out: &mut [u8], stride: usize) {
-    let differences = if count > 1 {
-        let mut block = *block;
-        multiply(&mut block, steps);
-        inverse(&block)
+pub(super) fn inverse<S: Simd>(
+    simd: S,
+    blocks: [&[i16; 16]; 4],
+    steps: [i16; 2],
+) -> [i16x16<S>; 4] {
+    let [first, others] = [i16x16::splat(simd, steps[0]), i16x16::splat(simd, steps[1])];
+    let is_first = i16x8::load_array(simd, [-1, 0, 0, 0, 0, 0, 0, 0]);
+    let is_first = is_first.combine(is_first);
+    let upper = (first & is_first) | (others & !is_first);
+    let [a, b, c, d] = lines(simd, blocks);
+    let coefficients = [a * upper, b * others, c * upper, d * others];
+    if are_small(simd, &coefficients) {
+        inverse_small(simd, coefficients)
     } else {
-        [(i32::from(block[0].wrapping_mul(steps[0])) + 4) >> 3; 16]
-    };
-    for (row, differences) in out.chunks_mut(stride).zip(differences.as_chunks::<4>().0) {
-        for (pixel, difference) in row[..4].iter_mut().zip(differences) {
-            *pixel = (i32::from(*pixel) + difference).clamp(0, 255) as u8;
-        }
+        let [a, b, c, d] = inverse_large(blocks, steps);
+        lines(simd, [&a, &b, &c, &d])
     }
 }
 
 #[inline(always)]
-fn inverse(block: &[i16; 16]) -> [i32; 16] {
-    let mut half = [[0; 4]; 4];
-    for x in 0..4 {
-        let column = [0, 4, 8, 12].map(|row| i32::from(block[row + x]));
-        for (y, value) in turn(column).into_iter().enumerate() {
-            half[y][x] = value;
-        }
+fn lines<S: Simd>(simd: S, [a, b, c, d]: [&[i16; 16]; 4]) -> [i16x16<S>; 4] {
+    [
+        halves(simd, &a[..8], &c[..8]),
+        halves(simd, &a[8..], &c[8..]),
+        halves(simd, &b[..8], &d[..8]),
+        halves(simd, &b[8..], &d[8..]),
+    ]
+}
+
+#[inline(always)]
+fn halves<S: Simd>(simd: S, a: &[i16], b: &[i16]) -> i16x16<S> {
+    i16x8::from_slice(simd, a).combine(i16x8::from_slice(simd, b))
+}
+
+/// Whether no coefficient is too large for [`inverse_small`].
+#[inline(always)]
+fn are_small<S: Simd>(simd: S, [a, b, c, d]: &[i16x16<S>; 4]) -> bool {
+    let limit = i16x16::splat(simd, LIMIT);
+    let bits = (*a + limit) | (*b + limit) | (*c + limit) | (*d + limit);
+    let large = bits & i16x16::splat(simd, !(2 * LIMIT - 1));
+    large.simd_eq(i16x16::splat(simd, 0)).all_true()
+}
+
+/// Turns blocks in which no coefficient is too large.
+#[inline(always)]
+fn inverse_small<S: Simd>(simd: S, lines: [i16x16<S>; 4]) -> [i16x16<S>; 4] {
+    // Lines become rows of both blocks, then columns, then what they were.
+    let [a, b, c, d] = rotate(rotate(turn_lanes(simd, rotate(lines))));
+    let rounded = a + i16x16::splat(simd, 4);
+    let [a, b, c, d] = turn_lanes(simd, [rounded, b, c, d]);
+    rotate(rotate([a >> 3, b >> 3, c >> 3, d >> 3]))
+}
+
+/// Moves each of 32 values, in both halves of the lanes, to twice its place, and
+/// the second half of them to the places between.
+#[inline(always)]
+fn rotate<S: Simd>([a, b, c, d]: [i16x16<S>; 4]) -> [i16x16<S>; 4] {
+    let ((a, b), (c, d)) = (shuffle(a, c), shuffle(b, d));
+    [a, b, c, d]
+}
+
+/// The lanes of both in turn, in both halves.
+#[inline(always)]
+fn shuffle<S: Simd>(a: i16x16<S>, b: i16x16<S>) -> (i16x16<S>, i16x16<S>) {
+    let ((a, c), (b, d)) = (a.split(), b.split());
+    let ((a, b), (c, d)) = (a.interleave(b), c.interleave(d));
+    (a.combine(c), b.combine(d))
+}
+
+/// [`turn`] for sixteen rows or columns.
+#[inline(always)]
+fn turn_lanes<S: Simd>(simd: S, [a, b, c, d]: [i16x16<S>; 4]) -> [i16x16<S>; 4] {
+    let (sum, difference) = (a + c, a - c);
+    let inner = part(simd, b, SINE) - part(simd, d, COSINE);
+    let outer = part(simd, b, COSINE) + part(simd, d, SINE);
+    [
+        sum + outer,
+        difference + inner,
+        difference - inner,
+        sum - outer,
+    ]
+}
+
+/// Values and so many 65536ths of them.
+#[inline(always)]
+fn part<S: Simd>(simd: S, values: i16x16<S>, factor: i16) -> i16x16<S> {
+    let mut parts = [0; 16];
+    for (part, value) in parts.iter_mut().zip(values.to_array()) {
+        *part = ((i32::from(value) * i32::from(factor)) >> 16) as i16;
     }
-    let mut columns = [[0; 4]; 4];
-    for (y, row) in half.iter().enumerate() {
-        for (x, value) in row.iter().enumerate() {
-            columns[x][y] = *value;
+    values + i16x16::load_array(simd, parts)
+}
+
+/// The same in 32 bits, for coefficients so large that hardly any picture has
+/// them. What is beyond a byte makes no difference.
+#[cold]
+#[inline(never)]
+fn inverse_large(blocks: [&[i16; 16]; 4], steps: [i16; 2]) -> [[i16; 16]; 4] {
+    blocks.map(|block| {
+        let mut block = *block;
+        multiply(&mut block, steps);
+        let mut half = [[0; 4]; 4];
+        for x in 0..4 {
+            let column = [0, 4, 8, 12].map(|row| i32::from(block[row + x]));
+            for (y, value) in turn(column).into_iter().enumerate() {
+                half[y][x] = value;
+            }
         }
-    }
-    let mut out = [0; 16];
-    for y in 0..4 {
-        let row = turn([columns[0][y], columns[1][y], columns[2][y], columns[3][y]]);
-        for (x, value) in row.into_iter().enumerate() {
-            out[y * 4 + x] = (value + 4) >> 3;
+        let mut out = [0; 16];
+        for (out, row) in out.as_chunks_mut::<4>().0.iter_mut().zip(half) {
+            *out = turn(row).map(|value| ((value + 4) >> 3).clamp(-255, 255) as i16);
         }
-    }
-    out
+        out
+    })
 }
 
 /// One dimension: √2 times the cosine and the sine of π/8, in 65536ths.
-#[inline(always)]
 fn turn([a, b, c, d]: [i32; 4]) -> [i32; 4] {
     let cosine = |value: i32| value + (value.wrapping_mul(20_091) >> 16);
     let sine = |value: i32| value.wrapping_mul(35_468) >> 16;
@@ -85,4 +172,40 @@ fn turn([a, b, c, d]: [i32; 4]) -> [i32; 4] {
         difference - inner,
         sum - outer,
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use fearless_simd::dispatch;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::level::level;
+
+    /// Four blocks, with the steps below mostly all small enough or not.
+    fn any_blocks() -> impl Strategy<Value = [[i16; 16]; 4]> {
+        let values = prop_oneof![Just(12), Just(400), Just(i16::MAX)];
+        values.prop_flat_map(|most| {
+            proptest::array::uniform4(proptest::array::uniform16(-most..=most))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn sixteen_bits_turn_blocks_as_32_do(
+            blocks in any_blocks(),
+            steps in proptest::array::uniform2(1..160_i16),
+        ) {
+            let blocks = blocks.each_ref();
+            let [a, b, c, d] = inverse_large(blocks, steps);
+            dispatch!(level(), simd => {
+                let wanted = lines(simd, [&a, &b, &c, &d]);
+                for (line, wanted) in inverse(simd, blocks, steps).iter().zip(wanted) {
+                    let seen = line.to_array().map(|value| value.clamp(-255, 255));
+                    prop_assert_eq!(seen, wanted.to_array());
+                }
+                Ok(())
+            })?;
+        }
+    }
 }
