@@ -98,49 +98,6 @@ impl Strip {
     }
 }
 
-/// Packed pixels of three bytes as a picture in planes.
-#[cfg(feature = "turbo")]
-pub(crate) fn in_planes(rgb: &[u8], width: u32, height: u32) -> Picture {
-    use crate::picture::{Chroma, area};
-    use fearless_simd::dispatch;
-
-    let chroma = Chroma {
-        width: width.div_ceil(2),
-        height: height.div_ceil(2),
-    };
-    let color = area(chroma.width, chroma.height);
-    let mut data = vec![0; area(width, height) + 2 * color];
-    let (luma, colors) = data.split_at_mut(area(width, height));
-    let (blue, red) = colors.split_at_mut(color);
-    let mut planes = [
-        luma.chunks_exact_mut(width as usize),
-        blue.chunks_exact_mut(chroma.width as usize),
-        red.chunks_exact_mut(chroma.width as usize),
-    ];
-    let mut strip = Strip::new(width, height);
-    let level = crate::level::level();
-    for top in (0..height as usize).step_by(ROWS) {
-        dispatch!(level, _ => strip.fill_packed::<3>(rgb, top));
-        let half = strip.stride / 2;
-        let filled = [
-            (&strip.luma, strip.stride),
-            (&strip.blue, half),
-            (&strip.red, half),
-        ];
-        for (plane, (filled, stride)) in planes.iter_mut().zip(filled) {
-            for (row, out) in filled.chunks_exact(stride).zip(plane) {
-                out.copy_from_slice(&row[..out.len()]);
-            }
-        }
-    }
-    Picture {
-        width,
-        height,
-        layout: Layout::Planes(chroma),
-        data,
-    }
-}
-
 /// Fills a row behind its pixels with the last one.
 #[inline(always)]
 fn repeat_last(row: &mut [u8], width: usize) {

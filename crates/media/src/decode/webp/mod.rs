@@ -18,10 +18,6 @@ use crate::{Format, Problem, Stop};
 
 const DAMAGED: Problem = Problem::Damaged(Format::Webp);
 
-/// From so many pixels on the decoder is one that looks at the flag.
-#[cfg(feature = "turbo")]
-const STOPPABLE: u64 = 16_000_000;
-
 pub(super) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Result<Picture, Problem> {
     let canvas = (header.width, header.height);
     if !header.is_animated() {
@@ -40,18 +36,16 @@ pub(super) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Result<Pictur
 
 fn still(data: &[u8], header: &Header, stop: &Stop) -> Result<Picture, Problem> {
     let size = (header.width, header.height);
-    let lossy = lossy_webp_frame(data, header);
+    if let Some(frame) = lossy_webp_frame(data, header) {
+        if let Some(picture) = vp8::decode(frame, size, stop) {
+            return Ok(picture);
+        }
+        stop.check()?;
+        return any::still(data, size, stop);
+    }
     #[cfg(feature = "turbo")]
-    if !(header.pixels() > STOPPABLE && lossy.is_some())
-        && let Some(picture) = turbo::still(data, size)
-    {
+    if let Some(picture) = turbo::still(data, size) {
         return Ok(picture);
     }
-    if let Some(frame) = lossy
-        && let Some(picture) = vp8::decode(frame, size, stop)
-    {
-        return Ok(picture);
-    }
-    stop.check()?;
     any::still(data, size, stop)
 }
