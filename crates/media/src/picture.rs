@@ -147,19 +147,22 @@ impl Picture {
     /// Whether it is drawn rather than photographed: most pixels are exactly
     /// like their left neighbour, as in screenshots and diagrams.
     pub(crate) fn is_flat(&self) -> bool {
-        let pixel = self.layout.packed().unwrap_or(1);
-        let row = self.width as usize * pixel;
+        match self.layout.packed() {
+            Some(3) => self.is_flat_by::<3>(),
+            Some(4) => self.is_flat_by::<4>(),
+            _ => self.is_flat_by::<1>(),
+        }
+    }
+
+    fn is_flat_by<const PIXEL: usize>(&self) -> bool {
         let step = (self.height as usize / 64).max(1);
-        let rows = self
-            .data
-            .chunks_exact(row.max(1))
-            .take(self.height as usize);
-        let (mut same, mut all) = (0_u64, 0_u64);
-        for row in rows.step_by(step) {
-            let right = &row[pixel.min(row.len())..];
-            let pairs = row.chunks_exact(pixel).zip(right.chunks_exact(pixel));
-            all += (row.len() / pixel) as u64 - 1;
-            same += pairs.filter(|(a, b)| a == b).count() as u64;
+        let rows = self.data.as_chunks::<PIXEL>().0;
+        let rows = rows.chunks_exact((self.width as usize).max(1));
+        let (mut same, mut all) = (0, 0);
+        for row in rows.take(self.height as usize).step_by(step) {
+            let right = row.get(1..).unwrap_or_default();
+            all += right.len();
+            same += row.iter().zip(right).filter(|(a, b)| a == b).count();
         }
         same * 2 > all
     }

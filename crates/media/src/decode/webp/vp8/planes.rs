@@ -45,13 +45,11 @@ impl Planes {
             from * across * side..to * across * side
         };
         for value in &mut luma[rows(16)] {
-            // 255 parts in 219.
-            *value = moved(*value, 16, 76_309, 0);
+            *value = full_brightness(*value);
         }
         for plane in [blue, red] {
             for value in &mut plane[rows(8)] {
-                // 255 parts in 224, both ways from the middle.
-                *value = moved(*value, 128, 74_606, 128);
+                *value = full_color(*value);
             }
         }
     }
@@ -84,9 +82,40 @@ impl Planes {
     }
 }
 
-/// A value so many 65536ths as far from another one.
+/// 255 parts in 219, from 16 on. Sixteen bits are enough to be exact, and twice
+/// as fast as more.
 #[inline(always)]
-fn moved(value: u8, from: i32, factor: i32, to: i32) -> u8 {
-    let value = (i32::from(value) - from) * factor + (to << 16) + (1 << 15);
-    (value >> 16).clamp(0, 255) as u8
+fn full_brightness(value: u8) -> u8 {
+    let above_black = u16::from(value.saturating_sub(16));
+    (above_black + part(above_black + 3, 10_774)).min(255) as u8
+}
+
+/// 255 parts in 224, both ways from the middle.
+#[inline(always)]
+fn full_color(value: u8) -> u8 {
+    let value = u16::from(value);
+    let moved = value + part(value * 10 + 57, 907);
+    moved.saturating_sub(18).min(255) as u8
+}
+
+/// So many 65536ths of a value.
+#[inline(always)]
+fn part(value: u16, parts: u16) -> u16 {
+    ((u32::from(value) * u32::from(parts)) >> 16) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_is_rounded_to_the_nearest() {
+        for value in 0..=255 {
+            let nearest = |from: f64, parts: f64, to: f64| {
+                ((f64::from(value) - from) * 255.0 / parts + to).round() as u8
+            };
+            assert_eq!(full_brightness(value), nearest(16.0, 219.0, 0.0), "{value}");
+            assert_eq!(full_color(value), nearest(128.0, 224.0, 128.0), "{value}");
+        }
+    }
 }
