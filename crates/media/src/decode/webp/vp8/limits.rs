@@ -4,16 +4,17 @@
 //! beforehand, for every range, from which value on each outcome begins: in
 //! 256ths of the eight bits of a range, which nearly always is exact.
 
-/// Where outcomes begin for one range.
+/// Where outcomes begin for one range: in words like the one that they are
+/// compared with, since that takes the fewest instructions.
 pub(super) struct Limit {
     /// Where one begins, and so zero ends.
-    pub(super) one: u32,
+    pub(super) one: u64,
     /// How many values are zero.
-    pub(super) zeros: u32,
+    pub(super) zeros: u64,
     /// How many are minus one; none where nothing but the end is known.
-    pub(super) minuses: u32,
+    pub(super) minuses: u64,
     /// Where minus one begins, and so one ends.
-    pub(super) minus: u32,
+    pub(super) minus: u64,
 }
 
 /// A limit in one word, since the next token waits for it.
@@ -60,10 +61,10 @@ impl Limits {
     pub(super) fn of(&self, range: u32) -> Limit {
         let Packed(packed) = self.0[range as usize & 127];
         Limit {
-            one: packed as u32 & 0xFFFF,
-            zeros: packed as u32 >> 16,
-            minuses: (packed >> 32) as u32 & 0xFFFF,
-            minus: (packed >> 48) as u32,
+            one: packed & 0xFFFF,
+            zeros: u64::from(packed as u32 >> 16),
+            minuses: (packed >> 32) & 0xFFFF,
+            minus: packed >> 48,
         }
     }
 }

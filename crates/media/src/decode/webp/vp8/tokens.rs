@@ -79,7 +79,8 @@ impl<'a> Tokens<'a> {
             if minuses == 0 {
                 return Token::Unknown;
             }
-            self.take(larger, ((self.range | 128) << 8).wrapping_sub(larger));
+            let end = u64::from(self.range | 128) << 8;
+            self.take(larger, end.wrapping_sub(larger));
             return Token::Larger;
         }
         // Choices without branches: nobody can tell beforehand which it will be.
@@ -99,33 +100,34 @@ impl<'a> Tokens<'a> {
     pub(super) fn larger(&mut self, limits: &LargerLimits) -> Option<i32> {
         let value = self.value();
         let from = limits.of(self.range);
-        let passed = from[1..7].iter().filter(|from| value >= u32::from(**from));
+        let passed = from[1..7].iter().filter(|from| value >= u64::from(**from));
         let outcome = passed.count();
         let [begin, end] = *from[outcome..].first_chunk()?;
         if outcome == 6 {
             return None;
         }
-        self.take(u32::from(begin), u32::from(end - begin));
+        self.take(u64::from(begin), u64::from(end - begin));
         let size = 2 + (outcome / 2) as i32;
         Some(if outcome % 2 == 0 { size } else { -size })
     }
 
     /// The next sixteen bits.
     #[inline(always)]
-    fn value(&mut self) -> u32 {
+    fn value(&mut self) -> u64 {
         if self.window.count < 16 {
             self.window.fill();
         }
-        (self.window.bits >> 48) as u32
+        self.window.bits >> 48
     }
 
     /// Goes on with the values from one limit on, of which there are so many.
     #[inline(always)]
-    fn take(&mut self, from: u32, width: u32) {
+    fn take(&mut self, from: u64, width: u64) {
+        let width = width as u32;
         let zeros = width.leading_zeros();
         // The first bit that is set falls off on the left.
         self.range = (width << 1).wrapping_shl(zeros) >> 25;
-        self.window.bits = self.window.bits.wrapping_sub(u64::from(from) << 48);
+        self.window.bits = self.window.bits.wrapping_sub(from << 48);
         self.window.skip(zeros - 16);
     }
 }
