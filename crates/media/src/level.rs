@@ -6,7 +6,7 @@ pub(crate) fn level() -> fearless_simd::Level {
 }
 
 #[cfg(test)]
-pub(crate) use tests::level;
+pub(crate) use tests::{at_all_levels, level};
 
 #[cfg(test)]
 mod tests {
@@ -28,6 +28,18 @@ mod tests {
     /// What a test has chosen for its thread, or the best there is.
     pub(crate) fn level() -> Level {
         CHOSEN.get().unwrap_or_else(Level::new)
+    }
+
+    /// What is made with each kind of vector instructions that this machine has,
+    /// the least first.
+    pub(crate) fn at_all_levels<T>(mut make: impl FnMut() -> T) -> Vec<T> {
+        let made = levels().into_iter().map(|level| {
+            CHOSEN.set(Some(level));
+            make()
+        });
+        let made = made.collect();
+        CHOSEN.set(None);
+        made
     }
 
     /// All that this machine has, the least first.
@@ -87,12 +99,8 @@ mod tests {
                     ..ImageLimits::default()
                 };
                 let terms = Terms::of(&limits, 1);
-                let made = levels().into_iter().map(|level| {
-                    CHOSEN.set(Some(level));
-                    fit_image(file, "", &terms, &Bounds::default(), &stop).unwrap()
-                });
-                let made: Vec<_> = made.map(|fitted| fitted.data).collect();
-                CHOSEN.set(None);
+                let fit = || fit_image(file, "", &terms, &Bounds::default(), &stop).unwrap();
+                let made = at_all_levels(|| fit().data);
                 assert!(
                     made.windows(2).all(|pair| pair[0] == pair[1]),
                     "{at} {side}"

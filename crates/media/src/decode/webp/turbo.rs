@@ -33,7 +33,7 @@ mod tests {
     use super::*;
     use crate::Stop;
 
-    fn files() -> [(&'static str, webp::WebPMemory); 4] {
+    fn files() -> [(&'static str, webp::WebPMemory); 3] {
         const SIZE: (u32, u32) = (97, 63);
         let rgba: Vec<u8> = (0..SIZE.0 * SIZE.1)
             .flat_map(|at| {
@@ -50,7 +50,6 @@ mod tests {
         let opaque = webp::Encoder::from_rgb(&rgb, SIZE.0, SIZE.1);
         let clear = webp::Encoder::from_rgba(&rgba, SIZE.0, SIZE.1);
         [
-            ("lossy", opaque.encode(80.0)),
             ("lossless", opaque.encode_lossless()),
             ("lossy with alpha", clear.encode(80.0)),
             ("lossless with alpha", clear.encode_lossless()),
@@ -64,7 +63,7 @@ mod tests {
             let size = crate::measure(&data).map(|header| (header.width, header.height));
             let size = size.unwrap();
             let ours = any::still(&data, size, &Stop::new()).unwrap();
-            let theirs = still(&data, size).unwrap().packed().into_owned();
+            let theirs = still(&data, size).unwrap();
             assert_eq!(ours.layout, theirs.layout, "{name}");
             let pairs = ours.data.iter().zip(&theirs.data);
             let apart: u64 = pairs.map(|(a, b)| u64::from(a.abs_diff(*b))).sum();

@@ -9,8 +9,8 @@ use super::transform::inverse;
 /// of both is zero, so that bytes are enough.
 #[derive(Clone, Copy)]
 pub(super) struct Differences<S: Simd> {
-    pub(super) lighter: u8x16<S>,
-    pub(super) darker: u8x16<S>,
+    lighter: u8x16<S>,
+    darker: u8x16<S>,
 }
 
 impl<S: Simd> Differences<S> {

@@ -1,8 +1,7 @@
 //! What a frame says before its blocks.
 
 use super::bools::Bools;
-use super::residuals::{Kind, kinds};
-use super::tables::{AC_STEPS, CHANCES, CHANGES, DC_STEPS};
+use super::tables::{AC_STEPS, CHANCES, CHANGES, Chances, DC_STEPS};
 
 /// Everything that holds for the whole frame.
 pub(super) struct Frame<'a> {
@@ -18,8 +17,8 @@ pub(super) struct Frame<'a> {
     pub(super) segments: Option<[u8; 3]>,
     /// The chance that a block has coefficients, where blocks say it.
     pub(super) skips: Option<u8>,
-    /// Chances of coefficients.
-    pub(super) kinds: Vec<Kind>,
+    /// Of coefficients.
+    pub(super) chances: Chances,
     /// The rest of the first part: how blocks are predicted.
     pub(super) modes: Bools<'a>,
     /// The other parts: coefficients, rows of blocks in turn.
@@ -45,7 +44,7 @@ pub(super) struct Smoothing {
 }
 
 /// None if this is no key frame, or damaged.
-pub(super) fn read(data: &[u8], with_tables: bool) -> Option<Frame<'_>> {
+pub(super) fn read(data: &[u8]) -> Option<Frame<'_>> {
     let (&[a, b, c, 0x9D, 0x01, 0x2A, w0, w1, h0, h1], rest) = data.split_first_chunk()? else {
         return None;
     };
@@ -82,6 +81,7 @@ pub(super) fn read(data: &[u8], with_tables: bool) -> Option<Frame<'_>> {
     }
     let skips = bools.flag().then(|| bools.number(8));
     let smoothing = std::array::from_fn(|segment| {
+        // What is too much is cut off at the end only, as libwebp does it.
         let own = segments.apply(segments.levels[segment], level);
         [0, small].map(|more| match level {
             0 => Smoothing::default(),
@@ -96,7 +96,7 @@ pub(super) fn read(data: &[u8], with_tables: bool) -> Option<Frame<'_>> {
         simple,
         segments: segments.chances,
         skips,
-        kinds: kinds(&chances, with_tables),
+        chances,
         modes: bools,
         parts,
     })

@@ -31,7 +31,6 @@ impl Packed {
 }
 
 /// The outcomes of the first decisions about a coefficient, by range.
-#[derive(Clone)]
 pub(super) struct Limits([Packed; 128]);
 
 impl Limits {
@@ -71,7 +70,6 @@ impl Limits {
 
 /// The outcomes of the decisions about two, three and four, by range: where each
 /// begins, plus before minus, and where the last one ends.
-#[derive(Clone)]
 pub(super) struct LargerLimits([[u16; 8]; 128]);
 
 impl LargerLimits {

@@ -29,12 +29,12 @@ use crate::picture::Picture;
 use header::{Frame, Smoothing};
 use modes::{Luma, Neighbours};
 use paint::Left;
-use planes::Planes;
-use residuals::{Edge, Residuals};
+use planes::{Planes, SIDES};
+use residuals::{Edge, Kind, Residuals, kinds};
 use smooth::Blocks;
 
-/// To make the tables of coefficients takes as long as to read so many bytes
-/// without them takes longer.
+/// From so many bytes on, tables of coefficients save more time than it takes to
+/// make them. Both ways see the same in all that an encoder can write.
 const WORTH_TABLES: usize = if cfg!(fuzzing) { 0 } else { 32 << 10 };
 
 /// Opens a frame; none if it is damaged or another kind, or the work is to end.
@@ -43,12 +43,12 @@ pub(super) fn decode(data: &[u8], size: (u32, u32), stop: &Stop) -> Option<Pictu
 }
 
 fn decode_by(data: &[u8], size: (u32, u32), stop: &Stop, with_tables: bool) -> Option<Picture> {
-    let frame = header::read(data, with_tables)?;
+    let frame = header::read(data)?;
     if (frame.width as u32, frame.height as u32) != size || size.0 == 0 || size.1 == 0 {
         return None;
     }
     let level = level();
-    let mut decoder = Decoder::new(frame);
+    let mut decoder = Decoder::new(frame, with_tables);
     for row in 0..decoder.down {
         if stop.is_stopped() {
             return None;
@@ -74,6 +74,7 @@ struct Decoder<'a> {
     /// pixel before it.
     above: [Vec<u8>; 3],
     neighbours: Neighbours,
+    kinds: Vec<Kind>,
     edges: Vec<Edge>,
     /// The last columns of pixels of the block before.
     left: Left,
@@ -83,13 +84,14 @@ struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    fn new(frame: Frame<'a>) -> Self {
+    fn new(frame: Frame<'a>, with_tables: bool) -> Self {
         let (across, down) = (frame.width.div_ceil(16), frame.height.div_ceil(16));
         Self {
             planes: Planes::new(across, down),
             // Four more, right of the last block.
-            above: [16, 8, 8].map(|side| vec![127; 1 + across * side + 4]),
+            above: SIDES.map(|side| vec![127; 1 + across * side + 4]),
             neighbours: Neighbours::new(across),
+            kinds: kinds(&frame.chances, with_tables),
             edges: vec![Edge::default(); across],
             left: Left::NOTHING,
             residuals: Residuals::new(),
@@ -119,8 +121,9 @@ impl<'a> Decoder<'a> {
                 let bools = &mut self.frame.parts[row % parts];
                 let steps = &self.frame.steps[block.segment];
                 let edges = (above, &mut left);
-                let kinds = &self.frame.kinds;
-                coded = self.residuals.read(bools, kinds, steps, has_means, edges);
+                coded = self
+                    .residuals
+                    .read(bools, &self.kinds, steps, has_means, edges);
             }
             self.smoothing[column] = (
                 self.frame.smoothing[block.segment][usize::from(!has_means)],
@@ -129,7 +132,7 @@ impl<'a> Decoder<'a> {
             self.paint(simd, &block, row, column);
         }
         let planes = self.planes.each().into_iter();
-        for (plane, (above, side)) in planes.zip(self.above.iter_mut().zip([16, 8, 8])) {
+        for (plane, (above, side)) in planes.zip(self.above.iter_mut().zip(SIDES)) {
             let stride = self.across * side;
             let last = ((row + 1) * side - 1) * stride;
             above[1..=stride].copy_from_slice(&plane[last..last + stride]);

@@ -4,7 +4,7 @@
 use crate::picture::{Chroma, Layout, Picture};
 
 /// Pixels along the side of a block, in each plane.
-const SIDES: [usize; 3] = [16, 8, 8];
+pub(super) const SIDES: [usize; 3] = [16, 8, 8];
 /// The last rows of a block are still looked at when those below are smoothed.
 const LOOKED_AT: usize = 4;
 

@@ -21,7 +21,6 @@ const LARGE: [&[u8]; 4] = [
 
 /// The chances of a kind of block, by row of chances, by what came before: of
 /// each branch of the tree, and what its branches come to.
-#[derive(Clone)]
 pub(super) struct Kind {
     chances: [[[Chance; 11]; 3]; 8],
     limits: [[Limits; 3]; 8],

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::header::lossy_webp_frame;
+use crate::level::at_all_levels;
 use crate::measure;
 use proptest::prelude::*;
 use tables::Chances;
@@ -32,19 +33,25 @@ fn compare(name: &str, file: &[u8]) {
     let header = measure(file).expect("the file is sound");
     let frame = lossy_webp_frame(file, &header).expect("the file is lossy");
     let wanted = other(frame);
+    let size = (header.width, header.height);
     for with_tables in [false, true] {
-        let size = (header.width, header.height);
-        let picture = decode_by(frame, size, &Stop::new(), with_tables);
-        let picture = picture.expect("the frame is sound");
-        assert_eq!(picture.data.len(), wanted.len(), "{name}");
-        let differs = picture.data.iter().zip(&wanted).position(|(a, b)| a != b);
-        assert_eq!(differs, None, "{name}, tables: {with_tables}");
+        let pictures = at_all_levels(|| decode_by(frame, size, &Stop::new(), with_tables));
+        for (level, picture) in pictures.into_iter().enumerate() {
+            let picture = picture.expect("the frame is sound");
+            assert_eq!(picture.data.len(), wanted.len(), "{name}");
+            let differs = picture.data.iter().zip(&wanted).position(|(a, b)| a != b);
+            assert_eq!(
+                differs, None,
+                "{name}, tables: {with_tables}, level {level}"
+            );
+        }
     }
 }
 
-/// Small pictures that libwebp packed: 33×17 pixels as well as it can, and 24×20
-/// as quickly and badly.
-const FILES: [&str; 2] = [
+/// Small pictures that libwebp packed: 33×17 pixels as well as it can, 24×20 as
+/// quickly and badly, 15×50 with the simple way to smooth, 20×60 in four parts
+/// with sharper edges, and 50×14 with blocks of which some are not smoothed.
+const FILES: [&str; 5] = [
     "\
      5249464614010000574542505650382008010000b006009d012a210011003eb54ca04b27242321a56e60e016\
      896c00bb32fb42c8f22b1a68c48830caeead308f99c2156bf6826b3de3ea23b6e5d325caa74000fefcc837d7\
@@ -59,6 +66,31 @@ const FILES: [&str; 2] = [
      471e1fa2133acbc473f236879b88fc3a47ea26feee9be9dbcaf9563ba10814f9ae4fe07e691b441155cdb8df\
      63d415477b9b4dfffe180c7e8efb524627a808dedccd69045e19fe93ab7fe378956e70cf5f886dd5cbfcba07\
      df9aa7fae32ef20e4f8ebbe9d117e8e1befec48ce24f4b7e8ddada4602000000",
+    "\
+     52494646de0000005745425056503820d20000007205009d012a0f0032003f1d78b0492d2724a1280aada023\
+     8a6c00b11b5058311b705beffe1162fdaab0dea6f8c58e69c23b320000feff1ceddd9120de3787cc5e9ce8dc\
+     686574bc4e8cb3af7903245b2a157fabab30270a2b7b1c2a49b83d1a4cc1adf0fe9ba611d8940c0b69f1bbdf\
+     9cdc8cdc2d37521fbadfcaedabec3d1ddb54bae4be79db4a6cd010ddbfdf126801bd02e144ee7010643c60ed\
+     d3050cb9fbd8f931e9217c1b99ffe89a3a1702d181f66634288c638b05e7ee41f2713122724a79a12a0c09f6\
+     20063cce4a231ecc5000",
+    "\
+     52494646ee0100005745425056503820e20100003009009d012a14003c003f6d96ab49bb2e24a1b0180a036a\
+     ad8a6c3e85519c8ef301f601db47f00fc009900f59ff60d74be408327fdf7f603d6a4a80300affccd386f61e\
+     e70f4bb6c132ee45662e6762d8c000570000780000740000fef23bf93ca1f53e9d448c3fff31b379cc471b01\
+     73d39f2ae2e0bc3dda39fb774d1d9b6a6456020d1d6c7d1f63e8fb1faca11c6f0aab7ca91567e92d0c2a8ccf\
+     6afac4e8ac01642dea3d85d7d85d89f3f906115ae60000fea3fe09a05a8772cedda9a4700b8ec39939283d4a\
+     cfd3ad1ffff508ffdd1dffe9a7f710f8c4d84be317f18b9af582437535bee3eec7f86d1c71f03fbd72cb818f\
+     f32d17a5d1f9ec15b47d428da3f54a028f9fa3e9663e8b8b7d67d3388c59ca17f573325fc5fc79645781dfb1\
+     e2c3c8964a41ac9b2e8000fe51cfa1ae36ffe2349ffe75ea4acfe3ff3c257b492ef8dcb9292f7a2cc608de2a\
+     d1ab7ad51188bc9b8f2b1e2e24a716cb2e1528d543a5038de563072fcd06a95d817b058aab3f04bd85302ea3\
+     f1d6c6c9416d1cd7eadef7a862cd4774c651d8b8bb7219a4423bce4249f8614327d03d6078f800f8632891ba\
+     00a8954798fa330e186bdc845441647b39c8b4b92a736a8d0267f1f163228423e835153d8b907991ba8a5c4d\
+     7c018b0acd01ea6f8530d09dfb1ce8800000",
+    "\
+     5249464694000000574542505650382088000000b003009d012a32000e003fa5b6c84628a522980c0600881a\
+     4532005f9c2db2424a1468596ec000feee57cbfd0bc9ffccb71315898a3a03a73506fcc5390491173151a791\
+     d71c857a3602cc11044a9d4be8aeb98f347733113d5af1b6b0eeb26111562cd7aed760e8fe548252bbfe9fe6\
+     0857389ab46609f36be848fbff305ffe60bdc6b9b1700000",
 ];
 
 fn bytes(hex: &str) -> Vec<u8> {
@@ -71,7 +103,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 }
 
 /// Sound files, for other tests.
-pub(crate) fn files() -> [Vec<u8>; 2] {
+pub(crate) fn files() -> [Vec<u8>; 5] {
     FILES.map(bytes)
 }
 
@@ -102,22 +134,22 @@ fn every_pixel_is_that_of_another_decoder_however_the_file_was_packed() {
     for (width, height) in [(1, 1), (15, 17), (97, 63), (208, 144)] {
         let pixels = draw(width, height);
         for (quality, method) in [(1.0, 0), (30.0, 3), (75.0, 4), (99.0, 6)] {
-            for (simple, sharpness, strength) in [(0, 0, 60), (1, 0, 60), (1, 7, 100), (1, 3, 0)] {
+            for (normal, sharpness, strength) in [(0, 0, 60), (1, 0, 60), (1, 7, 100), (1, 3, 0)] {
                 for (segments, partitions) in [(1, 0), (4, 3)] {
                     let mut config = webp::WebPConfig::new().unwrap();
                     config.quality = quality;
                     config.method = method;
-                    config.filter_type = simple;
+                    config.filter_type = normal;
                     config.filter_sharpness = sharpness;
                     config.filter_strength = strength;
                     config.segments = segments;
                     config.partitions = partitions;
                     let encoder = webp::Encoder::from_rgb(&pixels, width, height);
                     let file = encoder.encode_advanced(&config).unwrap();
-                    compare(
-                        &format!("{width}×{height} {quality} {simple} {sharpness} {segments}"),
-                        &file,
+                    let name = format!(
+                        "{width}×{height} {quality} {normal} {sharpness} {strength} {segments}"
                     );
+                    compare(&name, &file);
                 }
             }
         }
@@ -154,6 +186,38 @@ fn any_chances() -> impl Strategy<Value = Chances> {
         }
         chances
     })
+}
+
+#[test]
+fn a_frame_with_a_wrong_bit_is_no_reason_to_panic() {
+    for file in files() {
+        let header = measure(&file).expect("the file is sound");
+        let frame = lossy_webp_frame(&file, &header).expect("the file is lossy");
+        let size = (header.width, header.height);
+        for bit in 0..frame.len() * 8 {
+            let mut frame = frame.to_vec();
+            frame[bit / 8] ^= 1 << (bit % 8);
+            for with_tables in [false, true] {
+                // It may be another picture, but of the size that it says.
+                if let Some(picture) = decode_by(&frame, size, &Stop::new(), with_tables) {
+                    assert_eq!((picture.width, picture.height), size, "{bit}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn nearly_all_coefficients_are_in_the_tables() {
+    let known = |chances: &[u8; 11]| {
+        let limits = limits::Limits::new(chances, true);
+        (0..128)
+            .filter(|range| limits.of(*range).minuses > 0)
+            .count()
+    };
+    let places = tables::CHANCES.as_flattened().as_flattened();
+    let known: usize = places.iter().map(known).sum();
+    assert!(known * 10 > places.len() * 128 * 9, "{known}");
 }
 
 proptest! {

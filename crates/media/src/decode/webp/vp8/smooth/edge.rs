@@ -33,12 +33,11 @@ pub(super) struct Limits<S: Simd> {
 impl<S: Simd> Limits<S> {
     #[inline(always)]
     pub(super) fn new(simd: S, how: Smoothing) -> Self {
-        let splat = |value| u8x16::splat(simd, value);
         Self {
-            outer: splat((how.level + 2) * 2 + how.interior),
-            inner: splat(how.level * 2 + how.interior),
-            interior: splat(how.interior),
-            sharp: splat(how.sharp),
+            outer: u8x16::splat(simd, (how.level + 2) * 2 + how.interior),
+            inner: u8x16::splat(simd, how.level * 2 + how.interior),
+            interior: u8x16::splat(simd, how.interior),
+            sharp: u8x16::splat(simd, how.sharp),
         }
     }
 
@@ -120,8 +119,8 @@ impl<S: Simd> Limits<S> {
     }
 }
 
-/// About three, two and one seventh of each value, more exactly 27, 18 and 9 of
-/// 128 parts.
+/// 27, 18 and 9 128ths of each value, rounded: about three, two and one seventh
+/// of the step.
 #[inline(always)]
 fn parts<S: Simd>(simd: S, whole: i8x16<S>) -> [i8x16<S>; 3] {
     let (first, second) = whole.widening_mul(i8x16::splat(simd, 9));
