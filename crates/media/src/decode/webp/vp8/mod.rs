@@ -35,7 +35,7 @@ use smooth::Blocks;
 
 /// From so many bytes on, tables of coefficients save more time than it takes to
 /// make them. Both ways see the same in all that an encoder can write.
-const WORTH_TABLES: usize = if cfg!(fuzzing) { 0 } else { 32 << 10 };
+const WORTH_TABLES: usize = if cfg!(fuzzing) { 0 } else { 8 << 10 };
 
 /// Opens a frame; none if it is damaged or another kind, or the work is to end.
 pub(super) fn decode(data: &[u8], size: (u32, u32), stop: &Stop) -> Option<Picture> {
