@@ -36,15 +36,17 @@ pub(super) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Result<Pictur
 
 fn still(data: &[u8], header: &Header, stop: &Stop) -> Result<Picture, Problem> {
     let size = (header.width, header.height);
-    if let Some(frame) = lossy_webp_frame(data, header) {
-        if let Some(picture) = vp8::decode(frame, size, stop) {
-            return Ok(picture);
-        }
-        stop.check()?;
-        return any::still(data, size, stop);
+    let lossy = lossy_webp_frame(data, header);
+    if let Some(frame) = lossy
+        && let Some(picture) = vp8::decode(frame, size, stop)
+    {
+        return Ok(picture);
     }
+    stop.check()?;
     #[cfg(feature = "turbo")]
-    if let Some(picture) = turbo::still(data, size) {
+    if lossy.is_none()
+        && let Some(picture) = turbo::still(data, size)
+    {
         return Ok(picture);
     }
     any::still(data, size, stop)
