@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use turbojpeg::{Compressor, Image, PixelFormat, Subsamp, YuvPlanesImage};
+use turbojpeg::{Compressor, Image, OwnedBuf, PixelFormat, Subsamp, YuvPlanesImage};
 
 use crate::picture::{Layout, Picture, Plane};
 
 /// The file; none if the picture is of a kind that is left to our own encoder.
-pub(super) fn encode(picture: &Picture, quality: u8) -> Option<Vec<u8>> {
+pub(super) fn encode(picture: &Picture, quality: u8) -> Option<OwnedBuf> {
     let mut encoder = Compressor::new().ok()?;
     encoder.set_quality(i32::from(quality)).ok()?;
     let (width, height) = (picture.width as usize, picture.height as usize);
@@ -25,11 +25,11 @@ pub(super) fn encode(picture: &Picture, quality: u8) -> Option<Vec<u8>> {
         height,
         format,
     };
-    encoder.compress_to_vec(image).ok()
+    encoder.compress_to_owned(image).ok()
 }
 
 /// Planes as they are, where colours have half the size already.
-fn planes(encoder: &mut Compressor, picture: &Picture) -> Option<Vec<u8>> {
+fn planes(encoder: &mut Compressor, picture: &Picture) -> Option<OwnedBuf> {
     let [y, cb, cr] = picture.planes()?;
     let half = (y.width.div_ceil(2), y.height.div_ceil(2));
     if (cb.width, cb.height) != half {
@@ -48,7 +48,7 @@ fn planes(encoder: &mut Compressor, picture: &Picture) -> Option<Vec<u8>> {
         v_stride: stride,
         subsamp: Subsamp::Sub2x2,
     };
-    encoder.compress_yuv_planes_to_vec(&image).ok()
+    encoder.compress_yuv_planes_to_owned(&image).ok()
 }
 
 /// The plane with its last column and row repeated where they have no pair.
