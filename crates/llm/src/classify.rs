@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, ErrorKind};
 
+mod credential;
+
 /// Whose key the failed request carried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -42,6 +44,9 @@ pub enum Class {
     ClientAuth,
     /// The account is out of money or quota.
     Quota,
+    /// The provider refuses this request and blames neither key nor account (403):
+    /// moderation, region, no access to the model.
+    Forbidden,
     /// Two requests collided (409), or it is too early (425).
     Conflict,
     /// Nothing was sent: a dead pooled connection.
@@ -149,7 +154,7 @@ impl Class {
             ),
             Self::Conflict => (SameTarget::Retry, NextTarget::Advance, Health::None),
             Self::NeverSent => (SameTarget::Free, NextTarget::Advance, Health::None),
-            Self::ModelNotFound | Self::Unsupported | Self::ContextLength => {
+            Self::Forbidden | Self::ModelNotFound | Self::Unsupported | Self::ContextLength => {
                 (SameTarget::No, NextTarget::Advance, Health::None)
             }
             Self::Invalid | Self::Policy => {
@@ -193,33 +198,29 @@ pub fn classify(error: &Error) -> Class {
 }
 
 fn by_answer(error: &Error) -> Class {
-    let class = error
-        .code()
+    let code = error.code().filter(|_| !is_above_every_rate(error));
+    let class = code
         .and_then(|code| by_code(code, error))
         .or_else(|| by_text(error))
         .unwrap_or_else(|| by_status(error));
     match (class, error.key_owner()) {
-        (Class::Auth | Class::Quota, KeyOwner::Client) => Class::ClientAuth,
+        (Class::Auth | Class::Quota | Class::Forbidden, KeyOwner::Client) => Class::ClientAuth,
         (class, _) => class,
     }
+}
+
+/// Whether one request alone is above a limit of tokens a minute. OpenAI and Groq call
+/// that a rate limit, but waiting does not help, and others are not affected.
+fn is_above_every_rate(error: &Error) -> bool {
+    matches!(error.status(), Some(413 | 429)) && error.message().starts_with("Request too large")
 }
 
 /// The codes that mean something whatever the status says. Names that merely
 /// repeat a status (`not_found_error`, `api_error`) are only used without one.
 fn by_code(code: &str, error: &Error) -> Option<Class> {
     Some(match code {
-        "invalid_api_key" | "authentication_error" | "API_KEY_INVALID" | "UNAUTHENTICATED" => {
-            Class::Auth
-        }
-        "insufficient_quota"
-        | "billing_error"
-        | "billing_hard_limit_reached"
-        | "credit_balance_exhausted"
-        | "enforced_spend_limit_reached"
-        | "usage_not_included"
-        | "FAILED_PRECONDITION" => Class::Quota,
-        // Google names the quota; that of a day is gone until tomorrow.
-        quota if quota.contains("PerDay") => Class::Quota,
+        code if credential::is_blamed_by(code) => Class::Auth,
+        code if credential::is_spent_by(code) => Class::Quota,
         "context_length_exceeded" | "exceed_context_size_error" | "too_many_prompt_tokens" => {
             Class::ContextLength
         }
@@ -238,6 +239,8 @@ fn by_code(code: &str, error: &Error) -> Option<Class> {
         | "cyber_policy"
         | "bio_policy"
         | "invalid_prompt" => Class::Policy,
+        // Google, for an account that must pay and for a file that is not ready yet.
+        "FAILED_PRECONDITION" => by_text(error).unwrap_or(Class::Unsupported),
         "tool_use_failed" => Class::BadResponse,
         "overloaded_error"
         | "server_is_overloaded"
@@ -254,7 +257,7 @@ fn by_code(code: &str, error: &Error) -> Option<Class> {
         | "vector_store_timeout"
         | "INTERNAL"
         | "DEADLINE_EXCEEDED" => Class::Transient,
-        "permission_error" | "PERMISSION_DENIED" => Class::Auth,
+        "permission_error" | "PERMISSION_DENIED" => Class::Forbidden,
         "not_found_error" | "NOT_FOUND" => Class::ModelNotFound,
         "invalid_request_error"
         | "request_too_large"
@@ -274,8 +277,11 @@ fn by_code(code: &str, error: &Error) -> Option<Class> {
 }
 
 /// The last resort, for providers that say it only in prose.
+///
+/// Messages may repeat what a client sent. So what only moves the request on may
+/// stand anywhere in them, but what benches a credential must be how they begin.
 fn by_text(error: &Error) -> Option<Class> {
-    const TEXTS: &[(&str, Class)] = &[
+    const ANYWHERE: &[(&str, Class)] = &[
         ("maximum context length", Class::ContextLength),
         ("prompt is too long", Class::ContextLength),
         ("prompt too long", Class::ContextLength),
@@ -283,10 +289,6 @@ fn by_text(error: &Error) -> Option<Class> {
         ("exceeds the context window", Class::ContextLength),
         ("exceeds the context length", Class::ContextLength),
         ("please reduce the length", Class::ContextLength),
-        ("credit balance is too low", Class::Quota),
-        ("spend limit", Class::Quota),
-        ("incorrect api key", Class::Auth),
-        ("api key not valid", Class::Auth),
         ("not supported for this model", Class::Unsupported),
         ("does not support", Class::Unsupported),
         ("extra inputs are not permitted", Class::Unsupported),
@@ -294,24 +296,50 @@ fn by_text(error: &Error) -> Option<Class> {
         ("image exceeds", Class::Unsupported),
         ("image dimensions exceed", Class::Unsupported),
         ("many-image requests", Class::Unsupported),
+        ("location is not supported", Class::Forbidden),
+    ];
+    const AT_THE_START: &[(&str, Class)] = &[
+        ("your credit balance is too low", Class::Quota),
+        (
+            "you have reached your specified api usage limits",
+            Class::Quota,
+        ),
+        (
+            "your organization has reached its spend limit",
+            Class::Quota,
+        ),
+        (
+            "this organization has reached its spend limit",
+            Class::Quota,
+        ),
+        ("gemini api free tier is not available", Class::Quota),
+        ("incorrect api key", Class::Auth),
+        ("api key not valid", Class::Auth),
+        ("api key expired", Class::Auth),
     ];
     let text = error.message().to_lowercase();
-    // llama.cpp's word for a model without eyes; asking it again is useless.
-    if error.status() == Some(500) && text.contains("image input is not supported") {
-        return Some(Class::Unsupported);
+    match error.status() {
+        // llama.cpp's word for a model without eyes; asking it again is useless.
+        Some(500) if text.contains("image input is not supported") => Some(Class::Unsupported),
+        Some(413 | 429) if is_above_every_rate(error) => Some(Class::ContextLength),
+        // OpenRouter: the account has money, but less than this request may cost.
+        Some(402) if text.contains("fewer max_tokens") => Some(Class::Unsupported),
+        Some(400 | 413 | 422 | 501) => {
+            let text = text.trim_start();
+            let starts = AT_THE_START
+                .iter()
+                .find(|(start, _)| text.starts_with(start));
+            let holds = || ANYWHERE.iter().find(|(part, _)| text.contains(part));
+            starts.or_else(holds).map(|(_, class)| *class)
+        }
+        _ => None,
     }
-    if !matches!(error.status(), Some(400 | 413 | 422 | 501)) {
-        return None;
-    }
-    TEXTS
-        .iter()
-        .find(|(part, _)| text.contains(part))
-        .map(|(_, class)| *class)
 }
 
 fn by_status(error: &Error) -> Class {
     match error.status() {
-        Some(401 | 403) => Class::Auth,
+        Some(401) => Class::Auth,
+        Some(403) => Class::Forbidden,
         Some(402) => Class::Quota,
         Some(404) => Class::ModelNotFound,
         Some(408) => Class::Transient,

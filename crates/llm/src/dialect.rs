@@ -56,7 +56,7 @@ impl fmt::Debug for Dialect {
 /// let native = Native::new(MESSAGES).with("signature", Json::string("abc"));
 /// assert_eq!(native.get("signature").unwrap().as_str(), "\"abc\"");
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Native {
     dialect: Dialect,
     fields: Vec<(String, Json)>,
@@ -96,6 +96,11 @@ impl Native {
     /// All fields in order.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &Json)> {
         self.fields.iter().map(|(n, v)| (n.as_str(), v))
+    }
+
+    /// How many fields there are.
+    pub fn len(&self) -> usize {
+        self.fields.len()
     }
 
     /// Whether there is no field.

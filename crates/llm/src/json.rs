@@ -1,6 +1,7 @@
 //! A JSON text that is kept as it was written and shared without copies.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
@@ -64,6 +65,12 @@ impl From<Box<RawValue>> for Json {
 impl PartialEq for Json {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0) || self.as_str() == other.as_str()
+    }
+}
+
+impl Hash for Json {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
     }
 }
 

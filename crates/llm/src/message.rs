@@ -20,7 +20,7 @@ pub enum Role {
 
 /// One turn: a role and its parts *in order*, because providers check the
 /// order of reasoning, text and tool calls.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Message {
     /// Who speaks.
     pub role: Role,

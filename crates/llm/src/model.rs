@@ -8,8 +8,8 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Capabilities, Change, Dialect, Error, ErrorKind, EventStream, PieceStream, PlainEstimate,
-    Request, Response, ResponseStream, Result, TokenEstimate,
+    Capabilities, Change, Dialect, Error, ErrorKind, EventStream, Fingerprint, PieceStream,
+    PlainEstimate, Request, Response, ResponseStream, Result, TokenEstimate,
 };
 
 /// A boxed future; dropping it cancels the work behind it.
@@ -92,6 +92,12 @@ pub trait Provider: Send + Sync {
     /// The address below which it is asked, without a key; none if it is reached
     /// in another way. This never asks the network.
     fn base_url(&self) -> Option<&str> {
+        None
+    }
+
+    /// A fingerprint of its address, credential and kind, if it has one: another one
+    /// means that what is known of its health is about somebody else.
+    fn fingerprint(&self) -> Option<Fingerprint> {
         None
     }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Dialect, Json, Native, ToolCall, ToolResult};
 
 /// One piece of a message or of an answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     /// Plain text.
@@ -81,7 +81,7 @@ impl From<String> for Part {
 }
 
 /// Text, with what only its dialect knows about it (cache marks, citations).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Text {
     /// The text itself.
     pub text: String,
@@ -101,7 +101,7 @@ impl Text {
 }
 
 /// A picture: bytes and their declared type. Nothing is fetched.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Image {
     /// The declared MIME type; the bytes decide where the two differ.
     pub media_type: String,
@@ -135,7 +135,7 @@ impl fmt::Debug for Image {
 ///
 /// Library callers attach bytes; this exists because clients of the gateway
 /// send addresses, which go on as addresses where the target's dialect has them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct RemoteImage {
     /// The address exactly as the client wrote it.
     pub url: String,
@@ -148,7 +148,7 @@ pub struct RemoteImage {
 ///
 /// The state (a signature, encrypted content) is in `native`. It goes back
 /// verbatim to the dialect that made it and is left out elsewhere.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Reasoning {
     /// Readable text or summary; may be empty when only state was given.
     pub text: String,
@@ -168,7 +168,7 @@ impl Reasoning {
 }
 
 /// A document or other file.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Hash, Serialize, Deserialize)]
 pub struct File {
     /// The declared MIME type.
     pub media_type: String,
@@ -197,7 +197,7 @@ impl fmt::Debug for File {
 }
 
 /// A block that only its origin understands: server tools, audio, what comes next.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Opaque {
     /// The dialect that wrote it.
     pub origin: Dialect,

@@ -178,6 +178,21 @@ impl Request {
             .map(|(_, value)| value.as_str())
     }
 
+    /// The part of a request whose lists a client fills; its own lists are the
+    /// caller's timers and a few headers, which a head limits.
+    pub(crate) fn counted(&self) -> &Prompt {
+        let Self {
+            prompt,
+            source: _,
+            timeout: _,
+            timers: _,
+            accept: _,
+            notes: _,
+            client_headers: _,
+        } = self;
+        prompt
+    }
+
     /// The prompt for editing; copied first if somebody else still holds it.
     pub fn edit(&mut self) -> &mut Prompt {
         Arc::make_mut(&mut self.prompt)

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Json, Native, Part};
 
 /// A function that the model may ask for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Tool {
     /// The name that the model calls it by.
     pub name: String,
@@ -67,7 +67,7 @@ pub enum ToolChoice {
 }
 
 /// The model asks for a tool.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct ToolCall {
     /// Pairs the call with its result; `call_<n>` where the provider gave none.
     pub id: String,
@@ -122,7 +122,7 @@ impl ToolCall {
 }
 
 /// A tool's answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct ToolResult {
     /// The id of the call that it answers.
     pub call_id: String,

@@ -33,7 +33,7 @@ fn every_status_has_its_class() {
         (400, Class::Invalid),
         (401, Class::Auth),
         (402, Class::Quota),
-        (403, Class::Auth),
+        (403, Class::Forbidden),
         (404, Class::ModelNotFound),
         (405, Class::Invalid),
         (408, Class::Transient),
@@ -113,7 +113,7 @@ fn codes_decide_before_statuses() {
             waiting(coded(429, "GenerateRequestsPerDayPerProjectPerModel")),
             Class::Quota,
         ),
-        (coded(400, "FAILED_PRECONDITION"), Class::Quota),
+        (coded(400, "FAILED_PRECONDITION"), Class::Unsupported),
         (coded(400, "API_KEY_INVALID"), Class::Auth),
         (coded(400, "model_not_found"), Class::ModelNotFound),
         (coded(400, "context_length_exceeded"), Class::ContextLength),
@@ -135,7 +135,7 @@ fn codes_decide_before_statuses() {
         (coded(400, "image_parse_error"), Class::Invalid),
         (coded(200, "made_up"), Class::BadResponse),
         (coded(400, "invalid_request_error"), Class::Invalid),
-        (coded(403, "permission_error"), Class::Auth),
+        (coded(403, "permission_error"), Class::Forbidden),
         (coded(500, "api_error"), Class::Transient),
         (coded(418, "made_up"), Class::Invalid),
     ];
@@ -244,6 +244,7 @@ fn every_class_has_the_verdict_of_the_design() {
         );
     }
     for class in [
+        Class::Forbidden,
         Class::ModelNotFound,
         Class::Unsupported,
         Class::ContextLength,
@@ -278,3 +279,5 @@ fn every_class_has_the_verdict_of_the_design() {
         );
     }
 }
+
+mod attribution;

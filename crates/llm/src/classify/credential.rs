@@ -1,0 +1,90 @@
+//! The codes by which providers blame the credential: the key or its account.
+//!
+//! A credential is shared by every model and every client, so only these codes
+//! may bench it on a 403. A code that is not listed blames the request.
+
+/// Whether a code says that the key is missing, wrong, expired or blocked, or
+/// that its account is closed to us.
+pub(super) fn is_blamed_by(code: &str) -> bool {
+    matches!(
+        code,
+        // OpenAI and those who copy it.
+        "invalid_api_key"
+            | "incorrect_api_key"
+            | "incorrect_api_key_error"
+            | "missing_api_key"
+            | "expired_api_key"
+            | "revoked_api_key"
+            | "disabled_api_key"
+            | "api_key_invalid"
+            | "api_key_missing"
+            | "api_key_not_found"
+            | "api_key_expired"
+            | "api_key_revoked"
+            | "api_key_disabled"
+            | "invalid_authentication"
+            | "invalid_authentication_error"
+            | "authentication_error"
+            | "authentication_failed"
+            | "account_deactivated"
+            | "account_disabled"
+            | "account_suspended"
+            | "organization_deactivated"
+            | "organization_disabled"
+            | "organization_suspended"
+            | "organization_restricted"
+            | "invalid_organization"
+            | "mismatched_organization"
+            | "no_such_organization"
+            | "project_archived"
+            // Google's `google.api.ErrorReason`.
+            | "UNAUTHENTICATED"
+            | "API_KEY_INVALID"
+            | "API_KEY_EXPIRED"
+            | "API_KEY_SERVICE_BLOCKED"
+            | "API_KEY_HTTP_REFERRER_BLOCKED"
+            | "API_KEY_IP_ADDRESS_BLOCKED"
+            | "API_KEY_ANDROID_APP_BLOCKED"
+            | "API_KEY_IOS_APP_BLOCKED"
+            | "CREDENTIALS_MISSING"
+            | "ACCESS_TOKEN_EXPIRED"
+            | "ACCESS_TOKEN_SCOPE_INSUFFICIENT"
+            | "ACCESS_TOKEN_TYPE_UNSUPPORTED"
+            | "ACCOUNT_STATE_INVALID"
+            | "CONSUMER_INVALID"
+            | "CONSUMER_SUSPENDED"
+            | "SERVICE_DISABLED"
+            | "USER_PROJECT_DENIED"
+            // AWS.
+            | "UnrecognizedClientException"
+            | "InvalidClientTokenId"
+            | "InvalidSignatureException"
+            | "IncompleteSignatureException"
+            | "SignatureDoesNotMatch"
+            | "ExpiredTokenException"
+            | "MissingAuthenticationTokenException"
+            | "OptInRequired"
+            // Alibaba.
+            | "InvalidApiKey"
+            | "AccountDisabled"
+    )
+}
+
+/// Whether a code says that the account's money or quota is gone.
+pub(super) fn is_spent_by(code: &str) -> bool {
+    matches!(
+        code,
+        "insufficient_quota"
+            | "insufficient_credits"
+            | "insufficient_balance"
+            | "billing_error"
+            | "billing_not_active"
+            | "billing_hard_limit_reached"
+            | "credit_balance_exhausted"
+            | "enforced_spend_limit_reached"
+            | "exceeded_current_quota_error"
+            | "usage_not_included"
+            | "BILLING_DISABLED"
+            | "Arrearage"
+    ) || code.contains("PerDay") // Google names the quota; that of a day is gone until tomorrow.
+}
