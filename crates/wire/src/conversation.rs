@@ -11,6 +11,8 @@ use majordomo_llm::{Dialect, Message, Native, Part, Role, ToolCall};
 pub(crate) struct CallIds {
     allowed: fn(char) -> bool,
     used: HashSet<String>,
+    /// How many copies of an id were given out or found in use.
+    copies: HashMap<String, usize>,
     /// What the latest call of each original id became.
     latest: HashMap<String, String>,
     /// Calls that came without an id and have no result.
@@ -24,6 +26,7 @@ impl CallIds {
         Self {
             allowed,
             used: HashSet::new(),
+            copies: HashMap::new(),
             latest: HashMap::new(),
             nameless: VecDeque::new(),
             calls: 0,
@@ -37,14 +40,24 @@ impl CallIds {
         if written.is_empty() {
             written = ToolCall::made_up_id(self.calls);
         }
-        let wanted = written.clone();
-        let mut copies = 1;
-        while self.used.contains(&written) {
-            copies += 1;
-            written = format!("{wanted}_{copies}");
+        if self.used.contains(&written) {
+            written = self.copy_of(written);
         }
         self.keep(id, written.clone());
         written
+    }
+
+    /// The first free one of `id_2`, `id_3` and so on. Used ids stay used, so the
+    /// search goes on where the last one ended.
+    fn copy_of(&mut self, id: String) -> String {
+        let copies = self.copies.entry(id.clone()).or_insert(1);
+        loop {
+            *copies += 1;
+            let written = format!("{id}_{copies}");
+            if !self.used.contains(&written) {
+                return written;
+            }
+        }
     }
 
     /// Notes a call that is written with an id of somebody else's choice.
@@ -141,19 +154,26 @@ pub(crate) fn joined<'m>(messages: &'m [Message], dialect: &Dialect) -> Vec<Cow<
         native.is_some_and(|native| native.dialect() == dialect)
     };
     let mut joined: Vec<Cow<'m, Message>> = Vec::with_capacity(messages.len());
+    // Whether the last one has texts only, which is asked for each that follows.
+    let mut plain = false;
     for message in messages {
+        let adds_texts = texts_only(message);
         match joined.last_mut() {
             Some(last)
                 if last.role == Role::Assistant
                     && message.role == Role::Assistant
-                    && !(texts_only(last) && texts_only(message))
+                    && !(plain && adds_texts)
                     && !(own(last) && own(message)) =>
             {
                 let last = last.to_mut();
                 last.parts.extend_from_slice(&message.parts);
                 last.native = join_fields(last.native.take(), message.native.as_deref(), dialect);
+                plain &= adds_texts;
             }
-            _ => joined.push(Cow::Borrowed(message)),
+            _ => {
+                joined.push(Cow::Borrowed(message));
+                plain = adds_texts;
+            }
         }
     }
     joined
@@ -195,6 +215,7 @@ pub(crate) fn name_calls(parts: &mut [Part], first_call: usize) {
 mod tests {
     use super::*;
     use majordomo_llm::ToolResult;
+    use proptest::prelude::*;
 
     #[test]
     fn repeated_and_missing_ids_become_unique_and_results_follow() {
@@ -210,6 +231,21 @@ mod tests {
         assert_eq!(ids.result(""), "call_3");
         assert_eq!(ids.result(""), "call_4");
         assert_eq!(ids.result("unknown"), "unknown");
+    }
+
+    proptest! {
+        #[test]
+        fn copies_get_the_first_number_that_is_free(ids in prop::collection::vec("a(_[23]){0,2}", 0..40)) {
+            let mut given = CallIds::new(|_| true);
+            let mut used: HashSet<String> = HashSet::new();
+            for id in ids {
+                let copies = (2..).map(|n| format!("{id}_{n}"));
+                let free = std::iter::once(id.clone()).chain(copies).find(|id| !used.contains(id));
+                let free = free.unwrap_or_default();
+                prop_assert_eq!(given.call(&id), &*free);
+                used.insert(free);
+            }
+        }
     }
 
     #[test]

@@ -202,6 +202,7 @@ pub(crate) fn status_for_client(error: &Error) -> u16 {
         Class::Conflict => own(400..500).unwrap_or(409),
         Class::Unsupported | Class::ContextLength | Class::Policy => own(400..500).unwrap_or(400),
         Class::Invalid => own(400..500).unwrap_or(400),
+        Class::Forbidden => 403,
         Class::Cancelled => 499,
         Class::Deadline => 504,
         Class::Local => error.status().unwrap_or(503),

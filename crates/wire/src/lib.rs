@@ -18,7 +18,8 @@
 //! ```
 //!
 //! Every dialect lives in a folder of its own with the same files; what they
-//! share is in `json`, `framing`, `call_bounds`, `splice`, `conversation`, `failure` and `loss`.
+//! share is in `json`, `framing`, `call_bounds`, `splice`, `conversation`, `open_calls`, `failure`
+//! and `loss`.
 
 mod base64;
 mod call_bounds;
@@ -35,6 +36,7 @@ mod loss;
 mod messages;
 mod model_name;
 pub mod ollama;
+mod open_calls;
 mod protocol;
 mod responses;
 mod rfc3339;

@@ -1,5 +1,7 @@
 //! What a target's dialect cannot say.
 
+use std::collections::HashSet;
+
 use majordomo_llm::{Change, Dialect, FinishReason, Native, Part};
 
 /// Something of a request or an answer that was left out, and why.
@@ -19,7 +21,14 @@ impl From<Loss> for Change {
 
 /// The losses of one writing; each field is listed once.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Losses(Vec<Loss>);
+pub(crate) struct Losses {
+    list: Vec<Loss>,
+    /// The fields of a list that is too long to be searched.
+    fields: HashSet<String>,
+}
+
+/// So many losses are searched one by one; most requests have none.
+const FEW: usize = 16;
 
 /// Fields that say how to talk rather than what to say, and one server's
 /// measurements: nothing is lost when they stay behind.
@@ -43,11 +52,30 @@ const ECHO: &str = "echo.";
 impl Losses {
     /// Notes a loss, unless the field is noted already.
     pub(crate) fn add(&mut self, field: &str, why: impl Into<String>) {
-        if self.0.iter().all(|loss| loss.field != field) {
-            self.0.push(Loss {
-                field: field.to_owned(),
-                why: why.into(),
-            });
+        if self.has(field) {
+            return;
+        }
+        self.list.push(Loss {
+            field: field.to_owned(),
+            why: why.into(),
+        });
+        match self.list.len() {
+            ..=FEW => {}
+            // The list has just become long.
+            length if length == FEW + 1 => {
+                let fields = self.list.iter().map(|loss| loss.field.clone());
+                self.fields = fields.collect();
+            }
+            _ => {
+                self.fields.insert(field.to_owned());
+            }
+        }
+    }
+
+    fn has(&self, field: &str) -> bool {
+        match self.list.len() {
+            ..=FEW => self.list.iter().any(|loss| loss.field == field),
+            _ => self.fields.contains(field),
         }
     }
 
@@ -63,7 +91,7 @@ impl Losses {
             return Some(native);
         }
         for (name, _) in native.fields() {
-            if !TRANSPORT.contains(&name) && !name.starts_with(ECHO) {
+            if !TRANSPORT.contains(&name) && !name.starts_with(ECHO) && !self.has(name) {
                 self.add(name, format!("only {} has it", native.dialect()));
             }
         }
@@ -94,6 +122,24 @@ impl Losses {
 
     /// The list.
     pub(crate) fn into_vec(self) -> Vec<Loss> {
-        self.0
+        self.list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_field_is_listed_once_in_the_order_of_its_first_loss() {
+        let mut losses = Losses::default();
+        let names: Vec<String> = (0..100).map(|n| format!("field{n}")).collect();
+        for name in names.iter().chain(names.iter().rev()) {
+            losses.add(name, "first");
+            losses.add(name, "second");
+        }
+        let listed = losses.into_vec();
+        assert!(listed.iter().map(|loss| &loss.field).eq(&names));
+        assert!(listed.iter().all(|loss| loss.why == "first"));
     }
 }

@@ -173,8 +173,7 @@ fn first_text(prompt: &mut Prompt) -> Option<&mut String> {
 }
 
 fn for_each(mut check: impl FnMut(&str, Protocol, Bytes)) {
-    let Some(folder) = std::env::var_os("MAJORDOMO_CLIENT_REQUESTS").map(PathBuf::from) else {
-        println!("client_requests: skipped, MAJORDOMO_CLIENT_REQUESTS is not set");
+    let Some(folder) = majordomo_testkit::data("MAJORDOMO_CLIENT_REQUESTS") else {
         return;
     };
     let mut files: Vec<PathBuf> = children(&folder).iter().flat_map(|f| children(f)).collect();

@@ -3,6 +3,8 @@
 //! Tools can only answer with text here: their pictures follow in a message of
 //! the user, after all answers of that turn, since nothing may come between.
 
+use std::collections::{HashMap, HashSet};
+
 use majordomo_llm::{Json, Message, Native, Part, Role, Text, ToolResult};
 
 use super::CHAT;
@@ -52,8 +54,11 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
 
     /// Writes a message; one may become several.
     pub(super) fn write(&mut self, message: &Message) {
-        for result in message.tool_results() {
-            self.tool_result(message, result);
+        let mut results = message.tool_results().peekable();
+        if results.peek().is_some() {
+            // Once for all results: the message may have many fields, too.
+            let native = self.losses.own(message.native.as_deref(), &CHAT);
+            results.for_each(|result| self.tool_result(native, result));
         }
         let rest: Vec<&Part> = message
             .parts
@@ -137,8 +142,7 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
         });
     }
 
-    fn tool_result(&mut self, message: &Message, result: &ToolResult) {
-        let native = self.losses.own(message.native.as_deref(), &CHAT);
+    fn tool_result(&mut self, native: Option<&Native>, result: &ToolResult) {
         self.losses.own(result.native.as_deref(), &CHAT);
         let id = self.ids.result(&result.call_id).into_owned();
         let (texts, others): (Vec<&Part>, Vec<&Part>) = result
@@ -267,25 +271,33 @@ pub(super) fn write_answer(
 #[derive(Default)]
 struct Thoughts {
     texts: Vec<(String, String)>,
+    /// Where each key is among the texts.
+    text_at: HashMap<String, usize>,
     /// Lists of `reasoning_details`; several become one.
     details: Vec<Json>,
     others: Vec<(String, Json)>,
+    other_names: HashSet<String>,
 }
 
 impl Thoughts {
     fn add(&mut self, text: &str, native: &Native) {
         if let Some(field) = field_of(native) {
-            match self.texts.iter_mut().find(|(name, _)| *name == field) {
-                Some((_, so_far)) => so_far.push_str(text),
-                None => self.texts.push((field, text.to_owned())),
+            match self.text_at.get(&field) {
+                Some(at) => self.texts[*at].1.push_str(text),
+                None => {
+                    self.text_at.insert(field.clone(), self.texts.len());
+                    self.texts.push((field, text.to_owned()));
+                }
             }
         }
         for (name, value) in native.fields() {
             match name {
                 "field" => {}
                 "reasoning_details" => self.details.push(value.clone()),
-                _ if self.others.iter().any(|(known, _)| known == name) => {}
-                _ => self.others.push((name.to_owned(), value.clone())),
+                _ if self.other_names.insert(name.to_owned()) => {
+                    self.others.push((name.to_owned(), value.clone()));
+                }
+                _ => {}
             }
         }
     }
@@ -306,7 +318,7 @@ impl Thoughts {
             }),
         }
         for (name, value) in &self.others {
-            if self.texts.iter().all(|(field, _)| field != name) {
+            if !self.text_at.contains_key(name) {
                 object.raw(name, value.as_str());
             }
         }

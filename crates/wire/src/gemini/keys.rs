@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::{self, Cursor, Fault, Kind, Read};
+use crate::json::{Cursor, Fault, Kind, Read};
 
 /// The spelling that is matched and written.
 pub(super) fn camel(key: &str) -> Cow<'_, str> {
@@ -32,14 +32,12 @@ pub(super) fn object<'a>(
     mut each: impl FnMut(&str, &mut Cursor<'a>) -> Read<()>,
 ) -> Read<()> {
     let mut respelled = false;
-    let ((), raw) = cursor.with_raw(|cursor| {
-        cursor.object(|key, cursor| {
-            let name = camel(key);
-            respelled |= matches!(name, Cow::Owned(_));
-            each(&name, cursor)
-        })
+    let keys = cursor.object_keys(|key, cursor| {
+        let name = camel(key);
+        respelled |= matches!(name, Cow::Owned(_));
+        each(&name, cursor)
     })?;
-    if respelled && let Some(name) = twice(raw) {
+    if respelled && let Some(name) = twice(&keys) {
         return Err(Fault {
             at: cursor.offset() - 1,
             what: format!("the key `{name}` comes twice, in two spellings").into(),
@@ -60,16 +58,10 @@ pub(super) fn one_or_many<'a>(
     }
 }
 
-fn twice(object: &str) -> Option<String> {
-    let mut names = Vec::new();
-    json::read_str(object, |cursor| {
-        cursor.loose_object(|key, _| {
-            names.push(camel(key).into_owned());
-            Ok(())
-        })
-    })
-    .ok()?;
+/// A name that several keys spell.
+fn twice(keys: &[Cow<'_, str>]) -> Option<String> {
+    let mut names: Vec<Cow<'_, str>> = keys.iter().map(|key| camel(key)).collect();
     names.sort_unstable();
     let pair = names.windows(2).find(|pair| pair[0] == pair[1])?;
-    Some(pair[0].clone())
+    Some(pair[0].clone().into_owned())
 }

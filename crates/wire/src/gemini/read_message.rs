@@ -7,13 +7,14 @@ use majordomo_llm::{Json, Message, Part, Role, ToolCall, ToolResult};
 
 use super::{GEMINI, keys, read_part};
 use crate::json::{Cursor, Read, Rest};
+use crate::open_calls::OpenCalls;
 
 /// The messages so far, and the calls that wait for an answer.
 #[derive(Default)]
 pub(super) struct Conversation {
     pub(super) messages: Vec<Message>,
     calls: usize,
-    unanswered: Vec<(String, String)>,
+    unanswered: OpenCalls,
 }
 
 impl Conversation {
@@ -68,7 +69,7 @@ impl Conversation {
                         call.id = ToolCall::made_up_id(self.calls);
                     }
                     self.calls += 1;
-                    self.unanswered.push((call.id.clone(), call.name.clone()));
+                    self.unanswered.push(&call.id, &call.name);
                 }
                 Part::ToolResult(result) => self.answer(result),
                 _ => {}
@@ -77,16 +78,14 @@ impl Conversation {
     }
 
     fn answer(&mut self, result: &mut ToolResult) {
-        let find =
-            |wanted: &dyn Fn(&(String, String)) -> bool| self.unanswered.iter().position(wanted);
-        let at = if result.call_id.is_empty() {
-            let name = result.name.as_deref().unwrap_or_default();
-            find(&|(_, n)| n == name).or_else(|| find(&|_| true))
-        } else {
-            find(&|(id, _)| *id == result.call_id)
-        };
-        if let Some(at) = at {
-            result.call_id = self.unanswered.remove(at).0;
+        if !result.call_id.is_empty() {
+            self.unanswered.take_id(&result.call_id);
+            return;
+        }
+        let name = result.name.as_deref().unwrap_or_default();
+        let named = self.unanswered.take_name(name);
+        if let Some(call) = named.or_else(|| self.unanswered.take_oldest()) {
+            result.call_id = call.id;
         }
     }
 }

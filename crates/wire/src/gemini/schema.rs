@@ -22,8 +22,9 @@ pub(super) fn read(raw: &str) -> Json {
         return keep(raw);
     }
     let mut out = BytesMut::with_capacity(raw.len());
-    let written = json::read_str(raw, |cursor| schema(cursor, &mut out));
-    let text = written.map(|()| String::from_utf8_lossy(&out).into_owned());
+    let mut later = Insertions::default();
+    let written = json::read_str(raw, |cursor| schema(cursor, &mut out, &mut later));
+    let text = written.map(|()| later.into_text(&out));
     let read = text.ok().and_then(|text| Json::parse(text).ok());
     read.unwrap_or_else(|| keep(raw))
 }
@@ -38,7 +39,7 @@ fn is_googles(raw: &str) -> bool {
 }
 
 /// Copies a schema; whatever is no object stands for itself.
-fn schema(cursor: &mut Cursor<'_>, out: &mut BytesMut) -> Read<()> {
+fn schema(cursor: &mut Cursor<'_>, out: &mut BytesMut, later: &mut Insertions) -> Read<()> {
     if cursor.peek()? != Kind::Object {
         return plain(cursor, out);
     }
@@ -62,16 +63,16 @@ fn schema(cursor: &mut Cursor<'_>, out: &mut BytesMut) -> Read<()> {
                     named_type = Some(start..out.len());
                 }
                 ("properties" | "patternProperties" | "$defs" | "definitions", Kind::Object) => {
-                    named(cursor, out)?;
+                    named(cursor, out, later)?;
                 }
                 ("anyOf" | "oneOf" | "allOf" | "prefixItems", Kind::Array) => {
-                    listed(cursor, out)?;
+                    listed(cursor, out, later)?;
                     if key == "anyOf" && &out[start..] != b"[]" {
                         choices = Some(out.len() - 1);
                     }
                 }
                 ("items" | "additionalProperties" | "not" | "contains" | "propertyNames", _) => {
-                    schema(cursor, out)?;
+                    schema(cursor, out, later)?;
                 }
                 (
                     "minItems" | "maxItems" | "minLength" | "maxLength" | "minProperties"
@@ -85,10 +86,10 @@ fn schema(cursor: &mut Cursor<'_>, out: &mut BytesMut) -> Read<()> {
     });
     match (nullable, named_type, choices) {
         (true, Some(at), _) => {
-            insert(out, at.end, b",\"null\"]");
-            insert(out, at.start, b"[");
+            later.insert(at.start, "[");
+            later.insert(at.end, ",\"null\"]");
         }
-        (true, None, Some(end)) => insert(out, end, b",{\"type\":\"null\"}"),
+        (true, None, Some(end)) => later.insert(end, ",{\"type\":\"null\"}"),
         _ => {}
     }
     read
@@ -99,10 +100,29 @@ fn plain(cursor: &mut Cursor<'_>, out: &mut BytesMut) -> Read<()> {
     Ok(())
 }
 
-fn insert(out: &mut BytesMut, at: usize, text: &[u8]) {
-    let tail = out.split_off(at);
-    out.put_slice(text);
-    out.put_slice(&tail);
+/// Texts that belong before what is written already. All are put in at the end,
+/// at once: one by one, each would move everything behind it.
+#[derive(Default)]
+struct Insertions(Vec<(usize, &'static str)>);
+
+impl Insertions {
+    fn insert(&mut self, at: usize, text: &'static str) {
+        self.0.push((at, text));
+    }
+
+    fn into_text(mut self, written: &[u8]) -> String {
+        self.0.sort_by_key(|(at, _)| *at);
+        let added: usize = self.0.iter().map(|(_, text)| text.len()).sum();
+        let mut whole = Vec::with_capacity(written.len() + added);
+        let mut copied = 0;
+        for (at, text) in self.0 {
+            whole.extend_from_slice(&written[copied..at]);
+            whole.extend_from_slice(text.as_bytes());
+            copied = at;
+        }
+        whole.extend_from_slice(&written[copied..]);
+        String::from_utf8(whole).unwrap_or_default()
+    }
 }
 
 fn write_type(name: &str, out: &mut BytesMut) {
@@ -113,18 +133,18 @@ fn write_type(name: &str, out: &mut BytesMut) {
 }
 
 /// Schemas by the names of what they describe; the names are the caller's.
-fn named(cursor: &mut Cursor<'_>, out: &mut BytesMut) -> Read<()> {
+fn named(cursor: &mut Cursor<'_>, out: &mut BytesMut, later: &mut Insertions) -> Read<()> {
     let mut read = Ok(());
     object(out, |o| {
-        read = cursor.loose_object(|name, cursor| schema(cursor, o.value(name)));
+        read = cursor.loose_object(|name, cursor| schema(cursor, o.value(name), later));
     });
     read
 }
 
-fn listed(cursor: &mut Cursor<'_>, out: &mut BytesMut) -> Read<()> {
+fn listed(cursor: &mut Cursor<'_>, out: &mut BytesMut, later: &mut Insertions) -> Read<()> {
     let mut read = Ok(());
     write_array(out, |a| {
-        read = cursor.array(|cursor| schema(cursor, a.value()));
+        read = cursor.array(|cursor| schema(cursor, a.value(), later));
     });
     read
 }

@@ -66,10 +66,15 @@ impl<'a> Cursor<'a> {
 
     /// An object of not too many keys, none of which may come twice. A value that
     /// `each` leaves alone is passed over.
-    pub(crate) fn object(
+    pub(crate) fn object(&mut self, each: impl FnMut(&Key<'a>, &mut Self) -> Read<()>) -> Read<()> {
+        self.object_keys(each).map(drop)
+    }
+
+    /// Like [`Cursor::object`], and gives the keys, in no order.
+    pub(crate) fn object_keys(
         &mut self,
         mut each: impl FnMut(&Key<'a>, &mut Self) -> Read<()>,
-    ) -> Read<()> {
+    ) -> Read<Vec<Key<'a>>> {
         let mut seen = SeenKeys::default();
         self.entries(|key, cursor| {
             seen.check(&key, cursor)?;
@@ -314,9 +319,9 @@ impl<'a> SeenKeys<'a> {
         self.0.push(key);
     }
 
-    fn check_many(mut self, cursor: &Cursor<'a>) -> Read<()> {
+    fn check_many(mut self, cursor: &Cursor<'a>) -> Read<Vec<Key<'a>>> {
         if self.0.len() <= Self::FEW {
-            return Ok(());
+            return Ok(self.0);
         }
         self.0.sort_unstable();
         match self.0.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -324,7 +329,7 @@ impl<'a> SeenKeys<'a> {
                 at: cursor.at - 1,
                 what: format!("the key `{}` comes twice", pair[0]).into(),
             }),
-            None => Ok(()),
+            None => Ok(self.0),
         }
     }
 }

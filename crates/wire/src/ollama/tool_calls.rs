@@ -7,6 +7,7 @@ use majordomo_llm::{Message, Opaque, Part, Role, ToolCall, ToolResult};
 use super::OLLAMA;
 use crate::json::{Array, Cursor, Kind, Read, Rest, is_complete, keep};
 use crate::loss::Losses;
+use crate::open_calls::OpenCalls;
 
 /// Reads the list; what is no call of a function is kept as it is.
 pub(super) fn read(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> Read<()> {
@@ -62,17 +63,22 @@ pub(super) fn pair(messages: &mut [Message]) {
     let given = messages.iter().flat_map(Message::tool_calls);
     let mut used: HashSet<String> = given.map(|call| call.id.clone()).collect();
     let mut calls = 0;
-    let mut open: Vec<(String, String)> = Vec::new();
+    // Ids stay used, so the search for a free one never goes back.
+    let mut free = 0;
+    let mut open = OpenCalls::default();
     for part in messages.iter_mut().flat_map(|message| &mut message.parts) {
         match part {
             Part::ToolCall(call) => {
                 if call.id.is_empty() {
-                    let mut free = (calls..).map(ToolCall::made_up_id);
-                    call.id = free.find(|id| !used.contains(id)).unwrap_or_default();
-                    used.insert(call.id.clone());
+                    free = free.max(calls);
+                    call.id = ToolCall::made_up_id(free);
+                    while !used.insert(call.id.clone()) {
+                        free += 1;
+                        call.id = ToolCall::made_up_id(free);
+                    }
                 }
                 calls += 1;
-                open.push((call.id.clone(), call.name.clone()));
+                open.push(&call.id, &call.name);
             }
             Part::ToolResult(result) => answer(result, &mut open),
             _ => {}
@@ -80,16 +86,15 @@ pub(super) fn pair(messages: &mut [Message]) {
     }
 }
 
-fn answer(result: &mut ToolResult, open: &mut Vec<(String, String)>) {
-    let answers = |(id, name): &(String, String)| match (&*result.call_id, &result.name) {
-        ("", Some(wanted)) => name == wanted,
-        ("", None) => true,
-        (wanted, _) => id == wanted,
+fn answer(result: &mut ToolResult, open: &mut OpenCalls) {
+    let call = match (&*result.call_id, &result.name) {
+        ("", Some(name)) => open.take_name(name),
+        ("", None) => open.take_oldest(),
+        (id, _) => open.take_id(id),
     };
-    if let Some(at) = open.iter().position(answers) {
-        let (id, name) = open.remove(at);
-        result.call_id = id;
-        result.name.get_or_insert(name);
+    if let Some(call) = call {
+        result.call_id = call.id;
+        result.name.get_or_insert(call.name);
     }
 }
 

@@ -1,5 +1,7 @@
 //! Top-level fields as a writer writes them, and what an edit changed in them.
 
+use std::collections::{HashMap, HashSet};
+
 use bytes::{Bytes, BytesMut};
 
 use super::{Fate, Head, Rewrite, object};
@@ -34,8 +36,13 @@ impl Fields {
         self.0.is_empty()
     }
 
-    fn get(&self, key: &str) -> Option<&BytesMut> {
-        self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v)
+    /// The first value of each key.
+    fn by_key(&self) -> HashMap<&str, &BytesMut> {
+        let mut first = HashMap::with_capacity(self.0.len());
+        for (key, value) in &self.0 {
+            first.entry(key.as_str()).or_insert(value);
+        }
+        first
     }
 
     /// Writes all of them.
@@ -87,21 +94,30 @@ impl Edit<'_> {
         object(source, out, &mut Rewriting::new(self, None, others))
     }
 
-    /// The keys that mean the same as this one.
-    fn names<'k>(&'k self, key: &'k str) -> impl Fn(&str) -> bool + use<'k> {
+    /// The one of the keys that mean the same which stands for all of them.
+    fn canonical<'k>(&'k self, key: &'k str) -> &'k str {
         let group = self.aliases.iter().find(|group| group.contains(&key));
-        move |name| match group {
-            Some(group) => group.contains(&name),
-            None => name == key,
+        group.and_then(|group| group.first()).unwrap_or(&key)
+    }
+
+    /// The first field of each meaning. A client's own fields are among them, so
+    /// there may be many.
+    fn by_meaning<'k>(&'k self, fields: &'k Fields) -> HashMap<&'k str, usize> {
+        let mut first = HashMap::with_capacity(fields.0.len());
+        for (at, (key, _)) in fields.0.iter().enumerate() {
+            first.entry(self.canonical(key)).or_insert(at);
         }
+        first
     }
 }
 
 struct Rewriting<'e, C> {
     edit: &'e Edit<'e>,
     head: Option<Head<'e>>,
+    old: HashMap<&'e str, usize>,
+    new: HashMap<&'e str, usize>,
     /// New fields whose place in the source was found.
-    met: Vec<&'e str>,
+    met: HashSet<&'e str>,
     conversation: C,
 }
 
@@ -110,7 +126,9 @@ impl<'e, C> Rewriting<'e, C> {
         Self {
             edit,
             head,
-            met: Vec::new(),
+            old: edit.by_meaning(edit.old),
+            new: edit.by_meaning(edit.new),
+            met: HashSet::new(),
             conversation,
         }
     }
@@ -122,15 +140,14 @@ impl<C: FnMut(&str, &str, &mut BytesMut) -> Fate> Rewrite for Rewriting<'_, C> {
         if let Some(fate) = head.and_then(|head| head.own(key, value, out)) {
             return fate;
         }
-        let named = self.edit.names(key);
-        let find = |fields: &'_ Fields| fields.0.iter().position(|(name, _)| named(name));
-        let old = find(self.edit.old).map(|at| &self.edit.old.0[at].1);
-        let new = find(self.edit.new).map(|at| &self.edit.new.0[at]);
+        let meaning = self.edit.canonical(key);
+        let old = self.old.get(meaning).map(|at| &self.edit.old.0[*at].1);
+        let new = self.new.get(meaning).map(|at| &self.edit.new.0[*at]);
         match (old, new) {
             (None, None) => (self.conversation)(key, value, out),
             (Some(_), None) => Fate::Remove,
             (old, Some((name, new))) => {
-                self.met.push(name);
+                self.met.insert(name);
                 if old == Some(new) {
                     return Fate::Keep;
                 }
@@ -144,9 +161,10 @@ impl<C: FnMut(&str, &str, &mut BytesMut) -> Fate> Rewrite for Rewriting<'_, C> {
         if let Some(head) = &mut self.head {
             head.end(object);
         }
+        let old = self.edit.old.by_key();
         for (key, value) in &self.edit.new.0 {
             // A field that is the same but has no place of its own was said in another way.
-            if !self.met.contains(&key.as_str()) && self.edit.old.get(key) != Some(value) {
+            if !self.met.contains(key.as_str()) && old.get(key.as_str()) != Some(&value) {
                 object.value(key).extend_from_slice(value);
             }
         }

@@ -29,7 +29,7 @@ impl Row {
 
 /// Reads the index; none when the environment names no folder.
 pub(crate) fn load() -> Option<Index> {
-    let folder = PathBuf::from(std::env::var_os("MAJORDOMO_RECORDINGS")?);
+    let folder = majordomo_testkit::data("MAJORDOMO_RECORDINGS")?;
     let file = folder.join("INDEX.tsv");
     let text = std::fs::read_to_string(&file)
         .unwrap_or_else(|error| panic!("{}: {error}", file.display()));

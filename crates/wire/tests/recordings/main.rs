@@ -28,7 +28,6 @@ const SPOKEN: &[(&str, Protocol)] = &[
 #[test]
 fn recordings_of_real_providers_replay() {
     let Some(index) = index::load() else {
-        println!("recordings: skipped, MAJORDOMO_RECORDINGS is not set");
         return;
     };
     let exceptions = index::exceptions();
@@ -83,7 +82,6 @@ fn recordings_of_real_providers_replay() {
 #[test]
 fn recordings_of_streams_read_the_same_however_they_are_cut() {
     let Some(index) = index::load() else {
-        println!("recordings: skipped, MAJORDOMO_RECORDINGS is not set");
         return;
     };
     let cut = chunking::cut_all(&index, SPOKEN);

@@ -277,9 +277,10 @@ fn errors_are_read_with_reason_wait_and_class() {
         (429, body(429, "RESOURCE_EXHAUSTED", &format!("{daily},{retry}")), Class::Quota),
         (429, body(429, "RESOURCE_EXHAUSTED", ""), Class::Transient),
         (400, body(400, "INVALID_ARGUMENT", key), Class::Auth),
-        (400, body(400, "FAILED_PRECONDITION", ""), Class::Quota),
+        (400, body(400, "FAILED_PRECONDITION", ""), Class::Unsupported),
         (400, body(400, "INVALID_ARGUMENT", ""), Class::Invalid),
-        (403, body(403, "PERMISSION_DENIED", ""), Class::Auth),
+        (403, body(403, "PERMISSION_DENIED", ""), Class::Forbidden),
+        (403, body(403, "PERMISSION_DENIED", key), Class::Auth),
         (404, format!("[{}]", body(404, "NOT_FOUND", "")), Class::ModelNotFound),
         (503, body(503, "UNAVAILABLE", ""), Class::Transient),
         (
