@@ -1,0 +1,74 @@
+//! Whose request it is.
+
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
+use std::net::IpAddr;
+use std::sync::LazyLock;
+
+/// A tenant, as far as fairness knows one: a hash of its name. It is `Copy`, so
+/// carrying it along costs nothing. The hash is seeded per process: nobody can
+/// choose a name that falls into another tenant's flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Flow(u64);
+
+static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+
+impl Flow {
+    /// The flow of a name, such as a client key's.
+    pub fn named(name: &str) -> Self {
+        Self(SEED.hash_one(("name", name)))
+    }
+
+    /// The flow of an address. All of an IPv6 /64 is one flow, since one host
+    /// usually has all of it.
+    pub fn peer(address: IpAddr) -> Self {
+        let network = match address.to_canonical() {
+            IpAddr::V4(address) => u128::from(u32::from(address)),
+            IpAddr::V6(address) => u128::from(address) >> 64 << 64,
+        };
+        Self(SEED.hash_one(("peer", network)))
+    }
+}
+
+/// A flow is a hash already.
+#[derive(Default)]
+pub(crate) struct AsIs(u64);
+
+pub(crate) type ByFlow = BuildHasherDefault<AsIs>;
+
+impl Hasher for AsIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ipv6_network_is_one_flow_and_an_ipv4_address_is_one() {
+        let peer = |text: &str| Flow::peer(text.parse().unwrap());
+        assert_eq!(peer("2001:db8::1"), peer("2001:db8::ffff:1"));
+        assert_ne!(peer("2001:db8::1"), peer("2001:db8:0:1::1"));
+        assert_ne!(peer("192.0.2.1"), peer("192.0.2.2"));
+        assert_eq!(peer("192.0.2.1"), peer("::ffff:192.0.2.1"));
+    }
+
+    #[test]
+    fn a_name_that_reads_like_an_address_is_another_flow() {
+        assert_ne!(
+            Flow::named("192.0.2.1"),
+            Flow::peer("192.0.2.1".parse().unwrap())
+        );
+    }
+}
