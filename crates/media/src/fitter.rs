@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use majordomo_limits::Budget;
 use majordomo_llm::{Change, Error, ErrorKind, Image, ImageLimits, Part, Request, Result};
 use quick_cache::sync::Cache;
 use quick_cache::{OptionsBuilder, Weighter};
@@ -170,7 +171,9 @@ impl Fitter {
                     let inner = Arc::clone(&self.0);
                     let data = image.data.clone();
                     let terms = terms.clone();
-                    work.spawn(async move { (at, inner.refit(data, header, size, terms).await) });
+                    let refit = inner.refit(data, header, size, terms);
+                    let refit = Budget::carry(Budget::current(), refit);
+                    work.spawn(async move { (at, refit.await) });
                 }
             }
         }

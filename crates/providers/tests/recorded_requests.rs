@@ -370,11 +370,9 @@ fn body_of(file: &Path) -> Option<Value> {
 
 #[test]
 fn what_we_write_has_the_keys_and_types_of_what_was_recorded() {
-    let Some(folder) = std::env::var_os("MAJORDOMO_RECORDINGS") else {
-        println!("recorded requests: skipped, MAJORDOMO_RECORDINGS is not set");
+    let Some(folder) = majordomo_testkit::data("MAJORDOMO_RECORDINGS") else {
         return;
     };
-    let folder = Path::new(&folder);
     let index = std::fs::read_to_string(folder.join("INDEX.tsv")).expect("an index");
     let mut wrong = Vec::new();
     let mut compared = 0;

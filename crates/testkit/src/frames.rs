@@ -64,7 +64,7 @@ pub fn post_block(path: &str, key: &str) -> Vec<u8> {
     let mut block = vec![0x83, 0x86];
     // Values as they are, under the names ":path", ":authority" and "authorization".
     literal(&mut block, &[0x04], path);
-    literal(&mut block, &[0x01], "gateway");
+    literal(&mut block, &[0x01], "localhost");
     literal(&mut block, &[0x0f, 0x08], &format!("Bearer {key}"));
     block
 }

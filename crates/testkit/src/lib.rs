@@ -22,11 +22,15 @@
 //! # }
 //! ```
 //!
+//! [`data`] and [`started`] tell what is not part of the repository, so that no test
+//! is skipped in silence.
+//!
 //! Failures panic: this crate is for tests only.
 
 mod black_hole;
 mod certificates;
 mod closed_port;
+mod data;
 mod files;
 pub mod frames;
 mod http2;
@@ -38,6 +42,7 @@ mod upstream;
 pub use black_hole::BlackHole;
 pub use certificates::{Authority, Identity};
 pub use closed_port::ClosedPort;
+pub use data::{data, started};
 pub use files::files;
 pub use http2::{Http2Settings, Http2Upstream, StreamStep};
 pub use record::{Connection, Request};

@@ -4,11 +4,10 @@
 //! ends. A thread that is stuck keeps both, so a pool whose threads are all
 //! stuck refuses work instead of piling it up.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use majordomo_limits::{Bounds as Units, Charge, FairSemaphore, Flow, Permit};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
@@ -22,23 +21,25 @@ const PIECE: u64 = 1 << 20;
 /// What work on an image holds beside its pixels: the strip that is being scaled,
 /// and what is written.
 const SCRATCH: u64 = 5 << 20;
+/// Pieces that a tenant may take in one turn: a photo of usual size.
+const TURN: u64 = 32;
 /// Hashing this much takes less time than changing threads.
 const HASHED_IN_PLACE: usize = 64 << 10;
 
 pub(super) struct Pool {
-    workers: Arc<Semaphore>,
-    memory: Arc<Semaphore>,
-    pieces: u32,
+    workers: FairSemaphore,
+    memory: FairSemaphore,
+    pieces: u64,
     max_time: Duration,
     max_wait: Duration,
 }
 
 impl Pool {
     pub(super) fn new(bounds: &Bounds) -> Self {
-        let pieces = u32::try_from(bounds.max_decoding.div_ceil(PIECE)).unwrap_or(u32::MAX >> 4);
+        let pieces = bounds.max_decoding.div_ceil(PIECE);
         Self {
-            workers: Arc::new(Semaphore::new(bounds.workers.max(1))),
-            memory: Arc::new(Semaphore::new(pieces as usize)),
+            workers: FairSemaphore::new(Units::new(bounds.workers.max(1) as u64)),
+            memory: FairSemaphore::new(Units::new(pieces).quantum(TURN)),
             pieces,
             max_time: bounds.max_time,
             max_wait: bounds.max_wait,
@@ -81,17 +82,19 @@ impl Pool {
         }
     }
 
-    async fn place(
-        &self,
-        header: &Header,
-    ) -> Result<(OwnedSemaphorePermit, OwnedSemaphorePermit), Problem> {
-        let pieces = working_set(header).saturating_add(SCRATCH).div_ceil(PIECE);
-        let pieces = u32::try_from(pieces).unwrap_or(u32::MAX).min(self.pieces);
-        let closed = |_| Problem::Busy;
-        let memory = Arc::clone(&self.memory).acquire_many_owned(pieces);
-        let memory = memory.await.map_err(closed)?;
-        let worker = Arc::clone(&self.workers).acquire_owned();
-        Ok((worker.await.map_err(closed)?, memory))
+    /// Memory and a thread, shared fairly between tenants. Pixels are charged to the
+    /// budget of the request, too, where it has one. A thread comes last: nobody
+    /// waits while holding one.
+    async fn place(&self, header: &Header) -> Result<(Permit, Charge, Permit), Problem> {
+        let flow = Flow::current();
+        let needed = working_set(header).saturating_add(SCRATCH);
+        let pieces = needed.div_ceil(PIECE).min(self.pieces);
+        let busy = |_| Problem::Busy;
+        let memory = self.memory.acquire(flow, pieces).await.map_err(busy)?;
+        let mut charge = Charge::begin();
+        charge.wait_for(needed).await;
+        let worker = self.workers.acquire(flow, 1).await.map_err(busy)?;
+        Ok((worker, charge, memory))
     }
 }
 
@@ -101,5 +104,69 @@ struct StopOnDrop(Stop);
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.stop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, mpsc};
+
+    use majordomo_limits::Budget;
+    use tokio::task::{JoinSet, yield_now};
+
+    use super::*;
+    use crate::header::Coding;
+    use crate::{Format, Orientation};
+
+    /// An image that needs next to nothing.
+    fn header() -> Header {
+        Header {
+            format: Format::Png,
+            width: 1,
+            height: 1,
+            frames: 1,
+            bit_depth: 8,
+            channels: 3,
+            orientation: Orientation::default(),
+            clean_end: true,
+            coding: Coding::Png,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_crowd_of_images_of_one_tenant_delays_anothers_by_one_turn() {
+        let bounds = Bounds {
+            workers: 1,
+            ..Bounds::default()
+        };
+        let pool = Arc::new(Pool::new(&bounds));
+        let bytes = FairSemaphore::new(Units::new(1 << 40));
+        let (open, gate) = mpsc::channel::<()>();
+        let (done, order) = mpsc::channel();
+        let mut gate = Some(gate);
+        let mut jobs = JoinSet::new();
+        for tenant in ["crowd"; 9].into_iter().chain(["single"]) {
+            let (pool, done) = (Arc::clone(&pool), done.clone());
+            // The first one has the only thread until the others wait.
+            let gate = gate.take();
+            let work = move |_: &Stop| {
+                gate.iter().for_each(|gate| gate.recv().unwrap());
+                done.send(tenant).unwrap();
+                Ok(())
+            };
+            let permit = bytes.try_acquire(Flow::named(tenant), 0).unwrap();
+            let running = async move { pool.run(&header(), work).await };
+            jobs.spawn(Budget::of(&permit).scope(running));
+        }
+        while pool.workers.waiting() < 9 {
+            yield_now().await;
+        }
+        open.send(()).unwrap();
+        while let Some(job) = jobs.join_next().await {
+            job.unwrap().unwrap();
+        }
+        let order: Vec<&str> = order.try_iter().collect();
+        let single = order.iter().position(|tenant| *tenant == "single");
+        assert!(single.is_some_and(|at| at <= 2), "{order:?}");
     }
 }

@@ -1,9 +1,11 @@
 //! Lists of models, page by page.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use majordomo_llm::{ModelInfo, Request, Result};
 
-use super::HttpProvider;
+use super::{HttpProvider, offload};
 use crate::transport::{Outgoing, Reply};
 
 /// More pages than any provider has; a server that goes on for ever is cut here.
@@ -11,15 +13,21 @@ const MOST_PAGES: usize = 50;
 
 /// All models that a provider lists.
 pub(super) async fn models(provider: &HttpProvider) -> Result<Vec<ModelInfo>> {
-    let recipe = provider.recipe();
+    let recipe = &provider.0.recipe;
     let mut models = Vec::new();
     let mut next = Some(String::new());
     for _ in 0..MOST_PAGES {
         let Some(page) = next.take() else { break };
         let body = get(provider, &format!("{}{page}", recipe.models_path())).await?;
-        models.extend(recipe.protocol().codec().read_models(&body)?);
+        let recipe = Arc::clone(recipe);
+        let read = move |body: Bytes| {
+            let models = recipe.protocol().codec().read_models(&body)?;
+            Ok((models, recipe.next_page(&body)))
+        };
+        let (listed, following) = offload::read(body, read).await?;
+        models.extend(listed);
         // A page that names itself as the next one is the last.
-        next = recipe.next_page(&body).filter(|next| *next != page);
+        next = following.filter(|next| *next != page);
     }
     Ok(models)
 }

@@ -3,7 +3,8 @@
 //! [`HttpProvider`] makes models, [`model`] asks them, [`known`] keeps what the
 //! server told about them, [`answer`] is a streamed body, [`events`] turns it into
 //! events, [`pieces`] passes it on as it came,
-//! [`list`] reads lists of models page by page, and [`backstop`] refuses what a
+//! [`list`] reads lists of models page by page, [`offload`] reads what is large off
+//! the async threads, and [`backstop`] refuses what a
 //! target is known not to take before anything is sent.
 
 mod answer;
@@ -12,6 +13,7 @@ mod events;
 mod known;
 mod list;
 mod model;
+mod offload;
 mod pieces;
 
 use std::fmt;
@@ -20,7 +22,9 @@ use std::time::Duration;
 
 use ::http::Uri;
 use bytes::Bytes;
-use majordomo_llm::{BoxFuture, Error, ErrorKind, Model, ModelInfo, Provider, Request, Result};
+use majordomo_llm::{
+    BoxFuture, Error, ErrorKind, Fingerprint, Model, ModelInfo, Provider, Request, Result,
+};
 use quick_cache::sync::Cache;
 use secrecy::{ExposeSecret, SecretString};
 
@@ -33,6 +37,8 @@ use model::HttpModel;
 
 /// How many models of one provider are remembered.
 const MOST_KNOWN: usize = 1_024;
+/// A longer id is nobody's model; clients may make up any.
+const LONGEST_KNOWN: usize = 256;
 /// How long a question about a model may take.
 const LONGEST_QUESTION: Duration = Duration::from_secs(10);
 
@@ -49,6 +55,7 @@ struct Inner {
     /// Whether it is the service itself and no server of the user's own.
     at_home: bool,
     key: Option<SecretString>,
+    fingerprint: Fingerprint,
     timeouts: Timeouts,
     settings: Settings,
     known: Cache<String, Arc<Known>>,
@@ -62,7 +69,11 @@ impl HttpProvider {
         if let Some(url) = &base_url {
             check_base_url(url).map_err(|error| error.with_provider(&settings.name))?;
         }
+        let kind = (&home, recipe.key_variables(), recipe.protocol());
+        let key = settings.key.as_ref().map(|key| key.expose_secret());
+        let fingerprint = Fingerprint::of((kind, &base_url, key));
         Ok(Self(Arc::new(Inner {
+            fingerprint,
             name: settings.name.clone(),
             transport: settings.transport.clone(),
             at_home: base_url == home,
@@ -85,6 +96,9 @@ impl HttpProvider {
 
     /// What is known about a model, shared by all who ask for it.
     fn known(&self, model: &str) -> Arc<Known> {
+        if model.len() > LONGEST_KNOWN {
+            return Arc::new(Known::new(self.assumed(model)));
+        }
         let make = || Ok::<_, Error>(Arc::new(Known::new(self.assumed(model))));
         let known = self.0.known.get_or_insert_with(model, make);
         known.unwrap_or_else(|_| Arc::new(Known::new(self.assumed(model))))
@@ -255,6 +269,10 @@ impl Provider for HttpProvider {
 
     fn base_url(&self) -> Option<&str> {
         self.0.base_url.as_deref()
+    }
+
+    fn fingerprint(&self) -> Option<Fingerprint> {
+        Some(self.0.fingerprint)
     }
 
     fn ready(&self) -> Result<()> {

@@ -13,7 +13,7 @@ use super::answer::Answer;
 use super::events::Events;
 use super::known::Known;
 use super::pieces::Pieces;
-use super::{HttpProvider, backstop, list};
+use super::{HttpProvider, backstop, list, offload};
 use crate::estimate;
 use crate::transport::{Outgoing, Reply};
 
@@ -84,7 +84,9 @@ impl HttpModel {
         match self.unless_blind(images, sending).await? {
             Reply::Accepted(head, body) => {
                 let body = without_byte_order_mark(body);
-                let response = self.codec().read_response(body, first_call);
+                let codec = self.codec();
+                let response =
+                    offload::read(body, move |body| codec.read_response(body, first_call)).await;
                 let mut response = response.map_err(|error| head.describe(error))?;
                 response.model.clone_from(&self.name);
                 Ok(response)

@@ -11,7 +11,8 @@ use bytes::{Bytes, BytesMut};
 use futures_core::Stream;
 use http_body::Body;
 use hyper::body::Incoming;
-use majordomo_llm::Result;
+use majordomo_limits::Charge;
+use majordomo_llm::{Error, ErrorKind, Result};
 
 use super::fault;
 use super::pool::{Link, Place};
@@ -79,21 +80,32 @@ impl ByteStream {
         let Some(first) = self.next().await.transpose()? else {
             return Ok(Some(Bytes::new()));
         };
+        let mut held = None;
         let Some(mut piece) = self.next().await.transpose()? else {
-            return Ok((first.len() <= most).then_some(first));
+            charge(&mut held, first.len())?;
+            return Ok((first.len() <= most).then(|| hold(held, first)));
         };
-        let announced = self.announced().unwrap_or_default();
+        // What is announced may never come.
+        let announced = self.announced().unwrap_or_default().min(AHEAD);
         let size = first.len() + piece.len() + (announced as usize).min(most);
         let mut all = BytesMut::with_capacity(size);
         all.extend_from_slice(&first);
         loop {
+            let room = all.capacity() - all.len();
+            if piece.len() > room && all.len() as u64 >= AHEAD {
+                // To copy megabytes over and over would hold up the thread. Pages that
+                // nothing was written to take no memory.
+                let rest = self.announced().unwrap_or(most as u64) as usize;
+                all.reserve(piece.len() + rest.min(most));
+            }
             all.extend_from_slice(&piece);
             if all.len() > most {
                 return Ok(None);
             }
+            charge(&mut held, all.len())?;
             match self.next().await.transpose()? {
                 Some(next) => piece = next,
-                None => return Ok(Some(all.freeze())),
+                None => return Ok(Some(hold(held, all.freeze()))),
             }
         }
     }
@@ -112,6 +124,35 @@ impl ByteStream {
             }
         }
         all.freeze()
+    }
+}
+
+/// Answers up to this size are covered by what a request costs anyway.
+const SMALL: usize = 16 * 1024;
+/// The charge of a larger one is made in such steps.
+const STEP: u64 = 64 * 1024;
+/// The most that is allocated by a mere announcement.
+const AHEAD: u64 = 1024 * 1024;
+
+/// Charges what has come of an answer to the budget of the request that asked, if
+/// there is one.
+fn charge(held: &mut Option<Charge>, length: usize) -> Result<()> {
+    if length <= SMALL {
+        return Ok(());
+    }
+    let charge = held.get_or_insert_with(Charge::begin);
+    let whole = (length as u64).next_multiple_of(STEP);
+    charge.reach(whole).map_err(|exhausted| {
+        Error::new(ErrorKind::Local, exhausted.to_string())
+            .with_status(503)
+            .with_retry_after(Some(Duration::from_secs(1)))
+    })
+}
+
+fn hold(held: Option<Charge>, bytes: Bytes) -> Bytes {
+    match held {
+        Some(charge) => charge.hold(bytes),
+        None => bytes,
     }
 }
 
