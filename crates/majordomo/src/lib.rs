@@ -39,7 +39,7 @@ pub use chain::{
 };
 pub use clock::{Clock, ManualClock, RuntimeClock};
 pub use dsn::{Dsn, DsnError, DsnOptions};
-pub use health::{Health, HealthConfig, HealthStatus, Standing};
+pub use health::{BenchCause, Health, HealthConfig, HealthStatus, Standing};
 pub use majordomo_agent as agent;
 pub use majordomo_llm::*;
 pub use majordomo_media as media;
@@ -48,7 +48,7 @@ pub use majordomo_providers::count_text;
 pub use majordomo_providers::{
     AnthropicVersion, Compatible, HttpProvider, Kind, Limits, Settings, fake, transport,
 };
-pub use nearest::{did_you_mean, nearest};
+pub use nearest::{did_you_mean, nearest, nearest_few};
 pub use observe::{Notice, Observer};
 pub use registry::{
     DsnProblem, LoadEnvError, Registry, RegistryBuilder, Resolver, SchemeFactory, ollama_url,

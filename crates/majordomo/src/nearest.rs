@@ -25,6 +25,30 @@ pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Op
         .map(|(_, name)| name)
 }
 
+/// The known names that are closest to a mistyped one, the closest first.
+///
+/// ```
+/// use majordomo::nearest_few;
+///
+/// assert_eq!(nearest_few("up/smal", ["up/small", "up/smart", "else"], 2), ["up/small", "up/smart"]);
+/// ```
+pub fn nearest_few<'a>(
+    wanted: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    most: usize,
+) -> Vec<&'a str> {
+    if wanted.len() > LONGEST {
+        return Vec::new();
+    }
+    let scored = known
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(wanted, name), name));
+    let mut close: Vec<(f64, &str)> = scored.filter(|(score, _)| *score >= CLOSE_ENOUGH).collect();
+    close.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    close.truncate(most);
+    close.into_iter().map(|(_, name)| name).collect()
+}
+
 /// The suggestion as the end of a sentence; nothing where there is none.
 pub fn did_you_mean(name: Option<&str>) -> String {
     name.map(|name| format!("; did you mean `{name}`?"))

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use majordomo_llm::Class;
 
+use crate::health::BenchCause;
+
 /// Something that happened to a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -20,7 +22,7 @@ pub enum Notice<'a> {
         target: &'a str,
         /// What kind of failure.
         class: Class,
-        /// The error's text.
+        /// The error's text. It may repeat what was asked, so it is for whoever asked.
         reason: &'a str,
     },
     /// A target was passed over.
@@ -37,7 +39,7 @@ pub enum Notice<'a> {
         /// For how long.
         wait: Duration,
         /// Why.
-        reason: &'a str,
+        cause: &'a BenchCause,
     },
     /// It is used again.
     Recovered {

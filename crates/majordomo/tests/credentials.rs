@@ -5,11 +5,15 @@ mod support;
 
 use majordomo::fake::Step;
 use majordomo::{ErrorKind, Request};
-use support::{House, kind, lines, pass, secs, status};
+use support::{House, coded, kind, lines, pass, secs, status};
 
 #[tokio::test(start_paused = true)]
 async fn a_refused_key_is_not_tried_again_with_another_model_of_that_provider() {
-    for refused in [status(401), status(403), kind(ErrorKind::MissingKey)] {
+    for refused in [
+        status(401),
+        coded(403, "account_deactivated"),
+        kind(ErrorKind::MissingKey),
+    ] {
         let house = House::new();
         house.script("a", [refused]);
 
@@ -22,6 +26,31 @@ async fn a_refused_key_is_not_tried_again_with_another_model_of_that_provider() 
         assert_eq!(house.served_by("fp/c,tail/x").await, "tail/x");
         assert_eq!(house.calls(), ["a"]);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_403_that_names_neither_key_nor_account_leaves_the_other_models_alone() {
+    for refused in [status(403), coded(403, "moderation")] {
+        let house = House::new();
+        house.script("a", [refused]);
+        let reply = house.ask("fp/a,fp/b").await.unwrap();
+        assert_eq!(
+            lines(&reply.ledger),
+            ["fp/a failed Forbidden", "fp/b served"]
+        );
+        assert!(house.is_spotless("fp") && house.is_spotless("fp/a"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_target_that_refuses_the_request_leaves_the_last_resort_open() {
+    let house = House::new();
+    house.script("a", [status(403)]);
+    house
+        .registry
+        .health()
+        .bench("tail/x", secs(60), "maintenance");
+    assert_eq!(house.served_by("fp/a,tail/x").await, "tail/x");
 }
 
 #[tokio::test(start_paused = true)]
@@ -94,11 +123,8 @@ async fn a_chain_whose_only_target_has_no_key_fails_with_an_error_that_says_so()
     let second = house.refused("fp/a").await.to_string();
 
     assert_eq!(house.calls(), ["a"], "the answer is known");
-    for text in [first, second] {
-        assert!(
-            text.contains("fp/a") && text.contains("set FP_API_KEY"),
-            "{text}"
-        );
+    for (text, said) in [(first, "set FP_API_KEY"), (second, "no key is configured")] {
+        assert!(text.contains("fp/a") && text.contains(said), "{text}");
     }
 }
 

@@ -152,7 +152,7 @@ async fn an_untrusted_certificate_is_not_retried_and_benches_for_five_minutes() 
 async fn a_missing_or_refused_key_advances_and_benches_the_credential() {
     let rows = [
         status(401),
-        status(403),
+        coded(403, "invalid_api_key"),
         kind(ErrorKind::MissingKey),
         coded(400, "API_KEY_INVALID"),
     ];
@@ -161,6 +161,16 @@ async fn a_missing_or_refused_key_advances_and_benches_the_credential() {
         ..FREE
     };
     assert_rows(rows, expected).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn any_other_403_advances_without_penalty() {
+    let rows = [
+        status(403),
+        coded(403, "permission_error"),
+        coded(403, "unsupported_country_region_territory"),
+    ];
+    assert_rows(rows, FREE).await;
 }
 
 #[tokio::test(start_paused = true)]

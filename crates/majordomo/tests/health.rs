@@ -41,7 +41,7 @@ fn a_bench_by_hand_shows_its_reason_and_runs_out_by_the_clock() {
     assert_eq!(shown.subject, "fp/a");
     assert_eq!(shown.until_usable, Some(secs(40)));
     assert_eq!(shown.benched_for, Some(secs(20)));
-    assert_eq!(shown.reason.as_deref(), Some("maintenance"));
+    assert_eq!(shown.cause.unwrap().to_string(), "maintenance");
     assert!(!shown.probing);
 
     clock.advance(secs(40));
@@ -86,7 +86,7 @@ async fn a_snapshot_shows_why_a_target_was_benched() {
     house.ask("fp/a,fp/b").await.unwrap();
     let shown = house.health("fp/a");
     assert_eq!((shown.failures, shown.rounds), (0, 1));
-    assert!(shown.reason.unwrap().contains("HTTP 502"));
+    assert_eq!(shown.cause.unwrap().to_string(), "HTTP 502");
 }
 
 #[tokio::test(start_paused = true)]

@@ -193,3 +193,46 @@ async fn a_stream_that_is_dropped_is_told_as_neither() {
     drop(stream);
     assert!(house.notices.take().is_empty());
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_a_provider_said_to_one_caller_is_told_to_nobody_else() {
+    const SECRET: &str = "my password is hunter2";
+    let said = |status| Step::fail(majordomo::Error::provider(status, SECRET).with_code(SECRET));
+    for (first, then) in [(said(500), said(500)), (said(401), said(401))] {
+        let heard: Arc<std::sync::Mutex<Vec<String>>> = Arc::default();
+        let own = Arc::clone(&heard);
+        let registry = Registry::builder()
+            .environment(Default::default())
+            .observer(Arc::new(move |notice: &Notice<'_>| {
+                // A failure is told about the request that failed.
+                if !matches!(notice, Notice::Failed { .. }) {
+                    own.lock().unwrap().push(format!("{notice:?}"));
+                }
+            }))
+            .chain(majordomo::ChainConfig {
+                all_benched: majordomo::AllBenched::Fail,
+                ..majordomo::ChainConfig::default()
+            })
+            .build();
+        let fake = Fake::new("fp");
+        fake.enqueue("a", [first, then]);
+        registry.register(fake);
+        let ask = async |spec: &str| {
+            let chain = registry.parse(spec).unwrap();
+            let error = chain.generate(Request::user("hi")).await.unwrap_err();
+            format!("{error} {error:?} {:?}", error.ledger())
+        };
+
+        assert!(ask("fp/a").await.contains(SECRET), "its own caller is told");
+
+        let other = ask("fp/a").await;
+        assert!(!other.contains(SECRET), "{other}");
+        let shown = format!("{:?}", registry.health().snapshot());
+        assert!(!shown.contains(SECRET), "{shown}");
+        let heard = heard.lock().unwrap().join("\n");
+        assert!(
+            heard.contains("Benched") && !heard.contains(SECRET),
+            "{heard}"
+        );
+    }
+}

@@ -24,11 +24,7 @@ const DIALECTS: [&str; 4] = ["chat", "responses", "messages", "swap"];
 
 /// The address, or a word about why there is none.
 fn address() -> Option<String> {
-    let address = std::env::var(VARIABLE).ok();
-    if address.is_none() {
-        eprintln!("skipped: {VARIABLE} is not set; ./test starts a llama.cpp and sets it");
-    }
-    address
+    majordomo_testkit::started(VARIABLE)
 }
 
 /// A registry that knows the server in all its dialects, by DSN as users do, and

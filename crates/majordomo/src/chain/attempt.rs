@@ -38,12 +38,12 @@ impl<'a> Record<'a> {
     }
 
     /// Whether somebody who could have served was asked. Those who do not have
-    /// the model or cannot take the request do not count.
+    /// the model, cannot take the request or refuse it do not count.
     pub(super) fn asked(&self) -> bool {
         let could_serve = |attempt: &Attempt| {
             matches!(
                 attempt.outcome,
-                Outcome::Failed { class, .. } if !class.is_incapable()
+                Outcome::Failed { class, .. } if !class.is_incapable() && class != Class::Forbidden
             )
         };
         self.ledger.attempts.iter().any(could_serve)
@@ -72,15 +72,14 @@ impl<'a> Record<'a> {
         } else {
             "benched"
         };
-        let reason = if denied.probing {
-            format!(
-                "{whose}, and another request is trying it ({})",
-                denied.reason
-            )
+        let how_long = if denied.probing {
+            ", and another request is trying it".to_owned()
         } else {
-            let seconds = denied.wait.as_secs_f64();
-            format!("{whose} for {seconds:.1} s more ({})", denied.reason)
+            format!(" for {:.1} s more", denied.wait.as_secs_f64())
         };
+        let why = denied.cause.as_ref();
+        let why = why.map(|cause| format!(" ({cause})")).unwrap_or_default();
+        let reason = format!("{whose}{how_long}{why}");
         let shortest = self.retry_after.unwrap_or(denied.wait).min(denied.wait);
         self.retry_after = Some(shortest);
         self.skipped(target, reason, None);

@@ -11,7 +11,8 @@ use super::{FitImages, Shape};
 /// What a chain does when every target that could serve is benched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AllBenched {
-    /// It asks the one whose bench ends first, once.
+    /// It asks the one whose bench ends first, once: not while the provider asked to
+    /// be left alone, and not with a refused key.
     #[default]
     LeastBad,
     /// It fails at once, as the original did.

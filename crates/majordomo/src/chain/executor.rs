@@ -134,7 +134,8 @@ impl<'a, A: Ask> Run<'a, A> {
         true
     }
 
-    /// Asks the first of the benched targets that can be asked, once.
+    /// Asks the first of the benched targets that can be asked, once. Every request
+    /// may do so: one that failed for its own sake must not keep the others out.
     async fn last_resort(
         &mut self,
         targets: impl Iterator<Item = &'a Target>,
@@ -198,7 +199,7 @@ impl<'a, A: Ask> Run<'a, A> {
             let error = error.with_target(target.name().provider(), target.name().model());
             let class = self.config.class_of(&error);
             self.record.failed(target, began, changes, class, &error);
-            permit.fail(class.verdict().health, &error);
+            permit.fail(class, &error);
             if !permit.still_good() || !patience.allows(class) {
                 return self.after(class, error);
             }

@@ -8,6 +8,7 @@ mod ask;
 mod attempt;
 mod compose;
 mod config;
+mod count;
 mod executor;
 mod fit;
 mod images;
@@ -181,17 +182,6 @@ impl Chain {
         let mut served = run.serve().await?;
         served.permit.succeed();
         Ok((served.answer, served.ledger))
-    }
-
-    /// The tokens of a request: counted by the first target that does, or
-    /// estimated for the head.
-    pub async fn count_tokens(&self, request: Request) -> u64 {
-        for target in self.targets.iter() {
-            if let Ok(tokens) = target.model().count_tokens(request.clone()).await {
-                return tokens;
-            }
-        }
-        self.estimate_tokens(&request)
     }
 
     fn answering(&self, served: Served<'_, Forwarded>) -> Answering {

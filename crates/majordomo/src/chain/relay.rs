@@ -73,7 +73,7 @@ impl<T: Item> Relay<T> {
             class,
             reason: &error.reason(),
         });
-        self.permit.fail(class.verdict().health, &error);
+        self.permit.fail(class, &error);
         Some(Err(error))
     }
 }

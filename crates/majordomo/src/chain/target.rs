@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use majordomo_llm::{Error, HealthEffect, Model};
+use majordomo_llm::{Class, Error, Fingerprint, HealthEffect, Model};
 
 use crate::clock::Clock;
-use crate::health::{Denied, Health, Permit, Standing, Subject};
+use crate::health::{BenchCause, Denied, Health, Permit, Standing, Subject};
 use crate::spec::TargetName;
 
 /// A provider's Retry-After is believed up to this, whoever read it.
@@ -34,10 +34,15 @@ pub(super) struct Barred {
 }
 
 impl Target {
-    pub(crate) fn new(name: TargetName, model: Arc<dyn Model>, health: &Health) -> Self {
+    pub(crate) fn new(
+        name: TargetName,
+        model: Arc<dyn Model>,
+        health: &Health,
+        identity: Option<Fingerprint>,
+    ) -> Self {
         Self {
-            health: health.subject(name.as_str()),
-            credential: health.subject(name.provider()),
+            health: health.target(name.as_str(), identity),
+            credential: health.credential(name.provider(), identity),
             name,
             model,
         }
@@ -51,9 +56,13 @@ impl Target {
         &*self.model
     }
 
-    /// Its own standing, and its credential's.
+    /// Its own standing, and its credential's: a benched one is never forced.
     pub(super) fn standing(&self) -> [Standing; 2] {
-        [self.health.standing(), self.credential.standing()]
+        let credential = match self.credential.standing() {
+            Standing::Benched { until } => Standing::Closed { until },
+            standing => standing,
+        };
+        [self.health.standing(), credential]
     }
 
     /// The same target with another model in front of its own.
@@ -75,7 +84,8 @@ impl Target {
         self.enter(Subject::admit)
     }
 
-    /// Goes through a target's bench, never through a credential's.
+    /// Goes through a target's bench where the provider did not ask to be left alone,
+    /// and never through a credential's.
     pub(super) fn force(&self) -> Result<TargetPermit, Barred> {
         self.enter(Subject::force)
     }
@@ -114,17 +124,18 @@ impl TargetPermit {
         self.target.still_good() && self.credential.still_good()
     }
 
-    /// Tells health about a failure.
-    pub(super) fn fail(&mut self, effect: HealthEffect, error: &Error) {
-        let reason = error.reason();
+    /// Tells health about a failure. Of the error it learns class and status only:
+    /// the text belongs to the request that failed.
+    pub(super) fn fail(&mut self, class: Class, error: &Error) {
+        let cause = BenchCause::of(error, class);
         let retry_after = error.retry_after().unwrap_or_default();
         let retry_after = retry_after.min(LONGEST_RETRY_AFTER);
-        match effect {
+        match class.verdict().health {
             HealthEffect::None => {}
-            HealthEffect::Count => self.target.count(retry_after, &reason),
-            HealthEffect::Throttle => self.target.throttle(retry_after, &reason),
-            HealthEffect::Bench(wait) => self.target.throttle(wait, &reason),
-            HealthEffect::BenchCredential(base) => self.credential.refuse(base, &reason),
+            HealthEffect::Count => self.target.count(retry_after, cause),
+            HealthEffect::Throttle => self.target.throttle(retry_after, cause),
+            HealthEffect::Bench(wait) => self.target.suspend(wait, cause),
+            HealthEffect::BenchCredential(base) => self.credential.refuse(base, cause),
         }
     }
 }

@@ -72,9 +72,7 @@ impl FromStr for DsnOptions {
                     options.anthropic_version = Some(version);
                 }
                 _ => {
-                    return Err(DsnError::UnknownOption {
-                        name: name.to_owned(),
-                    });
+                    return Err(DsnError::UnknownOption { name: shown(name) });
                 }
             }
         }
@@ -82,9 +80,32 @@ impl FromStr for DsnOptions {
     }
 }
 
+/// An option's name as errors tell it. What is no word may be a key, of which
+/// somebody forgot the name.
+fn shown(name: &str) -> String {
+    let word = name.len() <= 24 && name.bytes().all(|c| c.is_ascii_lowercase() || c == b'_');
+    if word {
+        name.to_owned()
+    } else {
+        "…".to_owned()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_in_the_place_of_an_option_is_not_repeated() {
+        for (query, name) in [
+            ("imagse=true", "imagse"),
+            ("sk-CANARY", "…"),
+            ("CANARY=1", "…"),
+        ] {
+            let error = query.parse::<DsnOptions>().unwrap_err();
+            assert!(error.to_string().contains(&format!("`{name}`")), "{error}");
+        }
+    }
 
     #[test]
     fn options_overrule_what_a_provider_assumes() {

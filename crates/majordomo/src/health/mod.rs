@@ -8,17 +8,26 @@
 //!
 //! A request holds a [`Permit`] while it asks a target. Whatever happens to the
 //! request, the permit reports or is dropped, and a dropped probe frees its place.
+//!
+//! Everybody sees the same health, so it keeps nothing that one client said: a
+//! [`BenchCause`] is class and status. How many subjects are kept is bounded
+//! ([`table`]).
 
+mod cause;
 mod permit;
 mod state;
+mod table;
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use majordomo_llm::Fingerprint;
+
+pub use cause::BenchCause;
 pub(crate) use permit::{Permit, Subject};
 pub(crate) use state::Denied;
 pub use state::HealthConfig;
+use table::Table;
 
 use crate::clock::{Clock, RuntimeClock};
 use crate::observe::{Observer, Observers};
@@ -37,14 +46,15 @@ use crate::observe::{Observer, Observers};
 /// ```
 #[derive(Clone)]
 pub struct Health {
-    shared: Arc<Shared>,
+    rules: Arc<Rules>,
+    table: Arc<Mutex<Table>>,
 }
 
-struct Shared {
+/// What all subjects share.
+struct Rules {
     config: HealthConfig,
     clock: Arc<dyn Clock>,
     observers: Observers,
-    subjects: Mutex<BTreeMap<String, Arc<Subject>>>,
 }
 
 /// Whether a target or a credential may be used, without the particulars.
@@ -54,8 +64,14 @@ pub enum Standing {
     Usable,
     /// Its bench is over, and the next request tries it.
     Probe,
-    /// It is left alone until then; also while another request is trying it.
+    /// It is left alone until then, unless nobody else can serve; also while another
+    /// request is trying it.
     Benched {
+        /// When it may be asked again.
+        until: Instant,
+    },
+    /// Nobody asks it before then: the provider said so, or its key was refused.
+    Closed {
         /// When it may be asked again.
         until: Instant,
     },
@@ -75,11 +91,15 @@ pub struct HealthStatus {
     /// How long ago it was benched; it may be waiting for its probe by now.
     pub benched_for: Option<Duration>,
     /// Why it was benched.
-    pub reason: Option<String>,
+    pub cause: Option<BenchCause>,
+    /// Whether nobody asks it during its bench, not even as a last resort.
+    pub closed: bool,
     /// Whether a probe is under way.
     pub probing: bool,
     /// Whether it is used again but one failure benches it at once.
     pub on_trial: bool,
+    /// Whether it is kept for good: a credential, or [declared](Health::declare).
+    pub declared: bool,
 }
 
 impl Health {
@@ -93,64 +113,101 @@ impl Health {
         clock: Arc<dyn Clock>,
         observers: Observers,
     ) -> Self {
+        let rules = Rules {
+            config,
+            clock,
+            observers,
+        };
         Self {
-            shared: Arc::new(Shared {
-                config,
-                clock,
-                observers,
-                subjects: Mutex::default(),
-            }),
+            rules: Arc::new(rules),
+            table: Arc::default(),
         }
     }
 
     /// Tells an observer about benches and recoveries; only before first use.
     #[must_use]
     pub fn observed_by(self, observer: Arc<dyn Observer>) -> Self {
-        let mut observers = self.shared.observers.clone();
+        let mut observers = self.rules.observers.clone();
         observers.add(observer);
         Self::with_observers(
-            self.shared.config.clone(),
-            Arc::clone(&self.shared.clock),
+            self.rules.config.clone(),
+            Arc::clone(&self.rules.clock),
             observers,
         )
     }
 
-    /// Leaves a target or credential alone, by hand.
+    /// Leaves a target or credential alone, by hand. The reason is shown to every
+    /// client that would be served by it.
     pub fn bench(&self, subject: &str, wait: Duration, reason: &str) {
-        self.subject(subject).bench(wait, reason);
+        let cause = BenchCause::ByHand {
+            reason: reason.to_owned(),
+        };
+        self.declared(subject).bench(wait, cause);
     }
 
     /// Uses a target or credential again, and forgets its failures.
     pub fn unbench(&self, subject: &str) {
-        self.subject(subject).reset();
+        let found = lock(&self.table).get(subject);
+        if let Some((subject, _)) = found {
+            subject.reset();
+        }
+    }
+
+    /// Keeps these targets for good. Of all others, those that clients make up
+    /// included, only so many are remembered.
+    pub fn declare<'a>(&self, targets: impl IntoIterator<Item = &'a str>) {
+        for target in targets {
+            self.declared(target);
+        }
     }
 
     /// How everything is doing, by name.
     pub fn snapshot(&self) -> Vec<HealthStatus> {
-        let subjects = lock(&self.shared.subjects).clone();
-        subjects.values().map(|subject| subject.status()).collect()
+        let subjects = lock(&self.table).all();
+        let each = subjects.into_iter();
+        each.map(|(subject, declared)| subject.status(declared))
+            .collect()
     }
 
-    /// The handle of one target or credential; the same one for the same name.
-    pub(crate) fn subject(&self, name: &str) -> Arc<Subject> {
-        let mut subjects = lock(&self.shared.subjects);
-        if let Some(subject) = subjects.get(name) {
-            return Arc::clone(subject);
+    /// How one target or credential is doing, if anything is known of it.
+    pub fn status(&self, subject: &str) -> Option<HealthStatus> {
+        let found = lock(&self.table).get(subject);
+        found.map(|(subject, declared)| subject.status(declared))
+    }
+
+    /// The handle of a target; the same one for the same name and identity.
+    pub(crate) fn target(&self, name: &str, identity: Option<Fingerprint>) -> Arc<Subject> {
+        lock(&self.table).subject(name, identity, false, || self.new_subject(name))
+    }
+
+    /// The handle of a provider's credential. There are as many as providers.
+    pub(crate) fn credential(&self, name: &str, identity: Option<Fingerprint>) -> Arc<Subject> {
+        lock(&self.table).subject(name, identity, true, || self.new_subject(name))
+    }
+
+    /// The same subjects for another registry, which may forget some of them
+    /// without harm to this one.
+    pub(crate) fn fork(&self) -> Self {
+        Self {
+            rules: Arc::clone(&self.rules),
+            table: Arc::new(Mutex::new(lock(&self.table).fork())),
         }
-        // Clients may name any model: those that nobody holds a chain for and
-        // nothing is held against are forgotten now and then.
-        if subjects.len() >= MANY_SUBJECTS && subjects.len().is_power_of_two() {
-            subjects.retain(|_, subject| Arc::strong_count(subject) > 1 || !subject.is_clean());
-        }
-        let subject = Arc::new(Subject {
-            name: name.to_owned(),
-            config: self.shared.config.clone(),
-            clock: Arc::clone(&self.shared.clock),
-            observers: self.shared.observers.clone(),
-            state: Mutex::default(),
+    }
+
+    /// Forgets what belongs to providers with another identity by now.
+    pub(crate) fn forget_changed(&self, current: impl Fn(&str) -> Option<Fingerprint>) {
+        lock(&self.table).forget_changed(|subject| {
+            let provider = subject.split_once('/').map_or(subject, |(name, _)| name);
+            current(provider)
         });
-        subjects.insert(name.to_owned(), Arc::clone(&subject));
-        subject
+    }
+
+    fn declared(&self, name: &str) -> Arc<Subject> {
+        lock(&self.table).declare(name, || self.new_subject(name))
+    }
+
+    fn new_subject(&self, name: &str) -> Subject {
+        Subject::new(name, Arc::clone(&self.rules))
     }
 }
 
@@ -160,30 +217,10 @@ impl Default for Health {
     }
 }
 
-/// Fewer subjects than this are never swept.
-const MANY_SUBJECTS: usize = 1_024;
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Nothing of ours panics under these locks; a poisoned one is still sound.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn subjects_that_nobody_uses_are_forgotten_unless_they_are_benched() {
-        let health = Health::default();
-        let kept = health.subject("p/kept");
-        health.bench("p/sick", Duration::from_secs(60), "why");
-        for n in 0..10 * MANY_SUBJECTS {
-            health.subject(&format!("p/{n}"));
-        }
-        let names: Vec<String> = health.snapshot().into_iter().map(|s| s.subject).collect();
-        assert!(names.len() <= 2 * MANY_SUBJECTS, "{} are kept", names.len());
-        assert!(names.contains(&"p/sick".to_owned()));
-        assert!(names.contains(&"p/kept".to_owned()));
-        drop(kept);
-    }
-}
+mod tests;

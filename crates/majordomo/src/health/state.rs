@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use super::BenchCause;
+
 /// The rules of health.
 ///
 /// ```
@@ -77,16 +79,44 @@ pub(super) struct State {
 struct Bench {
     since: Instant,
     until: Instant,
-    reason: String,
+    /// Nobody asks before then: the provider named the time.
+    closed_until: Option<Instant>,
+    cause: BenchCause,
+}
+
+impl Bench {
+    fn is_closed(&self, now: Instant) -> bool {
+        self.closed_until.is_some_and(|until| now < until)
+    }
+}
+
+/// A bench as it is shown.
+pub(super) struct Shown {
+    /// How long it has lasted.
+    pub(super) since: Duration,
+    /// How long it still lasts.
+    pub(super) left: Duration,
+    /// Whether nobody may ask meanwhile.
+    pub(super) closed: bool,
+    pub(super) cause: BenchCause,
+}
+
+/// How a request was let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pass {
+    /// The target was healthy.
+    Open,
+    /// Its bench was over, and this request tries it; the number of the try.
+    Probe(u64),
+    /// It is benched, and nobody else could serve. Only success says something about
+    /// its health: how often such requests fail depends on how many there are.
+    Forced,
 }
 
 /// Whether a target may be asked.
 #[derive(Debug)]
-pub(crate) enum Admission {
-    /// It is healthy.
-    Open,
-    /// It was benched, and this request may try it; the number of the try.
-    Probe(u64),
+pub(super) enum Admission {
+    Granted(Pass),
     /// Not now.
     Denied(Denied),
 }
@@ -97,7 +127,7 @@ pub(crate) struct Denied {
     /// How long the bench still lasts; zero when only a probe is in the way.
     pub(crate) wait: Duration,
     pub(crate) probing: bool,
-    pub(crate) reason: String,
+    pub(crate) cause: Option<BenchCause>,
 }
 
 /// What a failed attempt does.
@@ -105,8 +135,10 @@ pub(crate) struct Denied {
 pub(super) enum Failure {
     /// Counts towards the threshold; a bench lasts at least so long.
     Counted(Duration),
-    /// Benches for so long without counting.
+    /// Benches for so long without counting, at the provider's own word.
     Throttled(Duration),
+    /// Benches for so long without counting.
+    Suspended(Duration),
     /// Benches at once, longer every time: a credential.
     Growing(Duration),
 }
@@ -114,33 +146,30 @@ pub(super) enum Failure {
 impl State {
     pub(super) fn admit(&mut self, now: Instant, config: &HealthConfig) -> Admission {
         let Some(bench) = &self.bench else {
-            return Admission::Open;
+            return Admission::Granted(Pass::Open);
         };
         if now < bench.until {
             return self.denied(now);
         }
         if !config.single_probe {
             self.bench = None;
-            return Admission::Open;
+            return Admission::Granted(Pass::Open);
         }
-        self.take_probe(now)
-    }
-
-    /// Lets one request through a bench: the last resort of a chain.
-    pub(super) fn force(&mut self, now: Instant) -> Admission {
-        match self.bench {
-            Some(_) => self.take_probe(now),
-            None => Admission::Open,
-        }
-    }
-
-    fn take_probe(&mut self, now: Instant) -> Admission {
         if self.probe.is_some() {
             return self.denied(now);
         }
         self.probes += 1;
         self.probe = Some(self.probes);
-        Admission::Probe(self.probes)
+        Admission::Granted(Pass::Probe(self.probes))
+    }
+
+    /// Lets a request through a bench, and past a probe: the last resort of a chain.
+    pub(super) fn force(&self, now: Instant) -> Admission {
+        match &self.bench {
+            Some(bench) if bench.is_closed(now) => self.denied(now),
+            Some(_) => Admission::Granted(Pass::Forced),
+            None => Admission::Granted(Pass::Open),
+        }
     }
 
     fn denied(&self, now: Instant) -> Admission {
@@ -148,13 +177,18 @@ impl State {
         Admission::Denied(Denied {
             wait: bench.map_or(Duration::ZERO, |b| b.until.saturating_duration_since(now)),
             probing: self.probe.is_some(),
-            reason: bench.map(|b| b.reason.clone()).unwrap_or_default(),
+            cause: bench.map(|b| b.cause.clone()),
         })
     }
 
     /// Whether a request that was let in may ask again.
-    pub(super) fn allows(&self, probe: Option<u64>) -> bool {
-        self.bench.is_none() || (probe.is_some() && self.probe == probe)
+    pub(super) fn allows(&self, pass: Pass, now: Instant) -> bool {
+        match (&self.bench, pass) {
+            (None, _) => true,
+            (Some(bench), Pass::Forced) => !bench.is_closed(now),
+            (Some(_), Pass::Probe(number)) => self.probe == Some(number),
+            (Some(_), Pass::Open) => false,
+        }
     }
 
     /// Gives a probe's place back without a verdict.
@@ -166,14 +200,35 @@ impl State {
 
     /// A probe's stream began to answer: others may come again, but nothing is
     /// forgiven until its end is seen.
-    pub(super) fn reopen(&mut self) -> bool {
+    pub(super) fn reopen(&mut self, now: Instant) -> bool {
         self.probe = None;
         self.on_trial = true;
+        self.lift(now)
+    }
+
+    /// Success forgives everything; says whether that ended a bench.
+    pub(super) fn succeed(&mut self, now: Instant) -> bool {
+        self.failures = 0;
+        self.rounds = 0;
+        self.probe = None;
+        self.on_trial = false;
+        self.lift(now)
+    }
+
+    /// Ends a bench, but for the time that the provider asked for: a request that
+    /// began before says nothing about that.
+    fn lift(&mut self, now: Instant) -> bool {
+        if let Some(bench) = &mut self.bench
+            && let Some(until) = bench.closed_until.filter(|until| now < *until)
+        {
+            bench.until = until;
+            return false;
+        }
         self.bench.take().is_some()
     }
 
-    /// Success resets everything; says whether the target was benched.
-    pub(super) fn succeed(&mut self) -> bool {
+    /// Forgets everything, by hand; says whether the target was benched.
+    pub(super) fn reset(&mut self) -> bool {
         let benched = self.bench.is_some();
         *self = Self {
             probes: self.probes,
@@ -182,25 +237,27 @@ impl State {
         benched
     }
 
-    /// Takes a failure; says for how long the target is benched now, if it is.
+    /// Takes a failure; says for how long the target is benched now, if that is news.
     pub(super) fn fail(
         &mut self,
         failure: Failure,
-        probe: Option<u64>,
-        reason: &str,
+        pass: &mut Pass,
+        cause: BenchCause,
         now: Instant,
         config: &HealthConfig,
     ) -> Option<Duration> {
-        let is_probe = probe.is_some() && self.probe == probe;
-        if is_probe {
-            self.probe = None;
-        }
-        // Stragglers of the requests that led to a bench must not lengthen it.
-        let benched = self.bench.is_some() && !is_probe;
-        let wait = match failure {
-            Failure::Throttled(wait) if wait.is_zero() => return None,
-            Failure::Throttled(wait) => wait,
-            _ if benched => return None,
+        let is_probe = self.end_probe(pass);
+        // Stragglers of the requests that led to a bench must not lengthen it, and
+        // neither must those that were let in during it.
+        let spared = *pass == Pass::Forced || (self.bench.is_some() && !is_probe);
+        match failure {
+            Failure::Throttled(wait) => self.close(wait, cause, now),
+            Failure::Counted(wait) if spared => {
+                // The provider's own time is obeyed, whoever was told.
+                self.bench.is_some().then(|| self.close(wait, cause, now))?
+            }
+            _ if spared => None,
+            Failure::Suspended(wait) => self.bench(wait, cause, now),
             Failure::Counted(at_least) => {
                 self.failures += 1;
                 let trusted = !is_probe && !self.on_trial;
@@ -210,36 +267,63 @@ impl State {
                 let wait = config.cooldown(self.rounds);
                 self.failures = 0;
                 self.rounds = self.rounds.saturating_add(1);
-                wait.max(at_least)
+                let benched = self.bench(wait, cause.clone(), now);
+                self.close(at_least, cause, now).or(benched)
             }
             Failure::Growing(base) => {
                 let wait = grown(base, DEFAULT_FACTOR, self.rounds, LONGEST_CREDENTIAL_BENCH);
                 self.rounds = self.rounds.saturating_add(1);
-                wait
-            }
-        };
-        self.bench(wait, reason, now);
-        Some(wait)
-    }
-
-    /// Benches, or lengthens a bench; never shortens one.
-    pub(super) fn bench(&mut self, wait: Duration, reason: &str, now: Instant) {
-        let until = now + wait.min(FOREVER);
-        self.on_trial = false;
-        match &mut self.bench {
-            Some(bench) if bench.until >= until => {}
-            bench => {
-                *bench = Some(Bench {
-                    since: now,
-                    until,
-                    reason: reason.to_owned(),
-                });
+                self.bench(wait, cause, now)
             }
         }
     }
 
-    pub(super) fn is_clean(&self) -> bool {
-        self.failures == 0 && self.rounds == 0 && self.bench.is_none() && self.probe.is_none()
+    /// A probe has its answer; says whether it was the one under way.
+    fn end_probe(&mut self, pass: &mut Pass) -> bool {
+        let Pass::Probe(number) = *pass else {
+            return false;
+        };
+        *pass = Pass::Open;
+        let current = self.probe == Some(number);
+        if current {
+            self.probe = None;
+        }
+        current
+    }
+
+    /// Benches, and lets nobody through.
+    fn close(&mut self, wait: Duration, cause: BenchCause, now: Instant) -> Option<Duration> {
+        if wait.is_zero() {
+            return None;
+        }
+        let news = self.bench(wait, cause, now);
+        let until = now + wait.min(FOREVER);
+        if let Some(bench) = &mut self.bench {
+            bench.closed_until = bench.closed_until.max(Some(until));
+        }
+        news
+    }
+
+    /// Benches, or lengthens a bench; never shortens one.
+    pub(super) fn bench(
+        &mut self,
+        wait: Duration,
+        cause: BenchCause,
+        now: Instant,
+    ) -> Option<Duration> {
+        let until = now + wait.min(FOREVER);
+        self.on_trial = false;
+        let old = self.bench.as_ref();
+        if old.is_some_and(|bench| bench.until >= until) {
+            return None;
+        }
+        self.bench = Some(Bench {
+            since: now,
+            until,
+            closed_until: old.and_then(|bench| bench.closed_until),
+            cause,
+        });
+        Some(wait)
     }
 
     pub(super) fn failures(&self) -> u32 {
@@ -258,12 +342,13 @@ impl State {
         self.probe.is_some()
     }
 
-    /// How long the bench has lasted, how long it still lasts, and why.
-    pub(super) fn benched(&self, now: Instant) -> Option<(Duration, Duration, &str)> {
-        self.bench.as_ref().map(|bench| {
-            let since = now.saturating_duration_since(bench.since);
-            let left = bench.until.saturating_duration_since(now);
-            (since, left, &bench.reason[..])
+    /// The bench, if there is one; it may be over and wait for its probe.
+    pub(super) fn benched(&self, now: Instant) -> Option<Shown> {
+        self.bench.as_ref().map(|bench| Shown {
+            since: now.saturating_duration_since(bench.since),
+            left: bench.until.saturating_duration_since(now),
+            closed: bench.is_closed(now),
+            cause: bench.cause.clone(),
         })
     }
 }

@@ -78,7 +78,8 @@ impl RegistryBuilder {
     }
 
     /// Goes on with the health that an earlier registry knows, by its rules and
-    /// its clock, so that a reload forgets no bench.
+    /// its clock, so that a reload forgets no bench. Providers with another address or
+    /// key start healthy when they are used; see [`Registry::forget_changed_providers`].
     ///
     /// ```
     /// use std::time::Duration;
@@ -91,7 +92,7 @@ impl RegistryBuilder {
     /// ```
     #[must_use]
     pub fn remembering(mut self, earlier: &Registry) -> Self {
-        self.remembered = Some(earlier.health().clone());
+        self.remembered = Some(earlier.health().fork());
         self
     }
 

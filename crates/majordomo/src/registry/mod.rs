@@ -169,6 +169,15 @@ impl Registry {
         &self.shared.health
     }
 
+    /// Forgets what is remembered about providers that are gone, or that are asked at
+    /// another address or with another key by now: they start healthy.
+    pub fn forget_changed_providers(&self) {
+        // Providers may be somebody else's code: they are asked without our lock.
+        let providers = self.read().providers.clone();
+        let health = &self.shared.health;
+        health.forget_changed(|provider| providers.get(provider)?.fingerprint());
+    }
+
     /// The names of the registered providers.
     pub fn providers(&self) -> Vec<String> {
         self.read().providers.keys().cloned().collect()
@@ -230,7 +239,8 @@ impl Registry {
                     .map_err(|error| SpecError::Model {
                         reason: error.to_string(),
                     })?;
-                Ok(Target::new(name, model, &self.shared.health))
+                let identity = provider.fingerprint();
+                Ok(Target::new(name, model, &self.shared.health, identity))
             })
             .collect();
         Ok(Chain::new(

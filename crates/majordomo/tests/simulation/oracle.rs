@@ -15,6 +15,15 @@ struct Believed {
     on_trial: bool,
 }
 
+/// Whether a target was asked although it had been passed over as benched.
+pub(crate) fn is_forced(before: &[Attempt], target: &str) -> bool {
+    let barred = |attempt: &Attempt| {
+        let skipped = matches!(attempt.outcome, Outcome::Skipped { class: None, .. });
+        skipped && attempt.target == target
+    };
+    before.iter().any(barred)
+}
+
 #[derive(Default)]
 pub(crate) struct Oracle {
     targets: HashMap<String, Believed>,
@@ -24,14 +33,16 @@ impl Oracle {
     /// Learns from one request's attempts; `began` is when the request began. A
     /// stream that was served has only begun: its end is told separately.
     pub(crate) fn learn(&mut self, attempts: &[Attempt], began: Instant, streamed: bool) {
-        for attempt in attempts {
+        for (place, attempt) in attempts.iter().enumerate() {
             let ended = began + attempt.at + attempt.took;
+            let forced = is_forced(&attempts[..place], &attempt.target);
             match &attempt.outcome {
                 Outcome::Skipped { .. } => {}
+                Outcome::Served if streamed && forced => {}
                 Outcome::Served if streamed => self.reopen(&attempt.target),
                 Outcome::Served => self.succeed(&attempt.target),
                 Outcome::Failed { class, reason, .. } => {
-                    self.fail(&attempt.target, *class, reason, ended);
+                    self.fail(&attempt.target, *class, reason, ended, forced);
                 }
             }
         }
@@ -62,9 +73,18 @@ impl Oracle {
         }
     }
 
-    pub(crate) fn fail(&mut self, target: &str, class: Class, reason: &str, at: Instant) {
+    /// A forced attempt says nothing but what the provider asked for.
+    pub(crate) fn fail(
+        &mut self,
+        target: &str,
+        class: Class,
+        reason: &str,
+        at: Instant,
+        forced: bool,
+    ) {
         let health = self.targets.entry(target.to_owned()).or_default();
         let wait = match class {
+            class if forced && class != Class::RateLimited => return,
             Class::Transient | Class::BadResponse | Class::Empty => {
                 health.failures += 1;
                 let trusted = health.until.is_none() && !health.on_trial;

@@ -10,7 +10,7 @@ use majordomo::{
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::dice::Dice;
-use crate::oracle::Oracle;
+use crate::oracle::{Oracle, is_forced};
 use crate::world::{Listener, SharedWatch, Sim, Totals, Watch, request};
 
 /// Everything that one caller needs; schedules with several share the first four.
@@ -273,7 +273,10 @@ impl Caller {
                 oracle.learn(&ledger.attempts, began, streamed);
                 match result {
                     Ok(()) => oracle.succeed(target),
-                    Err(error) => oracle.fail(target, error.class(), &error.reason(), now),
+                    Err(error) => {
+                        let forced = is_forced(&ledger.attempts, target);
+                        oracle.fail(target, error.class(), &error.reason(), now, forced);
+                    }
                 }
             }
         }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use majordomo::fake::{Beat, Fake, Step};
 use majordomo::{
-    BoxFuture, Capabilities, Error, ErrorKind, Event, EventStream, FinishReason, Model, Notice,
-    Observer, Part, Provider, Registry, Request, Response, Result,
+    BoxFuture, Capabilities, Class, Error, ErrorKind, Event, EventStream, FinishReason, Model,
+    Notice, Observer, Part, Provider, Registry, Request, Response, Result,
 };
 use tokio::time::Instant;
 
@@ -50,8 +50,8 @@ impl Totals {
 #[derive(Default)]
 pub(crate) struct Watch {
     benched: HashMap<String, Instant>,
-    /// Calls under way that began while their target was benched.
-    tries: HashMap<String, usize>,
+    /// Targets whose provider asked to be left alone, and until when.
+    closed: HashMap<String, Instant>,
     pub(crate) benches: u64,
     pub(crate) probes: u64,
     pub(crate) broken: Vec<String>,
@@ -64,43 +64,22 @@ impl Watch {
         shared.lock().expect("nobody panics while watching")
     }
 
-    /// A call begins; the guard ends it.
-    fn enter(shared: &SharedWatch, name: &str) -> TryGuard {
+    /// A call begins.
+    fn enter(shared: &SharedWatch, name: &str) {
         let mut watch = Self::of(shared);
-        let trying = watch.benched.contains_key(name);
-        if trying {
-            watch.probes += 1;
-            let tries = watch.tries.entry(name.to_owned()).or_default();
-            *tries += 1;
-            if *tries > 1 {
-                let text = format!("{name} was benched and called by two requests at once");
-                watch.broken.push(text);
-            }
-        }
-        TryGuard {
-            watch: Arc::clone(shared),
-            name: trying.then(|| name.to_owned()),
+        watch.probes += u64::from(watch.benched.contains_key(name));
+        if watch
+            .closed
+            .get(name)
+            .is_some_and(|until| Instant::now() < *until)
+        {
+            let text = format!("{name} was called before the time that it asked for");
+            watch.broken.push(text);
         }
     }
 
     pub(crate) fn is_benched(&self, name: &str) -> bool {
         self.benched.contains_key(name)
-    }
-}
-
-struct TryGuard {
-    watch: SharedWatch,
-    name: Option<String>,
-}
-
-impl Drop for TryGuard {
-    fn drop(&mut self) {
-        if let Some(name) = &self.name {
-            let mut watch = Watch::of(&self.watch);
-            if let Some(tries) = watch.tries.get_mut(name) {
-                *tries = tries.saturating_sub(1);
-            }
-        }
     }
 }
 
@@ -111,17 +90,22 @@ impl Observer for Listener {
     fn notice(&self, notice: &Notice<'_>) {
         let mut watch = Watch::of(&self.0);
         match notice {
-            Notice::Benched { subject, wait, .. } => {
+            Notice::Benched {
+                subject,
+                wait,
+                cause,
+            } => {
                 watch.benches += 1;
                 let until = Instant::now() + *wait;
+                if cause.class() == Some(Class::RateLimited) {
+                    watch.closed.insert((*subject).to_owned(), until);
+                }
                 let old = watch.benched.get(*subject).copied();
                 let until = old.map_or(until, |old| old.max(until));
                 watch.benched.insert((*subject).to_owned(), until);
             }
             Notice::Recovered { subject } => {
                 watch.benched.remove(*subject);
-                // A stream that began lets others in while it goes on.
-                watch.tries.remove(*subject);
             }
             _ => {}
         }
@@ -188,37 +172,16 @@ impl Model for SimModel {
 
     fn generate(&self, request: Request) -> BoxFuture<'_, Result<Response>> {
         Box::pin(async move {
-            let _call = Watch::enter(&self.watch, self.name());
+            Watch::enter(&self.watch, self.name());
             self.inner.generate(request).await
         })
     }
 
     fn events(&self, request: Request) -> BoxFuture<'_, Result<EventStream>> {
         Box::pin(async move {
-            let call = Watch::enter(&self.watch, self.name());
-            let events = self.inner.events(request).await?;
-            Ok(Box::pin(Guarded {
-                events,
-                _call: call,
-            }) as EventStream)
+            Watch::enter(&self.watch, self.name());
+            self.inner.events(request).await
         })
-    }
-}
-
-/// A stream that is a call under way until it is dropped.
-struct Guarded {
-    events: EventStream,
-    _call: TryGuard,
-}
-
-impl futures_core::Stream for Guarded {
-    type Item = Result<Event>;
-
-    fn poll_next(
-        mut self: std::pin::Pin<&mut Self>,
-        cx: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Self::Item>> {
-        self.events.as_mut().poll_next(cx)
     }
 }
 

@@ -101,9 +101,11 @@ impl House {
                 rounds: 0,
                 until_usable: None,
                 benched_for: None,
-                reason: None,
+                cause: None,
+                closed: false,
                 probing: false,
                 on_trial: false,
+                declared: false,
             })
     }
 

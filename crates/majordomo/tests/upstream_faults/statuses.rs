@@ -247,16 +247,20 @@ async fn u17_a_refused_key_benches_the_credential_and_the_next_target_serves() {
             401,
             r#"{"error":{"message":"Incorrect API key provided","type":"invalid_request_error","code":"invalid_api_key"}}"#,
         ),
-        (Kind::OpenAi, 403, r#"{"error":{"message":"Forbidden"}}"#),
+        (
+            Kind::OpenAi,
+            403,
+            r#"{"error":{"message":"Forbidden","code":"account_deactivated"}}"#,
+        ),
         (
             Kind::Anthropic,
             401,
             r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#,
         ),
         (
-            Kind::Anthropic,
+            Kind::Google,
             403,
-            r#"{"type":"error","error":{"type":"permission_error","message":"no"}}"#,
+            r#"{"error":{"code":403,"message":"no","status":"PERMISSION_DENIED","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_SERVICE_BLOCKED"}]}}"#,
         ),
         (
             Kind::Google,
@@ -272,6 +276,41 @@ async fn u17_a_refused_key_benches_the_credential_and_the_next_target_serves() {
     };
     for (kind, status, body) in rows {
         assert_eq!(after(kind, status, body).await, expected, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn u17_a_403_that_blames_neither_key_nor_account_costs_nobody_anything() {
+    let rows = [
+        (Kind::OpenAi, r#"{"error":{"message":"Forbidden"}}"#),
+        (
+            Kind::OpenAi,
+            r#"{"error":{"message":"Country, region, or territory not supported","type":"request_forbidden","code":"unsupported_country_region_territory"}}"#,
+        ),
+        (
+            Kind::OpenAi,
+            r#"{"error":{"code":403,"message":"Your chosen model requires moderation and your input was flagged","metadata":{"reasons":["violence"],"flagged_input":"invalid_api_key"}}}"#,
+        ),
+        (
+            Kind::Anthropic,
+            r#"{"type":"error","error":{"type":"permission_error","message":"no"}}"#,
+        ),
+        (
+            Kind::Google,
+            r#"{"error":{"code":403,"message":"no","status":"PERMISSION_DENIED"}}"#,
+        ),
+        (
+            Kind::OllamaCloud,
+            r#"{"error":"cloud models are disabled"}"#,
+        ),
+        (Kind::OpenAi, "<html>403 Forbidden</html>"),
+    ];
+    let expected = After {
+        class: Some(Class::Forbidden),
+        ..FREE
+    };
+    for (kind, body) in rows {
+        assert_eq!(after(kind, 403, body).await, expected, "{body}");
     }
 }
 
