@@ -8,6 +8,7 @@ use majordomo::{Error, ErrorKind, Result};
 
 use crate::exchange::Exchange;
 use crate::keys::Key;
+use crate::server::Heavy;
 
 /// What a front gets.
 pub(crate) struct Arrival {
@@ -15,16 +16,25 @@ pub(crate) struct Arrival {
     pub(crate) body: Bytes,
     pub(crate) key: Option<Arc<Key>>,
     pub(crate) exchange: Exchange,
+    pub(crate) heavy: Heavy,
 }
 
-/// No model has a longer name, nor has a chain that somebody wrote.
-const LONGEST_NAME: usize = 4 * 1024;
+/// No model has a longer name.
+const LONGEST_NAME: usize = 256;
+/// Nobody writes a longer chain.
+const MOST_TARGETS: usize = 32;
 
 impl Arrival {
     /// Whether this client may ask for a model.
     pub(crate) fn allow(&self, model: &str) -> Result<()> {
-        if model.len() > LONGEST_NAME {
-            let text = format!("the model's name is longer than {LONGEST_NAME} bytes");
+        for (at, name) in model.split(',').enumerate() {
+            let text = if at >= MOST_TARGETS {
+                format!("the model is a chain of more than {MOST_TARGETS} targets")
+            } else if name.len() > LONGEST_NAME {
+                format!("the model's name is longer than {LONGEST_NAME} bytes")
+            } else {
+                continue;
+            };
             return Err(Error::new(ErrorKind::Local, text).with_status(400));
         }
         match &self.key {

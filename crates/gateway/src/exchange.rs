@@ -12,6 +12,7 @@ use majordomo::{Request, Response};
 use majordomo_wire::Loss;
 use tokio::time::Instant;
 
+use crate::clip::clip;
 use crate::fronts::Front;
 use crate::operator::{Ended, Metrics, Tried};
 use crate::relay::wall_clock;
@@ -22,7 +23,10 @@ use crate::traces::{Described, Record, Traces};
 use crate::vision::{DescribeCall, Scope};
 
 /// So much of a model's name is kept: a client may send anything as one.
-const LONGEST_NAME: usize = 512;
+const LONGEST_NAME: usize = 256;
+/// So much of a target, which is a provider and such a name, and of a reason, which
+/// names targets.
+const LONGEST_TEXT: usize = 512;
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -129,9 +133,7 @@ impl Exchange {
 
     /// The model that was asked for.
     pub(crate) fn asks_for(&mut self, model: &str) {
-        let mut ends = (0..=LONGEST_NAME.min(model.len())).rev();
-        let end = ends.find(|at| model.is_char_boundary(*at)).unwrap_or(0);
-        self.asked = model[..end].to_owned();
+        self.asked = clip(model, LONGEST_NAME).to_owned();
     }
 
     /// Its images are described here, should that be needed.
@@ -163,7 +165,7 @@ impl Exchange {
 
     /// Somebody answers.
     pub(crate) fn served(&mut self, target: &str, ledger: &Ledger) {
-        self.target = Some(target.to_owned());
+        self.target = Some(clip(target, LONGEST_TEXT).to_owned());
         self.attempts = Some(ledger.calls());
         self.tried = Tried::all(ledger);
         self.changes.extend_from_slice(ledger.changes());
@@ -286,9 +288,10 @@ impl Exchange {
 
 /// Why, in our own words: what others say may repeat what was asked.
 pub(crate) fn reason(error: &Error) -> String {
-    let failures = error.ledger().attempts.iter().filter_map(|attempt| {
+    let mut failures = String::new();
+    for attempt in &error.ledger().attempts {
         let what = match &attempt.outcome {
-            Outcome::Served => return None,
+            Outcome::Served => continue,
             Outcome::Skipped { class: None, .. } => "Benched".to_owned(),
             Outcome::Skipped {
                 class: Some(class), ..
@@ -300,12 +303,17 @@ pub(crate) fn reason(error: &Error) -> String {
             } => format!("{class:?} {status}"),
             Outcome::Failed { class, .. } => format!("{class:?}"),
         };
-        Some(format!("{}: {what}", attempt.target))
-    });
-    let failures: Vec<String> = failures.collect();
+        if failures.len() > LONGEST_TEXT {
+            failures.push_str("; …");
+            break;
+        }
+        let between = if failures.is_empty() { "" } else { "; " };
+        let target = clip(&attempt.target, LONGEST_NAME);
+        failures.push_str(&format!("{between}{target}: {what}"));
+    }
     match error.kind() {
-        _ if !failures.is_empty() => failures.join("; "),
-        ErrorKind::Local => error.message().to_owned(),
+        _ if !failures.is_empty() => failures,
+        ErrorKind::Local => clip(error.message(), LONGEST_TEXT).to_owned(),
         _ => format!("{:?}", error.class()),
     }
 }

@@ -1,5 +1,8 @@
 //! What every answer says about itself.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use http::{HeaderMap, HeaderValue};
 use majordomo::Change;
 
@@ -34,18 +37,24 @@ pub(crate) fn describe(headers: &mut HeaderMap, front: Front, exchange: &Exchang
 /// Everything that was altered, each subject and verb once.
 fn changes(changes: &[Change]) -> String {
     let mut merged: Vec<Change> = Vec::new();
+    // A client chooses how many unknown fields its request has.
+    let mut places: HashMap<(&str, &str), usize> = HashMap::new();
     for change in changes {
-        let same =
-            |known: &&mut Change| known.subject == change.subject && known.verb == change.verb;
-        match merged.iter_mut().find(same) {
-            Some(known) => {
+        match places.entry((&change.subject, &change.verb)) {
+            Entry::Occupied(place) => {
+                let known = &mut merged[*place.get()];
                 known.count = known
                     .count
                     .zip(change.count)
                     .map(|(a, b)| a + b)
                     .or(known.count);
             }
-            None => merged.push(change.clone()),
+            // What comes behind so many cannot be in the header any more.
+            Entry::Vacant(place) if merged.len() < LONGEST => {
+                place.insert(merged.len());
+                merged.push(change.clone());
+            }
+            Entry::Vacant(_) => {}
         }
     }
     let mut text = String::new();
@@ -85,5 +94,15 @@ mod tests {
         let expected = "image:3 resized, image:1 described, top_k dropped";
         assert_eq!(changes(&list), expected);
         assert_eq!(changes(&[Change::new("größe", "dropped")]), "gr??e dropped");
+    }
+
+    #[test]
+    fn a_long_list_is_cut_and_what_is_shown_of_it_is_counted() {
+        let many = (0..10_000).map(|n| Change::new(format!("u{n}"), "dropped"));
+        let image = || Change::new("image", "resized").times(1);
+        let list: Vec<Change> = [image()].into_iter().chain(many).chain([image()]).collect();
+        let text = changes(&list);
+        assert!(text.starts_with("image:2 resized, u0 dropped, "), "{text}");
+        assert!(text.len() <= LONGEST + 8 && text.ends_with(", ?"), "{text}");
     }
 }

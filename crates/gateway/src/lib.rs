@@ -16,14 +16,16 @@ pub mod rules;
 pub mod vision;
 
 mod arrival;
-mod authenticate;
 mod catalogue;
+mod clip;
+mod counts;
 mod exchange;
 mod fronts;
 mod headers;
 mod operator;
 mod refusal;
 mod relay;
+mod reload;
 mod routes;
 mod run;
 mod server;
@@ -32,7 +34,13 @@ mod state;
 #[cfg(feature = "otel")]
 mod telemetry;
 mod traces;
+mod trust;
 
 pub use run::{Gateway, Options, StartError};
 pub use server::{Handle, Limits, Server};
 pub use state::State;
+
+/// The allocator that the command has: the system's may trim its heap in any call.
+#[cfg(test)]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

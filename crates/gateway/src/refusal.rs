@@ -73,6 +73,10 @@ pub(crate) fn for_client(error: Error) -> Error {
     if kind != ErrorKind::Provider {
         return told(kind);
     }
+    // Every target refused this request, and none of them blamed us for it.
+    if all(|class| class == Class::Forbidden) {
+        return told(ErrorKind::Provider).with_status(403);
+    }
     let benched = classes.iter().all(Option::is_none);
     if !benched && error.ledger().attempts.iter().all(throttled) {
         return told(ErrorKind::Provider).with_status(429);
@@ -172,7 +176,9 @@ mod tests {
     #[test]
     fn the_status_of_an_exhausted_chain_says_what_to_do() {
         use Class as C;
-        let rows: [(&[Option<Class>], u16); 9] = [
+        let rows: [(&[Option<Class>], u16); 11] = [
+            (&[Some(C::Forbidden), Some(C::Forbidden)], 403),
+            (&[Some(C::Forbidden), Some(C::Transient)], 502),
             (&[Some(C::Unsupported), Some(C::Unsupported)], 400),
             (&[Some(C::Unsupported), Some(C::ModelNotFound)], 400),
             (&[Some(C::ModelNotFound)], 404),

@@ -6,12 +6,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use majordomo::transport::{self, Transport};
+use tokio::runtime::Handle as Runtime;
 
+use crate::config::transition::Held;
 use crate::config::{self, Config, Found, Problems, Watch};
-use crate::operator::Operator;
+use crate::operator::{Operator, OperatorThread};
+use crate::reload::{Loader, Reload};
 #[cfg(feature = "otel")]
 use crate::telemetry::Telemetry;
-use crate::{Handle, Limits, Server, State};
+use crate::{Limits, Server, State};
 
 /// What `majordomo serve` was told.
 #[derive(Clone, Debug, Default)]
@@ -68,14 +71,6 @@ pub struct Gateway {
     state: Arc<State>,
 }
 
-/// Makes a state of a configuration, the same way each time.
-#[derive(Clone)]
-struct Loader {
-    environment: BTreeMap<String, String>,
-    transport: Transport,
-    listen: Option<SocketAddr>,
-}
-
 impl Gateway {
     /// Reads the configuration, makes the providers and takes the address.
     pub async fn start(
@@ -106,7 +101,7 @@ impl Gateway {
             }
             None => (None, Config::empty()),
         };
-        let state = loader.state(&config, None)?;
+        let state = loader.state(&loader.overridden(config), None)?;
         if let Some(reason) = config::refuse_open(state.server.listen, !state.keys.is_empty()) {
             return Err(StartError::Open(reason));
         }
@@ -121,7 +116,7 @@ impl Gateway {
             _ => StartError::Listen { address, reason },
         })?;
         let address = operator_address(&state.server);
-        let bound = Operator::bind(address, server.house()).await;
+        let bound = Operator::bind(address, server.house(), server.tls()).await;
         let operator = bound.map_err(|reason| StartError::Operator { address, reason })?;
         #[cfg(feature = "otel")]
         if let Some(telemetry) = Telemetry::start(&loader.environment, &loader.transport) {
@@ -149,9 +144,24 @@ impl Gateway {
         self.operator.address()
     }
 
+    /// `https` with a certificate, else `http`; on both listeners.
+    pub fn scheme(&self) -> &'static str {
+        match self.server.tls() {
+            Some(_) => "https",
+            None => "http",
+        }
+    }
+
     /// Whether clients need a key.
     pub fn has_keys(&self) -> bool {
         !self.state.keys.is_empty()
+    }
+
+    /// The threads that work on large bodies, once there are any: their memory is
+    /// theirs to give back.
+    pub fn heavy_threads(&self) -> impl Fn() -> Option<Runtime> + Send + 'static {
+        let house = self.server.house();
+        move || house.lane.threads()
     }
 
     /// Everything that can be asked for by name. Providers are asked for their
@@ -163,27 +173,40 @@ impl Gateway {
 
     /// Serves until `stop`; a file that changes is put to work meanwhile.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let handle = self.server.handle();
         #[cfg(feature = "otel")]
         let house = self.server.house();
         let server = &self.state.server;
-        let held = [
-            self.server.address().unwrap_or(server.listen),
-            self.operator.address().unwrap_or(server.operator_listen),
-        ];
+        let held = Held {
+            listen: server.listen,
+            operator_listen: server.operator_listen,
+            bound: [
+                self.server.address().unwrap_or(server.listen),
+                self.operator.address().unwrap_or(server.operator_listen),
+            ],
+            tls: server.tls.is_some(),
+        };
+        let reload = Reload::new(self.loader, self.server.handle(), held, self.server.tls());
         let serving = self.server.run(stop);
         let watching = async {
             match self.watch {
-                Some(watch) => reload(watch, self.loader, handle, held).await,
+                Some(watch) => reload.run(watch).await,
                 None => std::future::pending().await,
+            }
+        };
+        let mut operator = match OperatorThread::start(self.operator) {
+            Ok(operator) => operator,
+            Err(error) => {
+                tracing::error!(reason = %error, "no thread for the operator's listener");
+                return;
             }
         };
         // The operator sees how the last requests end.
         tokio::select! {
             () = serving => {}
             () = watching => {}
-            () = self.operator.run() => {}
+            () = operator.ended() => {}
         }
+        operator.stop().await;
         #[cfg(feature = "otel")]
         if let Some(telemetry) = house.telemetry.get() {
             telemetry.stop().await;
@@ -198,84 +221,4 @@ fn operator_address(server: &config::Server) -> SocketAddr {
         address.set_port(0);
     }
     address
-}
-
-impl Loader {
-    fn state(&self, config: &Config, earlier: Option<&State>) -> Result<Arc<State>, Problems> {
-        let mut config = config.clone();
-        if let Some(listen) = self.listen {
-            config.server.listen = listen;
-        }
-        let state = State::new(&config, &self.environment, &self.transport, earlier)?;
-        Ok(Arc::new(state))
-    }
-}
-
-/// Puts each new version of the file to work, or says what is wrong with it.
-async fn reload(mut watch: Watch, loader: Loader, handle: Handle, held: [SocketAddr; 2]) {
-    loop {
-        let changed = watch.next().await;
-        let earlier = handle.state();
-        let read = changed.and_then(|config| loader.state(&config, Some(&earlier)));
-        let read = read.map_err(|problems| format!("\n{problems}"));
-        match read.and_then(|state| swap(&handle, held, state)) {
-            Ok(()) => tracing::info!("the configuration was read anew"),
-            Err(reason) => {
-                tracing::error!("the old configuration stays: {reason}");
-                handle.stays(reason);
-            }
-        }
-    }
-}
-
-/// Puts a state to work, unless it would open an address that we hold: a file
-/// without keys may name others, but those are only taken at the next start.
-fn swap(handle: &Handle, held: [SocketAddr; 2], state: Arc<State>) -> Result<(), String> {
-    let has_keys = !state.keys.is_empty();
-    let mut open = held
-        .iter()
-        .filter_map(|at| config::refuse_open(*at, has_keys));
-    if let Some(reason) = open.next() {
-        return Err(reason);
-    }
-    handle.swap(state);
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn state(loader: &Loader, text: &str) -> Arc<State> {
-        let config = Config::parse("m.toml", text, &loader.environment);
-        let config = config.expect("the file is fine");
-        loader.state(&config, None).expect("the state is fine")
-    }
-
-    #[tokio::test]
-    async fn a_reload_without_keys_does_not_open_an_address_that_others_reach() {
-        let loader = Loader {
-            environment: BTreeMap::new(),
-            transport: Transport::new(transport::Config::default()),
-            listen: Some(SocketAddr::from(([127, 0, 0, 1], 0))),
-        };
-        let keyed = state(
-            &loader,
-            "[[keys]]\nname = \"a\"\nkey = \"sk-canary-client\"\n",
-        );
-        let server = Server::bind(keyed).await.expect("a free port");
-        let handle = server.handle();
-        let public = SocketAddr::from(([192, 0, 2, 1], 4100));
-
-        let loopback = server.address().expect("an address");
-
-        for held in [[public, loopback], [loopback, public]] {
-            let refused = swap(&handle, held, state(&loader, ""));
-            assert!(refused.is_err_and(|reason| reason.contains("no key is configured")));
-            assert!(!handle.state().keys.is_empty());
-        }
-
-        swap(&handle, [loopback; 2], state(&loader, "")).expect("loopback needs no key");
-        assert!(handle.state().keys.is_empty());
-    }
 }

@@ -1,12 +1,12 @@
 //! Everything that one configuration means, swapped whole when it changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use majordomo::transport::Transport;
 use majordomo::{
-    BoxFuture, Chain, ChainConfig, Change, Error, ErrorKind, Image, ModelInfo, Registry, Request,
-    Result, SpecError, nearest,
+    AllBenched, BoxFuture, Chain, ChainConfig, Change, Error, ErrorKind, Image, ModelInfo,
+    Registry, Request, Result, SpecError, nearest,
 };
 
 use crate::arrival::Arrival;
@@ -26,6 +26,8 @@ pub struct State {
     pub(crate) registry: Registry,
     config: Config,
     pub(crate) routes: Routes,
+    /// Every target that the configuration names, as `provider/model`.
+    pub(crate) targets: Vec<String>,
     pub(crate) catalogue: Catalogue,
     pub(crate) vision: Arc<Vision>,
 }
@@ -63,6 +65,7 @@ impl State {
                 None => builder,
             }
         })?;
+        registry.forget_changed_providers();
         let settings = config.vision.settings();
         let vision = match earlier {
             Some(old) => old.vision.reconfigured(settings),
@@ -73,6 +76,10 @@ impl State {
             false => vision,
         };
         let routes = Routes::new(config, &registry, earlier.map(|old| &old.routes))?;
+        let targets = targets(config, &registry, &routes);
+        registry
+            .health()
+            .declare(targets.iter().map(String::as_str));
         let listed = config.lookup_order(&Found::default());
         let mut order = listed;
         for name in registry.providers() {
@@ -85,10 +92,16 @@ impl State {
             keys: Keys::new(&config.keys),
             config: config.clone(),
             routes,
+            targets,
             catalogue: Catalogue::new(registry.clone(), order),
             vision: Arc::new(vision),
             registry,
         })
+    }
+
+    /// The configuration that this is made of.
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
     }
 
     /// The way of one request.
@@ -99,7 +112,6 @@ impl State {
         arrival: &Arrival,
         scope: Scope,
     ) -> Result<Plan> {
-        let key = arrival.key.as_ref().map(|key| key.name());
         let Some(route) = self.routes.find(model) else {
             let chain = self.chain(model).await?;
             return Ok(Plan {
@@ -109,18 +121,7 @@ impl State {
                 trace: None,
             });
         };
-        let named = arrival.headers.get("x-session-id");
-        let named = named.and_then(|value| value.to_str().ok());
-        let asking = Asking {
-            model,
-            key,
-            session: session(&request, named, key),
-            headers: &arrival.headers,
-            scope: &scope,
-            vision: &self.vision,
-            registry: &self.registry,
-            traced: self.server.traces > 0,
-        };
+        let asking = self.asking(model, &request, arrival, &scope);
         let Routed {
             chain,
             request,
@@ -133,6 +134,52 @@ impl State {
             changes,
             trace: Some(trace),
         })
+    }
+
+    /// What a request to a route is judged by.
+    fn asking<'a>(
+        &'a self,
+        model: &'a str,
+        request: &Request,
+        arrival: &'a Arrival,
+        scope: &'a Scope,
+    ) -> Asking<'a> {
+        let key = arrival.key.as_ref().map(|key| key.name());
+        let named = arrival.headers.get("x-session-id");
+        let named = named.and_then(|value| value.to_str().ok());
+        Asking {
+            model,
+            key,
+            session: session(request, named, key),
+            headers: &arrival.headers,
+            scope,
+            vision: &self.vision,
+            registry: &self.registry,
+            traced: self.server.traces > 0,
+            binding: true,
+        }
+    }
+
+    /// Who serves what is no conversation. `binding` is whether they will be asked
+    /// for an answer, and not only about one.
+    pub(crate) async fn beside(
+        &self,
+        model: &str,
+        request: &Request,
+        arrival: &Arrival,
+        binding: bool,
+    ) -> Result<(Chain, Option<RouteTrace>)> {
+        let Some(route) = self.routes.find(model) else {
+            return Ok((self.chain(model).await?, None));
+        };
+        let key = arrival.key.as_ref().map(|key| key.name());
+        let scope = Scope::of_key(key.unwrap_or_default());
+        let asking = Asking {
+            binding,
+            ..self.asking(model, request, arrival, &scope)
+        };
+        let (chain, trace) = route.beside(&asking, request)?;
+        Ok((chain, Some(trace)))
     }
 
     /// The chain, whose blind targets get descriptions where somebody gives them.
@@ -212,20 +259,23 @@ impl State {
         self.routes.snapshots()
     }
 
-    /// Every target that a route or an alias leads to, as `provider/model`.
-    pub(crate) fn targets(&self) -> Vec<String> {
-        let mut targets = Vec::new();
-        let aliases = self.registry.aliases().into_iter().map(|(name, _)| name);
-        for name in self.routes.names().map(str::to_owned).chain(aliases) {
-            let chain = match self.routes.find(&name) {
-                Some(route) => route.plain(&name, &self.registry).ok(),
-                None => self.registry.parse(&name).ok(),
-            };
+    /// Whether a benched target is still asked when nobody else can serve.
+    pub(crate) fn has_last_resort(&self) -> bool {
+        self.config.chain.all_benched == AllBenched::LeastBad
+    }
+
+    /// Every target that the file names, wherever it does.
+    pub(crate) fn named_targets(&self) -> BTreeSet<String> {
+        let models = self.config.providers.iter().flat_map(|provider| {
+            let models = provider.models.iter();
+            models.map(|model| format!("{}/{}", provider.name, model.id))
+        });
+        let mut targets: BTreeSet<String> = models.collect();
+        for spec in self.config.specs() {
+            let chain = self.registry.parse(&spec.text).ok();
             let found = chain.iter().flat_map(|chain| chain.targets());
             targets.extend(found.map(ToString::to_string));
         }
-        targets.sort_unstable();
-        targets.dedup();
         targets
     }
 
@@ -246,6 +296,27 @@ impl State {
         }
         Error::new(ErrorKind::ModelNotFound, text)
     }
+}
+
+/// Every target that a route, an alias or a provider's list of models names.
+fn targets(config: &Config, registry: &Registry, routes: &Routes) -> Vec<String> {
+    let mut targets: Vec<String> = routes.targets().collect();
+    let aliases = registry.aliases().into_iter().map(|(name, _)| name);
+    for name in routes.names().map(str::to_owned).chain(aliases) {
+        let chain = match routes.find(&name) {
+            Some(route) => route.plain(&name, registry).ok(),
+            None => registry.parse(&name).ok(),
+        };
+        let found = chain.iter().flat_map(|chain| chain.targets());
+        targets.extend(found.map(ToString::to_string));
+    }
+    for provider in &config.providers {
+        let models = provider.models.iter();
+        targets.extend(models.map(|model| format!("{}/{}", provider.name, model.id)));
+    }
+    targets.sort_unstable();
+    targets.dedup();
+    targets
 }
 
 /// What the first target of a chain takes.

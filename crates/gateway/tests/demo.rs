@@ -192,3 +192,39 @@ async fn its_models_are_listed_and_others_are_not_found() {
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ModelNotFound);
 }
+
+#[tokio::test]
+async fn a_schema_that_multiplies_is_refused_by_its_name() {
+    let level = |items: String, _| format!(r#"{{"type":"array","minItems":256,"items":{items}}}"#);
+    let nested = (0..4).fold(r#"{"type":"string"}"#.to_owned(), level);
+    let schema = Json::parse(nested).expect("a schema");
+    let tool = Tool::new("bomb").parameters(schema.clone());
+    for (request, name) in [
+        (
+            Request::user("hi").schema(schema, "tree"),
+            "the answer `tree`",
+        ),
+        (Request::user("use bomb").tool(tool), "the tool `bomb`"),
+    ] {
+        let error = model("text").generate(request.clone()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(error.message().contains(name), "{error}");
+        assert!(model("text").events(request).await.is_err());
+    }
+}
+
+#[tokio::test]
+async fn a_large_request_gets_a_short_answer() {
+    let results = (0..500).map(|at| ToolResult {
+        call_id: format!("call_{at}"),
+        ..ToolResult::new(&majordomo::ToolCall::new("c", "t", "{}"), "x".repeat(9_000))
+    });
+    let images = (0..500).fold(Request::user("y".repeat(1 << 20)), |request, _| {
+        request.part(Part::image("image/png", picture()))
+    });
+    let tools = Request::user("go").message(Message::tool_results_message(results));
+    for (id, request) in [("vision", images), ("text", tools)] {
+        let text = ask(id, request).await.text();
+        assert!(text.len() < 8_000, "{} bytes", text.len());
+    }
+}

@@ -106,6 +106,55 @@ fn aliases_and_the_demo_are_there() {
 }
 
 #[test]
+fn beside_other_providers_the_demo_is_there_only_if_it_is_named() {
+    let other = "[providers.box]\nkind = \"ollama\"\n";
+    let route =
+        |services: &str| format!("{other}[[routes]]\nmodel = \"r\"\nservices = [ {services} ]\n");
+    for (file, there) in [
+        (String::new(), true),
+        (
+            "[[keys]]\nname = \"k\"\nkey = \"0123456789abcdef0123456789abcdef\"\n".into(),
+            true,
+        ),
+        (
+            "[[routes]]\nmodel = \"*\"\nservices = [ { spec = \"{model}\" } ]\n".into(),
+            true,
+        ),
+        (other.into(), false),
+        ("[aliases]\nfast = \"groq/scout\"\n".into(), false),
+        (
+            format!(
+                "{other}[[keys]]\nname = \"k\"\nkey = \"0123456789abcdef0123456789abcdef\"\nmodels = [\"demo/*\"]\n"
+            ),
+            false,
+        ),
+        (
+            format!("{other}[providers.sandbox]\nkind = \"demo\"\n"),
+            false,
+        ),
+        (format!("{other}[providers.demo]\n"), true),
+        (format!("{other}[providers.demo]\nkind = \"demo\"\n"), true),
+        (
+            format!("{other}[aliases]\nfast = \"box/m, demo/text\"\n"),
+            true,
+        ),
+        (route(r#"{ spec = "box/m" }"#), false),
+        (route(r#"{ spec = "demo/text" }"#), true),
+        (
+            route(r#"{ spec = "box/m", describe = "demo/vision" }"#),
+            true,
+        ),
+    ] {
+        let environment = environment(&[]);
+        let registry = registry(&file, &environment);
+        assert_eq!(registry.parse("demo/text").is_ok(), there, "{file}");
+        let config = Config::parse("m.toml", file.as_str(), &environment).unwrap();
+        let order = config.lookup_order(&majordomo_gateway::config::Found::default());
+        assert_eq!(order.iter().any(|name| name == "demo"), there, "{file}");
+    }
+}
+
+#[test]
 fn nothing_of_a_configuration_shows_its_secrets() {
     let text = "\
 [[keys]]
@@ -159,7 +208,7 @@ async fn without_a_file_what_is_there_is_found() {
     let config = Config::parse("m.toml", text, &environment).unwrap();
     assert_eq!(
         config.lookup_order(&found),
-        ["sandbox", "box", "anthropic", "ollama", "demo"]
+        ["sandbox", "box", "anthropic", "ollama"]
     );
 }
 

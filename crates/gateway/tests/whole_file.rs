@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use majordomo::AllBenched;
 use majordomo_gateway::config::{
-    Condition, Config, History, Images, KeySecret, Latest, OnFailure, Origin, ProviderKind, Tactic,
-    Value,
+    Condition, Config, History, Images, KeySecret, Latest, MaxCounts, OnFailure, Origin,
+    ProviderKind, Role, Tactic, Value,
 };
 
 const WHOLE: &str = include_str!("whole.toml");
@@ -26,9 +26,21 @@ fn the_server_and_its_keys() {
     assert_eq!(config.server.listen.port(), 4200);
     assert_eq!(config.server.max_body, 32 << 20);
     assert_eq!(config.server.traces, 50);
+    let most = MaxCounts {
+        messages: 10_000,
+        parts: 50_000,
+        images: 1_000,
+        tools: 500,
+        stops: 16,
+        fields: 1_000,
+    };
+    assert_eq!(config.server.max_counts, most);
     assert_eq!(config.server.trace_bytes, 1 << 20);
     assert_eq!(config.server.keepalive, Some(Duration::from_secs(15)));
     assert!(config.server.tls.is_some() && config.fetch.enabled);
+    assert!(!config.server.origins.is_empty());
+    assert_eq!(config.keys[0].role, Role::Viewer);
+    assert_eq!(config.keys[1].role, Role::Client);
     assert!(matches!(
         config.keys[0].secret,
         KeySecret::Sha256([0x2c, 0x26, ..])

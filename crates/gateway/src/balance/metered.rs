@@ -131,7 +131,16 @@ impl Model for Metered {
     }
 
     fn embed<'a>(&'a self, dialect: &Dialect, body: Bytes) -> BoxFuture<'a, Result<Bytes>> {
-        self.model.embed(dialect, body)
+        let dialect = dialect.clone();
+        Box::pin(async move {
+            let mut meter = self.meter().await?;
+            let embedded = self.model.embed(&dialect, body).await;
+            match embedded {
+                Ok(_) => meter.finish(),
+                Err(_) => meter.fail(),
+            }
+            embedded
+        })
     }
 }
 

@@ -101,7 +101,8 @@ impl Pool {
 
     /// Whom a request asks, in order. Services that are inactive, benched or
     /// incapable are left out; if that leaves nobody, the order is the least bad
-    /// one alone: the one whose bench ends first, or else one that is incapable.
+    /// one alone: the one whose bench ends first, or else one that is closed or
+    /// incapable.
     /// A pool without an active service gives an empty order.
     ///
     /// `usable` is asked once for each active service.
@@ -135,6 +136,7 @@ impl Pool {
     fn field(&self, moment: u64, usable: impl Fn(ServiceIndex) -> Usability) -> Field {
         let mut candidates = Vec::with_capacity(self.services.len());
         let mut first_free: Option<(Instant, ServiceIndex)> = None;
+        let mut first_open: Option<(Instant, ServiceIndex)> = None;
         let mut incapable = None;
         let watched = self.kind == Tactic::Tier && self.affinity.is_some();
         for (index, service) in self.services() {
@@ -152,12 +154,20 @@ impl Pool {
                         first_free = Some((until, index));
                     }
                 }
+                Usability::Closed { until } => {
+                    if first_open.is_none_or(|(least, _)| until < least) {
+                        first_open = Some((until, index));
+                    }
+                }
                 Usability::Incapable => incapable = incapable.or(Some(index)),
             }
         }
         Field {
             candidates,
-            least_bad: first_free.map(|(_, index)| index).or(incapable),
+            least_bad: first_free
+                .or(first_open)
+                .map(|(_, index)| index)
+                .or(incapable),
         }
     }
 

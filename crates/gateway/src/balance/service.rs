@@ -98,7 +98,9 @@ impl Service {
     pub(super) fn saw(&self, usability: Usability, moment: u64) {
         let unwell = self.unwell.load(Ordering::Relaxed);
         let seen = match usability {
-            Usability::Benched { until } => self.stats.moment(until).max(moment),
+            Usability::Benched { until } | Usability::Closed { until } => {
+                self.stats.moment(until).max(moment)
+            }
             Usability::Probe => moment,
             // Its bench was lifted early.
             _ if unwell > moment => moment,

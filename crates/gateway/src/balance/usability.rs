@@ -11,8 +11,14 @@ pub enum Usability {
     Usable,
     /// Its bench is over and nobody has tried it yet: this request may.
     Probe,
-    /// It is left alone; also while another request is trying it.
+    /// It is left alone, unless nobody else can serve; also while another request is
+    /// trying it.
     Benched {
+        /// When it may be asked again.
+        until: Instant,
+    },
+    /// It is left alone whoever asks: its provider said so, or its key was refused.
+    Closed {
         /// When it may be asked again.
         until: Instant,
     },
@@ -24,6 +30,7 @@ impl Usability {
     /// What a target's or a credential's health means for the next request.
     pub fn of(status: &HealthStatus, now: Instant) -> Self {
         match (status.until_usable, status.benched_for) {
+            (Some(left), _) if status.closed => Self::Closed { until: now + left },
             (Some(left), _) => Self::Benched { until: now + left },
             (None, Some(_)) if status.probing => Self::Benched { until: now },
             (None, Some(_)) => Self::Probe,
@@ -44,6 +51,11 @@ impl Usability {
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Incapable, _) | (_, Self::Incapable) => Self::Incapable,
+            (Self::Closed { until: a }, Self::Closed { until: b } | Self::Benched { until: b })
+            | (Self::Benched { until: a }, Self::Closed { until: b }) => {
+                Self::Closed { until: a.max(b) }
+            }
+            (closed @ Self::Closed { .. }, _) | (_, closed @ Self::Closed { .. }) => closed,
             (Self::Benched { until: a }, Self::Benched { until: b }) => {
                 Self::Benched { until: a.max(b) }
             }
@@ -63,6 +75,10 @@ impl Usability {
                 Self::Benched { until: a.min(b) }
             }
             (benched @ Self::Benched { .. }, _) | (_, benched @ Self::Benched { .. }) => benched,
+            (Self::Closed { until: a }, Self::Closed { until: b }) => {
+                Self::Closed { until: a.min(b) }
+            }
+            (closed @ Self::Closed { .. }, _) | (_, closed @ Self::Closed { .. }) => closed,
             (Self::Incapable, Self::Incapable) => Self::Incapable,
         }
     }
@@ -74,6 +90,7 @@ impl From<Standing> for Usability {
             Standing::Usable => Self::Usable,
             Standing::Probe => Self::Probe,
             Standing::Benched { until } => Self::Benched { until },
+            Standing::Closed { until } => Self::Closed { until },
         }
     }
 }
@@ -92,6 +109,9 @@ mod tests {
         let benched = |secs| Usability::Benched {
             until: now + Duration::from_secs(secs),
         };
+        let closed = |secs| Usability::Closed {
+            until: now + Duration::from_secs(secs),
+        };
         let (usable, probe, incapable) =
             (Usability::Usable, Usability::Probe, Usability::Incapable);
         let cases = [
@@ -102,6 +122,11 @@ mod tests {
             (benched(3), benched(5), benched(5), benched(3)),
             (incapable, usable, incapable, usable),
             (incapable, benched(5), incapable, benched(5)),
+            (usable, closed(5), closed(5), usable),
+            (probe, closed(5), closed(5), probe),
+            (benched(9), closed(5), closed(9), benched(9)),
+            (closed(3), closed(5), closed(5), closed(3)),
+            (incapable, closed(5), incapable, closed(5)),
             (incapable, incapable, incapable, incapable),
         ];
         for (a, b, and, or) in cases {

@@ -6,6 +6,7 @@ use secrecy::SecretString;
 
 use super::Span;
 use super::reader::{Field, Section, Text};
+use crate::keys::Role;
 
 /// One client's key.
 #[derive(Clone, Debug)]
@@ -14,6 +15,8 @@ pub struct KeyEntry {
     pub name: String,
     /// How it is recognised.
     pub secret: KeySecret,
+    /// What it is for.
+    pub role: Role,
     /// The models that it may ask for, globs allowed; none means all of them.
     pub models: Option<Vec<String>>,
     /// Where the entry stands.
@@ -76,9 +79,6 @@ fn entry(mut section: Section<'_>) -> Option<(KeyEntry, Text)> {
             field.secret().map(KeySecret::Plain)
         }
         (Some(_), Some(key)) => {
-            if let toml::de::DeValue::String(_) = key.value {
-                reader.hide(key.span.clone());
-            }
             let hint = "keep the `hash` and take the `key` out";
             reader.report(
                 key.key_span.clone(),
@@ -93,11 +93,14 @@ fn entry(mut section: Section<'_>) -> Option<(KeyEntry, Text)> {
         }
     };
     let models = section.take("models").and_then(|field| models(&field));
+    let role = section.take("role");
+    let role = role.map_or(Some(Role::default()), |field| field.choice(&Role::WORDS));
     section.finish();
     let name = name?;
     let entry = KeyEntry {
         name: name.value.clone(),
         secret: secret?,
+        role: role?,
         models,
         span,
     };

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::reader::{Reader, Section};
-use super::specs::{self, Names};
+use super::specs::{self, Names, Spec};
 use super::{
-    Config, Server, Service, chain, clients, fetch, providers, refuse_open, routes, server, vision,
+    Config, Role, Server, Service, chain, clients, fetch, providers, refuse_open,
+    refuse_open_operator, routes, server, vision,
 };
 
 /// Reads everything, and checks what needs more than one section.
@@ -44,13 +45,17 @@ pub(super) fn read(mut root: Section<'_>) -> Config {
         found.as_ref().is_none_or(|entries| !entries.is_empty())
     });
     let keys = sections.flatten();
+    let written = keys.as_ref().map(Vec::len);
     config.keys = keys.map(clients::read).unwrap_or_default();
     let routes = root
         .take("routes")
         .and_then(|field| field.sections("[[routes]]"));
     config.routes = routes.map(routes::read).unwrap_or_default();
     root.finish_beside(&[("[server]", server::KEYS)]);
-    refuse_open_addresses(reader, &config.server, has_keys);
+    // Entries that are wrong count as keys of any role here: one mistake is told once.
+    let some_wrong = written != Some(config.keys.len());
+    let has_role = some_wrong || config.opens_the_operators_listener();
+    refuse_open_addresses(reader, &config.server, has_keys, has_role);
     let names = Names {
         reader,
         providers: provider_names,
@@ -65,44 +70,61 @@ pub(super) fn read(mut root: Section<'_>) -> Config {
     config
 }
 
-/// Entries that are wrong count as keys here: one mistake is told once.
-fn refuse_open_addresses(reader: &Reader<'_>, server: &Server, has_keys: bool) {
+fn refuse_open_addresses(reader: &Reader<'_>, server: &Server, has_keys: bool, has_role: bool) {
     let places = &server.places;
-    for (address, span) in [
-        (server.listen, &places.listen),
-        (server.operator_listen, &places.operator_listen),
+    for (address, span, hint) in [
+        (server.listen, &places.listen, server::CLOSE_IT),
+        (
+            server.operator_listen,
+            &places.operator_listen,
+            server::CLOSE_OPERATOR,
+        ),
     ] {
         if refuse_open(address, has_keys).is_some() {
             let message =
                 "this address can be reached from other machines, and no key is configured";
-            reader.report(span.clone(), message, server::CLOSE_IT);
+            reader.report(span.clone(), message, hint);
         }
+    }
+    if has_keys && refuse_open_operator(server.operator_listen, has_role).is_some() {
+        let message = "the operator's address can be reached from other machines, and no key has \
+                       the role `operator` or `viewer`";
+        let span = places.operator_listen.clone();
+        reader.report(span, message, server::GIVE_A_ROLE);
+    }
+}
+
+impl Config {
+    /// Whether some key opens the operator's listener where others can reach it.
+    pub(super) fn opens_the_operators_listener(&self) -> bool {
+        self.keys.iter().any(|key| key.role >= Role::Viewer)
+    }
+
+    /// The services of all routes, those of their rules included.
+    fn services(&self) -> impl Iterator<Item = &Service> {
+        self.routes.iter().flat_map(|route| {
+            let rules = route.smart.iter().flat_map(|rule| &rule.services);
+            route.services.iter().chain(rules)
+        })
+    }
+
+    /// Every spec of the file.
+    pub(crate) fn specs(&self) -> impl Iterator<Item = &Spec> {
+        let aliases = self.aliases.iter().map(|alias| &alias.spec);
+        let models = self.providers.iter().flat_map(|provider| &provider.models);
+        let of_models = models.filter_map(|model| model.describe.as_ref());
+        let routes = self.routes.iter();
+        let of_routes = routes.filter_map(|route| route.describe.as_ref());
+        let of_services = self
+            .services()
+            .flat_map(|service| [Some(&service.spec), service.describe.as_ref()])
+            .flatten();
+        aliases.chain(of_models).chain(of_routes).chain(of_services)
     }
 }
 
 fn check_specs(names: &Names<'_>, config: &Config) {
-    let models = config
-        .providers
-        .iter()
-        .flat_map(|provider| &provider.models);
-    let mut services: Vec<&Service> = Vec::new();
-    for route in &config.routes {
-        services.extend(&route.services);
-        services.extend(route.smart.iter().flat_map(|rule| &rule.services));
-    }
-    let describers = models.filter_map(|model| model.describe.as_ref());
-    let service_specs = services.iter().flat_map(|service| {
-        [Some(&service.spec), service.describe.as_ref()]
-            .into_iter()
-            .flatten()
-    });
-    let aliases = config.aliases.iter().map(|alias| &alias.spec);
-    let of_routes = config
-        .routes
-        .iter()
-        .filter_map(|route| route.describe.as_ref());
-    let describers = describers.chain(of_routes);
-    for spec in aliases.chain(describers).chain(service_specs) {
+    for spec in config.specs() {
         names.check(spec);
     }
     names.check_circles(&config.aliases);
@@ -112,7 +134,7 @@ fn check_specs(names: &Names<'_>, config: &Config) {
             names.check_describer(&target, model.describe.as_ref());
         }
     }
-    for service in services {
+    for service in config.services() {
         names.check_describer(&service.spec.text, service.describe.as_ref());
     }
 }

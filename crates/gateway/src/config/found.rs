@@ -99,11 +99,13 @@ async fn ollama(registry: &Registry) -> Option<Vec<String>> {
 
 impl Config {
     /// The providers whose lists are searched for a bare model name, in this
-    /// order: those of the file, what was found beside them, the demo.
+    /// order: those of the file, what was found beside them, the demo if there is
+    /// one.
     pub fn lookup_order(&self, found: &Found) -> Vec<String> {
         let own = self.providers.iter().map(|provider| provider.name.clone());
         let mut order: Vec<String> = Vec::new();
-        for name in own.chain(found.providers()).chain([DEMO.to_owned()]) {
+        let demo = self.has_demo().then(|| DEMO.to_owned());
+        for name in own.chain(found.providers()).chain(demo) {
             if !order.contains(&name) {
                 order.push(name);
             }

@@ -10,21 +10,25 @@ mod chain;
 mod circles;
 mod clients;
 mod condition;
+mod demo;
 mod document;
 mod exposed;
 mod fetch;
 mod find;
 mod found;
 mod models;
+mod origins;
 mod problem;
 mod providers;
 mod reader;
 mod registry;
 mod routes;
+mod secrets;
 mod server;
 mod source;
 mod specs;
 mod suggest;
+pub(crate) mod transition;
 mod units;
 mod vision;
 mod watch;
@@ -33,9 +37,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
 pub use crate::balance::Tactic;
+pub use crate::counts::MaxCounts;
+pub use crate::keys::Role;
+pub use crate::trust::{OriginError, Origins};
 pub use crate::vision::{History, Latest, OnFailure};
 pub use chain::Chain;
 pub use clients::{KeyEntry, KeySecret};
@@ -49,10 +56,11 @@ pub use models::{Images, ModelEntry};
 pub use problem::{Problem, Problems, Span};
 pub use providers::{Origin, Provider, ProviderKind};
 pub use routes::{Route, Service, SmartRule};
-pub use server::{Server, Tls, refuse_open};
+pub use server::{Server, Tls, refuse_open, refuse_open_operator};
 pub use source::Source;
 pub use specs::{Alias, Spec};
 pub use vision::Vision;
+pub(crate) use watch::Files;
 pub use watch::Watch;
 
 use reader::{Reader, Section};
@@ -148,19 +156,24 @@ impl Config {
     ) -> Result<Self, Problems> {
         let mut source = Source::new(name, text);
         let (table, errors) = DeTable::parse_recoverable(source.text());
-        let broken = |error| broken(error, source.text());
-        let mut problems: Vec<Problem> = errors.iter().map(broken).collect();
-        let reader = Reader::new(environment);
+        let blank = is_blank(table.get_ref());
+        let hidden = secrets::positions::find(source.text(), table.get_ref());
+        let reader = Reader::new(environment, hidden);
         let root = Section::new(&reader, "the file", table.span(), table.get_ref());
         // A text that is no TOML says nothing reliable about its keys.
-        let config = problems.is_empty().then(|| document::read(root));
-        source.note_secrets(reader.holds_secrets());
-        let (found, secrets) = reader.finish();
-        problems.extend(found);
-        source.hide(secrets);
-        if !errors.is_empty() {
-            source.hide_by_name();
+        let config = errors.is_empty().then(|| document::read(root));
+        let holds_secrets = reader.holds_secrets();
+        let (mut problems, hidden) = reader.finish();
+        let (mut spans, words) = (hidden.spans, hidden.words);
+        match errors.is_empty() {
+            true => spans.extend(secrets::comments::find(source.text())),
+            false => spans = secrets::unparsed::find(source.text()),
         }
+        source.note_secrets(holds_secrets);
+        source.note_blank(blank);
+        source.hide(spans);
+        source.keep_out(words);
+        problems.extend(errors.iter().map(|error| broken(error, &source)));
         let source = Arc::new(source);
         match config {
             Some(config) if problems.is_empty() => Ok(Self { source, ..config }),
@@ -174,12 +187,21 @@ impl Config {
     }
 }
 
+fn is_blank(table: &DeTable<'_>) -> bool {
+    let empty = |value: &DeValue<'_>| match value {
+        DeValue::Table(table) => table.is_empty(),
+        DeValue::Array(array) => array.is_empty(),
+        _ => false,
+    };
+    table.values().all(|value| empty(value.get_ref()))
+}
+
 fn read_text(path: &Path) -> Result<String, String> {
     String::from_utf8(read_bytes(path)?).map_err(|_| "it is not UTF-8 text".to_owned())
 }
 
 /// What a file holds. A pipe or a device could keep its reader for ever.
-fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
+pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
     let about = std::fs::metadata(path).map_err(|error| error.to_string())?;
     if !about.is_file() {
         return Err("it is no file".to_owned());
@@ -194,11 +216,12 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 /// What the parser says, with a hint where its words need one.
-fn broken(error: &toml::de::Error, text: &str) -> Problem {
+fn broken(error: &toml::de::Error, source: &Source) -> Problem {
     let span = error.span().unwrap_or(0..0);
     let told = error.message().lines().next().unwrap_or_default().trim();
     if told.contains("duplicate key") {
-        let name = text.get(span.clone()).unwrap_or("a name");
+        let name = source.shown(span.clone());
+        let name = name.unwrap_or_else(|| "a name".to_owned());
         let message = format!("`{name}` is here for the second time");
         return Problem::at(span, message, "put both into one, or take one of them out");
     }

@@ -50,8 +50,12 @@ pub struct Problems {
 }
 
 impl Problems {
-    /// The mistakes of this file.
+    /// The mistakes of this file. Its secrets are taken out of their texts.
     pub fn new(source: Arc<Source>, mut list: Vec<Problem>) -> Self {
+        for problem in &mut list {
+            problem.message = source.scrubbed(&problem.message);
+            problem.hint = problem.hint.take().map(|hint| source.scrubbed(&hint));
+        }
         list.sort_by_key(|problem| (problem.span.start, problem.span.end));
         list.dedup();
         Self { source, list }

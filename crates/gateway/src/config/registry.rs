@@ -25,9 +25,10 @@ impl Config {
     }
 
     /// A registry of the built-in providers with their keys from the environment,
-    /// its `LLM_*` providers, the demo, and what this file says. The builder comes
-    /// with the file's rules for health and chains and may be changed before it
-    /// is used: observers, shapes.
+    /// its `LLM_*` providers, what this file says, and the demo unless the file
+    /// names providers and not that one. The builder comes with the file's rules
+    /// for health and chains and may be changed before it is used: observers,
+    /// shapes.
     ///
     /// ```
     /// use std::collections::BTreeMap;
@@ -54,7 +55,9 @@ impl Config {
             .health(self.health.clone())
             .chain(self.chain_config());
         let registry = change(builder).build();
-        registry.register(Demo::new(super::providers::DEMO));
+        if self.has_demo() {
+            registry.register(Demo::new(super::providers::DEMO));
+        }
         let mut problems = Vec::new();
         for provider in &self.providers {
             match make(provider, environment, transport) {

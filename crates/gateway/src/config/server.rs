@@ -4,8 +4,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::Span;
 use super::reader::{Reader, Section};
+use super::{Origins, Span, origins};
+use crate::counts::MaxCounts;
 
 /// Where the gateway listens and how much it takes.
 #[derive(Clone, Debug)]
@@ -20,6 +21,11 @@ pub struct Server {
     pub max_requests: usize,
     /// Bytes of all bodies that are held at the same time.
     pub max_bytes_in_flight: u64,
+    /// Repeated elements of one request.
+    pub max_counts: MaxCounts,
+    /// The time for a request's body to arrive; a large one gets more, by
+    /// [`Limits::body_rate`](crate::Limits::body_rate).
+    pub body_timeout: Duration,
     /// How often a waiting stream gets a sign of life; none is off.
     pub keepalive: Option<Duration>,
     /// How long requests may go on after the gateway was told to stop.
@@ -30,6 +36,8 @@ pub struct Server {
     pub trace_bytes: u64,
     /// The certificate to serve with; none is plain HTTP.
     pub tls: Option<Tls>,
+    /// The sites whose pages may ask.
+    pub origins: Origins,
     /// Where the two addresses stand, for what is found out later.
     pub(super) places: Places,
 }
@@ -57,11 +65,14 @@ impl Default for Server {
             max_body: 32 << 20,
             max_requests: 1_024,
             max_bytes_in_flight: 512 << 20,
+            max_counts: MaxCounts::default(),
+            body_timeout: Duration::from_secs(60),
             keepalive: None,
             drain: Duration::from_secs(30),
             traces: 200,
             trace_bytes: 4 << 20,
             tls: None,
+            origins: Origins::default(),
             places: Places::default(),
         }
     }
@@ -82,6 +93,26 @@ pub fn refuse_open(address: SocketAddr, has_keys: bool) -> Option<String> {
     open.then(|| format!("{address} can be reached from other machines, and no key is configured"))
 }
 
+/// Why the operator may not listen on an address, if so: other machines reach it
+/// and no key has a role that opens it.
+///
+/// ```
+/// use majordomo_gateway::config::refuse_open_operator;
+///
+/// assert!(refuse_open_operator("127.0.0.1:4101".parse().unwrap(), false).is_none());
+/// assert!(refuse_open_operator("0.0.0.0:4101".parse().unwrap(), true).is_none());
+/// assert!(refuse_open_operator("0.0.0.0:4101".parse().unwrap(), false).is_some());
+/// ```
+pub fn refuse_open_operator(address: SocketAddr, has_role: bool) -> Option<String> {
+    let open = !has_role && !address.ip().to_canonical().is_loopback();
+    open.then(|| {
+        format!(
+            "the operator's listener on {address} can be reached from other machines, and no key \
+             has the role `operator` or `viewer`"
+        )
+    })
+}
+
 /// The keys of the section.
 pub(super) const KEYS: &[&str] = &[
     "listen",
@@ -89,15 +120,29 @@ pub(super) const KEYS: &[&str] = &[
     "max_body",
     "max_requests",
     "max_bytes_in_flight",
+    "max_messages",
+    "max_parts",
+    "max_images",
+    "max_tools",
+    "max_stops",
+    "max_fields",
+    "body_timeout",
     "keepalive",
     "drain",
     "traces",
     "trace_bytes",
     "tls",
+    "origins",
 ];
 
 /// What to do about an open address.
 pub(super) const CLOSE_IT: &str = "make a key with `majordomo key new NAME` and put its [[keys]] entry here, or listen on 127.0.0.1";
+
+/// The same for the operator's.
+pub(super) const CLOSE_OPERATOR: &str = "make a key with `majordomo key new NAME` and put its [[keys]] entry here with `role = \"operator\"`, or listen on 127.0.0.1";
+
+/// What to do where keys are there and none is the operator's.
+pub(super) const GIVE_A_ROLE: &str = "add `role = \"operator\"` to the [[keys]] entry of whoever runs the gateway, or listen on 127.0.0.1";
 
 pub(super) fn read(mut section: Section<'_>) -> Server {
     let mut server = Server::default();
@@ -127,6 +172,10 @@ pub(super) fn read(mut section: Section<'_>) -> Server {
             "make it a multiple of `max_body`",
         );
     }
+    counts(&mut section, &mut server.max_counts);
+    if let Some(timeout) = section.duration("body_timeout") {
+        server.body_timeout = timeout;
+    }
     if let Some(keepalive) = section.take("keepalive").and_then(|f| f.duration_or_off()) {
         server.keepalive = keepalive;
     }
@@ -143,10 +192,38 @@ pub(super) fn read(mut section: Section<'_>) -> Server {
     server.tls = section
         .take("tls")
         .and_then(|field| tls(field.section("`tls`")?));
+    server.origins = section
+        .take("origins")
+        .map(origins::read)
+        .unwrap_or_default();
     let reader = section.reader;
     section.finish();
     refuse_shared_port(reader, &server);
     server
+}
+
+/// A limit of zero forbids what a request can do without.
+fn counts(section: &mut Section<'_>, most: &mut MaxCounts) {
+    let MaxCounts {
+        messages,
+        parts,
+        images,
+        tools,
+        stops,
+        fields,
+    } = most;
+    for (key, least, limit) in [
+        ("max_messages", 1, messages),
+        ("max_parts", 1, parts),
+        ("max_images", 0, images),
+        ("max_tools", 0, tools),
+        ("max_stops", 0, stops),
+        ("max_fields", 0, fields),
+    ] {
+        if let Some(number) = section.number(key, least, u64::from(u32::MAX)) {
+            *limit = usize::try_from(number).unwrap_or(usize::MAX);
+        }
+    }
 }
 
 fn address(section: &mut Section<'_>, key: &'static str) -> Option<(SocketAddr, Span)> {

@@ -4,9 +4,10 @@ use std::fmt;
 use std::ops::Range;
 
 use super::Span;
+use super::secrets::shape;
 
-/// What stands in the place of each character of a secret.
-const STAR: char = '*';
+/// Shorter texts are also parts of ordinary words; they are hidden by their place.
+const SHORTEST_WORD: usize = 6;
 
 /// A configuration file's name and text. It is only ever shown line by line, and
 /// without its secrets.
@@ -15,8 +16,12 @@ pub struct Source {
     name: String,
     /// None if there is no text because the file could not be read.
     text: Option<String>,
+    /// The places that are not shown, in order and apart.
     secrets: Vec<Span>,
+    /// What must not be in any message: secrets of the file and of variables.
+    words: Vec<String>,
     holds_secrets: bool,
+    blank: bool,
 }
 
 impl Source {
@@ -24,9 +29,11 @@ impl Source {
         let text = text.into();
         Self {
             name: name.into(),
-            secrets: passwords(&text).collect(),
+            secrets: shape::merged(shape::addresses(&text).collect()),
+            words: Vec::new(),
             text: Some(text),
             holds_secrets: false,
+            blank: false,
         }
     }
 
@@ -36,7 +43,9 @@ impl Source {
             name: name.into(),
             text: None,
             secrets: Vec::new(),
+            words: Vec::new(),
             holds_secrets: false,
+            blank: false,
         }
     }
 
@@ -47,6 +56,15 @@ impl Source {
 
     pub(super) fn note_secrets(&mut self, held: bool) {
         self.holds_secrets = held;
+    }
+
+    /// Whether the text says nothing: comments and empty sections at most.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.blank
+    }
+
+    pub(super) fn note_blank(&mut self, blank: bool) {
+        self.blank = blank;
     }
 
     /// The file's name as the user gave it.
@@ -65,20 +83,34 @@ impl Source {
     /// Shows stars in these places from now on.
     pub(super) fn hide(&mut self, secrets: impl IntoIterator<Item = Span>) {
         self.secrets.extend(secrets);
+        self.secrets = shape::merged(std::mem::take(&mut self.secrets));
     }
 
-    /// Hides what looks like a secret in a text that could not be parsed: the
-    /// rest of each line after a key whose value is one.
-    pub(super) fn hide_by_name(&mut self) {
-        let mut found = Vec::new();
-        let mut start = 0;
-        for line in self.text().split_inclusive('\n') {
-            if let Some(value) = secret_value(line) {
-                found.push(start + value.start..start + value.end);
-            }
-            start += line.len();
-        }
-        self.secrets.extend(found);
+    /// Keeps these texts out of all messages.
+    pub(super) fn keep_out(&mut self, words: Vec<String>) {
+        let long = words
+            .into_iter()
+            .map(|word| word.trim().to_ascii_lowercase());
+        self.words = long.filter(|word| word.len() >= SHORTEST_WORD).collect();
+        self.words.sort_unstable();
+        self.words.dedup();
+    }
+
+    /// A message without the file's secrets, however they got into it.
+    pub(super) fn scrubbed(&self, message: &str) -> String {
+        // ASCII keeps its length, so that places are the same in both.
+        let lower = message.to_ascii_lowercase();
+        let found = self.words.iter().flat_map(|word| {
+            let places = lower.match_indices(word.as_str());
+            places.map(|(at, _)| at..at + word.len())
+        });
+        shape::masked(message, &shape::merged(found.collect()))
+    }
+
+    /// What may be shown of a place.
+    pub(super) fn shown(&self, span: Span) -> Option<String> {
+        let text = self.text().get(span.clone())?;
+        Some(self.masked(text, span.start))
     }
 
     pub(super) fn line_at(&self, offset: usize) -> Line {
@@ -106,9 +138,13 @@ impl Source {
     }
 
     fn masked(&self, line: &str, start: usize) -> String {
-        let hidden = |at: usize| self.secrets.iter().any(|span| span.contains(&(start + at)));
-        let stars = |(at, c)| if hidden(at) { STAR } else { c };
-        line.char_indices().map(stars).collect()
+        let end = start + line.len();
+        let from = self.secrets.partition_point(|span| span.end <= start);
+        let here = self.secrets[from..].iter();
+        let here = here.take_while(|span| span.start < end);
+        let inside = |span: &Span| span.start.max(start) - start..span.end.min(end) - start;
+        let places: Vec<Span> = here.map(inside).collect();
+        shape::masked(line, &places)
     }
 }
 
@@ -147,45 +183,6 @@ impl Line {
     }
 }
 
-/// What stands between `://` and `@`, wherever it is, unless it is a variable.
-fn passwords(text: &str) -> impl Iterator<Item = Span> {
-    text.match_indices("://").filter_map(|(at, mark)| {
-        let start = at + mark.len();
-        let rest = &text[start..];
-        let ends = |c: char| c.is_whitespace() || matches!(c, '@' | '/' | '"' | '\'' | '?' | '#');
-        let end = rest
-            .find(ends)
-            .filter(|end| rest[*end..].starts_with('@'))?;
-        (!rest.starts_with("${")).then(|| start..start + end)
-    })
-}
-
-/// Words in a key's name that make its value a secret.
-const SECRET_WORDS: [&str; 5] = ["key", "token", "secret", "password", "dsn"];
-
-/// Whether a key of this name holds a secret.
-pub(super) fn is_secret_name(name: &str) -> bool {
-    let name = name.to_lowercase();
-    SECRET_WORDS.iter().any(|word| name.contains(word))
-}
-
-/// The place behind `key =` in a line, if that key's value is a secret and no
-/// mere reference to the environment.
-fn secret_value(line: &str) -> Option<Range<usize>> {
-    let equals = line
-        .match_indices('=')
-        .find(|(at, _)| {
-            let before = line[..*at].trim_end();
-            let name = before.rsplit(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'));
-            name.into_iter().next().is_some_and(is_secret_name)
-        })?
-        .0;
-    let value = line[equals + 1..].trim();
-    let reference = value.starts_with("\"${") && value.ends_with("}\"");
-    let start = equals + 1 + line[equals + 1..].find(|c: char| !c.is_whitespace())?;
-    (!reference).then(|| start..line.trim_end().len())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,18 +203,15 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_file_does_not_show_its_keys() {
-        for (line, shown) in [
-            ("api_key = \"CANARY\"", "api_key = ********"),
-            ("a = 1, key = \"CANARY", "a = 1, key = *******"),
-            ("api_key = \"${NAME}\"", "api_key = \"${NAME}\""),
-            ("listen = \"x\"", "listen = \"x\""),
-            ("x = \"a://CANARY@h\" y", "x = \"a://******@h\" y"),
-            ("x = \"https://h/a@b\" y", "x = \"https://h/a@b\" y"),
+    fn a_secret_is_kept_out_of_messages_in_any_case() {
+        let mut source = Source::new("f", "");
+        source.keep_out(vec!["CANARY-one".into(), "Canary".into(), "key".into()]);
+        for (message, scrubbed) in [
+            ("no `CANARY-one` here", "no `**********` here"),
+            ("set LLM_CANARY for a key", "set LLM_****** for a key"),
+            ("ẞ has canary-one in it", "ẞ has ********** in it"),
         ] {
-            let mut source = Source::new("f", line);
-            source.hide_by_name();
-            assert_eq!(source.line_at(0).text, shown);
+            assert_eq!(source.scrubbed(message), scrubbed);
         }
     }
 }

@@ -8,6 +8,7 @@ use super::Span;
 use super::circles::circles;
 use super::providers::ProviderKind;
 use super::reader::{Field, Reader, Section};
+use super::secrets::shape;
 
 /// A model spec, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +66,15 @@ impl Spec {
     pub(super) fn elements(&self) -> impl Iterator<Item = &str> + Clone {
         let elements = self.text.split(',').map(str::trim);
         elements.filter(|element| !element.is_empty())
+    }
+
+    /// The providers that it names.
+    pub(super) fn providers(&self) -> impl Iterator<Item = &str> {
+        let targets = self
+            .elements()
+            .filter_map(|element| element.split_once('/'));
+        let names = targets.map(|(provider, _)| provider.trim());
+        names.filter(|name| !name.contains(ASKED))
     }
 
     /// An element as messages quote it.
@@ -188,7 +198,9 @@ impl Names<'_> {
         );
         let hint = match nearest(name, known) {
             Some(close) => format!("did you mean `{close}`?"),
-            None if spec.quoted.is_some() => "add it under [providers]".to_owned(),
+            None if spec.quoted.is_some() || !shape::parts(name).is_empty() => {
+                "add it under [providers]".to_owned()
+            }
             None => format!("add [providers.{name}], or set {variable} to its DSN"),
         };
         Some((format!("there is no provider {}", spec.quote(name)), hint))

@@ -1,23 +1,33 @@
-//! What the demo says: the same answer to the same request, every time.
+//! What the demo says: the same answer to the same request, every time. However
+//! large the request is, what is said of it is short.
+
+use std::collections::HashMap;
 
 use majordomo::media::measure;
 use majordomo::{
-    FinishReason, Image, Message, Output, Part, PlainEstimate, Request, Response, Role,
-    TokenEstimate, ToolCall, ToolChoice, Usage,
+    Error, ErrorKind, FinishReason, Image, Message, Output, Part, PlainEstimate, Request, Response,
+    Result, Role, TokenEstimate, Tool, ToolCall, ToolChoice, Usage,
 };
 
 use super::instance::instance_of;
+use crate::clip::clip;
 
 /// Bytes of a token, as the plain estimate has it.
 const BYTES_PER_TOKEN: usize = 4;
 /// How many words of the question are repeated.
 const ECHOED_WORDS: usize = 12;
+/// How many bytes of a word are repeated.
+const LONGEST_WORD: usize = 64;
+/// How many images, and results of tools, are told one by one.
+const MOST_TOLD: usize = 20;
+/// How many stop texts are looked for.
+const MOST_STOPS: usize = 16;
 
 /// The whole answer of the model with this id.
-pub(super) fn answer(id: &str, request: &Request) -> Response {
+pub(super) fn answer(id: &str, request: &Request) -> Result<Response> {
     let mut response = match wanted_tool(request) {
-        Some(call) => Response::new(vec![Part::ToolCall(call)]),
-        None => spoken(id, request),
+        Some(tool) => Response::new(vec![Part::ToolCall(call(tool, request)?)]),
+        None => spoken(id, request)?,
     };
     response.usage = Usage {
         input: PlainEstimate.estimate(request),
@@ -25,7 +35,7 @@ pub(super) fn answer(id: &str, request: &Request) -> Response {
         ..Usage::default()
     };
     response.reported_model = Some(id.to_owned());
-    response
+    Ok(response)
 }
 
 fn tokens(part: &Part) -> u64 {
@@ -37,27 +47,44 @@ fn tokens(part: &Part) -> u64 {
     bytes.div_ceil(BYTES_PER_TOKEN).max(1) as u64
 }
 
-/// The call that must be made, or that the user asks for by the tool's name.
-fn wanted_tool(request: &Request) -> Option<ToolCall> {
+/// The tool that must be called, or that the user asks for by its name.
+fn wanted_tool(request: &Request) -> Option<&Tool> {
     let named = |name: &str| request.tools.iter().find(|tool| tool.name == name);
-    let tool = match &request.tool_choice {
+    match &request.tool_choice {
         ToolChoice::None => None,
         ToolChoice::Named(name) => named(name),
         ToolChoice::Required => request.tools.first(),
+        ToolChoice::Auto if request.tools.is_empty() => None,
         ToolChoice::Auto => {
             let asked = request.messages.last().filter(|last| is_question(last))?;
             let text = asked.text();
+            let tools = request.tools.iter().rev();
+            let tools: HashMap<&str, &Tool> = tools.map(|tool| (&*tool.name, tool)).collect();
             let words = |c: char| !(c.is_alphanumeric() || c == '_' || c == '-' || c == '.');
             text.split(words)
-                .find_map(|word| named(word.trim_end_matches('.')))
+                .find_map(|word| tools.get(word.trim_end_matches('.')).copied())
         }
-    }?;
+    }
+}
+
+fn call(tool: &Tool, request: &Request) -> Result<ToolCall> {
     let arguments = match &tool.parameters {
-        Some(schema) => instance_of(schema.as_str()),
+        Some(schema) => instance(
+            &format!("the tool `{}`", clipped(&tool.name)),
+            schema.as_str(),
+        )?,
         None => "{}".to_owned(),
     };
     let id = ToolCall::made_up_id(request.next_call_number());
-    Some(ToolCall::new(id, &tool.name, arguments))
+    Ok(ToolCall::new(id, &tool.name, arguments))
+}
+
+/// An instance of a schema, or an error that says whose schema it is.
+fn instance(whose: &str, schema: &str) -> Result<String> {
+    instance_of(schema).map_err(|why| {
+        let text = format!("the schema of {whose} {why}");
+        Error::new(ErrorKind::Unsupported, text)
+    })
 }
 
 /// Whether it is the user's turn, rather than a tool's.
@@ -65,17 +92,23 @@ fn is_question(message: &Message) -> bool {
     message.role == Role::User && message.tool_results().next().is_none()
 }
 
-fn spoken(id: &str, request: &Request) -> Response {
+fn spoken(id: &str, request: &Request) -> Result<Response> {
     let text = match &request.output {
-        Output::Schema(schema) => instance_of(schema.schema.as_str()),
+        Output::Schema(wanted) => {
+            let name = wanted.name.as_deref().map(clipped);
+            let name = name.map_or("the answer".to_owned(), |name| {
+                format!("the answer `{name}`")
+            });
+            instance(&name, wanted.schema.as_str())?
+        }
         Output::Json => format!("{{\"model\":{id:?},\"ok\":true}}"),
         Output::Text => prose(id, request),
     };
     let (text, finish) = cut(text, request);
-    Response {
+    Ok(Response {
         finish,
         ..Response::new(vec![Part::text(text)])
-    }
+    })
 }
 
 /// Ends the text where the request wants it to end, but not before it has begun: an
@@ -84,6 +117,7 @@ fn cut(mut text: String, request: &Request) -> (String, FinishReason) {
     let mut finish = FinishReason::Stop;
     let stops = request.stop.iter().filter(|stop| !stop.is_empty());
     if let Some((at, stop)) = stops
+        .take(MOST_STOPS)
         .filter_map(|s| Some((text.find(s.as_str())?, s)))
         .filter(|(at, _)| *at > 0)
         .min()
@@ -111,14 +145,13 @@ fn prose(id: &str, request: &Request) -> String {
     )];
     let last = request.messages.iter().rev().find(|m| m.role == Role::User);
     let question = last.map(Message::text).unwrap_or_default();
-    let words: Vec<&str> = question.split_whitespace().collect();
-    match words.len() {
+    match question.split_whitespace().count() {
         0 => lines.push("You said nothing in words.".to_owned()),
         count if count > ECHOED_WORDS => lines.push(format!(
             "You said {count} words that begin with: \"{} …\"",
-            words[..ECHOED_WORDS].join(" ")
+            echo(&question)
         )),
-        _ => lines.push(format!("You said: \"{}\"", words.join(" "))),
+        _ => lines.push(format!("You said: \"{}\"", echo(&question))),
     }
     lines.extend(request.messages.last().map(results).unwrap_or_default());
     lines.extend(images(request));
@@ -126,34 +159,57 @@ fn prose(id: &str, request: &Request) -> String {
     lines.join("\n")
 }
 
+/// The first words of a text.
+fn echo(text: &str) -> String {
+    let words = text.split_whitespace().take(ECHOED_WORDS).map(clipped);
+    words.collect::<Vec<&str>>().join(" ")
+}
+
+fn clipped(word: &str) -> &str {
+    clip(word, LONGEST_WORD)
+}
+
 /// What the tools answered, when they did just now.
 fn results(last: &Message) -> Vec<String> {
-    let told = last.tool_results().map(|result| {
-        let name = result.name.as_deref().unwrap_or("The tool");
-        let said = result.text();
-        let words: Vec<&str> = said.split_whitespace().take(ECHOED_WORDS).collect();
-        format!("`{name}` answered: \"{}\"", words.join(" "))
+    let told = last.tool_results().take(MOST_TOLD).map(|result| {
+        let name = clipped(result.name.as_deref().unwrap_or("The tool"));
+        format!("`{name}` answered: \"{}\"", echo(&result.text()))
     });
     told.collect()
 }
 
 fn images(request: &Request) -> Vec<String> {
-    let mut seen = Vec::new();
+    let mut seen = Seen::default();
     for message in &request.messages {
         look(&message.parts, &mut seen);
     }
-    let count = seen.len();
-    let lines = seen.into_iter().enumerate();
+    let count = seen.count;
+    let lines = seen.told.into_iter().enumerate();
     lines
         .map(|(at, text)| format!("Image {} of {count}: {text}.", at + 1))
         .collect()
 }
 
-fn look(parts: &[Part], seen: &mut Vec<String>) {
+#[derive(Default)]
+struct Seen {
+    count: usize,
+    told: Vec<String>,
+}
+
+impl Seen {
+    fn add(&mut self, tell: impl FnOnce() -> String) {
+        self.count += 1;
+        if self.told.len() < MOST_TOLD {
+            self.told.push(tell());
+        }
+    }
+}
+
+fn look(parts: &[Part], seen: &mut Seen) {
     for part in parts {
         match part {
-            Part::Image(image) => seen.push(describe(image)),
-            Part::RemoteImage(_) => seen.push("an address, which is not looked at".to_owned()),
+            Part::Image(image) => seen.add(|| describe(image)),
+            Part::RemoteImage(_) => seen.add(|| "an address, which is not looked at".to_owned()),
             Part::ToolResult(result) => look(&result.parts, seen),
             _ => {}
         }

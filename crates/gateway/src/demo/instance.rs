@@ -1,99 +1,207 @@
-//! The smallest value that satisfies a simple JSON Schema.
+//! The smallest value that satisfies a simple JSON Schema, within one [`Budget`].
+//!
+//! Schemas come from clients. Work and memory are bounded by the budget and by
+//! the size of the schema, whatever the schema multiplies.
 
 use serde_json::{Map, Value, json};
 
-/// Schemas deeper than this are cut off with `null`.
-const DEEPEST: usize = 16;
-/// More items or characters than this are not made, whatever the schema wants.
-const MOST: u64 = 256;
+use super::budget::{Budget, TooLarge};
+
+/// Schemas of more bytes are not read.
+const LARGEST_SCHEMA: usize = 256 << 10;
+/// More levels of schemas, references included, are not followed.
+const DEEPEST: usize = 64;
+/// So many entries of `anyOf`, `oneOf` and `type` are looked at.
+const MOST_CHOICES: usize = 64;
 
 /// An instance as JSON text; `{}` for a text that is no schema.
-pub(super) fn instance_of(schema: &str) -> String {
+pub(super) fn instance_of(schema: &str) -> Result<String, TooLarge> {
+    if schema.len() > LARGEST_SCHEMA {
+        return Err(TooLarge::Schema(LARGEST_SCHEMA));
+    }
     let Ok(root) = serde_json::from_str::<Value>(schema) else {
-        return "{}".to_owned();
+        return Ok("{}".to_owned());
     };
-    Maker { root: &root }.make(&root, 0).to_string()
+    let mut maker = Maker {
+        root: &root,
+        budget: Budget::new(),
+        followed: vec!["#"],
+    };
+    Ok(maker.make(&root, 0)?.to_string())
 }
 
 struct Maker<'a> {
     root: &'a Value,
+    budget: Budget,
+    /// The references between the root and the value that is being made.
+    followed: Vec<&'a str>,
 }
 
-impl Maker<'_> {
-    fn make(&self, schema: &Value, depth: usize) -> Value {
+impl<'a> Maker<'a> {
+    fn make(&mut self, schema: &'a Value, depth: usize) -> Result<Value, TooLarge> {
         if depth > DEEPEST {
-            return Value::Null;
+            return Err(TooLarge::Depth(DEEPEST));
         }
+        self.budget.node()?;
         if let Some(reference) = schema["$ref"].as_str() {
-            let pointer = reference.strip_prefix('#').unwrap_or(reference);
-            let target = self.root.pointer(pointer).unwrap_or(&Value::Null);
-            return self.make(target, depth + 1);
+            return self.referenced(reference, depth);
         }
         let fixed = schema.get("const").or(schema["enum"].get(0));
         if let Some(value) = fixed.or(schema.get("default")) {
-            return value.clone();
+            self.budget.copy(value)?;
+            return Ok(value.clone());
         }
         if let Some(all) = schema["allOf"].as_array() {
             return self.all_of(all, depth);
         }
         for choices in ["anyOf", "oneOf"] {
-            if let Some(first) = schema[choices].as_array().and_then(|all| pick(all)) {
-                return self.make(first, depth + 1);
+            let choices = schema[choices].as_array().map_or(&[][..], Vec::as_slice);
+            if let Some(chosen) = self.pick(choices)? {
+                return self.make(chosen, depth + 1);
             }
         }
         match type_of(schema) {
             "object" => self.object(schema, depth),
             "array" => self.array(schema, depth),
-            "string" => Value::String(string(schema)),
-            "integer" => json!(number(schema).ceil() as i64),
-            "number" => json!(number(schema)),
-            "boolean" => Value::Bool(true),
-            _ => Value::Null,
+            "string" => self.string(schema),
+            "integer" => Ok(json!(number(schema).ceil() as i64)),
+            "number" => Ok(json!(number(schema))),
+            "boolean" => Ok(Value::Bool(true)),
+            _ => Ok(Value::Null),
         }
+    }
+
+    fn referenced(&mut self, reference: &'a str, depth: usize) -> Result<Value, TooLarge> {
+        // Following it takes as long as it is.
+        self.budget.bytes(reference.len())?;
+        let pointer = reference.strip_prefix('#').unwrap_or(reference);
+        let target = self.root.pointer(pointer).unwrap_or(&Value::Null);
+        self.followed.push(reference);
+        let made = self.make(target, depth + 1);
+        self.followed.pop();
+        made
+    }
+
+    /// The first choice that is neither nothing nor what is being made already: a
+    /// list whose `next` may be null ends at once.
+    fn pick(&mut self, choices: &'a [Value]) -> Result<Option<&'a Value>, TooLarge> {
+        let mut fallback = None;
+        for choice in choices.iter().take(MOST_CHOICES) {
+            let reference = choice["$ref"].as_str().unwrap_or_default();
+            // Comparing it takes as long as it is.
+            self.budget.bytes(reference.len())?;
+            if self.followed.contains(&reference) {
+                continue;
+            }
+            if choice["type"] != "null" {
+                return Ok(Some(choice));
+            }
+            fallback = fallback.or(Some(choice));
+        }
+        Ok(fallback.or(choices.first()))
     }
 
     /// Objects are merged; of anything else the first is taken.
-    fn all_of(&self, all: &[Value], depth: usize) -> Value {
+    fn all_of(&mut self, all: &'a [Value], depth: usize) -> Result<Value, TooLarge> {
         let mut merged = Map::new();
         for schema in all {
-            match self.make(schema, depth + 1) {
+            match self.make(schema, depth + 1)? {
                 Value::Object(fields) => merged.extend(fields),
-                other => return other,
+                other => return Ok(other),
             }
         }
-        Value::Object(merged)
+        Ok(Value::Object(merged))
     }
 
-    fn object(&self, schema: &Value, depth: usize) -> Value {
-        let required = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
-        let names = required.iter().filter_map(Value::as_str);
-        let fields = names.map(|name| {
-            let value = self.make(&schema["properties"][name], depth + 1);
-            (name.to_owned(), value)
-        });
-        Value::Object(fields.collect())
+    fn object(&mut self, schema: &'a Value, depth: usize) -> Result<Value, TooLarge> {
+        let mut fields = Map::new();
+        for name in schema["required"].as_array().into_iter().flatten() {
+            self.budget.node()?;
+            if let Some(name) = name.as_str() {
+                let value = self.property(schema, name, depth)?;
+                fields.insert(name.to_owned(), value);
+            }
+        }
+        let least = size(schema, "minProperties");
+        for name in schema["properties"]
+            .as_object()
+            .into_iter()
+            .flat_map(Map::keys)
+        {
+            if fields.len() >= least {
+                break;
+            }
+            if !fields.contains_key(name) {
+                let value = self.property(schema, name, depth)?;
+                fields.insert(name.clone(), value);
+            }
+        }
+        // Names of our own, where the schema has too few.
+        for number in 1.. {
+            if fields.len() >= least {
+                break;
+            }
+            self.budget.node()?;
+            let name = format!("demo{number}");
+            self.budget.text(&name)?;
+            fields.entry(name).or_insert(Value::Bool(true));
+        }
+        Ok(Value::Object(fields))
     }
 
-    fn array(&self, schema: &Value, depth: usize) -> Value {
-        let least = schema["minItems"].as_u64().unwrap_or(0).min(MOST);
-        let item = |_| self.make(&schema["items"], depth + 1);
-        Value::Array((0..least).map(item).collect())
+    fn property(&mut self, schema: &'a Value, name: &str, depth: usize) -> Result<Value, TooLarge> {
+        self.budget.text(name)?;
+        self.make(&schema["properties"][name], depth + 1)
+    }
+
+    fn array(&mut self, schema: &'a Value, depth: usize) -> Result<Value, TooLarge> {
+        let tuple = schema["prefixItems"].as_array();
+        let tuple = tuple
+            .or(schema["items"].as_array())
+            .map_or(&[][..], Vec::as_slice);
+        let mut items = Vec::new();
+        for at in 0..size(schema, "minItems") {
+            let item = tuple.get(at).unwrap_or(&schema["items"]);
+            items.push(self.make(item, depth + 1)?);
+        }
+        Ok(Value::Array(items))
+    }
+
+    fn string(&mut self, schema: &Value) -> Result<Value, TooLarge> {
+        let mut text = match schema["format"].as_str() {
+            Some("date") => "2026-01-01",
+            Some("time") => "09:00:00Z",
+            Some("date-time") => "2026-01-01T09:00:00Z",
+            Some("email") => "demo@example.com",
+            Some("uri") => "https://example.com",
+            Some("uuid") => "00000000-0000-4000-8000-000000000000",
+            _ => "demo",
+        }
+        .to_owned();
+        let missing = size(schema, "minLength").saturating_sub(text.len());
+        self.budget.bytes(missing)?;
+        self.budget.text(&text)?;
+        text.extend(std::iter::repeat_n('o', missing));
+        if schema["maxLength"].is_u64() {
+            text.truncate(size(schema, "maxLength"));
+        }
+        Ok(Value::String(text))
     }
 }
 
-/// The first choice that is not merely nothing.
-fn pick(choices: &[Value]) -> Option<&Value> {
-    let something = choices.iter().find(|choice| choice["type"] != "null");
-    something.or(choices.first())
+/// A bound of the schema; 0 if it has none.
+fn size(schema: &Value, name: &str) -> usize {
+    let bound = schema[name].as_u64().unwrap_or(0);
+    usize::try_from(bound).unwrap_or(usize::MAX)
 }
 
 fn type_of(schema: &Value) -> &str {
     let named = match &schema["type"] {
         Value::String(name) => Some(name.as_str()),
-        Value::Array(names) => names
-            .iter()
-            .filter_map(Value::as_str)
-            .find(|n| *n != "null"),
+        Value::Array(names) => {
+            let mut names = names.iter().take(MOST_CHOICES).filter_map(Value::as_str);
+            names.find(|name| *name != "null")
+        }
         _ => None,
     };
     let guessed = || match schema {
@@ -103,25 +211,6 @@ fn type_of(schema: &Value) -> &str {
         _ => "string",
     };
     named.unwrap_or_else(guessed)
-}
-
-fn string(schema: &Value) -> String {
-    let text = match schema["format"].as_str() {
-        Some("date") => "2026-01-01",
-        Some("time") => "09:00:00Z",
-        Some("date-time") => "2026-01-01T09:00:00Z",
-        Some("email") => "demo@example.com",
-        Some("uri") => "https://example.com",
-        Some("uuid") => "00000000-0000-4000-8000-000000000000",
-        _ => "demo",
-    };
-    let bound = |name: &str| schema[name].as_u64().map(|n| n.min(MOST) as usize);
-    let mut text = text.to_owned();
-    while bound("minLength").is_some_and(|least| text.len() < least) {
-        text.push('o');
-    }
-    text.truncate(bound("maxLength").unwrap_or(text.len()));
-    text
 }
 
 fn number(schema: &Value) -> f64 {
@@ -136,41 +225,4 @@ fn number(schema: &Value) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn simple_schemas_get_the_smallest_instance() {
-        for (schema, instance) in [
-            (
-                r#"{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer","minimum":18},"nick":{"type":"string"}},"required":["name","age"]}"#,
-                r#"{"age":18,"name":"demo"}"#,
-            ),
-            (
-                r#"{"type":"array","items":{"type":"boolean"},"minItems":2}"#,
-                "[true,true]",
-            ),
-            (r#"{"enum":["red","blue"]}"#, r#""red""#),
-            (r#"{"const":7}"#, "7"),
-            (r#"{"type":["null","string"],"minLength":6}"#, r#""demooo""#),
-            (r#"{"anyOf":[{"type":"null"},{"type":"number"}]}"#, "1.0"),
-            (
-                r##"{"$ref":"#/$defs/p","$defs":{"p":{"type":"object","required":["d"],"properties":{"d":{"type":"string","format":"date"}}}}}"##,
-                r#"{"d":"2026-01-01"}"#,
-            ),
-            (r#"{"type":"integer","multipleOf":5,"minimum":7}"#, "10"),
-            ("{}", r#""demo""#),
-            ("not json", "{}"),
-        ] {
-            let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
-            assert_eq!(read(&instance_of(schema)), read(instance), "{schema}");
-        }
-    }
-
-    #[test]
-    fn a_schema_that_refers_to_itself_ends() {
-        let schema =
-            r##"{"type":"object","required":["next"],"properties":{"next":{"$ref":"#"}}}"##;
-        assert!(instance_of(schema).ends_with('}'));
-    }
-}
+mod tests;

@@ -5,6 +5,7 @@
 //! same answer, so that a first `curl`, a guide and a test can rely on it.
 
 mod answer;
+mod budget;
 mod instance;
 mod model;
 

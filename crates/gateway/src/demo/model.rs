@@ -32,9 +32,10 @@ impl DemoModel {
     }
 
     fn answer(&self, request: &Request) -> Result<Response> {
-        self.check(request)
+        let mut response = self
+            .check(request)
+            .and_then(|()| answer(&self.id, request))
             .map_err(|error| error.with_target(&self.demo.name, &self.id))?;
-        let mut response = answer(&self.id, request);
         response.model.clone_from(&self.name);
         Ok(response)
     }

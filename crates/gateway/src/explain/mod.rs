@@ -39,6 +39,7 @@ impl State {
                 if guessed { hint } else { "" }
             ))
         })?;
+        self.server.max_counts.check(&request)?;
         let key = self.known_key(question)?;
         let route = self.named_route(question)?;
         let asked = front.model.clone().or(model).or(question.route.clone());
@@ -101,6 +102,7 @@ impl State {
             vision: &self.vision,
             registry: &self.registry,
             traced: false,
+            binding: false,
         };
         let Rehearsed {
             verdict,

@@ -59,6 +59,9 @@ pub enum FetchError {
         /// What it is.
         kind: String,
     },
+    /// The gateway holds as many bytes as it may.
+    #[error("there is no room for the image: {0}")]
+    Exhausted(#[from] majordomo_limits::Exhausted),
     /// The image is too large.
     #[error("the image has more than {limit} bytes; `max_bytes` under [fetch] is the limit")]
     TooLarge {

@@ -1,6 +1,9 @@
 //! Fetched images in the place of their addresses.
 
+use std::collections::{HashMap, HashSet};
+
 use majordomo::{Image, Part, Request};
+use majordomo_limits::Budget;
 use tokio::task::JoinSet;
 
 use super::{FetchError, Fetcher};
@@ -26,22 +29,24 @@ impl Fetcher {
         }
         let mut urls = urls.into_iter();
         let mut fetching = JoinSet::new();
-        let mut images = Vec::new();
+        let mut images = HashMap::new();
         loop {
             while fetching.len() < AT_ONCE
                 && let Some(url) = urls.next()
             {
                 let fetcher = self.clone();
-                fetching.spawn(async move {
+                let work = async move {
                     let image = fetcher.fetch(&url).await?;
                     Ok::<_, FetchError>((url, image))
-                });
+                };
+                fetching.spawn(Budget::carry(Budget::current(), work));
             }
             let Some(done) = fetching.join_next().await else {
                 break;
             };
             // A task that is gone can only have been stopped with its runtime.
-            images.push(done.map_err(|_| FetchError::Stopped)??);
+            let (url, image) = done.map_err(|_| FetchError::Stopped)??;
+            images.insert(url, image);
         }
         for message in &mut request.edit().messages {
             replace(&mut message.parts, &images);
@@ -52,38 +57,82 @@ impl Fetcher {
 
 /// The addresses of a request's images, each once.
 fn addresses(request: &Request) -> Result<Vec<String>, FetchError> {
-    let mut urls = Vec::new();
+    let mut found = Addresses::default();
     for message in &request.messages {
-        collect(&message.parts, &mut urls);
+        found.collect(&message.parts)?;
     }
-    if urls.len() > MOST {
-        return Err(FetchError::TooMany { limit: MOST });
-    }
-    Ok(urls)
+    Ok(found.urls.into_iter().map(str::to_owned).collect())
 }
 
-fn collect(parts: &[Part], urls: &mut Vec<String>) {
-    for part in parts {
-        match part {
-            Part::RemoteImage(remote) if !urls.contains(&remote.url) => {
-                urls.push(remote.url.clone())
+/// Addresses in the order of their first places.
+#[derive(Default)]
+struct Addresses<'r> {
+    urls: Vec<&'r str>,
+    seen: HashSet<&'r str>,
+}
+
+impl<'r> Addresses<'r> {
+    /// Stops at the first address that is too many.
+    fn collect(&mut self, parts: &'r [Part]) -> Result<(), FetchError> {
+        for part in parts {
+            match part {
+                Part::RemoteImage(remote) if self.seen.insert(&remote.url) => {
+                    if self.urls.len() == MOST {
+                        return Err(FetchError::TooMany { limit: MOST });
+                    }
+                    self.urls.push(&remote.url);
+                }
+                Part::ToolResult(result) => self.collect(&result.parts)?,
+                _ => {}
             }
-            Part::ToolResult(result) => collect(&result.parts, urls),
-            _ => {}
         }
+        Ok(())
     }
 }
 
-fn replace(parts: &mut [Part], images: &[(String, Image)]) {
+fn replace(parts: &mut [Part], images: &HashMap<String, Image>) {
     for part in parts {
         match part {
             Part::RemoteImage(remote) => {
-                if let Some((_, image)) = images.iter().find(|(url, _)| *url == remote.url) {
+                if let Some(image) = images.get(&remote.url) {
                     *part = Part::Image(image.clone());
                 }
             }
             Part::ToolResult(result) => replace(&mut result.parts, images),
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use majordomo::{Message, RemoteImage};
+
+    use super::*;
+
+    fn request(urls: impl IntoIterator<Item = usize>) -> Request {
+        let image = |n: usize| {
+            let url = format!("https://pictures.example/{n}");
+            Message::user(Part::RemoteImage(RemoteImage { url, native: None }))
+        };
+        Request::from(urls.into_iter().map(image).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn each_address_counts_once_in_the_order_of_its_first_place() {
+        let found = addresses(&request([3, 1, 3, 2, 1])).unwrap();
+        let numbers: Vec<_> = found
+            .iter()
+            .filter_map(|url| url.rsplit('/').next())
+            .collect();
+        assert_eq!(numbers, ["3", "1", "2"]);
+    }
+
+    #[test]
+    fn as_many_places_as_a_client_likes_share_a_few_addresses() {
+        let many = (0..10_000).map(|n| n % MOST);
+        assert_eq!(addresses(&request(many)).unwrap().len(), MOST);
+        let one_more = addresses(&request(0..=MOST)).unwrap_err();
+        assert!(matches!(one_more, FetchError::TooMany { limit: MOST }));
     }
 }

@@ -14,7 +14,6 @@ mod guard;
 mod link;
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use http::{StatusCode, Uri};
@@ -24,7 +23,7 @@ use majordomo::transport::{
     ByteStream, Config as Client, Head, Outgoing, Protocol, Proxies, Resolve, SystemResolver,
     Timeouts, Transport,
 };
-use tokio::sync::Semaphore;
+use majordomo_limits::{Bounds, Charge, FairSemaphore, Flow};
 
 use crate::config::Fetch;
 pub use address::is_public;
@@ -32,7 +31,10 @@ pub use error::FetchError;
 use guard::GuardedResolver;
 
 /// Images that are fetched at the same time, by all requests together.
-const MOST_AT_ONCE: usize = 16;
+const MOST_AT_ONCE: u64 = 16;
+
+/// What has come of an image is charged in such steps.
+const STEP: u64 = 64 * 1024;
 
 /// Says whether an address may be connected to.
 pub type Allows = fn(IpAddr) -> bool;
@@ -45,7 +47,7 @@ pub struct Fetcher {
     allows: Allows,
     /// Only the ports of web servers are connected to.
     web_only: bool,
-    turns: Arc<Semaphore>,
+    turns: FairSemaphore,
 }
 
 impl Fetcher {
@@ -73,7 +75,7 @@ impl Fetcher {
             transport: Transport::new(client),
             allows,
             web_only: false,
-            turns: Arc::new(Semaphore::new(MOST_AT_ONCE)),
+            turns: FairSemaphore::new(Bounds::new(MOST_AT_ONCE)),
         }
     }
 
@@ -91,7 +93,7 @@ impl Fetcher {
     pub async fn fetch(&self, url: &str) -> Result<Image, FetchError> {
         let uri = self.permitted(url)?;
         let fetching = async {
-            let _turn = self.turns.acquire().await;
+            let _turn = self.turns.acquire(Flow::current(), 1).await;
             self.follow(uri).await
         };
         let done = tokio::time::timeout(self.settings.timeout, fetching).await;
@@ -194,6 +196,7 @@ impl Fetcher {
         if announced.is_some_and(|size| size > limit) {
             return Err(too_large());
         }
+        let mut charge = Charge::begin();
         let mut data = BytesMut::new();
         while let Some(piece) = body.next().await {
             let piece = piece.map_err(|error| FetchError::failed(uri, &error))?;
@@ -201,8 +204,10 @@ impl Fetcher {
                 return Err(too_large());
             }
             data.extend_from_slice(&piece);
+            let held = (data.len() as u64).next_multiple_of(STEP);
+            charge.reach(held).map_err(FetchError::Exhausted)?;
         }
-        Ok(data.freeze())
+        Ok(charge.hold(data.freeze()))
     }
 }
 

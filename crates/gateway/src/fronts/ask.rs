@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response};
-use majordomo::{Answering, BoxFuture, Chain, Error, ErrorKind, Forwarding, Request, Result};
+use majordomo::{Answering, BoxFuture, Chain, Error, ErrorKind, Forwarding, Part, Request, Result};
 use majordomo_wire::{Incoming, ReadError, Reply};
 use tokio::time::timeout;
 
@@ -14,7 +14,7 @@ use crate::arrival::Arrival;
 use crate::headers;
 use crate::refusal::refuse;
 use crate::relay::{Asked, Opener, Relay, new_id, reply};
-use crate::server::Body;
+use crate::server::{Body, Heavy};
 use crate::state::State;
 use crate::vision::Scope;
 
@@ -63,6 +63,7 @@ async fn question(
         stream_usage,
         request,
     } = incoming;
+    state.server.max_counts.check(&request)?;
     let Some(model) = model.or(named).filter(|model| !model.is_empty()) else {
         return Err(invalid("the request names no model"));
     };
@@ -103,17 +104,45 @@ pub(crate) fn passed_on(headers: &HeaderMap) -> Vec<(String, String)> {
     text.collect()
 }
 
-async fn whole(front: Front, question: Question, mut arrival: Arrival) -> Response<Body> {
+async fn whole(front: Front, question: Question, arrival: Arrival) -> Response<Body> {
     let served = question.chain.generate(question.request).await;
     let response = match served {
         Ok(response) => response,
         Err(error) => return refuse(front, arrival.exchange, error),
     };
+    let asked = question.asked;
+    let bytes = size(&response);
+    if arrival.heavy.must_move(bytes) {
+        let heavy = arrival.heavy.clone();
+        let writing = async move { written(front, &response, &asked, arrival) };
+        return heavy.spawn_on(bytes, writing).await;
+    }
+    written(front, &response, &asked, arrival)
+}
+
+/// About how many bytes an answer has.
+fn size(response: &majordomo::Response) -> usize {
+    match &response.raw {
+        Some(raw) => raw.bytes.len(),
+        None => {
+            let texts = response.parts.iter().filter_map(Part::as_text);
+            texts.map(str::len).sum()
+        }
+    }
+}
+
+/// A whole answer in the client's dialect.
+fn written(
+    front: Front,
+    response: &majordomo::Response,
+    asked: &Asked,
+    mut arrival: Arrival,
+) -> Response<Body> {
     let exchange = &mut arrival.exchange;
     exchange.served(&response.model, &response.ledger);
     exchange.complete(response.usage);
     #[cfg(feature = "otel")]
-    exchange.answered(&response);
+    exchange.answered(response);
     let own = response.raw.as_ref();
     let own = own.filter(|raw| front.forwards() && raw.dialect == front.dialect());
     let body = match own {
@@ -121,8 +150,8 @@ async fn whole(front: Front, question: Question, mut arrival: Arrival) -> Respon
         None => {
             let model = response.reported_model.as_deref();
             let model = model.unwrap_or_else(|| model_of(&response.model));
-            let reply = reply(front, &new_id(), model, &question.asked);
-            let written = front.codec().write_response(&response, &reply);
+            let reply = reply(front, &new_id(), model, asked);
+            let written = front.codec().write_response(response, &reply);
             exchange.lost(written.losses);
             written.body
         }
@@ -156,7 +185,14 @@ async fn streamed(
             Err(_) => {
                 let opener = opener(front, String::new(), asked);
                 let mut answer = head(front, &arrival, array);
+                let aboard = Some(arrival.heavy).filter(Heavy::is_aboard);
+                // The next target's body may still have to be written.
+                let opening = match &aboard {
+                    Some(heavy) => Box::pin(heavy.spawn(opening)),
+                    None => opening,
+                };
                 let relay = Relay::opening(front, arrival.exchange, opening, opener);
+                let relay = relay.dropped_by(aboard);
                 *answer.body_mut() = Body::Stream(Box::new(relay.keep_alive(patience.into())));
                 return answer;
             }
@@ -173,7 +209,9 @@ async fn streamed(
             arrival.exchange.served(&target, &ledger);
             let mut answer = head(front, &arrival, array);
             let opener = opener(front, model_of(&target).to_owned(), asked);
+            let aboard = Some(arrival.heavy).filter(Heavy::is_aboard);
             let relay = Relay::begun(front, arrival.exchange, answering, opener, array);
+            let relay = relay.dropped_by(aboard);
             *answer.body_mut() = Body::Stream(Box::new(relay.keep_alive(patience)));
             answer
         }

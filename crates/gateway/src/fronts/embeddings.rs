@@ -1,10 +1,11 @@
-//! Embeddings: passed through to a target of the same dialect, with chain and health.
+//! Embeddings: passed through to a target of the same dialect, with route, chain and
+//! health.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Response;
-use majordomo::{Ledger, Result, Usage};
+use majordomo::{Ledger, Request, Result, Usage};
 use majordomo_wire::model_of;
 
 use super::Front;
@@ -44,7 +45,10 @@ async fn embedded(
     let model = model.ok_or_else(|| invalid("the request names no model"))?;
     arrival.exchange.asks_for(&model);
     arrival.allow(&model)?;
-    let chain = state.chain(&model).await?;
+    // What is embedded is not read, so that rules see a request that says nothing.
+    let nothing = Request::default();
+    let (chain, trace) = state.beside(&model, &nothing, arrival, true).await?;
+    arrival.exchange.goes_to(&chain, trace);
     #[cfg(feature = "otel")]
     arrival.exchange.asks(None);
     chain.embed(front.dialect(), body).await

@@ -41,11 +41,14 @@ async fn counted(
     let counter = counter.ok_or_else(|| invalid("this dialect counts no tokens"))?;
     let body = std::mem::take(&mut arrival.body);
     let incoming = counter.read_request(body).map_err(unreadable)?;
+    state.server.max_counts.check(&incoming.request)?;
     let named = model.or(incoming.model).filter(|model| !model.is_empty());
     let model = named.ok_or_else(|| -> Error { invalid("the request names no model") })?;
     arrival.exchange.asks_for(&model);
     arrival.allow(&model)?;
-    let chain = state.chain(&model).await?;
-    let tokens = chain.count_tokens(incoming.request).await;
+    let request = incoming.request;
+    let (chain, trace) = state.beside(&model, &request, arrival, false).await?;
+    arrival.exchange.goes_to(&chain, trace);
+    let tokens = chain.count_tokens(request).await;
     Ok(counter.write_response(tokens))
 }

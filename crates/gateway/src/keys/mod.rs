@@ -5,6 +5,7 @@
 //! nothing about how near a guess is.
 
 mod make;
+mod role;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,6 +20,7 @@ use crate::config::{KeyEntry, KeySecret};
 use crate::glob::Glob;
 
 pub use make::{NewKey, make_key};
+pub use role::Role;
 
 type Hash = [u8; 32];
 
@@ -36,6 +38,7 @@ pub struct Keys {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     name: String,
+    role: Role,
     /// None means everything.
     models: Option<Vec<Glob>>,
 }
@@ -71,6 +74,7 @@ impl Keys {
             let globs = |models: &Vec<String>| models.iter().map(|m| Glob::new(m)).collect();
             let key = Key {
                 name: entry.name.clone(),
+                role: entry.role,
                 models: entry.models.as_ref().map(globs),
             };
             (hash, Arc::new(key))
@@ -124,6 +128,11 @@ impl Key {
         &self.name
     }
 
+    /// What it is for.
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
     /// Whether it may ask for a model. Every element of a chain must be allowed.
     pub fn may_use(&self, model: &str) -> bool {
         let Some(allowed) = &self.models else {
@@ -171,6 +180,7 @@ mod tests {
         let entry = |(name, secret, models): &(&str, KeySecret, Option<Vec<&str>>)| KeyEntry {
             name: (*name).to_owned(),
             secret: secret.clone(),
+            role: Role::Client,
             models: models
                 .as_ref()
                 .map(|all| all.iter().map(|m| (*m).to_owned()).collect()),

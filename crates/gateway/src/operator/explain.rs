@@ -1,10 +1,14 @@
 //! `POST /api/explain`: what would become of a request.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
+use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use majordomo::Error;
+use majordomo_limits::Flow;
 use percent_encoding::percent_decode_str;
 use serde_json::json;
 
@@ -17,7 +21,7 @@ use crate::state::State;
 /// Answers with an explanation, or with why there is none.
 pub(super) async fn answer(
     house: &House,
-    state: &State,
+    state: &Arc<State>,
     request: Request<Incoming>,
 ) -> Response<Full<Bytes>> {
     let (head, body) = request.into_parts();
@@ -26,10 +30,21 @@ pub(super) async fn answer(
         return text(StatusCode::UNSUPPORTED_MEDIA_TYPE, told);
     }
     let most = state.server.max_body;
-    let (_room, body) = match look_in(house, &head.headers, body, most).await {
+    let (room, body) = match look_in(house, &head.headers, body, most).await {
         Ok(read) => read,
         Err(error) => return refused(&error),
     };
+    let (state, bytes) = (Arc::clone(state), body.len());
+    // It may be large, and it may connect to others: neither is for this runtime.
+    let explaining = async move {
+        let _room = room;
+        explained(&state, body, head).await
+    };
+    let flow = Flow::named("explain");
+    house.lane.spawn(flow, bytes, explaining).await
+}
+
+async fn explained(state: &State, body: Bytes, head: Parts) -> Response<Full<Bytes>> {
     let question = Question::read(body);
     let question = question.map(|question| told_by(question, head.uri.query(), head.headers));
     let explained = match question {

@@ -1,26 +1,26 @@
 //! The operator's listener: what the gateway is doing, for those who run it.
 //!
 //! It is apart from the clients' listener, so that it answers while that one is
-//! full. On loopback nobody needs a key; anywhere else one of the configured keys
-//! is asked for.
+//! full. On loopback nobody needs a key; anywhere else a key of role `viewer` reads
+//! and one of role `operator` does everything. It serves TLS when the gateway does.
 
+mod connection;
 mod explain;
 mod health;
 mod metrics;
+mod targets;
+mod thread;
 
-use std::convert::Infallible;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use majordomo::{Error, ErrorKind};
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -28,10 +28,12 @@ use tokio::time::timeout;
 
 pub(crate) use health::ready;
 pub(crate) use metrics::{Ended, Metrics, Tried};
+pub(crate) use thread::OperatorThread;
 
-use crate::authenticate::authenticate;
-use crate::server::House;
+use crate::server::{House, TlsAcceptorHandle};
+use crate::state::State;
 use crate::traces::Record;
+use crate::trust::{Boundary, authorize, identify};
 
 /// The only path that takes a body.
 const EXPLAIN: &str = "/api/explain";
@@ -44,16 +46,22 @@ const LONGEST: Duration = Duration::from_secs(30);
 pub(crate) struct Operator {
     listener: TcpListener,
     house: Arc<House>,
-    /// Others than this machine can reach it.
-    open: bool,
+    tls: Option<TlsAcceptorHandle>,
+    /// Nobody but this machine can reach it.
+    on_loopback: bool,
 }
 
 impl Operator {
-    pub(crate) async fn bind(address: SocketAddr, house: Arc<House>) -> io::Result<Self> {
+    pub(crate) async fn bind(
+        address: SocketAddr,
+        house: Arc<House>,
+        tls: Option<TlsAcceptorHandle>,
+    ) -> io::Result<Self> {
         Ok(Self {
             listener: TcpListener::bind(address).await?,
             house,
-            open: !address.ip().to_canonical().is_loopback(),
+            tls,
+            on_loopback: address.ip().to_canonical().is_loopback(),
         })
     }
 
@@ -61,36 +69,61 @@ impl Operator {
         self.listener.local_addr()
     }
 
-    /// Answers until it is dropped.
-    pub(crate) async fn run(self) {
+    /// Answers on the current runtime until it is dropped.
+    async fn run(self) {
+        // It was bound on another runtime, whose driver does not wake this one's tasks.
+        let listener = self.listener.into_std().and_then(TcpListener::from_std);
+        let listener = match listener {
+            Ok(listener) => listener,
+            Err(error) => {
+                tracing::error!(reason = %error, "the operator's listener cannot be used");
+                return;
+            }
+        };
         let room = Arc::new(Semaphore::new(CONNECTIONS));
         loop {
             let place = Arc::clone(&room).acquire_owned().await;
-            let Ok((stream, _)) = self.listener.accept().await else {
+            let Ok((stream, peer)) = listener.accept().await else {
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
-            let (house, open) = (Arc::clone(&self.house), self.open);
-            let service = service_fn(move |request: Request<Incoming>| {
-                let house = Arc::clone(&house);
-                async move { Ok::<_, Infallible>(answer(&house, open, request).await) }
-            });
-            let connection = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(Duration::from_secs(10))
-                .serve_connection(TokioIo::new(stream), service);
+            let visitor = Visitor {
+                from: peer.ip(),
+                on_loopback: self.on_loopback,
+            };
+            let house = Arc::clone(&self.house);
+            let serving = connection::serve(stream, self.tls.clone(), house, visitor);
             tokio::spawn(async move {
-                let _ = timeout(LONGEST, connection).await;
+                let _ = timeout(LONGEST, serving).await;
                 drop(place);
             });
         }
     }
 }
 
-async fn answer(house: &House, open: bool, request: Request<Incoming>) -> Response<Full<Bytes>> {
+/// Where a request comes from.
+#[derive(Clone, Copy, Debug)]
+struct Visitor {
+    from: IpAddr,
+    /// The listener is on loopback, so it is somebody on this machine.
+    on_loopback: bool,
+}
+
+async fn answer(
+    house: &House,
+    visitor: Visitor,
+    request: Request<Incoming>,
+) -> Response<Full<Bytes>> {
     let path = request.uri().path();
+    let state = house.state.load_full();
+    // Probes have no key and any name, and learn nothing that needs one.
+    let is_probe = matches!(path, "/healthz" | "/readyz");
+    if !is_probe && let Err(error) = admit(house, &state, visitor, &request) {
+        return refused(&error);
+    }
     let (allowed, told) = match path {
         EXPLAIN => (&[Method::POST][..], "only POST is allowed here\n"),
+        path if targets::is_action(path) => (&[Method::POST][..], "only POST is allowed here\n"),
         _ => (
             &[Method::GET, Method::HEAD][..],
             "only GET is allowed here\n",
@@ -99,35 +132,15 @@ async fn answer(house: &House, open: bool, request: Request<Incoming>) -> Respon
     if !allowed.contains(request.method()) {
         return text(StatusCode::METHOD_NOT_ALLOWED, told);
     }
-    // Probes have no key, and learn nothing that needs one.
     match path {
-        "/healthz" => return text(StatusCode::OK, "ok\n"),
+        "/healthz" => text(StatusCode::OK, "ok\n"),
         "/readyz" => {
             let (status, body) = ready(house);
-            return text(status, body);
+            text(status, body)
         }
-        _ => {}
-    }
-    let state = house.state.load_full();
-    if open {
-        // An address that everybody can reach is never served without keys, also
-        // when a later configuration has none.
-        let known = authenticate(&state.keys, request.headers(), request.uri());
-        if !matches!(known, Ok(Some(_))) {
-            return text(StatusCode::UNAUTHORIZED, "a key is needed here\n");
-        }
-    } else if !is_local(request.headers()) {
-        return text(
-            StatusCode::FORBIDDEN,
-            "ask by the address itself or as localhost\n",
-        );
-    }
-    if is_foreign(request.headers()) {
-        return text(StatusCode::FORBIDDEN, "no page of another site is served\n");
-    }
-    match path {
         "/" => text(StatusCode::OK, status(house)),
         EXPLAIN => explain::answer(house, &state, request).await,
+        path if targets::is_action(path) => targets::answer(&state, path, request.headers()),
         "/api/health" => json_page(StatusCode::OK, &health::report(house)),
         "/api/requests" => {
             let requests = house.traces.latest();
@@ -149,36 +162,43 @@ async fn answer(house: &House, open: bool, request: Request<Incoming>) -> Respon
     }
 }
 
-/// A page of another site must not read this one through a browser: it can make
-/// its own name lead here, but it cannot send another name.
-fn is_local(headers: &HeaderMap) -> bool {
-    let host = headers
-        .get(header::HOST)
-        .and_then(|host| host.to_str().ok());
-    let Some(host) = host else {
-        return false;
+/// The trust boundary, for every path but the probes and before a body is read.
+fn admit(
+    house: &House,
+    state: &State,
+    visitor: Visitor,
+    request: &Request<Incoming>,
+) -> Result<(), Error> {
+    let (method, uri, headers) = (request.method(), request.uri(), request.headers());
+    let boundary = Boundary::Operator {
+        on_loopback: visitor.on_loopback,
     };
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
-        _ => host,
+    let judged = boundary.judge(method, uri, headers);
+    judged.map_err(|refusal| refusal.error())?;
+    if visitor.on_loopback {
+        return Ok(());
+    }
+    let key = identify(&state.keys, &house.guesses, visitor.from, headers, uri)?;
+    // An address that others reach is never served without keys, also when a later
+    // configuration has none.
+    let Some(key) = key else {
+        let error = Error::new(ErrorKind::Local, "a key is needed here");
+        return Err(error.with_status(401));
     };
-    let name = name.trim_start_matches('[').trim_end_matches(']');
-    name.eq_ignore_ascii_case("localhost") || name.parse::<std::net::IpAddr>().is_ok()
+    authorize(&key, method, uri.path())
 }
 
-/// Whether a page of another site asks through a browser, which says so.
-fn is_foreign(headers: &HeaderMap) -> bool {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let elsewhere = text("sec-fetch-site").is_some_and(|site| {
-        let near = ["same-origin", "none"];
-        !near.contains(&site)
-    });
-    let host = text("host").unwrap_or_default();
-    let origin = text("origin").map(|origin| {
-        let named = origin.split_once("://");
-        named.map_or(origin, |(_, host)| host)
-    });
-    elsewhere || origin.is_some_and(|origin| origin != host)
+fn refused(error: &Error) -> Response<Full<Bytes>> {
+    let status = error
+        .status()
+        .and_then(|status| StatusCode::from_u16(status).ok());
+    let status = status.unwrap_or(StatusCode::FORBIDDEN);
+    let mut answer = text(status, format!("{}\n", error.message()));
+    if let Some(wait) = error.retry_after() {
+        let seconds = HeaderValue::from(wait.as_secs().max(1));
+        answer.headers_mut().insert(header::RETRY_AFTER, seconds);
+    }
+    answer
 }
 
 /// What `/api/requests` says.
@@ -191,7 +211,7 @@ struct Requests {
 /// A few lines for people.
 fn status(house: &House) -> String {
     let state = house.state.load();
-    let health = state.registry.health().snapshot();
+    let (health, other) = health::listed(&state);
     let benched = health.iter().filter(|status| status.until_usable.is_some());
     let mut page = format!(
         "majordomo {}\n{}requests: {} open, {} of them streams\n",
@@ -203,12 +223,20 @@ fn status(house: &House) -> String {
     if let Some(reason) = &*house.stale.load() {
         page.push_str(&format!("the old configuration is at work: {reason}\n"));
     }
+    for note in &**house.notes.load() {
+        page.push_str(&format!("{note}\n"));
+    }
     for status in benched {
-        let why = status.reason.as_deref().unwrap_or("no reason");
+        let why = status.cause.as_ref().map(ToString::to_string);
+        let why = why.unwrap_or_else(|| "no reason".to_owned());
         page.push_str(&format!("benched: {} ({why})\n", status.subject));
     }
+    if other.benched > 0 {
+        page.push_str(&format!("benched: {} others\n", other.benched));
+    }
     page.push_str(
-        "more: /api/health, /api/requests, /api/explain (POST), /metrics, /healthz, /readyz\n",
+        "more: /api/health, /api/requests, /api/explain (POST), /metrics, /healthz, /readyz, \
+         /api/targets/{target}/release (POST)\n",
     );
     page
 }
@@ -233,29 +261,4 @@ fn page(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Respo
     let strict = HeaderValue::from_static("nosniff");
     map.insert(header::X_CONTENT_TYPE_OPTIONS, strict);
     answer
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_names_of_this_machine_are_answered_without_a_key() {
-        let rows = [
-            ("127.0.0.1:4101", true),
-            ("127.0.0.1", true),
-            ("[::1]:4101", true),
-            ("localhost:4101", true),
-            ("LOCALHOST", true),
-            ("evil.example:4101", false),
-            ("localhost.evil.example", false),
-            ("", false),
-        ];
-        for (host, expected) in rows {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::HOST, HeaderValue::from_static(host));
-            assert_eq!(is_local(&headers), expected, "{host}");
-        }
-        assert!(!is_local(&HeaderMap::new()));
-    }
 }

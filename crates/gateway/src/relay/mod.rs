@@ -26,9 +26,12 @@ use self::keep_alive::KeepAlive;
 use crate::exchange::Exchange;
 use crate::fronts::Front;
 use crate::refusal::for_client;
+use crate::server::Heavy;
 
 /// What is written before anything is sent, at most.
 const FRAME: usize = 32 * 1024;
+/// So many changes are dropped in no time.
+const MANY_CHANGES: usize = 1_000;
 
 /// The answer ended with an error that the client was told; nothing may follow.
 #[derive(Debug)]
@@ -49,6 +52,8 @@ pub(crate) struct Relay {
     exchange: Exchange,
     keep_alive: Option<KeepAlive>,
     array: Option<Array>,
+    /// The lane of a heavy request.
+    heavy: Option<Heavy>,
 }
 
 enum State {
@@ -82,6 +87,7 @@ impl Relay {
             exchange,
             keep_alive: None,
             array: array.then(Array::default),
+            heavy: None,
         }
     }
 
@@ -100,7 +106,21 @@ impl Relay {
             exchange,
             keep_alive: None,
             array: None,
+            heavy: None,
         }
+    }
+
+    /// What is left of a heavy request is dropped on the lane.
+    pub(crate) fn dropped_by(mut self, heavy: Option<Heavy>) -> Self {
+        self.heavy = heavy;
+        self
+    }
+
+    /// The lane, if dropping this takes long: a change is noted for each field that
+    /// was lost, and a large body may have very many.
+    pub(crate) fn take_heavy(&mut self) -> Option<Heavy> {
+        let heavy = self.heavy.take()?;
+        (self.exchange.changes().len() > MANY_CHANGES).then_some(heavy)
     }
 
     /// Says something whenever nothing was said for this long; a client who has

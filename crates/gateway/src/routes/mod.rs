@@ -4,6 +4,7 @@
 //! processor change it; then the route's pool says in which order services are
 //! asked. What comes out is one chain.
 
+mod beside;
 mod conditions;
 mod describe;
 mod figures;
@@ -67,6 +68,15 @@ impl Routes {
             .iter()
             .filter(|route| route.pattern.is_literal());
         literal.map(|route| &*route.name)
+    }
+
+    /// The targets of all services in use, those of rules included, as far as they
+    /// are known without a request.
+    pub(crate) fn targets(&self) -> impl Iterator<Item = String> {
+        let services = self.routes.iter().flat_map(Route::services);
+        let fixed = services.filter(|service| service.active);
+        let chains = fixed.filter_map(|service| service.fixed());
+        chains.flat_map(|chain| chain.targets().map(ToString::to_string).collect::<Vec<_>>())
     }
 
     /// How all services are doing.

@@ -49,7 +49,7 @@ impl Route {
         let mut first = None;
         for turn in self.turns(asking, applied.destination) {
             let rule = turn.rule.map(|rule| self.rules.name(rule).to_owned());
-            let (source, services) = turn.partition.order(&turn.pick.preview());
+            let (source, services) = turn.partition.order(&turn.pick);
             let services: Vec<&Arc<Service>> = services.collect();
             first.get_or_insert((source, turn.partition.pool.tactic_name()));
             for service in &services {

@@ -38,6 +38,8 @@ pub(crate) struct Asking<'a> {
     pub(crate) registry: &'a Registry,
     /// Whether a trace will be kept.
     pub(crate) traced: bool,
+    /// Whether it takes its turn and pins its session; else it only wants to know.
+    pub(crate) binding: bool,
 }
 
 /// Who is to serve a request, and what became of it on the way.
@@ -200,7 +202,11 @@ impl Route {
     }
 
     /// The services in order: those of the destination first, then the route's.
-    fn ordered(&self, asking: &Asking<'_>, destination: Destination) -> Result<(Chain, Source)> {
+    pub(super) fn ordered(
+        &self,
+        asking: &Asking<'_>,
+        destination: Destination,
+    ) -> Result<(Chain, Source)> {
         let mut chains = Vec::new();
         let mut source = Source::LeastBad;
         for turn in self.turns(asking, destination) {
@@ -224,6 +230,10 @@ impl Route {
         destination: Destination,
     ) -> impl Iterator<Item = Turn<'_>> {
         let pick = Pick::at(now()).of(asking.session);
+        let pick = match asking.binding {
+            true => pick,
+            false => pick.preview(),
+        };
         let narrowed = match destination {
             Destination::Rule(rule) => self.narrowed.get(rule.0).map(|partition| Turn {
                 rule: Some(rule),

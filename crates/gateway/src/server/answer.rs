@@ -2,29 +2,31 @@
 
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::FutureExt;
-use http::header::HOST;
-use http::{HeaderValue, Method, Request, Response, StatusCode, Version};
+use http::header::{ALLOW, CONTENT_TYPE, HOST};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Version};
 use hyper::body::{Body as _, Incoming};
 use majordomo::{Error, ErrorKind};
 
-use super::admission::Permit;
+use super::admission::{Permit, flow_of};
 use super::body::Body;
 use super::entry::enter;
 use super::head::{Refused, TOO_LONG};
+use super::heavy::Heavy;
 use super::held::{MISTAKE, shutting_down};
 use super::house::House;
-use super::intake;
+use super::intake::{self, Pace};
 use crate::arrival::Arrival;
-use crate::authenticate::{authenticate, presents_a_key};
 use crate::exchange::Exchange;
 use crate::fronts::{self, Endpoint, Front};
 use crate::operator::ready;
 use crate::refusal::{bare, refuse};
 use crate::state::State;
+use crate::trust::{Boundary, Caller, Refusal, identify, share};
 
 /// The longest path with its query.
 const LONGEST_URI: usize = 8 * 1024;
@@ -37,33 +39,55 @@ pub(super) async fn answer(
     refused: Option<Refused>,
     request: Request<Incoming>,
 ) -> (Response<Body>, Option<Permit>) {
+    let state = house.state.load_full();
+    let origins = &state.server.origins;
+    let boundary = Boundary::Clients {
+        keyless: state.keys.is_empty(),
+        origins,
+    };
+    let caller = boundary.judge(request.method(), request.uri(), request.headers());
+    if let (Ok(Caller::Preflight(preflight)), None) = (&caller, refused) {
+        return (allowed(preflight.clone().answer()), None);
+    }
+    let outside = caller.as_ref().err();
+    let (mut answer, permit) = admit(house, &state, from, refused, outside, request).await;
+    share(&caller, origins, answer.headers_mut());
+    (answer, permit)
+}
+
+/// Serves a request, unless its head is wrong, it comes from outside the trust
+/// boundary, or it has no key.
+async fn admit(
+    house: &Arc<House>,
+    state: &Arc<State>,
+    from: IpAddr,
+    refused: Option<Refused>,
+    outside: Option<&Refusal>,
+    request: Request<Incoming>,
+) -> (Response<Body>, Option<Permit>) {
     let (head, body) = request.into_parts();
     let endpoint = fronts::endpoint(&head.method, &head.uri, &head.headers);
     let front = front_of(&endpoint);
     let Some(front) = front.or(refused.map(|_| Front::Chat)) else {
-        return (simple(house, &endpoint), None);
+        return (simple(house, &endpoint, outside), None);
     };
     let metrics = Arc::clone(&house.metrics);
     let traces = Arc::clone(&house.traces);
     let mut exchange = Exchange::new(crate::relay::new_id().into(), front, metrics, traces);
     #[cfg(feature = "otel")]
     if let Some(telemetry) = house.telemetry.get() {
-        let state = house.state.load();
         exchange.watched(telemetry.watch(&head, &endpoint, &state.registry));
     }
     if let Some(Refused { status, text }) = refused {
         let error = Error::new(ErrorKind::Local, text).with_status(status);
         return (refuse(front, exchange, error), None);
     }
-    let state = house.state.load_full();
-    let key = match authenticate(&state.keys, &head.headers, &head.uri) {
+    if let Some(refusal) = outside {
+        return (refuse(front, exchange, refusal.error()), None);
+    }
+    let key = match identify(&state.keys, &house.guesses, from, &head.headers, &head.uri) {
         Ok(key) => key,
-        Err(error) => {
-            let wrong = error.status() == Some(401) && presents_a_key(&head.headers, &head.uri);
-            let guessing = wrong && house.guesses.too_many(from);
-            let error = if guessing { too_many_guesses() } else { error };
-            return (refuse(front, exchange, error), None);
-        }
+        Err(error) => return (refuse(front, exchange, error), None),
     };
     exchange.by(key.as_ref().map(|key| Arc::from(key.name())));
     let announced = body.size_hint().lower();
@@ -72,29 +96,56 @@ pub(super) async fn answer(
     }
     let admission = house.admission();
     let most = state.server.max_body;
-    let (permit, body) = match enter(&admission, body, most, &house.limits).await {
+    let flow = flow_of(key.as_deref(), from);
+    let pace = Pace {
+        limits: &house.limits,
+        timeout: state.server.body_timeout,
+    };
+    let (permit, body) = match enter(&admission, flow, body, most, pace).await {
         Ok(entered) => entered,
         Err(error) => return (refuse(front, exchange, error), None),
     };
+    let heavy = Heavy::new(&house.lane, flow, body.len(), house.limits.heavy);
     let arrival = Arrival {
         headers: head.headers,
         body,
         key,
         exchange,
+        heavy,
     };
+    if arrival.heavy.is_aboard() {
+        return answer_heavy(house, front, Arc::clone(state), endpoint, arrival, permit).await;
+    }
+    // In place: a future of this size is not to be moved around.
+    let work = pin!(surviving(front, served(state, endpoint, arrival)));
     let answer = tokio::select! {
-        answer = surviving(front, served(&state, endpoint, arrival)) => answer,
+        answer = permit.budget().scope(work) => answer,
         // Its line is written by what is dropped here.
         () = house.cut.heard() => bare(front, &shutting_down()),
     };
     (answer, Some(permit))
 }
 
-fn too_many_guesses() -> Error {
-    let text = "too many wrong keys came from this address, and this one is wrong, too";
-    Error::new(ErrorKind::Local, text)
-        .with_status(429)
-        .with_retry_after(Some(Duration::from_secs(1)))
+/// The same for a large body, off the async threads. The permit goes along: what is
+/// left of the request when its client leaves is held until the lane drops it.
+async fn answer_heavy(
+    house: &House,
+    front: Front,
+    state: Arc<State>,
+    endpoint: Endpoint,
+    arrival: Arrival,
+    permit: Permit,
+) -> (Response<Body>, Option<Permit>) {
+    let heavy = arrival.heavy.clone();
+    let job = heavy.spawn(async move {
+        let work = surviving(front, served(&state, endpoint, arrival));
+        let answer = permit.budget().scope(work).await;
+        (answer, Some(permit))
+    });
+    tokio::select! {
+        answer = job => answer,
+        () = house.cut.heard() => (bare(front, &shutting_down()), None),
+    }
 }
 
 /// A mistake of ours costs one request, not those that share its connection.
@@ -180,28 +231,44 @@ pub(super) fn odd(head: &Request<Incoming>) -> Option<Refused> {
     None
 }
 
-fn simple(house: &House, endpoint: &Endpoint) -> Response<Body> {
-    let (status, text, allow) = match endpoint {
-        Endpoint::WrongMethod(allowed) => (
-            StatusCode::METHOD_NOT_ALLOWED,
-            "the method is not allowed here\n",
-            Some(*allowed),
-        ),
-        Endpoint::Root => (StatusCode::OK, "majordomo is here\n", None),
+/// What a browser is told before it sends a page's request.
+fn allowed(headers: HeaderMap) -> Response<Body> {
+    let mut answer = Response::new(Body::from(Bytes::new()));
+    *answer.status_mut() = StatusCode::NO_CONTENT;
+    *answer.headers_mut() = headers;
+    answer
+}
+
+/// An answer that speaks no dialect. The probes are answered under any name and for
+/// any page: their few fixed words tell no more than that the port is open.
+fn simple(house: &House, endpoint: &Endpoint, outside: Option<&Refusal>) -> Response<Body> {
+    let is_probe = matches!(endpoint, Endpoint::Healthz | Endpoint::Readyz);
+    if let Some(refusal) = outside.filter(|_| !is_probe) {
+        return plain(StatusCode::FORBIDDEN, format!("{refusal}\n").into());
+    }
+    let fixed = |status, text: &'static str| plain(status, Bytes::from_static(text.as_bytes()));
+    match endpoint {
+        Endpoint::WrongMethod(allow) => {
+            let text = "the method is not allowed here\n";
+            let mut answer = fixed(StatusCode::METHOD_NOT_ALLOWED, text);
+            let allow = HeaderValue::from_static(allow);
+            answer.headers_mut().insert(ALLOW, allow);
+            answer
+        }
+        Endpoint::Root => fixed(StatusCode::OK, "majordomo is here\n"),
         Endpoint::Readyz => {
             let (status, text) = ready(house);
-            (status, text, None)
+            fixed(status, text)
         }
-        _ => (StatusCode::OK, "ok\n", None),
-    };
-    let mut answer = Response::new(Body::from(bytes::Bytes::from_static(text.as_bytes())));
-    *answer.status_mut() = status;
-    let map = answer.headers_mut();
-    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
-    map.insert("content-type", plain);
-    if let Some(allow) = allow {
-        map.insert("allow", HeaderValue::from_static(allow));
+        _ => fixed(StatusCode::OK, "ok\n"),
     }
+}
+
+fn plain(status: StatusCode, text: Bytes) -> Response<Body> {
+    let mut answer = Response::new(Body::from(text));
+    *answer.status_mut() = status;
+    let kind = HeaderValue::from_static("text/plain; charset=utf-8");
+    answer.headers_mut().insert(CONTENT_TYPE, kind);
     answer
 }
 

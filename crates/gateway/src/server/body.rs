@@ -8,9 +8,13 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 
 use crate::relay::{Broken, Relay};
 
+/// So much of a whole answer is handed over at once: hyper takes sixteen of these
+/// before it lets others have their turn.
+const PIECE: usize = 64 * 1024;
+
 /// What goes back to a client.
 pub(crate) enum Body {
-    /// All at once; taken when it was sent.
+    /// Whole, in pieces; what was sent is taken off.
     Whole(Bytes),
     /// As the model answers.
     Stream(Box<Relay>),
@@ -38,7 +42,10 @@ impl HttpBody for Body {
     ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         match &mut *self {
             Self::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
-            Self::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Self::Whole(bytes) => {
+                let piece = bytes.split_to(bytes.len().min(PIECE));
+                Poll::Ready(Some(Ok(Frame::data(piece))))
+            }
             Self::Stream(relay) => relay.poll(cx).map(|item| item.map(|r| r.map(Frame::data))),
         }
     }

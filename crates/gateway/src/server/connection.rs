@@ -21,9 +21,10 @@ use super::answer::{answer, odd};
 use super::held::Held;
 use super::house::House;
 use super::patience::Patient;
+use super::preface::{Version, version};
 use super::progress::Streams;
 use super::socket::Socket;
-use super::tls::Acceptor;
+use super::tls::TlsAcceptorHandle;
 use super::turn::Turn;
 
 /// The largest head that is read at all; what is served is smaller.
@@ -34,24 +35,22 @@ const MOST_HEADERS: usize = 100;
 /// coarse; with what they add, a client is gone after 45 seconds at most.
 #[cfg(target_os = "linux")]
 const VANISHED: Duration = Duration::from_secs(42);
-/// How HTTP/2 begins, as far as it must be read to know.
-const PREFACE: &[u8] = b"PRI * HTTP/2.0";
 
 /// Serves a connection until it ends or the server stops.
 pub(super) async fn serve(
     stream: TcpStream,
     peer: SocketAddr,
     house: Arc<House>,
-    tls: Option<Acceptor>,
+    tls: Option<TlsAcceptorHandle>,
 ) {
     // A stream's small events must not wait for each other.
     let _ = stream.set_nodelay(true);
     watch_over(&stream);
     // Each kind is boxed, since a task is as large as the largest of them.
     let ended = match tls {
-        None => match timeout(house.limits.first_byte, version(&stream)).await {
-            Ok(Some(Version::Http1)) => Box::pin(http1(stream, peer, house)).await,
-            Ok(Some(Version::Http2)) => Box::pin(http2(stream, peer, house)).await,
+        None => match timeout(house.limits.first_byte, version(stream)).await {
+            Ok(Some((Version::Http1, stream))) => Box::pin(http1(stream, peer, house)).await,
+            Ok(Some((Version::Http2, stream))) => Box::pin(http2(stream, peer, house)).await,
             Ok(None) | Err(_) => return,
         },
         Some(acceptor) => {
@@ -123,12 +122,13 @@ where
     let turn = Arc::new(Turn::default());
     let stopping = house.stopping.heard();
     let stall = house.limits.write_stall;
+    let polls = house.polls.clone();
     let stream = Patient::new(stream, stall);
     let idle = unused_for(Arc::clone(&turn), house.limits.idle);
     let crossed = Arc::clone(&turn);
     let service =
         service_fn(move |request| one(Arc::clone(&house), peer, Arc::clone(&turn), request));
-    let connection = http2::Builder::new(Streams { stall })
+    let connection = http2::Builder::new(Streams { stall, polls })
         .timer(TokioTimer::new())
         .max_concurrent_streams(100)
         .max_header_list_size(16 * 1024)
@@ -185,30 +185,6 @@ async fn one(
         answer.headers_mut().insert(CONNECTION, close);
     }
     Ok(answer)
-}
-
-enum Version {
-    Http1,
-    Http2,
-}
-
-/// Looks at the first bytes without taking them.
-async fn version(stream: &TcpStream) -> Option<Version> {
-    let mut first = [0; PREFACE.len()];
-    loop {
-        let seen = stream.peek(&mut first).await.ok()?;
-        if seen == 0 {
-            return None;
-        }
-        if !PREFACE.starts_with(&first[..seen]) {
-            return Some(Version::Http1);
-        }
-        if seen == PREFACE.len() {
-            return Some(Version::Http2);
-        }
-        // The beginning of a preface: the rest is about to come.
-        sleep(Duration::from_millis(1)).await;
-    }
 }
 
 #[cfg(test)]

@@ -4,36 +4,37 @@ use bytes::Bytes;
 use http::HeaderMap;
 use hyper::body::{Body, Incoming};
 use majordomo::Result;
+use majordomo_limits::Flow;
 use tokio::task::yield_now;
 
-use super::admission::{Admission, Permit};
+use super::admission::{Admission, Permit, overloaded};
 use super::house::House;
-use super::intake::{Intake, acceptable};
-use super::limits::Limits;
+use super::intake::{Intake, Pace, acceptable};
 
-/// Lets a request in, at once or through the queue, and reads its body. Dropping
+/// Reads a request's body and lets it in, at once or through the queue. Dropping
 /// this gives back whatever it held, its place in the queue included.
 pub(super) async fn enter(
     admission: &Admission,
+    flow: Flow,
     body: Incoming,
     most: u64,
-    limits: &Limits,
+    pace: Pace<'_>,
 ) -> Result<(Permit, Bytes)> {
-    let announced = body.size_hint().lower();
     let mut intake = Intake::new(body, most);
-    if let Some(mut permit) = admission.admit(announced) {
-        let body = intake.read(&mut permit, limits).await?;
-        return Ok((permit, body));
-    }
-    let mut queued = admission.queue()?;
-    let mut permit = tokio::select! {
-        permit = queued.room(announced) => permit?,
-        never = intake.ahead() => match never {},
+    let mut patience = admission.patience(flow);
+    let mut permit = match admission.room_now(flow) {
+        Some(permit) => permit,
+        None => tokio::select! {
+            permit = patience.room() => permit?,
+            never = intake.ahead() => match never {},
+        },
     };
-    let body = intake.read(&mut permit, limits).await?;
-    queued.seat(&mut permit).await?;
-    // A client that left while it waited is seen before anybody is asked.
-    yield_now().await;
+    let body = intake.read(&mut permit, pace).await?;
+    if !patience.seat_now(&mut permit) {
+        patience.seat(&mut permit).await?;
+        // A client that left while it waited is seen before anybody is asked.
+        yield_now().await;
+    }
     Ok((permit, body))
 }
 
@@ -48,8 +49,14 @@ pub(crate) async fn look_in(
 ) -> Result<(Permit, Bytes)> {
     let announced = body.size_hint().lower();
     acceptable(headers, announced, most)?;
-    let mut permit = house.admission().room_now(announced)?;
+    let room = house.admission().room_now(Flow::named("operator"));
+    let mut permit = room.ok_or_else(overloaded)?;
+    let timeout = house.state.load().server.body_timeout;
     let mut intake = Intake::new(body, most);
-    let body = intake.read(&mut permit, &house.limits).await?;
+    let pace = Pace {
+        limits: &house.limits,
+        timeout,
+    };
+    let body = intake.read(&mut permit, pace).await?;
     Ok((permit, body))
 }

@@ -125,6 +125,12 @@ impl Drop for Held {
         // The room first: who waits may come in before this client asks again.
         self.permit = None;
         self.begun = None;
+        if let Body::Stream(relay) = &mut self.body
+            && let Some(heavy) = relay.take_heavy()
+        {
+            let body = std::mem::replace(&mut self.body, Body::empty());
+            heavy.drop_there(body);
+        }
     }
 }
 

@@ -6,11 +6,13 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 
 use super::admission::Admission;
 use super::bell::Bell;
-use super::guesses::Guesses;
+use super::heavy::Lane;
 use super::limits::Limits;
+use super::polls::Polls;
 use crate::operator::Metrics;
 use crate::state::{Shared, State};
 use crate::traces::Traces;
+use crate::trust::Guesses;
 
 /// Shared by all connections and the operator's listener.
 pub(crate) struct House {
@@ -23,9 +25,14 @@ pub(crate) struct House {
     pub(crate) telemetry: std::sync::OnceLock<crate::telemetry::Telemetry>,
     admission: ArcSwap<Admission>,
     /// Who sent wrong keys.
-    pub(super) guesses: Guesses,
+    pub(crate) guesses: Guesses,
+    /// Where the CPU work of large bodies runs.
+    pub(crate) lane: Arc<Lane>,
+    pub(super) polls: Polls,
     /// Why the file as it is now is not at work.
     pub(crate) stale: ArcSwapOption<String>,
+    /// What the file says and only a restart can do.
+    pub(crate) notes: ArcSwap<Vec<String>>,
     /// No more requests are taken; those that run may end.
     pub(crate) stopping: Bell,
     /// Whatever still runs is ended now.
@@ -33,17 +40,27 @@ pub(crate) struct House {
 }
 
 impl House {
+    /// To be made in the runtime that serves.
     pub(crate) fn new(state: Arc<State>, limits: Limits) -> Arc<Self> {
+        let metrics = Arc::<Metrics>::default();
+        metrics.configure(state.named_targets());
         Arc::new(Self {
-            admission: ArcSwap::new(Admission::new(&state.server, limits.queue_wait)),
+            admission: ArcSwap::new(Admission::new(
+                &state.server,
+                &state.keys,
+                limits.queue_wait,
+            )),
             traces: Arc::new(Traces::new(&state.server)),
             #[cfg(feature = "otel")]
             telemetry: std::sync::OnceLock::new(),
             guesses: Guesses::default(),
+            lane: Arc::new(Lane::new()),
+            polls: Polls::default(),
             stale: ArcSwapOption::empty(),
+            notes: ArcSwap::default(),
             state: Arc::new(ArcSwap::new(state)),
             limits,
-            metrics: Arc::default(),
+            metrics,
             stopping: Bell::default(),
             cut: Bell::default(),
         })
@@ -56,11 +73,12 @@ impl House {
     /// Puts another configuration to work. Where its room is the same, what runs
     /// is still counted; else it is counted in the old room until it ends.
     pub(crate) fn swap(&self, state: Arc<State>) {
-        if !self.admission.load().fits(&state.server) {
-            let room = Admission::new(&state.server, self.limits.queue_wait);
+        if !self.admission.load().fits(&state.server, &state.keys) {
+            let room = Admission::new(&state.server, &state.keys, self.limits.queue_wait);
             self.admission.store(room);
         }
         self.traces.resize(&state.server);
+        self.metrics.configure(state.named_targets());
         self.state.store(state);
         self.stale.store(None);
     }

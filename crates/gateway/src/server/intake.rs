@@ -4,6 +4,7 @@
 //! that a client leaves, and only then can every target get the same bytes.
 
 use std::convert::Infallible;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
@@ -18,6 +19,31 @@ use super::limits::Limits;
 
 /// So much of a body is read before there is room for it.
 const AHEAD: u64 = 64 * 1024;
+/// The first buffer for a body in several pieces.
+const FIRST: u64 = 256 * 1024;
+/// A buffer is no larger than so many times what has come.
+const GROWTH: u64 = 4;
+/// No buffer beyond this is copied into a larger one.
+const LAST_COPY: u64 = 1024 * 1024;
+
+/// How fast a body must come.
+#[derive(Clone, Copy)]
+pub(super) struct Pace<'a> {
+    pub(super) limits: &'a Limits,
+    /// The time for a whole body; what has come extends it.
+    pub(super) timeout: Duration,
+}
+
+impl Pace<'_> {
+    /// When a body must be complete, of which so many bytes are there.
+    fn deadline(&self, began: Instant, length: u64) -> Instant {
+        let rate = self.limits.body_rate.max(1) as f64;
+        let earned = Duration::from_secs_f64(length as f64 / rate);
+        // Too far away to be told from never.
+        let never = Duration::from_secs(30 * 24 * 3600);
+        began + self.timeout.saturating_add(earned).min(never)
+    }
+}
 
 /// Whether a body may be read at all, by what its head says.
 pub(super) fn acceptable(headers: &HeaderMap, announced: u64, most: u64) -> Result<()> {
@@ -73,9 +99,11 @@ impl Intake {
     }
 
     /// The whole body. It may come slowly, but not slower than the limits say.
-    pub(super) async fn read(&mut self, permit: &mut Permit, limits: &Limits) -> Result<Bytes> {
+    pub(super) async fn read(&mut self, permit: &mut Permit, pace: Pace<'_>) -> Result<Bytes> {
+        let limits = pace.limits;
         let floor = limits.slowest_body as f64 * limits.body_window.as_secs_f64();
-        let mut window = Instant::now() + limits.body_window;
+        let began = Instant::now();
+        let mut window = began + limits.body_window;
         let mut before = self.length();
         loop {
             if self.length() > self.most {
@@ -84,11 +112,17 @@ impl Intake {
             if self.broke_off {
                 return Err(refused(400, "the body broke off"));
             }
-            permit.reach(self.length())?;
-            match timeout_at(window, self.body.frame()).await {
+            permit.reach(self.length(), self.expected())?;
+            let deadline = pace.deadline(began, self.length());
+            match timeout_at(window.min(deadline), self.body.frame()).await {
                 Ok(Some(Ok(frame))) => self.take(frame),
                 Ok(Some(Err(_))) => self.broke_off = true,
                 Ok(None) => break,
+                Err(_) if Instant::now() >= deadline => {
+                    let text =
+                        "the body took too long; `body_timeout` under [server] sets the time";
+                    return Err(refused(408, text));
+                }
                 Err(_) if (self.length() - before) as f64 >= floor => {
                     before = self.length();
                     window = Instant::now() + limits.body_window;
@@ -96,6 +130,7 @@ impl Intake {
                 Err(_) => return Err(refused(408, "the body came too slowly")),
             }
         }
+        permit.settle(self.length());
         let first = std::mem::take(&mut self.first);
         let whole = std::mem::take(&mut self.whole);
         Ok(if whole.is_empty() {
@@ -103,6 +138,28 @@ impl Intake {
         } else {
             whole.freeze()
         })
+    }
+
+    /// The most that will come, as far as it is known.
+    fn expected(&self) -> u64 {
+        if self.announced > 0 {
+            self.announced.min(self.most)
+        } else {
+            self.most
+        }
+    }
+
+    /// How much to allocate for a body of which so much has come. What is announced
+    /// may never come, so of a large one a beginning must be there first. Then the whole is
+    /// allocated at once: to copy it over and over would hold it twice, and pages
+    /// that nothing was written to take no memory.
+    fn ahead_of(&self, length: u64) -> u64 {
+        let begun = length > FIRST || self.announced <= LAST_COPY;
+        if length > LAST_COPY || (self.announced > 0 && begun) {
+            self.expected()
+        } else {
+            (length * GROWTH).max(FIRST)
+        }
     }
 
     fn length(&self) -> u64 {
@@ -117,12 +174,13 @@ impl Intake {
             self.first = data;
             return;
         }
-        if self.whole.is_empty() {
-            let so_far = self.length() + data.len() as u64;
-            let expected = self.announced.clamp(so_far, self.most.max(so_far));
-            self.whole.reserve(expected as usize);
-            self.whole
-                .extend_from_slice(&std::mem::take(&mut self.first));
+        let length = self.length() + data.len() as u64;
+        if length > self.whole.capacity() as u64 {
+            let ahead = self.ahead_of(length).min(self.expected());
+            let mut larger = BytesMut::with_capacity(ahead.max(length) as usize);
+            larger.extend_from_slice(&std::mem::take(&mut self.first));
+            larger.extend_from_slice(&self.whole);
+            self.whole = larger;
         }
         self.whole.extend_from_slice(&data);
     }

@@ -24,10 +24,15 @@ pub struct Limits {
     pub body_window: Duration,
     /// The fewest bytes of a body per second.
     pub slowest_body: u64,
+    /// Bytes of a body that extend [`body_timeout`](crate::config::Server::body_timeout)
+    /// by one second.
+    pub body_rate: u64,
     /// A client that takes nothing of its answer for so long is cut off.
     pub write_stall: Duration,
     /// How long a request may wait for its turn.
     pub queue_wait: Duration,
+    /// Work on more bytes than these leaves the async threads.
+    pub heavy: usize,
     /// Connections at the same time; more wait to be accepted.
     pub connections: usize,
 }
@@ -40,8 +45,10 @@ impl Default for Limits {
             idle: Duration::from_secs(60),
             body_window: Duration::from_secs(15),
             slowest_body: 1024,
+            body_rate: 64 * 1024,
             write_stall: Duration::from_secs(30),
             queue_wait: Duration::from_secs(5),
+            heavy: super::heavy::THRESHOLD,
             connections: 10_000,
         }
     }

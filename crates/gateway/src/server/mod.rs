@@ -10,13 +10,15 @@ mod bell;
 mod body;
 mod connection;
 mod entry;
-mod guesses;
 mod head;
+mod heavy;
 mod held;
 mod house;
 mod intake;
 mod limits;
 mod patience;
+mod polls;
+mod preface;
 mod progress;
 mod socket;
 mod tls;
@@ -34,8 +36,10 @@ use tokio::time::timeout;
 
 pub(crate) use body::Body;
 pub(crate) use entry::look_in;
+pub(crate) use heavy::Heavy;
 pub(crate) use house::House;
 pub use limits::Limits;
+pub(crate) use tls::{Identity, TlsAcceptorHandle};
 
 use crate::state::State;
 
@@ -46,7 +50,7 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 pub struct Server {
     listener: TcpListener,
     house: Arc<House>,
-    tls: Option<tls::Acceptor>,
+    tls: Option<TlsAcceptorHandle>,
 }
 
 impl Server {
@@ -58,13 +62,14 @@ impl Server {
     /// The same with other limits.
     pub async fn bind_with(state: Arc<State>, limits: Limits) -> io::Result<Self> {
         let files = state.server.tls.as_ref();
-        let tls = files.map(tls::acceptor).transpose();
-        let tls = tls.map_err(|text| io::Error::new(io::ErrorKind::InvalidInput, text))?;
+        let identity = files.map(Identity::load).transpose();
+        let identity =
+            identity.map_err(|text| io::Error::new(io::ErrorKind::InvalidInput, text))?;
         let listener = TcpListener::bind(state.server.listen).await?;
         Ok(Self {
             listener,
             house: House::new(state, limits),
-            tls,
+            tls: identity.map(TlsAcceptorHandle::new),
         })
     }
 
@@ -76,6 +81,11 @@ impl Server {
     /// The handle by which another configuration is put to work.
     pub fn handle(&self) -> Handle {
         Handle(Arc::clone(&self.house))
+    }
+
+    /// What it accepts TLS with, if it does.
+    pub(crate) fn tls(&self) -> Option<TlsAcceptorHandle> {
+        self.tls.clone()
     }
 
     /// What the operator's listener looks at.
@@ -104,10 +114,11 @@ impl Server {
                 (accepted, place) = accepted => match accepted {
                     Ok((stream, peer)) => {
                         let serving = connection::serve(stream, peer, Arc::clone(&house), tls.clone());
-                        connections.spawn(async move {
+                        let serving = async move {
                             serving.await;
                             drop(place);
-                        });
+                        };
+                        connections.spawn(house.polls.watch(serving));
                     }
                     Err(error) => {
                         // Out of file descriptors, most likely: others must end first.
@@ -149,5 +160,15 @@ impl Handle {
     /// Tells the operator that the file's newest version is not at work, and why.
     pub(crate) fn stays(&self, reason: String) {
         self.0.stale.store(Some(Arc::new(reason)));
+    }
+
+    /// Tells the operator that the file's newest version is at work.
+    pub(crate) fn is_fresh(&self) {
+        self.0.stale.store(None);
+    }
+
+    /// Tells the operator what of the file at work waits for a restart.
+    pub(crate) fn notes(&self, notes: Vec<String>) {
+        self.0.notes.store(Arc::new(notes));
     }
 }

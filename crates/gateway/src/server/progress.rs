@@ -10,6 +10,8 @@ use std::time::Duration;
 use hyper::rt::Executor;
 use tokio::time::{Instant, sleep_until};
 
+use super::polls::Polls;
+
 tokio::task_local! {
     static CURRENT: Arc<Progress>;
 }
@@ -59,6 +61,7 @@ impl Progress {
 pub(super) struct Streams {
     /// What a client may take to ask for more.
     pub(super) stall: Duration,
+    pub(super) polls: Polls,
 }
 
 impl<F> Executor<F> for Streams
@@ -75,6 +78,6 @@ where
                 () = progress.stalled(stall) => tracing::debug!("a client takes nothing of a stream"),
             }
         };
-        tokio::spawn(CURRENT.scope(progress, watched));
+        tokio::spawn(self.polls.watch(CURRENT.scope(progress, watched)));
     }
 }

@@ -2,10 +2,14 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
-use majordomo::{Chain, Clock, Error, Ledger, Part, Prompt, Request, Result, RuntimeClock, Usage};
+use majordomo::{
+    Chain, Clock, Error, ErrorKind, Ledger, Part, Prompt, Request, Result, RuntimeClock, Usage,
+};
+use majordomo_limits::{Charge, Exhausted};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
@@ -83,7 +87,10 @@ impl Vision {
     }
 
     /// The same engine by other rules, for a configuration that was read again.
-    /// What it knows is kept as far as the new rules allow.
+    /// Descriptions are kept as far as the new rules allow, and calls at once stay
+    /// counted. What else the engine was given belongs to the old configuration:
+    /// the new one fetches nothing until it is told to ([`fetching`](Self::fetching)),
+    /// and joins no call that goes by the old rules.
     #[must_use]
     pub fn reconfigured(&self, config: VisionConfig) -> Self {
         let mut new = Self::with_clock(config, Arc::clone(&self.clock));
@@ -94,8 +101,6 @@ impl Vision {
         if new.config.total == self.config.total {
             new.permits = Arc::clone(&self.permits);
         }
-        new.flights = Arc::clone(&self.flights);
-        new.fetcher.clone_from(&self.fetcher);
         new
     }
 
@@ -123,6 +128,10 @@ impl Vision {
         describers: Option<&Chain>,
         scope: &Scope,
     ) -> Result<Described> {
+        // What is written anew, and the images inside.
+        let mut charge = Charge::begin();
+        let needed = places::opaque_bytes(&request).saturating_mul(2);
+        charge.reach(needed).map_err(overloaded)?;
         let earlier_calls = scope.call_count();
         let planner = Planner::new(&self.config, &request, describers, scope);
         let plan = Plan::of(planner, &self.memory).await;
@@ -265,6 +274,12 @@ impl Vision {
         let text = format!("an image could not be described: {reason}");
         Err(Error::provider(502, text).with_ledger(ledger))
     }
+}
+
+fn overloaded(exhausted: Exhausted) -> Error {
+    Error::new(ErrorKind::Local, exhausted.to_string())
+        .with_status(503)
+        .with_retry_after(Some(Duration::from_secs(1)))
 }
 
 /// At least one, or nothing would ever be described.

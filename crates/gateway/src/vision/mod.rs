@@ -17,12 +17,14 @@ mod fetch;
 mod flight;
 mod marker;
 mod memory;
+mod objects;
 mod opaque;
 mod outcome;
 mod picture;
 mod places;
 mod plan;
 mod preview;
+mod questions;
 mod scope;
 
 pub use blind::{DescribeForBlind, Describers};

@@ -1,70 +1,74 @@
 //! Images inside blocks that the contract does not model: a picture named by a
 //! file's id, a document made of blocks, a screenshot of a computer.
 //!
-//! The block's JSON is walked as text, so that whatever is no image leaves as it
-//! came.
+//! The block's JSON is scanned once, and only what is an image is read. Whatever is
+//! none leaves as it came, byte for byte.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::ops::Range;
 
 use bytes::Bytes;
 use majordomo::{Json, Opaque, Part};
 use majordomo_wire::Protocol;
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
-use serde_json::value::RawValue;
 
+use super::objects::{Object, fields, text, walk};
 use super::picture::Picture;
 
-/// No dialect has images further down, and each level is read once more.
-const MAX_DEPTH: usize = 16;
+/// No dialect has images further down.
+const MAX_DEPTH: usize = 17;
+
+/// What an image is known by.
+const NAMES: [&str; 6] = [
+    "type",
+    "output",
+    "inlineData",
+    "inline_data",
+    "fileData",
+    "file_data",
+];
+const TYPE: usize = 0;
+const OUTPUT: usize = 1;
+const GEMINI: Range<usize> = 2..6;
 
 /// Whether a block holds an image.
 pub(super) fn holds_picture(block: &Opaque) -> bool {
-    let mut found = false;
-    rewrite(block, &mut |_| {
-        found = true;
-        String::new()
-    });
-    found
+    !Found::all(block).is_empty()
 }
 
 /// The images of a block in order.
 pub(super) fn pictures(block: &Opaque) -> Vec<Picture> {
-    let mut found = Vec::new();
-    rewrite(block, &mut |image| {
-        found.push(image.read());
-        String::new()
-    });
-    found
+    let found = Found::all(block);
+    found.iter().map(|found| found.read(block)).collect()
 }
 
 /// The block with texts in the places of its images; nothing if it has none.
 pub(super) fn replaced(block: &Opaque, texts: &mut impl Iterator<Item = String>) -> Option<Part> {
-    rewrite(block, &mut |_| texts.next().unwrap_or_default())
-}
-
-/// Gives the text that replaces an image.
-type TextFor<'t> = &'t mut dyn FnMut(Found<'_>) -> String;
-
-fn rewrite(block: &Opaque, text_for: TextFor<'_>) -> Option<Part> {
-    let protocol = Protocol::of(&block.origin)?;
-    if protocol == Protocol::Ollama {
-        // An element of `images` that is not known as a picture.
-        let unknown = Found {
-            protocol,
-            block: None,
-        };
-        return (block.kind == "images").then(|| Part::text(text_for(unknown)));
-    }
+    let found = Found::all(block);
     let raw = block.raw.as_str();
-    if !raw.contains("image") {
-        return None;
+    let mut next = || texts.next().unwrap_or_default();
+    let protocol = match found.as_slice() {
+        [] => return None,
+        // It has become a text itself.
+        [only] if raw.get(only.span.clone())?.len() == raw.trim().len() => {
+            return Some(Part::text(next()));
+        }
+        [first, ..] => first.protocol,
+    };
+    let mut rewritten = String::with_capacity(raw.len());
+    let mut copied = 0;
+    for found in &found {
+        let text = Json::string(&next());
+        rewritten.push_str(raw.get(copied..found.span.start)?);
+        rewritten.push_str(match protocol {
+            Protocol::Gemini => "{\"text\":",
+            Protocol::Responses => "{\"type\":\"input_text\",\"text\":",
+            _ => "{\"type\":\"text\",\"text\":",
+        });
+        rewritten.push_str(text.as_str());
+        rewritten.push('}');
+        copied = found.span.end;
     }
-    let mut walk = Walk { protocol, text_for };
-    if let Some(found) = find(protocol, raw) {
-        return Some(Part::text((walk.text_for)(found)));
-    }
-    let rewritten = walk.value(raw, 0)?;
+    rewritten.push_str(raw.get(copied..)?);
     let raw = Json::parse(rewritten).ok()?;
     Some(Part::Opaque(Opaque {
         raw,
@@ -72,111 +76,76 @@ fn rewrite(block: &Opaque, text_for: TextFor<'_>) -> Option<Part> {
     }))
 }
 
-struct Walk<'w> {
-    protocol: Protocol,
-    text_for: TextFor<'w>,
-}
-
-impl Walk<'_> {
-    /// The value with its images replaced; nothing if there are none.
-    fn value(&mut self, raw: &str, depth: usize) -> Option<String> {
-        if depth > MAX_DEPTH {
-            return None;
-        }
-        match raw.as_bytes().first()? {
-            b'[' => {
-                let elements: Vec<&RawValue> = serde_json::from_str(raw).ok()?;
-                let written = self.each(elements.iter().copied(), depth)?;
-                Some(format!("[{}]", written.join(",")))
-            }
-            b'{' => {
-                let Fields(fields) = serde_json::from_str(raw).ok()?;
-                let values = self.each(fields.iter().map(|(_, value)| *value), depth)?;
-                let keys = fields.iter().map(|(key, _)| Json::string(key));
-                let written: Vec<String> = keys
-                    .zip(values)
-                    .map(|(key, value)| format!("{}:{value}", key.as_str()))
-                    .collect();
-                Some(format!("{{{}}}", written.join(",")))
-            }
-            _ => None,
-        }
-    }
-
-    /// All values, some of them replaced; nothing if none was.
-    fn each<'v>(
-        &mut self,
-        values: impl Iterator<Item = &'v RawValue>,
-        depth: usize,
-    ) -> Option<Vec<String>> {
-        let mut changed = false;
-        let written = values
-            .map(|value| {
-                let new = self.block(value.get(), depth + 1);
-                changed |= new.is_some();
-                new.unwrap_or_else(|| value.get().to_owned())
-            })
-            .collect();
-        changed.then_some(written)
-    }
-
-    /// A value that may be an image itself.
-    fn block(&mut self, raw: &str, depth: usize) -> Option<String> {
-        let Some(found) = find(self.protocol, raw) else {
-            return self.value(raw, depth);
-        };
-        let text = Json::string(&(self.text_for)(found));
-        let kind = match self.protocol {
-            Protocol::Gemini => "",
-            Protocol::Responses => "\"type\":\"input_text\",",
-            _ => "\"type\":\"text\",",
-        };
-        Some(format!("{{{kind}\"text\":{}}}", text.as_str()))
-    }
-}
-
 /// An image as its dialect writes it.
-struct Found<'a> {
+struct Found {
     protocol: Protocol,
-    /// A block that the dialect's reader understands in a message, if there is one.
-    block: Option<Cow<'a, str>>,
+    span: Range<usize>,
+    source: Source,
 }
 
-/// The image that an object is in its dialect.
-fn find(protocol: Protocol, raw: &str) -> Option<Found<'_>> {
-    if !raw.starts_with('{') {
-        return None;
+/// Where the image itself is.
+enum Source {
+    /// The object is a block that the dialect's reader understands in a message.
+    Block,
+    /// An object that is none, with the image's address somewhere in it.
+    Address(Range<usize>),
+    /// Nowhere that could be read.
+    Unknown,
+}
+
+impl Found {
+    fn all(block: &Opaque) -> Vec<Self> {
+        let raw = block.raw.as_str();
+        let Some(protocol) = Protocol::of(&block.origin) else {
+            return Vec::new();
+        };
+        if protocol == Protocol::Ollama {
+            // An element of `images` that is not known as a picture.
+            let unknown = Self {
+                protocol,
+                span: 0..raw.trim().len(),
+                source: Source::Unknown,
+            };
+            return (block.kind == "images")
+                .then_some(unknown)
+                .into_iter()
+                .collect();
+        }
+        let mut found: Vec<Self> = Vec::new();
+        if !raw.contains("image") {
+            return found;
+        }
+        walk(raw, &NAMES, |object| {
+            if object.depth > MAX_DEPTH {
+                return;
+            }
+            if let Some(source) = source(protocol, raw, &object) {
+                // Images inside an image are its own business.
+                let inside = |other: &mut Self| other.span.start > object.span.start;
+                while found.last_mut().is_some_and(inside) {
+                    found.pop();
+                }
+                found.push(Self {
+                    protocol,
+                    span: object.span,
+                    source,
+                });
+            }
+        });
+        found
     }
-    let fields: Fields<'_> = serde_json::from_str(raw).ok()?;
-    let kind: Option<String> = fields
-        .get("type")
-        .and_then(|t| serde_json::from_str(t).ok());
-    let block = match (protocol, kind.as_deref()) {
-        (Protocol::Chat, Some("image_url"))
-        | (Protocol::Messages, Some("image"))
-        | (Protocol::Responses, Some("input_image")) => Some(Cow::Borrowed(raw)),
-        // These are items: no text can stand inside them.
-        (Protocol::Responses, Some("computer_call_output")) => {
-            let output = fields.get("output").unwrap_or_default();
-            let output: Option<Fields<'_>> = serde_json::from_str(output).ok();
-            let url = output.as_ref().and_then(|output| output.get("image_url"));
-            url.map(|url| format!("{{\"type\":\"input_image\",\"image_url\":{url}}}").into())
-        }
-        (Protocol::Responses, Some("image_generation_call")) => None,
-        (Protocol::Gemini, _) => {
-            let named = ["inlineData", "inline_data", "fileData", "file_data"];
-            let data = named.iter().find_map(|name| fields.get(name))?;
-            is_gemini_picture(data).then_some(Some(Cow::Borrowed(raw)))?
-        }
-        _ => return None,
-    };
-    Some(Found { protocol, block })
-}
 
-impl Found<'_> {
     /// Reads the block as its dialect's own reader does in a message.
-    fn read(&self) -> Picture {
-        let part = self.block.as_deref().and_then(|block| self.part(block));
+    fn read(&self, block: &Opaque) -> Picture {
+        let raw = block.raw.as_str();
+        let block = match &self.source {
+            Source::Block => raw.get(self.span.clone()).map(Cow::Borrowed),
+            Source::Address(span) => raw
+                .get(span.clone())
+                .map(|url| Cow::Owned(format!("{{\"type\":\"input_image\",\"image_url\":{url}}}"))),
+            Source::Unknown => None,
+        };
+        let part = block.and_then(|block| self.part(&block));
         let picture = part.and_then(|part| Picture::of(&part));
         picture.unwrap_or(Picture::Unreadable)
     }
@@ -195,55 +164,46 @@ impl Found<'_> {
     }
 }
 
+/// Where the image of an object is, if it is one in its dialect.
+fn source(protocol: Protocol, raw: &str, object: &Object<'_, 6>) -> Option<Source> {
+    let kind = object.field(TYPE).and_then(text);
+    match (protocol, kind.as_deref()) {
+        (Protocol::Chat, Some("image_url"))
+        | (Protocol::Messages, Some("image"))
+        | (Protocol::Responses, Some("input_image")) => Some(Source::Block),
+        // These are items: no text can stand inside them.
+        (Protocol::Responses, Some("computer_call_output")) => {
+            let output = object.span_of(OUTPUT).unwrap_or_default();
+            let inside = raw.get(output.clone()).unwrap_or_default();
+            let url = fields(inside, &["image_url"]).and_then(|inside| inside.span_of(0));
+            let address = |url: Range<usize>| output.start + url.start..output.start + url.end;
+            Some(url.map_or(Source::Unknown, |url| Source::Address(address(url))))
+        }
+        (Protocol::Responses, Some("image_generation_call")) => Some(Source::Unknown),
+        (Protocol::Gemini, _) => {
+            let data = GEMINI.filter_map(|name| object.field(name)).next()?;
+            is_gemini_picture(data).then_some(Source::Block)
+        }
+        _ => None,
+    }
+}
+
 fn is_gemini_picture(data: &str) -> bool {
-    let Ok(fields) = serde_json::from_str::<Fields<'_>>(data) else {
+    let names = ["mimeType", "mime_type", "fileUri", "file_uri"];
+    let Some(object) = fields(data, &names) else {
         return false;
     };
-    let text = |names: [&str; 2]| {
-        let found = names.iter().find_map(|name| fields.get(name));
-        found.and_then(|value| serde_json::from_str::<String>(value).ok())
+    let one = |names: [usize; 2]| {
+        let found = names.into_iter().find_map(|name| object.field(name));
+        found.and_then(text)
     };
-    match text(["mimeType", "mime_type"]) {
+    match one([0, 1]) {
         Some(media_type) => media_type.starts_with("image/"),
-        None => text(["fileUri", "file_uri"]).is_some_and(|uri| {
+        None => one([2, 3]).is_some_and(|uri| {
             let path = uri.split(['?', '#']).next().unwrap_or_default();
             let extension = path.rsplit('.').next().unwrap_or_default();
             let known = ["png", "jpg", "jpeg", "webp", "gif", "heic", "heif"];
             known.iter().any(|k| extension.eq_ignore_ascii_case(k))
         }),
-    }
-}
-
-/// The fields of an object in order, their values as text.
-struct Fields<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'a> Fields<'a> {
-    fn get(&self, name: &str) -> Option<&'a str> {
-        let found = self.0.iter().find(|(key, _)| key == name);
-        found.map(|(_, value)| value.get())
-    }
-}
-
-impl<'de> Deserialize<'de> for Fields<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct All;
-
-        impl<'de> Visitor<'de> for All {
-            type Value = Fields<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
-                let mut fields = Vec::new();
-                while let Some(field) = map.next_entry()? {
-                    fields.push(field);
-                }
-                Ok(Fields(fields))
-            }
-        }
-
-        deserializer.deserialize_map(All)
     }
 }

@@ -60,6 +60,23 @@ fn collect(parts: &[Part], found: &mut impl FnMut(Picture)) {
     }
 }
 
+/// Bytes of blocks that may hold images inside.
+pub(super) fn opaque_bytes(prompt: &Prompt) -> u64 {
+    fn of(parts: &[Part]) -> u64 {
+        let of_part = |part: &Part| match part {
+            Part::ToolResult(result) => of(&result.parts),
+            Part::Opaque(block) => block.raw.as_str().len() as u64,
+            _ => 0,
+        };
+        parts.iter().map(of_part).sum()
+    }
+    prompt
+        .messages
+        .iter()
+        .map(|message| of(&message.parts))
+        .sum()
+}
+
 /// Puts the texts in the places of the images, in the order of [`find`].
 pub(super) fn replace(messages: &mut [Message], texts: impl IntoIterator<Item = String>) {
     let mut texts = texts.into_iter();
@@ -116,24 +133,4 @@ pub(super) fn latest_message(messages: &[Message]) -> usize {
 pub(super) fn latest_turn(messages: &[Message]) -> usize {
     let heard = messages.iter().rposition(|m| m.role != Role::Assistant);
     turn_start(&messages[..heard.map_or(0, |index| index + 1)])
-}
-
-/// What the user asked in the turn of a message, or else before it. It depends
-/// on nothing after that turn, so it stays the same while the conversation grows.
-pub(super) fn question(messages: &[Message], index: usize) -> String {
-    let start = turn_start(&messages[..index]);
-    let after = &messages[index..];
-    let length = after.iter().position(|m| m.role == Role::Assistant);
-    let end = length.map_or(messages.len(), |length| index + length);
-    let asked = |range: &[Message]| {
-        let users = range.iter().filter(|m| m.role == Role::User);
-        let texts: Vec<String> = users.map(Message::text).filter(|t| !t.is_empty()).collect();
-        (!texts.is_empty()).then(|| texts.join("\n"))
-    };
-    let in_turn = messages.get(start..end).and_then(asked);
-    let before = || {
-        let mut earlier = messages[..start].iter().rev();
-        earlier.find_map(|message| asked(std::slice::from_ref(message)))
-    };
-    in_turn.or_else(before).unwrap_or_default()
 }

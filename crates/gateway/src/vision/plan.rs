@@ -1,16 +1,17 @@
 //! Decides for each image whether somebody must be asked about it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use majordomo::{Chain, Model, Prompt, Role};
 
 use super::config::{History, Latest, VisionConfig};
-use super::describer;
 use super::memory::{self, Address, Memory};
 use super::outcome::{Fate, ImageOutcome};
 use super::picture::Picture;
 use super::places::{self, Place};
+use super::questions::Questions;
 use super::scope::Scope;
 use super::{OMITTED, UNAVAILABLE};
 
@@ -18,7 +19,7 @@ use super::{OMITTED, UNAVAILABLE};
 pub(super) struct Job {
     pub(super) address: Address,
     pub(super) picture: Picture,
-    pub(super) words: String,
+    pub(super) words: Arc<str>,
     /// Whether somebody may be asked; otherwise only what is known counts.
     pub(super) may_ask: bool,
 }
@@ -122,13 +123,14 @@ impl<'a> Planner<'a> {
     ) -> (Vec<Filling>, Vec<Job>) {
         let mut jobs: Vec<Job> = Vec::new();
         let mut by_address: HashMap<Address, usize> = HashMap::new();
+        let mut questions = Questions::of(self.config, &self.prompt.messages);
         let pairs = places.iter().zip(contents);
         let fillings = pairs
             .map(|(place, content)| {
                 if !self.is_latest(place) {
-                    return self.earlier(place, content, memory);
+                    return self.earlier(place, content, &mut questions, memory);
                 }
-                match self.job(place, content) {
+                match self.job(place, content, &mut questions) {
                     Ok(job) => {
                         let index = by_address.entry(job.address).or_insert(jobs.len());
                         if *index == jobs.len() {
@@ -152,11 +154,17 @@ impl<'a> Planner<'a> {
     }
 
     /// Nobody is asked about an earlier image.
-    fn earlier(&self, place: &Place, content: &Address, memory: &Memory) -> Filling {
+    fn earlier(
+        &self,
+        place: &Place,
+        content: &Address,
+        questions: &mut Questions<'_>,
+        memory: &Memory,
+    ) -> Filling {
         let known = match self.config.history {
             History::Omit => None,
             History::Cached => {
-                let job = self.job(place, content).ok();
+                let job = self.job(place, content, questions).ok();
                 job.and_then(|job| memory.get(&job.address))
             }
         };
@@ -167,7 +175,12 @@ impl<'a> Planner<'a> {
     }
 
     /// The question about an image, or why there is none.
-    fn job(&self, place: &Place, content: &Address) -> Result<Job, &'static str> {
+    fn job(
+        &self,
+        place: &Place,
+        content: &Address,
+        questions: &mut Questions<'_>,
+    ) -> Result<Job, &'static str> {
         let chain = self.describers.ok_or("nobody can describe it")?;
         // A picture's words are data, and instructions are not.
         if place.role == Role::System {
@@ -178,15 +191,11 @@ impl<'a> Planner<'a> {
             Picture::Elsewhere(_) => b"url",
             Picture::Unreadable => return Err("only its own provider can open it"),
         };
-        let question = match self.config.question {
-            true => places::question(&self.prompt.messages, place.message),
-            false => String::new(),
-        };
-        let words = describer::words(&self.config.prompt, &question);
+        let words = questions.words(place.message);
         let address = Address::of(&[
             self.scope.key().as_bytes(),
             chain.name().as_bytes(),
-            words.as_bytes(),
+            words.address.as_bytes(),
             &self.config.max_tokens.to_le_bytes(),
             kind,
             content.as_bytes(),
@@ -194,7 +203,7 @@ impl<'a> Planner<'a> {
         Ok(Job {
             address,
             picture: place.picture.clone(),
-            words,
+            words: words.text,
             may_ask: true,
         })
     }

@@ -236,3 +236,49 @@ async fn the_snapshot_is_plain_json() {
     assert_eq!(top["first_token_ms"]["samples"], 0);
     assert!(top["first_token_ms"]["mean"].is_null());
 }
+
+/// A model that makes embeddings, each in three seconds.
+struct Embedder;
+
+impl Model for Embedder {
+    fn name(&self) -> &str {
+        "fp/e"
+    }
+
+    fn capabilities(&self) -> Arc<majordomo::Capabilities> {
+        Arc::default()
+    }
+
+    fn generate(&self, _: Request) -> majordomo::BoxFuture<'_, Result<Response>> {
+        unreachable!("it is only asked for embeddings")
+    }
+
+    fn events(&self, _: Request) -> majordomo::BoxFuture<'_, Result<EventStream>> {
+        unreachable!("it is only asked for embeddings")
+    }
+
+    fn embed<'a>(
+        &'a self,
+        _: &majordomo::Dialect,
+        body: bytes::Bytes,
+    ) -> majordomo::BoxFuture<'a, Result<bytes::Bytes>> {
+        Box::pin(async move {
+            tokio::time::sleep(secs(3)).await;
+            Ok(body)
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_embedding_takes_a_seat_and_gives_latency() {
+    let stats = Arc::new(ServiceStats::new(now()));
+    let model = metered(Arc::new(Embedder), &stats);
+    let embed = model.embed(&majordomo::Dialect::new("chat"), "x".into());
+    let (embedded, in_flight) = tokio::join!(embed, async {
+        tokio::time::sleep(secs(1)).await;
+        stats.in_flight()
+    });
+    assert_eq!((embedded.unwrap(), in_flight), ("x".into(), 1));
+    assert_eq!(stats.mean_latency(), Some(3_000.0));
+    assert_eq!(stats.in_flight(), 0);
+}

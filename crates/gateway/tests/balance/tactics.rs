@@ -244,6 +244,11 @@ fn when_nobody_can_be_asked_the_least_bad_one_is() {
     assert_eq!(of([benched(9), benched(3), benched(5)]), ["b"]);
     assert_eq!(of([Usability::Incapable, benched(3), benched(5)]), ["b"]);
     assert_eq!(of([Usability::Incapable; 3]), ["a"]);
+    let closed = |secs| Usability::Closed {
+        until: start + Duration::from_secs(secs),
+    };
+    assert_eq!(of([closed(1), benched(9), closed(2)]), ["b"]);
+    assert_eq!(of([closed(3), closed(2), Usability::Incapable]), ["b"]);
     assert_eq!(
         of([Usability::Incapable, benched(3), Usability::Probe]),
         ["c"]

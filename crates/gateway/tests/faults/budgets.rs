@@ -3,8 +3,16 @@
 use std::time::Duration;
 
 use majordomo_gateway::Limits;
+use majordomo_testkit::{Script, Upstream};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 
-use crate::stage::{Stage, ask, case, header, post, provider, standing_still, statuses};
+use crate::stage::{
+    CLIENT_KEY, Client, FOREVER, Stage, ask, case, header, post, provider, standing_still, statuses,
+};
+
+const CROWD_KEY: &str = "CANARY-key-of-a-crowd";
+const WHOLE: &str = r#"{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"word"},"finish_reason":"stop"}]}"#;
 
 fn impatient() -> Limits {
     let mut limits = Limits::default();
@@ -28,7 +36,7 @@ fn a_request_beyond_the_limit_is_told_to_come_back_and_may() {
         assert_eq!(header(&second, "retry-after"), Some("1"), "{second}");
         assert!(second.contains(r#""type":"error""#), "{second}");
         // Who only looks is not kept out.
-        let alive = "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+        let alive = "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
         assert_eq!(statuses(&stage.raw(alive).await), [200]);
         drop(first);
         stage
@@ -38,23 +46,167 @@ fn a_request_beyond_the_limit_is_told_to_come_back_and_may() {
     });
 }
 
+fn announcing(bytes: u64) -> String {
+    format!("POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-length: {bytes}\r\n\r\n{{")
+}
+
 #[test]
-fn bytes_that_are_announced_are_counted_before_they_come() {
+fn uploads_that_announce_the_whole_budget_and_send_little_keep_nobody_out() {
+    case(async {
+        let config = "[server]\nmax_body = \"1MiB\"\nmax_bytes_in_flight = \"4MiB\"\n";
+        let stage = Stage::with(config, impatient()).await;
+        let mut uploads = Vec::new();
+        for _ in 0..16 {
+            let mut client = stage.connect().await;
+            client.send(announcing(1 << 20)).await;
+            uploads.push(client);
+        }
+        stage
+            .look_until("/metrics", "majordomo_open_requests 16")
+            .await;
+        let other = stage.raw(ask("demo/text", false)).await;
+        assert_eq!(statuses(&other), [200], "{other}");
+        drop(uploads);
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn a_slow_upload_holds_no_seat() {
+    case(async {
+        let stage = Stage::with("[server]\nmax_requests = 1\n", impatient()).await;
+        let mut upload = stage.connect().await;
+        upload.send(announcing(1 << 20)).await;
+        stage
+            .look_until("/metrics", "majordomo_open_requests 1")
+            .await;
+        let other = stage.raw(ask("demo/text", false)).await;
+        assert_eq!(statuses(&other), [200], "{other}");
+        stage.holds(upload).await;
+    });
+}
+
+#[test]
+fn bytes_that_have_come_are_counted_and_more_is_refused() {
     case(async {
         let config = "[server]\nmax_body = \"1MiB\"\nmax_bytes_in_flight = \"1MiB\"\n";
         let stage = Stage::with(config, impatient()).await;
         let mut first = stage.connect().await;
-        let head = "POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 1048576\r\n\r\n";
-        first.send(head).await;
-        stage
-            .look_until("/metrics", "majordomo_open_requests 1")
-            .await;
-        let second = stage.raw(ask("demo/text", false)).await;
-        assert_eq!(statuses(&second), [503], "{second}");
-        drop(first);
-        stage
-            .look_until("/metrics", "majordomo_open_requests 0")
-            .await;
-        stage.holds(()).await;
+        first.send(announcing(1 << 20)).await;
+        first.send(vec![b' '; 700 << 10]).await;
+        let large = format!("{{{}", " ".repeat(700 << 10));
+        let large = post("/v1/messages", "connection: close\r\n", &large);
+        let refused = async {
+            loop {
+                let answer = stage.raw(&large).await;
+                // Until all of the first has come, the second may be the whole one.
+                match *statuses(&answer) {
+                    [503] => return answer,
+                    [400] => tokio::time::sleep(Duration::from_millis(2)).await,
+                    _ => panic!("{answer}"),
+                }
+            }
+        };
+        let refused = timeout(FOREVER, refused).await.expect("it is counted");
+        assert_eq!(header(&refused, "retry-after"), Some("1"), "{refused}");
+        // A small one still fits beside it.
+        let small = stage.raw(ask("demo/text", false)).await;
+        assert_eq!(statuses(&small), [200], "{small}");
+        stage.holds(first).await;
+    });
+}
+
+#[test]
+fn a_body_that_keeps_the_pace_for_ever_is_given_up() {
+    case(async {
+        let config = "[server]\nbody_timeout = \"200ms\"\n";
+        let stage = Stage::with(config, impatient()).await;
+        let mut client = stage.connect().await;
+        client.send(announcing(1 << 20)).await;
+        let sending = async {
+            loop {
+                client.send(vec![b' '; 64]).await;
+                tokio::time::sleep(Duration::from_millis(10)).await;
+                let mut answer = vec![0; 4096];
+                if let Ok(length @ 1..) = client.stream.try_read(&mut answer) {
+                    answer.truncate(length);
+                    return String::from_utf8(answer).expect("it is text");
+                }
+            }
+        };
+        let answer = timeout(FOREVER, sending).await.expect("it is given up");
+        assert_eq!(statuses(&answer), [408], "{answer}");
+        assert!(answer.contains("body_timeout"), "{answer}");
+        stage.holds(client).await;
+    });
+}
+
+fn ask_as(key: &str) -> String {
+    let body = r#"{"model":"up/m","messages":[{"role":"user","content":"hi"}]}"#;
+    let headers = format!("connection: close\r\nauthorization: Bearer {key}\r\n");
+    post("/v1/chat/completions", &headers, body)
+}
+
+/// Two seats; eight clients of one key ask again as soon as they are answered.
+#[test]
+fn a_crowd_of_one_key_keeps_another_key_neither_out_nor_waiting() {
+    case(async {
+        let script = Script::new()
+            .read_request()
+            .wait(Duration::from_millis(20))
+            .answer(200, "application/json", WHOLE)
+            .times(1000);
+        let upstream = Upstream::start(vec![script; 50]).await;
+        let config = format!(
+            "[server]\nmax_requests = 2\n{}[[keys]]\nname = \"crowd\"\nkey = \"{CROWD_KEY}\"\n\
+             [[keys]]\nname = \"single\"\nkey = \"{CLIENT_KEY}\"\n",
+            provider(&upstream)
+        );
+        let stage = Stage::with(&config, Limits::default()).await;
+        let address = stage.address;
+        let mut crowd = JoinSet::new();
+        for _ in 0..8 {
+            crowd.spawn(async move {
+                loop {
+                    let mut client = Client::connect(address).await;
+                    client.send(ask_as(CROWD_KEY)).await;
+                    client.rest().await;
+                }
+            });
+        }
+        stage.look_until("/metrics", "status=\"503\"").await;
+        for _ in 0..10 {
+            let began = tokio::time::Instant::now();
+            let single = stage.raw(ask_as(CLIENT_KEY)).await;
+            assert_eq!(statuses(&single), [200], "{single}");
+            assert!(began.elapsed() < Duration::from_secs(2));
+        }
+        crowd.shutdown().await;
+        stage.holds(upstream).await;
+    });
+}
+
+#[test]
+fn a_whole_answer_is_charged_to_the_budget_of_its_request() {
+    case(async {
+        let large = WHOLE.replace("word", &"word ".repeat(300_000));
+        let script = Script::new()
+            .read_request()
+            .answer(200, "application/json", large)
+            .times(10);
+        for (budget, status) in [("1MiB", 503), ("8MiB", 200)] {
+            let upstream = Upstream::start(vec![script.clone(); 4]).await;
+            let config = format!(
+                "[server]\nmax_body = \"1MiB\"\nmax_bytes_in_flight = \"{budget}\"\n{}",
+                provider(&upstream)
+            );
+            let stage = Stage::with(&config, impatient()).await;
+            // Twice: what an answer held is given back.
+            for _ in 0..2 {
+                let answer = stage.raw(ask("up/m", false)).await;
+                assert_eq!(statuses(&answer), [status], "{budget}");
+            }
+            stage.holds(upstream).await;
+        }
     });
 }

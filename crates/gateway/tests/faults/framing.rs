@@ -12,7 +12,7 @@ fn c07_a_body_beyond_the_limit_is_refused_as_soon_as_that_is_known() {
     case(async {
         let stage = Stage::start(SMALL).await;
         // Nothing of the body is sent: the announcement is enough.
-        let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n";
+        let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n";
         let declared = stage
             .raw(format!("{head}content-length: 1025\r\n\r\n"))
             .await;
@@ -47,7 +47,7 @@ fn c08_an_encoded_body_is_refused() {
 fn c10_to_c12_a_body_with_two_lengths_is_refused_and_nothing_behind_it_is_served() {
     case(async {
         let stage = Stage::start("").await;
-        let smuggled = "0\r\n\r\nGET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+        let smuggled = "0\r\n\r\nGET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
         for headers in [
             "content-length: 5\r\ntransfer-encoding: chunked",
             "transfer-encoding: chunked\r\ncontent-length: 5",
@@ -62,11 +62,13 @@ fn c10_to_c12_a_body_with_two_lengths_is_refused_and_nothing_behind_it_is_served
             "transfer-encoding: chunked, chunked",
             "transfer-encoding: chunked;q=1",
         ] {
-            let head = format!("POST /v1/messages HTTP/1.1\r\nhost: x\r\n{headers}\r\n\r\n");
+            let head =
+                format!("POST /v1/messages HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n\r\n");
             let answer = stage.raw(head + smuggled).await;
             assert_eq!(statuses(&answer), [400], "{headers}: {answer}");
         }
-        let old = "POST /v1/messages HTTP/1.0\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
+        let old =
+            "POST /v1/messages HTTP/1.0\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n";
         let answer = stage.raw(old.to_owned() + smuggled).await;
         assert!(
             answer.starts_with("HTTP/1.0 400") || statuses(&answer) == [400],
@@ -83,7 +85,7 @@ fn c13_a_body_that_ends_early_asks_nobody() {
         let stage = Stage::start(&provider(&upstream)).await;
         let mut client = stage.connect().await;
         client
-            .send("POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 99\r\n\r\n{}")
+            .send("POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-length: 99\r\n\r\n{}")
             .await;
         client.stream.shutdown().await.expect("it is open");
         let answer = client.rest().await;
@@ -101,7 +103,7 @@ fn c14_what_follows_a_body_is_a_request_of_its_own_with_a_key_of_its_own() {
             Stage::start(&format!("[[keys]]\nname = \"a\"\nkey = \"{CLIENT_KEY}\"\n")).await;
         let headers = format!("x-api-key: {CLIENT_KEY}\r\n");
         let first = post("/v1/messages", &headers, "{}");
-        let second = "GET /v1/models HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+        let second = "GET /v1/models HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
         let answers = stage.raw(first + second).await;
         assert_eq!(statuses(&answers), [400, 401], "{answers}");
         stage.holds(()).await;
@@ -112,7 +114,9 @@ fn c14_what_follows_a_body_is_a_request_of_its_own_with_a_key_of_its_own() {
 fn c15_pipelined_requests_are_answered_in_order_and_each_head_is_looked_at() {
     case(async {
         let stage = Stage::start("").await;
-        let get = |path: &str, more: &str| format!("GET {path} HTTP/1.1\r\nhost: x\r\n{more}\r\n");
+        let get = |path: &str, more: &str| {
+            format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{more}\r\n")
+        };
         let body = post("/v1/messages", "", "{}");
         let bad = "content-length: 0\r\ncontent-length: 0\r\n";
         let all = get("/healthz", "") + &body + &get("/nowhere", "") + &get("/healthz", bad);
@@ -133,8 +137,7 @@ fn c16_chunks_that_cannot_be_are_refused() {
             "x\r\nhello\r\n",
             &extension,
         ] {
-            let head =
-                "POST /v1/messages HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
+            let head = "POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n";
             let answer = stage.raw(format!("{head}{chunks}")).await;
             let shown = &chunks[..20.min(chunks.len())];
             assert_eq!(statuses(&answer), [400], "{shown:?}: {answer}");
@@ -150,7 +153,7 @@ fn c21_nobody_is_asked_to_continue_with_what_will_be_refused() {
         let stage = Stage::start(&keys).await;
         let head = |key: &str, length: usize| {
             format!(
-                "POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: {key}\r\n\
+                "POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nx-api-key: {key}\r\n\
              expect: 100-continue\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
             )
         };

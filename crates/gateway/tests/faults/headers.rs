@@ -89,7 +89,8 @@ fn s14_a_clients_headers_stay_with_the_gateway() {
             .read_request()
             .answer(200, "application/json", WHOLE);
         let upstream = Upstream::start([script]).await;
-        let stage = Stage::start(&provider(&upstream)).await;
+        let allowed = "[server]\norigins = [\"http://x\"]\n";
+        let stage = Stage::start(&format!("{allowed}{}", provider(&upstream))).await;
         let sent = format!(
             "x-forwarded-for: 1.2.3.4\r\nx-forwarded-host: elsewhere\r\nforwarded: for=1.2.3.4\r\n\
              cookie: a=b\r\nauthorization: Bearer {CLIENT_KEY}\r\nproxy-authorization: x\r\n\

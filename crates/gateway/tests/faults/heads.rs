@@ -7,11 +7,11 @@ fn c17_heads_with_odd_bytes_are_refused() {
     case(async {
         let stage = Stage::start("").await;
         for head in [
-            "GET /healthz HTTP/1.1\r\nhost: x\r\n folded\r\n\r\n",
+            "GET /healthz HTTP/1.1\r\nhost: localhost\r\n folded\r\n\r\n",
             "GET /healthz HTTP/1.1\r\nhost : x\r\n\r\n",
-            "GET /healthz HTTP/1.1\r\nhost: x\r\na: \0\r\n\r\n",
-            "GET /healthz HTTP/1.1\nhost: x\n\n",
-            "GET /healthz HTTP/1.1\r\nhost: x\r\na: b\rc\r\n\r\n",
+            "GET /healthz HTTP/1.1\r\nhost: localhost\r\na: \0\r\n\r\n",
+            "GET /healthz HTTP/1.1\nhost: localhost\n\n",
+            "GET /healthz HTTP/1.1\r\nhost: localhost\r\na: b\rc\r\n\r\n",
             "NOT HTTP\r\n\r\n",
         ] {
             let answer = stage.raw(head).await;
@@ -25,8 +25,9 @@ fn c17_heads_with_odd_bytes_are_refused() {
 fn c18_heads_that_are_too_long_are_refused() {
     case(async {
         let stage = Stage::start("").await;
-        let get =
-            |path: &str, headers: &str| format!("GET {path} HTTP/1.1\r\nhost: x\r\n{headers}\r\n");
+        let get = |path: &str, headers: &str| {
+            format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n")
+        };
         let many: String = (0..150).map(|n| format!("h{n}: x\r\n")).collect();
         let long = format!("a: {}\r\n", "x".repeat(20_000));
         let longer = format!("a: {}\r\n", "x".repeat(100_000));
@@ -78,7 +79,8 @@ fn c20_only_exact_paths_lead_somewhere_and_none_to_the_operator() {
             "/api/health",
             "/api/explain",
         ] {
-            let head = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+            let head =
+                format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
             let answer = stage.raw(head).await;
             assert_eq!(statuses(&answer), [404], "{path}: {answer}");
         }
@@ -99,7 +101,7 @@ fn c22_the_gateway_is_no_tunnel_and_no_mirror() {
             let host = if line.starts_with("CONNECT") {
                 "example.com:443"
             } else {
-                "x"
+                "localhost"
             };
             let head =
                 format!("{line} HTTP/1.1\r\nhost: {host}\r\n{marker}connection: close\r\n\r\n");
@@ -107,9 +109,9 @@ fn c22_the_gateway_is_no_tunnel_and_no_mirror() {
             assert_eq!(statuses(&answer), [405], "{line}: {answer}");
             assert!(!answer.contains(CLIENT_KEY), "{answer}");
         }
-        let upgrade = "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: upgrade, close\r\nupgrade: websocket\r\n\r\n";
+        let upgrade = "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade, close\r\nupgrade: websocket\r\n\r\n";
         assert_eq!(statuses(&stage.raw(upgrade).await), [200]);
-        let with_body = "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 5\r\n\r\nhello";
+        let with_body = "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 5\r\n\r\nhello";
         assert_eq!(statuses(&stage.raw(with_body).await), [200]);
         stage.holds(()).await;
     });

@@ -25,7 +25,7 @@ async fn connect(stage: &Stage) -> (Sender, JoinHandle<hyper::Result<()>>) {
 
 fn question(path: &str, body: &'static str) -> Request<Full<Bytes>> {
     let request = Request::builder().method("POST");
-    let request = request.uri(format!("http://gateway{path}"));
+    let request = request.uri(format!("http://localhost{path}"));
     request
         .body(Full::from(body))
         .expect("a request can be made")

@@ -25,15 +25,19 @@
 //! | P-10 | `p10_a_wall_clock_that_jumps_lengthens_no_bench_and_ends_none` in `crates/majordomo/tests/upstream_faults/statuses.rs`; `p10_a_record_is_told_whatever_the_wall_clock_said` in `src/traces/record.rs`; `p10_no_time_of_the_wall_clock_is_too_odd_for_a_window` in `src/rules/positions/time.rs` |
 //! | P-13 | `src/server/answer.rs` and `src/server/held.rs`, since only there a panic can be made |
 //! | S-05 | `examples/key_timing.rs`, by hand: a busy machine has no timing to test |
-//! | S-07 | there is no key of the operator's own; off loopback any configured key opens the pages |
+//! | S-07 | `operator.rs`: off loopback a key's role decides |
+//! | S-52, clients' listener | `cors.rs` |
 //! | S-09, S-29 | `crates/cli/tests/process/starting.rs` |
 //! | S-21 to S-31 | `tests/fetch.rs`, `src/fetch/address.rs` |
 //! | S-51 | beside S-50: a look changes nothing, and nothing else is allowed |
 
 mod asker;
+mod attribution;
 mod bodies;
+mod browsers;
 mod budgets;
 mod connections;
+mod cors;
 mod drain;
 mod framing;
 mod headers;
@@ -43,6 +47,7 @@ mod http2_floods;
 mod images;
 mod keys;
 mod leaving;
+mod names;
 mod operator;
 mod reload;
 mod secrets;

@@ -2,7 +2,7 @@
 
 use majordomo_testkit::{Script, Upstream};
 
-use crate::stage::{CLIENT_KEY, Client, Stage, ask, case, provider, statuses};
+use crate::stage::{CLIENT_KEY, Client, Stage, ask, case, header, provider, statuses};
 
 #[test]
 fn a_benched_target_is_shown_with_its_reason_and_makes_the_gateway_unready() {
@@ -24,7 +24,7 @@ fn a_benched_target_is_shown_with_its_reason_and_makes_the_gateway_unready() {
             assert!(health.contains(field), "{field}: {health}");
         }
         assert_eq!(statuses(&stage.look("/readyz").await), [503]);
-        let head = "GET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+        let head = "GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
         assert_eq!(statuses(&stage.raw(head).await), [503]);
         let metrics = stage.look("/metrics").await;
         assert!(metrics.contains("majordomo_ready 0"), "{metrics}");
@@ -93,25 +93,132 @@ fn s10_a_site_that_leads_its_name_here_sees_nothing() {
     });
 }
 
+const VIEWER_KEY: &str = "CANARY-viewer-key";
+const PLAIN_KEY: &str = "CANARY-plain-key";
+
+/// A gateway whose operator's listener others can reach, with a key of each role,
+/// and where to ask.
+async fn open_stage() -> (Stage, std::net::SocketAddr) {
+    let config = format!(
+        "[server]\noperator_listen = \"0.0.0.0:0\"\n\
+         [[keys]]\nname = \"root\"\nkey = \"{CLIENT_KEY}\"\nrole = \"operator\"\n\
+         [[keys]]\nname = \"wall\"\nkey = \"{VIEWER_KEY}\"\nrole = \"viewer\"\n\
+         [[keys]]\nname = \"laptop\"\nkey = \"{PLAIN_KEY}\"\n"
+    );
+    let stage = Stage::start(&config).await;
+    let address = (std::net::Ipv4Addr::LOCALHOST, stage.operator.port()).into();
+    (stage, address)
+}
+
+async fn ask_as(address: std::net::SocketAddr, line: &str, key: &str, more: &str) -> String {
+    let mut client = Client::connect(address).await;
+    let key = match key {
+        "" => String::new(),
+        key => format!("authorization: Bearer {key}\r\n"),
+    };
+    let head = format!(
+        "{line} HTTP/1.1\r\nhost: gateway.example\r\n{key}{more}content-length: 0\r\nconnection: close\r\n\r\n"
+    );
+    client.send(head).await;
+    client.rest().await
+}
+
 #[test]
-fn an_address_that_others_can_reach_asks_for_a_key() {
+fn s07_where_others_can_reach_it_a_viewer_reads_and_only_an_operator_does_more() {
     case(async {
-        let config = format!(
-            "[server]\noperator_listen = \"0.0.0.0:0\"\n[[keys]]\nname = \"a\"\nkey = \"{CLIENT_KEY}\"\n"
+        let (stage, address) = open_stage().await;
+        let json = "content-type: application/json\r\n";
+        // What each gets: nobody, a wrong key, a client, a viewer, an operator.
+        for (line, statuses_of) in [
+            ("GET /", [401, 401, 403, 200, 200]),
+            ("HEAD /metrics", [401, 401, 403, 200, 200]),
+            ("GET /metrics", [401, 401, 403, 200, 200]),
+            ("GET /api/health", [401, 401, 403, 200, 200]),
+            ("GET /api/requests", [401, 401, 403, 200, 200]),
+            // A dry run without a question.
+            ("POST /api/explain", [401, 401, 403, 400, 400]),
+            ("POST /api/health", [401, 401, 403, 403, 405]),
+            ("DELETE /metrics", [401, 401, 403, 403, 405]),
+            ("GET /api/keys", [401, 401, 403, 403, 404]),
+            ("GET /healthz", [200, 200, 200, 200, 200]),
+            ("GET /readyz", [200, 200, 200, 200, 200]),
+        ] {
+            let keys = ["", "wrong", PLAIN_KEY, VIEWER_KEY, CLIENT_KEY];
+            for (key, expected) in keys.into_iter().zip(statuses_of) {
+                let answer = ask_as(address, line, key, json).await;
+                assert_eq!(statuses(&answer), [expected], "{line} {key:?}: {answer}");
+            }
+        }
+        let refused = ask_as(address, "GET /metrics", PLAIN_KEY, "").await;
+        assert!(
+            refused.contains("the key `laptop` has the role `client`"),
+            "{refused}"
         );
-        let stage = Stage::start(&config).await;
-        let address = (std::net::Ipv4Addr::LOCALHOST, stage.operator.port()).into();
-        let ask = async |path: &str, key: &str| {
-            let mut client = Client::connect(address).await;
-            let head = format!(
-                "GET {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\nconnection: close\r\n\r\n"
-            );
-            client.send(head).await;
-            statuses(&client.rest().await)
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn every_role_may_call_models() {
+    case(async {
+        let (stage, _) = open_stage().await;
+        for key in [PLAIN_KEY, VIEWER_KEY, CLIENT_KEY] {
+            let sent = ask("demo/text", false).replace(CLIENT_KEY, key);
+            let answer = stage.raw(sent).await;
+            assert_eq!(statuses(&answer), [200], "{answer}");
+        }
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn a_page_of_another_site_cannot_use_an_operators_key() {
+    case(async {
+        let (stage, address) = open_stage().await;
+        for from in [
+            "origin: https://chat.example\r\n",
+            "origin: null\r\n",
+            "origin: app://x\r\n",
+            "sec-fetch-site: same-site\r\n",
+        ] {
+            let answer = ask_as(address, "GET /metrics", CLIENT_KEY, from).await;
+            assert_eq!(statuses(&answer), [403], "{from}: {answer}");
+        }
+        let own = "origin: https://gateway.example\r\nsec-fetch-site: same-origin\r\n";
+        let answer = ask_as(address, "GET /metrics", CLIENT_KEY, own).await;
+        assert_eq!(statuses(&answer), [200], "{answer}");
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn s06_wrong_keys_at_the_operators_listener_are_slowed_down_with_those_at_the_clients() {
+    case(async {
+        let (stage, address) = open_stage().await;
+        let wrong = "GET /v1/models HTTP/1.1\r\nhost: localhost\r\nx-api-key: wrong\r\nconnection: close\r\n\r\n";
+        let guessing = async {
+            for round in 0.. {
+                let answer = match round % 2 {
+                    0 => ask_as(address, "GET /metrics", "wrong", "").await,
+                    _ => stage.raw(wrong).await,
+                };
+                match statuses(&answer)[..] {
+                    [401] => {}
+                    [429] => return (round, answer),
+                    _ => panic!("{answer}"),
+                }
+            }
+            unreachable!("it goes on")
         };
-        assert_eq!(ask("/metrics", "wrong").await, [401]);
-        assert_eq!(ask("/metrics", CLIENT_KEY).await, [200]);
-        assert_eq!(ask("/healthz", "wrong").await, [200]);
+        let slowed = tokio::time::timeout(crate::stage::FOREVER, guessing).await;
+        let (rounds, slowed) = slowed.expect("it is slowed down");
+        assert!(rounds >= 120, "{rounds}");
+        assert_eq!(header(&slowed, "retry-after"), Some("1"), "{slowed}");
+        let answer = ask_as(address, "GET /metrics", "wrong", "").await;
+        assert_eq!(statuses(&answer), [429], "{answer}");
+        // The right key is let in from the same address.
+        let answer = ask_as(address, "GET /metrics", CLIENT_KEY, "").await;
+        assert_eq!(statuses(&answer), [200], "{answer}");
         stage.holds(()).await;
     });
 }
@@ -142,6 +249,7 @@ fn s50_nothing_can_be_changed_over_the_operators_listener() {
                     // A dry run may be asked for, in JSON and from here: it changes nothing.
                     let refusals: &[u16] = match (method, path) {
                         ("POST", "/api/explain") => &[400, 403, 415],
+                        _ if from.starts_with("origin") || from.starts_with("sec") => &[403],
                         _ => &[405],
                     };
                     let [status] = statuses(&answer)[..] else {
@@ -169,27 +277,23 @@ fn s50_nothing_can_be_changed_over_the_operators_listener() {
 }
 
 #[test]
-fn s52_no_page_of_another_site_is_let_in_by_a_preflight() {
+fn s52_no_page_of_another_site_is_let_in_by_a_preflight_here_allowed_or_not() {
     case(async {
-        let stage = Stage::start("").await;
-        let from = "origin: http://evil.example\r\naccess-control-request-method: POST\r\n\
-                    access-control-request-headers: authorization\r\n";
-        let mut answers = Vec::new();
-        for path in ["/v1/chat/completions", "/v1/models", "/", "/api/chat"] {
-            let head =
-                format!("OPTIONS {path} HTTP/1.1\r\nhost: x\r\n{from}connection: close\r\n\r\n");
-            answers.push(stage.raw(head).await);
-        }
+        let stage = Stage::start("[server]\norigins = [\"https://chat.example\"]\n").await;
         let host = stage.operator;
-        for path in ["/", "/metrics", "/api/health", "/api/requests"] {
-            let headers = format!("host: {host}\r\n{from}");
-            answers.push(tell(&stage, &format!("OPTIONS {path}"), &headers).await);
-        }
-        for answer in answers {
-            let refused = statuses(&answer);
-            assert!(refused == [405] || refused == [404], "{answer}");
-            let lower = answer.to_lowercase();
-            assert!(!lower.contains("access-control-allow"), "{answer}");
+        for origin in ["https://evil.example", "https://chat.example", "null"] {
+            let headers = format!(
+                "host: {host}\r\norigin: {origin}\r\naccess-control-request-method: POST\r\n\
+                 access-control-request-headers: authorization\r\n"
+            );
+            for path in ["/", "/metrics", "/api/health", "/api/requests"] {
+                for method in ["OPTIONS", "GET"] {
+                    let answer = tell(&stage, &format!("{method} {path}"), &headers).await;
+                    assert_eq!(statuses(&answer), [403], "{method} {path}: {answer}");
+                    let lower = answer.to_lowercase();
+                    assert!(!lower.contains("access-control-"), "{answer}");
+                }
+            }
         }
         stage.holds(()).await;
     });

@@ -5,8 +5,15 @@ use std::time::Duration;
 use majordomo_testkit::{Script, Upstream};
 
 use crate::stage::{
-    CLIENT_KEY, EVENT, Stage, ask, case, header, logged, provider, standing_still, statuses,
+    CLIENT_KEY, EVENT, Stage, ask, case, header, logged, post, provider, standing_still, statuses,
 };
+
+/// A request without a key.
+const NOBODY: &str = "GET /v1/models HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+
+fn key() -> String {
+    format!("[[keys]]\nname = \"laptop\"\nkey = \"{CLIENT_KEY}\"\n")
+}
 
 #[test]
 fn f01_a_bad_file_leaves_the_old_one_at_work_and_the_operator_is_told() {
@@ -242,6 +249,166 @@ fn a_reload_keeps_the_sessions_and_the_figures_of_services_that_stay() {
             (&service["answers"], &service["weight"]),
             (&20.into(), &3.into())
         );
+        stage.holds(()).await;
+    });
+}
+
+/// The file is refused, the operator is told so, and nobody gets in.
+async fn stays_closed(stage: &Stage, told: &str) {
+    stage
+        .look_until("/metrics", "majordomo_config_stale 1")
+        .await;
+    let health = stage.look("/api/health").await;
+    assert!(health.contains(told), "{told}: {health}");
+    assert_eq!(statuses(&stage.raw(NOBODY).await), [401]);
+    assert_eq!(statuses(&stage.raw(ask("this", false)).await), [200]);
+}
+
+#[test]
+fn a_file_that_loses_its_keys_lets_nobody_in() {
+    let aliases = "[aliases]\nthis = \"demo/text\"\n";
+    case(async {
+        let config = format!("{aliases}{}", key());
+        let stage = Stage::start(&config).await;
+        for (text, told) in [
+            ("", "the file is empty"),
+            ("\n# [[keys]]\n", "the file is empty"),
+            (aliases, "no [[keys]] any more"),
+            ("[aliases]\nother = \"demo/text\"\n", "restart majordomo"),
+        ] {
+            // As a shell or a full disk does it.
+            std::fs::write(stage.file(), text).unwrap();
+            stays_closed(&stage, told).await;
+            stage.rewrite(&config);
+            stage
+                .look_until("/metrics", "majordomo_config_stale 0")
+                .await;
+            stage.rewrite(text);
+            stays_closed(&stage, told).await;
+            stage.rewrite(&config);
+            stage
+                .look_until("/metrics", "majordomo_config_stale 0")
+                .await;
+        }
+        std::fs::remove_file(stage.file()).unwrap();
+        stays_closed(&stage, "cannot be read").await;
+        stage.holds(()).await;
+    });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_is_still_written_is_not_put_to_work() {
+    use std::io::Write;
+
+    case(async {
+        let before = "[aliases]\nthis = \"demo/text\"\n";
+        let stage = Stage::start(before).await;
+        let mut file = std::fs::File::create(stage.file()).unwrap();
+        file.write_all(b"[aliases]\nhalf = \"demo/text\"\n")
+            .unwrap();
+        file.flush().unwrap();
+        // Far longer than a folder takes to be quiet.
+        for _ in 0..40 {
+            assert_eq!(statuses(&stage.raw(ask("half", false)).await), [404]);
+            assert_eq!(statuses(&stage.raw(ask("this", false)).await), [200]);
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        file.write_all(b"whole = \"demo/text\"\n").unwrap();
+        drop(file);
+        while statuses(&stage.raw(ask("whole", false)).await) != [200] {
+            tokio::task::yield_now().await;
+        }
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn what_only_a_restart_can_change_is_told_and_the_rest_is_put_to_work() {
+    case(async {
+        let stage = Stage::start("[aliases]\nold = \"demo/text\"\n").await;
+        let health = stage.look("/api/health").await;
+        assert!(!health.contains("config_notes"), "{health}");
+        stage.rewrite(
+            "[server]\noperator_listen = \"127.0.0.1:4999\"\n\
+             tls = { cert = \"c.pem\", key = \"k.pem\" }\n[aliases]\nnew = \"demo/text\"\n",
+        );
+        stage.look_until("/api/health", "config_notes").await;
+        let health = stage.look("/api/health").await;
+        for setting in ["`operator_listen`", "`tls`"] {
+            assert!(health.contains(setting), "{setting}: {health}");
+            let logged = logged();
+            let mut lines = logged.lines();
+            let warned = |line: &str| {
+                line.contains("WARN") && line.contains(setting) && line.contains("restart")
+            };
+            assert!(lines.any(warned), "{setting}: {logged}");
+        }
+        assert!(!health.contains("config_stale"), "{health}");
+        assert_eq!(statuses(&stage.raw(ask("new", false)).await), [200]);
+        stage.rewrite("[aliases]\nold = \"demo/text\"\n");
+        while stage.look("/api/health").await.contains("config_notes") {
+            tokio::task::yield_now().await;
+        }
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn fetching_that_is_turned_off_is_off_for_the_vision_proxy_too() {
+    case(async {
+        let upstream = Upstream::start([Script::new().read_request().stall()]).await;
+        let address = upstream.address();
+        let config = |enabled: bool| {
+            format!(
+                "[fetch]\nenabled = {enabled}\n[vision]\non_failure = \"fail\"\n\
+                 [providers.eyes]\nkind = \"ollama\"\nbase_url = \"http://{address}\"\n\
+                 [providers.eyes.models.m]\nimages = {{ max = 4 }}\n\
+                 {}[providers.up.models.m]\nimages = false\ndescribe = \"eyes/m\"\n",
+                provider(&upstream),
+            )
+        };
+        let stage = Stage::start(&config(true)).await;
+        // Loopback is never fetched from, and that is what a try is refused with.
+        let body = r#"{"model":"up/m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"http://127.0.0.1:1/cat.png"}}]}]}"#;
+        let request = post("/v1/chat/completions", "connection: close\r\n", body);
+        let fetched = async |enabled| {
+            stage.rewrite(&config(enabled));
+            while stage.raw(&request).await.contains("fetched") != enabled {
+                tokio::task::yield_now().await;
+            }
+        };
+        let answer = stage.raw(&request).await;
+        assert!(answer.contains("could not be fetched"), "{answer}");
+        for enabled in [false, true, false] {
+            let done = tokio::time::timeout(crate::stage::FOREVER, fetched(enabled)).await;
+            assert!(done.is_ok(), "enabled = {enabled} is ignored");
+        }
+        stage.holds(upstream).await;
+    });
+}
+
+#[test]
+fn a_refused_file_shows_the_operator_and_the_log_no_secret() {
+    case(async {
+        let stage = Stage::start("[aliases]\nthis = \"demo/text\"\n").await;
+        for text in [
+            "[[keys]]\nname = \"a\"\nkey = [\"CANARY-one\"]\n",
+            "[providers.x]\nbase_url = \"https://host/v1?key=CANARY-two\"\n",
+            "[providers.x]\nheaders = { authorization = \"CANARY-three\" }\n",
+            "[providers.x]\napi_key = \"CANARY-four\n",
+        ] {
+            stage.rewrite(text);
+            stage
+                .look_until("/metrics", "majordomo_config_stale 1")
+                .await;
+            stage.rewrite("[aliases]\nthis = \"demo/text\"\n");
+            stage
+                .look_until("/metrics", "majordomo_config_stale 0")
+                .await;
+        }
+        assert!(logged().contains("the old configuration stays"));
+        // All that was said is looked at after every case.
         stage.holds(()).await;
     });
 }

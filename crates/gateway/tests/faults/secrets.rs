@@ -40,7 +40,7 @@ fn c27_a_key_is_found_where_dialects_put_it() {
         ];
         for (query, header, status) in rows {
             let head = format!(
-                "GET /v1/models{query} HTTP/1.1\r\nhost: x\r\n{header}connection: close\r\n\r\n"
+                "GET /v1/models{query} HTTP/1.1\r\nhost: localhost\r\n{header}connection: close\r\n\r\n"
             );
             let answer = stage.raw(head).await;
             assert_eq!(statuses(&answer), [status], "{query}{header}: {answer}");
@@ -145,7 +145,7 @@ fn s06_an_address_that_guesses_is_slowed_down_and_keeps_nobody_out() {
     case(async {
         let stage = Stage::start(&keys()).await;
         let guess = format!(
-            "GET /v1/models HTTP/1.1\r\nhost: x\r\nx-api-key: {WRONG_KEY}\r\nconnection: close\r\n\r\n"
+            "GET /v1/models HTTP/1.1\r\nhost: localhost\r\nx-api-key: {WRONG_KEY}\r\nconnection: close\r\n\r\n"
         );
         let guessing = async {
             loop {

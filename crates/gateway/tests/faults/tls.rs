@@ -1,10 +1,17 @@
 //! TLS by certificate files.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use majordomo_gateway::{Gateway, Options, StartError};
 use rcgen::{CertificateParams, KeyPair};
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -13,52 +20,271 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
-use crate::stage::{FOREVER, Stage, case, statuses};
+use crate::stage::{Client, FOREVER, Stage, case, secure, statuses};
 
 fn pem(name: &str, der: &[u8]) -> String {
     let text = STANDARD.encode(der);
     format!("-----BEGIN {name}-----\n{text}\n-----END {name}-----\n")
 }
 
-#[test]
-fn a_gateway_with_a_certificate_speaks_tls_and_nothing_else() {
-    case(async {
-        let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new(vec!["gateway.test".to_owned()]).unwrap();
-        let certificate = params.self_signed(&key).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let (cert_file, key_file) = (folder.path().join("c.pem"), folder.path().join("k.pem"));
-        std::fs::write(&cert_file, pem("CERTIFICATE", certificate.der())).unwrap();
-        std::fs::write(&key_file, pem("PRIVATE KEY", &key.serialize_der())).unwrap();
-        let config = format!("[server]\ntls = {{ cert = {cert_file:?}, key = {key_file:?} }}\n");
-        let stage = Stage::start(&config).await;
+/// A certificate in files of its own, and whoever trusts it.
+struct Certificate {
+    cert: String,
+    key: String,
+    trusting: TlsConnector,
+}
 
+impl Certificate {
+    fn new() -> Self {
+        let key = KeyPair::generate().expect("a key");
+        let params = CertificateParams::new(vec!["gateway.test".to_owned()]);
+        let params = params.expect("a name");
+        let certificate = params.self_signed(&key).expect("a certificate");
         let mut roots = RootCertStore::empty();
         let trusted = CertificateDer::from(certificate.der().to_vec());
-        roots.add(trusted).unwrap();
+        roots.add(trusted).expect("it can be trusted");
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let client = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .unwrap()
+            .expect("versions of TLS")
             .with_root_certificates(roots)
             .with_no_client_auth();
-        let stream = TcpStream::connect(stage.address).await.unwrap();
-        let name = ServerName::try_from("gateway.test").unwrap();
-        let mut stream = TlsConnector::from(Arc::new(client))
-            .connect(name, stream)
-            .await
-            .unwrap();
-        let head = "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
-        stream.write_all(head.as_bytes()).await.unwrap();
-        let mut answer = Vec::new();
-        let read = timeout(FOREVER, stream.read_to_end(&mut answer)).await;
-        read.unwrap().unwrap();
-        assert_eq!(statuses(&String::from_utf8_lossy(&answer)), [200]);
+        Self {
+            cert: pem("CERTIFICATE", certificate.der()),
+            key: pem("PRIVATE KEY", &key.serialize_der()),
+            trusting: TlsConnector::from(Arc::new(client)),
+        }
+    }
 
-        let plain = stage.raw(head).await;
+    fn write(&self, folder: &Path) {
+        put(&folder.join("c.pem"), &self.cert);
+        put(&folder.join("k.pem"), &self.key);
+    }
+
+    async fn connect(&self, stage: &Stage) -> std::io::Result<TlsStream<TcpStream>> {
+        let stream = TcpStream::connect(stage.address).await;
+        let stream = stream.expect("it listens");
+        let name = ServerName::try_from("gateway.test").expect("a name");
+        let connecting = self.trusting.connect(name, stream);
+        timeout(FOREVER, connecting).await.expect("an answer")
+    }
+
+    /// Waits until the gateway serves with it.
+    async fn is_served(&self, stage: &Stage) {
+        let served = async {
+            while self.connect(stage).await.is_err() {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        let served = timeout(FOREVER, served).await;
+        served.expect("the certificate is never served");
+    }
+}
+
+/// Moves a file into its place, as renewals do.
+fn put(path: &Path, text: &str) {
+    let new = path.with_extension("new");
+    std::fs::write(&new, text).expect("a file can be written");
+    std::fs::rename(new, path).expect("a file can be moved");
+}
+
+fn config_at(folder: &Path) -> String {
+    let (cert, key) = (folder.join("c.pem"), folder.join("k.pem"));
+    format!("[server]\ntls = {{ cert = {cert:?}, key = {key:?} }}\n")
+}
+
+const LOOK: &str = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
+
+/// One answer of a connection that stays open.
+async fn answered(stream: &mut TlsStream<TcpStream>) -> String {
+    let sent = stream.write_all(LOOK.as_bytes()).await;
+    sent.expect("it is open");
+    let mut answer = vec![0; 4096];
+    let read = timeout(FOREVER, stream.read(&mut answer)).await;
+    let length = read.expect("an answer").expect("it is open");
+    answer.truncate(length);
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[test]
+fn a_gateway_with_a_certificate_speaks_tls_and_nothing_else() {
+    case(async {
+        let folder = tempfile::tempdir().unwrap();
+        let certificate = Certificate::new();
+        certificate.write(folder.path());
+        let stage = Stage::start(&config_at(folder.path())).await;
+        let mut stream = certificate.connect(&stage).await.unwrap();
+        assert_eq!(statuses(&answered(&mut stream).await), [200]);
+
+        let plain = stage.raw(LOOK).await;
         assert!(statuses(&plain).is_empty(), "{plain}");
         stage.holds(stream).await;
+    });
+}
+
+#[test]
+fn the_operators_listener_speaks_tls_when_the_gateway_does() {
+    case(async {
+        let folder = tempfile::tempdir().unwrap();
+        Certificate::new().write(folder.path());
+        let stage = Stage::start(&config_at(folder.path())).await;
+        let metrics = stage.look("/metrics").await;
+        assert!(metrics.contains("majordomo_ready 1"), "{metrics}");
+
+        // Nothing is said without TLS.
+        let mut plain = Client::connect(stage.operator).await;
+        plain
+            .send("GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+            .await;
+        let answer = plain.rest().await;
+        assert!(statuses(&answer).is_empty(), "{answer}");
+
+        // A browser asks for HTTP/2, and the boundary is the same there.
+        let stream = secure(stage.operator, &[b"h2", b"http/1.1"]).await.unwrap();
+        assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
+        let made = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
+        let (mut sender, connection) = made.unwrap();
+        let connection = tokio::spawn(connection);
+        for (authority, status) in [("localhost:4101", 200), ("evil.example:4101", 403)] {
+            let asked = Request::get(format!("https://{authority}/api/health"));
+            let asked = asked.body(Full::<Bytes>::default()).unwrap();
+            let answer = sender.send_request(asked).await.unwrap();
+            assert_eq!(answer.status(), status, "{authority}");
+        }
+        stage.holds((sender, connection, plain)).await;
+    });
+}
+
+#[test]
+fn a_renewed_certificate_is_served_and_open_connections_go_on() {
+    case(async {
+        let folder = tempfile::tempdir().unwrap();
+        let (old, new) = (Certificate::new(), Certificate::new());
+        old.write(folder.path());
+        let stage = Stage::start(&config_at(folder.path())).await;
+        let mut open = old.connect(&stage).await.unwrap();
+        new.write(folder.path());
+        new.is_served(&stage).await;
+        assert!(old.connect(&stage).await.is_err());
+        assert_eq!(statuses(&answered(&mut open).await), [200]);
+        let health = stage.look("/api/health").await;
+        assert!(!health.contains("config_stale"), "{health}");
+        stage.holds(open).await;
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn a_certificate_whose_link_is_swapped_is_served() {
+    use std::os::unix::fs::symlink;
+
+    case(async {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let (old, new) = (Certificate::new(), Certificate::new());
+        for (name, certificate) in [("1", &old), ("2", &new)] {
+            std::fs::create_dir(at(name)).unwrap();
+            certificate.write(&at(name));
+        }
+        // As certbot does it: live/c.pem → archive/c1.pem, one link after the other.
+        std::fs::create_dir(at("live")).unwrap();
+        for name in ["c.pem", "k.pem"] {
+            symlink(at("1").join(name), at("live").join(name)).unwrap();
+        }
+        let stage = Stage::start(&config_at(&at("live"))).await;
+        old.is_served(&stage).await;
+        for name in ["c.pem", "k.pem"] {
+            symlink(at("2").join(name), at("link")).unwrap();
+            std::fs::rename(at("link"), at("live").join(name)).unwrap();
+        }
+        new.is_served(&stage).await;
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn a_broken_certificate_leaves_the_old_one_and_the_operator_is_told() {
+    case(async {
+        let folder = tempfile::tempdir().unwrap();
+        let (old, other) = (Certificate::new(), Certificate::new());
+        old.write(folder.path());
+        let stage = Stage::start(&config_at(folder.path())).await;
+        let cert = folder.path().join("c.pem");
+        for broken in [
+            "",
+            "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n",
+            // Half of a renewal: its key is still the old one.
+            &other.cert,
+        ] {
+            put(&cert, broken);
+            stage
+                .look_until("/metrics", "majordomo_config_stale 1")
+                .await;
+            let health = stage.look("/api/health").await;
+            assert!(health.contains("the old certificate stays"), "{health}");
+            assert!(health.contains("c.pem"), "{health}");
+            old.is_served(&stage).await;
+            put(&cert, &old.cert);
+            stage
+                .look_until("/metrics", "majordomo_config_stale 0")
+                .await;
+        }
+        other.write(folder.path());
+        other.is_served(&stage).await;
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn a_certificate_that_is_named_anew_is_served_and_watched() {
+    case(async {
+        let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let [first, second, third] = [(); 3].map(|()| Certificate::new());
+        first.write(one.path());
+        second.write(two.path());
+        let stage = Stage::start(&config_at(one.path())).await;
+        first.is_served(&stage).await;
+        stage.rewrite(&config_at(two.path()));
+        second.is_served(&stage).await;
+        third.write(two.path());
+        third.is_served(&stage).await;
+
+        // Files that cannot be used are not put to work, and neither is their file.
+        stage.rewrite(&config_at(Path::new("/nowhere")));
+        stage
+            .look_until("/metrics", "majordomo_config_stale 1")
+            .await;
+        let health = stage.look("/api/health").await;
+        assert!(health.contains("/nowhere/c.pem"), "{health}");
+        third.is_served(&stage).await;
+        stage.holds(()).await;
+    });
+}
+
+#[test]
+fn a_reload_does_not_turn_tls_off() {
+    case(async {
+        let folder = tempfile::tempdir().unwrap();
+        let certificate = Certificate::new();
+        certificate.write(folder.path());
+        let stage = Stage::start(&config_at(folder.path())).await;
+        stage.rewrite("[aliases]\nthis = \"demo/text\"\n");
+        stage
+            .look_until("/metrics", "majordomo_config_stale 1")
+            .await;
+        let health = stage.look("/api/health").await;
+        assert!(health.contains("restart majordomo"), "{health}");
+        certificate.is_served(&stage).await;
+        assert!(statuses(&stage.raw(LOOK).await).is_empty());
+        // A certificate is renewed though the file is refused.
+        let renewed = Certificate::new();
+        renewed.write(folder.path());
+        renewed.is_served(&stage).await;
+        let health = stage.look("/api/health").await;
+        assert!(health.contains("restart majordomo"), "{health}");
+        stage.holds(()).await;
     });
 }
 

@@ -67,7 +67,7 @@ impl Stage {
         let (mut sender, connection) = made.expect("it speaks HTTP");
         let driver = tokio::spawn(connection);
         let request = Request::post(path)
-            .header("host", "gateway")
+            .header("host", "localhost")
             .header("content-type", "application/json");
         let request = headers.iter().fold(request, |request, (name, value)| {
             request.header(*name, *value)

@@ -192,7 +192,7 @@ async fn post(address: SocketAddr, path: &str, body: &Value) -> (u16, String, St
         .expect("it speaks HTTP");
     let driver = tokio::spawn(connection);
     let request = http::Request::post(path)
-        .header("host", "gateway")
+        .header("host", "localhost")
         .header("content-type", "application/json")
         .body(Full::new(Bytes::from(body.to_string())))
         .expect("a request can be made");

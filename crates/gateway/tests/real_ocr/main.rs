@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
+use majordomo_testkit::started;
 
 /// The server's address, `host:port`.
 const ADDRESS: &str = "MAJORDOMO_OCR";
@@ -20,10 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(240);
 
 /// The describer's address and the images, or a word about why there are none.
 fn reader() -> Option<(String, Vec<Drawn>)> {
-    let (Ok(address), Ok(folder)) = (std::env::var(ADDRESS), std::env::var(IMAGES)) else {
-        eprintln!("skipped: {ADDRESS} is not set; tests/ocr_describer/run sets it");
-        return None;
-    };
+    let (address, folder) = (started(ADDRESS)?, started(IMAGES)?);
     let images = drawn(Path::new(&folder));
     assert_eq!(images.len(), 4, "PNG, JPEG, WebP and GIF");
     Some((address, images))

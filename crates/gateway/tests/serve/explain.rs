@@ -1,6 +1,5 @@
 //! `POST /api/explain`: what would become of a request, with nobody asked.
 
-use std::path::Path;
 use std::time::Duration;
 
 use majordomo::{Part, Request};
@@ -300,13 +299,12 @@ async fn every_dialect_is_known_by_its_path_its_name_and_its_looks() {
 /// of two dialects are OpenAI's by their looks.
 #[tokio::test]
 async fn the_looks_of_real_requests_are_not_mistaken() {
-    let Some(folder) = std::env::var_os("MAJORDOMO_CLIENT_REQUESTS") else {
-        eprintln!("skipped: MAJORDOMO_CLIENT_REQUESTS names no folder");
+    let Some(folder) = majordomo_testkit::data("MAJORDOMO_CLIENT_REQUESTS") else {
         return;
     };
     let stage = Stage::start(CONFIG).await;
     let mut seen = 0;
-    for file in files(Path::new(&folder)) {
+    for file in files(&folder) {
         let text = std::fs::read(&file).expect("a readable file");
         let Ok(mut capture) = serde_json::from_slice::<Value>(&text) else {
             continue;
@@ -414,7 +412,8 @@ async fn its_bodies_take_room_among_those_of_requests() {
     let upstream = Upstream::start([Script::new().read_request().stall()]).await;
     let config = format!(
         "[server]\nmax_body = \"1MiB\"\nmax_bytes_in_flight = \"1MiB\"\n\
-         [providers.up]\nkind = \"openai\"\nbase_url = \"http://{}\"\napi_key = \"canary\"\n",
+         [providers.up]\nkind = \"openai\"\nbase_url = \"http://{}\"\napi_key = \"canary\"\n\
+         [providers.demo]\n",
         upstream.address()
     );
     let stage = Stage::start(&config).await;

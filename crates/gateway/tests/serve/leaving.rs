@@ -124,7 +124,7 @@ async fn a_stream_of_http2_that_is_reset_leaves_its_provider() {
         let (mut sender, connection) = handshake.await.unwrap();
         let driver = tokio::spawn(connection);
         let body = wires::question(Protocol::Chat, &Request::user("Count."), "up/m0", true);
-        let request = http::Request::post("http://gateway/v1/chat/completions");
+        let request = http::Request::post("http://localhost/v1/chat/completions");
         let request = request.body(Full::new(body)).unwrap();
         let asked = tokio::spawn(sender.send_request(request));
         upstream.asked(1, SOON).await;

@@ -148,7 +148,7 @@ async fn those_who_look_whether_somebody_is_there_are_answered() {
     for path in ["/", "/healthz", "/readyz", "/ollama", "/anthropic/"] {
         assert_eq!(stage.get(path).await.status, 200, "{path}");
     }
-    let head = http::Request::head("/").header("host", "gateway");
+    let head = http::Request::head("/").header("host", "localhost");
     let head = stage.send(head.body(Default::default()).unwrap()).await;
     assert_eq!((head.status.as_u16(), head.text()), (200, ""));
     let wrong = stage.get("/v1/messages").await;

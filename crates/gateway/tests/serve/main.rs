@@ -2,6 +2,8 @@
 
 mod acceptance;
 mod answers;
+mod beside;
+mod counts;
 mod cuts;
 mod dialects;
 mod explain;

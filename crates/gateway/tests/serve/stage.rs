@@ -69,7 +69,7 @@ impl Stage {
         let request = Request::builder()
             .method(Method::POST)
             .uri(path)
-            .header("host", "gateway")
+            .header("host", "localhost")
             .header("content-type", "application/json")
             .body(Full::new(body.into()))
             .expect("a request can be made");
@@ -80,7 +80,7 @@ impl Stage {
     pub(crate) async fn get(&self, path: &str) -> Answer {
         let request = Request::builder()
             .uri(path)
-            .header("host", "gateway")
+            .header("host", "localhost")
             .body(Full::default())
             .expect("a request can be made");
         self.send(request).await
@@ -94,7 +94,7 @@ impl Stage {
         };
         let request = Request::builder().method(method).uri(path);
         let request = headers.iter().fold(
-            request.header("host", "gateway"),
+            request.header("host", "localhost"),
             |request, (name, value)| request.header(*name, *value),
         );
         let body = Full::new(Bytes::copy_from_slice(body.as_bytes()));
@@ -115,7 +115,7 @@ impl Stage {
     pub(crate) async fn begin(&self, path: &str, body: &[u8]) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).await.expect("it listens");
         let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: gateway\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
             body.len()
         );
         let sent = stream.write_all(&[head.as_bytes(), body].concat()).await;

@@ -359,6 +359,16 @@ async fn an_address_is_fetched_where_the_describer_takes_none_and_that_is_enable
 }
 
 #[tokio::test]
+async fn a_configuration_that_is_read_again_does_not_fetch_with_the_old_ones_fetcher() {
+    let fetcher = Fetcher(Ok(Image::new("image/gif", gif(9))));
+    let vision = Vision::new(VisionConfig::default()).fetching(Arc::new(fetcher));
+    let stage = Stage::around(vision.reconfigured(VisionConfig::default()));
+    stage.eyes.no_addresses.store(true, Ordering::SeqCst);
+    let described = stage.describe(remote()).await;
+    assert_eq!(texts(&described.request), ["look", UNAVAILABLE]);
+}
+
+#[tokio::test]
 async fn an_address_that_cannot_be_fetched_is_the_marker_and_no_error() {
     let refused = Error::new(ErrorKind::Local, "private address");
     let vision = Vision::new(VisionConfig::default()).fetching(Arc::new(Fetcher(Err(refused))));

@@ -3,8 +3,6 @@
 //! `MAJORDOMO_CLIENT_REQUESTS` names a folder of folders, one per client, each
 //! file with `path` and `body`. Without it the test says so.
 
-use std::path::Path;
-
 use bytes::Bytes;
 use majordomo_gateway::vision::Vision;
 use majordomo_testkit::files;
@@ -81,12 +79,11 @@ fn difference(before: &Value, after: &Value, at: &str) -> Option<String> {
 
 #[tokio::test]
 async fn every_image_of_a_recorded_request_goes_and_nothing_else() {
-    let Ok(folder) = std::env::var(VARIABLE) else {
-        println!("skipped: {VARIABLE} is not set");
+    let Some(folder) = majordomo_testkit::data(VARIABLE) else {
         return;
     };
     let (mut looked, mut changed) = (0, 0);
-    for file in files(Path::new(&folder)) {
+    for file in files(&folder) {
         let name = file.display();
         let text = std::fs::read_to_string(&file).unwrap_or_default();
         let Ok(recorded) = serde_json::from_str::<Recorded>(&text) else {
@@ -119,5 +116,9 @@ async fn every_image_of_a_recorded_request_goes_and_nothing_else() {
         assert_eq!(difference(&before, &after, ""), None, "{name}");
     }
     println!("recorded requests: {looked} looked at, {changed} with images");
-    assert!(changed > 0, "{folder} holds no request with an image");
+    assert!(
+        changed > 0,
+        "{} holds no request with an image",
+        folder.display()
+    );
 }

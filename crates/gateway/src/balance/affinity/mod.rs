@@ -1,28 +1,43 @@
 //! Which service a session is with.
 //!
 //! A pin holds from a session's first request with a service for a fixed time,
-//! however often the session comes back. Pins are bounded in number and spread
-//! over shards; the one that was not used for longest goes first. Each pool has
-//! its own, so that a session may be with one service of the route and with
-//! another one of a smart rule.
+//! however often the session comes back. Pins are bounded in number, for each
+//! tenant apart: the one that its tenant did not use for longest goes first, and
+//! nobody's sessions push out those of somebody else. Each pool has its own, so
+//! that a session may be with one service of the route and with another one of a
+//! smart rule.
 
 mod session;
 
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use quick_cache::sync::Cache;
 
+use session::Tenant;
 pub use session::{SessionHints, SessionKey};
 
-/// The sessions that a pool remembers at most: about four megabytes.
-const MOST_SESSIONS: usize = 1 << 16;
+/// The sessions of one tenant that a pool remembers at most: about half a
+/// megabyte, taken as they come.
+const MOST_SESSIONS: usize = 1 << 13;
+
+/// The tenants with sessions of their own. Tenants are the configured keys, which
+/// are far fewer; any more share one place.
+const MOST_TENANTS: usize = 256;
 
 /// After a better tier's recovery, sessions stay this long where they are: their
 /// prompts are cached there, and the recovery may not last.
 pub(super) const HOLD: Duration = Duration::from_secs(60);
 
-#[derive(Debug)]
-pub(super) struct Pins(Cache<SessionKey, Pin>);
+/// The pins of a pool. Tenants come rarely and are looked for at each request, so
+/// that their map is swapped whole and read without a lock.
+#[derive(Debug, Default)]
+pub(super) struct Pins(ArcSwap<HashMap<Tenant, Arc<Share>>>);
+
+/// The pins of one tenant.
+type Share = Cache<SessionKey, Pin>;
 
 #[derive(Clone, Copy, Debug)]
 struct Pin {
@@ -31,27 +46,48 @@ struct Pin {
     since: Instant,
 }
 
-impl Default for Pins {
-    fn default() -> Self {
-        Self(Cache::new(MOST_SESSIONS))
-    }
-}
-
 impl Pins {
     /// The service that the session is with, unless that is too long ago.
     pub(super) fn find(&self, session: SessionKey, lasts: Duration, now: Instant) -> Option<u64> {
-        let pin = self.0.get(&session)?;
+        let shares = self.0.load();
+        let tenant = session.tenant();
+        let share = shares
+            .get(&tenant)
+            .or_else(|| shares.get(&Tenant::OTHERS))?;
+        let pin = share.get(&session)?;
         let age = now.saturating_duration_since(pin.since);
         (age < lasts).then_some(pin.service)
     }
 
     pub(super) fn set(&self, session: SessionKey, service: u64, now: Instant) {
         let since = now;
-        self.0.insert(session, Pin { service, since });
+        self.share(session.tenant())
+            .insert(session, Pin { service, since });
+    }
+
+    /// The pins of a tenant, made for its first session.
+    fn share(&self, tenant: Tenant) -> Arc<Share> {
+        if let Some(share) = self.0.load().get(&tenant) {
+            return Arc::clone(share);
+        }
+        let fresh = Arc::new(Cache::new(MOST_SESSIONS));
+        let own = |shares: &HashMap<_, _>| match shares.len() < MOST_TENANTS {
+            true => tenant,
+            false => Tenant::OTHERS,
+        };
+        self.0.rcu(|shares| {
+            let mut shares = HashMap::clone(shares);
+            let tenant = own(&shares);
+            shares.entry(tenant).or_insert_with(|| Arc::clone(&fresh));
+            shares
+        });
+        let shares = self.0.load();
+        let share = shares.get(&tenant).or_else(|| shares.get(&Tenant::OTHERS));
+        share.map_or(fresh, Arc::clone)
     }
 
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.0.load().values().map(|share| share.len()).sum()
     }
 }
 
@@ -61,18 +97,49 @@ mod tests {
 
     use super::*;
 
+    const LONG: Duration = Duration::from_secs(3_600);
+
+    fn session(key: &str, header: &str) -> SessionKey {
+        let hints = SessionHints {
+            session_header: Some(header),
+            key_name: Some(key),
+            ..SessionHints::default()
+        };
+        SessionKey::of(&hints).expect("an id is given")
+    }
+
     #[test]
-    fn the_number_of_sessions_is_bounded() {
+    fn the_sessions_of_a_tenant_are_bounded_and_leave_those_of_others_alone() {
         let pins = Pins::default();
         let now = ManualClock::new().now();
+        let quiet = session("quiet", "s");
+        pins.set(quiet, 7, now);
         for number in 0..MOST_SESSIONS * 3 {
-            let hints = SessionHints {
-                user_id: Some(&number.to_string()),
-                ..SessionHints::default()
-            };
-            let session = SessionKey::of(&hints).expect("an id is given");
-            pins.set(session, 1, now);
+            pins.set(session("noisy", &number.to_string()), 1, now);
         }
-        assert!(pins.len() <= MOST_SESSIONS, "{}", pins.len());
+        assert!(pins.len() <= MOST_SESSIONS + 1, "{}", pins.len());
+        assert_eq!(pins.find(quiet, LONG, now), Some(7));
+    }
+
+    #[test]
+    fn the_same_id_of_two_tenants_is_two_sessions() {
+        let pins = Pins::default();
+        let now = ManualClock::new().now();
+        pins.set(session("a", "s"), 1, now);
+        assert_eq!(pins.find(session("b", "s"), LONG, now), None);
+        pins.set(session("b", "s"), 2, now);
+        assert_eq!(pins.find(session("a", "s"), LONG, now), Some(1));
+    }
+
+    #[test]
+    fn tenants_without_number_share_one_place() {
+        let pins = Pins::default();
+        let now = ManualClock::new().now();
+        for number in 0..MOST_TENANTS * 4 {
+            pins.set(session(&number.to_string(), "s"), 1, now);
+        }
+        assert!(pins.0.load().len() <= MOST_TENANTS + 1);
+        let last = session(&(MOST_TENANTS * 4 - 1).to_string(), "s");
+        assert_eq!(pins.find(last, LONG, now), Some(1));
     }
 }

@@ -11,14 +11,27 @@ pub struct SessionHints<'a> {
     pub prompt_cache_key: Option<&'a str>,
     /// The header `x-session-id`.
     pub session_header: Option<&'a str>,
-    /// The name of the key that was used.
+    /// The name of the key that was used. It also says whose session it is: the same
+    /// id of two keys is two sessions.
     pub key_name: Option<&'a str>,
 }
 
 /// A conversation. Only a digest of its name is kept, so that nobody's id lies
 /// about in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct SessionKey(u64);
+pub struct SessionKey {
+    tenant: Tenant,
+    session: u64,
+}
+
+/// Whose session it is: a digest of the key's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Tenant(u64);
+
+impl Tenant {
+    /// Those for whom there is no place of their own.
+    pub(super) const OTHERS: Self = Self(0);
+}
 
 impl SessionKey {
     /// The session that the hints name, if they name one.
@@ -43,10 +56,21 @@ impl SessionKey {
         let mut given = named.filter_map(|(source, name)| Some((source, name?.trim())));
         // The same word from two sources is two sessions.
         let first = given.find(|(_, name)| !name.is_empty())?;
-        let mut hasher = DefaultHasher::new();
-        first.hash(&mut hasher);
-        Some(Self(hasher.finish()))
+        Some(Self {
+            tenant: Tenant(digest(&hints.key_name).max(1)),
+            session: digest(&first),
+        })
     }
+
+    pub(super) fn tenant(&self) -> Tenant {
+        self.tenant
+    }
+}
+
+fn digest(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 #[cfg(test)]
@@ -63,6 +87,7 @@ mod tests {
         };
         let only_user = SessionHints {
             user_id: Some("u"),
+            key_name: Some("k"),
             ..SessionHints::default()
         };
         assert_eq!(SessionKey::of(&all), SessionKey::of(&only_user));
@@ -73,6 +98,7 @@ mod tests {
         };
         let only_prompt = SessionHints {
             prompt_cache_key: Some("p"),
+            key_name: Some("k"),
             ..SessionHints::default()
         };
         assert_eq!(SessionKey::of(&blank_user), SessionKey::of(&only_prompt));
@@ -89,5 +115,16 @@ mod tests {
             ..SessionHints::default()
         };
         assert_ne!(SessionKey::of(&by_user), SessionKey::of(&by_header));
+    }
+    #[test]
+    fn the_same_word_from_two_keys_is_two_sessions() {
+        let by_header = |key| SessionHints {
+            session_header: Some("x"),
+            key_name: key,
+            ..SessionHints::default()
+        };
+        let of = |key| SessionKey::of(&by_header(key));
+        assert_ne!(of(Some("laptop")), of(Some("phone")));
+        assert_ne!(of(Some("laptop")), of(None));
     }
 }

@@ -6,6 +6,8 @@ use secrecy::SecretString;
 use toml::de::DeValue;
 
 use super::{Reader, Section, Text};
+use crate::config::secrets::names::is_reference;
+use crate::config::secrets::shape;
 use crate::config::suggest::suggest;
 use crate::config::{Span, units};
 
@@ -48,9 +50,7 @@ impl<'a> Field<'a> {
 
     /// A text that is never shown.
     pub(in crate::config) fn secret(&self) -> Option<SecretString> {
-        if let DeValue::String(raw) = self.value
-            && !Text::is_reference(raw)
-        {
+        if !matches!(self.value, DeValue::String(raw) if is_reference(raw)) {
             self.reader.hide(self.span.clone());
         }
         let text = self.filled()?;
@@ -227,7 +227,8 @@ impl<'a> Field<'a> {
     /// How the value may be shown: as it stands in the file.
     pub(in crate::config) fn shown(&self) -> String {
         match self.value {
-            DeValue::String(raw) => format!("\"{raw}\""),
+            _ if self.reader.hides(&self.span) => "this".to_owned(),
+            DeValue::String(raw) => format!("\"{}\"", shape::concealed(raw)),
             DeValue::Integer(number) => number.as_str().to_owned(),
             DeValue::Float(number) => number.as_str().to_owned(),
             DeValue::Boolean(flag) => flag.to_string(),

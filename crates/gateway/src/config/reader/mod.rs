@@ -16,22 +16,27 @@ pub(super) use field::Field;
 pub(super) use section::Section;
 pub(super) use text::Text;
 
+use toml::Spanned;
+use toml::de::DeValue;
+
+use super::secrets::positions::Hidden;
 use super::{Problem, Span};
 
 /// What reading needs, and what it finds.
 pub(super) struct Reader<'e> {
     environment: &'e BTreeMap<String, String>,
     problems: RefCell<Vec<Problem>>,
-    secrets: RefCell<Vec<Span>>,
+    hidden: RefCell<Hidden>,
     holds_secrets: Cell<bool>,
 }
 
 impl<'e> Reader<'e> {
-    pub(super) fn new(environment: &'e BTreeMap<String, String>) -> Self {
+    /// A reader of a file in which these places are not shown.
+    pub(super) fn new(environment: &'e BTreeMap<String, String>, hidden: Hidden) -> Self {
         Self {
             environment,
             problems: RefCell::default(),
-            secrets: RefCell::default(),
+            hidden: RefCell::new(hidden),
             holds_secrets: Cell::default(),
         }
     }
@@ -44,7 +49,24 @@ impl<'e> Reader<'e> {
 
     /// Notes that a place must not be shown.
     pub(super) fn hide(&self, span: Span) {
-        self.secrets.borrow_mut().push(span);
+        self.hidden.borrow_mut().spans.push(span);
+    }
+
+    /// Notes that nothing of a value may be shown.
+    pub(super) fn hide_all(&self, value: &Spanned<DeValue<'_>>) {
+        self.hidden.borrow_mut().all(value);
+    }
+
+    /// Notes what came from a variable; no message may repeat it.
+    fn keep_out(&self, word: &str) {
+        self.hidden.borrow_mut().words.push(word.to_owned());
+    }
+
+    /// Whether a place is hidden whole.
+    pub(super) fn hides(&self, place: &Span) -> bool {
+        let hidden = self.hidden.borrow();
+        let mut spans = hidden.spans.iter();
+        spans.any(|span| span.start <= place.start && place.end <= span.end)
     }
 
     /// Notes that the file itself holds a secret, not only a variable's name.
@@ -64,8 +86,8 @@ impl<'e> Reader<'e> {
         self.environment
     }
 
-    /// The problems, and the places that must not be shown.
-    pub(super) fn finish(self) -> (Vec<Problem>, Vec<Span>) {
-        (self.problems.into_inner(), self.secrets.into_inner())
+    /// The problems, and what must not be shown.
+    pub(super) fn finish(self) -> (Vec<Problem>, Hidden) {
+        (self.problems.into_inner(), self.hidden.into_inner())
     }
 }

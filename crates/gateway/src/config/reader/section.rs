@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::{Field, Reader};
 use crate::config::Span;
-use crate::config::source::is_secret_name;
+use crate::config::secrets::names::{is_secret_name, may_be_secret_name};
 use crate::config::suggest::listed;
 
 /// A table whose keys are taken one by one.
@@ -113,10 +113,12 @@ impl<'a> Section<'a> {
                 continue;
             }
             let close = nearest(key, self.known.iter().copied());
-            if is_secret_name(key) || close.is_some_and(is_secret_name) {
-                hide_texts(self.reader, value.span(), value.get_ref());
-            }
             let home = others.iter().find(|(_, keys)| keys.contains(&key));
+            let harmless = home.is_some() || close.is_some_and(|close| !is_secret_name(close));
+            // What a key that nobody knows holds, nobody knows.
+            if may_be_secret_name(key) || !(harmless || is_small(value.get_ref())) {
+                self.reader.hide_all(value);
+            }
             let hint = match (home, close) {
                 (Some((section, _)), _) => format!("put it under {section}"),
                 (None, Some(close)) => format!("did you mean `{close}`?"),
@@ -128,14 +130,11 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Hides every text of a value that may hold a secret.
-fn hide_texts(reader: &Reader<'_>, span: Span, value: &DeValue<'_>) {
+/// Whether a value is too small to be a secret.
+fn is_small(value: &DeValue<'_>) -> bool {
     match value {
-        DeValue::Table(table) => {
-            for value in table.values() {
-                hide_texts(reader, value.span(), value.get_ref());
-            }
-        }
-        _ => reader.hide(span),
+        DeValue::Boolean(_) => true,
+        DeValue::Integer(number) => number.as_str().len() < 6,
+        _ => false,
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Reader;
 use crate::config::Span;
+use crate::config::secrets::{names, shape};
 
 /// A text whose variables were put in. What came from the environment is never
 /// shown: messages quote the text as it stands in the file.
@@ -10,20 +11,18 @@ pub(in crate::config) struct Text {
     pub(in crate::config) value: String,
     pub(in crate::config) span: Span,
     raw: String,
+    /// Nothing of it may be shown.
+    hidden: bool,
 }
 
 impl Text {
     pub(super) fn read(reader: &Reader<'_>, raw: &str, span: Span) -> Option<Self> {
         Some(Self {
             value: substitute(reader, raw, &span)?,
+            hidden: reader.hides(&span),
             span,
             raw: raw.to_owned(),
         })
-    }
-
-    /// Whether the text is nothing but variables, and so shows nothing.
-    pub(super) fn is_reference(raw: &str) -> bool {
-        raw.starts_with("${") && raw.find('}') == Some(raw.len() - 1)
     }
 
     /// Whether something came from the environment.
@@ -33,7 +32,10 @@ impl Text {
 
     /// The text as messages quote it.
     pub(in crate::config) fn shown(&self) -> String {
-        format!("`{}`", self.raw)
+        match self.hidden {
+            true => "`***`".to_owned(),
+            false => format!("`{}`", shape::concealed(&self.raw)),
+        }
     }
 }
 
@@ -65,10 +67,12 @@ fn substitute(reader: &Reader<'_>, raw: &str, span: &Span) -> Option<String> {
                 reader.report(span.clone(), "`${}` names no variable", hint);
                 complete = false;
             }
-            Some(found) => value.push_str(found),
+            Some(found) => {
+                reader.keep_out(found);
+                value.push_str(found);
+            }
             None => {
-                let message = format!("the variable `{name}` is not set");
-                let hint = format!("set {name} in the environment that majordomo starts in");
+                let (message, hint) = missing(reader, name, span);
                 reader.report(span.clone(), message, hint);
                 complete = false;
             }
@@ -79,16 +83,33 @@ fn substitute(reader: &Reader<'_>, raw: &str, span: &Span) -> Option<String> {
     complete.then_some(value)
 }
 
+/// A variable that is not set. Where a secret stands, somebody may have put the
+/// secret itself in the place of the name.
+fn missing(reader: &Reader<'_>, name: &str, span: &Span) -> (String, String) {
+    let harmless = !reader.hides(span) && shape::parts(name).is_empty();
+    if names::is_variable(name) || harmless {
+        return (
+            format!("the variable `{name}` is not set"),
+            format!("set {name} in the environment that majordomo starts in"),
+        );
+    }
+    (
+        "what stands in `${…}` is no variable that is set".to_owned(),
+        "name a variable: `${NAME}`; what is no variable stands without `${` and `}`".to_owned(),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::config::secrets::positions::Hidden;
     use proptest::prelude::*;
 
     fn read(raw: &str) -> (Option<String>, Vec<String>) {
         let environment = BTreeMap::from([("A".to_owned(), "one".to_owned())]);
-        let reader = Reader::new(&environment);
+        let reader = Reader::new(&environment, Hidden::default());
         let text = Text::read(&reader, raw, 0..raw.len()).map(|text| text.value);
         let (problems, _) = reader.finish();
         (text, problems.into_iter().map(|p| p.message).collect())

@@ -2,12 +2,14 @@
 //!
 //! Every request is counted once, when it ends. Nothing here is a lock that
 //! requests wait for. Names of targets come from clients, too, so their number
-//! is bounded; no label ever holds content or a key.
+//! and length are bounded; no label ever holds content or a key.
 
 mod counter;
 mod histogram;
+mod targets;
 mod text;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use majordomo::{Attempt, Change, Class, HealthStatus, Ledger, Outcome, Usage};
@@ -15,16 +17,22 @@ use majordomo::{Attempt, Change, Class, HealthStatus, Ledger, Outcome, Usage};
 use counter::Counter;
 pub(crate) use counter::Gauge;
 use histogram::Histogram;
+use targets::Targets;
 use text::Page;
 
+use crate::clip::clip;
 use crate::exchange::End;
 use crate::vision::{DescribeCall, FROM_CACHE};
+
+/// So much of a target's name is kept.
+const LONGEST_TARGET: usize = 200;
 
 /// All figures of a gateway, from its start.
 #[derive(Default)]
 pub(crate) struct Metrics {
     pub(crate) open_requests: Gauge,
     pub(crate) open_streams: Gauge,
+    targets: Targets,
     requests: Counter,
     attempts: Counter,
     failovers: Counter,
@@ -76,7 +84,7 @@ impl From<&Attempt> for Tried {
             Outcome::Failed { class, status, .. } => ("failed", Some(*class), *status),
         };
         Self {
-            target: attempt.target.clone(),
+            target: clip(&attempt.target, LONGEST_TARGET).to_owned(),
             outcome,
             class,
             status,
@@ -87,6 +95,11 @@ impl From<&Attempt> for Tried {
 }
 
 impl Metrics {
+    /// Labels these targets by name, whatever clients invent.
+    pub(crate) fn configure(&self, targets: BTreeSet<String>) {
+        self.targets.configure(targets);
+    }
+
     /// Counts a request.
     pub(crate) fn ended(&self, ended: &Ended<'_>) {
         let status = ended.status.to_string();
@@ -97,19 +110,24 @@ impl Metrics {
         ];
         self.requests.add(&labels, 1);
         for tried in ended.tried {
-            let labels = [("target", &*tried.target), ("outcome", tried.outcome)];
+            let target = self.targets.label(&tried.target);
+            let labels = [("target", target), ("outcome", tried.outcome)];
             self.attempts.add(&labels, 1);
         }
         for pair in ended.tried.windows(2) {
             if pair[0].target != pair[1].target {
-                self.failovers.add(&[("from", &*pair[0].target)], 1);
+                let from = self.targets.label(&pair[0].target);
+                self.failovers.add(&[("from", from)], 1);
             }
         }
         let Usage { input, output, .. } = ended.usage;
-        for (kind, count) in [("input", input), ("output", output)] {
-            if let (Some(target), 1..) = (ended.target, count) {
-                self.tokens
-                    .add(&[("target", target), ("kind", kind)], count);
+        if let Some(target) = ended.target {
+            let target = self.targets.label(clip(target, LONGEST_TARGET));
+            for (kind, count) in [("input", input), ("output", output)] {
+                if count > 0 {
+                    let labels = [("target", target), ("kind", kind)];
+                    self.tokens.add(&labels, count);
+                }
             }
         }
         for change in ended.changes.iter().filter(|c| c.subject == "image") {
@@ -130,6 +148,10 @@ impl Metrics {
 
     fn described(&self, call: &DescribeCall) {
         let target = call.asked();
+        let target = match target.is_empty() {
+            true => target,
+            false => self.targets.label(clip(target, LONGEST_TARGET)),
+        };
         let labels = [("target", target), ("outcome", call.outcome())];
         self.descriptions.add(&labels, 1);
         let Usage { input, output, .. } = call.usage;
@@ -307,13 +329,14 @@ mod tests {
         let attempts = page
             .lines()
             .filter(|l| l.starts_with("majordomo_attempts_total{"));
-        assert!(attempts.count() <= 1_025);
+        assert!(attempts.count() <= targets::MOST_STRANGERS + 1);
         assert!(
             page.contains("majordomo_attempts_total{target=\"p/\\\"0\\n}\",outcome=\"failed\"} 1")
         );
-        assert!(
-            page.contains("majordomo_attempts_total{other=\"true\"}"),
-            "the rest is counted"
-        );
+        // The one that serves is among those with a label.
+        let rest = 5_001 - targets::MOST_STRANGERS;
+        let rest =
+            format!("majordomo_attempts_total{{target=\"other\",outcome=\"failed\"}} {rest}");
+        assert!(page.contains(&rest), "the rest is counted");
     }
 }

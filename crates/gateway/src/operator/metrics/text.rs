@@ -45,14 +45,27 @@ impl Page {
         );
     }
 
-    /// Whether each target, and each provider's credential, may be used.
+    /// Whether each target that the configuration names, and each provider's
+    /// credential, may be used. A label for every name that clients make up would
+    /// fill the database of whoever collects them.
     pub(super) fn health(&mut self, health: &[HealthStatus]) {
         let name = "target_usable";
         self.head(name, "Whether a target or credential may be used.", "gauge");
-        for status in health {
+        for status in health.iter().filter(|status| status.declared) {
             let labels = written(&[("target", &status.subject)]);
             let usable = u8::from(status.until_usable.is_none());
             let _ = writeln!(self.0, "majordomo_{name}{{{labels}}} {usable}");
+        }
+        let name = "other_targets";
+        let help = "Targets that clients named and the configuration does not.";
+        self.head(name, help, "gauge");
+        let other = || health.iter().filter(|status| !status.declared);
+        let benched = other()
+            .filter(|status| status.until_usable.is_some())
+            .count();
+        let usable = other().count() - benched;
+        for (state, count) in [("benched", benched), ("usable", usable)] {
+            let _ = writeln!(self.0, "majordomo_{name}{{state=\"{state}\"}} {count}");
         }
     }
 

@@ -15,4 +15,4 @@ mod tests;
 
 pub use processor::{Processor, ProcessorError, Task};
 pub use registry::Processors;
-pub use stage::{Applied, Bypassed, Destination, ProcessorTrace, apply, rehearse};
+pub use stage::{Applied, Bypassed, Destination, ProcessorTrace, apply, destination, rehearse};

@@ -136,6 +136,18 @@ pub async fn rehearse<S: Sync>(
     act(rules, matched, processors, subject, request, fresh, how).await
 }
 
+/// Where the balancer may pick from, for what no processor changes.
+pub fn destination<S>(
+    rules: &RuleSet<S>,
+    matched: Option<RuleIndex>,
+    processors: &Processors<S>,
+) -> Destination {
+    match matched {
+        Some(rule) if bound(rules, rule, processors).is_empty() => Destination::Rule(rule),
+        _ => Destination::Route,
+    }
+}
+
 /// Each operation of a rule that has a processor, in the order of the operations.
 fn bound<'a, S>(
     rules: &'a RuleSet<S>,

@@ -4,6 +4,7 @@
 mod client;
 mod oracles;
 mod record;
+mod secure;
 mod words;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use tokio::time::timeout;
 pub(crate) use client::Client;
 use oracles::Held;
 pub(crate) use record::{lines_of, logged};
+pub(crate) use secure::secure;
 pub(crate) use words::*;
 
 /// Nothing takes this long unless it is broken.
@@ -33,6 +35,13 @@ pub(crate) fn case(work: impl Future<Output = ()>) {
         .enable_all()
         .build();
     runtime.expect("a runtime can be made").block_on(work);
+}
+
+/// A file whose gateway has the demo, which every case asks at its end.
+fn with_demo(config: &str) -> String {
+    let named = config.contains("[providers.") && !config.contains("[providers.demo]");
+    let demo = if named { "\n[providers.demo]\n" } else { "" };
+    format!("{config}{demo}")
 }
 
 /// A running gateway. Each case ends with [`holds`](Self::holds).
@@ -65,7 +74,7 @@ impl Stage {
     ) -> Self {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let file = folder.path().join("majordomo.toml");
-        std::fs::write(&file, config).expect("a file can be written");
+        std::fs::write(&file, with_demo(config)).expect("a file can be written");
         let options = Options {
             config: Some(file),
             listen: Some(([127, 0, 0, 1], 0).into()),
@@ -121,9 +130,14 @@ impl Stage {
     /// Puts another file in the place of the one that is served.
     pub(crate) fn rewrite(&self, config: &str) {
         let new = self.folder.path().join("new");
-        std::fs::write(&new, config).expect("a file can be written");
+        std::fs::write(&new, with_demo(config)).expect("a file can be written");
         let file = self.folder.path().join("majordomo.toml");
         std::fs::rename(new, file).expect("a file can be moved");
+    }
+
+    /// The file that is served, for those who write it in place.
+    pub(crate) fn file(&self) -> std::path::PathBuf {
+        self.folder.path().join("majordomo.toml")
     }
 
     /// Tells the gateway to stop.
@@ -151,11 +165,17 @@ impl Stage {
 
     /// Asks the operator's listener.
     pub(crate) async fn look(&self, path: &str) -> String {
-        let mut client = Client::connect(self.operator).await;
         let host = self.operator;
         let head = format!(
             "GET {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {CLIENT_KEY}\r\nconnection: close\r\n\r\n"
         );
+        if !self.plain {
+            let stream = secure(self.operator, &[]).await;
+            let mut client = Client::over(stream.expect("TLS is spoken"));
+            client.send(head).await;
+            return client.rest().await;
+        }
+        let mut client = Client::connect(self.operator).await;
         client.send(head).await;
         client.rest().await
     }

@@ -14,7 +14,7 @@ pub(crate) const PROMPT: &str = "MARKER-of-a-prompt";
 pub(crate) fn post(path: &str, headers: &str, body: &str) -> String {
     let length = body.len();
     format!(
-        "POST {path} HTTP/1.1\r\nhost: gateway\r\n{headers}content-length: {length}\r\n\r\n{body}"
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\n{headers}content-length: {length}\r\n\r\n{body}"
     )
 }
 

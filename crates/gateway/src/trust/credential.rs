@@ -1,11 +1,16 @@
 //! Finds the key that a client presents, wherever its dialect puts it.
+//!
+//! Wrong keys are slowed down by address, on both listeners together.
 
+use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{HeaderMap, Uri};
 use majordomo::{Error, ErrorKind, KeyOwner};
 use percent_encoding::percent_decode_str;
 
+use super::Guesses;
 use crate::keys::{Key, Keys};
 
 /// What follows "Bearer" is hidden in every message, so it comes last.
@@ -13,11 +18,31 @@ const NO_KEY: &str = "a key is needed: send it as `x-api-key`, `x-goog-api-key`,
                       or `Authorization: Bearer`";
 
 /// Who asks. Without any configured key everybody may, and nobody has a name.
-pub(crate) fn authenticate(
+pub(crate) fn identify(
     keys: &Keys,
+    guesses: &Guesses,
+    from: IpAddr,
     headers: &HeaderMap,
     uri: &Uri,
 ) -> Result<Option<Arc<Key>>, Error> {
+    authenticate(keys, headers, uri).map_err(|error| {
+        let wrong = error.status() == Some(401) && !presented(headers, uri).is_empty();
+        if wrong && guesses.too_many(from) {
+            too_many_guesses()
+        } else {
+            error
+        }
+    })
+}
+
+fn too_many_guesses() -> Error {
+    let text = "too many wrong keys came from this address, and this one is wrong, too";
+    Error::new(ErrorKind::Local, text)
+        .with_status(429)
+        .with_retry_after(Some(Duration::from_secs(1)))
+}
+
+fn authenticate(keys: &Keys, headers: &HeaderMap, uri: &Uri) -> Result<Option<Arc<Key>>, Error> {
     if keys.is_empty() {
         return Ok(None);
     }
@@ -34,11 +59,6 @@ pub(crate) fn authenticate(
             Err(Error::new(ErrorKind::Local, text).with_status(400))
         }
     }
-}
-
-/// Whether a client sent a key at all.
-pub(crate) fn presents_a_key(headers: &HeaderMap, uri: &Uri) -> bool {
-    !presented(headers, uri).is_empty()
 }
 
 fn presented(headers: &HeaderMap, uri: &Uri) -> Vec<String> {

@@ -1,0 +1,252 @@
+//! The places of a parsed file that may hold a secret.
+//!
+//! `[[keys]]` and `[providers]` are where secrets belong: there everything is
+//! hidden but the values that are known to be harmless, and only while they are
+//! of the type that they should be. A key whose name says that it holds a secret
+//! holds one in every section, and so does whatever is inside of it.
+
+use majordomo::nearest;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::names::{is_reference, is_secret_name, is_word};
+use super::shape;
+use crate::config::Span;
+
+type Value<'a> = Spanned<DeValue<'a>>;
+
+/// The sections of the file whose values are shown unless they look like secrets.
+const ORDINARY: [&str; 7] = [
+    "server", "fetch", "vision", "health", "chain", "aliases", "routes",
+];
+
+/// Every place of the file that must not be shown, and what stands there as far
+/// as it is text.
+pub(in crate::config) fn find(text: &str, table: &DeTable<'_>) -> Hidden {
+    let mut hidden = Hidden {
+        text: text.to_owned(),
+        ..Hidden::default()
+    };
+    for (name, value) in table {
+        hidden.looks(name.span(), name.get_ref());
+        let key: &str = name.get_ref();
+        let sections = ORDINARY.into_iter().chain(["keys", "providers"]);
+        match nearest(key, sections) {
+            Some("keys") => hidden.keys(value),
+            Some("providers") => hidden.providers(value),
+            Some("aliases") => hidden.user_names(value),
+            Some(_) => hidden.ordinary(value),
+            None if is_secret_name(key) => hidden.all(value),
+            // The reader knows whether it is a setting in the wrong place.
+            None => hidden.ordinary(value),
+        }
+    }
+    hidden
+}
+
+/// What was found.
+#[derive(Default)]
+pub(in crate::config) struct Hidden {
+    text: String,
+    pub(in crate::config) spans: Vec<Span>,
+    /// The texts themselves, to be kept out of messages.
+    pub(in crate::config) words: Vec<String>,
+}
+
+impl Hidden {
+    /// `[[keys]]`, or what stands in its place.
+    fn keys(&mut self, value: &Value<'_>) {
+        match value.get_ref() {
+            DeValue::Array(entries) => {
+                for entry in entries.iter() {
+                    self.keys(entry);
+                }
+            }
+            DeValue::Table(entry) => {
+                for (name, value) in entry {
+                    let known = ["name", "models", "role", "hash", "key"];
+                    match (nearest(name.get_ref(), known), value.get_ref()) {
+                        (Some("name" | "role"), DeValue::String(_)) => self.ordinary(value),
+                        (Some("models"), DeValue::Array(models)) if texts(models) => {
+                            self.ordinary(value);
+                        }
+                        _ => self.secret(value),
+                    }
+                    self.name(name);
+                }
+            }
+            _ => self.secret(value),
+        }
+    }
+
+    /// `[providers]`, or what stands in its place.
+    fn providers(&mut self, value: &Value<'_>) {
+        let DeValue::Table(providers) = value.get_ref() else {
+            return self.secret(value);
+        };
+        for (name, provider) in providers {
+            self.looks(name.span(), name.get_ref());
+            match provider.get_ref() {
+                DeValue::Table(provider) => self.provider(provider),
+                // A key or a DSN, most likely.
+                _ => {
+                    self.secret(provider);
+                    self.name(name);
+                }
+            }
+        }
+    }
+
+    fn provider(&mut self, provider: &DeTable<'_>) {
+        for (name, value) in provider {
+            let known = ["kind", "base_url", "models", "api_key", "dsn"];
+            match (nearest(name.get_ref(), known), value.get_ref()) {
+                (Some("kind"), DeValue::String(_)) => self.ordinary(value),
+                (Some("base_url"), DeValue::String(url)) if !url.contains('@') => {
+                    self.ordinary(value);
+                }
+                (Some("models"), DeValue::Table(_)) => self.user_names(value),
+                (None, DeValue::Boolean(_)) if !is_secret_name(name.get_ref()) => {}
+                (None, DeValue::Integer(number))
+                    if !is_secret_name(name.get_ref()) && number.as_str().len() < 6 => {}
+                _ => self.secret(value),
+            }
+            self.name(name);
+        }
+    }
+
+    /// A table whose names the user chose, so that they say nothing of the values.
+    fn user_names(&mut self, value: &Value<'_>) {
+        let DeValue::Table(table) = value.get_ref() else {
+            return self.ordinary(value);
+        };
+        for (name, value) in table {
+            self.looks(name.span(), name.get_ref());
+            self.ordinary(value);
+        }
+    }
+
+    /// A value that may be shown, but for what looks like a secret in it.
+    fn ordinary(&mut self, value: &Value<'_>) {
+        match value.get_ref() {
+            DeValue::String(text) => self.looks(value.span(), text),
+            DeValue::Array(items) => {
+                for item in items.iter() {
+                    self.ordinary(item);
+                }
+            }
+            DeValue::Table(table) => self.ordinary_table(table),
+            _ => {}
+        }
+    }
+
+    fn ordinary_table(&mut self, table: &DeTable<'_>) {
+        let text = |value: Option<&Value<'_>>| match value.map(Spanned::get_ref) {
+            Some(DeValue::String(text)) => Some(text.to_string()),
+            _ => None,
+        };
+        // A condition on a header that holds one.
+        let of_header = text(table.get("name")).is_some_and(|name| is_secret_name(&name));
+        let is_tls = table.contains_key("cert");
+        for (name, value) in table {
+            self.looks(name.span(), name.get_ref());
+            let key: &str = name.get_ref();
+            match value.get_ref() {
+                // The file of a private key is named, and that is no secret.
+                DeValue::String(path) if is_tls && key == "key" && is_path(path) => {
+                    self.ordinary(value);
+                }
+                _ if is_secret_name(key) || (of_header && key == "value") => self.secret(value),
+                _ => self.ordinary(value),
+            }
+        }
+    }
+
+    /// A value in the place of a secret. A variable's name is none.
+    fn secret(&mut self, value: &Value<'_>) {
+        match value.get_ref() {
+            DeValue::String(text) if is_reference(text) => {}
+            _ => self.all(value),
+        }
+    }
+
+    /// Everything of a value, whatever it is.
+    pub(in crate::config) fn all(&mut self, value: &Value<'_>) {
+        let span = value.span();
+        // The span of a table with a header is that header, and hides nothing.
+        let raw = self.text.get(span.clone()).unwrap_or_default().to_owned();
+        let inline = raw.starts_with(['{', '[']) && !raw.starts_with("[[");
+        match value.get_ref() {
+            DeValue::Table(table) => {
+                if inline && raw.starts_with('{') {
+                    self.spans.push(span);
+                }
+                for (name, value) in table {
+                    self.hide(name.span(), name.get_ref());
+                    self.all(value);
+                }
+            }
+            DeValue::Array(items) => {
+                let header = |item: &Value<'_>| matches!(item.get_ref(), DeValue::Table(_));
+                if inline && !items.iter().any(header) {
+                    self.spans.push(span);
+                }
+                for item in items.iter() {
+                    self.all(item);
+                }
+            }
+            DeValue::String(text) => self.hide(span, text),
+            _ => self.hide(span, &raw),
+        }
+    }
+
+    /// A key's name among secrets: only a word is shown.
+    fn name(&mut self, name: &Spanned<std::borrow::Cow<'_, str>>) {
+        if !is_word(name.get_ref()) {
+            self.hide(name.span(), name.get_ref());
+        }
+    }
+
+    fn hide(&mut self, span: Span, text: &str) {
+        self.spans.push(span);
+        self.words.push(text.to_owned());
+    }
+
+    /// Hides what looks like a secret in a text at this place.
+    fn looks(&mut self, span: Span, text: &str) {
+        let parts = shape::parts(text);
+        if parts.is_empty() {
+            return;
+        }
+        let raw = self.text.get(span.clone()).unwrap_or_default();
+        // Where the text is written with escapes, its parts cannot be told apart.
+        match raw.find(text) {
+            Some(at) => {
+                let start = span.start + at;
+                let places = parts
+                    .iter()
+                    .map(|part| start + part.start..start + part.end);
+                self.spans.extend(places);
+            }
+            None => self.spans.push(span),
+        }
+        let words = parts.into_iter().map(|part| text[part].to_owned());
+        self.words.extend(words);
+    }
+}
+
+fn texts(items: &[Value<'_>]) -> bool {
+    let text = |item: &Value<'_>| matches!(item.get_ref(), DeValue::String(_));
+    items.iter().all(text)
+}
+
+/// Whether a text is a file's path, and not the file's own text.
+fn is_path(text: &str) -> bool {
+    let begins = ["/", "./", "../", "~/"]
+        .iter()
+        .any(|start| text.starts_with(start));
+    let ends = [".pem", ".key", ".crt", ".cer"]
+        .iter()
+        .any(|end| text.ends_with(end));
+    (begins || ends) && !text.contains("-----") && !text.chars().any(char::is_control)
+}

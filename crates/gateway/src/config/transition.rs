@@ -1,0 +1,248 @@
+//! Whether a running gateway may go from one configuration to another.
+//!
+//! A reload fails closed: a file may be empty because a disk is full, or lack its
+//! end because somebody is still writing it, and neither may open what was closed.
+//! To open it on purpose, restart. This module is pure. It compares two
+//! configurations and what the process took at its start, and knows nobody else.
+
+use std::net::SocketAddr;
+
+use super::{Config, Server, refuse_open, refuse_open_operator};
+
+/// What the process took when it started and keeps until it ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Held {
+    /// The addresses as the configuration named them.
+    pub(crate) listen: SocketAddr,
+    pub(crate) operator_listen: SocketAddr,
+    /// The addresses that clients and the operator really reach.
+    pub(crate) bound: [SocketAddr; 2],
+    /// Whether TLS is spoken there.
+    pub(crate) tls: bool,
+}
+
+/// Why the old configuration stays.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refusal {
+    /// A disk is full, or a writer has only begun.
+    #[error(
+        "the file is empty; if nothing is to be configured any more, restart majordomo with it"
+    )]
+    Empty,
+    #[error(
+        "the file has no [[keys]] any more, and without the last key everybody who reaches the \
+         gateway could ask; if that is meant, restart majordomo"
+    )]
+    LastKey,
+    #[error(
+        "the file has no `tls` in [server] any more, and clients would send their keys in plain \
+         text; if that is meant, restart majordomo"
+    )]
+    TlsOff,
+    #[error(
+        "the file allows pages of {0} to ask (`origins` in [server]), and no key is configured; \
+         add a key, or restart majordomo if everybody who opens that site may use the gateway"
+    )]
+    Origin(String),
+    #[error("{0}; add a key, or listen on 127.0.0.1 and restart majordomo")]
+    Open(String),
+}
+
+/// A setting of the new configuration that waits for the next start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Notice {
+    pub(crate) setting: &'static str,
+    /// One sentence that names the setting and what to do.
+    pub(crate) text: String,
+}
+
+/// Whether `new` may take the place of `old`, and what of it must wait.
+pub(crate) fn judge(held: &Held, old: &Config, new: &Config) -> Result<Vec<Notice>, Refusal> {
+    let keyed = !new.keys.is_empty();
+    if new.source.is_blank() && !old.source.is_blank() {
+        return Err(Refusal::Empty);
+    }
+    if !keyed && !old.keys.is_empty() {
+        return Err(Refusal::LastKey);
+    }
+    if held.tls && new.server.tls.is_none() {
+        return Err(Refusal::TlsOff);
+    }
+    let site = new.server.origins.beyond(&old.server.origins);
+    if let Some(site) = site.filter(|_| !keyed) {
+        return Err(Refusal::Origin(site.to_owned()));
+    }
+    let [_, operator] = held.bound;
+    let mut open = held.bound.iter().filter_map(|at| refuse_open(*at, keyed));
+    let roleless = refuse_open_operator(operator, new.opens_the_operators_listener());
+    if let Some(reason) = open.next().or(roleless) {
+        return Err(Refusal::Open(reason));
+    }
+    Ok(notices(held, &new.server))
+}
+
+/// What a listener is told once, when it is made.
+fn notices(held: &Held, new: &Server) -> Vec<Notice> {
+    let moved = |setting, was: SocketAddr, is: SocketAddr| {
+        (was != is).then(|| Notice {
+            setting,
+            text: format!(
+                "`{setting}` in [server] is {is} now, and the gateway still listens on {was}: \
+                 restart majordomo to change it"
+            ),
+        })
+    };
+    let tls = (!held.tls && new.tls.is_some()).then(|| Notice {
+        setting: "tls",
+        text: "`tls` in [server] is set now, and the gateway still speaks plain HTTP: restart \
+               majordomo to change it"
+            .to_owned(),
+    });
+    let listen = moved("listen", held.listen, new.listen);
+    let operator = moved("operator_listen", held.operator_listen, new.operator_listen);
+    [listen, operator, tls].into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    const KEY: &str = "[[keys]]\nname = \"a\"\nkey = \"sk-canary-client\"\n";
+    const TLS: &str = "[server]\ntls = { cert = \"c.pem\", key = \"k.pem\" }\n";
+    const ALIAS: &str = "[aliases]\na = \"demo/text\"\n";
+
+    fn config(text: &str) -> Config {
+        Config::parse("m.toml", text, &BTreeMap::new()).expect("the file is fine")
+    }
+
+    /// What a gateway holds that was started with this file.
+    fn held(start: &Config) -> Held {
+        Held {
+            listen: start.server.listen,
+            operator_listen: start.server.operator_listen,
+            bound: [start.server.listen, start.server.operator_listen],
+            tls: start.server.tls.is_some(),
+        }
+    }
+
+    /// The settings that wait, or why the old file stays.
+    type Judged<'a> = Result<&'a [&'a str], Refusal>;
+
+    #[test]
+    fn what_was_closed_stays_closed() {
+        let moved = "[server]\nlisten = \"127.0.0.1:1\"\noperator_listen = \"127.0.0.1:2\"\n";
+        let both = format!("{TLS}{KEY}");
+        let rows: &[(&str, &str, Judged<'_>)] = &[
+            // An empty file says nothing, whatever was at work.
+            (ALIAS, "", Err(Refusal::Empty)),
+            (ALIAS, " \n\t\n", Err(Refusal::Empty)),
+            (ALIAS, "# [aliases]\n", Err(Refusal::Empty)),
+            (ALIAS, "[aliases]\n[server]\n", Err(Refusal::Empty)),
+            (KEY, "", Err(Refusal::Empty)),
+            ("# one", "# two", Ok(&[])),
+            // Keys may be changed, added and taken away, but for the last.
+            (KEY, ALIAS, Err(Refusal::LastKey)),
+            (KEY, "keys = []\n", Err(Refusal::Empty)),
+            (KEY, &format!("keys = []\n{ALIAS}"), Err(Refusal::LastKey)),
+            (KEY, &KEY.replace("canary", "another"), Ok(&[])),
+            (ALIAS, KEY, Ok(&[])),
+            (ALIAS, "[chain]\nretries = 0\n", Ok(&[])),
+            // TLS stays on.
+            (TLS, ALIAS, Err(Refusal::TlsOff)),
+            (&both, KEY, Err(Refusal::TlsOff)),
+            (&both, TLS, Err(Refusal::LastKey)),
+            (TLS, &TLS.replace("c.pem", "d.pem"), Ok(&[])),
+            // What waits for a restart says so.
+            (ALIAS, TLS, Ok(&["tls"])),
+            (ALIAS, moved, Ok(&["listen", "operator_listen"])),
+            (moved, ALIAS, Ok(&["listen", "operator_listen"])),
+            (moved, moved, Ok(&[])),
+        ];
+        for (old, new, expected) in rows {
+            let (before, after) = (config(old), config(new));
+            let judged = judge(&held(&before), &before, &after);
+            let settings = judged.as_ref().map(|notices| {
+                let settings = notices.iter().map(|notice| notice.setting);
+                settings.collect::<Vec<_>>()
+            });
+            let expected = expected.as_ref().map(|settings| settings.to_vec());
+            assert_eq!(settings, expected, "{old:?} to {new:?}");
+            let told: Vec<String> = match &judged {
+                Ok(notices) => notices.iter().map(|notice| notice.text.clone()).collect(),
+                Err(refusal) => vec![refusal.to_string()],
+            };
+            for text in told {
+                assert!(text.contains("restart majordomo"), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_address_that_others_reach_is_never_opened() {
+        let public = SocketAddr::from(([192, 0, 2, 1], 4100));
+        let config = config(ALIAS);
+        for place in 0..2 {
+            let mut held = held(&config);
+            held.bound[place] = public;
+            let judged = judge(&held, &config, &config);
+            let refused = matches!(&judged, Err(Refusal::Open(why)) if why.contains("192.0.2.1"));
+            assert!(refused, "{judged:?}");
+        }
+    }
+
+    #[test]
+    fn what_waits_for_a_restart_is_told_until_it_happens() {
+        let start = config(ALIAS);
+        let held = held(&start);
+        let moved = config("[server]\nlisten = \"127.0.0.1:1\"\n");
+        assert_eq!(judge(&held, &start, &moved).map(|n| n.len()), Ok(1));
+        assert_eq!(judge(&held, &moved, &moved).map(|n| n.len()), Ok(1));
+        assert_eq!(judge(&held, &moved, &start), Ok(vec![]));
+    }
+
+    #[test]
+    fn tls_that_was_never_spoken_may_be_left_out_again() {
+        let (plain, secure) = (config(ALIAS), config(TLS));
+        let held = held(&plain);
+        assert_eq!(judge(&held, &secure, &plain), Ok(vec![]));
+    }
+
+    #[test]
+    fn a_site_is_added_only_where_keys_are_needed() {
+        let sites =
+            |names: &str, keys: &str| config(&format!("[server]\norigins = {names}\n{keys}"));
+        let (a, ab) = (r#"["https://a"]"#, r#"["https://a", "https://b"]"#);
+        let added = |old: &str, new: &str, keys: &str| {
+            let (old, new) = (sites(old, keys), sites(new, keys));
+            match judge(&held(&old), &old, &new) {
+                Err(Refusal::Origin(site)) => Some(site),
+                other => {
+                    assert_eq!(other, Ok(vec![]));
+                    None
+                }
+            }
+        };
+        assert_eq!(added(a, ab, "").as_deref(), Some("https://b"));
+        assert_eq!(added("[]", a, "").as_deref(), Some("https://a"));
+        assert_eq!(added(ab, a, ""), None, "taking one away closes");
+        assert_eq!(added(a, a, ""), None);
+        assert_eq!(added("[]", ab, KEY), None);
+    }
+
+    #[test]
+    fn an_operators_listener_that_others_reach_keeps_a_key_that_opens_it() {
+        let key = |role: &str| config(&format!("{KEY}{role}"));
+        let operator = key("role = \"operator\"\n");
+        let mut held = held(&operator);
+        held.bound[1] = SocketAddr::from(([192, 0, 2, 1], 4101));
+        let judged = judge(&held, &operator, &key(""));
+        let refused = matches!(&judged, Err(Refusal::Open(why)) if why.contains("role"));
+        assert!(refused, "{judged:?}");
+        assert_eq!(
+            judge(&held, &operator, &key("role = \"viewer\"\n")),
+            Ok(vec![])
+        );
+    }
+}

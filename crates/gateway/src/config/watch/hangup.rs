@@ -1,0 +1,36 @@
+//! SIGHUP, where there is such a thing.
+
+pub(super) struct Hangup {
+    #[cfg(unix)]
+    signal: Option<tokio::signal::unix::Signal>,
+}
+
+impl Hangup {
+    #[cfg(unix)]
+    pub(super) fn new() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+        let signal = signal(SignalKind::hangup());
+        if let Err(error) = &signal {
+            tracing::warn!(%error, "SIGHUP cannot be listened for");
+        }
+        Self {
+            signal: signal.ok(),
+        }
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn new() -> Self {
+        Self {}
+    }
+
+    /// Waits for the signal; for ever where there is none.
+    pub(super) async fn received(&mut self) {
+        #[cfg(unix)]
+        if let Some(signal) = &mut self.signal
+            && signal.recv().await.is_some()
+        {
+            return;
+        }
+        std::future::pending().await
+    }
+}

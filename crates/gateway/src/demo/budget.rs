@@ -1,0 +1,81 @@
+//! What one generated instance may cost: how many values it holds, and how many
+//! bytes of JSON it is. One budget is spent by the whole instance, so that no
+//! nesting, reference or list of names multiplies it.
+
+use serde_json::Value;
+use thiserror::Error;
+
+/// The most values of an instance, keys of objects included.
+pub(super) const MOST_NODES: usize = 4_096;
+/// The most bytes of an instance as JSON.
+pub(super) const MOST_BYTES: usize = 128 << 10;
+/// What a value takes beside its text: quotes, brackets, a comma, the digits of
+/// the longest number.
+const PER_NODE: usize = 28;
+
+/// Why there is no instance.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub(super) enum TooLarge {
+    #[error("needs an answer of more than {MOST_NODES} values, and the demo makes no more")]
+    Nodes,
+    #[error("needs an answer of more than {MOST_BYTES} bytes, and the demo makes no more")]
+    Bytes,
+    #[error("nests deeper than {0} levels, and the demo goes no deeper")]
+    Depth(usize),
+    #[error("has more than {0} bytes, and the demo reads no more")]
+    Schema(usize),
+}
+
+/// What is left.
+#[derive(Debug)]
+pub(super) struct Budget {
+    nodes: usize,
+    bytes: usize,
+}
+
+impl Budget {
+    pub(super) fn new() -> Self {
+        Self {
+            nodes: MOST_NODES,
+            bytes: MOST_BYTES,
+        }
+    }
+
+    /// Pays for one value, or for one step of work that makes none.
+    pub(super) fn node(&mut self) -> Result<(), TooLarge> {
+        self.nodes = self.nodes.checked_sub(1).ok_or(TooLarge::Nodes)?;
+        self.bytes(PER_NODE)
+    }
+
+    /// Pays for so many bytes.
+    pub(super) fn bytes(&mut self, bytes: usize) -> Result<(), TooLarge> {
+        self.bytes = self.bytes.checked_sub(bytes).ok_or(TooLarge::Bytes)?;
+        Ok(())
+    }
+
+    /// Pays for a text as JSON writes it.
+    pub(super) fn text(&mut self, text: &str) -> Result<(), TooLarge> {
+        self.bytes(text.len())?;
+        let escaped = |byte: u8| match byte {
+            0x00..=0x1f => 5,
+            b'"' | b'\\' => 1,
+            _ => 0,
+        };
+        self.bytes(text.bytes().map(escaped).sum())
+    }
+
+    /// Pays for a value that the schema holds, before it is copied.
+    pub(super) fn copy(&mut self, value: &Value) -> Result<(), TooLarge> {
+        self.node()?;
+        match value {
+            Value::String(text) => self.text(text),
+            Value::Array(items) => items.iter().try_for_each(|item| self.copy(item)),
+            Value::Object(fields) => fields.iter().try_for_each(|(name, value)| {
+                self.node()?;
+                self.text(name)?;
+                self.copy(value)
+            }),
+            Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+        }
+    }
+}

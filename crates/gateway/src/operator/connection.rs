@@ -1,0 +1,71 @@
+//! One connection of the operator's listener, with TLS where the gateway has it.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::{Visitor, answer};
+use crate::server::{House, TlsAcceptorHandle};
+
+/// A handshake, or a head, takes no longer.
+const HEAD: Duration = Duration::from_secs(10);
+
+/// Serves a connection until it ends; a failure concerns nobody but its client.
+pub(super) async fn serve(
+    stream: TcpStream,
+    tls: Option<TlsAcceptorHandle>,
+    house: Arc<House>,
+    visitor: Visitor,
+) {
+    let Some(acceptor) = tls else {
+        return over_http1(stream, house, visitor).await;
+    };
+    // The acceptor offers both versions, so both are spoken.
+    match timeout(HEAD, acceptor.accept(stream)).await {
+        Ok(Ok(stream)) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => {
+            over_http2(stream, house, visitor).await;
+        }
+        Ok(Ok(stream)) => over_http1(stream, house, visitor).await,
+        Ok(Err(_)) | Err(_) => {}
+    }
+}
+
+async fn over_http1<S>(stream: S, house: Arc<House>, visitor: Visitor)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let service = service_fn(move |request: Request<Incoming>| {
+        let house = Arc::clone(&house);
+        async move { Ok::<_, Infallible>(answer(&house, visitor, request).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .serve_connection(TokioIo::new(stream), service);
+    let _ = connection.await;
+}
+
+async fn over_http2<S>(stream: S, house: Arc<House>, visitor: Visitor)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let service = service_fn(move |request: Request<Incoming>| {
+        let house = Arc::clone(&house);
+        async move { Ok::<_, Infallible>(answer(&house, visitor, request).await) }
+    });
+    let connection = http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(16)
+        .max_header_list_size(16 * 1024)
+        .serve_connection(TokioIo::new(stream), service);
+    let _ = connection.await;
+}

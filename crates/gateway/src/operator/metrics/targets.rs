@@ -1,0 +1,68 @@
+//! Which targets have a label of their own.
+//!
+//! Clients may ask for `provider/anything`, and what they invent is a target until
+//! somebody says that it is none. Targets of the configuration always have their
+//! label; of the others only the first so many, and the rest is `other`.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+
+/// So many names that no configuration has get a label.
+pub(super) const MOST_STRANGERS: usize = 256;
+/// The label of all others.
+pub(super) const OTHER: &str = "other";
+
+/// The names of targets that are shown. Read at each request, without a lock;
+/// written when a name comes for the first time.
+#[derive(Default)]
+pub(super) struct Targets {
+    configured: ArcSwap<BTreeSet<String>>,
+    strangers: ArcSwap<BTreeSet<String>>,
+}
+
+impl Targets {
+    /// Shows these by their names, whatever clients invent.
+    pub(super) fn configure(&self, names: BTreeSet<String>) {
+        self.configured.store(Arc::new(names));
+    }
+
+    /// The label of a target.
+    pub(super) fn label<'a>(&self, target: &'a str) -> &'a str {
+        if self.configured.load().contains(target) || self.knows(target) {
+            return target;
+        }
+        self.strangers.rcu(|known| {
+            if known.len() >= MOST_STRANGERS {
+                return Arc::clone(known);
+            }
+            let mut more = BTreeSet::clone(known);
+            more.insert(target.to_owned());
+            Arc::new(more)
+        });
+        if self.knows(target) { target } else { OTHER }
+    }
+
+    fn knows(&self, target: &str) -> bool {
+        self.strangers.load().contains(target)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configured_target_has_its_label_whatever_was_invented_before() {
+        let targets = Targets::default();
+        for n in 0..2 * MOST_STRANGERS {
+            targets.label(&format!("p/{n}"));
+        }
+        assert_eq!(targets.label("p/0"), "p/0");
+        assert_eq!(targets.label("p/new"), OTHER);
+        targets.configure(BTreeSet::from(["p/new".to_owned()]));
+        assert_eq!(targets.label("p/new"), "p/new");
+        assert_eq!(targets.strangers.load().len(), MOST_STRANGERS);
+    }
+}

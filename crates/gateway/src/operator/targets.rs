@@ -1,0 +1,125 @@
+//! `POST /api/targets/{target}/release`: uses a benched target again.
+//!
+//! A target's name holds slashes and colons, so it is everything between the two
+//! ends of the path, percent-decoded.
+
+use bytes::Bytes;
+use http::{HeaderMap, Response, StatusCode, header};
+use http_body_util::Full;
+use majordomo::nearest_few;
+use percent_encoding::percent_decode_str;
+use serde::Serialize;
+use serde_json::json;
+
+use super::{json_page, text};
+use crate::state::State;
+
+const PREFIX: &str = "/api/targets/";
+const RELEASE: &str = "/release";
+/// How many names are suggested for an unknown one.
+const SUGGESTIONS: usize = 3;
+
+/// What was done.
+#[derive(Serialize)]
+struct Released {
+    target: String,
+    /// What was benched until now: the target, its provider's credential, or both.
+    released: Vec<String>,
+}
+
+/// Whether a path asks for something to be done with a target.
+pub(super) fn is_action(path: &str) -> bool {
+    path.starts_with(PREFIX)
+}
+
+/// Releases a target and its provider's credential.
+pub(super) fn answer(state: &State, path: &str, headers: &HeaderMap) -> Response<Full<Bytes>> {
+    if !is_harmless(headers) {
+        let told = "send no body, or JSON\n";
+        return text(StatusCode::UNSUPPORTED_MEDIA_TYPE, told);
+    }
+    let Some(target) = released(path) else {
+        let told = "no such action; there is POST /api/targets/{target}/release\n";
+        return text(StatusCode::NOT_FOUND, told);
+    };
+    let health = state.registry.health();
+    if health.status(&target).is_none() {
+        return unknown(state, &target);
+    }
+    let provider = target.split('/').next().unwrap_or_default();
+    let mut subjects = vec![target.as_str(), provider];
+    subjects.dedup();
+    let benched = |subject: &&str| {
+        let status = health.status(subject);
+        status.is_some_and(|status| status.benched_for.is_some())
+    };
+    let done = subjects.iter().copied().filter(benched);
+    let done: Vec<String> = done.map(str::to_owned).collect();
+    for subject in subjects {
+        health.unbench(subject);
+    }
+    let report = Released {
+        released: done,
+        target,
+    };
+    json_page(StatusCode::OK, &report)
+}
+
+/// The target that a path names.
+fn released(path: &str) -> Option<String> {
+    let name = path.strip_prefix(PREFIX)?.strip_suffix(RELEASE)?;
+    let name = percent_decode_str(name).decode_utf8().ok()?;
+    (!name.is_empty()).then(|| name.into_owned())
+}
+
+/// Pages of other sites can send forms without asking first, and nothing else; what
+/// comes from them is recognised by its headers, this is for browsers without them.
+fn is_harmless(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE);
+    let kind = kind.map(|kind| kind.to_str().unwrap_or_default());
+    kind.is_none_or(|kind| {
+        let essence = kind.split(';').next().unwrap_or_default().trim();
+        essence.eq_ignore_ascii_case("application/json")
+    })
+}
+
+fn unknown(state: &State, target: &str) -> Response<Full<Bytes>> {
+    let health = state.registry.health().snapshot();
+    let known = health.iter().map(|status| status.subject.as_str());
+    let near = nearest_few(target, known, SUGGESTIONS);
+    let body = json!({
+        "error": "no such target: nobody asked for it, and it is not configured",
+        "nearest": near,
+    });
+    json_page(StatusCode::NOT_FOUND, &body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_everything_between_the_ends_of_the_path() {
+        let rows = [
+            ("/api/targets/up/m/release", Some("up/m")),
+            ("/api/targets/up%2Fm/release", Some("up/m")),
+            ("/api/targets/up%2fm/release", Some("up/m")),
+            ("/api/targets/up/org/m:free/release", Some("up/org/m:free")),
+            (
+                "/api/targets/up/org%2Fm%3Afree/release",
+                Some("up/org/m:free"),
+            ),
+            ("/api/targets/up/release/release", Some("up/release")),
+            ("/api/targets/up/m%20x/release", Some("up/m x")),
+            ("/api/targets/up/100%25/release", Some("up/100%")),
+            ("/api/targets/up/release", Some("up")),
+            ("/api/targets/up/m", None),
+            ("/api/targets//release", None),
+            ("/api/targets/release", None),
+            ("/api/targets/up/%ff/release", None),
+        ];
+        for (path, target) in rows {
+            assert_eq!(released(path).as_deref(), target, "{path}");
+        }
+    }
+}

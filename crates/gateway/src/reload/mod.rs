@@ -1,0 +1,227 @@
+//! Puts new versions of the configuration and of the certificate to work.
+//!
+//! The file is read by [`Watch`], judged by [`transition`] and made into a
+//! [`State`], which takes the place of the old one whole or not at all. The
+//! certificate's files are watched by themselves: a renewed certificate is taken
+//! though the configuration is broken, and a broken certificate does not hold up
+//! a key that must go. Whatever is not at work is told to the operator.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use majordomo::transport::Transport;
+
+use crate::config::transition::{self, Held, Notice};
+use crate::config::{self, Config, Files, Problems, Tls, Watch};
+use crate::server::{Identity, TlsAcceptorHandle};
+use crate::{Handle, State};
+
+/// Makes a state of a configuration, the same way each time.
+#[derive(Clone)]
+pub(crate) struct Loader {
+    pub(crate) environment: BTreeMap<String, String>,
+    pub(crate) transport: Transport,
+    /// The address to listen on in place of the file's.
+    pub(crate) listen: Option<SocketAddr>,
+}
+
+impl Loader {
+    pub(crate) fn state(
+        &self,
+        config: &Config,
+        earlier: Option<&State>,
+    ) -> Result<Arc<State>, Problems> {
+        let state = State::new(config, &self.environment, &self.transport, earlier)?;
+        Ok(Arc::new(state))
+    }
+
+    /// The configuration with what the command line says.
+    pub(crate) fn overridden(&self, mut config: Config) -> Config {
+        if let Some(listen) = self.listen {
+            config.server.listen = listen;
+        }
+        config
+    }
+}
+
+/// Changes a gateway while it runs. Whoever runs it owns it.
+pub(crate) struct Reload {
+    loader: Loader,
+    handle: Handle,
+    held: Held,
+    tls: Option<TlsAcceptorHandle>,
+    /// Why the file's newest version is not at work.
+    config_fault: Option<String>,
+    /// Why the certificate's newest version is not served.
+    tls_fault: Option<String>,
+}
+
+/// A configuration that may be put to work.
+struct Ready {
+    state: Arc<State>,
+    notices: Vec<Notice>,
+    /// None where no TLS is spoken.
+    identity: Option<Result<Identity, String>>,
+}
+
+impl Reload {
+    pub(crate) fn new(
+        loader: Loader,
+        handle: Handle,
+        held: Held,
+        tls: Option<TlsAcceptorHandle>,
+    ) -> Self {
+        Self {
+            loader,
+            handle,
+            held,
+            tls,
+            config_fault: None,
+            tls_fault: None,
+        }
+    }
+
+    /// Follows the file and the certificate until it is dropped.
+    pub(crate) async fn run(mut self, mut watch: Watch) {
+        let mut certificate = Files::new(self.certificate_paths());
+        loop {
+            tokio::select! {
+                read = watch.next() => {
+                    if let Ok(config) = &read {
+                        config::warn_if_exposed(watch.path(), config);
+                    }
+                    self.configuration(read).await;
+                    if certificate.paths() != self.certificate_paths() {
+                        certificate = Files::new(self.certificate_paths());
+                        // It may have changed between reading and watching it.
+                        self.certificate().await;
+                    } else if self.config_fault.is_some() {
+                        // SIGHUP is for the certificate, too.
+                        self.certificate().await;
+                    }
+                }
+                () = certificate.changed() => {
+                    certificate.note();
+                    self.certificate().await;
+                }
+            }
+        }
+    }
+
+    /// The files of the certificate that is served; none where no TLS is spoken.
+    fn certificate_paths(&self) -> Vec<PathBuf> {
+        let files = self.files();
+        files.map_or_else(Vec::new, |tls| vec![tls.cert, tls.key])
+    }
+
+    fn files(&self) -> Option<Tls> {
+        let state = self.handle.state();
+        self.tls.as_ref().and(state.server.tls.clone())
+    }
+
+    /// Puts a new version of the file to work, or says what is wrong with it.
+    async fn configuration(&mut self, read: Result<Config, Problems>) {
+        let ready = match read {
+            Ok(config) => {
+                let (loader, held) = (self.loader.clone(), self.held.clone());
+                let old = self.handle.state();
+                // Files are read and patterns compiled: not here, where others wait.
+                let made =
+                    tokio::task::spawn_blocking(move || prepare(&loader, &held, &old, config));
+                made.await.unwrap_or_else(|_| Err(PANICKED.to_owned()))
+            }
+            Err(problems) => Err(format!("\n{problems}")),
+        };
+        match ready {
+            Ok(ready) => self.take(ready),
+            Err(reason) => {
+                tracing::error!("the old configuration stays: {reason}");
+                self.config_fault = Some(reason);
+            }
+        }
+        self.publish();
+    }
+
+    fn take(&mut self, ready: Ready) {
+        self.handle.swap(ready.state);
+        self.config_fault = None;
+        if let Some(identity) = ready.identity {
+            self.serve(identity);
+        }
+        let mut notes = Vec::new();
+        for notice in ready.notices {
+            tracing::warn!(setting = notice.setting, "{}", notice.text);
+            notes.push(notice.text);
+        }
+        self.handle.notes(notes);
+        tracing::info!("the configuration was read anew");
+    }
+
+    /// Serves the newest version of the certificate, or says what is wrong with it.
+    async fn certificate(&mut self) {
+        let Some(files) = self.files() else {
+            return;
+        };
+        let loaded = tokio::task::spawn_blocking(move || Identity::load(&files)).await;
+        self.serve(loaded.unwrap_or_else(|_| Err(PANICKED.to_owned())));
+        self.publish();
+    }
+
+    fn serve(&mut self, identity: Result<Identity, String>) {
+        let Some(tls) = &self.tls else {
+            return;
+        };
+        match identity {
+            Ok(identity) => {
+                tls.replace(identity);
+                self.tls_fault = None;
+                tracing::info!("the certificate was read anew");
+            }
+            Err(reason) => {
+                let reason = format!("the old certificate stays: {reason}");
+                tracing::error!("{reason}");
+                self.tls_fault = Some(reason);
+            }
+        }
+    }
+
+    fn publish(&self) {
+        let faults = [&self.config_fault, &self.tls_fault];
+        let faults: Vec<&str> = faults.into_iter().flatten().map(String::as_str).collect();
+        match faults.is_empty() {
+            true => self.handle.is_fresh(),
+            false => self.handle.stays(faults.join("\n")),
+        }
+    }
+}
+
+/// A mistake of ours leaves everything as it was.
+const PANICKED: &str = "it could not be read, which is a bug of majordomo";
+
+/// Everything that can go wrong with a configuration goes wrong here.
+fn prepare(loader: &Loader, held: &Held, old: &State, config: Config) -> Result<Ready, String> {
+    let config = loader.overridden(config);
+    let notices =
+        transition::judge(held, old.config(), &config).map_err(|refusal| refusal.to_string())?;
+    let files = config.server.tls.as_ref().filter(|_| held.tls);
+    let identity = files.map(Identity::load);
+    // Files that were named anew belong to the configuration: it would not start
+    // with them. Those that were renewed in place are the certificate's affair.
+    if files != old.config().server.tls.as_ref()
+        && let Some(Err(reason)) = &identity
+    {
+        return Err(reason.clone());
+    }
+    let state = loader.state(&config, Some(old));
+    let state = state.map_err(|problems| format!("\n{problems}"))?;
+    Ok(Ready {
+        state,
+        notices,
+        identity,
+    })
+}
+
+#[cfg(test)]
+mod tests;

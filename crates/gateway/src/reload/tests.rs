@@ -1,0 +1,184 @@
+//! No series of files opens what was closed.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::{HeaderMap, Uri};
+use majordomo::transport::{self, Transport};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use rcgen::{CertificateParams, KeyPair};
+use tempfile::TempDir;
+
+use super::*;
+use crate::trust::{Guesses, identify};
+
+static LOADER: LazyLock<Loader> = LazyLock::new(|| Loader {
+    environment: BTreeMap::new(),
+    transport: Transport::new(transport::Config::default()),
+    listen: Some(SocketAddr::from(([127, 0, 0, 1], 0))),
+});
+/// A certificate and its key, and a file that is neither.
+static FILES: LazyLock<TempDir> = LazyLock::new(|| {
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(vec!["gateway.test".to_owned()]).unwrap();
+    let certificate = params.self_signed(&key).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str, kind: &str, der: &[u8]| {
+        let text = STANDARD.encode(der);
+        let text = format!("-----BEGIN {kind}-----\n{text}\n-----END {kind}-----\n");
+        std::fs::write(folder.path().join(name), text).unwrap();
+    };
+    put("c.pem", "CERTIFICATE", certificate.der());
+    put("k.pem", "PRIVATE KEY", &key.serialize_der());
+    std::fs::write(folder.path().join("bad.pem"), "").unwrap();
+    folder
+});
+
+fn tls(cert: &str) -> String {
+    let at = |name: &str| FILES.path().join(name);
+    format!("tls = {{ cert = {:?}, key = {:?} }}", at(cert), at("k.pem"))
+}
+
+/// Files as they are written, in the order that people choose.
+fn files() -> impl Strategy<Value = String> {
+    let server = prop_oneof![
+        Just(String::new()),
+        Just(format!("[server]\n{}\n", tls("c.pem"))),
+        Just(format!("[server]\n{}\n", tls("bad.pem"))),
+        Just("[server]\nlisten = \"127.0.0.1:4300\"\n".to_owned()),
+        Just("[server]\nlisten = \"0.0.0.0:4300\"\n".to_owned()),
+        Just("[server]\nmax_requests = 3\n".to_owned()),
+    ];
+    let key = |name: &str| format!("[[keys]]\nname = \"{name}\"\nkey = \"sk-canary-{name}\"\n");
+    let keys = prop_oneof![
+        Just(String::new()),
+        Just(key("a")),
+        Just(key("a") + &key("b")),
+        Just("[[keys]]\n".to_owned()),
+    ];
+    let rest = prop_oneof![
+        Just(String::new()),
+        Just("# nothing\n".to_owned()),
+        Just("[aliases]\na = \"demo/text\"\n".to_owned()),
+        Just("[providers.x]\nkind = \"demo\"\n".to_owned()),
+        Just("[fetch]\nenabled = true\n".to_owned()),
+    ];
+    let whole = (server, keys, rest).prop_flat_map(|(server, keys, rest)| {
+        let parts = Just(vec![server, keys, rest]);
+        parts.prop_shuffle().prop_map(|parts| parts.concat())
+    });
+    // Some are cut short, as a full disk or a slow writer leaves them.
+    (whole, any::<Index>(), any::<bool>()).prop_map(|(mut text, at, cut)| {
+        if cut {
+            text.truncate(at.index(text.len() + 1));
+        }
+        text
+    })
+}
+
+fn parsed(text: &str) -> Result<Config, String> {
+    let config = Config::parse("m.toml", text, &LOADER.environment);
+    config.map_err(|problems| problems.to_string())
+}
+
+/// Whether somebody without a key is served.
+fn is_open(state: &State) -> bool {
+    let (from, nothing) = ([127, 0, 0, 1].into(), HeaderMap::new());
+    let guesses = Guesses::default();
+    identify(
+        &state.keys,
+        &guesses,
+        from,
+        &nothing,
+        &Uri::from_static("/"),
+    )
+    .is_ok()
+}
+
+/// The state of a gateway that starts with this file, if it starts.
+fn started(text: &str) -> Option<(Held, Arc<State>)> {
+    let config = LOADER.overridden(parsed(text).ok()?);
+    let state = LOADER.state(&config, None).ok()?;
+    let files = state.server.tls.as_ref();
+    files.map(Identity::load).transpose().ok()?;
+    let held = Held {
+        listen: state.server.listen,
+        operator_listen: state.server.operator_listen,
+        bound: [state.server.listen, state.server.operator_listen],
+        tls: state.server.tls.is_some(),
+    };
+    Some((held, state))
+}
+
+/// What is at work after this file was read.
+fn reloaded(held: &Held, old: &Arc<State>, text: &str) -> Arc<State> {
+    let ready = parsed(text).and_then(|config| prepare(&LOADER, held, old, config));
+    ready.map_or_else(|_| Arc::clone(old), |ready| ready.state)
+}
+
+proptest! {
+    #[test]
+    fn no_series_of_reloads_lets_anybody_in_or_turns_tls_off(
+        first in files(),
+        later in proptest::collection::vec(files(), 1..5),
+    ) {
+        let Some((held, mut state)) = started(&first) else {
+            return Ok(());
+        };
+        for text in &later {
+            let next = reloaded(&held, &state, text);
+            prop_assert!(is_open(&state) || !is_open(&next), "{text:?} opens it");
+            prop_assert!(!held.tls || next.server.tls.is_some(), "{text:?} ends TLS");
+            state = next;
+        }
+    }
+}
+
+#[test]
+fn no_beginning_of_a_file_with_keys_lets_anybody_in() {
+    let whole = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/whole.toml");
+    let mut whole = std::fs::read_to_string(whole).unwrap();
+    for (variable, value) in [("${GROQ_API_KEY}", "sk-canary-groq"), ("cert.pem", "c.pem")] {
+        whole = whole.replace(variable, value);
+    }
+    let start = whole.find("tls = ").expect("it has TLS");
+    let end = start + whole[start..].find('\n').expect("a line");
+    whole.replace_range(start..end, &tls("c.pem"));
+    let (held, state) = started(&whole).expect("it starts");
+    assert!(!is_open(&state));
+    for at in (0..=whole.len()).filter(|at| whole.is_char_boundary(*at)) {
+        let next = reloaded(&held, &state, &whole[..at]);
+        assert!(!is_open(&next), "cut at {at}: {:?}", &whole[..at]);
+        assert!(next.server.tls.is_some(), "cut at {at}: {:?}", &whole[..at]);
+    }
+}
+
+#[test]
+fn a_certificate_that_was_renewed_badly_does_not_hold_up_the_rest_of_the_file() {
+    let key = "[[keys]]\nname = \"a\"\nkey = \"sk-canary-a\"\n";
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for name in ["c.pem", "k.pem"] {
+        std::fs::copy(FILES.path().join(name), at(name)).unwrap();
+    }
+    let server = |cert: &str| {
+        let (cert, key) = (at(cert), at("k.pem"));
+        format!("[server]\ntls = {{ cert = {cert:?}, key = {key:?} }}\n")
+    };
+    let (held, old) = started(&format!("{}{key}", server("c.pem"))).expect("it starts");
+    std::fs::write(at("c.pem"), "renewed badly").unwrap();
+
+    let other = key.replace("sk-canary-a", "sk-canary-b");
+    let config = parsed(&format!("{}{other}", server("c.pem"))).unwrap();
+    let ready = prepare(&LOADER, &held, &old, config).expect("the key is changed");
+    assert!(matches!(ready.identity, Some(Err(_))));
+
+    let config = parsed(&format!("{}{other}", server("elsewhere.pem"))).unwrap();
+    let refused = prepare(&LOADER, &held, &old, config).err();
+    let refused = refused.expect("no gateway starts with these files");
+    assert!(refused.contains("elsewhere.pem"), "{refused}");
+}

@@ -1,0 +1,49 @@
+//! The result of work on the lane, for whoever waits for it.
+
+use std::panic::resume_unwind;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::task::JoinHandle;
+
+/// Work on the lane. Its owner gets its output or its panic; dropping it ends the
+/// work after the poll that runs.
+#[must_use = "the work ends when this is dropped"]
+pub(crate) struct Job<T>(Option<JoinHandle<T>>);
+
+impl<T> Job<T> {
+    pub(super) fn new(handle: JoinHandle<T>) -> Self {
+        Self(Some(handle))
+    }
+
+    /// Lets the work go on without an owner; only for work that cannot wait.
+    pub(super) fn detach(mut self) {
+        self.0 = None;
+    }
+}
+
+impl<T> Future for Job<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
+        let Some(handle) = &mut self.0 else {
+            return Poll::Pending;
+        };
+        match ready!(Pin::new(handle).poll(cx)) {
+            Ok(output) => Poll::Ready(output),
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => resume_unwind(panic),
+                // The lane outlives whoever waits, unless the whole process ends.
+                Err(_) => Poll::Pending,
+            },
+        }
+    }
+}
+
+impl<T> Drop for Job<T> {
+    fn drop(&mut self) {
+        if let Some(handle) = &self.0 {
+            handle.abort();
+        }
+    }
+}

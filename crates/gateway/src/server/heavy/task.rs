@@ -1,0 +1,59 @@
+//! Work that is polled in its turn, in the main runtime's context.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use majordomo_limits::{Acquire, FairSemaphore, Flow};
+use tokio::runtime::Handle;
+
+/// One task of the lane.
+pub(super) struct Task<F> {
+    /// None once it has ended.
+    work: Option<Pin<Box<F>>>,
+    turns: FairSemaphore,
+    flow: Flow,
+    /// The wait for the next turn.
+    waiting: Option<Acquire>,
+    main: Handle,
+}
+
+impl<F: Future> Task<F> {
+    pub(super) fn new(work: F, turns: FairSemaphore, flow: Flow, main: Handle) -> Self {
+        Self {
+            work: Some(Box::pin(work)),
+            turns,
+            flow,
+            waiting: None,
+            main,
+        }
+    }
+}
+
+impl<F: Future> Future for Task<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = &mut *self;
+        let waiting = this
+            .waiting
+            .get_or_insert_with(|| this.turns.acquire(this.flow, 1));
+        // The queue has no bound and one unit is always there, so it is granted.
+        let _turn = ready!(Pin::new(waiting).poll(cx));
+        this.waiting = None;
+        let _context = this.main.enter();
+        let Some(work) = &mut this.work else {
+            return Poll::Pending;
+        };
+        let output = ready!(work.as_mut().poll(cx));
+        // What it still holds is freed here, too.
+        this.work = None;
+        Poll::Ready(output)
+    }
+}
+
+impl<F> Drop for Task<F> {
+    fn drop(&mut self) {
+        let _context = self.main.enter();
+        self.work = None;
+    }
+}

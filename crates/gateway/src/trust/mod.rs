@@ -1,0 +1,184 @@
+//! The trust boundary: which requests either listener answers at all.
+//!
+//! Host and origin are judged from the head alone, before a body is read and for
+//! every path but the probes. A browser sends requests on behalf of whatever page
+//! is open in it, and says so: in `Origin`, in `Sec-Fetch-Site`, and by the name
+//! that the page gave it as `Host`. Credentials, their roles and the throttle for
+//! wrong keys stand beside it. Nothing here knows a dialect, a route or a target.
+
+mod cors;
+mod credential;
+mod guesses;
+mod host;
+mod origin;
+mod role;
+
+#[cfg(test)]
+mod tests;
+
+use http::header::{HOST, ORIGIN};
+use http::{HeaderMap, HeaderValue, Method, Uri};
+use majordomo::{Error, ErrorKind};
+
+pub(crate) use cors::{Preflight, share};
+pub(crate) use credential::identify;
+pub(crate) use guesses::Guesses;
+pub use origin::{OriginError, Origins};
+pub(crate) use role::authorize;
+
+/// One listener's boundary.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Boundary<'a> {
+    /// Where clients ask.
+    Clients {
+        /// No key is configured, so nothing but the head says who may ask.
+        keyless: bool,
+        /// The sites whose pages may ask.
+        origins: &'a Origins,
+    },
+    /// Where the operator looks. It serves its own pages and nobody else's.
+    Operator {
+        /// On loopback it needs no key.
+        on_loopback: bool,
+    },
+}
+
+/// Who sent a request that is let in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Caller {
+    /// A program, or a page of this listener's own. With keys also a page of any
+    /// site: no browser adds a key by itself, and without CORS headers it keeps the
+    /// answer from the page.
+    Direct,
+    /// A page of an allowed site, by its origin.
+    Page(HeaderValue),
+    /// The browser of such a page, which asks before it sends.
+    Preflight(Preflight),
+}
+
+/// Why a request is not let in.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refusal {
+    /// A site may have pointed its own name at this machine (DNS rebinding).
+    #[error(
+        "without a key only names of this machine are answered: ask for `localhost`, \
+         `127.0.0.1` or `[::1]`, or configure [[keys]] to serve under another name"
+    )]
+    Host,
+    /// The same at the operator's listener, where keys change nothing on loopback.
+    #[error(
+        "on loopback the operator's listener answers only to names of this machine: ask for \
+         `localhost`, `127.0.0.1` or `[::1]`"
+    )]
+    OperatorHost,
+    /// The page's site is not allowed.
+    #[error(
+        "{} may not use this gateway: allow its site with `[server] origins`, \
+         such as `origins = [\"https://chat.example\"]`", page(.0.as_deref())
+    )]
+    Origin(Option<String>),
+    /// The operator's listener allows no site.
+    #[error(
+        "{} may not use the operator's listener: `[server] origins` allows sites on the \
+         clients' listener only", page(.0.as_deref())
+    )]
+    OperatorOrigin(Option<String>),
+}
+
+fn page(origin: Option<&str>) -> String {
+    match origin {
+        Some(origin) => format!("a page of `{origin}`"),
+        None => "a page of another site".to_owned(),
+    }
+}
+
+impl Refusal {
+    /// The error for the client.
+    pub(crate) fn error(&self) -> Error {
+        Error::new(ErrorKind::Local, self.to_string()).with_status(403)
+    }
+}
+
+impl Boundary<'_> {
+    /// Judges a head.
+    pub(crate) fn judge(
+        self,
+        method: &Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> Result<Caller, Refusal> {
+        if self.needs_loopback_host() && !names_this_machine(uri, headers) {
+            return Err(match self {
+                Self::Clients { .. } => Refusal::Host,
+                Self::Operator { .. } => Refusal::OperatorHost,
+            });
+        }
+        let mut all = headers.get_all(ORIGIN).iter();
+        let Some(origin) = all.next() else {
+            return match self.refuses_foreign() && is_elsewhere(headers) {
+                true => Err(self.refusal(None)),
+                false => Ok(Caller::Direct),
+            };
+        };
+        // No browser sends two.
+        if all.next().is_some() {
+            return Err(self.refusal(None));
+        }
+        if let Self::Clients { origins, .. } = self
+            && origins.allow(origin)
+        {
+            return Ok(match Preflight::read(method, origin, headers) {
+                Some(preflight) => Caller::Preflight(preflight),
+                None => Caller::Page(origin.clone()),
+            });
+        }
+        let own = origin::is_own(origin, uri, headers) && !is_elsewhere(headers);
+        let near = own || (origin::is_app(origin) && matches!(self, Self::Clients { .. }));
+        // A page of our own needs no preflight; any other is told that it may not.
+        let asks_first = Preflight::read(method, origin, headers).is_some();
+        if asks_first || (self.refuses_foreign() && !near) {
+            return Err(self.refusal(origin::shown(origin)));
+        }
+        Ok(Caller::Direct)
+    }
+
+    fn needs_loopback_host(self) -> bool {
+        match self {
+            Self::Clients { keyless, .. } => keyless,
+            Self::Operator { on_loopback } => on_loopback,
+        }
+    }
+
+    fn refuses_foreign(self) -> bool {
+        match self {
+            Self::Clients { keyless, .. } => keyless,
+            Self::Operator { .. } => true,
+        }
+    }
+
+    fn refusal(self, origin: Option<String>) -> Refusal {
+        match self {
+            Self::Clients { .. } => Refusal::Origin(origin),
+            Self::Operator { .. } => Refusal::OperatorOrigin(origin),
+        }
+    }
+}
+
+/// Whether every name that the request is addressed to is one of this machine's.
+fn names_this_machine(uri: &Uri, headers: &HeaderMap) -> bool {
+    let named = uri.authority().map(|authority| authority.as_str());
+    let hosts = headers.get_all(HOST).iter();
+    // What is no text is no name of this machine.
+    let hosts = hosts.map(|host| host.to_str().unwrap_or_default());
+    let mut names = named.into_iter().chain(hosts).peekable();
+    names.peek().is_some() && names.all(host::is_loopback)
+}
+
+/// Whether a browser says that a page of another origin asks. `same-site` is
+/// another origin, too: any server of this machine, or of a shared domain.
+fn is_elsewhere(headers: &HeaderMap) -> bool {
+    let sites = headers.get_all("sec-fetch-site").iter();
+    sites
+        .into_iter()
+        .any(|site| site != "same-origin" && site != "none")
+}

@@ -1,0 +1,321 @@
+//! Origins: which sites' pages may ask, and which of them is our own.
+
+use std::net::Ipv6Addr;
+
+use http::header::HOST;
+use http::{HeaderMap, HeaderValue, Uri};
+
+use super::host::is_label;
+
+/// Schemes of desktop apps' own pages. No site can have such an origin, and an app
+/// on this machine needs no browser to reach it. They are let in as programs are,
+/// without CORS headers; naming one in `origins` gives it those, too.
+const APPS: [&str; 5] = ["app", "file", "tauri", "vscode-file", "vscode-webview"];
+
+/// The longest origin that an error repeats.
+const LONGEST_SHOWN: usize = 120;
+
+/// The sites whose pages may ask: `origins` of `[server]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origins(Vec<Allowed>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Allowed {
+    /// `https://chat.example`, as browsers write it.
+    Exactly(String),
+    /// `vscode-webview://`: every page of an app that names its pages at random.
+    /// With the `://`.
+    Scheme(String),
+}
+
+/// Why a text is no origin that can be allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OriginError {
+    /// It has a `*`.
+    #[error("is a wildcard, and every page of the web could match it")]
+    Wildcard,
+    /// It is what pages without an origin send.
+    #[error("is sent by sandboxed pages of every site and by local files, so it names nobody")]
+    Null,
+    /// It does not begin with a scheme.
+    #[error("has no scheme")]
+    NoScheme,
+    /// There is more behind the host.
+    #[error("does not end after its host and port")]
+    Path,
+    /// Host or port cannot be read.
+    #[error("is no origin")]
+    Malformed,
+}
+
+impl OriginError {
+    /// What to do about it.
+    pub fn hint(self) -> &'static str {
+        match self {
+            Self::Wildcard => "name each site, such as `https://chat.example`",
+            Self::Null => "serve the page over HTTP, and name the address that it has then",
+            Self::NoScheme => "write it with its scheme, such as `https://chat.example`",
+            Self::Path => "leave out what stands behind it, a slash too: `https://chat.example`",
+            Self::Malformed => {
+                "write it as browsers send it: `https://chat.example`, `http://localhost:3000`, \
+                 `https://xn--bcher-kva.example` for other letters, or `vscode-webview://` for \
+                 every page of an app"
+            }
+        }
+    }
+}
+
+impl Origins {
+    /// Adds a site.
+    ///
+    /// ```
+    /// use majordomo_gateway::config::Origins;
+    ///
+    /// let mut origins = Origins::default();
+    /// origins.add("https://chat.example").unwrap();
+    /// assert!(origins.add("*").is_err());
+    /// ```
+    pub fn add(&mut self, text: &str) -> Result<(), OriginError> {
+        let allowed = parse(text.trim())?;
+        if !self.0.contains(&allowed) {
+            self.0.push(allowed);
+        }
+        Ok(())
+    }
+
+    /// Whether none is allowed.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The first site of these that is not among the others.
+    pub fn beyond(&self, others: &Self) -> Option<&str> {
+        let new = self.0.iter().find(|allowed| !others.0.contains(allowed))?;
+        match new {
+            Allowed::Exactly(text) | Allowed::Scheme(text) => Some(text),
+        }
+    }
+
+    /// Whether a page of this origin may ask.
+    pub(super) fn allow(&self, origin: &HeaderValue) -> bool {
+        let Ok(origin) = origin.to_str() else {
+            return false;
+        };
+        self.0.iter().any(|allowed| match allowed {
+            Allowed::Exactly(known) => known.eq_ignore_ascii_case(origin),
+            Allowed::Scheme(scheme) => {
+                let behind = behind(origin, scheme);
+                behind.is_some_and(|name| name.is_empty() || is_place(name))
+            }
+        })
+    }
+}
+
+fn parse(text: &str) -> Result<Allowed, OriginError> {
+    if text.contains('*') {
+        return Err(OriginError::Wildcard);
+    }
+    if text.eq_ignore_ascii_case("null") {
+        return Err(OriginError::Null);
+    }
+    let (scheme, place) = text.split_once("://").ok_or(OriginError::NoScheme)?;
+    let scheme = scheme.to_ascii_lowercase();
+    if !is_scheme(&scheme) {
+        return Err(OriginError::Malformed);
+    }
+    let standard_port = match &*scheme {
+        "http" => Some(":80"),
+        "https" => Some(":443"),
+        _ if place.is_empty() => return Ok(Allowed::Scheme(format!("{scheme}://"))),
+        _ => None,
+    };
+    if place.contains(['/', '?', '#']) {
+        return Err(OriginError::Path);
+    }
+    if !is_place(place) {
+        return Err(OriginError::Malformed);
+    }
+    let place = standard_port
+        .and_then(|port| place.strip_suffix(port))
+        .unwrap_or(place);
+    Ok(Allowed::Exactly(format!(
+        "{scheme}://{}",
+        place.to_ascii_lowercase()
+    )))
+}
+
+fn is_scheme(text: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+    text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(inner)
+}
+
+/// `host[:port]`, and nothing that could be read in another way.
+fn is_place(text: &str) -> bool {
+    let (host, port) = match text.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
+        _ => (text, None),
+    };
+    let port_fits = port.is_none_or(|port| {
+        port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok()
+    });
+    let bracketed = host
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    let host_fits = match bracketed {
+        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+        None => host.split('.').all(is_label),
+    };
+    port_fits && host_fits
+}
+
+/// What stands behind `scheme://`, if that is how the origin begins.
+fn behind<'o>(origin: &'o str, scheme: &str) -> Option<&'o str> {
+    let (found, rest) = origin.split_at_checked(scheme.len())?;
+    found.eq_ignore_ascii_case(scheme).then_some(rest)
+}
+
+/// Whether the page was served by this listener: its origin is the name by which
+/// the request came. TLS may end at a proxy, so both schemes of the web will do.
+pub(super) fn is_own(origin: &HeaderValue, uri: &Uri, headers: &HeaderMap) -> bool {
+    let Ok(origin) = origin.to_str() else {
+        return false;
+    };
+    let place = behind(origin, "http://").or_else(|| behind(origin, "https://"));
+    let named = uri
+        .authority()
+        .map(|authority| authority.as_str().as_bytes());
+    let host = named.or_else(|| headers.get(HOST).map(HeaderValue::as_bytes));
+    match (place, host) {
+        (Some(place), Some(host)) => place.as_bytes().eq_ignore_ascii_case(host),
+        _ => false,
+    }
+}
+
+/// Whether a desktop app's own page asks.
+pub(super) fn is_app(origin: &HeaderValue) -> bool {
+    let Ok(origin) = origin.to_str() else {
+        return false;
+    };
+    let Some((scheme, place)) = origin.split_once("://") else {
+        return false;
+    };
+    let known = APPS.iter().any(|app| app.eq_ignore_ascii_case(scheme));
+    known && (place.is_empty() || is_place(place))
+}
+
+/// The origin as an error may repeat it.
+pub(super) fn shown(origin: &HeaderValue) -> Option<String> {
+    let text = origin.to_str().ok()?;
+    let (scheme, place) = text.split_once("://")?;
+    let sane = text.len() <= LONGEST_SHOWN && is_scheme(scheme);
+    (sane && (place.is_empty() || is_place(place))).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origins(texts: &[&str]) -> Origins {
+        let mut origins = Origins::default();
+        for text in texts {
+            origins.add(text).unwrap();
+        }
+        origins
+    }
+
+    #[test]
+    fn an_entry_allows_its_own_origin_and_no_neighbour() {
+        let rows: [(&str, &[&str], &[&str]); 6] = [
+            (
+                "https://chat.example",
+                &["https://chat.example", "HTTPS://Chat.Example"],
+                &[
+                    "http://chat.example",
+                    "https://chat.example:8443",
+                    "https://chat.example.evil.example",
+                    "https://evil.example",
+                    "https://www.chat.example",
+                    "https://chat.example/",
+                    "https://chat.example@evil.example",
+                    "null",
+                    "",
+                ],
+            ),
+            (
+                "https://Chat.Example:443",
+                &["https://chat.example"],
+                &["https://chat.example:443"],
+            ),
+            (
+                "http://localhost:3000",
+                &["http://localhost:3000"],
+                &["http://localhost"],
+            ),
+            (
+                "http://[::1]:3000",
+                &["http://[::1]:3000"],
+                &["http://[::1]"],
+            ),
+            (
+                "vscode-webview://",
+                &["vscode-webview://1f2e3d", "vscode-webview://"],
+                &[
+                    "vscode-webview://a/b",
+                    "vscode-webviews://a",
+                    "https://vscode-webview://a",
+                ],
+            ),
+            (
+                "app://obsidian.md",
+                &["app://obsidian.md"],
+                &["app://other", "app://"],
+            ),
+        ];
+        for (entry, allowed, others) in rows {
+            let origins = origins(&[entry]);
+            let allow = |origin: &&str| origins.allow(&HeaderValue::from_str(origin).unwrap());
+            assert!(allowed.iter().all(allow), "{entry}: {allowed:?}");
+            for other in others {
+                assert!(!allow(other), "{entry}: {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_origin_is_told_apart_from_what_is_too_much() {
+        use OriginError as E;
+        for (text, expected) in [
+            ("*", E::Wildcard),
+            ("https://*.example", E::Wildcard),
+            ("vscode-webview://*", E::Wildcard),
+            ("null", E::Null),
+            ("chat.example", E::NoScheme),
+            ("localhost:3000", E::NoScheme),
+            ("https://chat.example/", E::Path),
+            ("https://chat.example/app", E::Path),
+            ("https://chat.example?x", E::Path),
+            ("https://", E::Malformed),
+            ("http://:80", E::Malformed),
+            ("https://a@chat.example", E::Malformed),
+            ("https://chat.example:https", E::Malformed),
+            ("https://chat.example:99999", E::Malformed),
+            ("https://chat example", E::Malformed),
+            ("https://größe.example", E::Malformed),
+            ("https://chat.example, https://b.example", E::Path),
+            ("://chat.example", E::Malformed),
+        ] {
+            assert_eq!(Origins::default().add(text), Err(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_longer_list_is_not_within_a_shorter_one() {
+        let (one, two) = (
+            origins(&["https://a"]),
+            origins(&["https://b", "https://a"]),
+        );
+        assert!(one.beyond(&two).is_none() && one.beyond(&one).is_none());
+        assert!(two.beyond(&one).is_some());
+        assert!(Origins::default().beyond(&one).is_none());
+    }
+}

@@ -1,0 +1,198 @@
+//! What a describer is told beside each image: the prompt and, if the
+//! configuration says so, what the user asked in the image's turn or before it.
+//!
+//! A turn may hold thousands of images and a long text, so each turn is found
+//! and read once. What is told depends on nothing after the turn: it stays the
+//! same while the conversation grows.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use majordomo::{Message, Part, Role};
+
+use super::config::VisionConfig;
+use super::describer;
+use super::memory::Address;
+
+/// The words of one question, and what they are known by.
+#[derive(Clone)]
+pub(super) struct Words {
+    pub(super) text: Arc<str>,
+    pub(super) address: Address,
+}
+
+/// Where a question stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Asked {
+    /// In the messages of a turn.
+    Turn {
+        start: usize,
+        end: usize,
+    },
+    /// In an earlier message.
+    Earlier(usize),
+    Nowhere,
+}
+
+/// The questions of one conversation.
+pub(super) struct Questions<'a> {
+    config: &'a VisionConfig,
+    messages: &'a [Message],
+    /// Where the turn of each message begins and ends; empty without questions.
+    turns: Vec<(usize, usize)>,
+    /// The last message of the user with a text, before each index.
+    said_before: Vec<Option<usize>>,
+    known: HashMap<Asked, Words>,
+}
+
+impl<'a> Questions<'a> {
+    pub(super) fn of(config: &'a VisionConfig, messages: &'a [Message]) -> Self {
+        let (turns, said_before) = match config.question {
+            true => (turns(messages), said_before(messages)),
+            false => (Vec::new(), Vec::new()),
+        };
+        Self {
+            config,
+            messages,
+            turns,
+            said_before,
+            known: HashMap::new(),
+        }
+    }
+
+    /// What to tell about an image of this message.
+    pub(super) fn words(&mut self, message: usize) -> Words {
+        let asked = self.asked(message);
+        if let Some(known) = self.known.get(&asked) {
+            return known.clone();
+        }
+        let question = match asked {
+            Asked::Turn { start, end } => text(&self.messages[start..end]),
+            Asked::Earlier(at) => text(&self.messages[at..=at]),
+            Asked::Nowhere => String::new(),
+        };
+        let text = describer::words(&self.config.prompt, &question);
+        let words = Words {
+            address: Address::of(&[text.as_bytes()]),
+            text: text.into(),
+        };
+        self.known.insert(asked, words.clone());
+        words
+    }
+
+    fn asked(&self, message: usize) -> Asked {
+        let Some((start, end)) = self.turns.get(message).copied() else {
+            return Asked::Nowhere;
+        };
+        let before = |at: usize| self.said_before.get(at).copied().flatten();
+        match before(end).filter(|at| *at >= start) {
+            Some(_) => Asked::Turn { start, end },
+            None => before(start).map_or(Asked::Nowhere, Asked::Earlier),
+        }
+    }
+}
+
+/// The turn around each message: from what the model said last before it to
+/// what the model says next.
+fn turns(messages: &[Message]) -> Vec<(usize, usize)> {
+    let is_assistant = |message: &Message| message.role == Role::Assistant;
+    let mut turns = Vec::with_capacity(messages.len());
+    let mut start = 0;
+    for (at, message) in messages.iter().enumerate() {
+        turns.push((start, messages.len()));
+        if is_assistant(message) {
+            start = at + 1;
+        }
+    }
+    let mut end = messages.len();
+    for (at, message) in messages.iter().enumerate().rev() {
+        if is_assistant(message) {
+            end = at;
+        }
+        turns[at].1 = end;
+    }
+    turns
+}
+
+fn said_before(messages: &[Message]) -> Vec<Option<usize>> {
+    let says = |message: &Message| {
+        let mut texts = message.parts.iter().filter_map(Part::as_text);
+        message.role == Role::User && texts.any(|text| !text.is_empty())
+    };
+    let mut last = None;
+    let mut before = vec![None];
+    for (at, message) in messages.iter().enumerate() {
+        if says(message) {
+            last = Some(at);
+        }
+        before.push(last);
+    }
+    before
+}
+
+/// What the user says in some messages.
+fn text(messages: &[Message]) -> String {
+    let users = messages.iter().filter(|m| m.role == Role::User);
+    let texts: Vec<String> = users.map(Message::text).filter(|t| !t.is_empty()).collect();
+    texts.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The definition: the turn is searched for each message anew.
+    fn plain(messages: &[Message], index: usize) -> String {
+        let said = messages[..index]
+            .iter()
+            .rposition(|m| m.role == Role::Assistant);
+        let start = said.map_or(0, |index| index + 1);
+        let length = messages[index..]
+            .iter()
+            .position(|m| m.role == Role::Assistant);
+        let end = length.map_or(messages.len(), |length| index + length);
+        let in_turn = text(&messages[start..end]);
+        let earlier = messages[..start]
+            .iter()
+            .rev()
+            .map(|m| text(std::slice::from_ref(m)));
+        let mut all = std::iter::once(in_turn).chain(earlier);
+        all.find(|text| !text.is_empty()).unwrap_or_default()
+    }
+
+    fn message() -> impl Strategy<Value = Message> {
+        let role =
+            prop::sample::select(vec![Role::User, Role::Assistant, Role::Tool, Role::System]);
+        let words = prop::collection::vec("[ab]{0,2}", 0..3);
+        (role, words).prop_map(|(role, words)| {
+            Message::new(role, words.into_iter().map(Part::text).collect())
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn each_image_is_asked_about_in_its_own_turn(
+            messages in prop::collection::vec(message(), 1..30),
+        ) {
+            let config = VisionConfig {
+                question: true,
+                ..VisionConfig::default()
+            };
+            let mut questions = Questions::of(&config, &messages);
+            for at in 0..messages.len() {
+                let expected = describer::words(&config.prompt, &plain(&messages, at));
+                prop_assert_eq!(&*questions.words(at).text, &*expected);
+            }
+        }
+    }
+
+    #[test]
+    fn without_the_setting_nothing_but_the_prompt_is_told() {
+        let config = VisionConfig::default();
+        let messages = [Message::user("what is this?")];
+        let words = Questions::of(&config, &messages).words(0);
+        assert_eq!(*words.text, *config.prompt);
+    }
+}

@@ -1,0 +1,114 @@
+//! Pages of sites that `origins` allows, and what their browsers are told.
+
+use crate::browsers::{ASK, keyed, request};
+use crate::stage::{CLIENT_KEY, Stage, case, header, statuses};
+
+const SITE: &str = "https://chat.example";
+const ORIGINS: &str = "[server]\norigins = [\"https://chat.example\", \"vscode-webview://\"]\n";
+const STREAM: &str =
+    r#"{"model":"demo/text","stream":true,"messages":[{"role":"user","content":"hi"}]}"#;
+
+#[test]
+fn an_allowed_site_may_ask_and_read_answers_errors_and_streams() {
+    for (config, key) in [
+        (ORIGINS.to_owned(), String::new()),
+        (keyed(ORIGINS), format!("x-api-key: {CLIENT_KEY}\r\n")),
+    ] {
+        case(async {
+            let stage = Stage::start(&config).await;
+            for (line, body, status) in [
+                ("GET /v1/models", "", 200),
+                ("POST /v1/chat/completions", ASK, 200),
+                ("POST /v1/chat/completions", STREAM, 200),
+                ("POST /v1/chat/completions", "{", 400),
+                ("POST /v1/messages", r#"{"model":"nobody"}"#, 404),
+                ("GET /nowhere", "", 404),
+                ("PUT /v1/models", "", 405),
+            ] {
+                for origin in [SITE, "vscode-webview://1f2e3d"] {
+                    let headers = format!(
+                        "host: localhost\r\norigin: {origin}\r\nsec-fetch-site: cross-site\r\n{key}"
+                    );
+                    let answer = stage.raw(request(line, &headers, body)).await;
+                    assert_eq!(statuses(&answer), [status], "{line}: {answer}");
+                    let allowed = header(&answer, "access-control-allow-origin");
+                    assert_eq!(allowed, Some(origin), "{line}: {answer}");
+                    assert_eq!(header(&answer, "vary"), Some("origin"), "{answer}");
+                    let exposed = header(&answer, "access-control-expose-headers");
+                    let exposed = exposed.unwrap_or_default();
+                    for name in ["request-id", "target", "attempts", "changes"] {
+                        let name = format!("x-majordomo-{name}");
+                        assert!(exposed.contains(&name), "{name}: {answer}");
+                    }
+                }
+            }
+            // Another site gains nothing by that, and caches keep the two apart.
+            let headers = format!("host: localhost\r\norigin: https://evil.example\r\n{key}");
+            let answer = stage.raw(request("GET /v1/models", &headers, "")).await;
+            let expected = if key.is_empty() { 403 } else { 200 };
+            assert_eq!(statuses(&answer), [expected], "{answer}");
+            assert_eq!(header(&answer, "vary"), Some("origin"), "{answer}");
+            assert!(
+                !answer.to_lowercase().contains("access-control-"),
+                "{answer}"
+            );
+            stage.holds(()).await;
+        });
+    }
+}
+
+/// The question of a browser before it sends.
+fn preflight(path: &str, host: &str, origin: &str) -> String {
+    let headers = format!(
+        "host: {host}\r\norigin: {origin}\r\naccess-control-request-method: POST\r\n\
+         access-control-request-headers: authorization,content-type,x-stainless-lang\r\n\
+         access-control-request-private-network: true\r\n"
+    );
+    request(&format!("OPTIONS {path}"), &headers, "")
+}
+
+#[test]
+fn s52_only_an_allowed_site_is_let_in_by_a_preflight() {
+    for config in [ORIGINS.to_owned(), keyed(ORIGINS), String::new(), keyed("")] {
+        case(async {
+            let stage = Stage::start(&config).await;
+            let allows = config.starts_with(ORIGINS);
+            for path in ["/v1/chat/completions", "/v1/models", "/api/chat", "/"] {
+                let answer = stage.raw(preflight(path, "localhost", SITE)).await;
+                if allows {
+                    assert_eq!(statuses(&answer), [204], "{answer}");
+                    for (name, value) in [
+                        ("access-control-allow-origin", SITE),
+                        ("access-control-allow-methods", "GET, HEAD, POST"),
+                        (
+                            "access-control-allow-headers",
+                            "authorization,content-type,x-stainless-lang",
+                        ),
+                        ("access-control-allow-private-network", "true"),
+                        ("access-control-max-age", "600"),
+                    ] {
+                        assert_eq!(header(&answer, name), Some(value), "{name}: {answer}");
+                    }
+                    let varies = header(&answer, "vary").unwrap_or_default();
+                    assert!(varies.starts_with("origin,"), "{answer}");
+                } else {
+                    assert_eq!(statuses(&answer), [403], "{answer}");
+                    assert!(
+                        !answer.to_lowercase().contains("access-control-"),
+                        "{answer}"
+                    );
+                }
+                for origin in ["https://evil.example", "null", "http://chat.example"] {
+                    let answer = stage.raw(preflight(path, "localhost", origin)).await;
+                    assert_eq!(statuses(&answer), [403], "{origin}: {answer}");
+                    assert!(answer.contains("`[server] origins`"), "{answer}");
+                    assert!(
+                        !answer.to_lowercase().contains("access-control-"),
+                        "{answer}"
+                    );
+                }
+            }
+            stage.holds(()).await;
+        });
+    }
+}

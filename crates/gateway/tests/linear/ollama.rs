@@ -1,0 +1,102 @@
+//! Shapes as clients of Ollama write them: one text a message, pictures beside it.
+
+use crate::fronts::{function_tools, list, numbered, unknown};
+use crate::shape::{Call, Piece, Said, Shape, Who, pictures};
+
+/// A conversation; none if a message says more than Ollama's can.
+pub(crate) fn chat(shape: &Shape) -> Option<String> {
+    let system =
+        (0..shape.system).map(|_| Some(vec![r#"{"role":"system","content":"brief"}"#.to_owned()]));
+    let said = shape.said.iter().map(messages);
+    let all: Option<Vec<Vec<String>>> = system.chain(said).collect();
+    let mut text = format!(r#""stream":false,"messages":{}"#, list(all?.concat()));
+    if !shape.tools.is_empty() || shape.hosted > 0 {
+        text.push_str(&format!(r#","tools":{}"#, function_tools(shape)));
+    }
+    settings(shape, &mut text);
+    Some(text)
+}
+
+/// One question.
+pub(crate) fn generate(shape: &Shape) -> Option<String> {
+    let [said] = &shape.said[..] else {
+        return None;
+    };
+    let beside = !shape.tools.is_empty() || shape.hosted + shape.system > 0;
+    if beside || !said.fields.is_empty() {
+        return None;
+    }
+    let images = list(images(&said.pieces));
+    texts(&said.pieces)?;
+    let mut text = format!(r#""stream":false,"prompt":"hi","images":{images}"#);
+    settings(shape, &mut text);
+    Some(text)
+}
+
+fn settings(shape: &Shape, text: &mut String) {
+    if shape.stops > 0 {
+        text.push_str(&format!(
+            r#","options":{{"stop":{}}}"#,
+            numbered("s", shape.stops)
+        ));
+    }
+    if let Some(schema) = &shape.schema {
+        text.push_str(&format!(r#","format":{schema}"#));
+    }
+}
+
+fn images(pieces: &[Piece]) -> impl Iterator<Item = String> {
+    pieces.iter().filter_map(|piece| match piece {
+        Piece::Image(n) => Some(format!("\"{}\"", pictures()[*n])),
+        _ => None,
+    })
+}
+
+/// Whether there is at most one text, beside pictures, calls and one thought.
+fn texts(pieces: &[Piece]) -> Option<()> {
+    let mut texts = 0;
+    for piece in pieces {
+        match piece {
+            Piece::Text => texts += 1,
+            Piece::Image(_) | Piece::Call(_) => {}
+            Piece::Address(_) | Piece::File | Piece::Thought(_) | Piece::Unknown(_) => return None,
+            Piece::Result(..) => return None,
+        }
+    }
+    (texts <= 1).then_some(())
+}
+
+fn messages(said: &Said) -> Option<Vec<String>> {
+    let rest = unknown(said);
+    if said.who == Who::Tool {
+        let mut rest = Some(rest);
+        let results = said.pieces.iter().map(|piece| match piece {
+            Piece::Result(Call { id, tool }, pieces) => {
+                let rest = rest.take().unwrap_or_default();
+                let images = list(images(pieces));
+                Some(format!(
+                    r#"{{"role":"tool","content":"hi","images":{images},"tool_name":"{tool}","tool_call_id":"{id}"{rest}}}"#
+                ))
+            }
+            _ => None,
+        });
+        return results.collect();
+    }
+    texts(&said.pieces)?;
+    let role = match said.who {
+        Who::System => "system",
+        Who::Model => "assistant",
+        Who::User | Who::Tool => "user",
+    };
+    let images = list(images(&said.pieces));
+    let calls = said.pieces.iter().filter_map(|piece| match piece {
+        Piece::Call(Call { id, tool }) => Some(format!(
+            r#"{{"id":"{id}","function":{{"name":"{tool}","arguments":{{}}}}}}"#
+        )),
+        _ => None,
+    });
+    let calls = list(calls);
+    Some(vec![format!(
+        r#"{{"role":"{role}","content":"hi","images":{images},"tool_calls":{calls}{rest}}}"#
+    )])
+}
