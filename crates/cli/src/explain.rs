@@ -46,7 +46,10 @@ fn state(registry: &Registry, health: &[HealthStatus], name: &TargetName) -> Str
             && [name.as_str(), name.provider()].contains(&status.subject.as_str())
     };
     match health.iter().find(concerns) {
-        Some(benched) => format!("benched: {}", benched.reason.as_deref().unwrap_or("")),
+        Some(benched) => match &benched.cause {
+            Some(cause) => format!("benched: {cause}"),
+            None => "benched".to_owned(),
+        },
         None => "ready".to_owned(),
     }
 }

@@ -3,7 +3,7 @@
 //! Our allocator gives pages back a moment after they are free. But each thread
 //! looks for its own, only once in ten thousand larger requests, and after a burst
 //! nobody requests. Its call for it would need `unsafe`, so the requests are made
-//! here, on every worker.
+//! here, on every worker of every runtime that works on requests.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -27,34 +27,50 @@ const ROUND: usize = 1_000;
 /// A size that the allocator counts: smaller ones have a way of their own.
 const COUNTED: usize = 2_048;
 
-/// Sweeps after every stretch of work; never ends.
-pub(crate) async fn give_back() {
-    let workers = Handle::current().metrics().num_workers();
-    let enough = (0..workers).map(|_| WORK).sum::<Duration>();
+/// Sweeps after every stretch of work, here and on the gateway's heavy threads once
+/// there are any; never ends.
+pub(crate) async fn give_back(heavy: impl Fn() -> Option<Handle>) {
     let mut known = Duration::ZERO;
     let mut left = 0;
     loop {
         tokio::time::sleep(PERIOD).await;
-        if busy() > known + enough {
+        let runtimes: Vec<Handle> = [Some(Handle::current()), heavy()]
+            .into_iter()
+            .flatten()
+            .collect();
+        let workers: usize = runtimes.iter().map(workers).sum();
+        let enough = (0..workers).map(|_| WORK).sum::<Duration>();
+        if busy(&runtimes) > known + enough {
             left = SWEEPS;
         }
         if left > 0 {
             left -= 1;
-            sweep(workers).await;
+            sweep(&runtimes).await;
         }
-        known = busy();
+        known = busy(&runtimes);
     }
 }
 
+fn workers(runtime: &Handle) -> usize {
+    runtime.metrics().num_workers()
+}
+
 /// For how long all workers together have worked.
-fn busy() -> Duration {
-    let metrics = Handle::current().metrics();
-    let each = (0..metrics.num_workers()).map(|worker| metrics.worker_total_busy_duration(worker));
+fn busy(runtimes: &[Handle]) -> Duration {
+    let each = runtimes.iter().flat_map(|runtime| {
+        let metrics = runtime.metrics();
+        (0..workers(runtime)).map(move |worker| metrics.worker_total_busy_duration(worker))
+    });
     each.sum()
 }
 
-async fn sweep(workers: usize) {
-    let mut asking: JoinSet<()> = (0..TASKS * workers).map(|_| ask_for_memory()).collect();
+async fn sweep(runtimes: &[Handle]) {
+    let mut asking = JoinSet::new();
+    for runtime in runtimes {
+        for _ in 0..TASKS * workers(runtime) {
+            asking.spawn_on(ask_for_memory(), runtime);
+        }
+    }
     // This task may be polled by a thread that is no worker.
     for _ in 0..TASKS {
         ask_for_memory().await;

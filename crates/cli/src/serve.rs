@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::net::SocketAddr;
 
 use majordomo_gateway::config::environment;
 use majordomo_gateway::{Gateway, Options, StartError};
@@ -32,16 +31,19 @@ pub(crate) async fn run(args: Serve) -> Result<(), Failure> {
         Err(StartError::Config(problems)) => return Err(Failure::Listed(problems.to_string())),
         Err(other) => return Err(Failure::new(other.to_string())),
     };
+    let signals = Signals::catch();
     anstream::stdout().write_all(welcome(&gateway)?.as_bytes())?;
     // Providers may be slow to tell what they have; nobody waits for that.
-    let (address, models, has_keys) = (gateway.address()?, gateway.models(), gateway.has_keys());
+    let base = format!("{}://{}", gateway.scheme(), gateway.address()?);
+    let (models, has_keys) = (gateway.models(), gateway.has_keys());
     tokio::spawn(async move {
-        let text = invitation(address, &models.await, has_keys);
+        let text = invitation(&base, &models.await, has_keys);
         let _ = anstream::stdout().write_all(text.as_bytes());
     });
+    let heavy = gateway.heavy_threads();
     tokio::select! {
-        () = gateway.run(told_once()) => {}
-        () = memory::give_back() => {}
+        () = gateway.run(told_once(signals)) => {}
+        () = memory::give_back(heavy) => {}
     }
     let _ = log.flush();
     Ok(())
@@ -51,6 +53,7 @@ pub(crate) async fn run(args: Serve) -> Result<(), Failure> {
 fn welcome(gateway: &Gateway) -> Result<String, Failure> {
     let address = gateway.address()?;
     let operator = gateway.operator_address()?;
+    let scheme = gateway.scheme();
     let mut text = match &gateway.file {
         Some(file) => format!("configuration: {}\n", file.display()),
         None => "no configuration file: using what was found\n".to_owned(),
@@ -60,13 +63,13 @@ fn welcome(gateway: &Gateway) -> Result<String, Failure> {
     }
     let _ = writeln!(
         text,
-        "listening on http://{address}, for the operator on http://{operator}"
+        "listening on {scheme}://{address}, for the operator on {scheme}://{operator}"
     );
     Ok(text)
 }
 
 /// What can be asked for, and one line to try.
-fn invitation(address: SocketAddr, models: &[String], has_keys: bool) -> String {
+fn invitation(base: &str, models: &[String], has_keys: bool) -> String {
     let shown = models.iter().take(MOST_NAMES).map(String::as_str);
     let shown: Vec<&str> = shown.collect();
     let more = models.len().saturating_sub(shown.len());
@@ -76,46 +79,75 @@ fn invitation(address: SocketAddr, models: &[String], has_keys: bool) -> String 
     }
     let model = models.first().map_or("demo/text", String::as_str);
     text.push_str("\ntry:\n  ");
-    text.push_str(&line_to_try(address, model, has_keys));
+    text.push_str(&line_to_try(base, model, has_keys));
     text
 }
 
-fn line_to_try(address: SocketAddr, model: &str, has_keys: bool) -> String {
+fn line_to_try(base: &str, model: &str, has_keys: bool) -> String {
     let key = if has_keys {
         "-H 'authorization: Bearer YOUR-KEY' "
     } else {
         ""
     };
     format!(
-        "curl http://{address}/v1/chat/completions {key}-H 'content-type: application/json' \
+        "curl {base}/v1/chat/completions {key}-H 'content-type: application/json' \
          -d '{{\"model\":\"{model}\",\"messages\":[{{\"role\":\"user\",\"content\":\"hello\"}}]}}'\n"
     )
 }
 
 /// The first time, what runs may end; the second time nothing is waited for.
-async fn told_once() {
-    told_to_stop().await;
-    tokio::spawn(async {
-        told_to_stop().await;
+async fn told_once(mut signals: Signals) {
+    signals.next().await;
+    tokio::spawn(async move {
+        signals.next().await;
         std::process::exit(1);
     });
 }
 
-/// Control-C, or what service managers send.
-async fn told_to_stop() {
-    let interrupted = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    {
+/// Control-C, and what service managers send. They are caught from here on, so that
+/// none is lost between the first request and the first wait for a signal.
+#[cfg(unix)]
+struct Signals(Option<[tokio::signal::unix::Signal; 2]>);
+
+#[cfg(unix)]
+impl Signals {
+    fn catch() -> Self {
         use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = interrupted => {}
-                _ = terminated.recv() => {}
+        let both = || -> std::io::Result<_> {
+            Ok([
+                signal(SignalKind::interrupt())?,
+                signal(SignalKind::terminate())?,
+            ])
+        };
+        Self(both().ok())
+    }
+
+    async fn next(&mut self) {
+        match &mut self.0 {
+            Some([interrupt, terminate]) => {
+                tokio::select! {
+                    _ = interrupt.recv() => {}
+                    _ = terminate.recv() => {}
+                }
             }
-            return;
+            // Without a handler the system ends the process by itself.
+            None => std::future::pending().await,
         }
     }
-    let _ = interrupted.await;
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn catch() -> Self {
+        Self
+    }
+
+    async fn next(&mut self) {
+        let _ = tokio::signal::ctrl_c().await;
+    }
 }
 
 #[cfg(test)]
@@ -124,9 +156,9 @@ mod tests {
 
     #[test]
     fn the_line_to_try_has_a_place_for_a_key_when_one_is_needed() {
-        let address = SocketAddr::from(([127, 0, 0, 1], 4100));
+        let base = "http://127.0.0.1:4100";
         let header = "-H 'authorization: Bearer ";
-        assert!(line_to_try(address, "coder", true).contains(header));
-        assert!(!line_to_try(address, "coder", false).contains(header));
+        assert!(line_to_try(base, "coder", true).contains(header));
+        assert!(!line_to_try(base, "coder", false).contains(header));
     }
 }

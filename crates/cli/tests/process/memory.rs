@@ -56,7 +56,8 @@ async fn faults(served: &Served) {
             &format!("{{\"x\":\"{}\"}}", "y".repeat(MIB)),
         ),
         "GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n".to_owned(),
-        "POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: 999999999\r\n\r\n".to_owned(),
+        "POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ncontent-length: 999999999\r\n\r\n"
+            .to_owned(),
         format!("GET /{} HTTP/1.1\r\n", "x".repeat(40_000)),
     ] {
         served.ask(request).await;

@@ -45,6 +45,13 @@ pub(crate) struct Served {
     _folder: tempfile::TempDir,
 }
 
+/// A file whose gateway has the demo, by which tests see that it is alive.
+fn with_demo(config: &str) -> String {
+    let named = config.contains("[providers.") && !config.contains("[providers.demo]");
+    let demo = if named { "\n[providers.demo]\n" } else { "" };
+    format!("{config}{demo}")
+}
+
 impl Start {
     pub(crate) fn with(config: impl Into<String>) -> Self {
         Self {
@@ -57,7 +64,7 @@ impl Start {
     pub(crate) fn command(&self) -> (Command, tempfile::TempDir) {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let file = folder.path().join("majordomo.toml");
-        std::fs::write(&file, &self.config).expect("a file can be written");
+        std::fs::write(&file, with_demo(&self.config)).expect("a file can be written");
         let mut command = Command::new("sh");
         let line = format!(
             "{}\nexec \"$0\" serve --config \"$1\" --listen \"$2\"",
@@ -270,7 +277,7 @@ pub(crate) async fn until(stream: &mut TcpStream, text: &str) {
 pub(crate) fn post(path: &str, headers: &str, body: &str) -> String {
     let length = body.len();
     format!(
-        "POST {path} HTTP/1.1\r\nhost: gateway\r\nconnection: close\r\n{headers}content-length: {length}\r\n\r\n{body}"
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}content-length: {length}\r\n\r\n{body}"
     )
 }
 

@@ -99,7 +99,7 @@ async fn a_gateway_that_was_killed_serves_again_at_once() {
         };
         served = start.start().await;
         let ready = async {
-            let head = b"GET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+            let head = b"GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
             while !exchange(address, head).await.starts_with("HTTP/1.1 200") {
                 sleep(Duration::from_millis(5)).await;
             }
