@@ -132,8 +132,8 @@ def memory(pid):
     return 0.0
 
 
-def wait_for(port, process):
-    until = time.monotonic() + 10
+def wait_for(port, process, seconds=10):
+    until = time.monotonic() + seconds
     while time.monotonic() < until:
         if process.poll() is not None:
             raise SystemExit(f"{process.args} ended with {process.returncode}")
