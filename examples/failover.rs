@@ -25,7 +25,7 @@ async fn main() -> Result<(), Error> {
 
     let reply = model.generate(Request::user("hi").max_tokens(200)).await?;
     println!("{} (served by {})", reply.text(), reply.model);
-    for attempt in &reply.ledger.attempts {
+    for attempt in &reply.attempt_log.attempts {
         println!("  {attempt}");
     }
 
@@ -43,7 +43,7 @@ async fn main() -> Result<(), Error> {
             StreamItem::Text(delta) => print!("{delta}"),
             StreamItem::Response(whole) => {
                 println!(" (served by {})", whole.model);
-                for attempt in &whole.ledger.attempts {
+                for attempt in &whole.attempt_log.attempts {
                     println!("  {attempt}");
                 }
             }

@@ -38,7 +38,7 @@ async fn main() -> Result<(), Error> {
     let output = TypedOutput::<Recipe>::new()?;
     let answer = output.generate(&model, request.clone()).await?;
     println!("{:#?}", answer.value);
-    for attempt in &answer.response.ledger.attempts {
+    for attempt in &answer.response.attempt_log.attempts {
         println!("  {attempt}");
     }
 

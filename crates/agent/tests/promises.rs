@@ -149,7 +149,7 @@ async fn steps_are_counted_from_zero_and_tell_who_served_and_what_it_cost() {
         .map(|step| (step.index, step.model.as_str(), step.usage.total()))
         .collect();
     assert_eq!(steps, [(0, "fp/m", 12), (1, "fp/m", 2)]);
-    assert_eq!(outcome.steps[0].ledger.calls(), 1);
+    assert_eq!(outcome.steps[0].attempt_log.calls(), 1);
 }
 
 #[tokio::test]

@@ -116,7 +116,7 @@ async fn a_mixed_chain_gives_each_target_its_own_form() {
     assert_eq!(calls[0].request.output, Output::Text);
     assert!(matches!(calls[1].request.output, Output::Schema(_)));
     assert!(calls[1].request.system.is_empty());
-    let changes: Vec<String> = answer.response.ledger.attempts[0]
+    let changes: Vec<String> = answer.response.attempt_log.attempts[0]
         .changes
         .iter()
         .map(ToString::to_string)
@@ -184,7 +184,7 @@ async fn a_chain_fails_over_after_the_repair() {
         (ada(), "fp/b")
     );
     assert_eq!(fake.call_count("a"), 2);
-    let outcomes = &answer.response.ledger.attempts;
+    let outcomes = &answer.response.attempt_log.attempts;
     assert!(matches!(outcomes[1].outcome, Outcome::Failed { .. }));
     assert_eq!(
         fake.calls()[2].request.messages.len(),

@@ -44,7 +44,7 @@ impl From<Error> for Failure {
             *class == Class::Transient && status.is_none()
         };
         let exhausted = error.kind() == ErrorKind::Exhausted;
-        let hint = if exhausted && error.ledger().attempts.iter().any(not_reached) {
+        let hint = if exhausted && error.attempt_log().attempts.iter().any(not_reached) {
             "; `majordomo models` shows who answers"
         } else {
             ""

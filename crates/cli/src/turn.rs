@@ -48,7 +48,7 @@ impl Turn {
                 model: &response.model,
                 finish: &response.finish,
                 usage: response.usage,
-                attempts: &response.ledger.attempts,
+                attempts: &response.attempt_log.attempts,
             }))?;
         } else if let Some(value) = &value {
             print(&serde_json::to_string_pretty(value))?;
@@ -99,7 +99,7 @@ fn print(json: &serde_json::Result<String>) -> Result<(), Failure> {
 
 /// Who served, who did not, and what was changed.
 fn tell(response: &Response) {
-    for attempt in &response.ledger.attempts {
+    for attempt in &response.attempt_log.attempts {
         if attempt.outcome != Outcome::Served {
             paint::note(&attempt.to_string());
         }
@@ -110,7 +110,7 @@ fn tell(response: &Response) {
         _ => format!(" ({} tokens in, {} out)", usage.input, usage.output),
     };
     paint::note(&format!("served by {}{tokens}", response.model));
-    for change in response.ledger.changes() {
+    for change in response.attempt_log.changes() {
         let detail = match change.detail.as_str() {
             "" => String::new(),
             detail => format!(" ({detail})"),

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use majordomo::{Chain, Change, Error, ErrorKind, Event, Ledger, Model, Outcome, Usage};
+use majordomo::{AttemptLog, Chain, Change, Error, ErrorKind, Event, Model, Outcome, Usage};
 #[cfg(feature = "otel")]
 use majordomo::{Request, Response};
 use majordomo_wire::Loss;
@@ -164,11 +164,11 @@ impl Exchange {
     }
 
     /// Somebody answers.
-    pub(crate) fn served(&mut self, target: &str, ledger: &Ledger) {
+    pub(crate) fn served(&mut self, target: &str, attempt_log: &AttemptLog) {
         self.target = Some(clip(target, LONGEST_TEXT).to_owned());
-        self.attempts = Some(ledger.calls());
-        self.tried = Tried::all(ledger);
-        self.changes.extend_from_slice(ledger.changes());
+        self.attempts = Some(attempt_log.calls());
+        self.tried = Tried::all(attempt_log);
+        self.changes.extend_from_slice(attempt_log.changes());
     }
 
     /// A whole answer came.
@@ -202,9 +202,9 @@ impl Exchange {
     pub(crate) fn broke(&mut self, error: &Error) {
         self.end = End::Interrupted;
         // Of a stream that nobody began, only the error knows who was asked.
-        if self.attempts.is_none() && !error.ledger().attempts.is_empty() {
-            self.attempts = Some(error.ledger().calls());
-            self.tried = Tried::all(error.ledger());
+        if self.attempts.is_none() && !error.attempt_log().attempts.is_empty() {
+            self.attempts = Some(error.attempt_log().calls());
+            self.tried = Tried::all(error.attempt_log());
         }
         self.reason = Some(reason(error));
         #[cfg(feature = "otel")]
@@ -217,8 +217,8 @@ impl Exchange {
     pub(crate) fn failed(&mut self, error: &Error, status: u16) {
         self.end = End::Failed;
         self.status = status;
-        self.attempts = Some(error.ledger().calls());
-        self.tried = Tried::all(error.ledger());
+        self.attempts = Some(error.attempt_log().calls());
+        self.tried = Tried::all(error.attempt_log());
         self.reason = Some(reason(error));
     }
 
@@ -289,7 +289,7 @@ impl Exchange {
 /// Why, in our own words: what others say may repeat what was asked.
 pub(crate) fn reason(error: &Error) -> String {
     let mut failures = String::new();
-    for attempt in &error.ledger().attempts {
+    for attempt in &error.attempt_log().attempts {
         let what = match &attempt.outcome {
             Outcome::Served => continue,
             Outcome::Skipped { class: None, .. } => "Benched".to_owned(),
@@ -400,7 +400,7 @@ mod tests {
 
     #[test]
     fn a_stream_that_nobody_began_has_its_attempts_from_the_error() {
-        let ledger = Ledger {
+        let attempt_log = AttemptLog {
             attempts: vec![Attempt {
                 target: "up/m".to_owned(),
                 at: Duration::ZERO,
@@ -418,7 +418,7 @@ mod tests {
         let mut exchange = Exchange::new("id".into(), Front::Chat, Arc::clone(&metrics), traces);
         exchange.streams();
         let error = Error::new(ErrorKind::Exhausted, "nobody could");
-        exchange.broke(&error.with_ledger(ledger));
+        exchange.broke(&error.with_attempt_log(attempt_log));
         drop(exchange);
         let page = metrics.page(&[], true);
         let line = "majordomo_attempts_total{target=\"up/m\",outcome=\"failed\"} 1";

@@ -52,7 +52,7 @@ pub(crate) fn for_client(error: Error) -> Error {
     if error.kind() != ErrorKind::Exhausted {
         return error;
     }
-    let classes: Vec<Option<Class>> = error.ledger().attempts.iter().map(class).collect();
+    let classes: Vec<Option<Class>> = error.attempt_log().attempts.iter().map(class).collect();
     let all = |test: fn(Class) -> bool| {
         !classes.is_empty() && classes.iter().all(|class| class.is_some_and(test))
     };
@@ -68,7 +68,7 @@ pub(crate) fn for_client(error: Error) -> Error {
     let told = |kind| {
         Error::new(kind, error.message())
             .with_retry_after(error.retry_after())
-            .with_ledger(error.ledger().clone())
+            .with_attempt_log(error.attempt_log().clone())
     };
     if kind != ErrorKind::Provider {
         return told(kind);
@@ -78,7 +78,7 @@ pub(crate) fn for_client(error: Error) -> Error {
         return told(ErrorKind::Provider).with_status(403);
     }
     let benched = classes.iter().all(Option::is_none);
-    if !benched && error.ledger().attempts.iter().all(throttled) {
+    if !benched && error.attempt_log().attempts.iter().all(throttled) {
         return told(ErrorKind::Provider).with_status(429);
     }
     // Our own word: a provider's 503 with a wait would count as a rate limit.
@@ -110,7 +110,7 @@ fn class(attempt: &Attempt) -> Option<Class> {
 mod tests {
     use std::time::Duration;
 
-    use majordomo::Ledger;
+    use majordomo::AttemptLog;
 
     use super::*;
 
@@ -138,7 +138,7 @@ mod tests {
             outcome,
         };
         let attempts = outcomes.map(attempt).collect();
-        Error::new(ErrorKind::Exhausted, "nobody").with_ledger(Ledger { attempts })
+        Error::new(ErrorKind::Exhausted, "nobody").with_attempt_log(AttemptLog { attempts })
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use majordomo::AllBenched;
 use majordomo_gateway::config::{
-    Condition, Config, History, Images, KeySecret, Latest, MaxCounts, OnFailure, Origin,
-    ProviderKind, Role, Tactic, Value,
+    Condition, Config, DeclaredKind, History, Images, KeySecret, Latest, MaxCounts, OnFailure,
+    Origin, Role, Tactic, Value,
 };
 
 const WHOLE: &str = include_str!("whole.toml");
@@ -55,10 +55,10 @@ fn providers_in_the_order_of_the_file() {
     let names: Vec<&str> = config.providers.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["groq", "m5", "deepseek"]);
     assert!(matches!(config.providers[1].origin, Origin::Dsn(_)));
-    let Origin::Kind { kind, .. } = &config.providers[2].origin else {
+    let Origin::Declared { kind, .. } = &config.providers[2].origin else {
         panic!("deepseek is known by name");
     };
-    assert!(matches!(kind, ProviderKind::Service(service) if service.name == "deepseek"));
+    assert!(matches!(kind, DeclaredKind::Service(service) if service.name == "deepseek"));
     let limits = Images::Within {
         max: Some(5),
         max_bytes: Some(4_000_000),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::scrub::{self, scrub};
-use crate::{Class, KeyOwner, Ledger, Response, classify};
+use crate::{AttemptLog, Class, KeyOwner, Response, classify};
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -123,7 +123,7 @@ struct Detail {
     key_owner: KeyOwner,
     cause: Option<Arc<dyn StdError + Send + Sync>>,
     partial: Option<Box<Response>>,
-    ledger: Ledger,
+    attempt_log: AttemptLog,
 }
 
 impl Error {
@@ -141,7 +141,7 @@ impl Error {
             key_owner: KeyOwner::default(),
             cause: None,
             partial: None,
-            ledger: Ledger::default(),
+            attempt_log: AttemptLog::default(),
         }))
     }
 
@@ -218,8 +218,8 @@ impl Error {
 
     /// Adds who was asked.
     #[must_use]
-    pub fn with_ledger(mut self, ledger: Ledger) -> Self {
-        self.0.ledger = ledger;
+    pub fn with_attempt_log(mut self, attempt_log: AttemptLog) -> Self {
+        self.0.attempt_log = attempt_log;
         self
     }
 
@@ -308,8 +308,8 @@ impl Error {
     }
 
     /// Who was asked, if this is a chain's error.
-    pub fn ledger(&self) -> &Ledger {
-        &self.0.ledger
+    pub fn attempt_log(&self) -> &AttemptLog {
+        &self.0.attempt_log
     }
 }
 

@@ -16,6 +16,7 @@
 
 mod accept;
 mod assembler;
+mod attempt_log;
 mod capabilities;
 mod classify;
 mod counts;
@@ -25,7 +26,6 @@ mod estimate;
 mod event;
 mod fingerprint;
 mod json;
-mod ledger;
 mod message;
 mod model;
 mod notes;
@@ -42,6 +42,7 @@ mod wire_source;
 
 pub use accept::{Accept, Refused};
 pub use assembler::Assembler;
+pub use attempt_log::{Attempt, AttemptLog, Change, Outcome};
 pub use capabilities::{ByteCount, Capabilities, ImageLimits, ManyImages, Patches};
 pub use classify::{Class, HealthEffect, KeyOwner, NextTarget, SameTarget, Verdict, classify};
 pub use counts::Counts;
@@ -51,7 +52,6 @@ pub use estimate::{PlainEstimate, TokenEstimate};
 pub use event::Event;
 pub use fingerprint::Fingerprint;
 pub use json::Json;
-pub use ledger::{Attempt, Change, Ledger, Outcome};
 pub use message::{Message, Role};
 pub use model::{BoxFuture, Model, ModelInfo, Provider};
 pub use notes::Notes;

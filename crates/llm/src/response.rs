@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::{Dialect, Event, Ledger, Message, Native, Part, Role, ToolCall, Usage};
+use crate::{AttemptLog, Dialect, Event, Message, Native, Part, Role, ToolCall, Usage};
 
 /// Why the model stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,8 +69,8 @@ pub struct Response {
     #[serde(skip)]
     pub raw: Option<Raw>,
     /// Who was asked on the way here, and what was changed for them.
-    #[serde(default)]
-    pub ledger: Ledger,
+    #[serde(default, alias = "ledger")]
+    pub attempt_log: AttemptLog,
 }
 
 impl Response {
@@ -90,7 +90,7 @@ impl Response {
             id: None,
             native: None,
             raw: None,
-            ledger: Ledger::default(),
+            attempt_log: AttemptLog::default(),
         }
     }
 

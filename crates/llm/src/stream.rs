@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use futures_core::Stream;
 
 use crate::{
-    Assembler, Error, ErrorKind, Event, Ledger, Outcome, Part, Response, Result, ToolCall,
+    Assembler, AttemptLog, Error, ErrorKind, Event, Outcome, Part, Response, Result, ToolCall,
 };
 
 /// The fine events of one answer. Dropping it cancels the request.
@@ -38,7 +38,7 @@ pub struct ResponseStream {
     assembler: Assembler,
     ready: VecDeque<StreamItem>,
     model: String,
-    ledger: Ledger,
+    attempt_log: AttemptLog,
 }
 
 impl ResponseStream {
@@ -49,14 +49,14 @@ impl ResponseStream {
             assembler: Assembler::numbering_calls_from(first_call),
             ready: VecDeque::new(),
             model: model.into(),
-            ledger: Ledger::default(),
+            attempt_log: AttemptLog::default(),
         }
     }
 
     /// Adds who was asked before the stream opened; the final response tells.
     #[must_use]
-    pub fn with_ledger(mut self, ledger: Ledger) -> Self {
-        self.ledger = ledger;
+    pub fn with_attempt_log(mut self, attempt_log: AttemptLog) -> Self {
+        self.attempt_log = attempt_log;
         self
     }
 
@@ -107,17 +107,17 @@ impl ResponseStream {
     fn response(&mut self) -> Response {
         let mut response = std::mem::take(&mut self.assembler).into_response();
         response.model = std::mem::take(&mut self.model);
-        response.ledger = std::mem::take(&mut self.ledger);
+        response.attempt_log = std::mem::take(&mut self.attempt_log);
         response
     }
 
     fn fail(&mut self, error: Error) -> Error {
         self.events = None;
         let mut partial = self.response();
-        if let Some(attempt) = partial.ledger.attempts.last_mut() {
+        if let Some(attempt) = partial.attempt_log.attempts.last_mut() {
             attempt.outcome = Outcome::failed(&error);
         }
-        let error = error.with_ledger(partial.ledger.clone());
+        let error = error.with_attempt_log(partial.attempt_log.clone());
         if partial.parts.is_empty() {
             error
         } else {

@@ -46,7 +46,8 @@ pub use majordomo_media as media;
 #[cfg(feature = "exact-tokens")]
 pub use majordomo_providers::count_text;
 pub use majordomo_providers::{
-    AnthropicVersion, Compatible, HttpProvider, Kind, Limits, Settings, fake, transport,
+    AnthropicVersion, CapabilityOverrides, Compatible, HttpProvider, ProviderKind, Settings, fake,
+    transport,
 };
 pub use nearest::{did_you_mean, nearest, nearest_few};
 pub use observe::{Notice, Observer};

@@ -49,7 +49,7 @@ async fn an_accepted_answer_is_served_as_it_is() {
         .generate(picky(true))
         .await
         .unwrap();
-    assert_eq!(lines(&reply.ledger), ["fp/a served"]);
+    assert_eq!(lines(&reply.attempt_log), ["fp/a served"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -67,7 +67,10 @@ async fn a_refused_answer_is_repaired_on_the_same_target_with_the_answer_before_
         (reply.model.as_str(), reply.text().as_str()),
         ("fp/a", "yes")
     );
-    assert_eq!(lines(&reply.ledger), ["fp/a failed Empty", "fp/a served"]);
+    assert_eq!(
+        lines(&reply.attempt_log),
+        ["fp/a failed Empty", "fp/a served"]
+    );
     assert_eq!(texts(&house, 0), ["agree?"]);
     assert_eq!(
         texts(&house, 1),
@@ -211,7 +214,7 @@ async fn the_usage_of_a_repaired_answer_counts_the_refused_one_too() {
     house.script("a", [costing("maybe", 10, 1), costing("yes", 25, 2)]);
     let reply = house.chain("fp/a").generate(picky(true)).await.unwrap();
     assert_eq!((reply.usage.input, reply.usage.output), (35, 3));
-    assert_eq!(reply.ledger.calls(), 2);
+    assert_eq!(reply.attempt_log.calls(), 2);
 }
 
 #[tokio::test(start_paused = true)]

@@ -28,7 +28,7 @@ async fn the_target_whose_bench_ends_first_is_tried() {
     let reply = house.ask("fp/a,fp/b").await.unwrap();
     assert_eq!(reply.model, "fp/b");
     assert_eq!(
-        lines(&reply.ledger),
+        lines(&reply.attempt_log),
         ["fp/a skipped", "fp/b skipped", "fp/b served"]
     );
 }
@@ -71,7 +71,7 @@ async fn with_the_switch_a_fully_benched_chain_fails_at_once_and_calls_nobody() 
         });
         let error = house.refused(spec).await;
         assert_eq!(error.kind(), ErrorKind::Exhausted);
-        assert_eq!(error.ledger().calls(), 0);
+        assert_eq!(error.attempt_log().calls(), 0);
         assert!(error.to_string().contains("maintenance"), "{error}");
         assert!(house.calls().is_empty(), "{spec}");
     }

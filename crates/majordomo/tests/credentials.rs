@@ -20,7 +20,7 @@ async fn a_refused_key_is_not_tried_again_with_another_model_of_that_provider() 
         let reply = house.ask("fp/a,fp/b,tail/x").await.unwrap();
 
         assert_eq!(
-            lines(&reply.ledger),
+            lines(&reply.attempt_log),
             ["fp/a failed Auth", "fp/b skipped", "tail/x served"]
         );
         assert_eq!(house.served_by("fp/c,tail/x").await, "tail/x");
@@ -35,7 +35,7 @@ async fn a_403_that_names_neither_key_nor_account_leaves_the_other_models_alone(
         house.script("a", [refused]);
         let reply = house.ask("fp/a,fp/b").await.unwrap();
         assert_eq!(
-            lines(&reply.ledger),
+            lines(&reply.attempt_log),
             ["fp/a failed Forbidden", "fp/b served"]
         );
         assert!(house.is_spotless("fp") && house.is_spotless("fp/a"));

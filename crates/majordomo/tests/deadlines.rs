@@ -27,7 +27,7 @@ async fn a_deadline_ends_a_request_that_hangs_and_nobody_is_blamed() {
 
     assert_eq!(error.kind(), ErrorKind::Deadline);
     assert_eq!(began.elapsed(), secs(3));
-    assert_eq!(lines(error.ledger()), ["fp/a failed Deadline"]);
+    assert_eq!(lines(error.attempt_log()), ["fp/a failed Deadline"]);
     assert_eq!(house.calls(), ["a"], "there is no time left for another");
     assert!(house.is_spotless("fp/a"));
 }
@@ -142,7 +142,7 @@ async fn an_attempt_that_takes_too_long_counts_and_the_next_target_is_asked() {
 
     let reply = chain.generate(Request::user("hi")).await.unwrap();
     assert_eq!(
-        lines(&reply.ledger),
+        lines(&reply.attempt_log),
         ["fp/a failed Transient", "fp/b served"]
     );
     let mut stream = chain.stream(Request::user("hi")).await.unwrap();

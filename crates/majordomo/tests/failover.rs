@@ -34,7 +34,7 @@ async fn a_single_blip_is_retried_and_served_by_the_same_target() {
         ("fp/a", "hello")
     );
     assert_eq!(
-        lines(&reply.ledger),
+        lines(&reply.attempt_log),
         ["fp/a failed Transient", "fp/a served"]
     );
     assert!(house.is_spotless("fp/a"), "the success reset the count");
@@ -58,7 +58,7 @@ async fn two_failures_in_one_request_bench_the_target_and_the_next_one_serves() 
 
     assert_eq!(reply.model, "fp/b");
     assert_eq!(house.calls(), ["a", "a", "b"]);
-    assert_eq!(reply.ledger.calls(), 3);
+    assert_eq!(reply.attempt_log.calls(), 3);
     assert_eq!(house.benched_secs("fp/a"), 5);
 }
 
@@ -70,7 +70,7 @@ async fn a_benched_head_is_skipped_without_being_called() {
 
     let reply = house.ask("fp/a,fp/b").await.unwrap();
 
-    assert_eq!(lines(&reply.ledger), ["fp/a skipped", "fp/b served"]);
+    assert_eq!(lines(&reply.attempt_log), ["fp/a skipped", "fp/b served"]);
     assert_eq!(house.fp.call_count("a"), 2);
 }
 
@@ -134,7 +134,7 @@ async fn a_chain_with_a_trailing_alias_fails_over_into_it() {
     let reply = house.ask(spec).await.unwrap();
 
     assert_eq!(reply.model, "tail/opus-4.8");
-    assert_eq!(reply.ledger.calls(), 5);
+    assert_eq!(reply.attempt_log.calls(), 5);
 }
 
 #[tokio::test(start_paused = true)]
@@ -198,7 +198,7 @@ async fn a_retry_that_fails_in_the_same_way_is_told_once_and_recorded_twice() {
     house.script("m", [status(500), status(500)]);
     let error = house.refused("fp/m").await;
     assert_eq!(error.to_string().matches("fp/m").count(), 1, "{error}");
-    assert_eq!(error.ledger().attempts.len(), 2);
+    assert_eq!(error.attempt_log().attempts.len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -216,7 +216,7 @@ async fn an_exhausted_chain_names_every_target_with_its_reason() {
 
     assert_eq!(error.kind(), ErrorKind::Exhausted);
     assert_eq!(
-        lines(error.ledger()),
+        lines(error.attempt_log()),
         [
             "fp/benched skipped",
             "fp/sick failed Transient",
@@ -278,7 +278,7 @@ async fn the_ledger_shows_the_custom_classifiers_word() {
     house.script("a", [status(500)]);
     let reply = house.ask("fp/a").await.unwrap();
     assert_eq!(
-        lines(&reply.ledger),
+        lines(&reply.attempt_log),
         ["fp/a failed Conflict", "fp/a served"]
     );
 }
@@ -293,13 +293,13 @@ async fn a_chain_of_one_has_the_same_retries_health_and_errors() {
 
     let reply = house.ask("fp/a").await.unwrap();
     assert_eq!(
-        lines(&reply.ledger),
+        lines(&reply.attempt_log),
         ["fp/a failed Transient", "fp/a served"]
     );
 
     let error = house.refused("fp/a").await;
     assert_eq!(error.kind(), ErrorKind::Exhausted);
-    assert_eq!(error.ledger().calls(), 2);
+    assert_eq!(error.attempt_log().calls(), 2);
     assert_eq!(house.benched_secs("fp/a"), 5);
 }
 
@@ -322,7 +322,7 @@ async fn when_all_answers_are_empty_the_exhausted_chain_says_so() {
         house.fp.otherwise(|_| Step::empty());
         let error = house.refused(spec).await;
         assert_eq!(error.kind(), ErrorKind::Exhausted, "{spec}");
-        assert_eq!(support::last_class(error.ledger()), Some(Class::Empty));
+        assert_eq!(support::last_class(error.attempt_log()), Some(Class::Empty));
     }
 }
 

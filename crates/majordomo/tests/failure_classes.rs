@@ -254,7 +254,7 @@ async fn a_fast_failure_is_the_targets_own_error_with_the_attempts_so_far() {
     );
     assert_eq!(error.to_string(), "fp/a: HTTP 422 [bad_field]: scripted");
     assert_eq!(
-        support::lines(error.ledger()),
+        support::lines(error.attempt_log()),
         ["fp/gone failed ModelNotFound", "fp/a failed Invalid"]
     );
 }

@@ -50,7 +50,7 @@ async fn a_text_only_target_lets_a_vision_target_serve_an_image() {
 
     assert_eq!(reply.model, "fp/vision");
     assert_eq!(
-        lines(&reply.ledger),
+        lines(&reply.attempt_log),
         ["fp/text-only skipped", "fp/vision served"]
     );
     assert!(house.is_spotless("fp/text-only"));

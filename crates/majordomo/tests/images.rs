@@ -55,7 +55,7 @@ async fn a_100_by_50_png_arrives_as_32_by_16_at_a_32_px_target() {
     let reply = house.chain("fp/small").generate(request).await.unwrap();
     let asked = house.fp.calls()[0].request.clone();
     assert_eq!(size(images(&asked)[0]), (32, 16));
-    let change = &reply.ledger.changes()[0];
+    let change = &reply.attempt_log.changes()[0];
     assert_eq!(change.to_string(), "image:1 resized");
     assert!(
         change.detail.contains("100×50") && change.detail.contains("32×16"),
@@ -110,7 +110,10 @@ async fn a_target_that_takes_too_few_images_is_passed_over_without_penalty() {
         .generate(request)
         .await
         .unwrap();
-    assert_eq!(lines(&reply.ledger), ["fp/one skipped", "fp/many served"]);
+    assert_eq!(
+        lines(&reply.attempt_log),
+        ["fp/one skipped", "fp/many served"]
+    );
     assert!(house.is_spotless("fp/one"));
 }
 
@@ -139,7 +142,10 @@ async fn when_no_target_takes_the_count_the_oldest_images_make_room() {
     assert_eq!(sizes, [(9, 9), (10, 10)], "the newest are kept");
     let text = asked.messages[0].text();
     assert!(text.contains("[earlier image omitted to fit this model's per-request image limit]"));
-    assert_eq!(reply.ledger.changes()[0].to_string(), "image:1 omitted");
+    assert_eq!(
+        reply.attempt_log.changes()[0].to_string(),
+        "image:1 omitted"
+    );
 }
 
 #[tokio::test]

@@ -49,7 +49,7 @@ async fn what_a_provider_notes_is_in_the_ledger_of_answers_and_of_streams() {
     registry.register(Forgetful(Fake::new("fp")));
     let chain = registry.parse("forgetful/x").unwrap();
     let reply = chain.generate(Request::user("hi")).await.unwrap();
-    assert_eq!(reply.ledger.changes()[0].to_string(), "top_k dropped");
+    assert_eq!(reply.attempt_log.changes()[0].to_string(), "top_k dropped");
     let open = chain.open(Request::user("hi")).await.unwrap();
-    assert_eq!(open.ledger.changes()[0].to_string(), "top_k dropped");
+    assert_eq!(open.attempt_log.changes()[0].to_string(), "top_k dropped");
 }

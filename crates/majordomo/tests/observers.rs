@@ -220,7 +220,7 @@ async fn what_a_provider_said_to_one_caller_is_told_to_nobody_else() {
         let ask = async |spec: &str| {
             let chain = registry.parse(spec).unwrap();
             let error = chain.generate(Request::user("hi")).await.unwrap_err();
-            format!("{error} {error:?} {:?}", error.ledger())
+            format!("{error} {error:?} {:?}", error.attempt_log())
         };
 
         assert!(ask("fp/a").await.contains(SECRET), "its own caller is told");

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use majordomo::transport::{Config, Proxies, Transport};
 use majordomo::{
-    Class, Error, ErrorKind, Kind, Model, Outcome, Provider, Registry, Request, Result, Settings,
-    Timer,
+    Class, Error, ErrorKind, Model, Outcome, Provider, ProviderKind, Registry, Request, Result,
+    Settings, Timer,
 };
 use majordomo_testkit::{Authority, Script, Upstream};
 use tokio::time::Instant;
@@ -42,7 +42,7 @@ fn registry(variables: &[(&str, String)], transport: Transport) -> Registry {
 
 /// One row per dialect: how it is asked, and what it answers.
 struct Row {
-    kind: Kind,
+    kind: ProviderKind,
     path: &'static str,
     key: (&'static str, &'static str),
     whole: &'static str,
@@ -53,7 +53,7 @@ struct Row {
 
 const ROWS: &[Row] = &[
     Row {
-        kind: Kind::OpenAi,
+        kind: ProviderKind::OpenAi,
         path: "/chat/completions",
         key: ("authorization", "Bearer canary"),
         whole: r#"{"id":"c1","object":"chat.completion","model":"m-1","choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}"#,
@@ -62,7 +62,7 @@ const ROWS: &[Row] = &[
         streamed: "data: {\"id\":\"c1\",\"model\":\"m-1\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"hello\"}}]}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n",
     },
     Row {
-        kind: Kind::OpenAiResponses,
+        kind: ProviderKind::OpenAiResponses,
         path: "/responses",
         key: ("authorization", "Bearer canary"),
         whole: r#"{"id":"r1","object":"response","status":"completed","model":"m-1","output":[{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"hello","annotations":[]}]}],"usage":{"input_tokens":3,"output_tokens":2,"total_tokens":5}}"#,
@@ -71,7 +71,7 @@ const ROWS: &[Row] = &[
         streamed: "data: {\"type\":\"response.created\",\"response\":{\"id\":\"r1\",\"model\":\"m-1\"}}\n\ndata: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{\"type\":\"message\",\"id\":\"msg_1\",\"role\":\"assistant\",\"content\":[]}}\n\ndata: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"content_index\":0,\"item_id\":\"msg_1\",\"delta\":\"hello\"}\n\ndata: {\"type\":\"response.completed\",\"response\":{\"id\":\"r1\",\"status\":\"completed\",\"output\":[{\"type\":\"message\",\"id\":\"msg_1\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\",\"text\":\"hello\"}]}],\"usage\":{\"input_tokens\":3,\"output_tokens\":2,\"total_tokens\":5}}}\n\n",
     },
     Row {
-        kind: Kind::Anthropic,
+        kind: ProviderKind::Anthropic,
         path: "/v1/messages",
         key: ("x-api-key", "canary"),
         whole: r#"{"id":"msg_1","type":"message","role":"assistant","model":"m-1","content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}}"#,
@@ -80,7 +80,7 @@ const ROWS: &[Row] = &[
         streamed: "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m-1\",\"content\":[],\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\nevent: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\nevent: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"hello\"}}\n\nevent: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\nevent: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":2}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
     },
     Row {
-        kind: Kind::Google,
+        kind: ProviderKind::Google,
         path: "/v1beta/models/m-1:generateContent",
         key: ("x-goog-api-key", "canary"),
         whole: r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"hello"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":2,"totalTokenCount":5},"modelVersion":"m-1"}"#,
@@ -89,7 +89,7 @@ const ROWS: &[Row] = &[
         streamed: "data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[{\"text\":\"hello\"}]}}],\"modelVersion\":\"m-1\"}\r\n\r\ndata: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[]},\"finishReason\":\"STOP\"}],\"usageMetadata\":{\"promptTokenCount\":3,\"candidatesTokenCount\":2}}\r\n\r\n",
     },
     Row {
-        kind: Kind::OllamaCloud,
+        kind: ProviderKind::OllamaCloud,
         path: "/api/chat",
         key: ("authorization", "Bearer canary"),
         whole: r#"{"model":"m-1","created_at":"2026-11-15T00:00:00Z","message":{"role":"assistant","content":"hello"},"done":true,"done_reason":"stop","prompt_eval_count":3,"eval_count":2}"#,
@@ -227,7 +227,7 @@ async fn a_missing_key_names_the_variable_to_set_and_the_chain_goes_on() -> Resu
         .generate(Request::user("hi"))
         .await?;
     assert_eq!(reply.model, "well/b");
-    let first = &reply.ledger.attempts[0];
+    let first = &reply.attempt_log.attempts[0];
     assert!(
         matches!(&first.outcome, Outcome::Failed { class: Class::Auth, reason, .. }
             if reason.contains("set GOOGLE_API_KEY or GEMINI_API_KEY")),
@@ -275,7 +275,7 @@ async fn a_server_that_knows_only_the_old_limit_can_be_named_as_such() -> Result
 #[tokio::test]
 async fn the_version_of_anthropics_api_can_be_chosen() -> Result<()> {
     let row = &ROWS[2];
-    assert_eq!(row.kind, Kind::Anthropic);
+    assert_eq!(row.kind, ProviderKind::Anthropic);
     for (options, version) in [("", "2023-06-01"), ("?version=2026-10-21", "2026-10-21")] {
         let well = Upstream::start([json(row.whole)]).await;
         let dsn = format!("anthropic+http://canary@{}{options}", well.address());
@@ -289,7 +289,7 @@ async fn the_version_of_anthropics_api_can_be_chosen() -> Result<()> {
         assert_eq!(call.header("anthropic-version"), Some(version));
         let sent = String::from_utf8_lossy(&call.body).contains("temperature");
         assert_eq!(sent, version == "2023-06-01", "{version}");
-        assert_eq!(reply.ledger.changes().is_empty(), sent, "{version}");
+        assert_eq!(reply.attempt_log.changes().is_empty(), sent, "{version}");
     }
     Ok(())
 }
@@ -303,7 +303,7 @@ async fn what_a_dialect_cannot_say_is_in_the_ledger() -> Result<()> {
     request.edit().top_k = Some(5);
     let reply = registry.parse("well/b")?.generate(request).await?;
     let changes: Vec<String> = reply
-        .ledger
+        .attempt_log
         .changes()
         .iter()
         .map(|c| c.to_string())
@@ -365,7 +365,7 @@ fn a_base_url_that_is_none_is_refused_with_its_reason() {
         ("https://user:canary@host", "must not hold a user"),
     ] {
         let settings = Settings::new("x", transport()).base_url(url);
-        let error = Kind::OpenAi.provider(settings).unwrap_err();
+        let error = ProviderKind::OpenAi.provider(settings).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Spec);
         assert!(error.to_string().contains(why), "{error}");
         assert!(!error.to_string().contains("canary"));
@@ -381,7 +381,9 @@ async fn a_request_may_set_the_timers_of_its_attempts() {
     ] {
         let upstream = Upstream::start([Script::new().read_request().stall()]).await;
         let settings = Settings::new("p", transport()).base_url(upstream.uri("").to_string());
-        let provider = Kind::OpenAi.provider(settings.discovery(false)).unwrap();
+        let provider = ProviderKind::OpenAi
+            .provider(settings.discovery(false))
+            .unwrap();
         let model = provider.model("m").unwrap();
         let request = Request::user("hi").timer(timer, Duration::from_millis(300));
         let began = Instant::now();

@@ -72,7 +72,7 @@ async fn it_answers_in_every_dialect() {
         assert!(!reply.text().is_empty(), "{provider}");
         assert_eq!(reply.model, format!("{provider}/{MODEL}"));
         assert!(reply.usage.output > 0, "{provider}: {:?}", reply.usage);
-        assert_eq!(reply.ledger.calls(), 1, "{provider}");
+        assert_eq!(reply.attempt_log.calls(), 1, "{provider}");
     }
 }
 
@@ -162,7 +162,7 @@ async fn its_answer_is_bound_to_a_schema_of_objects_lists_and_choices() {
         let answer = output.generate(&chain(&registry, provider), letter()).await;
         let answer = answer.unwrap_or_else(|error| panic!("{provider}: {error}"));
         let text = answer.response.text();
-        assert_eq!(answer.response.ledger.calls(), 1, "at once: {text}");
+        assert_eq!(answer.response.attempt_log.calls(), 1, "at once: {text}");
         // The schema's order is kept, and its optional field is not left out.
         let keys: Value = serde_json::from_str(&text).unwrap();
         let keys: Vec<&String> = keys.as_object().unwrap().keys().collect();
@@ -180,7 +180,7 @@ async fn a_list_is_asked_for_inside_an_object() {
     let answer = output.generate(&chain, request).await.unwrap();
     let text = answer.response.text();
     assert!(text.trim_start().starts_with('{'), "{text}");
-    assert_eq!(answer.response.ledger.calls(), 1, "at once: {text}");
+    assert_eq!(answer.response.attempt_log.calls(), 1, "at once: {text}");
 }
 
 #[tokio::test]
@@ -222,13 +222,13 @@ async fn an_image_that_it_cannot_see_is_refused_and_never_lost() {
         let error = chain(&registry, provider).generate(request()).await;
         let error = error.expect_err("nobody has seen it");
         assert_eq!(error.kind(), ErrorKind::Exhausted, "{provider}: {error}");
-        let class = match &error.ledger().attempts[0].outcome {
+        let class = match &error.attempt_log().attempts[0].outcome {
             Outcome::Failed { class, .. } => *class,
             other => panic!("{provider}: {other:?}"),
         };
         assert_eq!(class, Class::Unsupported, "{provider}: {error}");
         assert_eq!(
-            error.ledger().calls(),
+            error.attempt_log().calls(),
             1,
             "{provider}: it is not asked twice"
         );
@@ -245,7 +245,7 @@ async fn a_prompt_that_is_too_long_for_it_is_passed_over() {
     let error = error.expect_err("it does not fit");
     assert!(
         matches!(
-            &error.ledger().attempts[0].outcome,
+            &error.attempt_log().attempts[0].outcome,
             Outcome::Failed {
                 class: Class::ContextLength,
                 ..
@@ -275,7 +275,7 @@ async fn a_dead_head_fails_over_to_it() {
     let reply = chain.generate(question()).await.unwrap();
     assert_eq!(reply.model, format!("chat/{MODEL}"));
     let classes: Vec<Class> = reply
-        .ledger
+        .attempt_log
         .attempts
         .iter()
         .filter_map(|attempt| match attempt.outcome {

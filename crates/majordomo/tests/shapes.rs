@@ -152,7 +152,7 @@ async fn what_cannot_be_made_to_fit_advances_without_penalty() {
     assert_eq!(reply.model, "fp/b");
     assert_eq!(house.calls(), ["b"]);
     assert!(
-        reply.ledger.attempts[0]
+        reply.attempt_log.attempts[0]
             .to_string()
             .contains("the image is too large")
     );
@@ -170,12 +170,15 @@ async fn the_changes_are_in_the_ledger_of_the_response() {
     let chain = house.chain("fp/seeing,fp/blind");
     let reply = chain.generate(picture()).await.unwrap();
 
-    let attempts = &reply.ledger.attempts;
+    let attempts = &reply.attempt_log.attempts;
     assert!(
         attempts[0].changes.is_empty(),
         "pixels for the one that sees"
     );
-    assert_eq!(reply.ledger.changes()[0].to_string(), "image:1 described");
+    assert_eq!(
+        reply.attempt_log.changes()[0].to_string(),
+        "image:1 described"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -257,7 +260,7 @@ async fn several_shapes_work_in_their_order_and_all_their_changes_are_kept() {
         .collect();
     assert_eq!(texts, ["hi", "first", "second"]);
     let changes: Vec<_> = reply
-        .ledger
+        .attempt_log
         .changes()
         .iter()
         .map(Change::to_string)
@@ -274,8 +277,8 @@ async fn streams_are_shaped_too_and_tell_the_changes() {
     house.script("blind", [Step::reply("an apple")]);
     let stream = house.chain("fp/blind").stream(picture()).await.unwrap();
     let response = stream.finish().await.unwrap();
-    assert_eq!(lines(&response.ledger), ["fp/blind served"]);
-    assert_eq!(response.ledger.changes()[0].verb, "described");
+    assert_eq!(lines(&response.attempt_log), ["fp/blind served"]);
+    assert_eq!(response.attempt_log.changes()[0].verb, "described");
 }
 
 #[tokio::test(start_paused = true)]

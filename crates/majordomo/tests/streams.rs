@@ -61,7 +61,7 @@ async fn a_healthy_stream_gives_text_and_then_the_whole_response() {
         (response.text().as_str(), response.model.as_str()),
         ("Hello", "fp/a")
     );
-    assert_eq!(lines(&response.ledger), ["fp/a served"]);
+    assert_eq!(lines(&response.attempt_log), ["fp/a served"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -126,7 +126,7 @@ async fn the_final_response_tells_who_failed_before_the_stream_began() {
     let response = stream.finish().await.unwrap();
     assert_eq!(response.model, "fp/b");
     assert_eq!(
-        lines(&response.ledger),
+        lines(&response.attempt_log),
         [
             "fp/a failed Transient",
             "fp/a failed Transient",
@@ -190,7 +190,7 @@ async fn the_error_of_a_broken_stream_has_a_ledger_that_says_it_failed() {
     let house = House::new();
     let stream = open(&house, Step::events([text("Hel")]).then(broken())).await;
     let error = stream.finish().await.unwrap_err();
-    let attempts = &error.ledger().attempts;
+    let attempts = &error.attempt_log().attempts;
     assert_eq!(attempts.len(), 1);
     assert!(matches!(
         attempts[0].outcome,
@@ -281,7 +281,7 @@ async fn when_nobody_begins_to_stream_the_caller_gets_the_exhausted_chain() {
     let error = chain.stream(Request::user("hi")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Exhausted);
     assert_eq!(
-        lines(error.ledger()),
+        lines(error.attempt_log()),
         ["fp/a failed BadResponse", "fp/b failed Empty"]
     );
 }
@@ -317,5 +317,5 @@ async fn opening_a_stream_says_who_serves_and_who_was_asked_before() {
         .await
         .unwrap();
     assert_eq!(open.target, "fp/b");
-    assert_eq!(lines(&open.ledger)[0], "fp/a failed ModelNotFound");
+    assert_eq!(lines(&open.attempt_log)[0], "fp/a failed ModelNotFound");
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use majordomo::fake::Fake;
 use majordomo::transport::{Config, Proxies, Transport};
-use majordomo::{Kind, Registry, Request, Settings, StreamItem};
+use majordomo::{ProviderKind, Registry, Request, Settings, StreamItem};
 use majordomo_testkit::{Script, Upstream};
 
 /// How soon an upstream must see that we have left.
@@ -21,7 +21,7 @@ struct House {
 }
 
 impl House {
-    fn new(kind: Kind, url: impl ToString) -> Self {
+    fn new(kind: ProviderKind, url: impl ToString) -> Self {
         let transport = Transport::new(Config::default().proxies(Proxies::Direct));
         let settings = Settings::new("head", transport)
             .base_url(url.to_string())
@@ -63,7 +63,7 @@ async fn leave<T>(call: impl Future<Output = T>, reached: impl Future<Output = (
 #[tokio::test]
 async fn during_the_connect() {
     let upstream = Upstream::start([Script::new().stall()]).await;
-    let house = House::new(Kind::OpenAi, upstream.secure_uri(""));
+    let house = House::new(ProviderKind::OpenAi, upstream.secure_uri(""));
     let chain = house.chain();
     let call = chain.generate(Request::user("hi"));
     leave(call, upstream.connected(0, SOON)).await;
@@ -74,7 +74,7 @@ async fn during_the_connect() {
 #[tokio::test]
 async fn while_the_request_is_being_sent() {
     let upstream = Upstream::start([Script::new().read_head().stall()]).await;
-    let house = House::new(Kind::OpenAi, upstream.uri(""));
+    let house = House::new(ProviderKind::OpenAi, upstream.uri(""));
     let chain = house.chain();
     let call = chain.generate(Request::user("word ".repeat(4 << 20)));
     leave(call, upstream.asked(1, SOON)).await;
@@ -84,7 +84,7 @@ async fn while_the_request_is_being_sent() {
 
 #[tokio::test]
 async fn while_the_head_is_awaited() {
-    for kind in Kind::ALL {
+    for kind in ProviderKind::ALL {
         let upstream = Upstream::start([Script::new().read_request().stall()]).await;
         let house = House::new(kind, upstream.uri(""));
         let chain = house.chain();
@@ -96,7 +96,7 @@ async fn while_the_head_is_awaited() {
 
 #[tokio::test]
 async fn while_the_first_event_is_awaited() {
-    for kind in Kind::ALL {
+    for kind in ProviderKind::ALL {
         let script = Script::new().read_request().stream_head();
         let upstream = Upstream::start([script.stall()]).await;
         let house = House::new(kind, upstream.uri(""));
@@ -113,7 +113,7 @@ async fn in_the_middle_of_a_stream() {
         "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n";
     let line =
         "{\"model\":\"m\",\"message\":{\"role\":\"assistant\",\"content\":\"a\"},\"done\":false}\n";
-    for (kind, beginning) in [(Kind::OpenAi, chunk), (Kind::Ollama, line)] {
+    for (kind, beginning) in [(ProviderKind::OpenAi, chunk), (ProviderKind::Ollama, line)] {
         let script = Script::new().read_request().stream_head().chunk(beginning);
         let upstream = Upstream::start([script.stall()]).await;
         let house = House::new(kind, upstream.uri(""));
@@ -129,7 +129,7 @@ async fn in_the_middle_of_a_stream() {
 #[tokio::test]
 async fn when_the_deadline_ends_the_call() {
     let upstream = Upstream::start([Script::new().read_request().stall()]).await;
-    let house = House::new(Kind::OpenAi, upstream.uri(""));
+    let house = House::new(ProviderKind::OpenAi, upstream.uri(""));
     let hurried = Request::user("hi").timeout(Duration::from_millis(300));
     let error = house.chain().generate(hurried).await.unwrap_err();
     assert_eq!(error.kind(), majordomo::ErrorKind::Deadline);

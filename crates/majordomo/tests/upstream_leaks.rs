@@ -8,7 +8,7 @@ use std::time::Duration;
 use cap::Cap;
 use majordomo::fake::Fake;
 use majordomo::transport::{Config, Proxies, Transport};
-use majordomo::{Chain, HealthConfig, Kind, Registry, Request, Settings};
+use majordomo::{Chain, HealthConfig, ProviderKind, Registry, Request, Settings};
 use majordomo_testkit::{Script, Upstream};
 
 const REQUESTS: usize = 10_000;
@@ -124,7 +124,7 @@ async fn a_dying_head_leaves_no_connection_task_file_or_memory_behind() {
         let settings = Settings::new("head", transport.clone())
             .base_url(upstream.uri("").to_string())
             .key(Some("canary".to_owned().into()));
-        registry.register(Kind::OpenAi.provider(settings).unwrap());
+        registry.register(ProviderKind::OpenAi.provider(settings).unwrap());
         let chain = Arc::new(registry.parse("head/m,tail/m").unwrap());
         let fine = ask_all(&chain).await;
         assert!(fine > PHASE / 2, "{fine}");

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use majordomo::transport::{Config, Proxies, Timeouts, Transport};
-use majordomo::{Kind, Notice, Provider, Registry, Request, Settings};
+use majordomo::{Notice, Provider, ProviderKind, Registry, Request, Settings};
 use majordomo_testkit::{Script, Upstream};
 use tracing_subscriber::filter::LevelFilter;
 
@@ -76,7 +76,7 @@ async fn a_key_is_found_nowhere_but_at_the_provider() {
         .with_writer(move || writer.clone())
         .init();
     let mut printed = Vec::new();
-    for kind in Kind::ALL {
+    for kind in ProviderKind::ALL {
         for script in indiscreet() {
             let upstream = Upstream::start([script]).await;
             let transport = Transport::new(Config::default().proxies(Proxies::Direct));
@@ -109,9 +109,9 @@ async fn a_key_is_found_nowhere_but_at_the_provider() {
             for error in [whole, streamed] {
                 let id = error.request_id().unwrap_or_default();
                 let code = error.code().unwrap_or_default();
-                let ledger = error.ledger();
+                let attempt_log = error.attempt_log();
                 printed.push(format!(
-                    "{error} {error:?} {error:#?} {id} {code} {ledger:?}"
+                    "{error} {error:?} {error:#?} {id} {code} {attempt_log:?}"
                 ));
             }
             let health = registry.health().snapshot();

@@ -23,7 +23,7 @@ use hyper_util::client::legacy::{Client, connect::HttpConnector};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use majordomo_llm::{Model, Provider};
 use majordomo_providers::transport::{Config, Outgoing, Proxies, Reply, Transport};
-use majordomo_providers::{Kind, Settings};
+use majordomo_providers::{ProviderKind, Settings};
 use tokio::runtime::Runtime;
 use tokio::time::Instant;
 
@@ -241,7 +241,9 @@ impl Direct {
     fn new(server: SocketAddr) -> Self {
         let transport = Transport::new(Config::default().proxies(Proxies::Direct));
         let settings = Settings::new("x", transport).base_url(format!("http://{server}/v1"));
-        let provider = Kind::OpenAi.provider(settings).expect("a good address");
+        let provider = ProviderKind::OpenAi
+            .provider(settings)
+            .expect("a good address");
         Self(provider.model("m").expect("any id is a model"))
     }
 

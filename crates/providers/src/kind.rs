@@ -15,13 +15,13 @@ use crate::{HttpProvider, Settings};
 /// A kind of provider.
 ///
 /// ```
-/// use majordomo_providers::Kind;
+/// use majordomo_providers::ProviderKind;
 ///
-/// assert_eq!("ollama-cloud".parse::<Kind>().unwrap(), Kind::OllamaCloud);
-/// assert_eq!(Kind::Google.key_variables(), ["GOOGLE_API_KEY", "GEMINI_API_KEY"]);
+/// assert_eq!("ollama-cloud".parse::<ProviderKind>().unwrap(), ProviderKind::OllamaCloud);
+/// assert_eq!(ProviderKind::Google.key_variables(), ["GOOGLE_API_KEY", "GEMINI_API_KEY"]);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum ProviderKind {
     /// OpenAI's Chat Completions, and every server that speaks them.
     OpenAi,
     /// OpenAI's Responses.
@@ -40,7 +40,7 @@ pub enum Kind {
     LlamaSwap,
 }
 
-impl Kind {
+impl ProviderKind {
     /// All of them.
     pub const ALL: [Self; 8] = [
         Self::OpenAi,
@@ -100,7 +100,7 @@ impl Kind {
     }
 }
 
-impl FromStr for Kind {
+impl FromStr for ProviderKind {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {

@@ -9,11 +9,11 @@
 //! ```no_run
 //! use majordomo_llm::{Provider, Request};
 //! use majordomo_providers::transport::{Config, Transport};
-//! use majordomo_providers::{Kind, Settings};
+//! use majordomo_providers::{ProviderKind, Settings};
 //!
 //! # async fn example() -> majordomo_llm::Result<()> {
 //! let transport = Transport::new(Config::default());
-//! let ollama = Kind::Ollama.provider(Settings::new("ollama", transport))?;
+//! let ollama = ProviderKind::Ollama.provider(Settings::new("ollama", transport))?;
 //! let reply = ollama.model("qwen3:8b")?.generate(Request::user("hi")).await?;
 //! println!("{}", reply.text());
 //! # Ok(()) }
@@ -42,6 +42,6 @@ pub use compatible::{Compatible, compatible};
 #[cfg(feature = "exact-tokens")]
 pub use estimate::count_text;
 pub use http::HttpProvider;
-pub use kind::Kind;
+pub use kind::ProviderKind;
 pub use llama_swap::{LlamaSwap, Running};
-pub use settings::{Limits, Settings};
+pub use settings::{CapabilityOverrides, Settings};

@@ -5,9 +5,9 @@ use majordomo_llm::{BoxFuture, Error, ErrorKind, Model, ModelInfo, Provider, Res
 use serde::Deserialize;
 use std::sync::Arc;
 
-use crate::{HttpProvider, Kind, Settings};
+use crate::{HttpProvider, ProviderKind, Settings};
 
-/// A llama-swap. As a [`Provider`] it is what [`Kind::LlamaSwap`] makes; beside
+/// A llama-swap. As a [`Provider`] it is what [`ProviderKind::LlamaSwap`] makes; beside
 /// that it tells which models are loaded, and unloads them.
 ///
 /// ```no_run
@@ -45,7 +45,7 @@ struct RunningList {
 impl LlamaSwap {
     /// A llama-swap with these settings; they must have its address.
     pub fn new(settings: Settings) -> Result<Self> {
-        Kind::LlamaSwap.provider(settings).map(Self)
+        ProviderKind::LlamaSwap.provider(settings).map(Self)
     }
 
     /// The models that are loaded.

@@ -23,7 +23,7 @@ pub struct Settings {
     /// How long its answers may take.
     pub timeouts: Option<Timeouts>,
     /// What the defaults get wrong for all of its models.
-    pub limits: Limits,
+    pub limits: CapabilityOverrides,
     /// What they get wrong for one model, by id. The server is not asked then.
     pub models: BTreeMap<String, Capabilities>,
     /// Whether servers that can tell what a model takes are asked for it, beside
@@ -39,7 +39,7 @@ pub struct Settings {
 
 /// Corrections to what a provider is thought to take.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
+pub struct CapabilityOverrides {
     /// Whether it takes images.
     pub images: Option<bool>,
     /// Whether it calls tools.
@@ -57,7 +57,7 @@ impl Settings {
             base_url: None,
             key: None,
             timeouts: None,
-            limits: Limits::default(),
+            limits: CapabilityOverrides::default(),
             models: BTreeMap::new(),
             discovery: true,
             anthropic_version: AnthropicVersion::default(),
@@ -94,7 +94,7 @@ impl Settings {
     }
 }
 
-impl Limits {
+impl CapabilityOverrides {
     /// Lets the corrections overrule what is assumed.
     pub fn apply(&self, capabilities: &mut Capabilities) {
         match self.images {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use majordomo_llm::{Capabilities, Effort, ErrorKind, Model, Part, Provider, Request, Result};
 use majordomo_providers::transport::{Config, Proxies, Transport};
-use majordomo_providers::{Kind, Settings};
+use majordomo_providers::{ProviderKind, Settings};
 use majordomo_testkit::{Script, Upstream};
 
 const ANSWER: &str = r#"{"model":"m","message":{"role":"assistant","content":"hello"},"done":true,"done_reason":"stop"}"#;
@@ -24,7 +24,7 @@ fn json(body: &'static str) -> Script {
 }
 
 fn ollama(settings: Settings) -> Result<Arc<dyn Model>> {
-    Kind::Ollama.provider(settings)?.model("m")
+    ProviderKind::Ollama.provider(settings)?.model("m")
 }
 
 /// Waits until the server's word has arrived.
@@ -121,7 +121,7 @@ async fn what_the_settings_say_is_never_questioned() -> Result<()> {
 #[tokio::test]
 async fn models_of_one_provider_share_what_was_told() -> Result<()> {
     let upstream = Upstream::start([json(ANSWER).times(2), json(BLIND)]).await;
-    let provider = Kind::Ollama.provider(settings(&upstream))?;
+    let provider = ProviderKind::Ollama.provider(settings(&upstream))?;
     let first = provider.model("m")?;
     first.generate(Request::user("hi")).await?;
     told(&*first).await;

@@ -2,7 +2,7 @@
 
 use majordomo_llm::{ErrorKind, Provider, Result};
 use majordomo_providers::transport::{Config, Proxies, Transport};
-use majordomo_providers::{Kind, LlamaSwap, Running, Settings};
+use majordomo_providers::{LlamaSwap, ProviderKind, Running, Settings};
 use majordomo_testkit::{Script, Upstream};
 
 fn settings(upstream: &Upstream) -> Settings {
@@ -28,7 +28,7 @@ fn paths(upstream: &Upstream) -> Vec<String> {
 async fn every_page_of_a_list_is_read() -> Result<()> {
     let rows = [
         (
-            Kind::Google,
+            ProviderKind::Google,
             [
                 r#"{"models":[{"name":"models/a"}],"nextPageToken":"t=1"}"#,
                 r#"{"models":[{"name":"models/b"}]}"#,
@@ -36,7 +36,7 @@ async fn every_page_of_a_list_is_read() -> Result<()> {
             "GET /v1beta/models?pageSize=1000&pageToken=t%3D1 HTTP/1.1",
         ),
         (
-            Kind::Anthropic,
+            ProviderKind::Anthropic,
             [
                 r#"{"data":[{"type":"model","id":"a"}],"has_more":true,"last_id":"a"}"#,
                 r#"{"data":[{"type":"model","id":"b"}],"has_more":false,"last_id":"b"}"#,
@@ -58,7 +58,10 @@ async fn every_page_of_a_list_is_read() -> Result<()> {
 async fn a_list_that_leads_back_to_itself_ends() -> Result<()> {
     let page = r#"{"models":[{"name":"models/a"}],"nextPageToken":"same"}"#;
     let upstream = Upstream::start([pages(&[page, page])]).await;
-    let models = Kind::Google.provider(settings(&upstream))?.models().await?;
+    let models = ProviderKind::Google
+        .provider(settings(&upstream))?
+        .models()
+        .await?;
     assert_eq!(models.len(), 2);
     Ok(())
 }
@@ -68,7 +71,10 @@ async fn a_list_without_end_is_cut() -> Result<()> {
     let odd = r#"{"models":[],"nextPageToken":"odd"}"#;
     let even = r#"{"models":[],"nextPageToken":"even"}"#;
     let upstream = Upstream::start([pages(&[odd, even]).times(100)]).await;
-    Kind::Google.provider(settings(&upstream))?.models().await?;
+    ProviderKind::Google
+        .provider(settings(&upstream))?
+        .models()
+        .await?;
     assert_eq!(upstream.requests().len(), 50);
     Ok(())
 }

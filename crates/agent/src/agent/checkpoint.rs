@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 use std::ops::Range;
 
 use majordomo_llm::{
-    BoxFuture, FinishReason, Ledger, Message, Part, Response, Role, ToolCall, ToolResult, Usage,
+    AttemptLog, BoxFuture, FinishReason, Message, Part, Response, Role, ToolCall, ToolResult, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,8 @@ pub struct Step {
     /// What the answer cost.
     pub usage: Usage,
     /// Who was asked on the way.
-    pub ledger: Ledger,
+    #[serde(alias = "ledger")]
+    pub attempt_log: AttemptLog,
     /// Its messages in the transcript: the answer, and the tools' results.
     pub messages: Range<usize>,
 }
@@ -115,7 +116,7 @@ impl Checkpoint {
             model: response.model.clone(),
             finish: response.finish.clone(),
             usage: response.usage,
-            ledger: response.ledger.clone(),
+            attempt_log: response.attempt_log.clone(),
             messages: at..at + 1,
         });
         self.messages.push(response.to_message());

@@ -280,8 +280,8 @@ impl NotAnAnswer {
             Some((provider, model)) => error.with_target(provider, model),
             None => error,
         };
-        let ledger = response.ledger.clone();
-        error.with_ledger(ledger).with_partial(response)
+        let attempt_log = response.attempt_log.clone();
+        error.with_attempt_log(attempt_log).with_partial(response)
     }
 }
 

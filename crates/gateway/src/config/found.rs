@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use majordomo::{Compatible, Kind, Registry};
+use majordomo::{Compatible, ProviderKind, Registry};
 
 use super::Config;
 use super::providers::DEMO;
@@ -55,7 +55,7 @@ pub async fn look_around(registry: &Registry, environment: &BTreeMap<String, Str
 }
 
 fn keys(environment: &BTreeMap<String, String>) -> Vec<FoundKey> {
-    let kinds = Kind::ALL
+    let kinds = ProviderKind::ALL
         .into_iter()
         .map(|kind| (kind.as_str(), kind.key_variables()));
     let services = Compatible::ALL
@@ -89,7 +89,7 @@ fn dsns(registry: &Registry, environment: &BTreeMap<String, String>) -> Vec<Foun
 }
 
 async fn ollama(registry: &Registry) -> Option<Vec<String>> {
-    let provider = registry.provider(Kind::Ollama.as_str()).ok()?;
+    let provider = registry.provider(ProviderKind::Ollama.as_str()).ok()?;
     let models = tokio::time::timeout(PATIENCE, provider.models())
         .await
         .ok()?
@@ -120,7 +120,10 @@ impl Found {
         let keys = self.keys.iter().map(|key| key.provider.clone());
         let dsns = self.dsns.iter().filter(|dsn| dsn.problem.is_none());
         let dsns = dsns.map(|dsn| dsn.provider.clone());
-        let ollama = self.ollama.iter().map(|_| Kind::Ollama.as_str().to_owned());
+        let ollama = self
+            .ollama
+            .iter()
+            .map(|_| ProviderKind::Ollama.as_str().to_owned());
         keys.chain(dsns).chain(ollama).collect()
     }
 }

@@ -54,7 +54,7 @@ pub use found::{Found, FoundDsn, FoundKey, look_around};
 pub use majordomo::HealthConfig;
 pub use models::{Images, ModelEntry};
 pub use problem::{Problem, Problems, Span};
-pub use providers::{Origin, Provider, ProviderKind};
+pub use providers::{DeclaredKind, Origin, Provider};
 pub use routes::{Route, Service, SmartRule};
 pub use server::{Server, Tls, refuse_open, refuse_open_operator};
 pub use source::Source;

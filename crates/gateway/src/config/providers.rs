@@ -1,6 +1,6 @@
 //! `[providers.<name>]`: who answers.
 
-use majordomo::{Compatible, Dsn, DsnError, Kind, nearest};
+use majordomo::{Compatible, Dsn, DsnError, ProviderKind, nearest};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::Span;
@@ -25,9 +25,9 @@ pub struct Provider {
 #[derive(Clone, Debug)]
 pub enum Origin {
     /// Said key by key.
-    Kind {
+    Declared {
         /// What it speaks.
-        kind: ProviderKind,
+        kind: DeclaredKind,
         /// Its address, if it is not the kind's own.
         base_url: Option<String>,
         /// Its key. Without one and without an address of its own, the key is
@@ -40,9 +40,9 @@ pub enum Origin {
 
 /// What a provider speaks.
 #[derive(Clone, Copy, Debug)]
-pub enum ProviderKind {
+pub enum DeclaredKind {
     /// One of the library's kinds.
-    Wire(Kind),
+    Wire(ProviderKind),
     /// A service that the library knows by name.
     Service(&'static Compatible),
     /// The built-in one that answers without anybody behind it.
@@ -52,13 +52,15 @@ pub enum ProviderKind {
 /// The name of the built-in demo kind.
 pub(super) const DEMO: &str = "demo";
 
-impl ProviderKind {
+impl DeclaredKind {
     /// The built-in provider of this name, if there is one.
     pub fn builtin(name: &str) -> Option<Self> {
         if name == DEMO {
             return Some(Self::Demo);
         }
-        let kind = Kind::ALL.into_iter().find(|kind| kind.as_str() == name);
+        let kind = ProviderKind::ALL
+            .into_iter()
+            .find(|kind| kind.as_str() == name);
         let service = || Compatible::ALL.iter().find(|service| service.name == name);
         kind.map(Self::Wire)
             .or_else(|| service().map(Self::Service))
@@ -66,14 +68,17 @@ impl ProviderKind {
 
     /// The names of all built-in providers.
     pub fn builtin_names() -> impl Iterator<Item = &'static str> {
-        let kinds = Kind::ALL.into_iter().map(Kind::as_str);
+        let kinds = ProviderKind::ALL.into_iter().map(ProviderKind::as_str);
         let services = Compatible::ALL.iter().map(|service| service.name);
         kinds.chain(services).chain([DEMO])
     }
 
     /// Whether only the file can know where it is.
     fn needs_address(self) -> bool {
-        matches!(self, Self::Wire(Kind::Foreman | Kind::LlamaSwap))
+        matches!(
+            self,
+            Self::Wire(ProviderKind::Foreman | ProviderKind::LlamaSwap)
+        )
     }
 }
 
@@ -140,7 +145,7 @@ fn provider(field: &Field<'_>, mut section: Section<'_>) -> Option<Provider> {
             (Some(kind), Some(Some(url))) => Some((kind, Some(url))),
             _ => None,
         }
-        .map(|(kind, base_url)| Origin::Kind {
+        .map(|(kind, base_url)| Origin::Declared {
             kind,
             base_url,
             api_key: key,
@@ -158,10 +163,10 @@ fn provider(field: &Field<'_>, mut section: Section<'_>) -> Option<Provider> {
     })
 }
 
-fn builtin(name: &str, section: &Section<'_>) -> Option<ProviderKind> {
-    let kind = ProviderKind::builtin(name);
+fn builtin(name: &str, section: &Section<'_>) -> Option<DeclaredKind> {
+    let kind = DeclaredKind::builtin(name);
     if kind.is_none() {
-        let hint = match nearest(name, ProviderKind::builtin_names()) {
+        let hint = match nearest(name, DeclaredKind::builtin_names()) {
             Some(close) => format!("add `kind` or `dsn`, or did you mean the built-in `{close}`?"),
             None => format!("add `dsn`, or `kind`: one of {}", listed(&kinds())),
         };
@@ -172,19 +177,23 @@ fn builtin(name: &str, section: &Section<'_>) -> Option<ProviderKind> {
 }
 
 fn kinds() -> Vec<&'static str> {
-    Kind::ALL
+    ProviderKind::ALL
         .into_iter()
-        .map(Kind::as_str)
+        .map(ProviderKind::as_str)
         .chain([DEMO])
         .collect()
 }
 
-fn read_kind(field: &Field<'_>) -> Option<ProviderKind> {
+fn read_kind(field: &Field<'_>) -> Option<DeclaredKind> {
     let text = field.text()?;
     if text.value == DEMO {
-        return Some(ProviderKind::Demo);
+        return Some(DeclaredKind::Demo);
     }
-    let kind = text.value.parse::<Kind>().ok().map(ProviderKind::Wire);
+    let kind = text
+        .value
+        .parse::<ProviderKind>()
+        .ok()
+        .map(DeclaredKind::Wire);
     if kind.is_none() {
         let message = format!("there is no provider kind {}", text.shown());
         field.report(message, suggest(&text.value, &kinds()));

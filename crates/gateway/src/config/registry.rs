@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use majordomo::transport::Transport;
 use majordomo::{
-    Capabilities, ChainConfig, Error, Kind, Provider as Answers, Registry, RegistryBuilder,
+    Capabilities, ChainConfig, Error, Provider as Answers, ProviderKind, Registry, RegistryBuilder,
     SecretString, Settings,
 };
 
-use super::{Config, ModelEntry, Origin, Problem, Problems, Provider, ProviderKind};
+use super::{Config, DeclaredKind, ModelEntry, Origin, Problem, Problems, Provider};
 use crate::demo::Demo;
 
 impl Config {
@@ -101,17 +101,17 @@ fn make(
         ..Settings::new(&provider.name, transport.clone())
     };
     match &provider.origin {
-        Origin::Kind {
-            kind: ProviderKind::Demo,
+        Origin::Declared {
+            kind: DeclaredKind::Demo,
             ..
         } => Ok(Arc::new(demo(provider)?)),
-        Origin::Kind {
-            kind: ProviderKind::Wire(kind),
+        Origin::Declared {
+            kind: DeclaredKind::Wire(kind),
             base_url,
             api_key,
         } => {
             let mut settings = settings(base_url, api_key, kind.key_variables());
-            if *kind == Kind::Ollama && base_url.is_none() {
+            if *kind == ProviderKind::Ollama && base_url.is_none() {
                 let host = environment.get("OLLAMA_HOST");
                 settings.base_url = host.map(|host| majordomo::ollama_url(host));
             }
@@ -119,8 +119,8 @@ fn make(
                 kind.provider(settings)
             })
         }
-        Origin::Kind {
-            kind: ProviderKind::Service(service),
+        Origin::Declared {
+            kind: DeclaredKind::Service(service),
             base_url,
             api_key,
         } => {
@@ -131,7 +131,7 @@ fn make(
         }
         Origin::Dsn(dsn) => {
             let settings = dsn.settings(&provider.name, transport);
-            let kind = dsn.kind().unwrap_or(Kind::OpenAi);
+            let kind = dsn.kind().unwrap_or(ProviderKind::OpenAi);
             corrected(settings, &provider.models, |settings| {
                 kind.provider(settings)
             })

@@ -6,7 +6,7 @@ use majordomo::nearest;
 
 use super::Span;
 use super::circles::circles;
-use super::providers::ProviderKind;
+use super::providers::DeclaredKind;
 use super::reader::{Field, Reader, Section};
 use super::secrets::shape;
 
@@ -181,7 +181,7 @@ impl Names<'_> {
         let variable = variable_name(name);
         if name.contains(ASKED)
             || self.providers.contains(name)
-            || ProviderKind::builtin(name).is_some()
+            || DeclaredKind::builtin(name).is_some()
             || self.reader.variable(&variable).is_some()
         {
             return None;
@@ -189,7 +189,7 @@ impl Names<'_> {
         let from_environment: Vec<String> = provider_variables(self.reader.environment())
             .map(|(name, _)| name)
             .collect();
-        let mut known: Vec<&str> = ProviderKind::builtin_names().collect();
+        let mut known: Vec<&str> = DeclaredKind::builtin_names().collect();
         known.extend(
             self.providers
                 .iter()

@@ -139,7 +139,7 @@ fn written(
     mut arrival: Arrival,
 ) -> Response<Body> {
     let exchange = &mut arrival.exchange;
-    exchange.served(&response.model, &response.ledger);
+    exchange.served(&response.model, &response.attempt_log);
     exchange.complete(response.usage);
     #[cfg(feature = "otel")]
     exchange.answered(response);
@@ -204,9 +204,9 @@ async fn streamed(
             let Forwarding {
                 answer: answering,
                 target,
-                ledger,
+                attempt_log,
             } = forwarding;
-            arrival.exchange.served(&target, &ledger);
+            arrival.exchange.served(&target, &attempt_log);
             let mut answer = head(front, &arrival, array);
             let opener = opener(front, model_of(&target).to_owned(), asked);
             let aboard = Some(arrival.heavy).filter(Heavy::is_aboard);
@@ -230,7 +230,7 @@ fn open(front: Front, chain: Chain, request: Request) -> BoxFuture<'static, Resu
         Ok(Forwarding {
             answer: Answering::Events(open.events),
             target: open.target,
-            ledger: open.ledger,
+            attempt_log: open.attempt_log,
         })
     })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Response;
-use majordomo::{Ledger, Request, Result, Usage};
+use majordomo::{AttemptLog, Request, Result, Usage};
 use majordomo_wire::model_of;
 
 use super::Front;
@@ -22,10 +22,13 @@ pub(crate) async fn embed(
     mut arrival: Arrival,
 ) -> Response<Body> {
     match embedded(state, front, &mut arrival).await {
-        Ok((body, ledger)) => {
-            let target = ledger.attempts.last().map(|attempt| attempt.target.clone());
+        Ok((body, attempt_log)) => {
+            let target = attempt_log
+                .attempts
+                .last()
+                .map(|attempt| attempt.target.clone());
             let exchange = &mut arrival.exchange;
-            exchange.served(target.as_deref().unwrap_or_default(), &ledger);
+            exchange.served(target.as_deref().unwrap_or_default(), &attempt_log);
             exchange.complete(Usage::default());
             let mut answer = json(body);
             crate::headers::describe(answer.headers_mut(), front, exchange);
@@ -39,7 +42,7 @@ async fn embedded(
     state: &Arc<State>,
     front: Front,
     arrival: &mut Arrival,
-) -> Result<(Bytes, Ledger)> {
+) -> Result<(Bytes, AttemptLog)> {
     let body = std::mem::take(&mut arrival.body);
     let model = model_of(&body).map_err(unreadable)?;
     let model = model.ok_or_else(|| invalid("the request names no model"))?;

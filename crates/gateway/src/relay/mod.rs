@@ -177,7 +177,8 @@ impl Relay {
     }
 
     fn opened(&mut self, forwarding: Forwarding) {
-        self.exchange.served(&forwarding.target, &forwarding.ledger);
+        self.exchange
+            .served(&forwarding.target, &forwarding.attempt_log);
         let state = std::mem::replace(&mut self.state, State::Ended);
         if let State::Opening(_, opener) = state {
             self.state = State::of(forwarding.answer, opener);

@@ -56,13 +56,13 @@ pub(super) async fn ask(
     let open = match chain.open(request).await {
         Ok(open) => open,
         Err(error) => {
-            record.attempts = error.ledger().attempts.clone();
+            record.attempts = error.attempt_log().attempts.clone();
             return record.failed(error.to_string());
         }
     };
     record.target = Some(open.target);
-    let unseen = open.ledger.changes().iter().any(is_lost_image);
-    record.attempts = open.ledger.attempts;
+    let unseen = open.attempt_log.changes().iter().any(is_lost_image);
+    record.attempts = open.attempt_log.attempts;
     if unseen {
         // The stream is dropped, and with it the call.
         record.failure = Some("the image did not reach it".to_owned());

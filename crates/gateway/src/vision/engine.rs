@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 use majordomo::{
-    Chain, Clock, Error, ErrorKind, Ledger, Part, Prompt, Request, Result, RuntimeClock, Usage,
+    AttemptLog, Chain, Clock, Error, ErrorKind, Part, Prompt, Request, Result, RuntimeClock, Usage,
 };
 use majordomo_limits::{Charge, Exhausted};
 use tokio::sync::Semaphore;
@@ -268,11 +268,11 @@ impl Vision {
             return Ok(());
         };
         let attempts = calls.iter().flat_map(|call| call.attempts.clone());
-        let ledger = Ledger {
+        let attempt_log = AttemptLog {
             attempts: attempts.collect(),
         };
         let text = format!("an image could not be described: {reason}");
-        Err(Error::provider(502, text).with_ledger(ledger))
+        Err(Error::provider(502, text).with_attempt_log(attempt_log))
     }
 }
 

@@ -134,7 +134,7 @@ async fn b18_when_everything_fails_the_error_tells_of_every_service() {
     let pool = house.pool(tiers(&[&["up/top"], &["up/low"]]));
     house.up.otherwise(|_| status(500));
     let error = house.ask(&pool).await.result.unwrap_err();
-    let attempts: Vec<_> = error.ledger().attempts.iter().collect();
+    let attempts: Vec<_> = error.attempt_log().attempts.iter().collect();
     assert_eq!(attempts[0].target, "up/top");
     for attempt in &attempts {
         let real = matches!(

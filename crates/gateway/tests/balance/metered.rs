@@ -190,7 +190,7 @@ async fn without_another_service_the_error_says_what_to_wait_for() {
         text.contains("all 1 seats of the service are taken"),
         "{text}"
     );
-    let outcome = &error.ledger().attempts[0].outcome;
+    let outcome = &error.attempt_log().attempts[0].outcome;
     let throttled =
         matches!(outcome, Outcome::Failed { class, .. } if *class == Class::RateLimited);
     assert!(throttled, "{outcome:?}");

@@ -304,7 +304,7 @@ async fn on_failure_fail_is_an_error_that_says_why() {
     let error = described.expect_err("it shall fail");
     assert_eq!(error.status(), Some(502));
     assert!(error.to_string().contains("no eyes"), "{error}");
-    assert_eq!(error.ledger().attempts.len(), 1);
+    assert_eq!(error.attempt_log().attempts.len(), 1);
 }
 
 #[tokio::test]

@@ -61,7 +61,7 @@ impl House {
 }
 
 fn changes(response: &Response) -> Vec<String> {
-    let changes = response.ledger.changes();
+    let changes = response.attempt_log.changes();
     changes.iter().map(ToString::to_string).collect()
 }
 
@@ -115,7 +115,12 @@ async fn several_attempts_share_one_description() {
         assert_eq!(house.main.calls().len(), 3);
         assert_eq!(house.stage.eyes.calls(), 1, "cache of {cache} bytes");
         let described = |attempt: &majordomo::Attempt| attempt.changes[0].to_string();
-        let all: Vec<String> = response.ledger.attempts.iter().map(described).collect();
+        let all: Vec<String> = response
+            .attempt_log
+            .attempts
+            .iter()
+            .map(described)
+            .collect();
         assert_eq!(all, ["image:1 described"; 3]);
     }
 }
@@ -126,7 +131,7 @@ async fn v19_without_a_describer_a_blind_target_is_passed_over() {
     let (chain, _) = house.chain("main/blind,main/seeing", Describers::new());
     let response = chain.generate(question(&[1])).await.unwrap();
     assert_eq!(response.model, "main/seeing");
-    let first = &response.ledger.attempts[0].outcome;
+    let first = &response.attempt_log.attempts[0].outcome;
     assert!(matches!(first, Outcome::Skipped { reason, .. } if reason == "it takes no images"));
 }
 

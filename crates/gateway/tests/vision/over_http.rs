@@ -2,23 +2,25 @@
 
 use bytes::BytesMut;
 use majordomo::transport::{Config, Proxies, Transport};
-use majordomo::{Chain, Kind, Part, Registry, RemoteImage, Request, Response, Settings, Usage};
+use majordomo::{
+    Chain, Part, ProviderKind, Registry, RemoteImage, Request, Response, Settings, Usage,
+};
 use majordomo_gateway::vision::{Described, Scope, UNAVAILABLE, Vision, VisionConfig};
 use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::{Protocol, Reply};
 
 use crate::stage::{question, texts};
 
-const DIALECTS: [(Kind, Protocol); 5] = [
-    (Kind::OpenAi, Protocol::Chat),
-    (Kind::OpenAiResponses, Protocol::Responses),
-    (Kind::Anthropic, Protocol::Messages),
-    (Kind::Google, Protocol::Gemini),
-    (Kind::OllamaCloud, Protocol::Ollama),
+const DIALECTS: [(ProviderKind, Protocol); 5] = [
+    (ProviderKind::OpenAi, Protocol::Chat),
+    (ProviderKind::OpenAiResponses, Protocol::Responses),
+    (ProviderKind::Anthropic, Protocol::Messages),
+    (ProviderKind::Google, Protocol::Gemini),
+    (ProviderKind::OllamaCloud, Protocol::Ollama),
 ];
 
 /// A server that streams one description, and the chain that asks it.
-async fn describer(kind: Kind, protocol: Protocol) -> (Upstream, Chain) {
+async fn describer(kind: ProviderKind, protocol: Protocol) -> (Upstream, Chain) {
     let response = Response {
         usage: Usage {
             input: 9,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use majordomo_llm::{Attempt, Change, Class, Error, ErrorKind, Ledger, Outcome};
+use majordomo_llm::{Attempt, AttemptLog, Change, Class, Error, ErrorKind, Outcome};
 
 use super::Target;
 use super::target::Barred;
@@ -14,7 +14,7 @@ pub(super) struct Record<'a> {
     observers: &'a Observers,
     clock: Arc<dyn Clock>,
     started: Instant,
-    ledger: Ledger,
+    attempt_log: AttemptLog,
     /// The earliest end of a bench seen on the way.
     retry_after: Option<Duration>,
     /// How many attempts ended because the target cannot take the request.
@@ -27,7 +27,7 @@ impl<'a> Record<'a> {
             observers,
             started: clock.now(),
             clock,
-            ledger: Ledger::default(),
+            attempt_log: AttemptLog::default(),
             retry_after: None,
             incapable: 0,
         }
@@ -46,13 +46,13 @@ impl<'a> Record<'a> {
                 Outcome::Failed { class, .. } if !class.is_incapable() && class != Class::Forbidden
             )
         };
-        self.ledger.attempts.iter().any(could_serve)
+        self.attempt_log.attempts.iter().any(could_serve)
     }
 
     /// Whether every target was passed over, or failed, because it cannot take
     /// the request: none was sick or benched.
     pub(super) fn all_incapable(&self) -> bool {
-        self.incapable == self.ledger.attempts.len()
+        self.incapable == self.attempt_log.attempts.len()
     }
 
     pub(super) fn skipped(&mut self, target: &Target, reason: String, class: Option<Class>) {
@@ -126,30 +126,30 @@ impl<'a> Record<'a> {
         target: &Target,
         began: Instant,
         changes: Vec<Change>,
-    ) -> Ledger {
+    ) -> AttemptLog {
         self.push(target, began, changes, Outcome::Served);
-        std::mem::take(&mut self.ledger)
+        std::mem::take(&mut self.attempt_log)
     }
 
     /// An error that ends the request, with everything that happened before it.
     pub(super) fn give_up(&mut self, error: Error) -> Error {
-        error.with_ledger(std::mem::take(&mut self.ledger))
+        error.with_attempt_log(std::mem::take(&mut self.attempt_log))
     }
 
     /// The error of a chain that has nobody left to ask.
     pub(super) fn exhausted(self) -> Error {
-        let attempts = self.ledger.attempts.iter();
+        let attempts = self.attempt_log.attempts.iter();
         let mut reasons: Vec<String> = attempts.map(Attempt::to_string).collect();
         // A retry that failed in the same way says nothing new.
         reasons.dedup();
         let text = format!("no target could serve the request: {}", reasons.join("; "));
         Error::new(ErrorKind::Exhausted, text)
             .with_retry_after(self.retry_after)
-            .with_ledger(self.ledger)
+            .with_attempt_log(self.attempt_log)
     }
 
     fn push(&mut self, target: &Target, began: Instant, changes: Vec<Change>, outcome: Outcome) {
-        self.ledger.attempts.push(Attempt {
+        self.attempt_log.attempts.push(Attempt {
             target: target.name().as_str().to_owned(),
             at: began.saturating_duration_since(self.started),
             took: self.now().saturating_duration_since(began),

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use majordomo_llm::{
-    Change, Class, Error, ErrorKind, Ledger, Message, NextTarget, Request, Response, Result,
+    AttemptLog, Change, Class, Error, ErrorKind, Message, NextTarget, Request, Response, Result,
     SameTarget, Timer, Usage,
 };
 use tokio::time::{timeout, timeout_at};
@@ -33,7 +33,7 @@ pub(super) struct Served<'a, T> {
     pub(super) answer: T,
     pub(super) target: &'a Target,
     pub(super) permit: TargetPermit,
-    pub(super) ledger: Ledger,
+    pub(super) attempt_log: AttemptLog,
     pub(super) deadline: Option<tokio::time::Instant>,
     /// What answers cost that were not taken.
     pub(super) spent: Usage,
@@ -46,7 +46,7 @@ impl<'a, T> Served<'a, T> {
             answer,
             target: self.target,
             permit: self.permit,
-            ledger: self.ledger,
+            attempt_log: self.attempt_log,
             deadline: self.deadline,
             spent: self.spent,
         };
@@ -283,7 +283,7 @@ impl<'a, A: Ask> Run<'a, A> {
             answer,
             target,
             permit,
-            ledger: self.record.served(target, began, changes),
+            attempt_log: self.record.served(target, began, changes),
             deadline: self.deadline,
             spent: usage_of(self.refused.as_ref()),
         }

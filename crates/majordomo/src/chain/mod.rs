@@ -25,8 +25,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use majordomo_llm::{
-    BoxFuture, Capabilities, Dialect, EventStream, Ledger, Model, PieceStream, Request, Response,
-    ResponseStream, Result,
+    AttemptLog, BoxFuture, Capabilities, Dialect, EventStream, Model, PieceStream, Request,
+    Response, ResponseStream, Result,
 };
 
 use ask::{Embed, Forward, Forwarded, Generate, Stream};
@@ -76,7 +76,7 @@ pub struct OpenStream {
     /// Who serves, as `provider/model`.
     pub target: String,
     /// Who was asked before.
-    pub ledger: Ledger,
+    pub attempt_log: AttemptLog,
 }
 
 /// A stream that has begun to answer a client of one dialect.
@@ -86,7 +86,7 @@ pub struct Forwarding {
     /// Who serves, as `provider/model`.
     pub target: String,
     /// Who was asked before.
-    pub ledger: Ledger,
+    pub attempt_log: AttemptLog,
 }
 
 /// How a stream comes.
@@ -157,7 +157,7 @@ impl Chain {
         let mut served = Run::new(self, request, Stream).serve().await?;
         Ok(OpenStream {
             target: served.target.name().as_str().to_owned(),
-            ledger: std::mem::take(&mut served.ledger),
+            attempt_log: std::mem::take(&mut served.attempt_log),
             events: self.relay(served),
         })
     }
@@ -169,7 +169,7 @@ impl Chain {
         let mut served = run.serve().await?;
         Ok(Forwarding {
             target: served.target.name().as_str().to_owned(),
-            ledger: std::mem::take(&mut served.ledger),
+            attempt_log: std::mem::take(&mut served.attempt_log),
             answer: self.answering(served),
         })
     }
@@ -177,11 +177,11 @@ impl Chain {
     /// Embeddings from the first target that speaks the body's dialect and can
     /// serve; the body goes out as it came but for the model. Who served is in
     /// the ledger's last line.
-    pub async fn embed(&self, dialect: Dialect, body: Bytes) -> Result<(Bytes, Ledger)> {
+    pub async fn embed(&self, dialect: Dialect, body: Bytes) -> Result<(Bytes, AttemptLog)> {
         let run = Run::new(self, Request::default(), Embed { dialect, body });
         let mut served = run.serve().await?;
         served.permit.succeed();
-        Ok((served.answer, served.ledger))
+        Ok((served.answer, served.attempt_log))
     }
 
     fn answering(&self, served: Served<'_, Forwarded>) -> Answering {
@@ -215,7 +215,7 @@ impl Chain {
         let mut response = served.answer;
         response.usage += served.spent;
         response.model = served.target.name().as_str().to_owned();
-        response.ledger = served.ledger;
+        response.attempt_log = served.attempt_log;
         Ok(response)
     }
 
@@ -224,7 +224,7 @@ impl Chain {
         let first_call = request.next_call_number();
         let open = self.open(request).await?;
         let stream = ResponseStream::new(open.events, open.target, first_call);
-        Ok(stream.with_ledger(open.ledger))
+        Ok(stream.with_attempt_log(open.attempt_log))
     }
 }
 

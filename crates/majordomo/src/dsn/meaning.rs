@@ -1,29 +1,34 @@
 //! What a DSN's scheme and options mean to the built-in kinds of providers.
 
 use majordomo_providers::transport::{Timeouts, Transport};
-use majordomo_providers::{Kind, Settings};
+use majordomo_providers::{ProviderKind, Settings};
 
 use super::Dsn;
 
 /// Schemes that are another kind's second name.
-const SECOND_NAMES: &[(&str, Kind)] = &[("gemini", Kind::Google), ("llama-swaps", Kind::LlamaSwap)];
+const SECOND_NAMES: &[(&str, ProviderKind)] = &[
+    ("gemini", ProviderKind::Google),
+    ("llama-swaps", ProviderKind::LlamaSwap),
+];
 
 impl Dsn {
     /// The schemes of the built-in kinds.
-    pub(crate) fn schemes() -> impl Iterator<Item = (&'static str, Kind)> {
-        let kinds = Kind::ALL.into_iter().map(|kind| (kind.as_str(), kind));
+    pub(crate) fn schemes() -> impl Iterator<Item = (&'static str, ProviderKind)> {
+        let kinds = ProviderKind::ALL
+            .into_iter()
+            .map(|kind| (kind.as_str(), kind));
         kinds.chain(SECOND_NAMES.iter().copied())
     }
 
     /// The built-in kind that speaks the scheme, if one does.
     ///
     /// ```
-    /// use majordomo::{Dsn, Kind};
+    /// use majordomo::{Dsn, ProviderKind};
     ///
     /// let dsn: Dsn = "gemini://key@host".parse().unwrap();
-    /// assert_eq!(dsn.kind(), Some(Kind::Google));
+    /// assert_eq!(dsn.kind(), Some(ProviderKind::Google));
     /// ```
-    pub fn kind(&self) -> Option<Kind> {
+    pub fn kind(&self) -> Option<ProviderKind> {
         let mut schemes = Self::schemes();
         let found = schemes.find(|(scheme, _)| *scheme == self.scheme);
         found.map(|(_, kind)| kind)

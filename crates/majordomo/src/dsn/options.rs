@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use majordomo_llm::Capabilities;
-use majordomo_providers::{AnthropicVersion, Limits};
+use majordomo_providers::{AnthropicVersion, CapabilityOverrides};
 
 use super::DsnError;
 
@@ -27,8 +27,8 @@ pub struct DsnOptions {
 
 impl DsnOptions {
     /// What the options say about the server's models.
-    pub fn limits(&self) -> Limits {
-        Limits {
+    pub fn limits(&self) -> CapabilityOverrides {
+        CapabilityOverrides {
             images: self.images,
             tools: self.tools,
             context: self.context,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use majordomo_llm::{Provider, Result};
 use majordomo_providers::transport::Transport;
-use majordomo_providers::{Compatible, HttpProvider, Kind, Settings};
+use majordomo_providers::{Compatible, HttpProvider, ProviderKind, Settings};
 use secrecy::SecretString;
 
 use super::{Names, SchemeFactory};
@@ -14,10 +14,10 @@ const OLLAMA_PORT: u16 = 11_434;
 
 /// Adds the built-in providers; those without a key say so when they are used.
 pub(super) fn add_providers(names: &mut Names, transport: &Transport, environment: &Environment) {
-    for kind in Kind::ALL {
+    for kind in ProviderKind::ALL {
         let mut settings = Settings::new(kind.as_str(), transport.clone());
         settings.key = key(kind.key_variables(), environment);
-        if kind == Kind::Ollama {
+        if kind == ProviderKind::Ollama {
             settings.base_url = environment.get("OLLAMA_HOST").map(|host| ollama_url(&host));
         }
         add(names, kind.as_str(), kind.provider(settings));

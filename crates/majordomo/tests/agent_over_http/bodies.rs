@@ -2,13 +2,13 @@
 //! answer. Every turn tells 10 tokens of input for the calls and 20 for the
 //! answer, and 6 and 3 of output.
 
-use majordomo::Kind;
+use majordomo::ProviderKind;
 use majordomo_wire::Protocol;
 use serde_json::Value;
 
 /// One dialect's two answers, whole and streamed.
 pub(crate) struct Dialect {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ProviderKind,
     pub(crate) protocol: Protocol,
     pub(crate) content_type: &'static str,
     pub(crate) whole: [&'static str; 2],
@@ -40,7 +40,7 @@ impl Dialect {
 pub(crate) const ALL: &[Dialect] = &[CHAT, RESPONSES, MESSAGES, GEMINI, OLLAMA];
 
 const CHAT: Dialect = Dialect {
-    kind: Kind::OpenAi,
+    kind: ProviderKind::OpenAi,
     protocol: Protocol::Chat,
     content_type: "text/event-stream",
     whole: [
@@ -67,7 +67,7 @@ const CHAT: Dialect = Dialect {
 };
 
 const RESPONSES: Dialect = Dialect {
-    kind: Kind::OpenAiResponses,
+    kind: ProviderKind::OpenAiResponses,
     protocol: Protocol::Responses,
     content_type: "text/event-stream",
     whole: [
@@ -102,7 +102,7 @@ const RESPONSES: Dialect = Dialect {
 };
 
 const MESSAGES: Dialect = Dialect {
-    kind: Kind::Anthropic,
+    kind: ProviderKind::Anthropic,
     protocol: Protocol::Messages,
     content_type: "text/event-stream",
     whole: [
@@ -137,7 +137,7 @@ const MESSAGES: Dialect = Dialect {
 };
 
 const GEMINI: Dialect = Dialect {
-    kind: Kind::Google,
+    kind: ProviderKind::Google,
     protocol: Protocol::Gemini,
     content_type: "text/event-stream",
     whole: [
@@ -160,7 +160,7 @@ const GEMINI: Dialect = Dialect {
 };
 
 const OLLAMA: Dialect = Dialect {
-    kind: Kind::OllamaCloud,
+    kind: ProviderKind::OllamaCloud,
     protocol: Protocol::Ollama,
     content_type: "application/x-ndjson",
     whole: [

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use majordomo::{
-    AllBenched, Chain, ChainConfig, Error, ErrorKind, Event, Ledger, Outcome, Registry, Result,
+    AllBenched, AttemptLog, Chain, ChainConfig, Error, ErrorKind, Event, Outcome, Registry, Result,
 };
 use tokio::time::{Instant, sleep, timeout};
 
@@ -28,8 +28,8 @@ struct Caller {
 
 /// How one request ended.
 enum End {
-    Served(Ledger),
-    Streamed(Ledger, String, Result<(), Error>),
+    Served(AttemptLog),
+    Streamed(AttemptLog, String, Result<(), Error>),
     Failed(Error),
     Cancelled,
 }
@@ -133,7 +133,7 @@ impl Caller {
         let request = request.timeout(limit);
         if !streamed {
             return match self.chain.generate(request).await {
-                Ok(response) => End::Served(response.ledger),
+                Ok(response) => End::Served(response.attempt_log),
                 Err(error) => End::Failed(error),
             };
         }
@@ -158,7 +158,7 @@ impl Caller {
             self.broken.push("an open stream said nothing".into());
         }
         match ended {
-            Some(end) => End::Streamed(open.ledger, open.target, end),
+            Some(end) => End::Streamed(open.attempt_log, open.target, end),
             None => {
                 self.broken.push("a stream ended without an end".into());
                 End::Cancelled
@@ -168,18 +168,18 @@ impl Caller {
 
     fn judge(&mut self, end: End, began: Instant, streamed: bool) {
         match &end {
-            End::Served(ledger) => {
+            End::Served(attempt_log) => {
                 self.totals.served += 1;
-                self.judge_ledger(ledger, true);
-                self.served_target_is_healthy(ledger);
+                self.judge_ledger(attempt_log, true);
+                self.served_target_is_healthy(attempt_log);
             }
-            End::Streamed(ledger, _, result) => {
+            End::Streamed(attempt_log, _, result) => {
                 self.totals.served += 1;
-                self.judge_ledger(ledger, true);
+                self.judge_ledger(attempt_log, true);
                 self.totals.broken_streams += u64::from(result.is_err());
             }
             End::Failed(error) => {
-                self.judge_ledger(error.ledger(), false);
+                self.judge_ledger(error.attempt_log(), false);
                 match error.kind() {
                     ErrorKind::Exhausted => {
                         self.totals.exhausted += 1;
@@ -195,18 +195,18 @@ impl Caller {
     }
 
     /// Attempts within the bound, in the chain's order, one last resort at most.
-    fn judge_ledger(&mut self, ledger: &Ledger, served: bool) {
+    fn judge_ledger(&mut self, attempt_log: &AttemptLog, served: bool) {
         let targets: Vec<String> = self.chain.targets().map(|t| t.to_string()).collect();
         let place = |name: &str| targets.iter().position(|target| target == name);
         let bound = targets.len() * (2 + self.retries as usize);
-        if ledger.calls() > bound {
+        if attempt_log.calls() > bound {
             self.broken
-                .push(format!("{} calls, at most {bound}", ledger.calls()));
+                .push(format!("{} calls, at most {bound}", attempt_log.calls()));
         }
         let mut last = 0;
         let mut called_before: Option<&str> = None;
         let mut resorts = 0;
-        for attempt in &ledger.attempts {
+        for attempt in &attempt_log.attempts {
             let Some(place) = place(&attempt.target) else {
                 self.broken
                     .push(format!("{} is not in the chain", attempt.target));
@@ -229,18 +229,18 @@ impl Caller {
         }
         self.totals.last_resorts += resorts;
         let ends_served = matches!(
-            ledger.attempts.last().map(|a| &a.outcome),
+            attempt_log.attempts.last().map(|a| &a.outcome),
             Some(Outcome::Served)
         );
         if ends_served != served {
             self.broken
-                .push(format!("served is {served} in {ledger:?}"));
+                .push(format!("served is {served} in {attempt_log:?}"));
         }
     }
 
     /// Success resets: right after it, nothing is held against the target.
-    fn served_target_is_healthy(&mut self, ledger: &Ledger) {
-        let Some(attempt) = ledger.attempts.last() else {
+    fn served_target_is_healthy(&mut self, attempt_log: &AttemptLog) {
+        let Some(attempt) = attempt_log.attempts.last() else {
             return;
         };
         if self.oracle.is_some() && Watch::of(&self.watch).is_benched(&attempt.target) {
@@ -267,14 +267,14 @@ impl Caller {
         let statuses = self.registry.health().snapshot();
         match end {
             End::Cancelled => return oracle.adopt(&statuses, now),
-            End::Served(ledger) => oracle.learn(&ledger.attempts, began, streamed),
-            End::Failed(error) => oracle.learn(&error.ledger().attempts, began, streamed),
-            End::Streamed(ledger, target, result) => {
-                oracle.learn(&ledger.attempts, began, streamed);
+            End::Served(attempt_log) => oracle.learn(&attempt_log.attempts, began, streamed),
+            End::Failed(error) => oracle.learn(&error.attempt_log().attempts, began, streamed),
+            End::Streamed(attempt_log, target, result) => {
+                oracle.learn(&attempt_log.attempts, began, streamed);
                 match result {
                     Ok(()) => oracle.succeed(target),
                     Err(error) => {
-                        let forced = is_forced(&ledger.attempts, target);
+                        let forced = is_forced(&attempt_log.attempts, target);
                         oracle.fail(target, error.class(), &error.reason(), now, forced);
                     }
                 }

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use majordomo::fake::{Fake, Step};
 use majordomo::{
-    Attempt, Chain, ChainConfig, Class, Error, ErrorKind, Event, EventStream, HealthConfig,
-    HealthStatus, Ledger, Notice, Outcome, Registry, Request, Response, Result,
+    Attempt, AttemptLog, Chain, ChainConfig, Class, Error, ErrorKind, Event, EventStream,
+    HealthConfig, HealthStatus, Notice, Outcome, Registry, Request, Response, Result,
 };
 
 /// A registry with the providers `fp` and `tail`. Both answer `ok` unless told
@@ -177,8 +177,8 @@ pub(crate) fn coded(status: u16, code: &str) -> Step {
 }
 
 /// A ledger in one line a look: `fp/a failed Transient`.
-pub(crate) fn lines(ledger: &Ledger) -> Vec<String> {
-    ledger.attempts.iter().map(line).collect()
+pub(crate) fn lines(attempt_log: &AttemptLog) -> Vec<String> {
+    attempt_log.attempts.iter().map(line).collect()
 }
 
 fn line(attempt: &Attempt) -> String {
@@ -190,11 +190,15 @@ fn line(attempt: &Attempt) -> String {
 }
 
 /// The class of the last failure in a ledger.
-pub(crate) fn last_class(ledger: &Ledger) -> Option<Class> {
-    ledger.attempts.iter().rev().find_map(|a| match a.outcome {
-        Outcome::Failed { class, .. } => Some(class),
-        _ => None,
-    })
+pub(crate) fn last_class(attempt_log: &AttemptLog) -> Option<Class> {
+    attempt_log
+        .attempts
+        .iter()
+        .rev()
+        .find_map(|a| match a.outcome {
+            Outcome::Failed { class, .. } => Some(class),
+            _ => None,
+        })
 }
 
 /// The next event of a stream.

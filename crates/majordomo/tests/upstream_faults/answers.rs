@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use majordomo::transport::Timeouts;
-use majordomo::{Class, Kind, Part, Request};
+use majordomo::{Class, Part, ProviderKind, Request};
 use majordomo_testkit::{Script, Upstream};
 
 use crate::stage::{
@@ -12,13 +12,13 @@ use crate::stage::{
 };
 
 /// What a head of this kind that plays this script makes of a whole answer.
-async fn after(kind: Kind, script: Script) -> After {
+async fn after(kind: ProviderKind, script: Script) -> After {
     let upstream = Upstream::start([script]).await;
     Head::at(upstream.uri("")).kind(kind).stage().ask().await
 }
 
 /// The same of a streamed one.
-async fn after_streaming(kind: Kind, script: Script) -> After {
+async fn after_streaming(kind: ProviderKind, script: Script) -> After {
     let upstream = Upstream::start([script]).await;
     let stage = Head::at(upstream.uri("")).kind(kind).stage();
     stage.ask_for_a_stream().await
@@ -29,14 +29,18 @@ async fn u21_an_error_inside_a_success_is_judged_by_what_it_says() {
     let overloaded = r#"{"type":"error","error":{"type":"overloaded_error","message":"busy"}}"#;
     let rows = [
         (
-            Kind::OpenAi,
+            ProviderKind::OpenAi,
             r#"{"error":{"message":"upstream broke","code":502}}"#,
             RETRIED,
         ),
-        (Kind::Anthropic, overloaded, RETRIED),
-        (Kind::OllamaCloud, r#"{"error":"it broke"}"#, RETRIED),
+        (ProviderKind::Anthropic, overloaded, RETRIED),
         (
-            Kind::OpenAi,
+            ProviderKind::OllamaCloud,
+            r#"{"error":"it broke"}"#,
+            RETRIED,
+        ),
+        (
+            ProviderKind::OpenAi,
             r#"{"error":{"message":"no such model","code":"model_not_found"}}"#,
             After {
                 class: Some(Class::ModelNotFound),
@@ -53,22 +57,22 @@ async fn u21_an_error_inside_a_success_is_judged_by_what_it_says() {
 async fn u21_a_stream_that_begins_with_an_error_is_judged_by_what_it_says() {
     let rows = [
         (
-            Kind::OpenAi,
+            ProviderKind::OpenAi,
             "data: {\"error\":{\"message\":\"broke\",\"code\":502}}\n\n",
         ),
         (
-            Kind::OpenAiResponses,
+            ProviderKind::OpenAiResponses,
             "data: {\"type\":\"error\",\"code\":\"server_error\",\"message\":\"broke\"}\n\n",
         ),
         (
-            Kind::Anthropic,
+            ProviderKind::Anthropic,
             "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n",
         ),
         (
-            Kind::Google,
+            ProviderKind::Google,
             "data: {\"error\":{\"code\":503,\"message\":\"busy\",\"status\":\"UNAVAILABLE\"}}\n\n",
         ),
-        (Kind::OllamaCloud, "{\"error\":\"it broke\"}\n"),
+        (ProviderKind::OllamaCloud, "{\"error\":\"it broke\"}\n"),
     ];
     for (kind, body) in rows {
         assert_eq!(after_streaming(kind, events(body)).await, RETRIED, "{body}");
@@ -79,8 +83,8 @@ async fn u21_a_stream_that_begins_with_an_error_is_judged_by_what_it_says() {
 async fn u22_a_page_instead_of_an_answer_is_unusable() {
     let page = "<!doctype html><title>Welcome to the hotel</title>";
     let html = Script::new().read_request().answer(200, "text/html", page);
-    assert_eq!(after(Kind::OpenAi, html.clone()).await, UNUSABLE);
-    assert_eq!(after_streaming(Kind::OpenAi, html).await, UNUSABLE);
+    assert_eq!(after(ProviderKind::OpenAi, html.clone()).await, UNUSABLE);
+    assert_eq!(after_streaming(ProviderKind::OpenAi, html).await, UNUSABLE);
 }
 
 #[tokio::test]
@@ -98,7 +102,7 @@ async fn u22_an_answer_counts_by_its_content_and_not_by_its_label() {
     ];
     for script in rows {
         assert_eq!(
-            after(Kind::OpenAi, script.clone()).await,
+            after(ProviderKind::OpenAi, script.clone()).await,
             SERVED,
             "{script:?}"
         );
@@ -116,7 +120,7 @@ async fn u22_text_that_is_not_utf_8_is_unusable() {
     for body in [wide, broken] {
         let script = Script::new().read_request();
         let script = script.answer(200, "application/json", body);
-        assert_eq!(after(Kind::OpenAi, script).await, UNUSABLE);
+        assert_eq!(after(ProviderKind::OpenAi, script).await, UNUSABLE);
     }
 }
 
@@ -144,7 +148,7 @@ async fn u23_malformed_answers_are_unusable() {
     for body in rows {
         let shown: String = body.chars().take(60).collect();
         assert_eq!(
-            after(Kind::OpenAi, json(200, body)).await,
+            after(ProviderKind::OpenAi, json(200, body)).await,
             UNUSABLE,
             "{shown}"
         );
@@ -159,12 +163,16 @@ async fn u23_answers_that_say_nothing_count_like_unusable_ones() {
     };
     for body in [saying("null"), saying("\"\"")] {
         assert_eq!(
-            after(Kind::OpenAi, json(200, body.clone())).await,
+            after(ProviderKind::OpenAi, json(200, body.clone())).await,
             silent,
             "{body}"
         );
     }
-    let no_choice = after(Kind::OpenAi, json(200, r#"{"id":"c1","choices":[]}"#)).await;
+    let no_choice = after(
+        ProviderKind::OpenAi,
+        json(200, r#"{"id":"c1","choices":[]}"#),
+    )
+    .await;
     assert_eq!((no_choice.calls, no_choice.failures), (1, 1));
     assert_eq!(no_choice.served_by, "tail/m");
 }
@@ -177,7 +185,7 @@ async fn u23_odd_answers_that_can_be_read_are_taken() {
         saying(r#""\ud800 lone""#),
     ] {
         assert_eq!(
-            after(Kind::OpenAi, json(200, body.clone())).await,
+            after(ProviderKind::OpenAi, json(200, body.clone())).await,
             SERVED,
             "{body}"
         );
@@ -218,7 +226,9 @@ async fn u24_a_picture_of_twenty_megabytes_is_one_event_and_no_fault() {
         "data: {{\"candidates\":[{{\"content\":{{\"role\":\"model\",\"parts\":[{{\"inlineData\":{{\"mimeType\":\"image/png\",\"data\":\"{picture}\"}}}}]}},\"finishReason\":\"STOP\"}}]}}\r\n\r\n"
     );
     let upstream = Upstream::start([events(event)]).await;
-    let stage = Head::at(upstream.uri("")).kind(Kind::Google).stage();
+    let stage = Head::at(upstream.uri(""))
+        .kind(ProviderKind::Google)
+        .stage();
     let reply = stage.open().await.unwrap().finish().await.unwrap();
     let [Part::Image(image)] = &reply.parts[..] else {
         panic!("no picture among {} parts", reply.parts.len());
@@ -277,7 +287,7 @@ async fn u25_a_stream_reads_the_same_however_it_is_cut_and_whatever_its_line_end
 #[tokio::test]
 async fn u25_line_ends_that_no_provider_uses_are_unusable_and_fail_over() {
     let body = format!("{}{DONE}", chunk(r#"{"content":"hello"}"#)).replace('\n', "\r");
-    let after = after_streaming(Kind::OpenAi, events(body)).await;
+    let after = after_streaming(ProviderKind::OpenAi, events(body)).await;
     assert_eq!(after, UNUSABLE);
 }
 
@@ -302,7 +312,11 @@ async fn u26_an_answer_in_a_coding_that_nobody_asked_for_is_unusable() {
             "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: {coding}\r\ncontent-length: 4\r\n\r\nabcd"
         );
         let script = Script::new().read_request().send(head);
-        assert_eq!(after(Kind::OpenAi, script).await, UNUSABLE, "{coding}");
+        assert_eq!(
+            after(ProviderKind::OpenAi, script).await,
+            UNUSABLE,
+            "{coding}"
+        );
     }
 }
 
@@ -342,7 +356,11 @@ async fn u30_a_redirect_is_not_followed() {
             elsewhere.uri("/v1")
         );
         let script = Script::new().read_request().send(head);
-        assert_eq!(after(Kind::OpenAi, script).await, UNUSABLE, "{status}");
+        assert_eq!(
+            after(ProviderKind::OpenAi, script).await,
+            UNUSABLE,
+            "{status}"
+        );
     }
     assert!(elsewhere.connections().is_empty(), "no key has left");
 }
@@ -355,7 +373,11 @@ async fn u31_a_status_that_is_no_answer_is_unusable() {
         "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
     ] {
         let script = Script::new().read_request().send(head);
-        assert_eq!(after(Kind::OpenAi, script).await, UNUSABLE, "{head}");
+        assert_eq!(
+            after(ProviderKind::OpenAi, script).await,
+            UNUSABLE,
+            "{head}"
+        );
     }
 }
 
@@ -382,7 +404,11 @@ async fn u32_an_answer_of_the_wrong_length_is_unusable() {
     ];
     for answer in rows {
         let script = Script::new().read_request().send(answer.clone());
-        assert_eq!(after(Kind::OpenAi, script).await, UNUSABLE, "{answer}");
+        assert_eq!(
+            after(ProviderKind::OpenAi, script).await,
+            UNUSABLE,
+            "{answer}"
+        );
     }
 }
 

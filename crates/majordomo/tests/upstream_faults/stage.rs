@@ -6,8 +6,8 @@ use std::time::Duration;
 use majordomo::fake::Fake;
 use majordomo::transport::{Config, Proxies, Timeouts, Transport};
 use majordomo::{
-    Chain, ChainConfig, Class, Kind, Ledger, ManualClock, Outcome, Registry, Request, Response,
-    ResponseStream, Result, Settings,
+    AttemptLog, Chain, ChainConfig, Class, ManualClock, Outcome, ProviderKind, Registry, Request,
+    Response, ResponseStream, Result, Settings,
 };
 use majordomo_testkit::{Script, Upstream};
 
@@ -24,7 +24,7 @@ pub(crate) struct Stage {
 /// How the head is reached.
 pub(crate) struct Head {
     url: String,
-    kind: Kind,
+    kind: ProviderKind,
     timeouts: Timeouts,
     config: Config,
 }
@@ -34,13 +34,13 @@ impl Head {
     pub(crate) fn at(url: impl ToString) -> Self {
         Self {
             url: url.to_string(),
-            kind: Kind::OpenAi,
+            kind: ProviderKind::OpenAi,
             timeouts: Timeouts::default(),
             config: config(),
         }
     }
 
-    pub(crate) fn kind(mut self, kind: Kind) -> Self {
+    pub(crate) fn kind(mut self, kind: ProviderKind) -> Self {
         self.kind = kind;
         self
     }
@@ -165,12 +165,12 @@ impl Stage {
     }
 
     pub(crate) fn after(&self, result: Result<Response>) -> After {
-        let (served_by, ledger) = match &result {
-            Ok(reply) if reply.model == "head/m" => ("head/m", &reply.ledger),
-            Ok(reply) => ("tail/m", &reply.ledger),
-            Err(error) => ("nobody", error.ledger()),
+        let (served_by, attempt_log) = match &result {
+            Ok(reply) if reply.model == "head/m" => ("head/m", &reply.attempt_log),
+            Ok(reply) => ("tail/m", &reply.attempt_log),
+            Err(error) => ("nobody", error.attempt_log()),
         };
-        let (calls, class) = head_calls(ledger);
+        let (calls, class) = head_calls(attempt_log);
         After {
             calls,
             served_by,
@@ -195,8 +195,11 @@ impl Stage {
     }
 }
 
-fn head_calls(ledger: &Ledger) -> (usize, Option<Class>) {
-    let head = ledger.attempts.iter().filter(|it| it.target == "head/m");
+fn head_calls(attempt_log: &AttemptLog) -> (usize, Option<Class>) {
+    let head = attempt_log
+        .attempts
+        .iter()
+        .filter(|it| it.target == "head/m");
     let asked = head.filter(|it| !matches!(it.outcome, Outcome::Skipped { .. }));
     let class = |outcome: &Outcome| match outcome {
         Outcome::Failed { class, .. } => Some(*class),

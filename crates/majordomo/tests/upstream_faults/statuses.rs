@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use majordomo::{ChainConfig, Class, ErrorKind, Kind, Request};
+use majordomo::{ChainConfig, Class, ErrorKind, ProviderKind, Request};
 use majordomo_testkit::Upstream;
 
 use crate::stage::{After, FREE, HELLO, Head, RETRIED, SERVED, Stage, config, json, with_headers};
@@ -27,14 +27,14 @@ const INVALID: After = After {
 };
 
 /// What one answer of this provider makes of a request.
-async fn after(kind: Kind, status: u16, body: &str) -> After {
+async fn after(kind: ProviderKind, status: u16, body: &str) -> After {
     let upstream = Upstream::start([json(status, body)]).await;
     Head::at(upstream.uri("")).kind(kind).stage().ask().await
 }
 
 #[tokio::test]
 async fn u10_a_408_is_tried_twice_and_counts() {
-    assert_eq!(after(Kind::OpenAi, 408, "{}").await, RETRIED);
+    assert_eq!(after(ProviderKind::OpenAi, 408, "{}").await, RETRIED);
 }
 
 /// Tried twice, nobody's illness.
@@ -46,12 +46,12 @@ const COLLIDED: After = After {
 
 #[tokio::test]
 async fn u11_a_409_is_tried_twice_and_nobody_is_blamed() {
-    assert_eq!(after(Kind::OpenAi, 409, "{}").await, COLLIDED);
+    assert_eq!(after(ProviderKind::OpenAi, 409, "{}").await, COLLIDED);
 }
 
 #[tokio::test]
 async fn u12_a_425_is_tried_twice_and_nobody_is_blamed() {
-    assert_eq!(after(Kind::OpenAi, 425, "{}").await, COLLIDED);
+    assert_eq!(after(ProviderKind::OpenAi, 425, "{}").await, COLLIDED);
 }
 
 #[tokio::test]
@@ -164,32 +164,32 @@ async fn p10_a_wall_clock_that_jumps_lengthens_no_bench_and_ends_none() {
 async fn u15_an_empty_account_benches_the_credential_and_never_the_model() {
     let rows = [
         (
-            Kind::OpenAi,
+            ProviderKind::OpenAi,
             429,
             r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}"#,
         ),
         (
-            Kind::OpenAi,
+            ProviderKind::OpenAi,
             429,
             r#"{"error":{"message":"No credit left","type":"billing","code":"credit_balance_exhausted"}}"#,
         ),
         (
-            Kind::OpenAi,
+            ProviderKind::OpenAi,
             429,
             r#"{"error":{"message":"The spend limit of this project was reached","type":"requests","code":"billing_hard_limit_reached"}}"#,
         ),
         (
-            Kind::OpenAi,
+            ProviderKind::OpenAi,
             402,
             r#"{"error":{"message":"Insufficient credits","code":402}}"#,
         ),
         (
-            Kind::Anthropic,
+            ProviderKind::Anthropic,
             429,
             r#"{"type":"error","error":{"type":"rate_limit_error","error_code":"enforced_spend_limit_reached","message":"Your organization reached its limit"}}"#,
         ),
         (
-            Kind::Anthropic,
+            ProviderKind::Anthropic,
             400,
             r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the API."}}"#,
         ),
@@ -217,7 +217,11 @@ async fn u15_the_other_models_of_an_empty_account_are_not_asked() {
 #[tokio::test]
 async fn u16_an_error_of_the_server_is_tried_twice_and_counts() {
     for status in [500, 502, 503, 504, 529] {
-        assert_eq!(after(Kind::OpenAi, status, "{}").await, RETRIED, "{status}");
+        assert_eq!(
+            after(ProviderKind::OpenAi, status, "{}").await,
+            RETRIED,
+            "{status}"
+        );
     }
 }
 
@@ -243,31 +247,35 @@ async fn u16_an_overload_with_a_wait_is_obeyed_and_elsewhere_a_wait_only_lengthe
 async fn u17_a_refused_key_benches_the_credential_and_the_next_target_serves() {
     let rows = [
         (
-            Kind::OpenAi,
+            ProviderKind::OpenAi,
             401,
             r#"{"error":{"message":"Incorrect API key provided","type":"invalid_request_error","code":"invalid_api_key"}}"#,
         ),
         (
-            Kind::OpenAi,
+            ProviderKind::OpenAi,
             403,
             r#"{"error":{"message":"Forbidden","code":"account_deactivated"}}"#,
         ),
         (
-            Kind::Anthropic,
+            ProviderKind::Anthropic,
             401,
             r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#,
         ),
         (
-            Kind::Google,
+            ProviderKind::Google,
             403,
             r#"{"error":{"code":403,"message":"no","status":"PERMISSION_DENIED","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_SERVICE_BLOCKED"}]}}"#,
         ),
         (
-            Kind::Google,
+            ProviderKind::Google,
             400,
             r#"{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]}}"#,
         ),
-        (Kind::OllamaCloud, 401, r#"{"error":"unauthorized"}"#),
+        (
+            ProviderKind::OllamaCloud,
+            401,
+            r#"{"error":"unauthorized"}"#,
+        ),
     ];
     let expected = After {
         class: Some(Class::Auth),
@@ -282,28 +290,28 @@ async fn u17_a_refused_key_benches_the_credential_and_the_next_target_serves() {
 #[tokio::test]
 async fn u17_a_403_that_blames_neither_key_nor_account_costs_nobody_anything() {
     let rows = [
-        (Kind::OpenAi, r#"{"error":{"message":"Forbidden"}}"#),
+        (ProviderKind::OpenAi, r#"{"error":{"message":"Forbidden"}}"#),
         (
-            Kind::OpenAi,
+            ProviderKind::OpenAi,
             r#"{"error":{"message":"Country, region, or territory not supported","type":"request_forbidden","code":"unsupported_country_region_territory"}}"#,
         ),
         (
-            Kind::OpenAi,
+            ProviderKind::OpenAi,
             r#"{"error":{"code":403,"message":"Your chosen model requires moderation and your input was flagged","metadata":{"reasons":["violence"],"flagged_input":"invalid_api_key"}}}"#,
         ),
         (
-            Kind::Anthropic,
+            ProviderKind::Anthropic,
             r#"{"type":"error","error":{"type":"permission_error","message":"no"}}"#,
         ),
         (
-            Kind::Google,
+            ProviderKind::Google,
             r#"{"error":{"code":403,"message":"no","status":"PERMISSION_DENIED"}}"#,
         ),
         (
-            Kind::OllamaCloud,
+            ProviderKind::OllamaCloud,
             r#"{"error":"cloud models are disabled"}"#,
         ),
-        (Kind::OpenAi, "<html>403 Forbidden</html>"),
+        (ProviderKind::OpenAi, "<html>403 Forbidden</html>"),
     ];
     let expected = After {
         class: Some(Class::Forbidden),
@@ -331,49 +339,49 @@ async fn u18_a_thousand_bad_requests_are_a_thousand_answers_and_no_blame() {
 async fn u19_a_target_that_cannot_is_passed_over_without_a_penalty() {
     let rows = [
         (
-            Kind::OpenAi,
+            ProviderKind::OpenAi,
             404,
             r#"{"error":{"message":"The model `m` does not exist","type":"invalid_request_error","code":"model_not_found"}}"#,
             Class::ModelNotFound,
         ),
         (
-            Kind::Anthropic,
+            ProviderKind::Anthropic,
             404,
             r#"{"type":"error","error":{"type":"not_found_error","message":"model: m"}}"#,
             Class::ModelNotFound,
         ),
         (
-            Kind::OllamaCloud,
+            ProviderKind::OllamaCloud,
             404,
             r#"{"error":"model 'm' not found"}"#,
             Class::ModelNotFound,
         ),
         (
-            Kind::OpenAi,
+            ProviderKind::OpenAi,
             400,
             r#"{"error":{"message":"This model's maximum context length is 8192 tokens.","type":"invalid_request_error","code":"context_length_exceeded"}}"#,
             Class::ContextLength,
         ),
         (
-            Kind::Anthropic,
+            ProviderKind::Anthropic,
             400,
             r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9 tokens > 8 maximum"}}"#,
             Class::ContextLength,
         ),
         (
-            Kind::OpenAi,
+            ProviderKind::OpenAi,
             400,
             r#"{"error":{"message":"request (5031 tokens) exceeds the available context size (2048 tokens), try increasing it","type":"exceed_context_size_error","code":400}}"#,
             Class::ContextLength,
         ),
         (
-            Kind::OpenAi,
+            ProviderKind::OpenAi,
             400,
             r#"{"error":{"message":"unsupported image","code":"invalid_image_format"}}"#,
             Class::Unsupported,
         ),
         (
-            Kind::OpenAi,
+            ProviderKind::OpenAi,
             500,
             r#"{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj","type":"server_error"}}"#,
             Class::Unsupported,
@@ -406,7 +414,7 @@ async fn u20_a_policy_stop_is_the_callers_and_nobodys_illness() {
         class: Some(Class::Policy),
         ..INVALID
     };
-    assert_eq!(after(Kind::OpenAi, 400, FILTERED).await, expected);
+    assert_eq!(after(ProviderKind::OpenAi, 400, FILTERED).await, expected);
 }
 
 #[tokio::test]

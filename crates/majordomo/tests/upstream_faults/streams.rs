@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use majordomo::transport::Timeouts;
-use majordomo::{Class, ErrorKind, Event, FinishReason, Kind, Request, StreamItem, Timer};
+use majordomo::{Class, ErrorKind, Event, FinishReason, ProviderKind, Request, StreamItem, Timer};
 use majordomo_testkit::{Script, Upstream};
 
 use crate::stage::{DONE, Head, RETRIED, SOON, Stage, UNUSABLE, chunk, events};
@@ -50,7 +50,7 @@ async fn u34_a_stream_of_pings_alone_ends_with_the_first_event_timer() {
         first_event: Some(Duration::from_millis(200)),
         ..Timeouts::default()
     };
-    let head = Head::at(upstream.uri("")).kind(Kind::Anthropic);
+    let head = Head::at(upstream.uri("")).kind(ProviderKind::Anthropic);
     let stage = head.timeouts(timeouts).stage();
     assert_eq!(stage.ask_for_a_stream().await, RETRIED);
 }
@@ -74,35 +74,35 @@ async fn u34_a_stream_that_pings_on_without_content_ends_with_the_event_idle_tim
 }
 
 /// One good stream per dialect: its beginning with the text `hello`, and its end.
-const DIALECTS: &[(Kind, &str, &str)] = &[
+const DIALECTS: &[(ProviderKind, &str, &str)] = &[
     (
-        Kind::OpenAi,
+        ProviderKind::OpenAi,
         "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hello\"}}]}\n\n",
         DONE,
     ),
     (
-        Kind::OpenAiResponses,
+        ProviderKind::OpenAiResponses,
         "data: {\"type\":\"response.created\",\"response\":{\"id\":\"r1\"}}\n\ndata: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{\"type\":\"message\",\"id\":\"m1\",\"role\":\"assistant\",\"content\":[]}}\n\ndata: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"content_index\":0,\"item_id\":\"m1\",\"delta\":\"hello\"}\n\n",
         "data: {\"type\":\"response.completed\",\"response\":{\"id\":\"r1\",\"status\":\"completed\",\"output\":[{\"type\":\"message\",\"id\":\"m1\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\",\"text\":\"hello\"}]}]}}\n\n",
     ),
     (
-        Kind::Anthropic,
+        ProviderKind::Anthropic,
         "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m1\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[],\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\nevent: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\nevent: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"hello\"}}\n\n",
         "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\nevent: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":2}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
     ),
     (
-        Kind::Google,
+        ProviderKind::Google,
         "data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[{\"text\":\"hello\"}]}}]}\n\n",
         "data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[]},\"finishReason\":\"STOP\"}]}\n\n",
     ),
     (
-        Kind::OllamaCloud,
+        ProviderKind::OllamaCloud,
         "{\"model\":\"m\",\"message\":{\"role\":\"assistant\",\"content\":\"hello\"},\"done\":false}\n",
         "{\"model\":\"m\",\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"done\":true,\"done_reason\":\"stop\"}\n",
     ),
 ];
 
-async fn stage(kind: Kind, script: Script) -> (Upstream, Stage) {
+async fn stage(kind: ProviderKind, script: Script) -> (Upstream, Stage) {
     let upstream = Upstream::start([script]).await;
     let stage = Head::at(upstream.uri("")).kind(kind).stage();
     (upstream, stage)
@@ -134,7 +134,7 @@ async fn u35_a_terminator_without_a_reason_is_an_end_all_the_same() {
 async fn u35_whatever_follows_the_end_is_ignored() {
     for (kind, beginning, end) in DIALECTS {
         // Gemini has no terminator: its answer lasts as long as its body.
-        let again = if *kind == Kind::Google {
+        let again = if *kind == ProviderKind::Google {
             end
         } else {
             beginning
@@ -166,12 +166,12 @@ async fn u35_a_server_that_keeps_talking_after_the_end_is_not_listened_to() {
 async fn u36_an_error_in_the_middle_keeps_its_class_in_every_dialect() {
     let rate = "rate_limit_exceeded";
     let errors = [
-        (Kind::OpenAi, format!("data: {{\"error\":{{\"message\":\"slow down\",\"code\":\"{rate}\"}}}}\n\n"), Class::Transient),
-        (Kind::OpenAi, "data: {\"error\":{\"message\":\"no money\",\"code\":\"insufficient_quota\"}}\n\n".to_owned(), Class::Quota),
-        (Kind::OpenAiResponses, format!("data: {{\"type\":\"response.failed\",\"response\":{{\"id\":\"r1\",\"status\":\"failed\",\"error\":{{\"code\":\"{rate}\",\"message\":\"slow down\"}}}}}}\n\n"), Class::Transient),
-        (Kind::Anthropic, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n".to_owned(), Class::Transient),
-        (Kind::Google, "data: {\"error\":{\"code\":429,\"message\":\"slow down\",\"status\":\"RESOURCE_EXHAUSTED\",\"details\":[{\"@type\":\"type.googleapis.com/google.rpc.RetryInfo\",\"retryDelay\":\"7s\"}]}}\n\n".to_owned(), Class::RateLimited),
-        (Kind::OllamaCloud, "{\"error\":\"the runner crashed\"}\n".to_owned(), Class::Transient),
+        (ProviderKind::OpenAi, format!("data: {{\"error\":{{\"message\":\"slow down\",\"code\":\"{rate}\"}}}}\n\n"), Class::Transient),
+        (ProviderKind::OpenAi, "data: {\"error\":{\"message\":\"no money\",\"code\":\"insufficient_quota\"}}\n\n".to_owned(), Class::Quota),
+        (ProviderKind::OpenAiResponses, format!("data: {{\"type\":\"response.failed\",\"response\":{{\"id\":\"r1\",\"status\":\"failed\",\"error\":{{\"code\":\"{rate}\",\"message\":\"slow down\"}}}}}}\n\n"), Class::Transient),
+        (ProviderKind::Anthropic, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n".to_owned(), Class::Transient),
+        (ProviderKind::Google, "data: {\"error\":{\"code\":429,\"message\":\"slow down\",\"status\":\"RESOURCE_EXHAUSTED\",\"details\":[{\"@type\":\"type.googleapis.com/google.rpc.RetryInfo\",\"retryDelay\":\"7s\"}]}}\n\n".to_owned(), Class::RateLimited),
+        (ProviderKind::OllamaCloud, "{\"error\":\"the runner crashed\"}\n".to_owned(), Class::Transient),
     ];
     for (kind, error, class) in errors {
         let (_, beginning, _) = DIALECTS.iter().find(|it| it.0 == kind).unwrap();

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use majordomo_llm::{Provider, Request};
 use majordomo_providers::transport::{Config, Proxies, Transport};
-use majordomo_providers::{HttpProvider, Kind, Settings, compatible};
+use majordomo_providers::{HttpProvider, ProviderKind, Settings, compatible};
 use majordomo_testkit::{Script, Upstream};
 
 /// A provider, and the model whose rules matter most.
@@ -39,7 +39,7 @@ fn provider(name: &str, upstream: &Upstream) -> HttpProvider {
         .base_url(format!("http://{}", upstream.address()))
         .key(Some("canary".to_owned().into()))
         .discovery(false);
-    let made = match (name.parse::<Kind>(), compatible(name)) {
+    let made = match (name.parse::<ProviderKind>(), compatible(name)) {
         (Ok(kind), _) => kind.provider(settings),
         (Err(_), Some(service)) => service.provider(settings),
         (Err(error), None) => Err(error),

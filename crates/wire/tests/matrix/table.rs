@@ -14,7 +14,7 @@ const HEAD: &str = "\
 
 Every conversation below is written in each dialect and read again. An empty
 cell means that nothing was lost; otherwise it names what the writer lists as
-lost, which is also what a request's ledger tells. Everything else arrives as
+lost, which is also what a request's attempt_log tells. Everything else arrives as
 it was said. These are not losses, but other ways to say the same:
 
 - instructions stand where the dialect wants them, and what one side says in a

@@ -12,7 +12,7 @@ mod text;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use majordomo::{Attempt, Change, Class, HealthStatus, Ledger, Outcome, Usage};
+use majordomo::{Attempt, AttemptLog, Change, Class, HealthStatus, Outcome, Usage};
 
 use counter::Counter;
 pub(crate) use counter::Gauge;
@@ -71,8 +71,8 @@ pub(crate) struct Tried {
 }
 
 impl Tried {
-    pub(crate) fn all(ledger: &Ledger) -> Vec<Self> {
-        ledger.attempts.iter().map(Self::from).collect()
+    pub(crate) fn all(attempt_log: &AttemptLog) -> Vec<Self> {
+        attempt_log.attempts.iter().map(Self::from).collect()
     }
 }
 

@@ -12,12 +12,12 @@ use crate::{Class, Error};
 
 /// The record of one request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Ledger {
+pub struct AttemptLog {
     /// Every target that was looked at, in order.
     pub attempts: Vec<Attempt>,
 }
 
-impl Ledger {
+impl AttemptLog {
     /// How many requests went out.
     pub fn calls(&self) -> usize {
         let asked = |a: &&Attempt| !matches!(a.outcome, Outcome::Skipped { .. });
