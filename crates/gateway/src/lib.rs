@@ -10,9 +10,7 @@ pub mod config;
 pub mod demo;
 pub mod explain;
 pub mod fetch;
-pub mod glob;
 pub mod keys;
-pub mod rules;
 pub mod vision;
 
 mod arrival;
@@ -36,6 +34,7 @@ mod telemetry;
 mod traces;
 mod trust;
 
+pub use majordomo_rules as rules;
 pub use run::{Gateway, Options, StartError};
 pub use server::{Handle, Limits, Server};
 pub use state::State;

@@ -7,7 +7,7 @@ use super::condition::{self, Condition};
 use super::reader::{Field, Reader, Section, Text};
 use super::specs::Spec;
 use crate::balance::Tactic;
-use crate::glob::Glob;
+use majordomo_rules::Glob;
 
 /// What clients ask for, and who serves it.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::rules::RuleTrace;
+use majordomo_rules::RuleTrace;
 
 /// What would become of a request.
 #[derive(Clone, Debug, Serialize)]

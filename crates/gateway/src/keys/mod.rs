@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use crate::config::{KeyEntry, KeySecret};
-use crate::glob::Glob;
+use majordomo_rules::Glob;
 
 pub use make::{NewKey, make_key};
 pub use role::Role;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use majordomo::{Chain, Request, Result};
 
 use super::route::{Asking, Route, RouteTrace, processors};
-use crate::rules::processors::destination;
+use majordomo_rules::processors::destination;
 
 impl Route {
     /// The services in the order in which they are to be asked. Conditions see

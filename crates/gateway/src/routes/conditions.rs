@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::config::{Condition, Leaf, Problem, SmartRule, Span, Value};
-use crate::rules::{ConditionSpec, Field, RuleError};
+use majordomo_rules::{ConditionSpec, Field, RuleError};
 
 /// A condition of the file, as plain data.
 pub(super) fn spec(condition: &Condition) -> ConditionSpec {

@@ -8,8 +8,8 @@ use super::partition::Service;
 use super::route::{Asking, Route, processors};
 use crate::balance::Source;
 use crate::explain::{Candidate, LeftOut};
-use crate::rules::Verdict;
-use crate::rules::processors::{Applied, rehearse};
+use majordomo_rules::Verdict;
+use majordomo_rules::processors::{Applied, rehearse};
 
 /// What would come of a request.
 pub(crate) struct Rehearsed {
