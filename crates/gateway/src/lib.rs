@@ -5,7 +5,6 @@
 //! route's services; the chain serves it; a relay writes the answer back in the
 //! client's own dialect. No step is entered twice.
 
-pub mod balance;
 pub mod config;
 pub mod demo;
 pub mod explain;
@@ -34,6 +33,7 @@ mod telemetry;
 mod traces;
 mod trust;
 
+pub use majordomo_balance as balance;
 pub use majordomo_rules as rules;
 pub use run::{Gateway, Options, StartError};
 pub use server::{Handle, Limits, Server};

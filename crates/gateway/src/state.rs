@@ -10,7 +10,6 @@ use majordomo::{
 };
 
 use crate::arrival::Arrival;
-use crate::balance::{SessionHints, SessionKey};
 use crate::catalogue::Catalogue;
 use crate::config::{Config, Found, Problems, Server};
 use crate::fetch::Fetcher;
@@ -18,6 +17,7 @@ use crate::keys::Keys;
 use crate::routes::{Asking, PartitionSnapshot, RouteTrace, Routed, Routes};
 use crate::shapes::{RemoteImages, Stateful};
 use crate::vision::{DescribeForBlind, FetchImage, Scope, Vision};
+use majordomo_balance::{SessionHints, SessionKey};
 
 /// One configuration at work. Requests keep the one that they began with.
 pub struct State {

@@ -39,7 +39,6 @@ use std::sync::Arc;
 
 use toml::de::{DeTable, DeValue};
 
-pub use crate::balance::Tactic;
 pub use crate::counts::MaxCounts;
 pub use crate::keys::Role;
 pub use crate::trust::{OriginError, Origins};
@@ -52,6 +51,7 @@ pub use fetch::Fetch;
 pub use find::find;
 pub use found::{Found, FoundDsn, FoundKey, look_around};
 pub use majordomo::HealthConfig;
+pub use majordomo_balance::Tactic;
 pub use models::{Images, ModelEntry};
 pub use problem::{Problem, Problems, Span};
 pub use providers::{DeclaredKind, Origin, Provider};

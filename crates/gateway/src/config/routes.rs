@@ -6,7 +6,7 @@ use super::Span;
 use super::condition::{self, Condition};
 use super::reader::{Field, Reader, Section, Text};
 use super::specs::Spec;
-use crate::balance::Tactic;
+use majordomo_balance::Tactic;
 use majordomo_rules::Glob;
 
 /// What clients ask for, and who serves it.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::partition::{Partition, now};
 use super::route::Route;
-use crate::balance::PoolSnapshot;
+use majordomo_balance::PoolSnapshot;
 use majordomo_rules::{RuleIndex, Seats, ServiceStats, Services, Ttft};
 
 /// The services of a route, or of one of its rules, at one moment.

@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use majordomo::{Chain, Clock, Error, ErrorKind, Registry, Result, RuntimeClock};
 
-use crate::balance::{
-    Metered, Pick, Pool, PoolConfig, ServiceConfig, ServiceIndex, ServiceStats, Source, Usability,
-};
 use crate::config;
 use crate::config::Problem;
+use majordomo_balance::{
+    Metered, Pick, Pool, PoolConfig, ServiceConfig, ServiceIndex, ServiceStats, Source, Usability,
+};
 
 /// Services with a pool that orders them.
 pub(super) struct Partition {

@@ -6,8 +6,8 @@ use majordomo::{Chain, Request, Result};
 
 use super::partition::Service;
 use super::route::{Asking, Route, processors};
-use crate::balance::Source;
 use crate::explain::{Candidate, LeftOut};
+use majordomo_balance::Source;
 use majordomo_rules::Verdict;
 use majordomo_rules::processors::{Applied, rehearse};
 
