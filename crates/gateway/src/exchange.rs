@@ -20,7 +20,7 @@ use crate::routes::RouteTrace;
 #[cfg(feature = "otel")]
 use crate::telemetry::{Finished, Watch};
 use crate::traces::{Described, Record, Traces};
-use crate::vision::{DescribeCall, Scope};
+use majordomo_vision::{DescribeCall, Scope};
 
 /// So much of a model's name is kept: a client may send anything as one.
 const LONGEST_NAME: usize = 256;

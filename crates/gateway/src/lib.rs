@@ -10,7 +10,6 @@ pub mod demo;
 pub mod explain;
 pub mod fetch;
 pub mod keys;
-pub mod vision;
 
 mod arrival;
 mod catalogue;
@@ -35,6 +34,7 @@ mod trust;
 
 pub use majordomo_balance as balance;
 pub use majordomo_rules as rules;
+pub use majordomo_vision as vision;
 pub use run::{Gateway, Options, StartError};
 pub use server::{Handle, Limits, Server};
 pub use state::State;

@@ -16,8 +16,8 @@ use crate::fetch::Fetcher;
 use crate::keys::Keys;
 use crate::routes::{Asking, PartitionSnapshot, RouteTrace, Routed, Routes};
 use crate::shapes::{RemoteImages, Stateful};
-use crate::vision::{DescribeForBlind, FetchImage, Scope, Vision};
 use majordomo_balance::{SessionHints, SessionKey};
+use majordomo_vision::{DescribeForBlind, FetchImage, Scope, Vision};
 
 /// One configuration at work. Requests keep the one that they began with.
 pub struct State {
@@ -187,7 +187,7 @@ impl State {
         &self,
         chain: Chain,
         request: &Request,
-        describers: &Arc<crate::vision::Describers>,
+        describers: &Arc<majordomo_vision::Describers>,
         scope: Scope,
     ) -> Chain {
         if describers.is_empty() || !Vision::has_images(request) {

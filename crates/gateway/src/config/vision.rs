@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::reader::Section;
-use crate::vision::{History, Latest, OnFailure, VisionConfig};
+use majordomo_vision::{History, Latest, OnFailure, VisionConfig};
 
 /// How images become text for models that cannot see.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -23,7 +23,7 @@ pub use question::Question;
 use crate::fronts;
 use crate::routes::{Asking, Rehearsed, Route};
 use crate::state::{State, session};
-use crate::vision::Scope;
+use majordomo_vision::Scope;
 
 impl State {
     /// Says what would become of a request.

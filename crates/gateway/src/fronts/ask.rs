@@ -16,7 +16,7 @@ use crate::refusal::refuse;
 use crate::relay::{Asked, Opener, Relay, new_id, reply};
 use crate::server::{Body, Heavy};
 use crate::state::State;
-use crate::vision::Scope;
+use majordomo_vision::Scope;
 
 /// Headers of a client's request that belong to its dialect, and are no secret.
 const PASSED_ON: [&str; 3] = ["anthropic-beta", "anthropic-version", "openai-beta"];

@@ -7,8 +7,8 @@ use majordomo::{BoxFuture, Chain, Change, Registry};
 use super::partition::Service;
 use super::route::Asking;
 use crate::exchange::reason;
-use crate::vision::{Scope, Vision};
 use majordomo_rules::processors::{Processor, ProcessorError, Task};
+use majordomo_vision::{Scope, Vision};
 
 /// Describes a request's images with the services of the rule that matched.
 pub(super) struct Describe {

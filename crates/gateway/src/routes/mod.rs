@@ -21,7 +21,7 @@ pub(crate) use rehearse::Rehearsed;
 pub(crate) use route::{Asking, Route, RouteTrace, Routed};
 
 use crate::config::{Config, Problem, Problems, Spec};
-use crate::vision::Describers;
+use majordomo_vision::Describers;
 
 /// All routes in the order of the file; the first that matches is taken.
 pub(crate) struct Routes {

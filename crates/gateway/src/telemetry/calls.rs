@@ -13,7 +13,7 @@ use super::spans::Finished;
 use super::upstream::Upstream;
 use super::watch::Watch;
 use crate::operator::Tried;
-use crate::vision::DescribeCall;
+use majordomo_vision::DescribeCall;
 
 /// One time that somebody was asked.
 struct Call<'a> {

@@ -9,8 +9,8 @@ use serde::{Serialize, Serializer};
 
 use crate::operator::Tried;
 use crate::routes::RouteTrace;
-use crate::vision::DescribeCall;
 use majordomo_rules::Notes;
+use majordomo_vision::DescribeCall;
 
 /// Texts are cut here; clients choose some of them.
 const LONGEST_TEXT: usize = 512;

@@ -22,7 +22,7 @@ use text::Page;
 
 use crate::clip::clip;
 use crate::exchange::End;
-use crate::vision::{DescribeCall, FROM_CACHE};
+use majordomo_vision::{DescribeCall, FROM_CACHE};
 
 /// So much of a target's name is kept.
 const LONGEST_TARGET: usize = 200;

@@ -32,6 +32,5 @@ pub use config::{DEFAULT_PROMPT, History, Latest, OnFailure, VisionConfig};
 pub use engine::Vision;
 pub use fetch::FetchImage;
 pub use marker::{LONGEST, OMITTED, UNAVAILABLE};
-pub(crate) use outcome::FROM_CACHE;
-pub use outcome::{DescribeCall, Described, Fate, ImageOutcome};
+pub use outcome::{DescribeCall, Described, FROM_CACHE, Fate, ImageOutcome};
 pub use scope::Scope;

@@ -11,7 +11,7 @@ use majordomo::{
     BoxFuture, Capabilities, Chain, Change, EventStream, Message, Model, Part, Provider, Registry,
     Request, Response, Result, Role, ToolCall, ToolResult,
 };
-use majordomo_gateway::vision::{Described, Scope, Vision, VisionConfig};
+use majordomo_vision::{Described, Scope, Vision, VisionConfig};
 use majordomo_wire::{Outgoing, Protocol};
 use tokio::time::Instant;
 

@@ -2,7 +2,7 @@
 //! image is unchanged.
 
 use majordomo::{File, Message, Part, RemoteImage, Request, Role, ToolCall, ToolResult};
-use majordomo_gateway::vision::{History, Latest, Vision, VisionConfig};
+use majordomo_vision::{History, Latest, Vision, VisionConfig};
 use majordomo_wire::Protocol;
 use proptest::prelude::*;
 

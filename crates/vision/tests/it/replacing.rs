@@ -2,7 +2,7 @@
 
 use majordomo::fake::Step;
 use majordomo::{Error, File, Message, Part, RemoteImage, Request, Role};
-use majordomo_gateway::vision::{Fate, Latest, OMITTED, Scope, UNAVAILABLE, Vision, VisionConfig};
+use majordomo_vision::{Fate, Latest, OMITTED, Scope, UNAVAILABLE, Vision, VisionConfig};
 use majordomo_wire::Protocol;
 
 use crate::stage::{

@@ -4,8 +4,8 @@
 //! file with `path` and `body`. Without it the test says so.
 
 use bytes::Bytes;
-use majordomo_gateway::vision::Vision;
 use majordomo_testkit::files;
+use majordomo_vision::Vision;
 use majordomo_wire::{Outgoing, Protocol};
 use serde_json::Value;
 use serde_json::value::RawValue;

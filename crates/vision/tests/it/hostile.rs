@@ -1,7 +1,7 @@
 //! S-40 to S-44: pictures and describers that mean harm, images in odd places.
 
 use majordomo::{Message, Part, Request, Role};
-use majordomo_gateway::vision::{LONGEST, OMITTED, UNAVAILABLE, Vision};
+use majordomo_vision::{LONGEST, OMITTED, UNAVAILABLE, Vision};
 use majordomo_wire::Protocol;
 
 use crate::stage::{Stage, gif, image, question, texts, through, written};

@@ -6,7 +6,7 @@
 use std::alloc::System;
 
 use cap::Cap;
-use majordomo_gateway::vision::{Scope, Vision, VisionConfig};
+use majordomo_vision::{Scope, Vision, VisionConfig};
 use majordomo_wire::Protocol;
 
 #[global_allocator]

@@ -80,7 +80,7 @@ impl DescribeCall {
 }
 
 /// The verb of images whose description was known, in the ledger.
-pub(crate) const FROM_CACHE: &str = "described from cache";
+pub const FROM_CACHE: &str = "described from cache";
 
 /// The changes in the ledger's words, each kind of fate once.
 pub(super) fn changes(images: &[ImageOutcome], by: &str) -> Vec<Change> {

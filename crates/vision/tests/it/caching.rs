@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join;
 use majordomo::fake::Step;
 use majordomo::{Error, ManualClock, Message, Part, Request};
-use majordomo_gateway::vision::{Fate, History, OMITTED, Scope, Vision, VisionConfig};
+use majordomo_vision::{Fate, History, OMITTED, Scope, Vision, VisionConfig};
 use majordomo_wire::Protocol;
 
 use crate::stage::{Stage, changes, image, question, seen, texts, through, user, written};

@@ -5,8 +5,8 @@ use majordomo::transport::{Config, Proxies, Transport};
 use majordomo::{
     Chain, Part, ProviderKind, Registry, RemoteImage, Request, Response, Settings, Usage,
 };
-use majordomo_gateway::vision::{Described, Scope, UNAVAILABLE, Vision, VisionConfig};
 use majordomo_testkit::{Script, Upstream};
+use majordomo_vision::{Described, Scope, UNAVAILABLE, Vision, VisionConfig};
 use majordomo_wire::{Protocol, Reply};
 
 use crate::stage::{question, texts};

@@ -40,7 +40,7 @@ pub const DEFAULT_PROMPT: &str = "Describe this image for a reader who cannot se
 /// How images are described.
 ///
 /// ```
-/// use majordomo_gateway::vision::{History, VisionConfig};
+/// use majordomo_vision::{History, VisionConfig};
 ///
 /// let config = VisionConfig { history: History::Cached, ..VisionConfig::default() };
 /// assert_eq!((config.per_request, config.total), (4, 16));

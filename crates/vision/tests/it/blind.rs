@@ -6,7 +6,7 @@ use majordomo::fake::{Fake, Step};
 use majordomo::{
     Accept, Capabilities, Chain, Error, Outcome, Part, Refused, Request, Response, TargetName,
 };
-use majordomo_gateway::vision::{DescribeForBlind, Describers, OnFailure, Scope, VisionConfig};
+use majordomo_vision::{DescribeForBlind, Describers, OnFailure, Scope, VisionConfig};
 
 use crate::stage::{Stage, image, question, seen, texts};
 

@@ -10,7 +10,7 @@ use majordomo::{
     BoxFuture, Capabilities, Error, ErrorKind, Image, ImageLimits, Part, RemoteImage, Request,
     Response, Result, ToolCall,
 };
-use majordomo_gateway::vision::{
+use majordomo_vision::{
     DEFAULT_PROMPT, FetchImage, OnFailure, Scope, UNAVAILABLE, Vision, VisionConfig,
 };
 use majordomo_wire::{Outgoing, Protocol};

@@ -31,7 +31,7 @@ use super::scope::Scope;
 /// ```
 /// use majordomo::fake::{Fake, Step};
 /// use majordomo::{Part, Registry, Request};
-/// use majordomo_gateway::vision::{Scope, Vision, VisionConfig};
+/// use majordomo_vision::{Scope, Vision, VisionConfig};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> majordomo::Result<()> {
 /// let eyes = Fake::new("eyes");
