@@ -9,6 +9,7 @@ use std::time::Duration;
 use majordomo::{AttemptLog, Chain, Change, Error, ErrorKind, Event, Model, Outcome, Usage};
 #[cfg(feature = "otel")]
 use majordomo::{Request, Response};
+use majordomo_vision::{DescribeCall, Scope};
 use majordomo_wire::Loss;
 use tokio::time::Instant;
 
@@ -20,7 +21,6 @@ use crate::routes::RouteTrace;
 #[cfg(feature = "otel")]
 use crate::telemetry::{Finished, Watch};
 use crate::traces::{Described, Record, Traces};
-use majordomo_vision::{DescribeCall, Scope};
 
 /// So much of a model's name is kept: a client may send anything as one.
 const LONGEST_NAME: usize = 256;

@@ -8,6 +8,8 @@ use majordomo::{
     AllBenched, BoxFuture, Chain, ChainConfig, Change, Error, ErrorKind, Image, ModelInfo,
     Registry, Request, Result, SpecError, nearest,
 };
+use majordomo_balance::{SessionHints, SessionKey};
+use majordomo_vision::{DescribeForBlind, FetchImage, Scope, Vision};
 
 use crate::arrival::Arrival;
 use crate::catalogue::Catalogue;
@@ -16,8 +18,6 @@ use crate::fetch::Fetcher;
 use crate::keys::Keys;
 use crate::routes::{Asking, PartitionSnapshot, RouteTrace, Routed, Routes};
 use crate::shapes::{RemoteImages, Stateful};
-use majordomo_balance::{SessionHints, SessionKey};
-use majordomo_vision::{DescribeForBlind, FetchImage, Scope, Vision};
 
 /// One configuration at work. Requests keep the one that they began with.
 pub struct State {

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::reader::Section;
 use majordomo_vision::{History, Latest, OnFailure, VisionConfig};
+
+use super::reader::Section;
 
 /// How images become text for models that cannot see.
 #[derive(Clone, Debug, PartialEq, Eq)]

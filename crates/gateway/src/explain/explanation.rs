@@ -1,8 +1,7 @@
 //! The answer to the question what would become of a request.
 
-use serde::Serialize;
-
 use majordomo_rules::RuleTrace;
+use serde::Serialize;
 
 /// What would become of a request.
 #[derive(Clone, Debug, Serialize)]

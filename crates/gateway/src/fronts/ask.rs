@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response};
 use majordomo::{Answering, BoxFuture, Chain, Error, ErrorKind, Forwarding, Part, Request, Result};
+use majordomo_vision::Scope;
 use majordomo_wire::{Incoming, ReadError, Reply};
 use tokio::time::timeout;
 
@@ -16,7 +17,6 @@ use crate::refusal::refuse;
 use crate::relay::{Asked, Opener, Relay, new_id, reply};
 use crate::server::{Body, Heavy};
 use crate::state::State;
-use majordomo_vision::Scope;
 
 /// Headers of a client's request that belong to its dialect, and are no secret.
 const PASSED_ON: [&str; 3] = ["anthropic-beta", "anthropic-version", "openai-beta"];

@@ -12,12 +12,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use majordomo::{Error, ErrorKind, KeyOwner};
+use majordomo_rules::Glob;
 use secrecy::ExposeSecret;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use crate::config::{KeyEntry, KeySecret};
-use majordomo_rules::Glob;
 
 pub use make::{NewKey, make_key};
 pub use role::Role;

@@ -15,13 +15,13 @@ mod route;
 use std::sync::Arc;
 
 use majordomo::{Chain, Registry, Result};
+use majordomo_vision::Describers;
 
 pub(crate) use figures::PartitionSnapshot;
 pub(crate) use rehearse::Rehearsed;
 pub(crate) use route::{Asking, Route, RouteTrace, Routed};
 
 use crate::config::{Config, Problem, Problems, Spec};
-use majordomo_vision::Describers;
 
 /// All routes in the order of the file; the first that matches is taken.
 pub(crate) struct Routes {

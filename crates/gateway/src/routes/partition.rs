@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use majordomo::{Chain, Clock, Error, ErrorKind, Registry, Result, RuntimeClock};
-
-use crate::config;
-use crate::config::Problem;
 use majordomo_balance::{
     Metered, Pick, Pool, PoolConfig, ServiceConfig, ServiceIndex, ServiceStats, Source, Usability,
 };
+
+use crate::config;
+use crate::config::Problem;
 
 /// Services with a pool that orders them.
 pub(super) struct Partition {

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use majordomo::{Chain, Request, Result};
+use majordomo_balance::Source;
+use majordomo_rules::Verdict;
+use majordomo_rules::processors::{Applied, rehearse};
 
 use super::partition::Service;
 use super::route::{Asking, Route, processors};
 use crate::explain::{Candidate, LeftOut};
-use majordomo_balance::Source;
-use majordomo_rules::Verdict;
-use majordomo_rules::processors::{Applied, rehearse};
 
 /// What would come of a request.
 pub(crate) struct Rehearsed {

@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use majordomo::Usage;
+use majordomo_vision::DescribeCall;
 use opentelemetry::Context;
 use opentelemetry::trace::{Span, SpanBuilder, SpanKind, Status, Tracer};
 use tokio::time::Instant;
@@ -13,7 +14,6 @@ use super::spans::Finished;
 use super::upstream::Upstream;
 use super::watch::Watch;
 use crate::operator::Tried;
-use majordomo_vision::DescribeCall;
 
 /// One time that somebody was asked.
 struct Call<'a> {

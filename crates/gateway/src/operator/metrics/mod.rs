@@ -17,12 +17,12 @@ use majordomo::{Attempt, AttemptLog, Change, Class, HealthStatus, Outcome, Usage
 use counter::Counter;
 pub(crate) use counter::Gauge;
 use histogram::Histogram;
+use majordomo_vision::{DescribeCall, FROM_CACHE};
 use targets::Targets;
 use text::Page;
 
 use crate::clip::clip;
 use crate::exchange::End;
-use majordomo_vision::{DescribeCall, FROM_CACHE};
 
 /// So much of a target's name is kept.
 const LONGEST_TARGET: usize = 200;
