@@ -8,7 +8,7 @@ use majordomo_vision::{Scope, Vision};
 
 use super::partition::Service;
 use super::route::Asking;
-use crate::exchange::reason;
+use crate::outcome::reason;
 
 /// Describes a request's images with the services of the rule that matched.
 pub(super) struct Describe {

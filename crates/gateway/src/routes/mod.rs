@@ -19,6 +19,7 @@ use majordomo_vision::Describers;
 
 pub(crate) use figures::PartitionSnapshot;
 pub(crate) use rehearse::Rehearsed;
+pub use rehearse::{Candidate, LeftOut};
 pub(crate) use route::{Asking, Route, RouteTrace, Routed};
 
 use crate::config::{Config, Problem, Problems, Spec};

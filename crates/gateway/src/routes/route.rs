@@ -13,8 +13,8 @@ use majordomo_vision::{Describers, Scope, Vision};
 use super::conditions;
 use super::describe::Describe;
 use super::partition::{Partition, Service, now};
+use crate::clock::wall_clock;
 use crate::config::{self, Problem};
-use crate::relay::wall_clock;
 
 /// One name, or one pattern of names.
 pub(crate) struct Route {

@@ -9,7 +9,7 @@ use majordomo_vision::DescribeCall;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use crate::operator::Tried;
+use crate::outcome::Tried;
 use crate::routes::RouteTrace;
 
 /// Texts are cut here; clients choose some of them.

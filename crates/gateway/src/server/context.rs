@@ -5,17 +5,17 @@ use std::sync::Arc;
 use arc_swap::{ArcSwap, ArcSwapOption};
 
 use super::admission::Admission;
-use super::bell::Bell;
-use super::heavy::Lane;
 use super::limits::Limits;
 use super::polls::Polls;
-use crate::operator::Metrics;
+use super::shutdown::ShutdownSignal;
+use crate::heavy_lane::Lane;
+use crate::metrics::Metrics;
 use crate::state::{Shared, State};
 use crate::traces::Traces;
-use crate::trust::Guesses;
+use crate::trust::AuthThrottle;
 
 /// Shared by all connections and the operator's listener.
-pub(crate) struct House {
+pub(crate) struct ServerContext {
     pub(crate) state: Shared,
     pub(crate) limits: Limits,
     pub(crate) metrics: Arc<Metrics>,
@@ -25,21 +25,21 @@ pub(crate) struct House {
     pub(crate) telemetry: std::sync::OnceLock<crate::telemetry::Telemetry>,
     admission: ArcSwap<Admission>,
     /// Who sent wrong keys.
-    pub(crate) guesses: Guesses,
+    pub(crate) auth_throttle: AuthThrottle,
     /// Where the CPU work of large bodies runs.
     pub(crate) lane: Arc<Lane>,
-    pub(super) polls: Polls,
+    pub(crate) polls: Polls,
     /// Why the file as it is now is not at work.
     pub(crate) stale: ArcSwapOption<String>,
     /// What the file says and only a restart can do.
     pub(crate) notes: ArcSwap<Vec<String>>,
     /// No more requests are taken; those that run may end.
-    pub(crate) stopping: Bell,
+    pub(crate) stopping: ShutdownSignal,
     /// Whatever still runs is ended now.
-    pub(crate) cut: Bell,
+    pub(crate) cut: ShutdownSignal,
 }
 
-impl House {
+impl ServerContext {
     /// To be made in the runtime that serves.
     pub(crate) fn new(state: Arc<State>, limits: Limits) -> Arc<Self> {
         let metrics = Arc::<Metrics>::default();
@@ -53,7 +53,7 @@ impl House {
             traces: Arc::new(Traces::new(&state.server)),
             #[cfg(feature = "otel")]
             telemetry: std::sync::OnceLock::new(),
-            guesses: Guesses::default(),
+            auth_throttle: AuthThrottle::default(),
             lane: Arc::new(Lane::new()),
             polls: Polls::default(),
             stale: ArcSwapOption::empty(),
@@ -61,8 +61,8 @@ impl House {
             state: Arc::new(ArcSwap::new(state)),
             limits,
             metrics,
-            stopping: Bell::default(),
-            cut: Bell::default(),
+            stopping: ShutdownSignal::default(),
+            cut: ShutdownSignal::default(),
         })
     }
 

@@ -3,23 +3,21 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Response};
+use http::{HeaderValue, Response};
 use majordomo::{Answering, BoxFuture, Chain, Error, ErrorKind, Forwarding, Part, Request, Result};
 use majordomo_vision::Scope;
 use majordomo_wire::{Incoming, ReadError, Reply};
 use tokio::time::timeout;
 
-use super::Front;
-use super::path::Stream;
-use crate::arrival::Arrival;
-use crate::headers;
-use crate::refusal::refuse;
-use crate::relay::{Asked, Opener, Relay, new_id, reply};
-use crate::server::{Body, Heavy};
+use crate::admitted::AdmittedRequest;
+use crate::fronts::{Front, Stream, passed_on};
+use crate::heavy_lane::Heavy;
+use crate::relay::{Asked, Opener, Relay, reply};
+use crate::request_id::new_id;
+use crate::respond::refuse;
+use crate::response_body::Body;
+use crate::response_headers;
 use crate::state::State;
-
-/// Headers of a client's request that belong to its dialect, and are no secret.
-const PASSED_ON: [&str; 3] = ["anthropic-beta", "anthropic-version", "openai-beta"];
 
 /// Answers a request for an answer.
 pub(crate) async fn ask(
@@ -27,16 +25,16 @@ pub(crate) async fn ask(
     front: Front,
     model: Option<String>,
     stream: Stream,
-    mut arrival: Arrival,
+    mut admitted: AdmittedRequest,
 ) -> Response<Body> {
-    let question = match question(state, front, model, stream, &mut arrival).await {
+    let question = match question(state, front, model, stream, &mut admitted).await {
         Ok(question) => question,
-        Err(error) => return refuse(front, arrival.exchange, error),
+        Err(error) => return refuse(front, admitted.exchange, error),
     };
     if question.stream {
-        streamed(state, front, question, stream == Stream::Array, arrival).await
+        streamed(state, front, question, stream == Stream::Array, admitted).await
     } else {
-        whole(front, question, arrival).await
+        whole(front, question, admitted).await
     }
 }
 
@@ -53,9 +51,9 @@ async fn question(
     front: Front,
     model: Option<String>,
     stream: Stream,
-    arrival: &mut Arrival,
+    admitted: &mut AdmittedRequest,
 ) -> Result<Question> {
-    let body = std::mem::take(&mut arrival.body);
+    let body = std::mem::take(&mut admitted.body);
     let incoming = front.codec().read_request(body).map_err(unreadable)?;
     let Incoming {
         model: named,
@@ -67,17 +65,17 @@ async fn question(
     let Some(model) = model.or(named).filter(|model| !model.is_empty()) else {
         return Err(invalid("the request names no model"));
     };
-    arrival.exchange.asks_for(&model);
-    arrival.allow(&model)?;
-    let request = request.client_headers(passed_on(&arrival.headers));
-    let key = arrival.key.as_ref().map(|key| key.name());
+    admitted.exchange.asks_for(&model);
+    admitted.allow(&model)?;
+    let request = request.client_headers(passed_on(&admitted.headers));
+    let key = admitted.key.as_ref().map(|key| key.name());
     let scope = Scope::of_key(key.unwrap_or_default());
-    arrival.exchange.describes_in(scope.clone());
-    let plan = state.plan(&model, request, arrival, scope).await?;
-    arrival.exchange.changed(plan.changes);
-    arrival.exchange.goes_to(&plan.chain, plan.trace);
+    admitted.exchange.describes_in(scope.clone());
+    let plan = state.plan(&model, request, admitted, scope).await?;
+    admitted.exchange.changed(plan.changes);
+    admitted.exchange.goes_to(&plan.chain, plan.trace);
     #[cfg(feature = "otel")]
-    arrival.exchange.asks(Some(&plan.request));
+    admitted.exchange.asks(Some(&plan.request));
     Ok(Question {
         asked: Asked {
             stream_usage,
@@ -93,31 +91,20 @@ async fn question(
     })
 }
 
-/// What a target of the same dialect gets of a client's headers.
-pub(crate) fn passed_on(headers: &HeaderMap) -> Vec<(String, String)> {
-    let named = PASSED_ON.iter().flat_map(|name| {
-        let values = headers.get_all(*name).iter();
-        values.map(move |value| (*name, value))
-    });
-    let text =
-        named.filter_map(|(name, value)| Some((name.to_owned(), value.to_str().ok()?.to_owned())));
-    text.collect()
-}
-
-async fn whole(front: Front, question: Question, arrival: Arrival) -> Response<Body> {
+async fn whole(front: Front, question: Question, admitted: AdmittedRequest) -> Response<Body> {
     let served = question.chain.generate(question.request).await;
     let response = match served {
         Ok(response) => response,
-        Err(error) => return refuse(front, arrival.exchange, error),
+        Err(error) => return refuse(front, admitted.exchange, error),
     };
     let asked = question.asked;
     let bytes = size(&response);
-    if arrival.heavy.must_move(bytes) {
-        let heavy = arrival.heavy.clone();
-        let writing = async move { written(front, &response, &asked, arrival) };
+    if admitted.heavy.must_move(bytes) {
+        let heavy = admitted.heavy.clone();
+        let writing = async move { written(front, &response, &asked, admitted) };
         return heavy.spawn_on(bytes, writing).await;
     }
-    written(front, &response, &asked, arrival)
+    written(front, &response, &asked, admitted)
 }
 
 /// About how many bytes an answer has.
@@ -136,9 +123,9 @@ fn written(
     front: Front,
     response: &majordomo::Response,
     asked: &Asked,
-    mut arrival: Arrival,
+    mut admitted: AdmittedRequest,
 ) -> Response<Body> {
-    let exchange = &mut arrival.exchange;
+    let exchange = &mut admitted.exchange;
     exchange.served(&response.model, &response.attempt_log);
     exchange.complete(response.usage);
     #[cfg(feature = "otel")]
@@ -159,7 +146,7 @@ fn written(
     let mut answer = Response::new(Body::from(body));
     let map = answer.headers_mut();
     map.insert("content-type", HeaderValue::from_static("application/json"));
-    headers::describe(map, front, &arrival.exchange);
+    response_headers::describe(map, front, &admitted.exchange);
     answer
 }
 
@@ -168,7 +155,7 @@ async fn streamed(
     front: Front,
     question: Question,
     array: bool,
-    arrival: Arrival,
+    admitted: AdmittedRequest,
 ) -> Response<Body> {
     let Question {
         request,
@@ -184,21 +171,21 @@ async fn streamed(
             Ok(opened) => opened,
             Err(_) => {
                 let opener = opener(front, String::new(), asked);
-                let mut answer = head(front, &arrival, array);
-                let aboard = Some(arrival.heavy).filter(Heavy::is_aboard);
+                let mut answer = head(front, &admitted, array);
+                let aboard = Some(admitted.heavy).filter(Heavy::is_aboard);
                 // The next target's body may still have to be written.
                 let opening = match &aboard {
                     Some(heavy) => Box::pin(heavy.spawn(opening)),
                     None => opening,
                 };
-                let relay = Relay::opening(front, arrival.exchange, opening, opener);
+                let relay = Relay::opening(front, admitted.exchange, opening, opener);
                 let relay = relay.dropped_by(aboard);
                 *answer.body_mut() = Body::Stream(Box::new(relay.keep_alive(patience.into())));
                 return answer;
             }
         },
     };
-    let mut arrival = arrival;
+    let mut admitted = admitted;
     match opened {
         Ok(forwarding) => {
             let Forwarding {
@@ -206,16 +193,16 @@ async fn streamed(
                 target,
                 attempt_log,
             } = forwarding;
-            arrival.exchange.served(&target, &attempt_log);
-            let mut answer = head(front, &arrival, array);
+            admitted.exchange.served(&target, &attempt_log);
+            let mut answer = head(front, &admitted, array);
             let opener = opener(front, model_of(&target).to_owned(), asked);
-            let aboard = Some(arrival.heavy).filter(Heavy::is_aboard);
-            let relay = Relay::begun(front, arrival.exchange, answering, opener, array);
+            let aboard = Some(admitted.heavy).filter(Heavy::is_aboard);
+            let relay = Relay::begun(front, admitted.exchange, answering, opener, array);
             let relay = relay.dropped_by(aboard);
             *answer.body_mut() = Body::Stream(Box::new(relay.keep_alive(patience)));
             answer
         }
-        Err(error) => refuse(front, arrival.exchange, error),
+        Err(error) => refuse(front, admitted.exchange, error),
     }
 }
 
@@ -243,7 +230,7 @@ fn opener(front: Front, fallback: String, asked: Asked) -> Opener {
     })
 }
 
-fn head(front: Front, arrival: &Arrival, array: bool) -> Response<Body> {
+fn head(front: Front, admitted: &AdmittedRequest, array: bool) -> Response<Body> {
     let mut answer = Response::new(Body::empty());
     let map = answer.headers_mut();
     let kind = if array {
@@ -255,7 +242,7 @@ fn head(front: Front, arrival: &Arrival, array: bool) -> Response<Body> {
     map.insert("cache-control", HeaderValue::from_static("no-cache"));
     // Proxies in front of us must not collect a stream.
     map.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    headers::describe(map, front, &arrival.exchange);
+    response_headers::describe(map, front, &admitted.exchange);
     answer
 }
 

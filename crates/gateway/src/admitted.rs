@@ -7,11 +7,11 @@ use http::HeaderMap;
 use majordomo::{Error, ErrorKind, Result};
 
 use crate::exchange::Exchange;
+use crate::heavy_lane::Heavy;
 use crate::keys::Key;
-use crate::server::Heavy;
 
 /// What a front gets.
-pub(crate) struct Arrival {
+pub(crate) struct AdmittedRequest {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) key: Option<Arc<Key>>,
@@ -24,7 +24,7 @@ const LONGEST_NAME: usize = 256;
 /// Nobody writes a longer chain.
 const MOST_TARGETS: usize = 32;
 
-impl Arrival {
+impl AdmittedRequest {
     /// Whether this client may ask for a model.
     pub(crate) fn allow(&self, model: &str) -> Result<()> {
         for (at, name) in model.split(',').enumerate() {

@@ -1,51 +1,9 @@
-//! Errors as clients should see them.
+//! Maps an exhausted chain's error to the one a client should see.
 //!
-//! A chain that has nobody left to ask says so in one error. Which status that
-//! is depends on why: agents shorten their conversation for one, wait for
-//! another, and give up on a third.
+//! The status depends on why every target failed: agents shorten their conversation
+//! on one, back off on another, and give up on a third. Pure; knows no HTTP.
 
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use majordomo::{Attempt, Class, Error, ErrorKind, Outcome};
-
-use crate::exchange::Exchange;
-use crate::fronts::Front;
-use crate::headers;
-use crate::server::Body;
-
-/// The answer to a request that failed.
-pub(crate) fn refuse(front: Front, mut exchange: Exchange, error: Error) -> Response<Body> {
-    let exhausted = error.kind() == ErrorKind::Exhausted;
-    let error = for_client(error);
-    let mut answer = bare(front, &error);
-    exchange.failed(&error, answer.status().as_u16());
-    let map = answer.headers_mut();
-    if exhausted {
-        // The chain has retried already; SDKs would do it all over again.
-        map.insert("x-should-retry", HeaderValue::from_static("false"));
-    }
-    headers::describe(map, front, &exchange);
-    answer
-}
-
-/// An error in a dialect's own form, and nothing about the request.
-pub(crate) fn bare(front: Front, error: &Error) -> Response<Body> {
-    let reply = front.codec().write_error(error);
-    let mut answer = Response::new(Body::from(reply.body));
-    *answer.status_mut() =
-        StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let map = answer.headers_mut();
-    map.insert("content-type", HeaderValue::from_static("application/json"));
-    for (name, value) in reply.headers {
-        insert(map, name, &value);
-    }
-    answer
-}
-
-fn insert(map: &mut HeaderMap, name: &'static str, value: &str) {
-    if let Ok(value) = HeaderValue::from_str(value) {
-        map.insert(name, value);
-    }
-}
 
 /// An exhausted chain's error in the class that says what to do about it.
 pub(crate) fn for_client(error: Error) -> Error {
@@ -113,6 +71,7 @@ mod tests {
     use majordomo::AttemptLog;
 
     use super::*;
+    use crate::fronts::Front;
 
     fn exhausted(classes: &[Option<Class>]) -> Error {
         let outcome = |class: &Option<Class>| match class {

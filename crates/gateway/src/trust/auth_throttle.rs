@@ -1,7 +1,7 @@
 //! How often each address has sent a wrong key lately.
 //!
 //! Only wrong keys count and only wrong keys are turned away: whoever shares an
-//! address with somebody who guesses still gets in.
+//! address with somebody who auth_throttle still gets in.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,14 +17,14 @@ const AT_ONCE: f64 = 120.0;
 const A_SECOND: f64 = 1.0;
 
 /// The wrong keys of all addresses.
-pub(crate) struct Guesses(Cache<IpAddr, Arc<Mutex<Bucket>>>);
+pub(crate) struct AuthThrottle(Cache<IpAddr, Arc<Mutex<Bucket>>>);
 
 struct Bucket {
     left: f64,
     at: Instant,
 }
 
-impl Guesses {
+impl AuthThrottle {
     /// Counts a wrong key; says whether there were too many.
     pub(crate) fn too_many(&self, from: IpAddr) -> bool {
         let bucket = self.0.get_or_insert_with(&neighbourhood(from), || {
@@ -46,7 +46,7 @@ impl Guesses {
     }
 }
 
-impl Default for Guesses {
+impl Default for AuthThrottle {
     fn default() -> Self {
         Self(Cache::new(ADDRESSES))
     }
@@ -71,28 +71,32 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn s06_an_address_that_guesses_is_slowed_down_and_forgiven() {
-        let guesses = Guesses::default();
+        let auth_throttle = AuthThrottle::default();
         let address = IpAddr::from([192, 0, 2, 1]);
         let other = IpAddr::from([192, 0, 2, 2]);
         let free = (0..1_000)
-            .take_while(|_| !guesses.too_many(address))
+            .take_while(|_| !auth_throttle.too_many(address))
             .count();
         assert_eq!(free, 120);
-        assert!(!guesses.too_many(other));
+        assert!(!auth_throttle.too_many(other));
         tokio::time::advance(Duration::from_secs(3)).await;
         let more = (0..1_000)
-            .take_while(|_| !guesses.too_many(address))
+            .take_while(|_| !auth_throttle.too_many(address))
             .count();
         assert_eq!(more, 3);
     }
 
     #[tokio::test]
     async fn s06_what_is_remembered_is_bounded() {
-        let guesses = Guesses::default();
+        let auth_throttle = AuthThrottle::default();
         for n in 0..50_000_u32 {
-            guesses.too_many(IpAddr::from(n.to_be_bytes()));
+            auth_throttle.too_many(IpAddr::from(n.to_be_bytes()));
         }
-        assert!(guesses.0.len() <= ADDRESSES, "{}", guesses.0.len());
+        assert!(
+            auth_throttle.0.len() <= ADDRESSES,
+            "{}",
+            auth_throttle.0.len()
+        );
     }
 
     #[test]

@@ -13,18 +13,19 @@ use hyper::body::{Body as _, Incoming};
 use majordomo::{Error, ErrorKind};
 
 use super::admission::{Permit, flow_of};
-use super::body::Body;
+use super::context::ServerContext;
 use super::entry::enter;
+use super::guarded_body::{INTERNAL_ERROR, shutting_down};
 use super::head::{Refused, TOO_LONG};
-use super::heavy::Heavy;
-use super::held::{MISTAKE, shutting_down};
-use super::house::House;
 use super::intake::{self, Pace};
-use crate::arrival::Arrival;
+use super::readiness::ready;
+use crate::admitted::AdmittedRequest;
 use crate::exchange::Exchange;
 use crate::fronts::{self, Endpoint, Front};
-use crate::operator::ready;
-use crate::refusal::{bare, refuse};
+use crate::handlers;
+use crate::heavy_lane::Heavy;
+use crate::respond::{bare, refuse};
+use crate::response_body::Body;
 use crate::state::State;
 use crate::trust::{Boundary, Caller, Refusal, identify, share};
 
@@ -33,13 +34,13 @@ const LONGEST_URI: usize = 8 * 1024;
 
 /// Answers one request; the permit is its right to be served, for as long as its
 /// answer takes.
-pub(super) async fn answer(
-    house: &Arc<House>,
+pub(super) async fn dispatch(
+    context: &Arc<ServerContext>,
     from: IpAddr,
     refused: Option<Refused>,
     request: Request<Incoming>,
 ) -> (Response<Body>, Option<Permit>) {
-    let state = house.state.load_full();
+    let state = context.state.load_full();
     let origins = &state.server.origins;
     let boundary = Boundary::Clients {
         keyless: state.keys.is_empty(),
@@ -50,7 +51,7 @@ pub(super) async fn answer(
         return (allowed(preflight.clone().answer()), None);
     }
     let outside = caller.as_ref().err();
-    let (mut answer, permit) = admit(house, &state, from, refused, outside, request).await;
+    let (mut answer, permit) = admit(context, &state, from, refused, outside, request).await;
     share(&caller, origins, answer.headers_mut());
     (answer, permit)
 }
@@ -58,7 +59,7 @@ pub(super) async fn answer(
 /// Serves a request, unless its head is wrong, it comes from outside the trust
 /// boundary, or it has no key.
 async fn admit(
-    house: &Arc<House>,
+    context: &Arc<ServerContext>,
     state: &Arc<State>,
     from: IpAddr,
     refused: Option<Refused>,
@@ -69,13 +70,13 @@ async fn admit(
     let endpoint = fronts::endpoint(&head.method, &head.uri, &head.headers);
     let front = front_of(&endpoint);
     let Some(front) = front.or(refused.map(|_| Front::Chat)) else {
-        return (simple(house, &endpoint, outside), None);
+        return (simple(context, &endpoint, outside), None);
     };
-    let metrics = Arc::clone(&house.metrics);
-    let traces = Arc::clone(&house.traces);
-    let mut exchange = Exchange::new(crate::relay::new_id().into(), front, metrics, traces);
+    let metrics = Arc::clone(&context.metrics);
+    let traces = Arc::clone(&context.traces);
+    let mut exchange = Exchange::new(crate::request_id::new_id().into(), front, metrics, traces);
     #[cfg(feature = "otel")]
-    if let Some(telemetry) = house.telemetry.get() {
+    if let Some(telemetry) = context.telemetry.get() {
         exchange.watched(telemetry.watch(&head, &endpoint, &state.registry));
     }
     if let Some(Refused { status, text }) = refused {
@@ -85,7 +86,13 @@ async fn admit(
     if let Some(refusal) = outside {
         return (refuse(front, exchange, refusal.error()), None);
     }
-    let key = match identify(&state.keys, &house.guesses, from, &head.headers, &head.uri) {
+    let key = match identify(
+        &state.keys,
+        &context.auth_throttle,
+        from,
+        &head.headers,
+        &head.uri,
+    ) {
         Ok(key) => key,
         Err(error) => return (refuse(front, exchange, error), None),
     };
@@ -94,34 +101,42 @@ async fn admit(
     if let Err(error) = intake::acceptable(&head.headers, announced, state.server.max_body) {
         return (refuse(front, exchange, error), None);
     }
-    let admission = house.admission();
+    let admission = context.admission();
     let most = state.server.max_body;
     let flow = flow_of(key.as_deref(), from);
     let pace = Pace {
-        limits: &house.limits,
+        limits: &context.limits,
         timeout: state.server.body_timeout,
     };
     let (permit, body) = match enter(&admission, flow, body, most, pace).await {
         Ok(entered) => entered,
         Err(error) => return (refuse(front, exchange, error), None),
     };
-    let heavy = Heavy::new(&house.lane, flow, body.len(), house.limits.heavy);
-    let arrival = Arrival {
+    let heavy = Heavy::new(&context.lane, flow, body.len(), context.limits.heavy);
+    let admitted = AdmittedRequest {
         headers: head.headers,
         body,
         key,
         exchange,
         heavy,
     };
-    if arrival.heavy.is_aboard() {
-        return answer_heavy(house, front, Arc::clone(state), endpoint, arrival, permit).await;
+    if admitted.heavy.is_aboard() {
+        return answer_heavy(
+            context,
+            front,
+            Arc::clone(state),
+            endpoint,
+            admitted,
+            permit,
+        )
+        .await;
     }
     // In place: a future of this size is not to be moved around.
-    let work = pin!(surviving(front, served(state, endpoint, arrival)));
+    let work = pin!(surviving(front, served(state, endpoint, admitted)));
     let answer = tokio::select! {
         answer = permit.budget().scope(work) => answer,
         // Its line is written by what is dropped here.
-        () = house.cut.heard() => bare(front, &shutting_down()),
+        () = context.cut.triggered() => bare(front, &shutting_down()),
     };
     (answer, Some(permit))
 }
@@ -129,22 +144,22 @@ async fn admit(
 /// The same for a large body, off the async threads. The permit goes along: what is
 /// left of the request when its client leaves is held until the lane drops it.
 async fn answer_heavy(
-    house: &House,
+    context: &ServerContext,
     front: Front,
     state: Arc<State>,
     endpoint: Endpoint,
-    arrival: Arrival,
+    admitted: AdmittedRequest,
     permit: Permit,
 ) -> (Response<Body>, Option<Permit>) {
-    let heavy = arrival.heavy.clone();
+    let heavy = admitted.heavy.clone();
     let job = heavy.spawn(async move {
-        let work = surviving(front, served(&state, endpoint, arrival));
+        let work = surviving(front, served(&state, endpoint, admitted));
         let answer = permit.budget().scope(work).await;
         (answer, Some(permit))
     });
     tokio::select! {
         answer = job => answer,
-        () = house.cut.heard() => (bare(front, &shutting_down()), None),
+        () = context.cut.triggered() => (bare(front, &shutting_down()), None),
     }
 }
 
@@ -154,30 +169,34 @@ async fn surviving(front: Front, work: impl Future<Output = Response<Body>>) -> 
     match AssertUnwindSafe(work).catch_unwind().await {
         Ok(answer) => answer,
         Err(_) => {
-            let error = Error::new(ErrorKind::Local, MISTAKE);
+            let error = Error::new(ErrorKind::Local, INTERNAL_ERROR);
             bare(front, &error.with_status(500))
         }
     }
 }
 
-async fn served(state: &Arc<State>, endpoint: Endpoint, arrival: Arrival) -> Response<Body> {
+async fn served(
+    state: &Arc<State>,
+    endpoint: Endpoint,
+    admitted: AdmittedRequest,
+) -> Response<Body> {
     match endpoint {
         Endpoint::Ask {
             front,
             model,
             stream,
-        } => fronts::ask(state, front, model, stream, arrival).await,
-        Endpoint::Count { front, model } => fronts::count(state, front, model, arrival).await,
-        Endpoint::Models(Front::OllamaChat) => fronts::tags(state, arrival).await,
-        Endpoint::Models(front) => fronts::list(state, front, arrival).await,
-        Endpoint::Model(front, id) => fronts::one(state, front, id, arrival).await,
-        Endpoint::Show => fronts::show(state, arrival).await,
-        Endpoint::Version => fronts::version(arrival),
-        Endpoint::Embeddings(front) => fronts::embed(state, front, arrival).await,
-        Endpoint::Nowhere(front) => nowhere(front, arrival.exchange),
+        } => handlers::ask(state, front, model, stream, admitted).await,
+        Endpoint::Count { front, model } => handlers::count(state, front, model, admitted).await,
+        Endpoint::Models(Front::OllamaChat) => handlers::tags(state, admitted).await,
+        Endpoint::Models(front) => handlers::list(state, front, admitted).await,
+        Endpoint::Model(front, id) => handlers::one(state, front, id, admitted).await,
+        Endpoint::Show => handlers::show(state, admitted).await,
+        Endpoint::Version => handlers::version(admitted),
+        Endpoint::Embeddings(front) => handlers::embed(state, front, admitted).await,
+        Endpoint::Nowhere(front) => nowhere(front, admitted.exchange),
         // These speak no dialect and were answered before.
         Endpoint::Root | Endpoint::Healthz | Endpoint::Readyz | Endpoint::WrongMethod(_) => {
-            nowhere(Front::Chat, arrival.exchange)
+            nowhere(Front::Chat, admitted.exchange)
         }
     }
 }
@@ -241,7 +260,11 @@ fn allowed(headers: HeaderMap) -> Response<Body> {
 
 /// An answer that speaks no dialect. The probes are answered under any name and for
 /// any page: their few fixed words tell no more than that the port is open.
-fn simple(house: &House, endpoint: &Endpoint, outside: Option<&Refusal>) -> Response<Body> {
+fn simple(
+    context: &ServerContext,
+    endpoint: &Endpoint,
+    outside: Option<&Refusal>,
+) -> Response<Body> {
     let is_probe = matches!(endpoint, Endpoint::Healthz | Endpoint::Readyz);
     if let Some(refusal) = outside.filter(|_| !is_probe) {
         return plain(StatusCode::FORBIDDEN, format!("{refusal}\n").into());
@@ -257,7 +280,7 @@ fn simple(house: &House, endpoint: &Endpoint, outside: Option<&Refusal>) -> Resp
         }
         Endpoint::Root => fixed(StatusCode::OK, "majordomo is here\n"),
         Endpoint::Readyz => {
-            let (status, text) = ready(house);
+            let (status, text) = ready(context);
             fixed(status, text)
         }
         _ => fixed(StatusCode::OK, "ok\n"),
@@ -282,7 +305,7 @@ mod tests {
 
     #[tokio::test]
     async fn p13_a_panic_is_an_error_in_the_clients_dialect_and_is_counted() {
-        let metrics = Arc::<crate::operator::Metrics>::default();
+        let metrics = Arc::<crate::metrics::Metrics>::default();
         let exchange = Exchange::new(
             "id".into(),
             Front::Messages,

@@ -9,22 +9,26 @@ use majordomo_wire::ollama;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::Front;
-use super::ask::{json, unreadable};
-use crate::arrival::Arrival;
-use crate::refusal::refuse;
-use crate::relay::unix_now;
-use crate::server::Body;
+use super::generate::{json, unreadable};
+use crate::admitted::AdmittedRequest;
+use crate::clock::unix_now;
+use crate::fronts::Front;
+use crate::respond::refuse;
+use crate::response_body::Body;
 use crate::state::State;
 
 /// Clients look for features by version; this one has all that we serve.
 const OLLAMA_VERSION: &str = "0.34.4";
 
 /// Every route, alias and known target that the client may use.
-pub(crate) async fn list(state: &Arc<State>, front: Front, arrival: Arrival) -> Response<Body> {
-    let models = state.models(&arrival).await;
+pub(crate) async fn list(
+    state: &Arc<State>,
+    front: Front,
+    admitted: AdmittedRequest,
+) -> Response<Body> {
+    let models = state.models(&admitted).await;
     done(
-        arrival,
+        admitted,
         json(front.codec().write_models(&models, unix_now())),
     )
 }
@@ -34,47 +38,47 @@ pub(crate) async fn one(
     state: &Arc<State>,
     front: Front,
     id: String,
-    arrival: Arrival,
+    admitted: AdmittedRequest,
 ) -> Response<Body> {
-    match info(state, &id, &arrival).await {
+    match info(state, &id, &admitted).await {
         Ok(model) => {
             let list = front.codec().write_models(&[model], unix_now());
-            done(arrival, json(single(list)))
+            done(admitted, json(single(list)))
         }
-        Err(error) => refuse(front, arrival.exchange, error),
+        Err(error) => refuse(front, admitted.exchange, error),
     }
 }
 
 /// Ollama's list has the same content under another name.
-pub(crate) async fn tags(state: &Arc<State>, arrival: Arrival) -> Response<Body> {
-    list(state, Front::OllamaChat, arrival).await
+pub(crate) async fn tags(state: &Arc<State>, admitted: AdmittedRequest) -> Response<Body> {
+    list(state, Front::OllamaChat, admitted).await
 }
 
 /// One model as Ollama tells about it.
-pub(crate) async fn show(state: &Arc<State>, arrival: Arrival) -> Response<Body> {
-    let asked = ollama::read_show_request(&arrival.body).map_err(unreadable);
+pub(crate) async fn show(state: &Arc<State>, admitted: AdmittedRequest) -> Response<Body> {
+    let asked = ollama::read_show_request(&admitted.body).map_err(unreadable);
     let told = match asked {
-        Ok(model) => info(state, &model, &arrival).await,
+        Ok(model) => info(state, &model, &admitted).await,
         Err(error) => Err(error),
     };
     match told {
-        Ok(model) => done(arrival, json(ollama::write_show(&model, unix_now()))),
-        Err(error) => refuse(Front::OllamaChat, arrival.exchange, error),
+        Ok(model) => done(admitted, json(ollama::write_show(&model, unix_now()))),
+        Err(error) => refuse(Front::OllamaChat, admitted.exchange, error),
     }
 }
 
 /// The version that Ollama's clients ask for before anything else.
-pub(crate) fn version(arrival: Arrival) -> Response<Body> {
-    done(arrival, json(ollama::write_version(OLLAMA_VERSION)))
+pub(crate) fn version(admitted: AdmittedRequest) -> Response<Body> {
+    done(admitted, json(ollama::write_version(OLLAMA_VERSION)))
 }
 
-fn done(mut arrival: Arrival, answer: Response<Body>) -> Response<Body> {
-    arrival.exchange.complete(majordomo::Usage::default());
+fn done(mut admitted: AdmittedRequest, answer: Response<Body>) -> Response<Body> {
+    admitted.exchange.complete(majordomo::Usage::default());
     answer
 }
 
-async fn info(state: &Arc<State>, id: &str, arrival: &Arrival) -> Result<ModelInfo> {
-    arrival.allow(id)?;
+async fn info(state: &Arc<State>, id: &str, admitted: &AdmittedRequest) -> Result<ModelInfo> {
+    admitted.allow(id)?;
     let chain = state.chain(id).await?;
     let head = chain.describe().next();
     let capabilities: Option<Capabilities> = head.map(|(_, known)| (*known).clone());

@@ -10,9 +10,8 @@ mod targets;
 mod text;
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
-use majordomo::{Attempt, AttemptLog, Change, Class, HealthStatus, Outcome, Usage};
+use majordomo::{HealthStatus, Usage};
 
 use counter::Counter;
 pub(crate) use counter::Gauge;
@@ -22,10 +21,7 @@ use targets::Targets;
 use text::Page;
 
 use crate::clip::clip;
-use crate::exchange::End;
-
-/// So much of a target's name is kept.
-const LONGEST_TARGET: usize = 200;
+use crate::outcome::{Ended, MAX_TARGET_LABEL};
 
 /// All figures of a gateway, from its start.
 #[derive(Default)]
@@ -42,56 +38,6 @@ pub(crate) struct Metrics {
     describe_tokens: Counter,
     took: Histogram,
     first_token: Histogram,
-}
-
-/// A request that is over.
-pub(crate) struct Ended<'a> {
-    pub(crate) dialect: &'a str,
-    pub(crate) end: End,
-    pub(crate) status: u16,
-    pub(crate) target: Option<&'a str>,
-    pub(crate) tried: &'a [Tried],
-    pub(crate) changes: &'a [Change],
-    pub(crate) described: &'a [DescribeCall],
-    pub(crate) usage: Usage,
-    pub(crate) took: Duration,
-    pub(crate) first_token: Option<Duration>,
-}
-
-/// One target that a request came to. What it said is left out: that may repeat
-/// what was asked.
-#[derive(Debug, Default)]
-pub(crate) struct Tried {
-    pub(crate) target: String,
-    pub(crate) outcome: &'static str,
-    pub(crate) class: Option<Class>,
-    pub(crate) status: Option<u16>,
-    pub(crate) at: Duration,
-    pub(crate) took: Duration,
-}
-
-impl Tried {
-    pub(crate) fn all(attempt_log: &AttemptLog) -> Vec<Self> {
-        attempt_log.attempts.iter().map(Self::from).collect()
-    }
-}
-
-impl From<&Attempt> for Tried {
-    fn from(attempt: &Attempt) -> Self {
-        let (outcome, class, status) = match &attempt.outcome {
-            Outcome::Served => ("served", None, None),
-            Outcome::Skipped { class, .. } => ("skipped", *class, None),
-            Outcome::Failed { class, status, .. } => ("failed", Some(*class), *status),
-        };
-        Self {
-            target: clip(&attempt.target, LONGEST_TARGET).to_owned(),
-            outcome,
-            class,
-            status,
-            at: attempt.at,
-            took: attempt.took,
-        }
-    }
 }
 
 impl Metrics {
@@ -122,7 +68,7 @@ impl Metrics {
         }
         let Usage { input, output, .. } = ended.usage;
         if let Some(target) = ended.target {
-            let target = self.targets.label(clip(target, LONGEST_TARGET));
+            let target = self.targets.label(clip(target, MAX_TARGET_LABEL));
             for (kind, count) in [("input", input), ("output", output)] {
                 if count > 0 {
                     let labels = [("target", target), ("kind", kind)];
@@ -150,7 +96,7 @@ impl Metrics {
         let target = call.asked();
         let target = match target.is_empty() {
             true => target,
-            false => self.targets.label(clip(target, LONGEST_TARGET)),
+            false => self.targets.label(clip(target, MAX_TARGET_LABEL)),
         };
         let labels = [("target", target), ("outcome", call.outcome())];
         self.descriptions.add(&labels, 1);
@@ -214,7 +160,12 @@ impl Metrics {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use majordomo::Change;
+
     use super::*;
+    use crate::outcome::{End, Tried};
 
     fn ended<'a>(tried: &'a [Tried], changes: &'a [Change]) -> Ended<'a> {
         Ended {

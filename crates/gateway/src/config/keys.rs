@@ -2,35 +2,8 @@
 
 use std::collections::HashSet;
 
-use secrecy::SecretString;
-
-use super::Span;
 use super::reader::{Field, Section, Text};
-use crate::keys::Role;
-
-/// One client's key.
-#[derive(Clone, Debug)]
-pub struct KeyEntry {
-    /// Whose it is; told in logs.
-    pub name: String,
-    /// How it is recognised.
-    pub secret: KeySecret,
-    /// What it is for.
-    pub role: Role,
-    /// The models that it may ask for, globs allowed; none means all of them.
-    pub models: Option<Vec<String>>,
-    /// Where the entry stands.
-    pub span: Span,
-}
-
-/// How a presented key is recognised.
-#[derive(Clone, Debug)]
-pub enum KeySecret {
-    /// By its SHA-256.
-    Sha256([u8; 32]),
-    /// By itself.
-    Plain(SecretString),
-}
+use crate::keys::{KeyEntry, KeySecret, Role};
 
 const MAKE_ONE: &str = "`majordomo key new NAME` makes a key and the line to put here";
 

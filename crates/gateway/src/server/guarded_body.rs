@@ -10,32 +10,32 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use majordomo::{Error, ErrorKind};
 
 use super::admission::Permit;
-use super::bell::{Bell, Heard};
-use super::body::Body;
 use super::progress::Progress;
+use super::shutdown::{ShutdownSignal, Triggered};
 use super::turn::Begun;
 use crate::relay::Broken;
+use crate::response_body::Body;
 
 /// A body on its way out.
-pub(crate) struct Held {
+pub(crate) struct GuardedBody {
     body: Body,
     /// The end of the server, which a stream tells its client.
-    cut: Option<Heard>,
+    cut: Option<Triggered>,
     permit: Option<Permit>,
     begun: Option<Begun>,
     progress: Option<Arc<Progress>>,
 }
 
-impl Held {
+impl GuardedBody {
     /// Holds the permit and the connection's turn until the body is out.
     pub(super) fn new(
         body: Body,
         permit: Option<Permit>,
         begun: Option<Begun>,
-        cut: &Bell,
+        cut: &ShutdownSignal,
     ) -> Self {
         let stream = matches!(body, Body::Stream(_));
-        let cut = stream.then(|| cut.heard());
+        let cut = stream.then(|| cut.triggered());
         let progress = Progress::current();
         // The head is given: a client may take none of what comes behind it.
         progress.iter().for_each(|progress| progress.gave());
@@ -49,7 +49,7 @@ impl Held {
     }
 }
 
-impl Held {
+impl GuardedBody {
     fn poll_body(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         if let (Some(cut), Body::Stream(relay)) = (&mut self.cut, &mut self.body)
             && Pin::new(cut).poll(cx).is_ready()
@@ -73,7 +73,7 @@ impl Held {
         let Body::Stream(relay) = &mut self.body else {
             return Poll::Ready(Some(Err(Broken)));
         };
-        let error = Error::new(ErrorKind::Local, MISTAKE).with_status(500);
+        let error = Error::new(ErrorKind::Local, INTERNAL_ERROR).with_status(500);
         let told = catch_unwind(AssertUnwindSafe(|| relay.cut(&error)));
         match told {
             Ok(Some(last)) => last.map(|item| item.map(|bytes| bytes.map(Frame::data))),
@@ -83,7 +83,7 @@ impl Held {
 }
 
 /// What is said after a panic.
-pub(super) const MISTAKE: &str = "the gateway failed at this request; its log says where";
+pub(super) const INTERNAL_ERROR: &str = "the gateway failed at this request; its log says where";
 
 /// What is said when the server cannot wait any longer.
 pub(super) fn shutting_down() -> Error {
@@ -91,7 +91,7 @@ pub(super) fn shutting_down() -> Error {
     Error::new(ErrorKind::Local, text).with_status(503)
 }
 
-impl HttpBody for Held {
+impl HttpBody for GuardedBody {
     type Data = Bytes;
     type Error = Broken;
 
@@ -120,7 +120,7 @@ impl HttpBody for Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for GuardedBody {
     fn drop(&mut self) {
         // The room first: who waits may come in before this client asks again.
         self.permit = None;
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
     use crate::exchange::Exchange;
     use crate::fronts::Front;
-    use crate::operator::Metrics;
+    use crate::metrics::Metrics;
     use crate::relay::Relay;
     use crate::traces::Traces;
 
@@ -180,7 +180,7 @@ mod tests {
             let answer = Answering::Events(mistaken());
             let relay = Relay::begun(front, exchange, answer, opener, false);
             let body = Body::Stream(Box::new(relay));
-            let mut held = Held::new(body, None, None, &Bell::default());
+            let mut held = GuardedBody::new(body, None, None, &ShutdownSignal::default());
             let mut text = Vec::new();
             let broken = loop {
                 match held.frame().await {
@@ -192,7 +192,7 @@ mod tests {
             let text = String::from_utf8(text).unwrap();
             assert!(text.contains("word"), "{front:?}: {text}");
             assert!(text.contains(told), "{front:?}: {text}");
-            assert!(text.contains(MISTAKE), "{front:?}: {text}");
+            assert!(text.contains(INTERNAL_ERROR), "{front:?}: {text}");
             assert!(broken, "{front:?} ends as if it were whole");
             drop(held);
             let page = metrics.page(&[], true);

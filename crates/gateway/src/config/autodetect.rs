@@ -16,18 +16,18 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// What the environment and this machine offer. Printed, it is a few lines for
 /// people; it never holds a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct Detected {
     /// Built-in providers whose key is set.
-    pub keys: Vec<FoundKey>,
+    pub keys: Vec<DetectedKey>,
     /// Providers of `LLM_*` variables.
-    pub dsns: Vec<FoundDsn>,
+    pub dsns: Vec<DetectedDsn>,
     /// The models of an Ollama on this machine, if one answers.
     pub ollama: Option<Vec<String>>,
 }
 
 /// A built-in provider whose key is set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FoundKey {
+pub struct DetectedKey {
     /// The provider's name.
     pub provider: String,
     /// The variable that holds the key.
@@ -36,7 +36,7 @@ pub struct FoundKey {
 
 /// A provider of an `LLM_*` variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FoundDsn {
+pub struct DetectedDsn {
     /// The provider's name.
     pub provider: String,
     /// The variable.
@@ -46,15 +46,15 @@ pub struct FoundDsn {
 }
 
 /// Looks at the environment, and asks the registry's Ollama for its models.
-pub async fn look_around(registry: &Registry, environment: &BTreeMap<String, String>) -> Found {
-    Found {
+pub async fn autodetect(registry: &Registry, environment: &BTreeMap<String, String>) -> Detected {
+    Detected {
         keys: keys(environment),
         dsns: dsns(registry, environment),
         ollama: ollama(registry).await,
     }
 }
 
-fn keys(environment: &BTreeMap<String, String>) -> Vec<FoundKey> {
+fn keys(environment: &BTreeMap<String, String>) -> Vec<DetectedKey> {
     let kinds = ProviderKind::ALL
         .into_iter()
         .map(|kind| (kind.as_str(), kind.key_variables()));
@@ -68,7 +68,7 @@ fn keys(environment: &BTreeMap<String, String>) -> Vec<FoundKey> {
     };
     let found = |(provider, variables): (&str, &'static [&'static str])| {
         let variable = variables.iter().find(set)?;
-        Some(FoundKey {
+        Some(DetectedKey {
             provider: provider.to_owned(),
             variable: (*variable).to_owned(),
         })
@@ -76,8 +76,8 @@ fn keys(environment: &BTreeMap<String, String>) -> Vec<FoundKey> {
     kinds.chain(services).filter_map(found).collect()
 }
 
-fn dsns(registry: &Registry, environment: &BTreeMap<String, String>) -> Vec<FoundDsn> {
-    let found = |(provider, variable): (String, &str)| FoundDsn {
+fn dsns(registry: &Registry, environment: &BTreeMap<String, String>) -> Vec<DetectedDsn> {
+    let found = |(provider, variable): (String, &str)| DetectedDsn {
         problem: registry
             .provider(&provider)
             .err()
@@ -101,7 +101,7 @@ impl Config {
     /// The providers whose lists are searched for a bare model name, in this
     /// order: those of the file, what was found beside them, the demo if there is
     /// one.
-    pub fn lookup_order(&self, found: &Found) -> Vec<String> {
+    pub fn lookup_order(&self, found: &Detected) -> Vec<String> {
         let own = self.providers.iter().map(|provider| provider.name.clone());
         let mut order: Vec<String> = Vec::new();
         let demo = self.has_demo().then(|| DEMO.to_owned());
@@ -114,7 +114,7 @@ impl Config {
     }
 }
 
-impl Found {
+impl Detected {
     /// The providers that can be asked.
     pub fn providers(&self) -> Vec<String> {
         let keys = self.keys.iter().map(|key| key.provider.clone());
@@ -128,7 +128,7 @@ impl Found {
     }
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for Detected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for key in &self.keys {
             writeln!(f, "{}: key from {}", key.provider, key.variable)?;

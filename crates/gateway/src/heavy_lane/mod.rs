@@ -31,7 +31,7 @@ use task::Task;
 /// Bodies above this size go to the lane. The costliest legal body takes less than
 /// 30 ns of CPU per byte from its first byte to the last one of the upstream's
 /// request, so everything below costs less than 2 ms.
-pub(super) const THRESHOLD: usize = 64 * 1024;
+pub(crate) const THRESHOLD: usize = 64 * 1024;
 
 /// Bodies above this size are bulky. One of the usual images and conversations takes
 /// less than 10 ms, and the costliest body of this size about 50.

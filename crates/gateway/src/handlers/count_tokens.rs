@@ -6,11 +6,11 @@ use bytes::Bytes;
 use http::Response;
 use majordomo::{Error, Result};
 
-use super::Front;
-use super::ask::{invalid, json, unreadable};
-use crate::arrival::Arrival;
-use crate::refusal::refuse;
-use crate::server::Body;
+use super::generate::{invalid, json, unreadable};
+use crate::admitted::AdmittedRequest;
+use crate::fronts::Front;
+use crate::respond::refuse;
+use crate::response_body::Body;
 use crate::state::State;
 
 /// Answers with the provider's own count where it has one, else with an estimate.
@@ -18,16 +18,16 @@ pub(crate) async fn count(
     state: &Arc<State>,
     front: Front,
     model: Option<String>,
-    mut arrival: Arrival,
+    mut admitted: AdmittedRequest,
 ) -> Response<Body> {
-    match counted(state, front, model, &mut arrival).await {
+    match counted(state, front, model, &mut admitted).await {
         Ok(body) => {
-            arrival.exchange.complete(majordomo::Usage::default());
+            admitted.exchange.complete(majordomo::Usage::default());
             let mut answer = json(body);
-            crate::headers::describe(answer.headers_mut(), front, &arrival.exchange);
+            crate::response_headers::describe(answer.headers_mut(), front, &admitted.exchange);
             answer
         }
-        Err(error) => refuse(front, arrival.exchange, error),
+        Err(error) => refuse(front, admitted.exchange, error),
     }
 }
 
@@ -35,20 +35,20 @@ async fn counted(
     state: &Arc<State>,
     front: Front,
     model: Option<String>,
-    arrival: &mut Arrival,
+    admitted: &mut AdmittedRequest,
 ) -> Result<Bytes> {
     let counter = front.codec().count_tokens();
     let counter = counter.ok_or_else(|| invalid("this dialect counts no tokens"))?;
-    let body = std::mem::take(&mut arrival.body);
+    let body = std::mem::take(&mut admitted.body);
     let incoming = counter.read_request(body).map_err(unreadable)?;
     state.server.max_counts.check(&incoming.request)?;
     let named = model.or(incoming.model).filter(|model| !model.is_empty());
     let model = named.ok_or_else(|| -> Error { invalid("the request names no model") })?;
-    arrival.exchange.asks_for(&model);
-    arrival.allow(&model)?;
+    admitted.exchange.asks_for(&model);
+    admitted.allow(&model)?;
     let request = incoming.request;
-    let (chain, trace) = state.beside(&model, &request, arrival, false).await?;
-    arrival.exchange.goes_to(&chain, trace);
+    let (chain, trace) = state.beside(&model, &request, admitted, false).await?;
+    admitted.exchange.goes_to(&chain, trace);
     let tokens = chain.count_tokens(request).await;
     Ok(counter.write_response(tokens))
 }

@@ -17,7 +17,7 @@ use super::super::*;
 use super::bodies::{FAILOVER, SHAPES, Shape};
 use super::upstream;
 use crate::config::Config;
-use crate::server::{House, Limits, Server};
+use crate::server::{Limits, Server, ServerContext};
 use crate::state::State;
 
 /// What a poll may take of its thread's CPU time.
@@ -31,7 +31,7 @@ const CLIENTS: usize = 8;
 const LARGEST: usize = 32 << 20;
 
 /// A server whose every target is the same upstream.
-async fn served(heavy: usize) -> (SocketAddr, Arc<House>, tokio::task::JoinHandle<()>) {
+async fn served(heavy: usize) -> (SocketAddr, Arc<ServerContext>, tokio::task::JoinHandle<()>) {
     let (upstream, silent) = (upstream::start(), upstream::start_silent());
     let text = format!(
         r#"
@@ -67,9 +67,9 @@ async fn served(heavy: usize) -> (SocketAddr, Arc<House>, tokio::task::JoinHandl
         ..Limits::default()
     };
     let server = Server::bind_with(Arc::new(state), limits).await.unwrap();
-    let (address, house) = (server.address().unwrap(), server.house());
+    let (address, context) = (server.address().unwrap(), server.context());
     let running = tokio::spawn(server.run(std::future::pending()));
-    (address, house, running)
+    (address, context, running)
 }
 
 /// Sends a request on a thread of its own and gives the answer's status.
@@ -115,11 +115,11 @@ async fn longest<F: Future<Output = ()>>(work: impl Fn(SocketAddr) -> F) -> Dura
     let mut least = Duration::MAX;
     for _ in 0..3 {
         // Another one, whose targets are as healthy as the first one's.
-        let (address, house, running) = served(THRESHOLD).await;
+        let (address, context, running) = served(THRESHOLD).await;
         work(address).await;
         // A client has its answer before the poll that wrote it has ended.
         sleep(SETTLE).await;
-        least = least.min(house.polls.take_longest());
+        least = least.min(context.polls.take_longest());
         running.abort();
         if least < BOUND {
             break;
@@ -185,10 +185,10 @@ async fn no_poll_takes_long_when_a_small_request_has_a_large_answer() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_lane_the_same_polls_take_long() {
-    let (address, house, running) = served(usize::MAX).await;
+    let (address, context, running) = served(usize::MAX).await;
     ask_all(address, &SHAPES[..1], LARGEST / 8).await;
     sleep(SETTLE).await;
-    let longest = house.polls.take_longest();
+    let longest = context.polls.take_longest();
     assert!(longest > BOUND, "{longest:?}: the watch sees nothing");
     running.abort();
 }
