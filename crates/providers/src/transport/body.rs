@@ -90,6 +90,7 @@ impl ByteStream {
         let size = first.len() + piece.len() + (announced as usize).min(most);
         let mut all = BytesMut::with_capacity(size);
         all.extend_from_slice(&first);
+        let mut yield_at = YIELD_EVERY;
         loop {
             let room = all.capacity() - all.len();
             if piece.len() > room && all.len() as u64 >= AHEAD {
@@ -103,6 +104,12 @@ impl ByteStream {
                 return Ok(None);
             }
             charge(&mut held, all.len())?;
+            if all.len() >= yield_at {
+                // Copying into fresh pages costs a page fault each: a fast upstream
+                // must not turn one poll into milliseconds of them.
+                yield_at = all.len() + YIELD_EVERY;
+                tokio::task::yield_now().await;
+            }
             match self.next().await.transpose()? {
                 Some(next) => piece = next,
                 None => return Ok(Some(hold(held, all.freeze()))),
@@ -131,6 +138,8 @@ impl ByteStream {
 const SMALL: usize = 16 * 1024;
 /// The charge of a larger one is made in such steps.
 const STEP: u64 = 64 * 1024;
+/// A task that collects a response yields after so many bytes.
+const YIELD_EVERY: usize = 1024 * 1024;
 /// The most that is allocated by a mere announcement.
 const AHEAD: u64 = 1024 * 1024;
 
