@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PACKAGES = Path(os.environ["MAJORDOMO_CLIENTS"])
-PATIENCE = 120.0
+TIMEOUT = 120.0
 NOTE = "the password is swordfish"
 
 
@@ -57,7 +57,7 @@ class Desk:
             start_new_session=True,
         )
         try:
-            out, err = process.communicate(timeout=PATIENCE)
+            out, err = process.communicate(timeout=TIMEOUT)
         finally:
             # These programs spawn others; none may be left running.
             try:
