@@ -1,4 +1,4 @@
-//! One request from its arrival to its end, and the line that is logged of it.
+//! One request from its admitted to its end, and the line that is logged of it.
 //!
 //! Whoever holds it may drop it at any time: the line is written then, once, and
 //! says how far things went. It never holds content or a key.
@@ -6,53 +6,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use majordomo::{AttemptLog, Chain, Change, Error, ErrorKind, Event, Model, Outcome, Usage};
+use majordomo::{AttemptLog, Chain, Change, Error, Event, Model, Usage};
 #[cfg(feature = "otel")]
 use majordomo::{Request, Response};
+use majordomo_vision::{DescribeCall, Scope};
 use majordomo_wire::Loss;
 use tokio::time::Instant;
 
 use crate::clip::clip;
+use crate::clock::wall_clock;
 use crate::fronts::Front;
-use crate::operator::{Ended, Metrics, Tried};
-use crate::relay::wall_clock;
+use crate::metrics::Metrics;
+use crate::outcome::{End, Ended, MAX_MODEL_NAME, MAX_TEXT, Tried, reason};
 use crate::routes::RouteTrace;
 #[cfg(feature = "otel")]
 use crate::telemetry::{Finished, Watch};
 use crate::traces::{Described, Record, Traces};
-use crate::vision::{DescribeCall, Scope};
-
-/// So much of a model's name is kept: a client may send anything as one.
-const LONGEST_NAME: usize = 256;
-/// So much of a target, which is a provider and such a name, and of a reason, which
-/// names targets.
-const LONGEST_TEXT: usize = 512;
-
-/// How a request ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum End {
-    /// The client went away, or the server.
-    #[default]
-    ClientGone,
-    /// The answer is complete.
-    Complete,
-    /// The answer broke off after it had begun.
-    Interrupted,
-    /// There was no answer but an error.
-    Failed,
-}
-
-impl End {
-    /// As logs and figures call it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::ClientGone => "client_gone",
-            Self::Complete => "complete",
-            Self::Interrupted => "interrupted",
-            Self::Failed => "failed",
-        }
-    }
-}
 
 /// What is known of a request so far.
 pub(crate) struct Exchange {
@@ -133,7 +102,7 @@ impl Exchange {
 
     /// The model that was asked for.
     pub(crate) fn asks_for(&mut self, model: &str) {
-        self.asked = clip(model, LONGEST_NAME).to_owned();
+        self.asked = clip(model, MAX_MODEL_NAME).to_owned();
     }
 
     /// Its images are described here, should that be needed.
@@ -165,7 +134,7 @@ impl Exchange {
 
     /// Somebody answers.
     pub(crate) fn served(&mut self, target: &str, attempt_log: &AttemptLog) {
-        self.target = Some(clip(target, LONGEST_TEXT).to_owned());
+        self.target = Some(clip(target, MAX_TEXT).to_owned());
         self.attempts = Some(attempt_log.calls());
         self.tried = Tried::all(attempt_log);
         self.changes.extend_from_slice(attempt_log.changes());
@@ -286,38 +255,6 @@ impl Exchange {
     }
 }
 
-/// Why, in our own words: what others say may repeat what was asked.
-pub(crate) fn reason(error: &Error) -> String {
-    let mut failures = String::new();
-    for attempt in &error.attempt_log().attempts {
-        let what = match &attempt.outcome {
-            Outcome::Served => continue,
-            Outcome::Skipped { class: None, .. } => "Benched".to_owned(),
-            Outcome::Skipped {
-                class: Some(class), ..
-            } => format!("{class:?}, not asked"),
-            Outcome::Failed {
-                class,
-                status: Some(status),
-                ..
-            } => format!("{class:?} {status}"),
-            Outcome::Failed { class, .. } => format!("{class:?}"),
-        };
-        if failures.len() > LONGEST_TEXT {
-            failures.push_str("; …");
-            break;
-        }
-        let between = if failures.is_empty() { "" } else { "; " };
-        let target = clip(&attempt.target, LONGEST_NAME);
-        failures.push_str(&format!("{between}{target}: {what}"));
-    }
-    match error.kind() {
-        _ if !failures.is_empty() => failures,
-        ErrorKind::Local => clip(error.message(), LONGEST_TEXT).to_owned(),
-        _ => format!("{:?}", error.class()),
-    }
-}
-
 impl Drop for Exchange {
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -393,7 +330,7 @@ impl Drop for Exchange {
 
 #[cfg(test)]
 mod tests {
-    use majordomo::{Attempt, Class};
+    use majordomo::{Attempt, Class, ErrorKind, Outcome};
 
     use super::*;
     use crate::config::Server;

@@ -5,27 +5,31 @@
 //! route's services; the chain serves it; a relay writes the answer back in the
 //! client's own dialect. No step is entered twice.
 
-pub mod balance;
 pub mod config;
 pub mod demo;
 pub mod explain;
 pub mod fetch;
-pub mod glob;
 pub mod keys;
-pub mod rules;
-pub mod vision;
 
-mod arrival;
+mod admitted;
 mod catalogue;
+mod client_error;
 mod clip;
+mod clock;
 mod counts;
 mod exchange;
 mod fronts;
-mod headers;
+mod handlers;
+mod heavy_lane;
+mod metrics;
 mod operator;
-mod refusal;
+mod outcome;
 mod relay;
 mod reload;
+mod request_id;
+mod respond;
+mod response_body;
+mod response_headers;
 mod routes;
 mod run;
 mod server;
@@ -36,6 +40,9 @@ mod telemetry;
 mod traces;
 mod trust;
 
+pub use majordomo_balance as balance;
+pub use majordomo_rules as rules;
+pub use majordomo_vision as vision;
 pub use run::{Gateway, Options, StartError};
 pub use server::{Handle, Limits, Server};
 pub use state::State;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use majordomo::transport::{self, Transport};
 use tokio::runtime::Handle as Runtime;
 
-use crate::config::transition::Held;
-use crate::config::{self, Config, Found, Problems, Watch};
+use crate::config::transition::AtStartup;
+use crate::config::{self, Config, Detected, Problems, Watch};
 use crate::operator::{Operator, OperatorThread};
 use crate::reload::{Loader, Reload};
 #[cfg(feature = "otel")]
@@ -65,7 +65,7 @@ pub struct Gateway {
     watch: Option<Watch>,
     loader: Loader,
     /// What can be asked without a file; looked for only then.
-    pub found: Option<Found>,
+    pub found: Option<Detected>,
     /// The file, if there is one.
     pub file: Option<PathBuf>,
     state: Arc<State>,
@@ -107,7 +107,7 @@ impl Gateway {
         }
         let found = match &file {
             Some(_) => None,
-            None => Some(config::look_around(&state.registry, &loader.environment).await),
+            None => Some(config::autodetect(&state.registry, &loader.environment).await),
         };
         let address = state.server.listen;
         let bound = Server::bind_with(Arc::clone(&state), limits).await;
@@ -116,12 +116,12 @@ impl Gateway {
             _ => StartError::Listen { address, reason },
         })?;
         let address = operator_address(&state.server);
-        let bound = Operator::bind(address, server.house(), server.tls()).await;
+        let bound = Operator::bind(address, server.context(), server.tls()).await;
         let operator = bound.map_err(|reason| StartError::Operator { address, reason })?;
         #[cfg(feature = "otel")]
         if let Some(telemetry) = Telemetry::start(&loader.environment, &loader.transport) {
-            // The house is new, so nobody has set it before.
-            let _ = server.house().telemetry.set(telemetry);
+            // The context is new, so nobody has set it before.
+            let _ = server.context().telemetry.set(telemetry);
         }
         Ok(Self {
             server,
@@ -160,8 +160,8 @@ impl Gateway {
     /// The threads that work on large bodies, once there are any: their memory is
     /// theirs to give back.
     pub fn heavy_threads(&self) -> impl Fn() -> Option<Runtime> + Send + 'static {
-        let house = self.server.house();
-        move || house.lane.threads()
+        let context = self.server.context();
+        move || context.lane.threads()
     }
 
     /// Everything that can be asked for by name. Providers are asked for their
@@ -174,9 +174,9 @@ impl Gateway {
     /// Serves until `stop`; a file that changes is put to work meanwhile.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         #[cfg(feature = "otel")]
-        let house = self.server.house();
+        let context = self.server.context();
         let server = &self.state.server;
-        let held = Held {
+        let at_startup = AtStartup {
             listen: server.listen,
             operator_listen: server.operator_listen,
             bound: [
@@ -185,7 +185,12 @@ impl Gateway {
             ],
             tls: server.tls.is_some(),
         };
-        let reload = Reload::new(self.loader, self.server.handle(), held, self.server.tls());
+        let reload = Reload::new(
+            self.loader,
+            self.server.handle(),
+            at_startup,
+            self.server.tls(),
+        );
         let serving = self.server.run(stop);
         let watching = async {
             match self.watch {
@@ -208,7 +213,7 @@ impl Gateway {
         }
         operator.stop().await;
         #[cfg(feature = "otel")]
-        if let Some(telemetry) = house.telemetry.get() {
+        if let Some(telemetry) = context.telemetry.get() {
             telemetry.stop().await;
         }
     }

@@ -8,16 +8,16 @@ use majordomo::{
     AllBenched, BoxFuture, Chain, ChainConfig, Change, Error, ErrorKind, Image, ModelInfo,
     Registry, Request, Result, SpecError, nearest,
 };
+use majordomo_balance::{SessionHints, SessionKey};
+use majordomo_vision::{DescribeForBlind, FetchImage, Scope, Vision};
 
-use crate::arrival::Arrival;
-use crate::balance::{SessionHints, SessionKey};
+use crate::admitted::AdmittedRequest;
 use crate::catalogue::Catalogue;
-use crate::config::{Config, Found, Problems, Server};
+use crate::config::{Config, Detected, Problems, Server};
 use crate::fetch::Fetcher;
 use crate::keys::Keys;
 use crate::routes::{Asking, PartitionSnapshot, RouteTrace, Routed, Routes};
 use crate::shapes::{RemoteImages, Stateful};
-use crate::vision::{DescribeForBlind, FetchImage, Scope, Vision};
 
 /// One configuration at work. Requests keep the one that they began with.
 pub struct State {
@@ -80,7 +80,7 @@ impl State {
         registry
             .health()
             .declare(targets.iter().map(String::as_str));
-        let listed = config.lookup_order(&Found::default());
+        let listed = config.lookup_order(&Detected::default());
         let mut order = listed;
         for name in registry.providers() {
             if !order.contains(&name) {
@@ -109,7 +109,7 @@ impl State {
         &self,
         model: &str,
         request: Request,
-        arrival: &Arrival,
+        admitted: &AdmittedRequest,
         scope: Scope,
     ) -> Result<Plan> {
         let Some(route) = self.routes.find(model) else {
@@ -121,7 +121,7 @@ impl State {
                 trace: None,
             });
         };
-        let asking = self.asking(model, &request, arrival, &scope);
+        let asking = self.asking(model, &request, admitted, &scope);
         let Routed {
             chain,
             request,
@@ -141,17 +141,17 @@ impl State {
         &'a self,
         model: &'a str,
         request: &Request,
-        arrival: &'a Arrival,
+        admitted: &'a AdmittedRequest,
         scope: &'a Scope,
     ) -> Asking<'a> {
-        let key = arrival.key.as_ref().map(|key| key.name());
-        let named = arrival.headers.get("x-session-id");
+        let key = admitted.key.as_ref().map(|key| key.name());
+        let named = admitted.headers.get("x-session-id");
         let named = named.and_then(|value| value.to_str().ok());
         Asking {
             model,
             key,
             session: session(request, named, key),
-            headers: &arrival.headers,
+            headers: &admitted.headers,
             scope,
             vision: &self.vision,
             registry: &self.registry,
@@ -166,17 +166,17 @@ impl State {
         &self,
         model: &str,
         request: &Request,
-        arrival: &Arrival,
+        admitted: &AdmittedRequest,
         binding: bool,
     ) -> Result<(Chain, Option<RouteTrace>)> {
         let Some(route) = self.routes.find(model) else {
             return Ok((self.chain(model).await?, None));
         };
-        let key = arrival.key.as_ref().map(|key| key.name());
+        let key = admitted.key.as_ref().map(|key| key.name());
         let scope = Scope::of_key(key.unwrap_or_default());
         let asking = Asking {
             binding,
-            ..self.asking(model, request, arrival, &scope)
+            ..self.asking(model, request, admitted, &scope)
         };
         let (chain, trace) = route.beside(&asking, request)?;
         Ok((chain, Some(trace)))
@@ -187,7 +187,7 @@ impl State {
         &self,
         chain: Chain,
         request: &Request,
-        describers: &Arc<crate::vision::Describers>,
+        describers: &Arc<majordomo_vision::Describers>,
         scope: Scope,
     ) -> Chain {
         if describers.is_empty() || !Vision::has_images(request) {
@@ -214,7 +214,7 @@ impl State {
     }
 
     /// What this client can ask for.
-    pub(crate) async fn models(&self, arrival: &Arrival) -> Vec<ModelInfo> {
+    pub(crate) async fn models(&self, admitted: &AdmittedRequest) -> Vec<ModelInfo> {
         let mut models: Vec<ModelInfo> = Vec::new();
         let named = self.routes.names().map(str::to_owned);
         let aliases = self.registry.aliases().into_iter().map(|(name, _)| name);
@@ -238,7 +238,7 @@ impl State {
                 });
             }
         }
-        models.retain(|model| arrival.allow(&model.id).is_ok());
+        models.retain(|model| admitted.allow(&model.id).is_ok());
         models
     }
 

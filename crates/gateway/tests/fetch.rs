@@ -58,7 +58,7 @@ fn sends(content_type: &str, body: &'static [u8]) -> Script {
 }
 
 fn redirects(to: &str) -> Script {
-    let head = format!("HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n");
+    let head = format!("HTTP/1.1 302 Detected\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n");
     Script::new().read_request().send(head)
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use majordomo::transport::{Config as Client, Proxies, Transport};
 use majordomo::{Registry, Request, TargetName};
-use majordomo_gateway::config::{Config, FoundDsn, FoundKey, look_around};
+use majordomo_gateway::config::{Config, DetectedDsn, DetectedKey, autodetect};
 use majordomo_testkit::{ClosedPort, Script, Upstream};
 
 fn environment(variables: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -149,7 +149,7 @@ fn beside_other_providers_the_demo_is_there_only_if_it_is_named() {
         let registry = registry(&file, &environment);
         assert_eq!(registry.parse("demo/text").is_ok(), there, "{file}");
         let config = Config::parse("m.toml", file.as_str(), &environment).unwrap();
-        let order = config.lookup_order(&majordomo_gateway::config::Found::default());
+        let order = config.lookup_order(&majordomo_gateway::config::Detected::default());
         assert_eq!(order.iter().any(|name| name == "demo"), there, "{file}");
     }
 }
@@ -184,8 +184,8 @@ async fn without_a_file_what_is_there_is_found() {
         ("LLM_BAD", "CANARY"),
         ("OLLAMA_HOST", &ollama.address().to_string()),
     ]);
-    let found = look_around(&registry("", &environment), &environment).await;
-    let key = FoundKey {
+    let found = autodetect(&registry("", &environment), &environment).await;
+    let key = DetectedKey {
         provider: "anthropic".into(),
         variable: "ANTHROPIC_API_KEY".into(),
     };
@@ -195,7 +195,7 @@ async fn without_a_file_what_is_there_is_found() {
         .dsns
         .iter()
         .map(
-            |FoundDsn {
+            |DetectedDsn {
                  provider, problem, ..
              }| (provider.as_str(), problem.is_none()),
         )
@@ -216,7 +216,7 @@ async fn without_a_file_what_is_there_is_found() {
 async fn an_ollama_that_is_not_there_is_not_found() {
     let gone = ClosedPort::hold();
     let environment = environment(&[("OLLAMA_HOST", &gone.address().to_string())]);
-    let found = look_around(&registry("", &environment), &environment).await;
+    let found = autodetect(&registry("", &environment), &environment).await;
     assert_eq!(found.ollama, None);
     assert!(found.providers().is_empty());
 }

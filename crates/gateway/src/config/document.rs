@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::reader::{Reader, Section};
 use super::specs::{self, Names, Spec};
 use super::{
-    Config, Role, Server, Service, chain, clients, fetch, providers, refuse_open,
+    Config, Role, Server, Service, chain, fetch, keys, providers, refuse_open,
     refuse_open_operator, routes, server, vision,
 };
 
@@ -46,7 +46,7 @@ pub(super) fn read(mut root: Section<'_>) -> Config {
     });
     let keys = sections.flatten();
     let written = keys.as_ref().map(Vec::len);
-    config.keys = keys.map(clients::read).unwrap_or_default();
+    config.keys = keys.map(keys::read).unwrap_or_default();
     let routes = root
         .take("routes")
         .and_then(|field| field.sections("[[routes]]"));

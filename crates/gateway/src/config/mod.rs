@@ -6,16 +6,16 @@
 //! reports the rest. What a file says is data here; [`Config::registry`] makes
 //! the providers, and [`Watch`] reads the file anew when it changes.
 
+mod alias_cycles;
+mod autodetect;
 mod chain;
-mod circles;
-mod clients;
 mod condition;
 mod demo;
 mod document;
 mod exposed;
 mod fetch;
 mod find;
-mod found;
+mod keys;
 mod models;
 mod origins;
 mod problem;
@@ -39,19 +39,19 @@ use std::sync::Arc;
 
 use toml::de::{DeTable, DeValue};
 
-pub use crate::balance::Tactic;
 pub use crate::counts::MaxCounts;
 pub use crate::keys::Role;
+pub use crate::keys::{KeyEntry, KeySecret};
 pub use crate::trust::{OriginError, Origins};
-pub use crate::vision::{History, Latest, OnFailure};
+pub use autodetect::{Detected, DetectedDsn, DetectedKey, autodetect};
 pub use chain::Chain;
-pub use clients::{KeyEntry, KeySecret};
 pub use condition::{Condition, Leaf, Value};
 pub(crate) use exposed::warn_if_exposed;
 pub use fetch::Fetch;
 pub use find::find;
-pub use found::{Found, FoundDsn, FoundKey, look_around};
 pub use majordomo::HealthConfig;
+pub use majordomo_balance::Tactic;
+pub use majordomo_vision::{History, Latest, OnFailure};
 pub use models::{Images, ModelEntry};
 pub use problem::{Problem, Problems, Span};
 pub use providers::{DeclaredKind, Origin, Provider};

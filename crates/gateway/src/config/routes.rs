@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use majordomo_balance::Tactic;
+use majordomo_rules::Glob;
+
 use super::Span;
 use super::condition::{self, Condition};
 use super::reader::{Field, Reader, Section, Text};
 use super::specs::Spec;
-use crate::balance::Tactic;
-use crate::glob::Glob;
 
 /// What clients ask for, and who serves it.
 #[derive(Clone, Debug)]

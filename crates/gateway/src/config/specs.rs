@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use majordomo::nearest;
 
 use super::Span;
-use super::circles::circles;
+use super::alias_cycles::circles;
 use super::providers::DeclaredKind;
 use super::reader::{Field, Reader, Section};
 use super::secrets::shape;

@@ -11,7 +11,7 @@ use super::{Config, Server, refuse_open, refuse_open_operator};
 
 /// What the process took when it started and keeps until it ends.
 #[derive(Clone, Debug)]
-pub(crate) struct Held {
+pub(crate) struct AtStartup {
     /// The addresses as the configuration named them.
     pub(crate) listen: SocketAddr,
     pub(crate) operator_listen: SocketAddr,
@@ -57,7 +57,11 @@ pub(crate) struct Notice {
 }
 
 /// Whether `new` may take the place of `old`, and what of it must wait.
-pub(crate) fn judge(held: &Held, old: &Config, new: &Config) -> Result<Vec<Notice>, Refusal> {
+pub(crate) fn judge(
+    at_startup: &AtStartup,
+    old: &Config,
+    new: &Config,
+) -> Result<Vec<Notice>, Refusal> {
     let keyed = !new.keys.is_empty();
     if new.source.is_blank() && !old.source.is_blank() {
         return Err(Refusal::Empty);
@@ -65,24 +69,27 @@ pub(crate) fn judge(held: &Held, old: &Config, new: &Config) -> Result<Vec<Notic
     if !keyed && !old.keys.is_empty() {
         return Err(Refusal::LastKey);
     }
-    if held.tls && new.server.tls.is_none() {
+    if at_startup.tls && new.server.tls.is_none() {
         return Err(Refusal::TlsOff);
     }
     let site = new.server.origins.beyond(&old.server.origins);
     if let Some(site) = site.filter(|_| !keyed) {
         return Err(Refusal::Origin(site.to_owned()));
     }
-    let [_, operator] = held.bound;
-    let mut open = held.bound.iter().filter_map(|at| refuse_open(*at, keyed));
+    let [_, operator] = at_startup.bound;
+    let mut open = at_startup
+        .bound
+        .iter()
+        .filter_map(|at| refuse_open(*at, keyed));
     let roleless = refuse_open_operator(operator, new.opens_the_operators_listener());
     if let Some(reason) = open.next().or(roleless) {
         return Err(Refusal::Open(reason));
     }
-    Ok(notices(held, &new.server))
+    Ok(notices(at_startup, &new.server))
 }
 
 /// What a listener is told once, when it is made.
-fn notices(held: &Held, new: &Server) -> Vec<Notice> {
+fn notices(at_startup: &AtStartup, new: &Server) -> Vec<Notice> {
     let moved = |setting, was: SocketAddr, is: SocketAddr| {
         (was != is).then(|| Notice {
             setting,
@@ -92,14 +99,18 @@ fn notices(held: &Held, new: &Server) -> Vec<Notice> {
             ),
         })
     };
-    let tls = (!held.tls && new.tls.is_some()).then(|| Notice {
+    let tls = (!at_startup.tls && new.tls.is_some()).then(|| Notice {
         setting: "tls",
         text: "`tls` in [server] is set now, and the gateway still speaks plain HTTP: restart \
                majordomo to change it"
             .to_owned(),
     });
-    let listen = moved("listen", held.listen, new.listen);
-    let operator = moved("operator_listen", held.operator_listen, new.operator_listen);
+    let listen = moved("listen", at_startup.listen, new.listen);
+    let operator = moved(
+        "operator_listen",
+        at_startup.operator_listen,
+        new.operator_listen,
+    );
     [listen, operator, tls].into_iter().flatten().collect()
 }
 
@@ -118,8 +129,8 @@ mod tests {
     }
 
     /// What a gateway holds that was started with this file.
-    fn held(start: &Config) -> Held {
-        Held {
+    fn at_startup(start: &Config) -> AtStartup {
+        AtStartup {
             listen: start.server.listen,
             operator_listen: start.server.operator_listen,
             bound: [start.server.listen, start.server.operator_listen],
@@ -162,7 +173,7 @@ mod tests {
         ];
         for (old, new, expected) in rows {
             let (before, after) = (config(old), config(new));
-            let judged = judge(&held(&before), &before, &after);
+            let judged = judge(&at_startup(&before), &before, &after);
             let settings = judged.as_ref().map(|notices| {
                 let settings = notices.iter().map(|notice| notice.setting);
                 settings.collect::<Vec<_>>()
@@ -184,9 +195,9 @@ mod tests {
         let public = SocketAddr::from(([192, 0, 2, 1], 4100));
         let config = config(ALIAS);
         for place in 0..2 {
-            let mut held = held(&config);
-            held.bound[place] = public;
-            let judged = judge(&held, &config, &config);
+            let mut at_startup = at_startup(&config);
+            at_startup.bound[place] = public;
+            let judged = judge(&at_startup, &config, &config);
             let refused = matches!(&judged, Err(Refusal::Open(why)) if why.contains("192.0.2.1"));
             assert!(refused, "{judged:?}");
         }
@@ -195,18 +206,18 @@ mod tests {
     #[test]
     fn what_waits_for_a_restart_is_told_until_it_happens() {
         let start = config(ALIAS);
-        let held = held(&start);
+        let at_startup = at_startup(&start);
         let moved = config("[server]\nlisten = \"127.0.0.1:1\"\n");
-        assert_eq!(judge(&held, &start, &moved).map(|n| n.len()), Ok(1));
-        assert_eq!(judge(&held, &moved, &moved).map(|n| n.len()), Ok(1));
-        assert_eq!(judge(&held, &moved, &start), Ok(vec![]));
+        assert_eq!(judge(&at_startup, &start, &moved).map(|n| n.len()), Ok(1));
+        assert_eq!(judge(&at_startup, &moved, &moved).map(|n| n.len()), Ok(1));
+        assert_eq!(judge(&at_startup, &moved, &start), Ok(vec![]));
     }
 
     #[test]
     fn tls_that_was_never_spoken_may_be_left_out_again() {
         let (plain, secure) = (config(ALIAS), config(TLS));
-        let held = held(&plain);
-        assert_eq!(judge(&held, &secure, &plain), Ok(vec![]));
+        let at_startup = at_startup(&plain);
+        assert_eq!(judge(&at_startup, &secure, &plain), Ok(vec![]));
     }
 
     #[test]
@@ -216,7 +227,7 @@ mod tests {
         let (a, ab) = (r#"["https://a"]"#, r#"["https://a", "https://b"]"#);
         let added = |old: &str, new: &str, keys: &str| {
             let (old, new) = (sites(old, keys), sites(new, keys));
-            match judge(&held(&old), &old, &new) {
+            match judge(&at_startup(&old), &old, &new) {
                 Err(Refusal::Origin(site)) => Some(site),
                 other => {
                     assert_eq!(other, Ok(vec![]));
@@ -235,13 +246,13 @@ mod tests {
     fn an_operators_listener_that_others_reach_keeps_a_key_that_opens_it() {
         let key = |role: &str| config(&format!("{KEY}{role}"));
         let operator = key("role = \"operator\"\n");
-        let mut held = held(&operator);
-        held.bound[1] = SocketAddr::from(([192, 0, 2, 1], 4101));
-        let judged = judge(&held, &operator, &key(""));
+        let mut at_startup = at_startup(&operator);
+        at_startup.bound[1] = SocketAddr::from(([192, 0, 2, 1], 4101));
+        let judged = judge(&at_startup, &operator, &key(""));
         let refused = matches!(&judged, Err(Refusal::Open(why)) if why.contains("role"));
         assert!(refused, "{judged:?}");
         assert_eq!(
-            judge(&held, &operator, &key("role = \"viewer\"\n")),
+            judge(&at_startup, &operator, &key("role = \"viewer\"\n")),
             Ok(vec![])
         );
     }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use majordomo_vision::{History, Latest, OnFailure, VisionConfig};
+
 use super::reader::Section;
-use crate::vision::{History, Latest, OnFailure, VisionConfig};
 
 /// How images become text for models that cannot see.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! The answer to the question what would become of a request.
 
+use majordomo_rules::RuleTrace;
 use serde::Serialize;
 
-use crate::rules::RuleTrace;
-
+pub use crate::routes::{Candidate, LeftOut};
 /// What would become of a request.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
@@ -84,30 +84,6 @@ pub struct ProcessorPlan {
     pub services: Vec<String>,
     /// What it would change: `image:2 described`.
     pub changes: Vec<String>,
-}
-
-/// A service that would be asked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Candidate {
-    /// Its spec, as the file has it.
-    pub service: String,
-    /// The rule whose service it is; none for the route's own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rule: Option<String>,
-    /// Its targets, in order.
-    pub targets: Vec<String>,
-}
-
-/// A service that would not be asked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct LeftOut {
-    /// Its spec, as the file has it.
-    pub service: String,
-    /// The rule whose service it is; none for the route's own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rule: Option<String>,
-    /// Why: `inactive` or `benched`.
-    pub why: &'static str,
 }
 
 /// The service that would be asked first.

@@ -13,6 +13,7 @@ mod question;
 mod targets;
 
 use majordomo::{Chain, Error, ErrorKind, PlainEstimate, Request, Result, TokenEstimate};
+use majordomo_vision::Scope;
 use majordomo_wire::Incoming;
 
 pub use explanation::{
@@ -23,7 +24,6 @@ pub use question::Question;
 use crate::fronts;
 use crate::routes::{Asking, Rehearsed, Route};
 use crate::state::{State, session};
-use crate::vision::Scope;
 
 impl State {
     /// Says what would become of a request.

@@ -3,22 +3,14 @@
 //! A front is thin. It knows its codec, the form of its ids and the media type of
 //! its streams; everything between reading and writing is the same for all.
 
-mod ask;
-mod embeddings;
-mod models;
+mod forwarded_headers;
 mod path;
-mod tokens;
 
 use majordomo::Dialect;
 use majordomo_wire::{Codec, Protocol, ollama};
 
-pub(crate) use ask::{ask, passed_on};
-pub(crate) use embeddings::embed;
-pub(crate) use models::{list, one, show, tags, version};
-#[cfg(feature = "otel")]
-pub(crate) use path::Stream;
-pub(crate) use path::{Endpoint, endpoint};
-pub(crate) use tokens::count;
+pub(crate) use forwarded_headers::passed_on;
+pub(crate) use path::{Endpoint, Stream, endpoint};
 
 /// The side of the gateway that speaks one dialect to its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

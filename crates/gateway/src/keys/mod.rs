@@ -1,9 +1,10 @@
 //! Who may ask, and for what.
 //!
 //! Keys are kept as their SHA-256, found by a part of it and compared in constant
-//! time. Whoever guesses cannot choose a hash, so the time that finding takes says
+//! time. Whoever auth_throttle cannot choose a hash, so the time that finding takes says
 //! nothing about how near a guess is.
 
+mod entry;
 mod make;
 mod role;
 
@@ -12,13 +13,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use majordomo::{Error, ErrorKind, KeyOwner};
+use majordomo_rules::Glob;
 use secrecy::ExposeSecret;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use crate::config::{KeyEntry, KeySecret};
-use crate::glob::Glob;
-
+pub use entry::{KeyEntry, KeySecret};
 pub use make::{NewKey, make_key};
 pub use role::Role;
 

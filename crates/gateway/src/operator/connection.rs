@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::{Visitor, answer};
-use crate::server::{House, TlsAcceptorHandle};
+use crate::server::{ServerContext, TlsAcceptorHandle};
 
 /// A handshake, or a head, takes no longer.
 const HEAD: Duration = Duration::from_secs(10);
@@ -23,29 +23,29 @@ const HEAD: Duration = Duration::from_secs(10);
 pub(super) async fn serve(
     stream: TcpStream,
     tls: Option<TlsAcceptorHandle>,
-    house: Arc<House>,
+    context: Arc<ServerContext>,
     visitor: Visitor,
 ) {
     let Some(acceptor) = tls else {
-        return over_http1(stream, house, visitor).await;
+        return over_http1(stream, context, visitor).await;
     };
     // The acceptor offers both versions, so both are spoken.
     match timeout(HEAD, acceptor.accept(stream)).await {
         Ok(Ok(stream)) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => {
-            over_http2(stream, house, visitor).await;
+            over_http2(stream, context, visitor).await;
         }
-        Ok(Ok(stream)) => over_http1(stream, house, visitor).await,
+        Ok(Ok(stream)) => over_http1(stream, context, visitor).await,
         Ok(Err(_)) | Err(_) => {}
     }
 }
 
-async fn over_http1<S>(stream: S, house: Arc<House>, visitor: Visitor)
+async fn over_http1<S>(stream: S, context: Arc<ServerContext>, visitor: Visitor)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let service = service_fn(move |request: Request<Incoming>| {
-        let house = Arc::clone(&house);
-        async move { Ok::<_, Infallible>(answer(&house, visitor, request).await) }
+        let context = Arc::clone(&context);
+        async move { Ok::<_, Infallible>(answer(&context, visitor, request).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -54,13 +54,13 @@ where
     let _ = connection.await;
 }
 
-async fn over_http2<S>(stream: S, house: Arc<House>, visitor: Visitor)
+async fn over_http2<S>(stream: S, context: Arc<ServerContext>, visitor: Visitor)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let service = service_fn(move |request: Request<Incoming>| {
-        let house = Arc::clone(&house);
-        async move { Ok::<_, Infallible>(answer(&house, visitor, request).await) }
+        let context = Arc::clone(&context);
+        async move { Ok::<_, Infallible>(answer(&context, visitor, request).await) }
     });
     let connection = http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())

@@ -15,12 +15,12 @@ use serde_json::json;
 use super::{json_page, text};
 use crate::explain::Question;
 use crate::fronts::Front;
-use crate::server::{House, look_in};
+use crate::server::{ServerContext, look_in};
 use crate::state::State;
 
 /// Answers with an explanation, or with why there is none.
 pub(super) async fn answer(
-    house: &House,
+    context: &ServerContext,
     state: &Arc<State>,
     request: Request<Incoming>,
 ) -> Response<Full<Bytes>> {
@@ -30,7 +30,7 @@ pub(super) async fn answer(
         return text(StatusCode::UNSUPPORTED_MEDIA_TYPE, told);
     }
     let most = state.server.max_body;
-    let (room, body) = match look_in(house, &head.headers, body, most).await {
+    let (room, body) = match look_in(context, &head.headers, body, most).await {
         Ok(read) => read,
         Err(error) => return refused(&error),
     };
@@ -41,7 +41,7 @@ pub(super) async fn answer(
         explained(&state, body, head).await
     };
     let flow = Flow::named("explain");
-    house.lane.spawn(flow, bytes, explaining).await
+    context.lane.spawn(flow, bytes, explaining).await
 }
 
 async fn explained(state: &State, body: Bytes, head: Parts) -> Response<Full<Bytes>> {

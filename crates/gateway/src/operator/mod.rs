@@ -7,7 +7,6 @@
 mod connection;
 mod explain;
 mod health;
-mod metrics;
 mod targets;
 mod thread;
 
@@ -26,11 +25,9 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-pub(crate) use health::ready;
-pub(crate) use metrics::{Ended, Metrics, Tried};
 pub(crate) use thread::OperatorThread;
 
-use crate::server::{House, TlsAcceptorHandle};
+use crate::server::{ServerContext, TlsAcceptorHandle, ready};
 use crate::state::State;
 use crate::traces::Record;
 use crate::trust::{Boundary, authorize, identify};
@@ -45,7 +42,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 /// The listener.
 pub(crate) struct Operator {
     listener: TcpListener,
-    house: Arc<House>,
+    context: Arc<ServerContext>,
     tls: Option<TlsAcceptorHandle>,
     /// Nobody but this machine can reach it.
     on_loopback: bool,
@@ -54,12 +51,12 @@ pub(crate) struct Operator {
 impl Operator {
     pub(crate) async fn bind(
         address: SocketAddr,
-        house: Arc<House>,
+        context: Arc<ServerContext>,
         tls: Option<TlsAcceptorHandle>,
     ) -> io::Result<Self> {
         Ok(Self {
             listener: TcpListener::bind(address).await?,
-            house,
+            context,
             tls,
             on_loopback: address.ip().to_canonical().is_loopback(),
         })
@@ -91,8 +88,8 @@ impl Operator {
                 from: peer.ip(),
                 on_loopback: self.on_loopback,
             };
-            let house = Arc::clone(&self.house);
-            let serving = connection::serve(stream, self.tls.clone(), house, visitor);
+            let context = Arc::clone(&self.context);
+            let serving = connection::serve(stream, self.tls.clone(), context, visitor);
             tokio::spawn(async move {
                 let _ = timeout(LONGEST, serving).await;
                 drop(place);
@@ -110,15 +107,15 @@ struct Visitor {
 }
 
 async fn answer(
-    house: &House,
+    context: &ServerContext,
     visitor: Visitor,
     request: Request<Incoming>,
 ) -> Response<Full<Bytes>> {
     let path = request.uri().path();
-    let state = house.state.load_full();
+    let state = context.state.load_full();
     // Probes have no key and any name, and learn nothing that needs one.
     let is_probe = matches!(path, "/healthz" | "/readyz");
-    if !is_probe && let Err(error) = admit(house, &state, visitor, &request) {
+    if !is_probe && let Err(error) = admit(context, &state, visitor, &request) {
         return refused(&error);
     }
     let (allowed, told) = match path {
@@ -135,23 +132,23 @@ async fn answer(
     match path {
         "/healthz" => text(StatusCode::OK, "ok\n"),
         "/readyz" => {
-            let (status, body) = ready(house);
+            let (status, body) = ready(context);
             text(status, body)
         }
-        "/" => text(StatusCode::OK, status(house)),
-        EXPLAIN => explain::answer(house, &state, request).await,
+        "/" => text(StatusCode::OK, status(context)),
+        EXPLAIN => explain::answer(context, &state, request).await,
         path if targets::is_action(path) => targets::answer(&state, path, request.headers()),
-        "/api/health" => json_page(StatusCode::OK, &health::report(house)),
+        "/api/health" => json_page(StatusCode::OK, &health::report(context)),
         "/api/requests" => {
-            let requests = house.traces.latest();
+            let requests = context.traces.latest();
             json_page(StatusCode::OK, &Requests { requests })
         }
         "/metrics" => {
             let health = state.registry.health().snapshot();
-            let ready = ready(house).0 == StatusCode::OK;
+            let ready = ready(context).0 == StatusCode::OK;
             let kind = "text/plain; version=0.0.4; charset=utf-8";
-            let mut figures = house.metrics.page(&health, ready);
-            let stale = u8::from(house.stale.load().is_some());
+            let mut figures = context.metrics.page(&health, ready);
+            let stale = u8::from(context.stale.load().is_some());
             figures.push_str(&format!(
                 "# HELP majordomo_config_stale Whether the configuration file's newest version is not at work.\n\
                  # TYPE majordomo_config_stale gauge\nmajordomo_config_stale {stale}\n"
@@ -164,7 +161,7 @@ async fn answer(
 
 /// The trust boundary, for every path but the probes and before a body is read.
 fn admit(
-    house: &House,
+    context: &ServerContext,
     state: &State,
     visitor: Visitor,
     request: &Request<Incoming>,
@@ -178,7 +175,13 @@ fn admit(
     if visitor.on_loopback {
         return Ok(());
     }
-    let key = identify(&state.keys, &house.guesses, visitor.from, headers, uri)?;
+    let key = identify(
+        &state.keys,
+        &context.auth_throttle,
+        visitor.from,
+        headers,
+        uri,
+    )?;
     // An address that others reach is never served without keys, also when a later
     // configuration has none.
     let Some(key) = key else {
@@ -209,21 +212,21 @@ struct Requests {
 }
 
 /// A few lines for people.
-fn status(house: &House) -> String {
-    let state = house.state.load();
+fn status(context: &ServerContext) -> String {
+    let state = context.state.load();
     let (health, other) = health::listed(&state);
     let benched = health.iter().filter(|status| status.until_usable.is_some());
     let mut page = format!(
         "majordomo {}\n{}requests: {} open, {} of them streams\n",
         env!("CARGO_PKG_VERSION"),
-        ready(house).1,
-        house.metrics.open_requests.get(),
-        house.metrics.open_streams.get(),
+        ready(context).1,
+        context.metrics.open_requests.get(),
+        context.metrics.open_streams.get(),
     );
-    if let Some(reason) = &*house.stale.load() {
+    if let Some(reason) = &*context.stale.load() {
         page.push_str(&format!("the old configuration is at work: {reason}\n"));
     }
-    for note in &**house.notes.load() {
+    for note in &**context.notes.load() {
         page.push_str(&format!("{note}\n"));
     }
     for status in benched {

@@ -19,14 +19,14 @@ use majordomo::{Answering, BoxFuture, Error, Event, EventStream, Forwarding, Pie
 use majordomo_wire::StreamWriter;
 
 pub(crate) use array::Array;
-pub(crate) use reply::{Asked, new_id, reply, unix_now, wall_clock};
+pub(crate) use reply::{Asked, reply};
 
 use self::joined::Joined;
 use self::keep_alive::KeepAlive;
+use crate::client_error::for_client;
 use crate::exchange::Exchange;
 use crate::fronts::Front;
-use crate::refusal::for_client;
-use crate::server::Heavy;
+use crate::heavy_lane::Heavy;
 
 /// What is written before anything is sent, at most.
 const FRAME: usize = 32 * 1024;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use majordomo::transport::Transport;
 
-use crate::config::transition::{self, Held, Notice};
+use crate::config::transition::{self, AtStartup, Notice};
 use crate::config::{self, Config, Files, Problems, Tls, Watch};
 use crate::server::{Identity, TlsAcceptorHandle};
 use crate::{Handle, State};
@@ -50,7 +50,7 @@ impl Loader {
 pub(crate) struct Reload {
     loader: Loader,
     handle: Handle,
-    held: Held,
+    at_startup: AtStartup,
     tls: Option<TlsAcceptorHandle>,
     /// Why the file's newest version is not at work.
     config_fault: Option<String>,
@@ -70,13 +70,13 @@ impl Reload {
     pub(crate) fn new(
         loader: Loader,
         handle: Handle,
-        held: Held,
+        at_startup: AtStartup,
         tls: Option<TlsAcceptorHandle>,
     ) -> Self {
         Self {
             loader,
             handle,
-            held,
+            at_startup,
             tls,
             config_fault: None,
             tls_fault: None,
@@ -125,11 +125,12 @@ impl Reload {
     async fn configuration(&mut self, read: Result<Config, Problems>) {
         let ready = match read {
             Ok(config) => {
-                let (loader, held) = (self.loader.clone(), self.held.clone());
+                let (loader, at_startup) = (self.loader.clone(), self.at_startup.clone());
                 let old = self.handle.state();
                 // Files are read and patterns compiled: not here, where others wait.
-                let made =
-                    tokio::task::spawn_blocking(move || prepare(&loader, &held, &old, config));
+                let made = tokio::task::spawn_blocking(move || {
+                    prepare(&loader, &at_startup, &old, config)
+                });
                 made.await.unwrap_or_else(|_| Err(PANICKED.to_owned()))
             }
             Err(problems) => Err(format!("\n{problems}")),
@@ -201,11 +202,16 @@ impl Reload {
 const PANICKED: &str = "it could not be read, which is a bug of majordomo";
 
 /// Everything that can go wrong with a configuration goes wrong here.
-fn prepare(loader: &Loader, held: &Held, old: &State, config: Config) -> Result<Ready, String> {
+fn prepare(
+    loader: &Loader,
+    at_startup: &AtStartup,
+    old: &State,
+    config: Config,
+) -> Result<Ready, String> {
     let config = loader.overridden(config);
-    let notices =
-        transition::judge(held, old.config(), &config).map_err(|refusal| refusal.to_string())?;
-    let files = config.server.tls.as_ref().filter(|_| held.tls);
+    let notices = transition::judge(at_startup, old.config(), &config)
+        .map_err(|refusal| refusal.to_string())?;
+    let files = config.server.tls.as_ref().filter(|_| at_startup.tls);
     let identity = files.map(Identity::load);
     // Files that were named anew belong to the configuration: it would not start
     // with them. Those that were renewed in place are the certificate's affair.

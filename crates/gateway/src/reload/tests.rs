@@ -14,7 +14,7 @@ use rcgen::{CertificateParams, KeyPair};
 use tempfile::TempDir;
 
 use super::*;
-use crate::trust::{Guesses, identify};
+use crate::trust::{AuthThrottle, identify};
 
 static LOADER: LazyLock<Loader> = LazyLock::new(|| Loader {
     environment: BTreeMap::new(),
@@ -88,10 +88,10 @@ fn parsed(text: &str) -> Result<Config, String> {
 /// Whether somebody without a key is served.
 fn is_open(state: &State) -> bool {
     let (from, nothing) = ([127, 0, 0, 1].into(), HeaderMap::new());
-    let guesses = Guesses::default();
+    let auth_throttle = AuthThrottle::default();
     identify(
         &state.keys,
-        &guesses,
+        &auth_throttle,
         from,
         &nothing,
         &Uri::from_static("/"),
@@ -100,23 +100,23 @@ fn is_open(state: &State) -> bool {
 }
 
 /// The state of a gateway that starts with this file, if it starts.
-fn started(text: &str) -> Option<(Held, Arc<State>)> {
+fn started(text: &str) -> Option<(AtStartup, Arc<State>)> {
     let config = LOADER.overridden(parsed(text).ok()?);
     let state = LOADER.state(&config, None).ok()?;
     let files = state.server.tls.as_ref();
     files.map(Identity::load).transpose().ok()?;
-    let held = Held {
+    let at_startup = AtStartup {
         listen: state.server.listen,
         operator_listen: state.server.operator_listen,
         bound: [state.server.listen, state.server.operator_listen],
         tls: state.server.tls.is_some(),
     };
-    Some((held, state))
+    Some((at_startup, state))
 }
 
 /// What is at work after this file was read.
-fn reloaded(held: &Held, old: &Arc<State>, text: &str) -> Arc<State> {
-    let ready = parsed(text).and_then(|config| prepare(&LOADER, held, old, config));
+fn reloaded(at_startup: &AtStartup, old: &Arc<State>, text: &str) -> Arc<State> {
+    let ready = parsed(text).and_then(|config| prepare(&LOADER, at_startup, old, config));
     ready.map_or_else(|_| Arc::clone(old), |ready| ready.state)
 }
 
@@ -126,13 +126,13 @@ proptest! {
         first in files(),
         later in proptest::collection::vec(files(), 1..5),
     ) {
-        let Some((held, mut state)) = started(&first) else {
+        let Some((at_startup, mut state)) = started(&first) else {
             return Ok(());
         };
         for text in &later {
-            let next = reloaded(&held, &state, text);
+            let next = reloaded(&at_startup, &state, text);
             prop_assert!(is_open(&state) || !is_open(&next), "{text:?} opens it");
-            prop_assert!(!held.tls || next.server.tls.is_some(), "{text:?} ends TLS");
+            prop_assert!(!at_startup.tls || next.server.tls.is_some(), "{text:?} ends TLS");
             state = next;
         }
     }
@@ -148,10 +148,10 @@ fn no_beginning_of_a_file_with_keys_lets_anybody_in() {
     let start = whole.find("tls = ").expect("it has TLS");
     let end = start + whole[start..].find('\n').expect("a line");
     whole.replace_range(start..end, &tls("c.pem"));
-    let (held, state) = started(&whole).expect("it starts");
+    let (at_startup, state) = started(&whole).expect("it starts");
     assert!(!is_open(&state));
     for at in (0..=whole.len()).filter(|at| whole.is_char_boundary(*at)) {
-        let next = reloaded(&held, &state, &whole[..at]);
+        let next = reloaded(&at_startup, &state, &whole[..at]);
         assert!(!is_open(&next), "cut at {at}: {:?}", &whole[..at]);
         assert!(next.server.tls.is_some(), "cut at {at}: {:?}", &whole[..at]);
     }
@@ -169,16 +169,16 @@ fn a_certificate_that_was_renewed_badly_does_not_hold_up_the_rest_of_the_file() 
         let (cert, key) = (at(cert), at("k.pem"));
         format!("[server]\ntls = {{ cert = {cert:?}, key = {key:?} }}\n")
     };
-    let (held, old) = started(&format!("{}{key}", server("c.pem"))).expect("it starts");
+    let (at_startup, old) = started(&format!("{}{key}", server("c.pem"))).expect("it starts");
     std::fs::write(at("c.pem"), "renewed badly").unwrap();
 
     let other = key.replace("sk-canary-a", "sk-canary-b");
     let config = parsed(&format!("{}{other}", server("c.pem"))).unwrap();
-    let ready = prepare(&LOADER, &held, &old, config).expect("the key is changed");
+    let ready = prepare(&LOADER, &at_startup, &old, config).expect("the key is changed");
     assert!(matches!(ready.identity, Some(Err(_))));
 
     let config = parsed(&format!("{}{other}", server("elsewhere.pem"))).unwrap();
-    let refused = prepare(&LOADER, &held, &old, config).err();
+    let refused = prepare(&LOADER, &at_startup, &old, config).err();
     let refused = refused.expect("no gateway starts with these files");
     assert!(refused.contains("elsewhere.pem"), "{refused}");
 }

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use majordomo::{Chain, Request, Result};
+use majordomo_rules::processors::destination;
 
 use super::route::{Asking, Route, RouteTrace, processors};
-use crate::rules::processors::destination;
 
 impl Route {
     /// The services in the order in which they are to be asked. Conditions see

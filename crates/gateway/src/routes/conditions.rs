@@ -1,9 +1,9 @@
 //! Rules of the file as the rules room takes them, and its mistakes as the file's.
 
+use majordomo_rules::{ConditionSpec, Field, RuleError};
 use serde_json::{Map, Value as Json, json};
 
 use crate::config::{Condition, Leaf, Problem, SmartRule, Span, Value};
-use crate::rules::{ConditionSpec, Field, RuleError};
 
 /// A condition of the file, as plain data.
 pub(super) fn spec(condition: &Condition) -> ConditionSpec {

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use majordomo::{BoxFuture, Chain, Change, Registry};
+use majordomo_rules::processors::{Processor, ProcessorError, Task};
+use majordomo_vision::{Scope, Vision};
 
 use super::partition::Service;
 use super::route::Asking;
-use crate::exchange::reason;
-use crate::rules::processors::{Processor, ProcessorError, Task};
-use crate::vision::{Scope, Vision};
+use crate::outcome::reason;
 
 /// Describes a request's images with the services of the rule that matched.
 pub(super) struct Describe {

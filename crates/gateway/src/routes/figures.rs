@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use majordomo_balance::PoolSnapshot;
+use majordomo_rules::{RuleIndex, Seats, ServiceStats, Services, Ttft};
 use serde::Serialize;
 
 use super::partition::{Partition, now};
 use super::route::Route;
-use crate::balance::PoolSnapshot;
-use crate::rules::{RuleIndex, Seats, ServiceStats, Services, Ttft};
 
 /// The services of a route, or of one of its rules, at one moment.
 #[derive(Serialize)]

@@ -15,13 +15,14 @@ mod route;
 use std::sync::Arc;
 
 use majordomo::{Chain, Registry, Result};
+use majordomo_vision::Describers;
 
 pub(crate) use figures::PartitionSnapshot;
 pub(crate) use rehearse::Rehearsed;
+pub use rehearse::{Candidate, LeftOut};
 pub(crate) use route::{Asking, Route, RouteTrace, Routed};
 
 use crate::config::{Config, Problem, Problems, Spec};
-use crate::vision::Describers;
 
 /// All routes in the order of the file; the first that matches is taken.
 pub(crate) struct Routes {

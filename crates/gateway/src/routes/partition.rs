@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use majordomo::{Chain, Clock, Error, ErrorKind, Registry, Result, RuntimeClock};
-
-use crate::balance::{
+use majordomo_balance::{
     Metered, Pick, Pool, PoolConfig, ServiceConfig, ServiceIndex, ServiceStats, Source, Usability,
 };
+
 use crate::config;
 use crate::config::Problem;
 

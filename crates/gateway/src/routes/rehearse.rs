@@ -3,13 +3,37 @@
 use std::sync::Arc;
 
 use majordomo::{Chain, Request, Result};
+use majordomo_balance::Source;
+use majordomo_rules::Verdict;
+use majordomo_rules::processors::{Applied, rehearse};
+use serde::Serialize;
 
 use super::partition::Service;
 use super::route::{Asking, Route, processors};
-use crate::balance::Source;
-use crate::explain::{Candidate, LeftOut};
-use crate::rules::Verdict;
-use crate::rules::processors::{Applied, rehearse};
+
+/// A service that would be asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Candidate {
+    /// Its spec, as the file has it.
+    pub service: String,
+    /// The rule whose service it is; none for the route's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// Its targets, in order.
+    pub targets: Vec<String>,
+}
+
+/// A service that would not be asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Its spec, as the file has it.
+    pub service: String,
+    /// The rule whose service it is; none for the route's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// Why: `inactive` or `benched`.
+    pub why: &'static str,
+}
 
 /// What would come of a request.
 pub(crate) struct Rehearsed {

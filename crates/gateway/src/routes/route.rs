@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 use majordomo::{Chain, Change, Error, ErrorKind, Registry, Request, Result};
+use majordomo_balance::{Pick, PoolConfig, SessionKey, Source};
+use majordomo_rules::Glob;
+use majordomo_rules::processors::{Bypassed, Destination, ProcessorTrace, Processors, apply};
+use majordomo_rules::{Notes, RuleIndex, RuleSet, RuleSpec, Subject};
+use majordomo_vision::{Describers, Scope, Vision};
 
 use super::conditions;
 use super::describe::Describe;
 use super::partition::{Partition, Service, now};
-use crate::balance::{Pick, PoolConfig, SessionKey, Source};
+use crate::clock::wall_clock;
 use crate::config::{self, Problem};
-use crate::glob::Glob;
-use crate::relay::wall_clock;
-use crate::rules::processors::{Bypassed, Destination, ProcessorTrace, Processors, apply};
-use crate::rules::{Notes, RuleIndex, RuleSet, RuleSpec, Subject};
-use crate::vision::{Describers, Scope, Vision};
 
 /// One name, or one pattern of names.
 pub(crate) struct Route {

@@ -17,15 +17,15 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-use super::answer::{answer, odd};
-use super::held::Held;
-use super::house::House;
-use super::patience::Patient;
+use super::context::ServerContext;
+use super::dispatch::{dispatch, odd};
+use super::guarded_body::GuardedBody;
 use super::preface::{Version, version};
 use super::progress::Streams;
 use super::socket::Socket;
 use super::tls::TlsAcceptorHandle;
 use super::turn::Turn;
+use super::write_timeout::WriteTimeout;
 
 /// The largest head that is read at all; what is served is smaller.
 const LARGEST_HEAD: usize = 64 * 1024;
@@ -40,7 +40,7 @@ const VANISHED: Duration = Duration::from_secs(42);
 pub(super) async fn serve(
     stream: TcpStream,
     peer: SocketAddr,
-    house: Arc<House>,
+    context: Arc<ServerContext>,
     tls: Option<TlsAcceptorHandle>,
 ) {
     // A stream's small events must not wait for each other.
@@ -48,17 +48,17 @@ pub(super) async fn serve(
     watch_over(&stream);
     // Each kind is boxed, since a task is as large as the largest of them.
     let ended = match tls {
-        None => match timeout(house.limits.first_byte, version(stream)).await {
-            Ok(Some((Version::Http1, stream))) => Box::pin(http1(stream, peer, house)).await,
-            Ok(Some((Version::Http2, stream))) => Box::pin(http2(stream, peer, house)).await,
+        None => match timeout(context.limits.first_byte, version(stream)).await {
+            Ok(Some((Version::Http1, stream))) => Box::pin(http1(stream, peer, context)).await,
+            Ok(Some((Version::Http2, stream))) => Box::pin(http2(stream, peer, context)).await,
             Ok(None) | Err(_) => return,
         },
         Some(acceptor) => {
-            match timeout(house.limits.first_byte, Box::pin(acceptor.accept(stream))).await {
+            match timeout(context.limits.first_byte, Box::pin(acceptor.accept(stream))).await {
                 Ok(Ok(stream)) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => {
-                    Box::pin(http2(stream, peer, house)).await
+                    Box::pin(http2(stream, peer, context)).await
                 }
-                Ok(Ok(stream)) => Box::pin(http1(stream, peer, house)).await,
+                Ok(Ok(stream)) => Box::pin(http1(stream, peer, context)).await,
                 Ok(Err(error)) => {
                     tracing::debug!(%peer, reason = %error, "a client could not agree on TLS");
                     return;
@@ -86,17 +86,17 @@ fn watch_over(stream: &TcpStream) {
     let _ = socket.set_tcp_user_timeout(Some(VANISHED));
 }
 
-async fn http1<S>(stream: S, peer: SocketAddr, house: Arc<House>) -> hyper::Result<()>
+async fn http1<S>(stream: S, peer: SocketAddr, context: Arc<ServerContext>) -> hyper::Result<()>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let turn = Arc::new(Turn::default());
-    let stream = Patient::new(stream, house.limits.write_stall);
-    let socket = Socket::new(stream, Arc::clone(&turn), &house.limits);
-    let stopping = house.stopping.heard();
-    let idle = house.limits.idle;
+    let stream = WriteTimeout::new(stream, context.limits.write_stall);
+    let socket = Socket::new(stream, Arc::clone(&turn), &context.limits);
+    let stopping = context.stopping.triggered();
+    let idle = context.limits.idle;
     let service =
-        service_fn(move |request| one(Arc::clone(&house), peer, Arc::clone(&turn), request));
+        service_fn(move |request| one(Arc::clone(&context), peer, Arc::clone(&turn), request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         // It also ends a connection that waits for its next request; a head that
@@ -115,19 +115,19 @@ where
     }
 }
 
-async fn http2<S>(stream: S, peer: SocketAddr, house: Arc<House>) -> hyper::Result<()>
+async fn http2<S>(stream: S, peer: SocketAddr, context: Arc<ServerContext>) -> hyper::Result<()>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let turn = Arc::new(Turn::default());
-    let stopping = house.stopping.heard();
-    let stall = house.limits.write_stall;
-    let polls = house.polls.clone();
-    let stream = Patient::new(stream, stall);
-    let idle = unused_for(Arc::clone(&turn), house.limits.idle);
+    let stopping = context.stopping.triggered();
+    let stall = context.limits.write_stall;
+    let polls = context.polls.clone();
+    let stream = WriteTimeout::new(stream, stall);
+    let idle = unused_for(Arc::clone(&turn), context.limits.idle);
     let crossed = Arc::clone(&turn);
     let service =
-        service_fn(move |request| one(Arc::clone(&house), peer, Arc::clone(&turn), request));
+        service_fn(move |request| one(Arc::clone(&context), peer, Arc::clone(&turn), request));
     let connection = http2::Builder::new(Streams { stall, polls })
         .timer(TokioTimer::new())
         .max_concurrent_streams(100)
@@ -167,19 +167,19 @@ async fn unused_for(turn: Arc<Turn>, time: Duration) {
 
 /// One request and its answer.
 async fn one(
-    house: Arc<House>,
+    context: Arc<ServerContext>,
     peer: SocketAddr,
     turn: Arc<Turn>,
     request: Request<Incoming>,
-) -> Result<Response<Held>, Infallible> {
+) -> Result<Response<GuardedBody>, Infallible> {
     let begun = turn.begin();
     let refused = turn.refused().or_else(|| odd(&request));
     let old = request.version() < HttpVersion::HTTP_2;
     // Where its chunks end is not watched, so nothing may come behind them.
     let last = old && (refused.is_some() || request.headers().contains_key(TRANSFER_ENCODING));
     // The work needs memory that a stream, once it has begun, does not.
-    let (answer, permit) = Box::pin(answer(&house, peer.ip(), refused, request)).await;
-    let mut answer = answer.map(|body| Held::new(body, permit, Some(begun), &house.cut));
+    let (answer, permit) = Box::pin(dispatch(&context, peer.ip(), refused, request)).await;
+    let mut answer = answer.map(|body| GuardedBody::new(body, permit, Some(begun), &context.cut));
     if last || (old && answer.status() == http::StatusCode::REQUEST_TIMEOUT) {
         let close = HeaderValue::from_static("close");
         answer.headers_mut().insert(CONNECTION, close);
@@ -229,10 +229,10 @@ mod tests {
         let transport = Transport::new(Client::default());
         let state = State::new(&Config::empty(), &BTreeMap::new(), &transport, None).unwrap();
         state.registry.register(slow);
-        let house = House::new(Arc::new(state), limits.clone());
+        let context = ServerContext::new(Arc::new(state), limits.clone());
         let (mut client, server) = tokio::io::duplex(1 << 16);
         let peer = SocketAddr::from(([127, 0, 0, 1], 1));
-        let served = tokio::spawn(http2(server, peer, house));
+        let served = tokio::spawn(http2(server, peer, context));
         let hello = [
             frames::PREFACE,
             &frames::settings(),

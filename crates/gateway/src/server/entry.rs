@@ -8,7 +8,7 @@ use majordomo_limits::Flow;
 use tokio::task::yield_now;
 
 use super::admission::{Admission, Permit, overloaded};
-use super::house::House;
+use super::context::ServerContext;
 use super::intake::{Intake, Pace, acceptable};
 
 /// Reads a request's body and lets it in, at once or through the queue. Dropping
@@ -42,19 +42,19 @@ pub(super) async fn enter(
 /// operator's. It takes room like any other but no seat, and does not wait: where
 /// there is no room, those who are served come first.
 pub(crate) async fn look_in(
-    house: &House,
+    context: &ServerContext,
     headers: &HeaderMap,
     body: Incoming,
     most: u64,
 ) -> Result<(Permit, Bytes)> {
     let announced = body.size_hint().lower();
     acceptable(headers, announced, most)?;
-    let room = house.admission().room_now(Flow::named("operator"));
+    let room = context.admission().room_now(Flow::named("operator"));
     let mut permit = room.ok_or_else(overloaded)?;
-    let timeout = house.state.load().server.body_timeout;
+    let timeout = context.state.load().server.body_timeout;
     let mut intake = Intake::new(body, most);
     let pace = Pace {
-        limits: &house.limits,
+        limits: &context.limits,
         timeout,
     };
     let body = intake.read(&mut permit, pace).await?;

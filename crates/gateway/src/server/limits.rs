@@ -48,7 +48,7 @@ impl Default for Limits {
             body_rate: 64 * 1024,
             write_stall: Duration::from_secs(30),
             queue_wait: Duration::from_secs(5),
-            heavy: super::heavy::THRESHOLD,
+            heavy: crate::heavy_lane::THRESHOLD,
             connections: 10_000,
         }
     }

@@ -5,24 +5,23 @@
 //! connection, so a client that leaves cancels everything that was begun for it.
 
 mod admission;
-mod answer;
-mod bell;
-mod body;
 mod connection;
+mod context;
+mod dispatch;
 mod entry;
+mod guarded_body;
 mod head;
-mod heavy;
-mod held;
-mod house;
 mod intake;
 mod limits;
-mod patience;
 mod polls;
 mod preface;
 mod progress;
+mod readiness;
+mod shutdown;
 mod socket;
 mod tls;
 mod turn;
+mod write_timeout;
 
 use std::io;
 use std::net::SocketAddr;
@@ -34,11 +33,10 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-pub(crate) use body::Body;
+pub(crate) use context::ServerContext;
 pub(crate) use entry::look_in;
-pub(crate) use heavy::Heavy;
-pub(crate) use house::House;
 pub use limits::Limits;
+pub(crate) use readiness::ready;
 pub(crate) use tls::{Identity, TlsAcceptorHandle};
 
 use crate::state::State;
@@ -49,7 +47,7 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 /// A gateway that listens.
 pub struct Server {
     listener: TcpListener,
-    house: Arc<House>,
+    context: Arc<ServerContext>,
     tls: Option<TlsAcceptorHandle>,
 }
 
@@ -68,7 +66,7 @@ impl Server {
         let listener = TcpListener::bind(state.server.listen).await?;
         Ok(Self {
             listener,
-            house: House::new(state, limits),
+            context: ServerContext::new(state, limits),
             tls: identity.map(TlsAcceptorHandle::new),
         })
     }
@@ -80,7 +78,7 @@ impl Server {
 
     /// The handle by which another configuration is put to work.
     pub fn handle(&self) -> Handle {
-        Handle(Arc::clone(&self.house))
+        Handle(Arc::clone(&self.context))
     }
 
     /// What it accepts TLS with, if it does.
@@ -89,8 +87,8 @@ impl Server {
     }
 
     /// What the operator's listener looks at.
-    pub(crate) fn house(&self) -> Arc<House> {
-        Arc::clone(&self.house)
+    pub(crate) fn context(&self) -> Arc<ServerContext> {
+        Arc::clone(&self.context)
     }
 
     /// Serves until `stop`, then lets what runs end for a while; what has not
@@ -98,10 +96,10 @@ impl Server {
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self {
             listener,
-            house,
+            context,
             tls,
         } = self;
-        let room = Arc::new(Semaphore::new(house.limits.connections));
+        let room = Arc::new(Semaphore::new(context.limits.connections));
         let mut connections = JoinSet::new();
         tokio::pin!(stop);
         loop {
@@ -113,12 +111,12 @@ impl Server {
             tokio::select! {
                 (accepted, place) = accepted => match accepted {
                     Ok((stream, peer)) => {
-                        let serving = connection::serve(stream, peer, Arc::clone(&house), tls.clone());
+                        let serving = connection::serve(stream, peer, Arc::clone(&context), tls.clone());
                         let serving = async move {
                             serving.await;
                             drop(place);
                         };
-                        connections.spawn(house.polls.watch(serving));
+                        connections.spawn(context.polls.watch(serving));
                     }
                     Err(error) => {
                         // Out of file descriptors, most likely: others must end first.
@@ -130,13 +128,13 @@ impl Server {
                 () = &mut stop => break,
             }
         }
-        let drain = house.state.load().server.drain;
+        let drain = context.state.load().server.drain;
         drop(listener);
-        house.stopping.ring();
+        context.stopping.trigger();
         let mut all = std::pin::pin!(async { while connections.join_next().await.is_some() {} });
         if timeout(drain, all.as_mut()).await.is_err() {
             tracing::warn!("answers that took too long are cut");
-            house.cut.ring();
+            context.cut.trigger();
             let _ = timeout(LAST_WORDS, all).await;
         }
     }
@@ -144,7 +142,7 @@ impl Server {
 
 /// Changes the configuration of a running server.
 #[derive(Clone)]
-pub struct Handle(Arc<House>);
+pub struct Handle(Arc<ServerContext>);
 
 impl Handle {
     /// The configuration at work.

@@ -15,8 +15,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::head::{Framing, TOO_LONG, look};
 use super::limits::Limits;
-use super::patience::Timer;
 use super::turn::Turn;
+use super::write_timeout::Timer;
 
 /// So many bytes behind a request are kept; a client that sends more is cut off.
 const KEPT: usize = 64 * 1024;

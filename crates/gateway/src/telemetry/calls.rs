@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use majordomo::Usage;
+use majordomo_vision::DescribeCall;
 use opentelemetry::Context;
 use opentelemetry::trace::{Span, SpanBuilder, SpanKind, Status, Tracer};
 use tokio::time::Instant;
@@ -12,13 +13,12 @@ use super::names;
 use super::spans::Finished;
 use super::upstream::Upstream;
 use super::watch::Watch;
-use crate::operator::Tried;
-use crate::vision::DescribeCall;
+use crate::outcome::Tried;
 
 /// One time that somebody was asked.
 struct Call<'a> {
     tried: &'a Tried,
-    /// Both counted from the request's arrival.
+    /// Both counted from the request's admitted.
     began: Duration,
     ended: Duration,
     stream: bool,
@@ -64,13 +64,13 @@ impl Watch {
     pub(super) fn tell_description(
         &self,
         described: &DescribeCall,
-        arrival: Instant,
+        admitted: Instant,
         arrived: SystemTime,
         parent: &Context,
     ) {
         let chain_began = described
             .began
-            .saturating_duration_since(arrival.into_std());
+            .saturating_duration_since(admitted.into_std());
         let tried = described.attempts.iter().map(Tried::from);
         for tried in tried.filter(was_asked) {
             let began = chain_began + tried.at;

@@ -15,9 +15,9 @@ use super::attributes::{Attributes, number, word};
 use super::calls::was_asked;
 use super::names;
 use super::watch::Watch;
-use crate::exchange::End;
-use crate::operator::{Ended, Tried};
-use crate::relay::wall_clock;
+use crate::clock::wall_clock;
+use crate::outcome::End;
+use crate::outcome::{Ended, Tried};
 use crate::routes::RouteTrace;
 
 /// A request that is over, for whoever makes spans of it.

@@ -24,7 +24,7 @@ pub(crate) struct Watch {
     pub(super) route: Option<&'static str>,
     pub(super) embeds: bool,
     pub(super) asked: Asked,
-    /// When the chain began, counted from the request's arrival. The times of
+    /// When the chain began, counted from the request's admitted. The times of
     /// attempts count from there.
     pub(super) chain_began: Duration,
     pub(super) answer: Answer,

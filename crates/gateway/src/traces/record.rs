@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use majordomo::{Change, Class, Dialect, Usage};
+use majordomo_rules::Notes;
+use majordomo_vision::DescribeCall;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use crate::operator::Tried;
+use crate::outcome::Tried;
 use crate::routes::RouteTrace;
-use crate::rules::Notes;
-use crate::vision::DescribeCall;
 
 /// Texts are cut here; clients choose some of them.
 const LONGEST_TEXT: usize = 512;

@@ -10,7 +10,7 @@ use http::{HeaderMap, Uri};
 use majordomo::{Error, ErrorKind, KeyOwner};
 use percent_encoding::percent_decode_str;
 
-use super::Guesses;
+use super::AuthThrottle;
 use crate::keys::{Key, Keys};
 
 /// What follows "Bearer" is hidden in every message, so it comes last.
@@ -20,14 +20,14 @@ const NO_KEY: &str = "a key is needed: send it as `x-api-key`, `x-goog-api-key`,
 /// Who asks. Without any configured key everybody may, and nobody has a name.
 pub(crate) fn identify(
     keys: &Keys,
-    guesses: &Guesses,
+    auth_throttle: &AuthThrottle,
     from: IpAddr,
     headers: &HeaderMap,
     uri: &Uri,
 ) -> Result<Option<Arc<Key>>, Error> {
     authenticate(keys, headers, uri).map_err(|error| {
         let wrong = error.status() == Some(401) && !presented(headers, uri).is_empty();
-        if wrong && guesses.too_many(from) {
+        if wrong && auth_throttle.too_many(from) {
             too_many_guesses()
         } else {
             error

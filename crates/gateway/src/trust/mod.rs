@@ -6,9 +6,9 @@
 //! that the page gave it as `Host`. Credentials, their roles and the throttle for
 //! wrong keys stand beside it. Nothing here knows a dialect, a route or a target.
 
+mod auth_throttle;
 mod cors;
 mod credential;
-mod guesses;
 mod host;
 mod origin;
 mod role;
@@ -20,9 +20,9 @@ use http::header::{HOST, ORIGIN};
 use http::{HeaderMap, HeaderValue, Method, Uri};
 use majordomo::{Error, ErrorKind};
 
+pub(crate) use auth_throttle::AuthThrottle;
 pub(crate) use cors::{Preflight, share};
 pub(crate) use credential::identify;
-pub(crate) use guesses::Guesses;
 pub use origin::{OriginError, Origins};
 pub(crate) use role::authorize;
 

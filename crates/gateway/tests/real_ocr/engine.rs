@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use majordomo::transport::{Config, Proxies, Transport};
 use majordomo::{Chain, Message, Part, Registry, Request, ToolCall, ToolResult};
-use majordomo_gateway::vision::{Scope, Vision, VisionConfig};
+use majordomo_vision::{Scope, Vision, VisionConfig};
 
 use super::{Drawn, PATIENCE, letters, reader};
 

@@ -1,0 +1,131 @@
+//! What a pick costs: the first service of an order, in pools of 20 and 500.
+//!
+//! `cargo bench -p majordomo-gateway --bench balance`. A pick may take 1 µs with
+//! 20 services and 5 µs with 500. The groups `alone` and `crowded` do the same
+//! with one thread and with several on one pool: nothing is locked, so the second
+//! is not much slower.
+
+use std::time::{Duration, Instant};
+
+use divan::{AllocProfiler, Bencher, black_box};
+use majordomo::{Clock, RuntimeClock, Usage};
+use majordomo_balance::{
+    Pick, Pool, PoolConfig, ServiceConfig, ServiceIndex, SessionHints, SessionKey, Tactic,
+    Usability,
+};
+
+#[global_allocator]
+static ALLOCATOR: AllocProfiler = AllocProfiler::system();
+
+const SIZES: [usize; 2] = [20, 500];
+
+fn main() {
+    divan::main();
+}
+
+/// A pool that has seen much traffic: uneven weights, three tiers, seats on every
+/// fourth service, samples everywhere, and nobody below the budget of tokens.
+fn pool(tactic: Tactic, services: usize, now: Instant) -> Pool {
+    let service = |number: usize| ServiceConfig {
+        weight: 1 + number as u32 % 5,
+        tier: number as u32 % 3,
+        capacity: number.is_multiple_of(4).then_some(8),
+        ..ServiceConfig::new(format!("provider/model-{number}"))
+    };
+    let config = PoolConfig {
+        services: (0..services).map(service).collect(),
+        tactic,
+        affinity: Some(Duration::from_secs(1_800)),
+        seed: Some(1),
+        ..PoolConfig::default()
+    };
+    let pool = Pool::new(config, now);
+    for (index, service) in pool.services() {
+        let stats = service.stats();
+        for sample in 0..10 {
+            let millis = 200 + 37 * (index.get() as u64 % 11) + sample;
+            let usage = Usage {
+                input: 9_900,
+                output: 100,
+                ..Usage::default()
+            };
+            stats.saw_first_token(Duration::from_millis(millis / 4));
+            stats.saw_speed(100, Duration::from_millis(millis));
+            stats.saw_answer(Duration::from_millis(millis), now);
+            stats.saw_usage(&usage, now);
+        }
+    }
+    pool
+}
+
+fn pick(bencher: Bencher<'_, '_>, tactic: Tactic, services: usize, session: Option<SessionKey>) {
+    let now = RuntimeClock.now();
+    let pool = pool(tactic, services, now);
+    let pick = Pick::at(now).of(session);
+    let until = now + Duration::from_secs(60);
+    bencher.bench(|| {
+        // Every seventh service is sick.
+        let usable = |index: ServiceIndex| {
+            if black_box(index.get()) % 7 == 3 {
+                Usability::Benched { until }
+            } else {
+                Usability::Usable
+            }
+        };
+        pool.order(&pick, usable).next()
+    });
+}
+
+macro_rules! tactics {
+    ($($name:ident => $tactic:ident),* $(,)?) => {
+        #[divan::bench_group]
+        mod alone {
+            use super::*;
+            $(#[divan::bench(args = SIZES)]
+            fn $name(bencher: Bencher<'_, '_>, services: usize) {
+                pick(bencher, Tactic::$tactic, services, None);
+            })*
+
+            #[divan::bench(args = SIZES)]
+            fn affinity(bencher: Bencher<'_, '_>, services: usize) {
+                pick(bencher, Tactic::Tier, services, session());
+            }
+        }
+
+        #[divan::bench_group(threads = 0)]
+        mod crowded {
+            use super::*;
+            $(#[divan::bench(args = SIZES)]
+            fn $name(bencher: Bencher<'_, '_>, services: usize) {
+                pick(bencher, Tactic::$tactic, services, None);
+            })*
+        }
+    };
+}
+
+tactics! {
+    random => Random,
+    round_robin => RoundRobin,
+    least_busy => LeastBusy,
+    latency => Latency,
+    speed => Speed,
+    token => Token,
+    capacity => Capacity,
+    tier => Tier,
+    adaptive => Adaptive,
+}
+
+fn session() -> Option<SessionKey> {
+    SessionKey::of(&SessionHints {
+        user_id: Some("one"),
+        ..SessionHints::default()
+    })
+}
+
+/// An order to its end, as when every service fails.
+#[divan::bench(args = SIZES)]
+fn whole_order(bencher: Bencher<'_, '_>, services: usize) {
+    let now = RuntimeClock.now();
+    let pool = pool(Tactic::Tier, services, now);
+    bencher.bench(|| pool.order(&Pick::at(now), |_| Usability::Usable).count());
+}

@@ -1,0 +1,32 @@
+//! Draws what each tactic does with the same traffic: the plots of the guide.
+//!
+//! `cargo run -p majordomo-balance --example balance_plots` writes one SVG for
+//! each tactic into `docs/guide/balancing`. Everything happens in virtual time and
+//! from fixed seeds, so the files change only when a tactic does.
+
+mod plot;
+mod world;
+
+use std::path::Path;
+use std::{fs, io};
+
+use majordomo_balance::Tactic;
+
+fn main() -> io::Result<()> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/balancing");
+    fs::create_dir_all(&folder)?;
+    for tactic in Tactic::ALL {
+        let run = world::run(tactic);
+        let totals: Vec<u32> = world::SERVICES
+            .iter()
+            .enumerate()
+            .map(|(service, _)| run.iter().map(|slice| slice[service]).sum())
+            .collect();
+        fs::write(
+            folder.join(format!("{tactic}.svg")),
+            plot::draw(tactic, &run),
+        )?;
+        println!("{tactic}: {totals:?}");
+    }
+    Ok(())
+}

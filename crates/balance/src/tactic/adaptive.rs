@@ -1,0 +1,47 @@
+//! The best mark for latency, tokens, speed and load together.
+//!
+//! Each part lies between 0 and 1 and is ½ at an ordinary value, which is also
+//! what a service without samples gets. Marks that are equal for all practical
+//! purposes are decided by chance.
+
+use super::capacity::utilization;
+use super::{Choose, Round, ServiceIndex};
+use crate::Service;
+
+/// An ordinary latency, in milliseconds.
+const LATENCY: f64 = 2_000.0;
+/// An ordinary number of tokens a minute.
+const TOKENS: f64 = 10_000.0;
+/// An ordinary speed, in tokens a second.
+const SPEED: f64 = 50.0;
+const UNKNOWN: f64 = 0.5;
+/// Marks are compared in so many steps.
+const STEPS: f64 = 1e6;
+
+#[derive(Debug)]
+pub(super) struct Adaptive;
+
+impl Choose for Adaptive {
+    fn choose(&self, round: &Round<'_>) -> ServiceIndex {
+        let cost = |service: &Service| -(mark(service, round.moment) * STEPS).round();
+        round.cheapest_of_some(cost)
+    }
+}
+
+fn mark(service: &Service, moment: u64) -> f64 {
+    let stats = service.stats();
+    let latency = stats.mean_latency().map(|ms| less_is_better(ms, LATENCY));
+    let (speed, _) = stats.mean_speed();
+    let speed = speed.map(|speed| 1.0 - less_is_better(speed, SPEED));
+    let tokens = less_is_better(stats.tokens_at(moment) as f64, TOKENS);
+    let load = less_is_better(utilization(service), 1.0);
+    0.25 * latency.unwrap_or(UNKNOWN)
+        + 0.15 * tokens
+        + 0.15 * speed.unwrap_or(UNKNOWN)
+        + 0.10 * load
+}
+
+/// 1 at zero, ½ at the ordinary value, never quite 0.
+fn less_is_better(value: f64, ordinary: f64) -> f64 {
+    ordinary / (ordinary + value)
+}

@@ -1,0 +1,284 @@
+//! What the meter measures, and who gets a seat.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::time::Duration;
+
+use majordomo::fake::{Beat, Fake, Step};
+use majordomo::{
+    Class, ErrorKind, Event, EventStream, FinishReason, Model, Outcome, Part, Provider, Request,
+    Response, Result, Usage,
+};
+use majordomo_balance::{Metered, PoolConfig, ServiceConfig, ServiceStats, Tactic};
+
+use crate::house::{House, metered, now, secs, status};
+
+/// A metered model `m` of a fake, with its statistics.
+fn model(fake: &Fake) -> (Metered, Arc<ServiceStats>) {
+    let stats = Arc::new(ServiceStats::new(now()));
+    let model = fake.model("m").expect("a fake has every model");
+    (metered(model, &stats), stats)
+}
+
+fn usage(input: u64, output: u64, cache_read: u64) -> Usage {
+    Usage {
+        input,
+        output,
+        cache_read,
+        ..Usage::default()
+    }
+}
+
+/// Half a second of silence, then a hundred and one tokens in two seconds.
+fn paced() -> Step {
+    let start = Event::Start {
+        id: None,
+        model: None,
+    };
+    Step::events([start])
+        .then(Beat::Wait(Duration::from_millis(500)))
+        .then(Beat::Event(Event::Text("a".into())))
+        .then(Beat::Wait(secs(2)))
+        .then(Beat::Event(Event::Text("b".into())))
+        .then(Beat::Event(Event::Usage(usage(50, 101, 25))))
+        .then(Beat::Event(Event::Finish(FinishReason::Stop)))
+}
+
+async fn next(events: &mut EventStream) -> Option<Result<Event>> {
+    poll_fn(|cx| events.as_mut().poll_next(cx)).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_gives_first_token_speed_latency_tokens_and_cache_hits() {
+    let fake = Fake::new("fp");
+    fake.enqueue("m", [paced()]);
+    let (model, stats) = model(&fake);
+    let mut events = model.events(Request::user("hi")).await.unwrap();
+    assert_eq!(stats.in_flight(), 1);
+    while next(&mut events).await.is_some() {}
+    assert_eq!(stats.in_flight(), 0);
+    assert_eq!(stats.mean_first_token(), Some(500.0));
+    assert_eq!(stats.mean_speed(), (Some(50.0), 1));
+    assert_eq!(stats.mean_latency(), Some(2_500.0));
+    assert!((stats.peak_latency(now()) - 2.5).abs() < 0.01);
+    assert_eq!(stats.recent_tokens(now()), 151);
+    assert_eq!(stats.cached_share(), Some(0.5));
+    assert_eq!(stats.cache_hit_share(), Some(1.0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_whole_answer_gives_latency_and_tokens_but_no_first_token() {
+    let fake = Fake::new("fp");
+    let answer = Response {
+        usage: usage(10, 20, 0),
+        ..Response::new(vec![Part::text("hello")])
+    };
+    fake.enqueue("m", [Step::respond(answer).after(secs(3))]);
+    let (model, stats) = model(&fake);
+    model.generate(Request::user("hi")).await.unwrap();
+    assert_eq!(stats.mean_latency(), Some(3_000.0));
+    assert_eq!(stats.recent_tokens(now()), 30);
+    assert_eq!(stats.mean_first_token(), None);
+    assert_eq!(stats.mean_speed(), (None, 0));
+    assert_eq!(stats.in_flight(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quick_failure_does_not_look_like_a_quick_answer() {
+    let fake = Fake::new("fp");
+    fake.otherwise(|_| status(500));
+    let (model, stats) = model(&fake);
+    model.generate(Request::user("hi")).await.unwrap_err();
+    let mut events = model.events(Request::user("hi")).await.unwrap();
+    assert!(next(&mut events).await.unwrap().is_err());
+    assert_eq!(stats.mean_latency(), None);
+    assert_eq!(stats.in_flight(), 0, "also while the stream is still held");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_is_dropped_half_way_frees_its_seat_and_counts_neither_way() {
+    let fake = Fake::new("fp");
+    fake.enqueue("m", [paced()]);
+    let (model, stats) = model(&fake);
+    let mut events = model.events(Request::user("hi")).await.unwrap();
+    for _ in 0..2 {
+        next(&mut events).await.unwrap().unwrap();
+    }
+    drop(events);
+    assert_eq!(stats.in_flight(), 0);
+    assert_eq!(stats.mean_first_token(), Some(500.0), "it had come");
+    assert_eq!(stats.mean_latency(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_dropped_frees_its_seat() {
+    let fake = Fake::new("fp");
+    fake.enqueue("m", [Step::hang()]);
+    let (model, stats) = model(&fake);
+    let call = model.generate(Request::user("hi"));
+    assert!(tokio::time::timeout(secs(1), call).await.is_err());
+    assert_eq!(stats.in_flight(), 0);
+}
+
+fn one_seat(id: &str, tier: u32) -> ServiceConfig {
+    ServiceConfig {
+        tier,
+        capacity: Some(1),
+        ..ServiceConfig::new(id)
+    }
+}
+
+fn one_seat_each() -> PoolConfig {
+    PoolConfig {
+        services: vec![one_seat("up/top", 0), one_seat("up/low", 1)],
+        tactic: Tactic::Tier,
+        ..PoolConfig::default()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_waits_for_a_seat_and_takes_it_when_it_comes_free() {
+    let house = House::new();
+    let pool = house.pool(one_seat_each());
+    house.up.enqueue(
+        "top",
+        [Step::reply("slow").after(secs(4)), Step::reply("next")],
+    );
+    let (one, two) = tokio::join!(house.ask(&pool), house.ask(&pool));
+    assert_eq!((&*one.served(), &*two.served()), ("up/top", "up/top"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_gets_no_seat_in_time_goes_to_the_next_service_without_penalty() {
+    let house = House::new();
+    let pool = house.pool(one_seat_each());
+    house
+        .up
+        .enqueue("top", [Step::reply("slow").after(secs(60))]);
+    let began = now();
+    let later = async {
+        let asked = house.ask(&pool).await;
+        (asked, now() - began)
+    };
+    let (one, (two, waited)) = tokio::join!(house.ask(&pool), later);
+    assert_eq!((&*one.served(), &*two.served()), ("up/top", "up/low"));
+    assert_eq!(waited, ServiceConfig::SEAT_WAIT);
+    let health = house.health("up/top").unwrap();
+    assert_eq!(
+        (health.failures, health.rounds, health.benched_for),
+        (0, 0, None)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_another_service_the_error_says_what_to_wait_for() {
+    let house = House::new();
+    let pool = house.pool(PoolConfig {
+        services: vec![one_seat("up/top", 0)],
+        ..PoolConfig::default()
+    });
+    house.up.enqueue("top", [Step::hang()]);
+    let (chain, ..) = house.chain(&[&pool], None);
+    let hangs = chain.generate(Request::user("hi"));
+    let error = tokio::select! {
+        biased;
+        _ = hangs => panic!("it hangs"),
+        asked = house.ask(&pool) => asked.result.unwrap_err(),
+    };
+    let text = error.to_string();
+    assert!(
+        text.contains("all 1 seats of the service are taken"),
+        "{text}"
+    );
+    let outcome = &error.attempt_log().attempts[0].outcome;
+    let throttled =
+        matches!(outcome, Outcome::Failed { class, .. } if *class == Class::RateLimited);
+    assert!(throttled, "{outcome:?}");
+    assert_eq!(house.up.call_count("top"), 1, "nothing was sent");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_services_error_is_of_its_own_kind() {
+    let house = House::new();
+    let pool = house.pool(PoolConfig {
+        services: vec![one_seat("up/top", 0)],
+        ..PoolConfig::default()
+    });
+    let (_, service) = pool.services().next().unwrap();
+    let _seat = service.stats().try_seat().unwrap();
+    let model = house.registry.provider("up").unwrap().model("top").unwrap();
+    let error = model.generate(Request::user("hi")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Busy);
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_targets_of_a_services_spec_share_its_seats_and_statistics() {
+    let house = House::new();
+    let stats = Arc::new(ServiceStats::new(now()));
+    let of = |id| metered(house.up.model(id).unwrap(), &stats);
+    let (one, other) = (of("a"), of("b"));
+    one.generate(Request::user("hi")).await.unwrap();
+    other.generate(Request::user("hi")).await.unwrap();
+    assert_eq!(stats.latency().samples, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_snapshot_is_plain_json() {
+    let house = House::new();
+    let pool = house.pool(one_seat_each());
+    house.ask(&pool).await;
+    let json = serde_json::to_value(pool.snapshot(now())).unwrap();
+    assert_eq!(json["tactic"], "tier");
+    let top = &json["services"][0];
+    assert_eq!(top["id"], "up/top");
+    assert_eq!((&top["picks"], &top["answers"]), (&1.into(), &1.into()));
+    assert_eq!(top["recent_tokens"], 2);
+    assert_eq!(top["first_token_ms"]["samples"], 0);
+    assert!(top["first_token_ms"]["mean"].is_null());
+}
+
+/// A model that makes embeddings, each in three seconds.
+struct Embedder;
+
+impl Model for Embedder {
+    fn name(&self) -> &str {
+        "fp/e"
+    }
+
+    fn capabilities(&self) -> Arc<majordomo::Capabilities> {
+        Arc::default()
+    }
+
+    fn generate(&self, _: Request) -> majordomo::BoxFuture<'_, Result<Response>> {
+        unreachable!("it is only asked for embeddings")
+    }
+
+    fn events(&self, _: Request) -> majordomo::BoxFuture<'_, Result<EventStream>> {
+        unreachable!("it is only asked for embeddings")
+    }
+
+    fn embed<'a>(
+        &'a self,
+        _: &majordomo::Dialect,
+        body: bytes::Bytes,
+    ) -> majordomo::BoxFuture<'a, Result<bytes::Bytes>> {
+        Box::pin(async move {
+            tokio::time::sleep(secs(3)).await;
+            Ok(body)
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_embedding_takes_a_seat_and_gives_latency() {
+    let stats = Arc::new(ServiceStats::new(now()));
+    let model = metered(Arc::new(Embedder), &stats);
+    let embed = model.embed(&majordomo::Dialect::new("chat"), "x".into());
+    let (embedded, in_flight) = tokio::join!(embed, async {
+        tokio::time::sleep(secs(1)).await;
+        stats.in_flight()
+    });
+    assert_eq!((embedded.unwrap(), in_flight), ("x".into(), 1));
+    assert_eq!(stats.mean_latency(), Some(3_000.0));
+    assert_eq!(stats.in_flight(), 0);
+}

@@ -1,0 +1,158 @@
+//! What holds for every pool, every tactic and every state of its services.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use majordomo_balance::{
+    Pick, Pool, PoolConfig, ServiceConfig, ServiceIndex, SessionHints, SessionKey, Source, Tactic,
+    Usability,
+};
+use proptest::prelude::*;
+
+use crate::house::{now, secs};
+
+#[derive(Clone, Debug)]
+struct Member {
+    weight: u32,
+    tier: u32,
+    capacity: Option<usize>,
+    active: bool,
+    state: u8,
+    bench: u64,
+    taken: usize,
+}
+
+fn member() -> impl Strategy<Value = Member> {
+    (
+        0..4_u32,
+        0..3_u32,
+        prop::option::of(1..4_usize),
+        prop::bool::weighted(0.8),
+        0..5_u8,
+        1..100_u64,
+        0..4_usize,
+    )
+        .prop_map(
+            |(weight, tier, capacity, active, state, bench, taken)| Member {
+                weight,
+                tier,
+                capacity,
+                active,
+                state,
+                bench,
+                taken,
+            },
+        )
+}
+
+fn tactic() -> impl Strategy<Value = Tactic> {
+    prop::sample::select(Tactic::ALL.to_vec())
+}
+
+fn usability(member: &Member, now: std::time::Instant) -> Usability {
+    match member.state {
+        0 => Usability::Benched {
+            until: now + Duration::from_secs(member.bench),
+        },
+        1 => Usability::Incapable,
+        2 => Usability::Probe,
+        _ => Usability::Usable,
+    }
+}
+
+proptest! {
+    #[test]
+    fn an_order_holds_everybody_who_can_be_asked_once_and_nobody_else(
+        members in prop::collection::vec(member(), 0..12),
+        tactic in tactic(),
+        within in tactic(),
+        sessions in prop::collection::vec(prop::option::of(0..4_u8), 1..20),
+        seed: u64,
+    ) {
+        let now = now();
+        let service = |(number, member): (usize, &Member)| ServiceConfig {
+            weight: member.weight,
+            tier: member.tier,
+            capacity: member.capacity,
+            active: member.active,
+            ..ServiceConfig::new(number.to_string())
+        };
+        let pool = Pool::new(PoolConfig {
+            services: members.iter().enumerate().map(service).collect(),
+            tactic,
+            within,
+            affinity: Some(secs(60)),
+            seed: Some(seed),
+        }, now);
+        let mut seats = Vec::new();
+        for ((_, service), member) in pool.services().zip(&members) {
+            seats.extend((0..member.taken).filter_map(|_| service.stats().try_seat()));
+        }
+        let usable = |index: ServiceIndex| usability(&members[index.get()], now);
+        let askable = |(number, member): (usize, &Member)| {
+            let can = matches!(usability(member, now), Usability::Usable | Usability::Probe);
+            (member.active && can).then_some(number)
+        };
+        let expected: BTreeSet<usize> = members.iter().enumerate().filter_map(askable).collect();
+        let lowest = expected.iter().map(|number| members[*number].tier).min();
+
+        for name in sessions {
+            let name = name.map(|name| name.to_string());
+            let session = SessionKey::of(&SessionHints {
+                user_id: name.as_deref(),
+                ..SessionHints::default()
+            });
+            let order = pool.order(&Pick::at(now).of(session), usable);
+            let source = order.source();
+            let promised = order.len();
+            let order: Vec<usize> = order.map(ServiceIndex::get).collect();
+            prop_assert_eq!(order.len(), promised);
+
+            if expected.is_empty() {
+                prop_assert_eq!(source, Source::LeastBad);
+                prop_assert!(order.len() <= 1);
+                let any_active = members.iter().any(|member| member.active);
+                prop_assert_eq!(order.len(), usize::from(any_active));
+                continue;
+            }
+            let asked: BTreeSet<usize> = order.iter().copied().collect();
+            prop_assert_eq!(order.len(), asked.len(), "nobody twice");
+            prop_assert_eq!(&asked, &expected);
+            if tactic == Tactic::Tier && source == Source::Tactic {
+                prop_assert_eq!(Some(members[order[0]].tier), lowest);
+                let tiers: Vec<u32> = order.iter().map(|n| members[*n].tier).collect();
+                prop_assert!(tiers.is_sorted(), "{:?}", tiers);
+            }
+        }
+    }
+
+    #[test]
+    fn turns_never_stray_far_from_the_weights(
+        weights in prop::collection::vec(1..20_u32, 1..8),
+        rounds in 1..4_u32,
+    ) {
+        let now = now();
+        let service = |(number, weight): (usize, &u32)| ServiceConfig {
+            weight: *weight,
+            ..ServiceConfig::new(number.to_string())
+        };
+        let pool = Pool::new(PoolConfig {
+            services: weights.iter().enumerate().map(service).collect(),
+            tactic: Tactic::RoundRobin,
+            ..PoolConfig::default()
+        }, now);
+        let total: u32 = weights.iter().sum();
+        let mut counts = vec![0_u32; weights.len()];
+        for pick in 1..=total * rounds {
+            let first = pool.order(&Pick::at(now), |_| Usability::Usable).next();
+            counts[first.expect("all are usable").get()] += 1;
+            for (count, weight) in counts.iter().zip(&weights) {
+                let fair = f64::from(pick) * f64::from(*weight) / f64::from(total);
+                let astray = (f64::from(*count) - fair).abs();
+                prop_assert!(astray < weights.len() as f64, "{counts:?} after {pick}");
+            }
+        }
+        let exact: Vec<u32> = weights.iter().map(|weight| weight * rounds).collect();
+        prop_assert_eq!(counts, exact, "a whole round is exact");
+    }
+}

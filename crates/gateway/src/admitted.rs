@@ -1,0 +1,45 @@
+//! A request that was let in: authenticated, bounded, not read yet.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use majordomo::{Error, ErrorKind, Result};
+
+use crate::exchange::Exchange;
+use crate::heavy_lane::Heavy;
+use crate::keys::Key;
+
+/// What a front gets.
+pub(crate) struct AdmittedRequest {
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) key: Option<Arc<Key>>,
+    pub(crate) exchange: Exchange,
+    pub(crate) heavy: Heavy,
+}
+
+/// No model has a longer name.
+const LONGEST_NAME: usize = 256;
+/// Nobody writes a longer chain.
+const MOST_TARGETS: usize = 32;
+
+impl AdmittedRequest {
+    /// Whether this client may ask for a model.
+    pub(crate) fn allow(&self, model: &str) -> Result<()> {
+        for (at, name) in model.split(',').enumerate() {
+            let text = if at >= MOST_TARGETS {
+                format!("the model is a chain of more than {MOST_TARGETS} targets")
+            } else if name.len() > LONGEST_NAME {
+                format!("the model's name is longer than {LONGEST_NAME} bytes")
+            } else {
+                continue;
+            };
+            return Err(Error::new(ErrorKind::Local, text).with_status(400));
+        }
+        match &self.key {
+            Some(key) => key.allow(model),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Maps an exhausted chain's error to the one a client should see.
+//!
+//! The status depends on why every target failed: agents shorten their conversation
+//! on one, back off on another, and give up on a third. Pure; knows no HTTP.
+
+use majordomo::{Attempt, Class, Error, ErrorKind, Outcome};
+
+/// An exhausted chain's error in the class that says what to do about it.
+pub(crate) fn for_client(error: Error) -> Error {
+    if error.kind() != ErrorKind::Exhausted {
+        return error;
+    }
+    let classes: Vec<Option<Class>> = error.attempt_log().attempts.iter().map(class).collect();
+    let all = |test: fn(Class) -> bool| {
+        !classes.is_empty() && classes.iter().all(|class| class.is_some_and(test))
+    };
+    let kind = if all(|class| class == Class::ModelNotFound) {
+        ErrorKind::ModelNotFound
+    } else if all(|class| class == Class::ContextLength) {
+        ErrorKind::ContextLength
+    } else if all(Class::is_incapable) {
+        ErrorKind::Unsupported
+    } else {
+        ErrorKind::Provider
+    };
+    let told = |kind| {
+        Error::new(kind, error.message())
+            .with_retry_after(error.retry_after())
+            .with_attempt_log(error.attempt_log().clone())
+    };
+    if kind != ErrorKind::Provider {
+        return told(kind);
+    }
+    // Every target refused this request, and none of them blamed us for it.
+    if all(|class| class == Class::Forbidden) {
+        return told(ErrorKind::Provider).with_status(403);
+    }
+    let benched = classes.iter().all(Option::is_none);
+    if !benched && error.attempt_log().attempts.iter().all(throttled) {
+        return told(ErrorKind::Provider).with_status(429);
+    }
+    // Our own word: a provider's 503 with a wait would count as a rate limit.
+    told(ErrorKind::Local).with_status(if benched { 503 } else { 502 })
+}
+
+/// Whether a target has too much to do. One that is benched was throttled, too, or
+/// may as well have been; a 429 that names no time to wait is tried again like any
+/// hiccup, but it is none.
+fn throttled(attempt: &Attempt) -> bool {
+    match &attempt.outcome {
+        Outcome::Failed {
+            status: Some(429), ..
+        } => true,
+        _ => class(attempt).is_none_or(|class| matches!(class, Class::RateLimited | Class::Quota)),
+    }
+}
+
+/// Why a target did not serve; none if it is benched.
+fn class(attempt: &Attempt) -> Option<Class> {
+    match &attempt.outcome {
+        Outcome::Failed { class, .. } => Some(*class),
+        Outcome::Skipped { class, .. } => *class,
+        Outcome::Served => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use majordomo::AttemptLog;
+
+    use super::*;
+    use crate::fronts::Front;
+
+    fn exhausted(classes: &[Option<Class>]) -> Error {
+        let outcome = |class: &Option<Class>| match class {
+            Some(class) => Outcome::Failed {
+                class: *class,
+                status: None,
+                reason: "x".into(),
+            },
+            None => Outcome::Skipped {
+                reason: "benched".into(),
+                class: None,
+            },
+        };
+        nobody(classes.iter().map(outcome))
+    }
+
+    fn nobody(outcomes: impl Iterator<Item = Outcome>) -> Error {
+        let attempt = |outcome| Attempt {
+            target: "p/m".into(),
+            at: Duration::ZERO,
+            took: Duration::ZERO,
+            changes: Vec::new(),
+            outcome,
+        };
+        let attempts = outcomes.map(attempt).collect();
+        Error::new(ErrorKind::Exhausted, "nobody").with_attempt_log(AttemptLog { attempts })
+    }
+
+    #[test]
+    fn a_429_without_a_time_to_wait_is_a_429() {
+        let failed = |status| Outcome::Failed {
+            class: Class::Transient,
+            status: Some(status),
+            reason: "x".into(),
+        };
+        for (statuses, status) in [([429, 429], 429), ([429, 500], 502)] {
+            let error = for_client(nobody(statuses.into_iter().map(failed)));
+            assert_eq!(error.status(), Some(status), "{statuses:?}");
+        }
+    }
+
+    #[test]
+    fn m24_a_gateway_that_opens_too_many_pictures_says_when_to_come_back() {
+        let error = for_client(majordomo::media::Problem::Busy.into_error(1));
+        for front in [
+            Front::Chat,
+            Front::Messages,
+            Front::Gemini,
+            Front::OllamaChat,
+        ] {
+            let reply = front.codec().write_error(&error);
+            assert_eq!(reply.status, 503, "{front:?}");
+            let wait = reply
+                .headers
+                .iter()
+                .find(|(name, _)| *name == "retry-after");
+            assert_eq!(wait.map(|(_, value)| &**value), Some("1"), "{front:?}");
+        }
+    }
+
+    #[test]
+    fn the_status_of_an_exhausted_chain_says_what_to_do() {
+        use Class as C;
+        let rows: [(&[Option<Class>], u16); 11] = [
+            (&[Some(C::Forbidden), Some(C::Forbidden)], 403),
+            (&[Some(C::Forbidden), Some(C::Transient)], 502),
+            (&[Some(C::Unsupported), Some(C::Unsupported)], 400),
+            (&[Some(C::Unsupported), Some(C::ModelNotFound)], 400),
+            (&[Some(C::ModelNotFound)], 404),
+            (&[Some(C::ContextLength)], 400),
+            (&[Some(C::RateLimited), Some(C::RateLimited)], 429),
+            (&[Some(C::RateLimited), None], 429),
+            (&[Some(C::RateLimited), Some(C::Transient)], 502),
+            (&[Some(C::Transient), Some(C::Unsupported)], 502),
+            (&[None, None], 503),
+        ];
+        for (classes, status) in rows {
+            for front in [
+                Front::Chat,
+                Front::Messages,
+                Front::Gemini,
+                Front::OllamaChat,
+            ] {
+                let reply = front.codec().write_error(&for_client(exhausted(classes)));
+                assert_eq!(reply.status, status, "{front:?} {classes:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! `[[keys]]`: who may ask, and for what.
+
+use std::collections::HashSet;
+
+use super::reader::{Field, Section, Text};
+use crate::keys::{KeyEntry, KeySecret, Role};
+
+const MAKE_ONE: &str = "`majordomo key new NAME` makes a key and the line to put here";
+
+pub(super) fn read(sections: Vec<Section<'_>>) -> Vec<KeyEntry> {
+    let mut entries: Vec<KeyEntry> = Vec::new();
+    let mut names = HashSet::new();
+    let mut hashes = HashSet::new();
+    for section in sections {
+        let reader = section.reader;
+        let Some((entry, name)) = entry(section) else {
+            continue;
+        };
+        if !names.insert(entry.name.clone()) {
+            let message = format!("there are two keys named {}", name.shown());
+            reader.report(name.span, message, "give each key a name of its own");
+            continue;
+        }
+        if let KeySecret::Sha256(hash) = &entry.secret
+            && !hashes.insert(*hash)
+        {
+            reader.report(
+                entry.span,
+                "this is the same key as an earlier one",
+                MAKE_ONE,
+            );
+            continue;
+        }
+        entries.push(entry);
+    }
+    entries
+}
+
+fn entry(mut section: Section<'_>) -> Option<(KeyEntry, Text)> {
+    let reader = section.reader;
+    let span = section.span.clone();
+    let name = section.need("name", "say whose key it is: `name = \"laptop\"`");
+    let name = name.and_then(|field| field.filled());
+    let hash = section.take("hash");
+    let key = section.take("key");
+    let secret = match (&hash, &key) {
+        (Some(field), None) => read_hash(field),
+        (None, Some(field)) => {
+            if field.is_literal() {
+                reader.note_secret();
+            }
+            field.secret().map(KeySecret::Plain)
+        }
+        (Some(_), Some(key)) => {
+            let hint = "keep the `hash` and take the `key` out";
+            reader.report(
+                key.key_span.clone(),
+                "a key has either `hash` or `key`, not both",
+                hint,
+            );
+            None
+        }
+        (None, None) => {
+            reader.report(span.clone(), "[[keys]] has no `hash`", MAKE_ONE);
+            None
+        }
+    };
+    let models = section.take("models").and_then(|field| models(&field));
+    let role = section.take("role");
+    let role = role.map_or(Some(Role::default()), |field| field.choice(&Role::WORDS));
+    section.finish();
+    let name = name?;
+    let entry = KeyEntry {
+        name: name.value.clone(),
+        secret: secret?,
+        role: role?,
+        models,
+        span,
+    };
+    Some((entry, name))
+}
+
+fn models(field: &Field<'_>) -> Option<Vec<String>> {
+    let models = field.texts()?;
+    if models.is_empty() {
+        let hint = "name the models that it may ask for, or leave `models` out for all";
+        field.report("a key that may ask for nothing is of no use", hint);
+    }
+    Some(models.into_iter().map(|text| text.value).collect())
+}
+
+fn read_hash(field: &Field<'_>) -> Option<KeySecret> {
+    let text = field.text()?;
+    let Some(digits) = text.value.strip_prefix("sha256:") else {
+        // Somebody may have put the key itself here.
+        field.reader.hide(field.span.clone());
+        field.report("`hash` must begin with `sha256:`", MAKE_ONE);
+        return None;
+    };
+    let hash = unhex(digits);
+    if hash.is_none() {
+        let message = format!(
+            "`hash` needs 64 hexadecimal digits after `sha256:`, and here are {} characters",
+            digits.chars().count()
+        );
+        field.report(message, MAKE_ONE);
+    }
+    hash.map(KeySecret::Sha256)
+}
+
+fn unhex(digits: &str) -> Option<[u8; 32]> {
+    let digits = digits.as_bytes();
+    let mut bytes = [0; 32];
+    if digits.len() != 2 * bytes.len() {
+        return None;
+    }
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        let value = |digit: u8| char::from(digit).to_digit(16);
+        let number = value(pair[0])? * 16 + value(pair[1])?;
+        *byte = u8::try_from(number).ok()?;
+    }
+    Some(bytes)
+}

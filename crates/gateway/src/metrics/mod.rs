@@ -1,0 +1,293 @@
+//! The figures that `/metrics` shows.
+//!
+//! Every request is counted once, when it ends. Nothing here is a lock that
+//! requests wait for. Names of targets come from clients, too, so their number
+//! and length are bounded; no label ever holds content or a key.
+
+mod counter;
+mod histogram;
+mod targets;
+mod text;
+
+use std::collections::BTreeSet;
+
+use majordomo::{HealthStatus, Usage};
+
+use counter::Counter;
+pub(crate) use counter::Gauge;
+use histogram::Histogram;
+use majordomo_vision::{DescribeCall, FROM_CACHE};
+use targets::Targets;
+use text::Page;
+
+use crate::clip::clip;
+use crate::outcome::{Ended, MAX_TARGET_LABEL};
+
+/// All figures of a gateway, from its start.
+#[derive(Default)]
+pub(crate) struct Metrics {
+    pub(crate) open_requests: Gauge,
+    pub(crate) open_streams: Gauge,
+    targets: Targets,
+    requests: Counter,
+    attempts: Counter,
+    failovers: Counter,
+    tokens: Counter,
+    images: Counter,
+    descriptions: Counter,
+    describe_tokens: Counter,
+    took: Histogram,
+    first_token: Histogram,
+}
+
+impl Metrics {
+    /// Labels these targets by name, whatever clients invent.
+    pub(crate) fn configure(&self, targets: BTreeSet<String>) {
+        self.targets.configure(targets);
+    }
+
+    /// Counts a request.
+    pub(crate) fn ended(&self, ended: &Ended<'_>) {
+        let status = ended.status.to_string();
+        let labels = [
+            ("dialect", ended.dialect),
+            ("outcome", ended.end.name()),
+            ("status", &status),
+        ];
+        self.requests.add(&labels, 1);
+        for tried in ended.tried {
+            let target = self.targets.label(&tried.target);
+            let labels = [("target", target), ("outcome", tried.outcome)];
+            self.attempts.add(&labels, 1);
+        }
+        for pair in ended.tried.windows(2) {
+            if pair[0].target != pair[1].target {
+                let from = self.targets.label(&pair[0].target);
+                self.failovers.add(&[("from", from)], 1);
+            }
+        }
+        let Usage { input, output, .. } = ended.usage;
+        if let Some(target) = ended.target {
+            let target = self.targets.label(clip(target, MAX_TARGET_LABEL));
+            for (kind, count) in [("input", input), ("output", output)] {
+                if count > 0 {
+                    let labels = [("target", target), ("kind", kind)];
+                    self.tokens.add(&labels, count);
+                }
+            }
+        }
+        for change in ended.changes.iter().filter(|c| c.subject == "image") {
+            let count = change.count.unwrap_or(1) as u64;
+            self.images.add(&[("change", &*change.verb)], count);
+            if change.verb == FROM_CACHE {
+                self.descriptions.add(&[("outcome", "cache")], count);
+            }
+        }
+        for call in ended.described {
+            self.described(call);
+        }
+        self.took.saw(ended.took);
+        if let Some(time) = ended.first_token {
+            self.first_token.saw(time);
+        }
+    }
+
+    fn described(&self, call: &DescribeCall) {
+        let target = call.asked();
+        let target = match target.is_empty() {
+            true => target,
+            false => self.targets.label(clip(target, MAX_TARGET_LABEL)),
+        };
+        let labels = [("target", target), ("outcome", call.outcome())];
+        self.descriptions.add(&labels, 1);
+        let Usage { input, output, .. } = call.usage;
+        for (kind, count) in [("input", input), ("output", output)] {
+            if count > 0 {
+                let labels = [("target", target), ("kind", kind)];
+                self.describe_tokens.add(&labels, count);
+            }
+        }
+    }
+
+    /// The page that Prometheus reads.
+    pub(crate) fn page(&self, health: &[HealthStatus], ready: bool) -> String {
+        let mut page = Page::default();
+        let counters = [
+            ("requests", "Requests that are over.", &self.requests),
+            ("attempts", "Targets that requests came to.", &self.attempts),
+            (
+                "failovers",
+                "Times that a request left a target for the next.",
+                &self.failovers,
+            ),
+            ("tokens", "Tokens, as providers counted them.", &self.tokens),
+            ("images_changed", "Images that were altered.", &self.images),
+            (
+                "descriptions",
+                "Calls of describers, and descriptions that were known.",
+                &self.descriptions,
+            ),
+            (
+                "describe_tokens",
+                "Tokens of describers, which majordomo_tokens_total does not hold.",
+                &self.describe_tokens,
+            ),
+        ];
+        for (name, help, counter) in counters {
+            page.counter(name, help, counter);
+        }
+        page.gauge(
+            "open_requests",
+            "Requests that are being served.",
+            self.open_requests.get(),
+        );
+        page.gauge(
+            "open_streams",
+            "Streams that are being sent.",
+            self.open_streams.get(),
+        );
+        page.gauge("ready", "Whether some target can serve.", i64::from(ready));
+        page.histogram("request_seconds", "How long requests took.", &self.took);
+        page.histogram(
+            "first_token_seconds",
+            "Time to the first token of a stream.",
+            &self.first_token,
+        );
+        page.health(health);
+        page.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use majordomo::Change;
+
+    use super::*;
+    use crate::outcome::{End, Tried};
+
+    fn ended<'a>(tried: &'a [Tried], changes: &'a [Change]) -> Ended<'a> {
+        Ended {
+            dialect: "openai-chat",
+            end: End::Complete,
+            status: 200,
+            target: Some("p/m"),
+            tried,
+            changes,
+            described: &[],
+            usage: Usage {
+                input: 7,
+                output: 5,
+                ..Usage::default()
+            },
+            took: Duration::from_millis(30),
+            first_token: Some(Duration::from_millis(20)),
+        }
+    }
+
+    #[test]
+    fn every_figure_of_a_request_is_on_the_page() {
+        let metrics = Metrics::default();
+        let tried = |target: &str, outcome| Tried {
+            target: target.into(),
+            outcome,
+            ..Tried::default()
+        };
+        let tried = [
+            tried("a/x", "failed"),
+            tried("a/x", "failed"),
+            tried("p/m", "served"),
+        ];
+        let changes = [
+            Change::new("image", "resized").times(2),
+            Change::new("top_k", "dropped"),
+        ];
+        metrics.ended(&ended(&tried, &changes));
+        metrics.open_streams.up();
+        let page = metrics.page(&[], true);
+        for line in [
+            "majordomo_requests_total{dialect=\"openai-chat\",outcome=\"complete\",status=\"200\"} 1",
+            "majordomo_attempts_total{target=\"a/x\",outcome=\"failed\"} 2",
+            "majordomo_attempts_total{target=\"p/m\",outcome=\"served\"} 1",
+            "majordomo_failovers_total{from=\"a/x\"} 1",
+            "majordomo_tokens_total{target=\"p/m\",kind=\"input\"} 7",
+            "majordomo_tokens_total{target=\"p/m\",kind=\"output\"} 5",
+            "majordomo_images_changed_total{change=\"resized\"} 2",
+            "majordomo_open_streams 1",
+            "majordomo_ready 1",
+            "majordomo_request_seconds_bucket{le=\"0.05\"} 1",
+            "majordomo_request_seconds_bucket{le=\"0.025\"} 0",
+            "majordomo_request_seconds_count 1",
+            "majordomo_first_token_seconds_bucket{le=\"0.025\"} 1",
+        ] {
+            assert!(page.lines().any(|l| l == line), "{line} is not on\n{page}");
+        }
+        assert!(!page.contains("top_k"), "{page}");
+    }
+
+    #[test]
+    fn calls_of_describers_are_counted_apart_from_answers() {
+        let metrics = Metrics::default();
+        let call = |target: Option<&str>, failure: Option<&str>| DescribeCall {
+            target: target.map(str::to_owned),
+            attempts: Vec::new(),
+            usage: Usage {
+                input: 100,
+                output: 20,
+                ..Usage::default()
+            },
+            began: tokio::time::Instant::now().into_std(),
+            took: Duration::ZERO,
+            failure: failure.map(str::to_owned),
+        };
+        let calls = [
+            call(Some("eyes/a"), None),
+            call(Some("eyes/a"), Some("the describer said nothing")),
+            call(None, Some("cancelled")),
+        ];
+        let changes = [Change::new("image", FROM_CACHE).times(3)];
+        metrics.ended(&Ended {
+            described: &calls,
+            ..ended(&[], &changes)
+        });
+        let page = metrics.page(&[], true);
+        for line in [
+            "majordomo_descriptions_total{target=\"eyes/a\",outcome=\"described\"} 1",
+            "majordomo_descriptions_total{target=\"eyes/a\",outcome=\"failed\"} 1",
+            "majordomo_descriptions_total{target=\"\",outcome=\"cancelled\"} 1",
+            "majordomo_descriptions_total{outcome=\"cache\"} 3",
+            "majordomo_describe_tokens_total{target=\"eyes/a\",kind=\"input\"} 200",
+            "majordomo_describe_tokens_total{target=\"eyes/a\",kind=\"output\"} 40",
+            "majordomo_tokens_total{target=\"p/m\",kind=\"input\"} 7",
+        ] {
+            assert!(page.lines().any(|l| l == line), "{line} is not on\n{page}");
+        }
+    }
+
+    #[test]
+    fn names_from_clients_can_neither_break_the_page_nor_fill_the_memory() {
+        let metrics = Metrics::default();
+        for n in 0..5_000 {
+            let tried = [Tried {
+                target: format!("p/\"{n}\n}}"),
+                outcome: "failed",
+                ..Tried::default()
+            }];
+            metrics.ended(&ended(&tried, &[]));
+        }
+        let page = metrics.page(&[], true);
+        let attempts = page
+            .lines()
+            .filter(|l| l.starts_with("majordomo_attempts_total{"));
+        assert!(attempts.count() <= targets::MOST_STRANGERS + 1);
+        assert!(
+            page.contains("majordomo_attempts_total{target=\"p/\\\"0\\n}\",outcome=\"failed\"} 1")
+        );
+        // The one that serves is among those with a label.
+        let rest = 5_001 - targets::MOST_STRANGERS;
+        let rest =
+            format!("majordomo_attempts_total{{target=\"other\",outcome=\"failed\"}} {rest}");
+        assert!(page.contains(&rest), "the rest is counted");
+    }
+}

@@ -1,0 +1,125 @@
+//! How a request ended: what logs, metrics, traces and spans share.
+//!
+//! No type here holds content or a provider's text, which may repeat the request.
+
+use std::time::Duration;
+
+use majordomo::{Attempt, AttemptLog, Change, Class, Error, ErrorKind, Outcome, Usage};
+
+use crate::clip::clip;
+use majordomo_vision::DescribeCall;
+
+/// Longest model name that is kept: a client may send anything as one.
+pub(crate) const MAX_MODEL_NAME: usize = 256;
+/// Longest target or reason that is kept.
+pub(crate) const MAX_TEXT: usize = 512;
+/// Longest target name in labels.
+pub(crate) const MAX_TARGET_LABEL: usize = 200;
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The client went away, or the server.
+    #[default]
+    ClientGone,
+    /// The answer is complete.
+    Complete,
+    /// The answer broke off after it had begun.
+    Interrupted,
+    /// There was no answer but an error.
+    Failed,
+}
+
+impl End {
+    /// As logs and figures call it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::ClientGone => "client_gone",
+            Self::Complete => "complete",
+            Self::Interrupted => "interrupted",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// A request that is over.
+pub(crate) struct Ended<'a> {
+    pub(crate) dialect: &'a str,
+    pub(crate) end: End,
+    pub(crate) status: u16,
+    pub(crate) target: Option<&'a str>,
+    pub(crate) tried: &'a [Tried],
+    pub(crate) changes: &'a [Change],
+    pub(crate) described: &'a [DescribeCall],
+    pub(crate) usage: Usage,
+    pub(crate) took: Duration,
+    pub(crate) first_token: Option<Duration>,
+}
+
+/// One target that a request came to. What it said is left out: that may repeat
+/// what was asked.
+#[derive(Debug, Default)]
+pub(crate) struct Tried {
+    pub(crate) target: String,
+    pub(crate) outcome: &'static str,
+    pub(crate) class: Option<Class>,
+    pub(crate) status: Option<u16>,
+    pub(crate) at: Duration,
+    pub(crate) took: Duration,
+}
+
+impl Tried {
+    pub(crate) fn all(attempt_log: &AttemptLog) -> Vec<Self> {
+        attempt_log.attempts.iter().map(Self::from).collect()
+    }
+}
+
+impl From<&Attempt> for Tried {
+    fn from(attempt: &Attempt) -> Self {
+        let (outcome, class, status) = match &attempt.outcome {
+            Outcome::Served => ("served", None, None),
+            Outcome::Skipped { class, .. } => ("skipped", *class, None),
+            Outcome::Failed { class, status, .. } => ("failed", Some(*class), *status),
+        };
+        Self {
+            target: clip(&attempt.target, MAX_TARGET_LABEL).to_owned(),
+            outcome,
+            class,
+            status,
+            at: attempt.at,
+            took: attempt.took,
+        }
+    }
+}
+
+/// Why, in our own words: what others say may repeat what was asked.
+pub(crate) fn reason(error: &Error) -> String {
+    let mut failures = String::new();
+    for attempt in &error.attempt_log().attempts {
+        let what = match &attempt.outcome {
+            Outcome::Served => continue,
+            Outcome::Skipped { class: None, .. } => "Benched".to_owned(),
+            Outcome::Skipped {
+                class: Some(class), ..
+            } => format!("{class:?}, not asked"),
+            Outcome::Failed {
+                class,
+                status: Some(status),
+                ..
+            } => format!("{class:?} {status}"),
+            Outcome::Failed { class, .. } => format!("{class:?}"),
+        };
+        if failures.len() > MAX_TEXT {
+            failures.push_str("; …");
+            break;
+        }
+        let between = if failures.is_empty() { "" } else { "; " };
+        let target = clip(&attempt.target, MAX_MODEL_NAME);
+        failures.push_str(&format!("{between}{target}: {what}"));
+    }
+    match error.kind() {
+        _ if !failures.is_empty() => failures,
+        ErrorKind::Local => clip(error.message(), MAX_TEXT).to_owned(),
+        _ => format!("{:?}", error.class()),
+    }
+}

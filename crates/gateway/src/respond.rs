@@ -1,0 +1,45 @@
+//! Error responses in the client's own dialect.
+
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use majordomo::{Error, ErrorKind};
+
+use crate::client_error::for_client;
+use crate::exchange::Exchange;
+use crate::fronts::Front;
+use crate::response_body::Body;
+use crate::response_headers;
+
+/// The answer to a request that failed.
+pub(crate) fn refuse(front: Front, mut exchange: Exchange, error: Error) -> Response<Body> {
+    let exhausted = error.kind() == ErrorKind::Exhausted;
+    let error = for_client(error);
+    let mut answer = bare(front, &error);
+    exchange.failed(&error, answer.status().as_u16());
+    let map = answer.headers_mut();
+    if exhausted {
+        // The chain has retried already; SDKs would do it all over again.
+        map.insert("x-should-retry", HeaderValue::from_static("false"));
+    }
+    response_headers::describe(map, front, &exchange);
+    answer
+}
+
+/// An error in a dialect's own form, and nothing about the request.
+pub(crate) fn bare(front: Front, error: &Error) -> Response<Body> {
+    let reply = front.codec().write_error(error);
+    let mut answer = Response::new(Body::from(reply.body));
+    *answer.status_mut() =
+        StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let map = answer.headers_mut();
+    map.insert("content-type", HeaderValue::from_static("application/json"));
+    for (name, value) in reply.headers {
+        insert(map, name, &value);
+    }
+    answer
+}
+
+fn insert(map: &mut HeaderMap, name: &'static str, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        map.insert(name, value);
+    }
+}

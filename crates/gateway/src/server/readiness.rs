@@ -1,0 +1,149 @@
+//! Whether any configured target can serve: the verdict behind `/readyz`.
+
+use http::StatusCode;
+use majordomo::{BenchCause, ErrorKind, Health, HealthStatus, Timer};
+
+use super::context::ServerContext;
+
+/// Whether requests can be served, and why not.
+pub(crate) fn ready(context: &ServerContext) -> (StatusCode, &'static str) {
+    if context.stopping.is_triggered() {
+        return (StatusCode::SERVICE_UNAVAILABLE, "draining\n");
+    }
+    let state = context.state.load();
+    let known = Known {
+        targets: &state.targets,
+        providers: &state.registry.providers(),
+        has_last_resort: state.has_last_resort(),
+    };
+    if known.can_serve(state.registry.health()) {
+        (StatusCode::OK, "ok\n")
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "no target can serve\n")
+    }
+}
+
+/// What the configuration names. Names that clients make up do not count.
+struct Known<'a> {
+    targets: &'a [String],
+    providers: &'a [String],
+    has_last_resort: bool,
+}
+
+impl Known<'_> {
+    /// Whether one of the targets may be used. Where none is configured by name, a
+    /// provider counts as long as its credential is good.
+    fn can_serve(&self, health: &Health) -> bool {
+        let refused = |provider: &str| {
+            let credential = health.status(provider);
+            credential.is_some_and(|status| status.until_usable.is_some())
+        };
+        if self.targets.is_empty() {
+            return self.providers.iter().any(|name| !refused(name));
+        }
+        self.targets.iter().any(|name| {
+            let provider = name.split('/').next().unwrap_or_default();
+            let out = health
+                .status(name)
+                .is_some_and(|status| self.is_out(&status));
+            !out && !refused(provider)
+        })
+    }
+
+    /// Whether requests to a target are known to be useless. One that failed may have
+    /// failed for the sake of one request, and others are still served as a last
+    /// resort: only its probe's failure, or that it cannot be reached, tells.
+    fn is_out(&self, status: &HealthStatus) -> bool {
+        let benched = status.until_usable.is_some();
+        let known = match &status.cause {
+            _ if status.closed || !self.has_last_resort => true,
+            Some(BenchCause::Failed { kind, .. }) => is_unreachable(*kind) || status.rounds > 1,
+            Some(BenchCause::ByHand { .. }) | None => true,
+        };
+        benched && known
+    }
+}
+
+fn is_unreachable(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::Connect | ErrorKind::Dns | ErrorKind::Tls | ErrorKind::Timeout(Timer::Connect)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use majordomo::Class;
+
+    use super::*;
+
+    #[test]
+    fn one_usable_target_is_enough() {
+        let rows: [(&[&str], &[&str], bool); 7] = [
+            (&["a/x", "b/y"], &[], true),
+            (&["a/x", "b/y"], &["a/x"], true),
+            (&["a/x", "b/y"], &["a/x", "b/y"], false),
+            (&["a/x", "b/y"], &["a", "b/y"], false),
+            (&[], &["a/x"], true),
+            (&[], &["a"], true),
+            (&[], &["a", "b"], false),
+        ];
+        let owned = |names: &[&str]| names.iter().map(|&n| n.to_owned()).collect::<Vec<_>>();
+        for (targets, benched, expected) in rows {
+            let health = Health::default();
+            for name in benched {
+                health.bench(name, Duration::from_secs(60), "why");
+            }
+            let known = Known {
+                targets: &owned(targets),
+                providers: &owned(&["a", "b"]),
+                has_last_resort: true,
+            };
+            let able = known.can_serve(&health);
+            assert_eq!(able, expected, "{targets:?} without {benched:?}");
+        }
+    }
+
+    /// A target as it is after failures like this one.
+    fn benched(kind: ErrorKind, rounds: u32, closed: bool) -> HealthStatus {
+        HealthStatus {
+            subject: "a/x".to_owned(),
+            failures: 0,
+            rounds,
+            until_usable: Some(Duration::from_secs(5)),
+            benched_for: Some(Duration::ZERO),
+            cause: Some(BenchCause::Failed {
+                kind,
+                class: Class::Transient,
+                status: None,
+            }),
+            closed,
+            probing: false,
+            on_trial: false,
+            declared: true,
+        }
+    }
+
+    #[test]
+    fn one_bad_request_does_not_make_the_gateway_unready() {
+        let rows = [
+            (benched(ErrorKind::Provider, 1, false), true, false),
+            (benched(ErrorKind::Truncated, 1, false), true, false),
+            (benched(ErrorKind::Provider, 1, false), false, true),
+            (benched(ErrorKind::Provider, 2, false), true, true),
+            (benched(ErrorKind::Provider, 0, true), true, true),
+            (benched(ErrorKind::Connect, 1, false), true, true),
+            (benched(ErrorKind::Dns, 1, false), true, true),
+        ];
+        for (status, has_last_resort, out) in rows {
+            let known = Known {
+                targets: &[],
+                providers: &[],
+                has_last_resort,
+            };
+            assert_eq!(known.is_out(&status), out, "{status:?} {has_last_resort}");
+        }
+    }
+}

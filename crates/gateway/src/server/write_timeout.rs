@@ -1,0 +1,116 @@
+//! How long a client that takes nothing is waited for.
+
+use std::io::{self, ErrorKind, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
+
+/// A stream whose peer may be slow, but not stand still.
+pub(super) struct WriteTimeout<S> {
+    inner: S,
+    stall: Timer,
+}
+
+impl<S> WriteTimeout<S> {
+    pub(super) fn new(inner: S, stall: Duration) -> Self {
+        Self {
+            inner,
+            stall: Timer::new(stall),
+        }
+    }
+
+    fn moving<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        polled: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if polled.is_pending() {
+            let stalled = self.stall.poll(cx, "the client takes nothing");
+            return stalled.map(|end| end.and(Err(ErrorKind::TimedOut.into())));
+        }
+        self.stall.stop();
+        polled
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().inner).poll_read(cx, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let polled = Pin::new(&mut this.inner).poll_write(cx, bytes);
+        this.moving(cx, polled)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let polled = Pin::new(&mut this.inner).poll_write_vectored(cx, slices);
+        this.moving(cx, polled)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let polled = Pin::new(&mut this.inner).poll_flush(cx);
+        this.moving(cx, polled)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let polled = Pin::new(&mut this.inner).poll_shutdown(cx);
+        this.moving(cx, polled)
+    }
+}
+
+/// A timer that is set only while something is waited for.
+pub(super) struct Timer {
+    after: Duration,
+    running: Option<Pin<Box<Sleep>>>,
+}
+
+impl Timer {
+    pub(super) fn new(after: Duration) -> Self {
+        Self {
+            after,
+            running: None,
+        }
+    }
+
+    pub(super) fn stop(&mut self) {
+        self.running = None;
+    }
+
+    /// Runs out as an error, never as a success.
+    pub(super) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        text: &'static str,
+    ) -> Poll<io::Result<()>> {
+        let after = self.after;
+        let running = self.running.get_or_insert_with(|| Box::pin(sleep(after)));
+        ready!(running.as_mut().poll(cx));
+        Poll::Ready(Err(io::Error::new(ErrorKind::TimedOut, text)))
+    }
+}

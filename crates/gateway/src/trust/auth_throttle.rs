@@ -1,0 +1,109 @@
+//! How often each address has sent a wrong key lately.
+//!
+//! Only wrong keys count and only wrong keys are turned away: whoever shares an
+//! address with somebody who auth_throttle still gets in.
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use quick_cache::sync::Cache;
+use tokio::time::Instant;
+
+/// The most addresses that are remembered.
+const ADDRESSES: usize = 10_000;
+/// So many wrong keys are answered one by one.
+const AT_ONCE: f64 = 120.0;
+/// And so many more each second.
+const A_SECOND: f64 = 1.0;
+
+/// The wrong keys of all addresses.
+pub(crate) struct AuthThrottle(Cache<IpAddr, Arc<Mutex<Bucket>>>);
+
+struct Bucket {
+    left: f64,
+    at: Instant,
+}
+
+impl AuthThrottle {
+    /// Counts a wrong key; says whether there were too many.
+    pub(crate) fn too_many(&self, from: IpAddr) -> bool {
+        let bucket = self.0.get_or_insert_with(&neighbourhood(from), || {
+            Ok::<_, std::convert::Infallible>(Arc::new(Mutex::new(Bucket {
+                left: AT_ONCE,
+                at: Instant::now(),
+            })))
+        });
+        let Ok(bucket) = bucket;
+        let mut bucket = bucket.lock().unwrap_or_else(PoisonError::into_inner);
+        let passed = bucket.at.elapsed().as_secs_f64();
+        bucket.at = Instant::now();
+        bucket.left = (bucket.left + passed * A_SECOND).min(AT_ONCE);
+        let none_left = bucket.left < 1.0;
+        if !none_left {
+            bucket.left -= 1.0;
+        }
+        none_left
+    }
+}
+
+impl Default for AuthThrottle {
+    fn default() -> Self {
+        Self(Cache::new(ADDRESSES))
+    }
+}
+
+/// One customer of a provider has 2^64 addresses of IPv6.
+fn neighbourhood(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) => {
+            let [a, b, c, d, ..] = v6.segments();
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
+        }
+        v4 => v4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn s06_an_address_that_guesses_is_slowed_down_and_forgiven() {
+        let auth_throttle = AuthThrottle::default();
+        let address = IpAddr::from([192, 0, 2, 1]);
+        let other = IpAddr::from([192, 0, 2, 2]);
+        let free = (0..1_000)
+            .take_while(|_| !auth_throttle.too_many(address))
+            .count();
+        assert_eq!(free, 120);
+        assert!(!auth_throttle.too_many(other));
+        tokio::time::advance(Duration::from_secs(3)).await;
+        let more = (0..1_000)
+            .take_while(|_| !auth_throttle.too_many(address))
+            .count();
+        assert_eq!(more, 3);
+    }
+
+    #[tokio::test]
+    async fn s06_what_is_remembered_is_bounded() {
+        let auth_throttle = AuthThrottle::default();
+        for n in 0..50_000_u32 {
+            auth_throttle.too_many(IpAddr::from(n.to_be_bytes()));
+        }
+        assert!(
+            auth_throttle.0.len() <= ADDRESSES,
+            "{}",
+            auth_throttle.0.len()
+        );
+    }
+
+    #[test]
+    fn neighbours_of_ipv6_are_one() {
+        let near = |text: &str| neighbourhood(text.parse().unwrap());
+        assert_eq!(near("2001:db8::1"), near("2001:db8::ffff:1"));
+        assert_ne!(near("2001:db8::1"), near("2001:db8:0:1::1"));
+        assert_eq!(near("::ffff:192.0.2.1"), near("192.0.2.1"));
+    }
+}

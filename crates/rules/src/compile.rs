@@ -1,0 +1,158 @@
+//! Turns conditions as data into conditions that can be asked.
+
+use majordomo::nearest;
+use serde_json::Value;
+
+use super::condition::{Condition, Leaf, Node};
+use super::error::{Field, RuleError};
+use super::excerpt;
+use super::positions::{self, Position};
+use super::spec::ConditionSpec;
+use super::value::listed;
+
+/// Deeper groups are refused; nobody could read them.
+const DEEPEST: usize = 16;
+
+/// Compiles one condition, or lists everything that is wrong with it.
+///
+/// ```
+/// use majordomo_rules::{ConditionSpec, Field, compile};
+/// use serde_json::json;
+///
+/// let errors = compile(&ConditionSpec::leaf("modle", "contains", json!("gpt"))).unwrap_err();
+/// assert_eq!(errors[0].field, Field::Position);
+/// assert_eq!(errors[0].suggestion.as_deref(), Some("model"));
+/// ```
+pub fn compile(spec: &ConditionSpec) -> Result<Condition, Vec<RuleError>> {
+    let mut compiler = Compiler::default();
+    let condition = compiler.condition(spec);
+    condition
+        .filter(|_| compiler.errors.is_empty())
+        .ok_or(compiler.errors)
+}
+
+/// Goes down into conditions and remembers the way and the mistakes.
+#[derive(Default)]
+pub(super) struct Compiler {
+    pub(super) rule: usize,
+    pub(super) path: Vec<usize>,
+    pub(super) errors: Vec<RuleError>,
+}
+
+impl Compiler {
+    pub(super) fn condition(&mut self, spec: &ConditionSpec) -> Option<Condition> {
+        let node = match spec {
+            ConditionSpec::Leaf {
+                position,
+                op,
+                value,
+            } => Node::Leaf(self.leaf(position, op, value.as_ref())?),
+            ConditionSpec::Any(members) => {
+                self.shallow_enough(Field::Any)?;
+                Node::Any(self.members(members, Field::Any)?)
+            }
+            ConditionSpec::Not(member) => {
+                self.shallow_enough(Field::Not)?;
+                Node::Not(Box::new(self.member(0, member)?))
+            }
+        };
+        Some(Condition(node))
+    }
+
+    /// All members, each looked at even when another one is wrong.
+    pub(super) fn members(
+        &mut self,
+        members: &[ConditionSpec],
+        field: Field,
+    ) -> Option<Vec<Condition>> {
+        if members.is_empty() {
+            self.fail(field, "at least one condition is needed here", None);
+            return None;
+        }
+        let mut compiled = Vec::with_capacity(members.len());
+        for (index, member) in members.iter().enumerate() {
+            compiled.extend(self.member(index, member));
+        }
+        (compiled.len() == members.len()).then_some(compiled)
+    }
+
+    fn member(&mut self, index: usize, member: &ConditionSpec) -> Option<Condition> {
+        self.path.push(index);
+        let condition = self.condition(member);
+        self.path.pop();
+        condition
+    }
+
+    fn leaf(&mut self, position: &str, op: &str, value: Option<&Value>) -> Option<Leaf> {
+        let Some(known) = positions::find(position) else {
+            self.unknown_position(position);
+            return None;
+        };
+        let Some(operation) = known.ops.iter().find(|known| known.name == op) else {
+            self.unknown_op(known, op);
+            return None;
+        };
+        match (operation.compile)(value) {
+            Ok(check) => Some(Leaf {
+                position: known.name,
+                op: operation.name,
+                value: value.map(excerpt::of_value),
+                check,
+            }),
+            Err(bad) => {
+                self.fail(Field::Value, bad.message, bad.suggestion);
+                None
+            }
+        }
+    }
+
+    fn unknown_position(&mut self, position: &str) {
+        let names: Vec<&str> = positions::ALL.iter().map(|known| known.name).collect();
+        let message = format!(
+            "`{position}` is not a position; there are {}",
+            listed(&names)
+        );
+        self.fail(
+            Field::Position,
+            message,
+            nearest(position, names).map(str::to_owned),
+        );
+    }
+
+    fn unknown_op(&mut self, position: &Position, op: &str) {
+        let names: Vec<&str> = position.ops.iter().map(|known| known.name).collect();
+        let message = format!(
+            "`{op}` is not an operation of `{}`; there are {}",
+            position.name,
+            listed(&names)
+        );
+        self.fail(Field::Op, message, nearest(op, names).map(str::to_owned));
+    }
+
+    fn shallow_enough(&mut self, field: Field) -> Option<()> {
+        if self.path.len() < DEEPEST {
+            return Some(());
+        }
+        self.fail(
+            field,
+            format!("groups are nested deeper than {DEEPEST}"),
+            None,
+        );
+        None
+    }
+
+    pub(super) fn fail(
+        &mut self,
+        field: Field,
+        message: impl Into<String>,
+        suggestion: Option<String>,
+    ) {
+        self.errors.push(RuleError {
+            rule: self.rule,
+            path: self.path.clone(),
+            field,
+            message: message.into(),
+            suggestion,
+        });
+    }
+}

@@ -1,0 +1,162 @@
+//! Names with `*` and `?` in them.
+//!
+//! Names of models hold brackets (`claude-sonnet-4-5[1m]`), so a pattern of names
+//! knows the two marks and nothing else. Rules may say more; see [`Glob::rich`].
+
+mod rich;
+
+use std::fmt;
+
+use regex::Regex;
+
+pub use rich::BadGlob;
+
+/// A pattern that must match a whole name, case and all.
+///
+/// ```
+/// use majordomo_rules::Glob;
+///
+/// let claude = Glob::new("claude-*");
+/// assert!(claude.matches("claude-opus-5-5") && !claude.matches("my-claude-1"));
+/// assert!(Glob::new("demo/*").matches("demo/text"));
+/// let gpt = Glob::rich("openai/gpt-{5,6}*")?;
+/// assert!(gpt.matches("openai/gpt-6-luna") && !gpt.matches("openai/gpt-4o"));
+/// # Ok::<(), majordomo_rules::BadGlob>(())
+/// ```
+#[derive(Clone)]
+pub struct Glob {
+    pattern: String,
+    kind: Kind,
+}
+
+#[derive(Clone)]
+enum Kind {
+    Literal,
+    Marks(Vec<char>),
+    Rich(Regex),
+}
+
+impl Glob {
+    /// `*` is any text, slashes too, and `?` any one character; everything else is
+    /// itself, so every text is a pattern.
+    pub fn new(pattern: &str) -> Self {
+        let kind = if pattern.contains(['*', '?']) {
+            Kind::Marks(pattern.chars().collect())
+        } else {
+            Kind::Literal
+        };
+        Self {
+            pattern: pattern.to_owned(),
+            kind,
+        }
+    }
+
+    /// The same, with `[a-z]`, `[!a-z]`, `{one,other}` and `\\` before a character
+    /// that is meant as itself.
+    pub fn rich(pattern: &str) -> Result<Self, BadGlob> {
+        let kind = Kind::Rich(rich::compile(pattern)?);
+        Ok(Self {
+            pattern: pattern.to_owned(),
+            kind,
+        })
+    }
+
+    /// Whether it stands for one name only.
+    pub fn is_literal(&self) -> bool {
+        matches!(self.kind, Kind::Literal)
+    }
+
+    /// Whether the whole name matches. The work grows with the product of both
+    /// lengths at worst, whatever the pattern.
+    pub fn matches(&self, name: &str) -> bool {
+        match &self.kind {
+            Kind::Literal => name == self.pattern,
+            Kind::Marks(marks) => matches(marks, name),
+            Kind::Rich(regex) => regex.is_match(name),
+        }
+    }
+}
+
+/// Two are the same if they are written the same.
+impl PartialEq for Glob {
+    fn eq(&self, other: &Self) -> bool {
+        let rich = |glob: &Self| matches!(glob.kind, Kind::Rich(_));
+        self.pattern == other.pattern && rich(self) == rich(other)
+    }
+}
+
+impl Eq for Glob {}
+
+impl fmt::Debug for Glob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Glob").field(&self.pattern).finish()
+    }
+}
+
+fn matches(pattern: &[char], name: &str) -> bool {
+    let name: Vec<char> = name.chars().collect();
+    let (mut p, mut n) = (0, 0);
+    // Where to go on when the last star takes one character more.
+    let mut star: Option<(usize, usize)> = None;
+    while n < name.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                star = Some((p, n));
+                p += 1;
+            }
+            Some(c) if *c == '?' || *c == name[n] => {
+                p += 1;
+                n += 1;
+            }
+            _ => {
+                let Some((at, taken)) = star else {
+                    return false;
+                };
+                star = Some((at, taken + 1));
+                p = at + 1;
+                n = taken + 1;
+            }
+        }
+    }
+    pattern[p..].iter().all(|c| *c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn stars_take_any_text_and_question_marks_one_character() {
+        for (pattern, name, matches) in [
+            ("coder", "coder", true),
+            ("coder", "coder2", false),
+            ("*", "", true),
+            ("*", "a/b:c", true),
+            ("a*b*c", "a1b2b3c", true),
+            ("a*b*c", "a1b2b3", false),
+            ("?ß", "xß", true),
+            ("?", "", false),
+            ("**a", "ba", true),
+            ("sonnet[1m]", "sonnet[1m]", true),
+            ("*[1m]", "sonnet[1m]", true),
+            ("*{a,b}", "xa", false),
+        ] {
+            assert_eq!(
+                Glob::new(pattern).matches(name),
+                matches,
+                "{pattern} {name}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_name_with_stars_put_in_still_matches(name in "[a-c]{0,8}", at in 0usize..8) {
+            let at = at.min(name.len());
+            let pattern = format!("{}*{}", &name[..at], &name[at..]);
+            prop_assert!(Glob::new(&pattern).matches(&name));
+            prop_assert!(Glob::new(&name).matches(&name));
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! `header`: one of the client's headers. Headers that carry keys cannot be read;
+//! the position `key` is there for them.
+
+use serde_json::Value;
+
+use super::check::{Check, Compiled};
+use super::{Op, Position};
+use crate::error::BadValue;
+use crate::notes::Note;
+use crate::text_match::{MakeTextMatch, TextMatch, contains, equals, glob, regex};
+use crate::{RuleIndex, Subject, excerpt, value};
+
+pub(super) const HEADER: Position = Position {
+    name: "header",
+    ops: &[
+        Op {
+            name: "present",
+            compile: present,
+        },
+        Op {
+            name: "equals",
+            compile: |value| judged(value, equals),
+        },
+        Op {
+            name: "contains",
+            compile: |value| judged(value, contains),
+        },
+        Op {
+            name: "glob",
+            compile: |value| judged(value, glob),
+        },
+        Op {
+            name: "regex",
+            compile: |value| judged(value, regex),
+        },
+    ],
+};
+
+const CARRY_KEYS: &[&str] = &[
+    "api-key",
+    "authorization",
+    "cookie",
+    "proxy-authorization",
+    "x-api-key",
+    "x-goog-api-key",
+];
+const EXAMPLE: &str = r#"{ name = "x-team", value = "blue" }"#;
+
+#[derive(Debug)]
+struct Header {
+    name: String,
+    /// None: it is enough that the header is there.
+    judge: Option<TextMatch>,
+}
+
+fn present(value: Option<&Value>) -> Compiled {
+    let name = header_name(value::text(value)?)?;
+    Ok(Box::new(Header { name, judge: None }))
+}
+
+fn judged(value: Option<&Value>, make: MakeTextMatch) -> Compiled {
+    let table = value::table(value, EXAMPLE)?;
+    value::only_fields(&table, &["name", "value"])?;
+    let text = |field: &str| {
+        let found = table.get(field).and_then(Value::as_str);
+        found.ok_or_else(|| BadValue::new(format!("the text `{field}` is missing: {EXAMPLE}")))
+    };
+    let name = header_name(text("name")?)?;
+    let judge = Some(make(text("value")?)?);
+    Ok(Box::new(Header { name, judge }))
+}
+
+fn header_name(written: &str) -> Result<String, BadValue> {
+    let name = http::HeaderName::try_from(written)
+        .map_err(|_| BadValue::new(format!("`{written}` cannot be the name of a header")))?;
+    if CARRY_KEYS.contains(&name.as_str()) {
+        return Err(BadValue::new(format!(
+            "`{name}` carries a key, which rules do not read; use the position `key` with the key's name"
+        )));
+    }
+    Ok(name.as_str().to_owned())
+}
+
+impl Check for Header {
+    fn holds(&self, subject: &Subject<'_>, _: RuleIndex) -> bool {
+        let found = subject.header(&self.name);
+        found.is_some_and(|text| self.judge.as_ref().is_none_or(|judge| judge.holds(text)))
+    }
+
+    fn actual(&self, subject: &Subject<'_>, _: RuleIndex) -> String {
+        let found = subject.header(&self.name);
+        found.map_or_else(|| "none".to_owned(), excerpt::head)
+    }
+
+    fn note(&self, subject: &Subject<'_>, _: RuleIndex) -> Note {
+        match subject.header(&self.name) {
+            Some(_) => Note::NotKept,
+            None => Note::Text("none".into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tests::{errors_of, holds};
+    use crate::{ConditionSpec, Subject};
+    use majordomo::Request;
+    use serde_json::json;
+
+    #[test]
+    fn a_header_is_found_by_its_name_and_judged_by_its_value() {
+        let request = Request::user("hi");
+        let headers = |name: &str| (name == "x-team").then_some("blue-2");
+        let subject = Subject::new(&request, "m").headers(&headers);
+        let named = |name: &str, value: &str| json!({"name": name, "value": value});
+        for (op, value, expected) in [
+            ("present", json!("X-Team"), true),
+            ("present", json!("x-other"), false),
+            ("equals", named("x-team", "blue-2"), true),
+            ("equals", named("x-team", "blue"), false),
+            ("equals", named("x-other", "blue-2"), false),
+            ("contains", named("X-Team", "blue"), true),
+            ("glob", named("x-team", "blue-*"), true),
+            ("regex", named("x-team", r"^\w+-\d$"), true),
+            ("regex", named("x-team", r"^\d"), false),
+        ] {
+            let held = holds("header", op, value.clone(), &subject);
+            assert_eq!(held, expected, "{op} {value}");
+        }
+    }
+
+    #[test]
+    fn a_map_of_headers_can_be_looked_up_in() {
+        let mut map = http::HeaderMap::new();
+        map.insert("x-team", "blue".parse().unwrap());
+        let headers = |name: &str| map.get(name).and_then(|value| value.to_str().ok());
+        let request = Request::user("hi");
+        let subject = Subject::new(&request, "m").headers(&headers);
+        assert!(holds("header", "present", json!("x-team"), &subject));
+    }
+
+    #[test]
+    fn headers_that_carry_keys_are_refused() {
+        for name in ["Authorization", "x-api-key", "x-goog-api-key", "Cookie"] {
+            let spec = ConditionSpec::leaf("header", "present", name);
+            assert!(errors_of(&spec)[0].contains("position `key`"), "{name}");
+        }
+    }
+
+    #[test]
+    fn mistakes_in_the_table_are_named() {
+        for (value, expected) in [
+            (json!("x-team: blue"), "a table is needed here"),
+            (json!({"name": "x-team"}), "the text `value` is missing"),
+            (json!({"nam": "x", "value": "y"}), "did you mean `name`"),
+            (
+                json!({"name": "x team", "value": "y"}),
+                "cannot be the name",
+            ),
+        ] {
+            let spec = ConditionSpec::leaf("header", "equals", value);
+            let error = &errors_of(&spec)[0];
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! `key`: the name of the client's key, as the configuration calls it; never the
+//! key itself. Nothing holds of a client without one.
+
+use super::Position;
+use super::shared::{Name, NameOps};
+use crate::Subject;
+
+pub(super) const KEY: Position = Position {
+    name: "key",
+    ops: NameOps::<KeyName>::ALL,
+};
+
+struct KeyName;
+
+impl Name for KeyName {
+    fn read<'s>(subject: &'s Subject<'_>) -> Option<&'s str> {
+        subject.key_name()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Subject;
+    use crate::tests::holds;
+    use majordomo::Request;
+    use serde_json::json;
+
+    #[test]
+    fn the_keys_name_is_judged() {
+        let request = Request::user("hi");
+        let named = Subject::new(&request, "m").key("team-a/laptop");
+        for (op, value, expected) in [
+            ("equals", "team-a/laptop", true),
+            ("equals", "laptop", false),
+            ("contains", "laptop", true),
+            ("glob", "team-a/*", true),
+            ("glob", "team-b/*", false),
+        ] {
+            assert_eq!(holds("key", op, json!(value), &named), expected, "{op}");
+        }
+    }
+
+    #[test]
+    fn nothing_holds_without_a_key() {
+        let request = Request::user("hi");
+        let nobody = Subject::new(&request, "m");
+        assert!(!holds("key", "glob", json!("*"), &nobody));
+    }
+}

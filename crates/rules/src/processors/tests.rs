@@ -1,0 +1,301 @@
+//! Acceptance cases P: the registry, and what a match with a processor does.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::FutureExt;
+use majordomo::{BoxFuture, Change, Message, Part, Request};
+use serde_json::json;
+
+use super::*;
+use crate::tests::{rule, rules};
+use crate::{ConditionSpec, RuleIndex, RuleSet, Subject};
+
+/// Takes images out, and remembers its calls and whom it was given to ask.
+#[derive(Clone, Default)]
+struct Drops {
+    calls: Arc<AtomicUsize>,
+    services: Arc<Mutex<Vec<String>>>,
+}
+
+impl Drops {
+    fn calls(&self) -> usize {
+        self.calls.load(Ordering::Relaxed)
+    }
+}
+
+impl Processor<String> for Drops {
+    fn process<'a>(
+        &'a self,
+        task: Task<'a, '_, String>,
+    ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
+        Box::pin(async move {
+            self.calls.fetch_add(1, Ordering::Relaxed);
+            let mut services = self.services.lock().unwrap_or_else(PoisonError::into_inner);
+            services.extend_from_slice(task.services);
+            for message in &mut task.request.edit().messages {
+                message.parts.retain(|part| part.as_text().is_some());
+            }
+            Ok(vec![
+                Change::new("image", "dropped").times(task.subject.images()),
+            ])
+        })
+    }
+}
+
+/// Appends its word to the last message, then does as told.
+struct Says(&'static str, fn() -> Result<(), ProcessorError>);
+
+impl Processor<String> for Says {
+    fn process<'a>(
+        &'a self,
+        task: Task<'a, '_, String>,
+    ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
+        Box::pin(async move {
+            task.request.edit().messages.push(Message::user(self.0));
+            (self.1)().map(|()| Vec::new())
+        })
+    }
+}
+
+fn with_image() -> Request {
+    Request::user("see").part(Part::image("image/png", vec![1]))
+}
+
+fn vision() -> ConditionSpec {
+    ConditionSpec::bare("proxy_vision", "enabled")
+}
+
+fn gpt() -> ConditionSpec {
+    ConditionSpec::leaf("model", "contains", "gpt")
+}
+
+/// Evaluates and applies, as the gateway does; gives what came of it and the
+/// request that goes on.
+fn pass(
+    rules: &RuleSet<String>,
+    processors: &Processors<String>,
+    request: Request,
+    bypassed: &mut Bypassed,
+) -> (Applied, Request) {
+    let mut changed = request.clone();
+    let subject = Subject::new(&request, "gpt-4o");
+    let matched = rules.evaluate(&subject);
+    let applied = apply(rules, matched, processors, &subject, &mut changed, bypassed);
+    let applied = applied.now_or_never().expect("nothing here waits");
+    (applied, changed)
+}
+
+fn vision_processor(processor: impl Processor<String> + 'static) -> Processors<String> {
+    let mut processors = Processors::default();
+    processors.register("proxy_vision", "enabled", processor);
+    processors
+}
+
+#[test]
+fn p1_p2_a_registered_processor_is_found_and_no_other() {
+    let processors = vision_processor(Drops::default());
+    assert!(processors.get("proxy_vision", "enabled").is_some());
+    assert!(processors.get("proxy_vision", "disabled").is_none());
+    assert!(processors.get("model", "enabled").is_none());
+}
+
+#[test]
+fn p3_registering_again_replaces() {
+    let (first, second) = (Drops::default(), Drops::default());
+    let mut processors = vision_processor(first.clone());
+    processors.register("proxy_vision", "enabled", second.clone());
+    let rules = rules([rule("eyes", [vision()])]);
+    pass(&rules, &processors, with_image(), &mut Bypassed::new());
+    assert_eq!((first.calls(), second.calls()), (0, 1));
+}
+
+#[test]
+fn p4_a_matching_processor_runs_once_and_the_request_goes_on_to_the_route() {
+    let drops = Drops::default();
+    let rules = rules([rule("eyes", [vision()])]);
+    let processors = vision_processor(drops.clone());
+    let (applied, _) = pass(&rules, &processors, with_image(), &mut Bypassed::new());
+    assert_eq!(drops.calls(), 1);
+    assert_eq!(applied.destination, Destination::Route);
+    assert_eq!(applied.changes, [Change::new("image", "dropped").times(1)]);
+    let services = drops.services.lock().unwrap();
+    assert_eq!(*services, ["eyes"], "the rule's services are its upstreams");
+}
+
+#[test]
+fn p5_a_rule_without_a_processor_is_the_destination() {
+    let rules = rules([rule("gpt", [gpt()])]);
+    let processors = vision_processor(Drops::default());
+    let (applied, _) = pass(&rules, &processors, with_image(), &mut Bypassed::new());
+    assert_eq!(applied.destination, Destination::Rule(RuleIndex(0)));
+}
+
+#[test]
+fn p6_a_bypassed_rule_does_not_act_again() {
+    let drops = Drops::default();
+    let rules = rules([rule("eyes", [vision()])]);
+    let processors = vision_processor(drops.clone());
+    let mut bypassed = Bypassed::from([RuleIndex(0)]);
+    let (applied, request) = pass(&rules, &processors, with_image(), &mut bypassed);
+    assert_eq!(drops.calls(), 0);
+    assert_eq!(applied.destination, Destination::Route);
+    assert_eq!(request.image_count(), 1);
+}
+
+#[test]
+fn p7_what_comes_next_sees_the_changed_request() {
+    let rules = rules([rule("eyes", [vision()])]);
+    let processors = vision_processor(Drops::default());
+    let original = with_image();
+    let mut bypassed = Bypassed::new();
+    let (_, request) = pass(&rules, &processors, original.clone(), &mut bypassed);
+    assert_eq!(request.image_count(), 0);
+    assert_eq!(
+        original.image_count(),
+        1,
+        "rules saw the request as it came"
+    );
+    assert_eq!(bypassed, Bypassed::from([RuleIndex(0)]));
+}
+
+#[test]
+fn p9_the_describers_are_never_the_destination() {
+    // Also with a processor that fails, and by way of a group.
+    let fails = || Says("x", || Err("no".into()));
+    let grouped = ConditionSpec::any([ConditionSpec::leaf("images", "ge", json!(1)), vision()]);
+    for when in [vision(), grouped] {
+        let rules = rules([rule("eyes", [when])]);
+        for processors in [
+            vision_processor(Drops::default()),
+            vision_processor(fails()),
+        ] {
+            for _ in 0..100 {
+                let (applied, _) = pass(&rules, &processors, with_image(), &mut Bypassed::new());
+                assert_eq!(applied.destination, Destination::Route);
+            }
+        }
+    }
+}
+
+#[test]
+fn p10_a_failure_leaves_the_request_as_it_is_then_and_shows_in_the_trace() {
+    let rules = rules([rule("eyes", [vision()])]);
+    let fails = || Err("key sk-CANARYCANARY was refused".into());
+    let processors = vision_processor(Says("half done", fails));
+    let (applied, request) = pass(&rules, &processors, with_image(), &mut Bypassed::new());
+    assert_eq!(request.messages.last().unwrap().text(), "half done");
+    assert_eq!(applied.destination, Destination::Route);
+    let error = applied.processors[0].error.as_deref();
+    assert_eq!(error, Some("key [hidden] was refused"));
+}
+
+#[test]
+fn p10_a_panic_is_a_failure() {
+    let rules = rules([rule("eyes", [vision()])]);
+    let processors = vision_processor(Says("x", || panic!("on purpose")));
+    let (applied, _) = pass(&rules, &processors, with_image(), &mut Bypassed::new());
+    let error = applied.processors[0].error.as_deref();
+    assert_eq!(error, Some("the processor panicked"));
+}
+
+#[test]
+fn p11_two_processors_run_in_the_order_of_their_operations() {
+    let mut processors = vision_processor(Says("second", || Err("no".into())));
+    processors.register("model", "contains", Says("first", || Ok(())));
+    processors.register("token", "ge", Says("third", || Ok(())));
+    let tokens = ConditionSpec::leaf("token", "ge", json!(0));
+    let rules = rules([rule("all", [gpt(), vision(), tokens])]);
+    let (applied, request) = pass(&rules, &processors, with_image(), &mut Bypassed::new());
+    let said: Vec<String> = request.messages[1..].iter().map(Message::text).collect();
+    assert_eq!(said, ["first", "second", "third"]);
+    let ran: Vec<&str> = applied.processors.iter().map(|p| p.position).collect();
+    assert_eq!(ran, ["model", "proxy_vision", "token"]);
+}
+
+#[test]
+fn p12_only_the_first_matching_rule_acts() {
+    let long = ConditionSpec::leaf("token", "ge", json!(1));
+    let rules = rules([rule("eyes", [vision()]), rule("long", [long])]);
+    let processors = vision_processor(Drops::default());
+    let (applied, _) = pass(&rules, &processors, with_image(), &mut Bypassed::new());
+    assert_eq!(applied.destination, Destination::Route);
+    assert_eq!(applied.processors.len(), 1);
+}
+
+#[test]
+fn of_a_group_only_the_operations_that_hold_are_processed() {
+    let drops = Drops::default();
+    let processors = vision_processor(drops.clone());
+    let rules = rules([rule("either", [ConditionSpec::any([gpt(), vision()])])]);
+    let text = Request::user("no image");
+    let (applied, _) = pass(&rules, &processors, text, &mut Bypassed::new());
+    assert_eq!(drops.calls(), 0);
+    assert_eq!(applied.destination, Destination::Route, "still describers");
+}
+
+#[test]
+fn an_operation_under_a_not_is_only_a_condition() {
+    let drops = Drops::default();
+    let processors = vision_processor(drops.clone());
+    let rules = rules([rule("blind", [gpt(), vision().negated()])]);
+    let text = Request::user("no image");
+    let (applied, _) = pass(&rules, &processors, text, &mut Bypassed::new());
+    assert_eq!(drops.calls(), 0);
+    assert_eq!(applied.destination, Destination::Rule(RuleIndex(0)));
+}
+
+#[test]
+fn a_rehearsal_says_what_would_happen_and_runs_nothing() {
+    let drops = Drops::default();
+    let processors = vision_processor(drops.clone());
+    let rules = rules([rule("eyes", [vision()]), rule("gpt", [gpt()])]);
+    for (request, destination, due) in [
+        (with_image(), Destination::Route, vec!["proxy_vision"]),
+        (
+            Request::user("hi"),
+            Destination::Rule(RuleIndex(1)),
+            Vec::new(),
+        ),
+    ] {
+        let subject = Subject::new(&request, "gpt-4o");
+        let mut changed = request.clone();
+        let matched = rules.evaluate(&subject);
+        let rehearsed = rehearse(&rules, matched, &processors, &subject, &mut changed);
+        let rehearsed = rehearsed.now_or_never().expect("nothing here waits");
+        let processors: Vec<&str> = rehearsed.processors.iter().map(|p| p.position).collect();
+        assert_eq!((rehearsed.destination, processors), (destination, due));
+        assert!(changed.same_prompt(&request));
+    }
+    assert_eq!(drops.calls(), 0);
+}
+
+#[test]
+fn no_match_leaves_everything_as_it_is() {
+    let rules = rules([rule("eyes", [vision()])]);
+    let request = Request::user("hi");
+    let processors = vision_processor(Drops::default());
+    let (applied, after) = pass(&rules, &processors, request.clone(), &mut Bypassed::new());
+    assert_eq!(applied.destination, Destination::Route);
+    assert!(applied.processors.is_empty());
+    assert!(after.same_prompt(&request));
+}
+
+#[test]
+fn applying_can_be_awaited_on_any_thread() {
+    fn is_send(_: impl Send) {}
+    let rules = rules([]);
+    let processors = Processors::default();
+    let request = with_image();
+    let mut changed = request.clone();
+    let subject = Subject::new(&request, "m");
+    let mut bypassed = Bypassed::new();
+    is_send(apply(
+        &rules,
+        None,
+        &processors,
+        &subject,
+        &mut changed,
+        &mut bypassed,
+    ));
+}

@@ -1,0 +1,196 @@
+//! The ways to judge a text, shared by every position that reads one.
+
+use std::ops::Range;
+
+use memchr::memmem;
+use regex::{Regex, RegexBuilder};
+use serde_json::Value;
+
+use super::error::BadValue;
+use super::value;
+use crate::Glob;
+
+/// Judges a text. All of them tell upper from lower case.
+#[derive(Debug)]
+pub(super) enum TextMatch {
+    /// The text is this.
+    Equals(String),
+    /// The text holds this somewhere.
+    Contains(Box<memmem::Finder<'static>>),
+    /// The whole text is one of the pattern's.
+    Glob(Glob),
+    /// The expression finds something.
+    Regex(Regex),
+}
+
+/// Makes a judge from a condition's value.
+pub(super) type MakeTextMatch = fn(&str) -> Result<TextMatch, BadValue>;
+
+/// A compiled expression may need so much; larger ones are refused at load.
+const MAX_REGEX_BYTES: usize = 1024 * 1024;
+
+/// `equals`
+pub(super) fn equals(value: &str) -> Result<TextMatch, BadValue> {
+    Ok(TextMatch::Equals(value.to_owned()))
+}
+
+/// `contains`
+pub(super) fn contains(value: &str) -> Result<TextMatch, BadValue> {
+    let finder = memmem::Finder::new(value).into_owned();
+    Ok(TextMatch::Contains(Box::new(finder)))
+}
+
+/// `glob`
+pub(super) fn glob(value: &str) -> Result<TextMatch, BadValue> {
+    Glob::rich(value)
+        .map(TextMatch::Glob)
+        .map_err(|bad| BadValue::new(format!("`{value}` is not a pattern: {bad}")))
+}
+
+/// `regex`
+pub(super) fn regex(value: &str) -> Result<TextMatch, BadValue> {
+    RegexBuilder::new(value)
+        .size_limit(MAX_REGEX_BYTES)
+        .dfa_size_limit(MAX_REGEX_BYTES)
+        .build()
+        .map(TextMatch::Regex)
+        .map_err(|error| BadValue::new(regex_problem(&error)))
+}
+
+fn regex_problem(error: &regex::Error) -> String {
+    match error {
+        regex::Error::CompiledTooBig(limit) => {
+            format!("the regular expression needs more than {limit} bytes; make it shorter")
+        }
+        // The parser draws the place over several lines; the last one says it in words.
+        error => {
+            let drawn = error.to_string();
+            let said = drawn.lines().last().unwrap_or_default();
+            let said = said.strip_prefix("error: ").unwrap_or(said);
+            format!("the regular expression does not compile: {said}")
+        }
+    }
+}
+
+impl TextMatch {
+    /// Reads the condition's value and makes the judge.
+    pub(super) fn compile(value: Option<&Value>, make: MakeTextMatch) -> Result<Self, BadValue> {
+        make(value::text(value)?)
+    }
+
+    /// Whether the text is as wanted.
+    pub(super) fn holds(&self, text: &str) -> bool {
+        match self {
+            Self::Equals(wanted) => text == wanted,
+            Self::Contains(wanted) => wanted.find(text.as_bytes()).is_some(),
+            Self::Glob(glob) => glob.matches(text),
+            Self::Regex(regex) => regex.is_match(text),
+        }
+    }
+
+    /// Where the text is as wanted, for the trace.
+    pub(super) fn find(&self, text: &str) -> Option<Range<usize>> {
+        match self {
+            Self::Contains(wanted) => {
+                let start = wanted.find(text.as_bytes())?;
+                Some(start..start + wanted.needle().len())
+            }
+            Self::Regex(regex) => regex.find(text).map(|found| found.range()),
+            Self::Equals(_) | Self::Glob(_) => self.holds(text).then_some(0..0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds(make: MakeTextMatch, value: &str, text: &str) -> bool {
+        make(value).unwrap().holds(text)
+    }
+
+    #[test]
+    fn equals_takes_the_whole_text_and_its_case() {
+        assert!(holds(equals, "gpt", "gpt"));
+        assert!(!holds(equals, "gpt", "gpt-6"));
+        assert!(!holds(equals, "gpt", "GPT"));
+    }
+
+    #[test]
+    fn contains_finds_a_text_anywhere() {
+        assert!(holds(contains, "pt-", "gpt-6"));
+        assert!(!holds(contains, "PT-", "gpt-6"));
+    }
+
+    #[test]
+    fn glob_takes_the_whole_text() {
+        assert!(holds(glob, "gpt-*", "gpt-6"));
+        assert!(!holds(glob, "gpt", "gpt-6"));
+    }
+
+    #[test]
+    fn regex_is_unanchored() {
+        assert!(holds(regex, r"foo.*bar", "a foo and a bar here"));
+        assert!(!holds(regex, r"^foo", "a foo"));
+        assert!(holds(regex, r"(?i)FOO", "a foo"));
+    }
+
+    #[test]
+    fn a_bad_expression_is_explained_in_one_line() {
+        let bad = regex("(unclosed").unwrap_err();
+        assert_eq!(
+            bad.message,
+            "the regular expression does not compile: unclosed group"
+        );
+        let bad = regex(r"(?:\w{500}){500}").unwrap_err();
+        assert!(bad.message.contains("make it shorter"), "{}", bad.message);
+    }
+
+    /// A matcher that goes back and tries again would be at these for longer than
+    /// the sun shines.
+    #[test]
+    fn f09_patterns_that_are_catastrophic_elsewhere_are_not_here() {
+        let text = format!("{}!", "a".repeat(20_000));
+        for pattern in [
+            "(a+)+$",
+            "(a|aa)+$",
+            "(a|a?)+b",
+            "^(.*a){20}$",
+            "(x+x+)+y|(a*)*b",
+        ] {
+            assert!(!holds(regex, pattern, &text), "{pattern}");
+        }
+        for pattern in [
+            "*a*a*a*a*a*a*a*a*a*a*b",
+            "{a,aa,*}{a,aa,*}{a,aa,*}b",
+            "*?*?*?*?*b",
+        ] {
+            assert!(!holds(glob, pattern, &text), "{pattern}");
+            assert!(!Glob::new(pattern).matches(&text), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn f09_patterns_that_need_too_much_memory_are_refused_at_load() {
+        for pattern in [
+            r"(?:\w{500}){500}",
+            r"((a{100}){100}){100}",
+            &"(".repeat(100_000),
+        ] {
+            assert!(regex(pattern).is_err(), "{}", &pattern[..20]);
+        }
+        for pattern in [
+            "?".repeat(1_000_000),
+            "{".repeat(100_000) + &"}".repeat(100_000),
+        ] {
+            assert!(glob(&pattern).is_err(), "{}", &pattern[..20]);
+        }
+    }
+
+    #[test]
+    fn the_place_of_a_hit_is_known() {
+        assert_eq!(contains("b").unwrap().find("abc"), Some(1..2));
+        assert_eq!(regex("b+").unwrap().find("abbc"), Some(1..3));
+        assert_eq!(contains("x").unwrap().find("abc"), None);
+    }
+}

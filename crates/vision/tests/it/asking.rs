@@ -1,0 +1,392 @@
+//! How describers are asked: how many at once, for how long, who comes next.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use majordomo::fake::Step;
+use majordomo::{
+    BoxFuture, Capabilities, Error, ErrorKind, Image, ImageLimits, Part, RemoteImage, Request,
+    Response, Result, ToolCall,
+};
+use majordomo_vision::{
+    DEFAULT_PROMPT, FetchImage, OnFailure, Scope, UNAVAILABLE, Vision, VisionConfig,
+};
+use majordomo_wire::{Outgoing, Protocol};
+use tokio::time::Instant;
+
+use crate::stage::{Stage, changes, gif, image, question, seen, texts};
+
+fn ten() -> Vec<u8> {
+    (1..=10).collect()
+}
+
+fn answered(numbers: &[u8]) -> Vec<String> {
+    let descriptions = numbers.iter().map(|n| seen(*n));
+    ["What is this?".to_owned()]
+        .into_iter()
+        .chain(descriptions)
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn v17_ten_images_go_in_three_rounds_of_at_most_four() {
+    let stage = Stage::new();
+    stage.eyes.slow(|_| 300);
+    let begin = Instant::now();
+    let described = stage.describe(question(&ten())).await;
+    assert_eq!(begin.elapsed(), Duration::from_millis(900));
+    assert_eq!(
+        stage.eyes.starts_after(begin),
+        [0, 0, 0, 0, 300, 300, 300, 300, 600, 600]
+    );
+    assert_eq!(stage.eyes.most_at_once(), 4);
+    assert_eq!(texts(&described.request), answered(&ten()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn v16_descriptions_that_come_in_reverse_order_find_their_places() {
+    let stage = Stage::with(VisionConfig {
+        per_request: 10,
+        ..VisionConfig::default()
+    });
+    stage.eyes.slow(|number| 1_000 - 50 * u64::from(number));
+    let described = stage.describe(question(&ten())).await;
+    assert_eq!(texts(&described.request), answered(&ten()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_whole_process_has_a_limit_of_its_own() {
+    let stage = Stage::with(VisionConfig {
+        total: 6,
+        ..VisionConfig::default()
+    });
+    stage.eyes.slow(|_| 300);
+    let begin = Instant::now();
+    let requests = [1, 11, 21].map(|first| question(&[first, first + 1, first + 2, first + 3]));
+    join_all(requests.map(|request| stage.describe(request))).await;
+    assert_eq!(stage.eyes.most_at_once(), 6);
+    assert_eq!(
+        begin.elapsed(),
+        Duration::from_millis(600),
+        "twelve calls in two rounds"
+    );
+}
+
+#[tokio::test]
+async fn limits_beyond_reason_do_no_harm() {
+    for count in [0, usize::MAX] {
+        let stage = Stage::with(VisionConfig {
+            per_request: count,
+            total: count,
+            timeout: Duration::MAX,
+            ttl: Duration::MAX,
+            cache: u64::MAX,
+            ..VisionConfig::default()
+        });
+        let described = stage.describe(question(&[1, 2])).await;
+        assert_eq!(texts(&described.request), answered(&[1, 2]), "{count}");
+        stage.describe(question(&[1, 2])).await;
+        assert_eq!(stage.eyes.calls(), 2, "{count}: they are remembered");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn v25_a_describer_that_hangs_costs_the_timeout_and_the_request_goes_on() {
+    let stage = Stage::new();
+    stage.eyes.does(Step::hang());
+    let begin = Instant::now();
+    let described = stage.describe(question(&ten())).await;
+    assert_eq!(
+        begin.elapsed(),
+        Duration::from_secs(30),
+        "for all images together"
+    );
+    assert_eq!(
+        texts(&described.request)
+            .iter()
+            .filter(|t| *t == UNAVAILABLE)
+            .count(),
+        10
+    );
+    assert_eq!(changes(&described), ["image:10 undescribed"]);
+    assert_eq!(stage.eyes.open(), 0, "every call was cancelled");
+    assert_eq!(
+        stage.eyes.calls(),
+        4,
+        "those behind them were not asked in vain"
+    );
+    let why = &described.changes[0].detail;
+    assert_eq!(why, "no description within 30 s");
+}
+
+#[tokio::test(start_paused = true)]
+async fn v27_when_the_client_leaves_its_calls_are_cancelled() {
+    let stage = Stage::new();
+    stage.eyes.does(Step::hang());
+    let scope = Scope::of_key("laptop");
+    let work = stage
+        .vision
+        .describe(question(&ten()), Some(&stage.describers), &scope);
+    let left = tokio::time::timeout(Duration::from_secs(1), work).await;
+    assert!(left.is_err(), "the client left first");
+    assert_eq!((stage.eyes.calls(), stage.eyes.open()), (4, 0));
+    assert_eq!(
+        scope.calls().len(),
+        4,
+        "they are in the record all the same"
+    );
+}
+
+#[tokio::test]
+async fn v26_the_next_describer_is_asked_when_the_first_fails() {
+    for status in [500, 429] {
+        let mut stage = Stage::new();
+        stage.describers = stage.chain("eyes/sharp,spare/blurred");
+        stage.eyes.does(Step::fail(Error::provider(status, "no")));
+        let described = stage.describe(question(&[1])).await;
+        assert_eq!(texts(&described.request), answered(&[1]), "{status}");
+        let call = &described.calls[0];
+        assert_eq!(call.target.as_deref(), Some("spare/blurred"));
+        assert!(
+            call.attempts.len() >= 2,
+            "everybody who was asked is listed"
+        );
+        assert_eq!(described.changes[0].detail, "spare/blurred");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_describer_that_hangs_leaves_time_for_the_next() {
+    let mut stage = Stage::new();
+    stage.describers = stage.chain("eyes/sharp,spare/blurred");
+    stage.eyes.does(Step::hang());
+    // It has half of the time, twice; then it is benched.
+    for (number, seconds) in [(1, 15), (2, 15), (3, 0)] {
+        let begin = Instant::now();
+        let described = stage.describe(question(&[number])).await;
+        assert_eq!(texts(&described.request), answered(&[number]));
+        assert_eq!(begin.elapsed(), Duration::from_secs(seconds));
+    }
+}
+
+#[tokio::test]
+async fn a_describer_that_keeps_failing_is_left_alone() {
+    let mut stage = Stage::new();
+    stage.describers = stage.chain("eyes/sharp,spare/blurred");
+    stage.eyes.does(Step::fail(Error::provider(500, "no")));
+    for number in 1..=5 {
+        stage.describe(question(&[number])).await;
+    }
+    assert_eq!(stage.eyes.calls(), 2, "two failures bench it");
+    assert_eq!(stage.spare.calls(), 5);
+}
+
+#[tokio::test]
+async fn v15_a_describer_that_panics_leaves_the_marker() {
+    let stage = Stage::new();
+    stage.eyes.fake.otherwise(|_| panic!("a bug in a provider"));
+    let described = stage.describe(question(&[1, 2])).await;
+    assert_eq!(
+        texts(&described.request),
+        ["What is this?", UNAVAILABLE, UNAVAILABLE]
+    );
+    stage.eyes.says("fine again");
+    let described = stage.describe(question(&[1])).await;
+    assert_eq!(texts(&described.request)[1], "[image: fine again]");
+}
+
+#[tokio::test]
+async fn s42_refusals_and_tool_calls_are_no_descriptions() {
+    let call = Part::ToolCall(ToolCall::new("a", "delete_all", "{}"));
+    for answer in [
+        Response::new(vec![Part::Refusal(majordomo::Text::new("I will not"))]),
+        Response::new(vec![call.clone()]),
+        Response::new(vec![Part::text("an apple"), call]),
+    ] {
+        let stage = Stage::new();
+        stage.eyes.does(Step::respond(answer));
+        let described = stage.describe(question(&[1])).await;
+        assert_eq!(texts(&described.request), ["What is this?", UNAVAILABLE]);
+    }
+}
+
+#[tokio::test]
+async fn v28_a_describer_of_any_dialect_gets_the_image_and_the_prompt() {
+    let stage = Stage::new();
+    stage.describe(question(&[1])).await;
+    let asked = &stage.eyes.fake.calls()[0].request;
+    assert_eq!(
+        asked.messages[0].parts,
+        [image(1), Part::text(DEFAULT_PROMPT)]
+    );
+    assert_eq!(asked.max_tokens, Some(256));
+    assert_eq!(
+        asked.messages.len(),
+        1,
+        "the user's request is not the describer's business"
+    );
+    for protocol in Protocol::ALL {
+        let written = protocol
+            .codec()
+            .write_request(asked, &Outgoing::new("sharp").stream(true));
+        assert!(
+            written.losses.iter().all(|loss| loss.field != "image"),
+            "{protocol:?}"
+        );
+        let body = String::from_utf8_lossy(&written.body);
+        assert!(body.contains("R0lGODlhAQAB"), "{protocol:?}: {body}");
+    }
+}
+
+#[tokio::test]
+async fn an_image_is_fitted_to_what_its_describer_takes() {
+    let stage = Stage::new();
+    stage.eyes.fake.set_capabilities(Capabilities {
+        images: Some(ImageLimits {
+            types: vec!["image/png".into()],
+            ..ImageLimits::default()
+        }),
+        ..Capabilities::default()
+    });
+    let described = stage.describe(question(&[1])).await;
+    let Part::Image(got) = &stage.eyes.fake.calls()[0].request.messages[0].parts[0] else {
+        panic!("the describer gets an image");
+    };
+    assert_eq!(got.media_type, "image/png");
+    assert_eq!(changes(&described), ["image:1 described"]);
+}
+
+#[tokio::test]
+async fn large_images_are_told_apart() {
+    let large = |number| {
+        let mut bytes = gif(number).to_vec();
+        bytes.resize(2 << 20, 0);
+        Part::image("image/gif", bytes)
+    };
+    let stage = Stage::new();
+    let request = Request::user("look")
+        .part(large(1))
+        .part(large(2))
+        .part(large(1));
+    stage.describe(request).await;
+    assert_eq!(stage.eyes.calls(), 2);
+}
+
+#[tokio::test]
+async fn with_question_the_describer_is_told_what_the_user_asks() {
+    let stage = Stage::with(VisionConfig {
+        question: true,
+        prompt: "Describe.".into(),
+        ..VisionConfig::default()
+    });
+    stage.describe(question(&[1])).await;
+    let asked = stage.eyes.fake.calls()[0].request.messages[0].text();
+    assert!(
+        asked.starts_with("Describe.") && asked.ends_with("What is this?"),
+        "{asked}"
+    );
+}
+
+#[tokio::test]
+async fn on_failure_fail_is_an_error_that_says_why() {
+    let stage = Stage::with(VisionConfig {
+        on_failure: OnFailure::Fail,
+        ..VisionConfig::default()
+    });
+    stage.eyes.does(Step::fail(Error::provider(400, "no eyes")));
+    let scope = Scope::of_key("laptop");
+    let described = stage
+        .vision
+        .describe(question(&[1]), Some(&stage.describers), &scope)
+        .await;
+    let error = described.expect_err("it shall fail");
+    assert_eq!(error.status(), Some(502));
+    assert!(error.to_string().contains("no eyes"), "{error}");
+    assert_eq!(error.attempt_log().attempts.len(), 1);
+}
+
+#[tokio::test]
+async fn s44_of_many_images_the_newest_are_described_and_each_call_is_listed() {
+    let stage = Stage::new();
+    let numbers: Vec<u8> = (1..=25).collect();
+    let described = stage.describe(question(&numbers)).await;
+    assert_eq!(
+        changes(&described),
+        ["image:20 described", "image:5 undescribed"]
+    );
+    assert_eq!(
+        texts(&described.request)[5..7],
+        [UNAVAILABLE.to_owned(), seen(6)]
+    );
+    assert_eq!(described.calls.len(), 20);
+    assert_eq!((described.usage.input, described.usage.output), (20, 20));
+}
+
+struct Fetcher(Result<Image>);
+
+impl FetchImage for Fetcher {
+    fn fetch<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Image>> {
+        Box::pin(std::future::ready(self.0.clone()))
+    }
+}
+
+fn remote() -> Request {
+    Request::user("look").part(Part::RemoteImage(RemoteImage {
+        url: "https://pictures.example/a.png".into(),
+        native: None,
+    }))
+}
+
+#[tokio::test]
+async fn an_address_that_did_not_reach_the_describer_is_never_described() {
+    let stage = Stage::new();
+    stage.eyes.no_addresses.store(true, Ordering::SeqCst);
+    stage.eyes.says("I imagine an apple");
+    let described = stage.describe(remote()).await;
+    assert_eq!(texts(&described.request), ["look", UNAVAILABLE]);
+}
+
+#[tokio::test]
+async fn an_address_is_fetched_where_the_describer_takes_none_and_that_is_enabled() {
+    let fetcher = Fetcher(Ok(Image::new("image/gif", gif(9))));
+    let vision = Vision::new(VisionConfig::default()).fetching(Arc::new(fetcher));
+    let stage = Stage::around(vision);
+    stage.eyes.no_addresses.store(true, Ordering::SeqCst);
+    let described = stage.describe(remote()).await;
+    assert_eq!(texts(&described.request), ["look".to_owned(), seen(9)]);
+}
+
+#[tokio::test]
+async fn a_configuration_that_is_read_again_does_not_fetch_with_the_old_ones_fetcher() {
+    let fetcher = Fetcher(Ok(Image::new("image/gif", gif(9))));
+    let vision = Vision::new(VisionConfig::default()).fetching(Arc::new(fetcher));
+    let stage = Stage::around(vision.reconfigured(VisionConfig::default()));
+    stage.eyes.no_addresses.store(true, Ordering::SeqCst);
+    let described = stage.describe(remote()).await;
+    assert_eq!(texts(&described.request), ["look", UNAVAILABLE]);
+}
+
+#[tokio::test]
+async fn an_address_that_cannot_be_fetched_is_the_marker_and_no_error() {
+    let refused = Error::new(ErrorKind::Local, "private address");
+    let vision = Vision::new(VisionConfig::default()).fetching(Arc::new(Fetcher(Err(refused))));
+    let stage = Stage::around(vision);
+    stage.eyes.no_addresses.store(true, Ordering::SeqCst);
+    let described = stage.describe(remote()).await;
+    assert_eq!(texts(&described.request), ["look", UNAVAILABLE]);
+    assert!(described.changes[0].detail.contains("private address"));
+}
+
+#[tokio::test]
+async fn bytes_that_were_not_understood_are_no_address() {
+    let broken = Part::RemoteImage(RemoteImage {
+        url: "data:image/png;base64,@@".into(),
+        native: None,
+    });
+    let stage = Stage::new();
+    let described = stage.describe(Request::user("look").part(broken)).await;
+    assert_eq!(texts(&described.request), ["look", UNAVAILABLE]);
+    assert_eq!(stage.eyes.calls(), 0);
+}

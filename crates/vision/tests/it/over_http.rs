@@ -1,0 +1,102 @@
+//! Describers of every dialect behind real sockets.
+
+use bytes::BytesMut;
+use majordomo::transport::{Config, Proxies, Transport};
+use majordomo::{
+    Chain, Part, ProviderKind, Registry, RemoteImage, Request, Response, Settings, Usage,
+};
+use majordomo_testkit::{Script, Upstream};
+use majordomo_vision::{Described, Scope, UNAVAILABLE, Vision, VisionConfig};
+use majordomo_wire::{Protocol, Reply};
+
+use crate::stage::{question, texts};
+
+const DIALECTS: [(ProviderKind, Protocol); 5] = [
+    (ProviderKind::OpenAi, Protocol::Chat),
+    (ProviderKind::OpenAiResponses, Protocol::Responses),
+    (ProviderKind::Anthropic, Protocol::Messages),
+    (ProviderKind::Google, Protocol::Gemini),
+    (ProviderKind::OllamaCloud, Protocol::Ollama),
+];
+
+/// A server that streams one description, and the chain that asks it.
+async fn describer(kind: ProviderKind, protocol: Protocol) -> (Upstream, Chain) {
+    let response = Response {
+        usage: Usage {
+            input: 9,
+            output: 3,
+            ..Usage::default()
+        },
+        ..Response::new(vec![Part::text("an apple")])
+    };
+    let reply = Reply {
+        stream_usage: true,
+        ..Reply::default()
+    };
+    let mut writer = protocol.codec().stream_writer(&reply);
+    let mut body = BytesMut::new();
+    for event in response.to_events() {
+        writer.write(&event, &mut body);
+    }
+    let content_type = match protocol {
+        Protocol::Ollama => "application/x-ndjson",
+        _ => "text/event-stream",
+    };
+    let script = Script::new()
+        .read_request()
+        .answer(200, content_type, body.freeze());
+    let upstream = Upstream::start([script]).await;
+    let transport = Transport::new(Config::default().proxies(Proxies::Direct));
+    let settings = Settings::new("eyes", transport)
+        .base_url(format!("http://{}", upstream.address()))
+        .key(Some("canary".to_owned().into()))
+        .discovery(false);
+    let registry = Registry::empty();
+    registry.register(kind.provider(settings).expect("a base URL"));
+    let chain = registry.parse("eyes/sharp").expect("a good spec");
+    (upstream, chain)
+}
+
+async fn describe(request: Request, chain: &Chain) -> Described {
+    let vision = Vision::new(VisionConfig::default());
+    let scope = Scope::of_key("laptop");
+    let described = vision.describe(request, Some(chain), &scope).await;
+    described.expect("a failure is a marker")
+}
+
+#[tokio::test]
+async fn v28_describers_of_every_dialect_describe() {
+    for (kind, protocol) in DIALECTS {
+        let (upstream, chain) = describer(kind, protocol).await;
+        let described = describe(question(&[1]), &chain).await;
+        let text = &texts(&described.request)[1];
+        assert_eq!(text, "[image: an apple]", "{protocol:?}: {described:?}");
+        assert_eq!(described.usage.output, 3, "{protocol:?}");
+        let asked = &upstream.requests()[0];
+        let read = protocol.codec().read_request(asked.body.clone()).unwrap();
+        assert_eq!(read.request.image_count(), 1, "{protocol:?}");
+        let streams = read.stream || asked.head.contains("streamGenerateContent");
+        assert!(streams, "{protocol:?} is asked for a stream");
+    }
+}
+
+#[tokio::test]
+async fn an_address_reaches_the_describers_whose_dialect_has_one() {
+    let url = "https://pictures.example/apple.png";
+    let remote = Part::RemoteImage(RemoteImage {
+        url: url.into(),
+        native: None,
+    });
+    for (kind, protocol) in DIALECTS {
+        let (upstream, chain) = describer(kind, protocol).await;
+        let described = describe(Request::user("look").part(remote.clone()), &chain).await;
+        let text = &texts(&described.request)[1];
+        if protocol == Protocol::Ollama {
+            assert_eq!(text, UNAVAILABLE, "it guessed without seeing");
+            continue;
+        }
+        assert_eq!(text, "[image: an apple]", "{protocol:?}");
+        let body = String::from_utf8_lossy(&upstream.requests()[0].body).into_owned();
+        assert!(body.contains(url), "{protocol:?}: {body}");
+    }
+}

@@ -1,0 +1,194 @@
+//! Over random conversations: no image is left in any dialect, and what is no
+//! image is unchanged.
+
+use majordomo::{File, Message, Part, RemoteImage, Request, Role, ToolCall, ToolResult};
+use majordomo_vision::{History, Latest, Vision, VisionConfig};
+use majordomo_wire::Protocol;
+use proptest::prelude::*;
+
+use crate::stage::{Stage, gif, image, through, written};
+
+/// A kind of part, before its text gets a number.
+#[derive(Clone, Debug)]
+enum Piece {
+    Text(String),
+    Image(u8),
+    Remote(u8),
+    File(u8),
+    Tool(Vec<Piece>),
+}
+
+fn piece() -> impl Strategy<Value = Piece> {
+    let leaf = prop_oneof![
+        3 => "[a-zé\"\\\\<\\]\\[ ]{0,12}".prop_map(Piece::Text),
+        3 => any::<u8>().prop_map(Piece::Image),
+        1 => any::<u8>().prop_map(Piece::Remote),
+        1 => any::<u8>().prop_map(Piece::File),
+    ];
+    prop_oneof![
+        5 => leaf.clone(),
+        1 => prop::collection::vec(leaf, 1..4).prop_map(Piece::Tool),
+    ]
+}
+
+fn conversation() -> impl Strategy<Value = Vec<Vec<Piece>>> {
+    prop::collection::vec(prop::collection::vec(piece(), 1..5), 1..6)
+}
+
+/// Gives every text a number of its own, so that it can be found again.
+fn build(turns: &[Vec<Piece>]) -> Request {
+    let (mut messages, mut number, mut calls) = (Vec::new(), 0, 0);
+    for (turn, pieces) in turns.iter().enumerate() {
+        let mut said = Vec::new();
+        for piece in pieces {
+            match piece {
+                Piece::Tool(inside) => {
+                    let call = ToolCall::new(format!("id_{calls}"), "look", "{}");
+                    calls += 1;
+                    let mut result = ToolResult::new(&call, numbered("tool", &mut number));
+                    result
+                        .parts
+                        .extend(inside.iter().map(|p| part(p, &mut number)));
+                    messages.push(Message::assistant(Part::ToolCall(call)));
+                    messages.push(Message::tool_results_message([result]));
+                }
+                piece => said.push(part(piece, &mut number)),
+            }
+        }
+        if !said.is_empty() {
+            messages.push(Message::new(Role::User, said));
+        }
+        if turn + 1 < turns.len() {
+            messages.push(Message::assistant(numbered("answer", &mut number)));
+        }
+    }
+    Request::from(messages)
+}
+
+fn numbered(text: &str, number: &mut usize) -> String {
+    *number += 1;
+    format!("t{number}. {text} .t{number}")
+}
+
+fn part(piece: &Piece, number: &mut usize) -> Part {
+    match piece {
+        Piece::Text(text) => Part::text(numbered(text, number)),
+        Piece::Image(n) => image(*n),
+        Piece::Remote(n) => Part::RemoteImage(RemoteImage {
+            url: format!("https://pictures.example/{n}.png"),
+            native: None,
+        }),
+        Piece::File(n) => Part::File(File {
+            media_type: "image/gif".into(),
+            data: gif(*n),
+            name: None,
+            native: None,
+        }),
+        Piece::Tool(_) => unreachable!("tools answer with leaves"),
+    }
+}
+
+/// Texts that are ours, in the order in which they are written.
+fn ours(body: &str) -> Vec<String> {
+    let value: serde_json::Value = serde_json::from_str(body).expect("it is JSON");
+    let mut strings = String::new();
+    collect(&value, &mut strings);
+    let (mut found, mut rest) = (Vec::new(), strings.as_str());
+    while let Some(at) = rest.find(". ").filter(|_| rest.contains('t')) {
+        let start = rest[..at].rfind('t').unwrap_or(at);
+        let mark = format!(".{}", &rest[start..at]);
+        match rest[at..].find(&mark) {
+            Some(end) if start < at => {
+                found.push(rest[start..at + end + mark.len()].to_owned());
+                rest = &rest[at + end + mark.len()..];
+            }
+            _ => rest = &rest[at + 2..],
+        }
+    }
+    found
+}
+
+fn collect(value: &serde_json::Value, all: &mut String) {
+    match value {
+        serde_json::Value::String(text) => {
+            all.push_str(text);
+            all.push('\n');
+        }
+        serde_json::Value::Array(values) => values.iter().for_each(|v| collect(v, all)),
+        serde_json::Value::Object(fields) => fields.values().for_each(|v| collect(v, all)),
+        _ => {}
+    }
+}
+
+/// Part by part: an image became a text, everything else is what it was.
+fn only_images_changed(before: &[Part], after: &[Part]) -> bool {
+    before.len() == after.len()
+        && before.iter().zip(after).all(|pair| match pair {
+            (Part::ToolResult(a), Part::ToolResult(b)) => {
+                only_images_changed(&a.parts, &b.parts) && a.call_id == b.call_id
+            }
+            (Part::Image(_) | Part::RemoteImage(_) | Part::File(_), Part::Text(text)) => {
+                text.text.starts_with("[image: ")
+            }
+            (a, b) => a == b,
+        })
+}
+
+const SIGNS: &[&str] = &[
+    "R0lGODlhAQAB",
+    "pictures.example",
+    "image_url",
+    "input_image",
+    "inlineData",
+    "fileData",
+    "input_file",
+    "\"images\"",
+    "\"image\"",
+    "image/gif",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn s43_no_image_is_left_in_any_dialect_and_all_else_is_unchanged(
+        turns in conversation(),
+        turn in any::<bool>(),
+        cached in any::<bool>(),
+    ) {
+        let config = VisionConfig {
+            latest: if turn { Latest::Turn } else { Latest::Message },
+            history: if cached { History::Cached } else { History::Omit },
+            ..VisionConfig::default()
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let runtime = runtime.expect("a runtime");
+        let stage = Stage::with(config);
+        let request = build(&turns);
+
+        let described = runtime.block_on(stage.describe(request.clone())).request;
+        let pairs = request.messages.iter().zip(&described.messages);
+        for (before, after) in pairs {
+            prop_assert_eq!(before.role, after.role);
+            prop_assert!(only_images_changed(&before.parts, &after.parts));
+        }
+        prop_assert_eq!(request.messages.len(), described.messages.len());
+
+        for protocol in Protocol::ALL {
+            let body = written(protocol, &described);
+            for sign in SIGNS {
+                prop_assert!(!body.contains(sign), "{sign} in {body}");
+            }
+            // The same conversation as a client of this dialect sends it.
+            let sent = through(protocol, &request);
+            let before = written(protocol, &sent);
+            let changed = runtime.block_on(stage.describe(sent)).request;
+            prop_assert!(!Vision::has_images(&changed));
+            let after = written(protocol, &changed);
+            for sign in SIGNS {
+                prop_assert!(!after.contains(sign), "{sign} in {after}");
+            }
+            prop_assert_eq!(ours(&before), ours(&after), "{:?}", protocol);
+        }
+    }
+}
