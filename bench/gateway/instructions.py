@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Counts a gateway's instructions per request under callgrind; see README.md.
 
-Instructions are the same whatever else the machine does, so two builds can be compared to a
-percent where times cannot: `--binary OLD --binary NEW` prints both and their ratio.
+Instruction counts do not depend on the machine's load, so two builds can be compared to within a
+percent, which times cannot: `--binary OLD --binary NEW` prints both and their ratio.
 """
 import argparse
 import re
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from run import HERE, KEY, MAJORDOMO, ROOT, body, free_ports, picture, start, wait_for
 
-# Name, model at the mock, requests in the short and in the long run, stream, image, what ends an answer.
+# Name, model at the mock, requests in the short and in the long run, stream, image, terminator of a response.
 WORKS = [
     ("small request", "small", 200, 1200, False, False, "forty-two"),
     ("200-chunk burst stream", "burst", 20, 120, True, False, "[DONE]"),
@@ -55,10 +55,10 @@ def compare(binaries, work, way, tools, folder, rounds):
     file = folder / "request.json"
     file.write_bytes(body(PROVIDERS[way] + model, stream, picture() if image else None))
     each = [float("inf")] * len(binaries)
-    # How often a task is woken depends on the machine: builds take turns, the fewest count.
+    # The number of wake-ups depends on the machine: builds alternate, and the minimum counts.
     for _ in range(rounds):
         for n, binary in enumerate(binaries):
-            # The difference of two runs leaves out the start and the first request's caches.
+            # The difference of two runs excludes start-up and cold caches.
             few = count(binary, tools, folder, file, short, expect)
             many = count(binary, tools, folder, file, long, expect)
             each[n] = min(each[n], (many - few) / (long - short))
@@ -67,7 +67,7 @@ def compare(binaries, work, way, tools, folder, rounds):
 
 
 def count(binary, tools, folder, file, requests, expect):
-    """The instructions of one gateway that serves so many requests, one after the other."""
+    """The instructions of one gateway that serves this many requests sequentially."""
     mock_tool, load_tool = tools
     started = []
     mock, port, operator = free_ports(3)
@@ -76,7 +76,7 @@ def count(binary, tools, folder, file, requests, expect):
     out = folder / "callgrind.out"
     try:
         start(started, "1", [mock_tool, str(mock)], mock, folder / "mock.log")
-        # One core: one thread, so nothing depends on who wakes up first.
+        # One core: one thread, so the order of wake-ups does not matter.
         command = ["taskset", "-c", "0", "valgrind", "--tool=callgrind"]
         command += [f"--callgrind-out-file={out}", binary, "serve", "--config", str(config)]
         with open(folder / "gateway.log", "wb") as log:

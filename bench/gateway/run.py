@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures majordomo beside nginx on the same work, in one run; see README.md."""
+"""Measures majordomo and nginx on the same workloads, in one run; see README.md."""
 import argparse
 import base64
 import json
@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TICKS = os.sysconf("SC_CLK_TCK")
 KEY = "sk-bench-not-a-secret"
-# The gateway has one core to itself; whoever asks and answers has the other.
+# The gateway has one core to itself; load generator and mock share the other.
 GATEWAY_CORE, OTHER_CORE = "0", "1"
 
 NGINX = """
@@ -103,7 +103,7 @@ class Work:
     def __init__(self, name, model, requests, concurrency, stream, image, goals):
         self.name, self.model, self.stream, self.image = name, model, stream, image
         self.requests, self.concurrency, self.goals = requests, concurrency, goals
-        # Whole answers end so, and so do streams: nothing may be missing.
+        # The terminator of whole responses and streams: nothing may be missing.
         self.expect = "[DONE]" if stream else "forty-two"
 
 
@@ -158,7 +158,7 @@ def free_ports(count):
 class Contestant:
     def __init__(self, name, port, process, prefixes):
         self.name, self.port, self.process = name, port, process
-        # What to put before the model, by dialect of the upstream.
+        # The prefix of the model, by dialect of the upstream.
         self.prefixes = prefixes
 
     def pids(self):
@@ -168,7 +168,7 @@ class Contestant:
 
 
 def asking(tool, who, file, requests, concurrency, expect):
-    """The command that asks; away from the gateway's core."""
+    """The load generator's command, off the gateway's core."""
     command = ["taskset", "-c", OTHER_CORE, tool, str(who.port), "/v1/chat/completions"]
     return [*command, str(file), KEY, str(requests), str(concurrency), expect]
 
@@ -264,7 +264,7 @@ def measure(chosen, folder, started, mock_tool, load_tool):
         if chosen.only and chosen.only not in work.name:
             continue
         runs = {}
-        # Rounds go through all contestants, so that noise hits them alike.
+        # Each round includes all gateways, so that noise affects them equally.
         for _ in range(chosen.rounds):
             for who in contestants:
                 for way, prefix in who.prefixes.items():
@@ -288,7 +288,7 @@ def measure(chosen, folder, started, mock_tool, load_tool):
 
 
 def latency(tool, contestants, mock, folder):
-    """What each adds to a small request, one at a time."""
+    """The latency that each adds to a small request, one at a time."""
     direct = Contestant("direct", mock, os.getpid(), {"same": ""})
     work = Work("latency", "small", 3_000, 1, False, False, ())
     times = {}
@@ -304,7 +304,7 @@ def latency(tool, contestants, mock, folder):
 
 
 def peak_while(tool, who, file, requests, concurrency, expect):
-    """The memory before these are asked, and the most while they are."""
+    """The memory before these requests, and the peak while they run."""
     pids = who.pids()
     before = peak = sum(map(memory, pids))
     command = asking(tool, who, file, requests, concurrency, expect)
@@ -330,11 +330,11 @@ def held(tool, contestants, count, folder):
 
 
 def returned(tool, contestants, folder):
-    """What is left of the memory of 200 requests with pictures of 5 MB."""
+    """The memory retained after 200 requests with images of 5 MB."""
     print("\n| 200 pictures of 5 MB | memory before | peak | 5 s later |\n|---|---|---|---|")
     file = folder / "request.json"
     for who in contestants:
-        # Idle is a gateway that has served as many clients, and kept its connections.
+        # The baseline is a gateway that has served as many clients and kept its connections.
         warm_up = Work("warm-up", "small", 1_000, 32, False, False, ())
         load(tool, who, warm_up, who.prefixes["same"], folder)
         time.sleep(5)

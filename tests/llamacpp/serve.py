@@ -1,9 +1,9 @@
-"""Serves a GGUF model with llama.cpp's own HTTP server until it is told to stop.
+"""Serves a GGUF model with llama.cpp's own HTTP server until it is stopped.
 
 usage: serve.py MODEL ADDRESS_FILE
 
 The server picks a free port of 127.0.0.1; its address is written to ADDRESS_FILE
-once it answers.
+once it responds.
 """
 
 import os
@@ -22,17 +22,17 @@ def main():
     params.port = 0
     params.n_ctx = 2048
     params.n_parallel = 1
-    # Threads that wait for each other crawl when the machine is busy; one does not.
+    # On a busy machine threads that wait for each other are slow; a single one is not.
     params.cpuparams.n_threads = 1
     params.cpuparams_batch.n_threads = 1
     params.ui = False
     params.sampling.seed = 1
     server = xllamacpp.Server(params)
-    # Whoever waits must never read half an address.
+    # Written atomically: a reader must never see half an address.
     with open(address_file + ".part", "w", encoding="utf-8") as file:
         file.write(server.listening_address.removeprefix("http://"))
     os.replace(address_file + ".part", address_file)
-    # A signal ends the process; the server's threads need no farewell.
+    # A signal ends the process; the server's threads need no cleanup.
     signal.pause()
 
 

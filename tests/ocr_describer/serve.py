@@ -1,10 +1,10 @@
-"""A describer that reads: OpenAI chat completions, answered with the text that OCR
-finds in the request's images.
+"""A describer with OCR: serves OpenAI Chat Completions and responds with the text in the
+request's images.
 
 usage: serve.py ADDRESS_FILE
 
 It picks a free port of 127.0.0.1 and writes its address to ADDRESS_FILE once it
-listens. Whole answers and streams; images only as data URLs, nothing is fetched.
+listens. Whole responses and streams; images only as data URLs, nothing is fetched.
 """
 
 import base64
@@ -20,8 +20,8 @@ from PIL import Image
 from rapidocr_onnxruntime import RapidOCR
 
 MODEL = "ocr"
-# Threads that wait for each other crawl when the machine is busy; one does not.
-# Small images are read as they are: enlarging them costs twenty times as much.
+# On a busy machine threads that wait for each other are slow; a single one is not.
+# Small images are not enlarged, which would cost twenty times as much.
 READER = RapidOCR(
     intra_op_num_threads=1,
     inter_op_num_threads=1,
@@ -32,7 +32,7 @@ ONE_AT_A_TIME = threading.Lock()
 
 
 class BadRequest(Exception):
-    """The client's mistake, in a sentence."""
+    """An invalid request, with a message."""
 
 
 def open_image(url):
@@ -44,7 +44,7 @@ def open_image(url):
         image = Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB")
     except (ValueError, OSError) as error:
         raise BadRequest(f"this is no image: {error}") from error
-    # The reader wants blue first.
+    # The OCR engine expects BGR.
     return numpy.asarray(image)[:, :, ::-1]
 
 
@@ -62,7 +62,7 @@ def images_of(request):
 
 
 def read(images):
-    """What the images say, line by line."""
+    """The text of the images, line by line."""
     texts = []
     for pixels in images:
         with ONE_AT_A_TIME:
@@ -77,7 +77,7 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *args):
-        """Keeps quiet."""
+        """Logs nothing."""
 
     def do_GET(self):
         if self.path == "/v1/models":
@@ -108,7 +108,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-        # The answer begins before it is known, so that nobody gives up waiting.
+        # The response begins before the text is known, so that no client times out.
         self.event([{"index": 0, "delta": {"role": "assistant"}, "finish_reason": None}])
         text = read(images)
         for piece in text.splitlines(keepends=True):
@@ -149,7 +149,7 @@ def main():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     address_file = sys.argv[1]
-    # Whoever waits must never read half an address.
+    # Written atomically: a reader must never see half an address.
     with open(address_file + ".part", "w", encoding="utf-8") as file:
         file.write(f"127.0.0.1:{server.server_address[1]}")
     os.replace(address_file + ".part", address_file)

@@ -1,4 +1,4 @@
-"""Clients that want nothing but answers. Prints what became of them as JSON.
+"""Well-behaved clients. Prints the outcomes of their requests as JSON.
 
     honest.py PORT OPERATOR SECONDS SEED KEY…
 """
@@ -12,14 +12,14 @@ import time
 import images
 import wire
 
-# Each key is a tenant with so many clients.
+# Clients per key; each key is a tenant.
 CLIENTS = 2
-# The share of each kind of request, in a hundred.
+# The share of each kind of request, in percent.
 KINDS = {"small": 55, "stream": 25, "agent": 12, "image": 8}
 
 
 def requests():
-    """A body and what its answer must hold, for each kind."""
+    """A body and what its response must contain, for each kind."""
     turn = [
         {"role": "user", "content": "Look into the file. " * 20},
         {"role": "assistant", "content": "It says: " + "line of a program; " * 80},
@@ -57,7 +57,7 @@ class Results:
 
 
 async def client(gateway, key, dice, until, bodies, results):
-    """Asks one thing after the other on one connection, as SDKs do."""
+    """Sends requests sequentially on one connection, as SDKs do."""
     reader = writer = None
     while time.monotonic() < until:
         kind = dice.choices(list(KINDS), KINDS.values())[0]
@@ -65,11 +65,11 @@ async def client(gateway, key, dice, until, bodies, results):
         began = time.monotonic()
         try:
             if writer is None:
-                reader, writer = await asyncio.wait_for(gateway.connect(), wire.PATIENCE)
+                reader, writer = await asyncio.wait_for(gateway.connect(), wire.TIMEOUT)
             writer.write(wire.head("/v1/chat/completions", gateway.host, key, len(data)) + data)
-            await asyncio.wait_for(writer.drain(), wire.PATIENCE)
+            await asyncio.wait_for(writer.drain(), wire.TIMEOUT)
             status, headers, answer = await asyncio.wait_for(
-                wire.read_answer(reader), wire.PATIENCE
+                wire.read_response(reader), wire.TIMEOUT
             )
             results.note(kind, began, status, answer, expected)
             if headers.get("connection") == "close":
@@ -84,14 +84,14 @@ async def client(gateway, key, dice, until, bodies, results):
 
 
 async def operator(gateway, until, results):
-    """Looks whether the gateway is well."""
+    """Checks the gateway's health."""
     while time.monotonic() < until:
         began = time.monotonic()
         try:
-            reader, writer = await asyncio.wait_for(gateway.connect(operator=True), wire.PATIENCE)
+            reader, writer = await asyncio.wait_for(gateway.connect(operator=True), wire.TIMEOUT)
             host = f"127.0.0.1:{gateway.operator}"
             writer.write(wire.head("/healthz", host, None, 0, [("connection", "close")], "GET"))
-            status, _, _ = await asyncio.wait_for(wire.read_answer(reader), wire.PATIENCE)
+            status, _, _ = await asyncio.wait_for(wire.read_response(reader), wire.TIMEOUT)
             results.note("healthz", began, status, b"", b"")
             writer.close()
         except (OSError, EOFError, ValueError, asyncio.TimeoutError) as error:

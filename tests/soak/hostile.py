@@ -1,5 +1,5 @@
-"""Clients that want the gateway for themselves, or nobody to have it. What they do is
-chosen at random from a seed. Prints what they were told as JSON.
+"""Clients that try to monopolize the gateway or take it down. Their attacks are chosen at
+random from a seed. Prints the responses that they got as JSON.
 
     hostile.py PORT OPERATOR SECONDS SEED KEY…
 """
@@ -16,9 +16,9 @@ import time
 import images
 import wire
 
-# So many are at work at the same time.
+# Concurrent attacks.
 ATTACKERS = 24
-# Large bodies are made once: their price is the gateway's to pay, not ours.
+# Large bodies are built once, so that they cost the gateway and not this process.
 BODIES = {}
 
 
@@ -43,7 +43,7 @@ class Attacker:
         return wire.chat("up/m", content, **more)
 
     async def slow_upload(self):
-        """Announces 32 MiB and sends 1.4 kB a second."""
+        """Announces 32 MiB and sends 1.4 kB per second."""
         _, writer = await self.gateway.connect()
         writer.write(wire.head("/v1/chat/completions", self.gateway.host, self.key, 32 << 20))
         for _ in range(self.dice.randrange(5, 40)):
@@ -53,7 +53,7 @@ class Attacker:
         writer.close()
 
     async def one_letter(self):
-        """Connections that say `P` and no more."""
+        """Connections that send `P` and nothing else."""
         held = [await self.gateway.connect() for _ in range(20)]
         for _, writer in held:
             writer.write(b"P")
@@ -82,7 +82,7 @@ class Attacker:
         await self.ask("references", "/v1/chat/completions", request)
 
     async def repeated_ids(self):
-        """The same id of a tool call, thousands of times, into another dialect."""
+        """One tool-call id, thousands of times, converted to another dialect."""
 
         def make():
             call = {"type": "tool_use", "id": "call_0", "name": "t", "input": {}}
@@ -102,7 +102,7 @@ class Attacker:
         await self.ask("tiny_parts", "/v1/chat/completions", once("tiny_parts", make))
 
     async def large_body(self):
-        """A legal body that is costly to read."""
+        """A valid body that is expensive to decode."""
 
         def make():
             turn = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
@@ -136,7 +136,7 @@ class Attacker:
         wire.reset(writer)
 
     async def slow_reader(self):
-        """Asks for streams and reads none of them."""
+        """Requests streams and reads none of them."""
         reader, writer = await self.gateway.connect()
         reader._transport.pause_reading()
         data = wire.body(self.chat("hi", stream=True))
@@ -187,7 +187,7 @@ class Attacker:
         await self.ask("unknown_fields", "/v1/chat/completions", once("unknown_fields", make))
 
     async def remote_images(self):
-        """Addresses that lead nowhere, or inside."""
+        """Image URLs that are unreachable or internal."""
         hosts = ["127.0.0.1:9", "10.255.255.1", "[::1]:9", "localhost:1", "169.254.169.254"]
         parts = [
             {"type": "image_url", "image_url": {"url": f"http://{self.dice.choice(hosts)}/{n}.png"}}
@@ -196,13 +196,13 @@ class Attacker:
         await self.ask("remote_images", "/v1/chat/completions", self.chat(parts))
 
     async def poison(self):
-        """Input that makes the target fail that honest clients use, too."""
+        """Input that makes a target fail which honest clients use as well."""
         word = self.dice.choice(["SOAK-500", "SOAK-403"])
         for _ in range(5):
             await self.ask("poison", "/v1/chat/completions", self.chat(word))
 
     async def crowd(self):
-        """Many small requests at once."""
+        """Many concurrent small requests."""
 
         async def one():
             await self.ask("crowd", "/v1/chat/completions", self.chat("hi"))
@@ -216,7 +216,7 @@ class Attacker:
             kind = self.dice.choice(kinds)
             try:
                 left = max(1, until - time.monotonic())
-                await asyncio.wait_for(getattr(self, kind)(), min(left, wire.PATIENCE))
+                await asyncio.wait_for(getattr(self, kind)(), min(left, wire.TIMEOUT))
                 self.note(kind, "done")
             except (OSError, EOFError, ValueError, asyncio.TimeoutError) as error:
                 self.note(kind, type(error).__name__)
@@ -224,8 +224,8 @@ class Attacker:
 
 
 async def main():
-    # The machine is the gateway's and the honest clients'; what is tested is not who
-    # wins a race for its cores.
+    # Leave the cores to the gateway and the honest clients: this is not a test of the
+    # system's scheduler.
     os.nice(10)
     port, operator, seconds, seed = (int(word) for word in sys.argv[1:5])
     gateway, keys = wire.Gateway(port, operator), sys.argv[5:]

@@ -1,4 +1,4 @@
-"""Pictures, made of nothing but the standard library."""
+"""Images, built with the standard library only."""
 
 import base64
 import random
@@ -12,21 +12,21 @@ def chunk(kind, data):
 
 
 def png(width, height, rows):
-    """A grey PNG out of its rows, each with a filter byte."""
+    """A gray PNG from its rows, each with a filter byte."""
     header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
     data = chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + data
 
 
 def noise(side, seed=1):
-    """A picture that hardly packs, as a photograph does."""
+    """An image that hardly compresses, like a photograph."""
     dice = random.Random(seed)
     rows = b"".join(b"\0" + dice.randbytes(side) for _ in range(side))
     return png(side, side, zlib.compress(rows, 1))
 
 
 def bomb(side):
-    """A small file of very many pixels."""
+    """A small file with a huge number of pixels."""
     packer = zlib.compressobj(9)
     row = b"\0" * (side + 1)
     packed = b"".join(packer.compress(row) for _ in range(side)) + packer.flush()

@@ -1,7 +1,7 @@
-"""Honest clients alone, then the same beside hostile ones; what must hold, and a table.
+"""Runs honest clients alone, then alongside hostile ones; checks and prints the results.
 
-Honest clients lose nothing, their p99 stays within three times of the run alone, and
-memory and descriptors come back.
+Honest requests must not fail, their p99 must stay within three times that of the first
+run, and memory and descriptors must be released.
 """
 
 import argparse
@@ -19,16 +19,16 @@ import threading
 import time
 
 HERE = pathlib.Path(__file__).parent
-# The most that p99 may grow.
+# The largest allowed growth of p99.
 RATIO = 3
-# Times below this are the machine's, not the gateway's.
+# Latencies below this are noise of the machine.
 FLOOR = 0.010
-# What memory may keep: what allocators hold back, and the bounded tables.
+# Memory that may remain: allocator caches and the bounded tables.
 KEPT = 64 << 20
-# More than any gateway needs; one that runs away must not take the machine with it.
+# More than any gateway needs, to protect the machine from a runaway process.
 MOST = 6 << 30
-# How long a gateway may take to give back what it held: idle connections, to clients and
-# to upstreams, are closed after a minute.
+# The time to release resources: idle connections, to clients and to upstreams, are closed
+# after a minute.
 SETTLE = 90
 
 CONFIG = """
@@ -65,7 +65,7 @@ def percentile(times, share):
 
 
 class Process:
-    """The gateway, and what it holds."""
+    """The gateway and its resource usage."""
 
     def __init__(self, config, log):
         self.peak = 0
@@ -120,7 +120,7 @@ def result(child):
 
 
 def settled(gateway, memory, descriptors):
-    """Waits until the gateway holds about as much as before."""
+    """Waits until the gateway's resource usage is about the same as before."""
     ends = time.monotonic() + SETTLE
     while time.monotonic() < ends:
         if gateway.memory() <= memory + KEPT and gateway.descriptors() <= descriptors + 8:
@@ -213,7 +213,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=600, help="beside hostile clients")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    # So that what was started ends, too.
+    # So that child processes are stopped as well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     with tempfile.TemporaryDirectory() as folder:
         failures = soak(options, pathlib.Path(folder))

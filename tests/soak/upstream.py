@@ -1,5 +1,4 @@
-"""The provider behind the gateway: says the same to everybody, and fails for whoever
-asks for it. Prints its port."""
+"""The upstream of the soak: one fixed response, and a failure on request. Prints its port."""
 
 import asyncio
 import json
@@ -20,7 +19,7 @@ WHOLE = {
     "usage": {"prompt_tokens": 9, "completion_tokens": WORDS, "total_tokens": 49},
 }
 EMBEDDED = {"object": "list", "model": "m", "data": [{"index": 0, "embedding": [0.1] * 64}]}
-# What a provider says of one input that it does not like.
+# A provider's error about one rejected input.
 POISON = {
     b"SOAK-500": (500, {"error": {"message": "The server had an error", "type": "server_error"}}),
     b"SOAK-403": (403, {"error": {"message": "Your input was flagged", "type": "moderation"}}),

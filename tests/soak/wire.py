@@ -1,12 +1,12 @@
-"""HTTP/1.1 on a raw socket, for clients that may lie."""
+"""HTTP/1.1 on a raw socket, for clients that violate the protocol."""
 
 import asyncio
 import json
 import socket
 import struct
 
-# Longer than the gateway may take for anything that a soak asks.
-PATIENCE = 60
+# Longer than any request of a soak may take.
+TIMEOUT = 60
 
 
 def head(path, host, key, length, more=(), method="POST"):
@@ -26,8 +26,8 @@ def chat(model, content, **more):
     return {"model": model, "messages": [{"role": "user", "content": content}], **more}
 
 
-async def read_answer(reader):
-    """The status, the headers and the whole body of the next answer."""
+async def read_response(reader):
+    """The status, the headers and the whole body of the next response."""
     status_line = await reader.readline()
     if not status_line:
         raise ConnectionError("closed before an answer")
@@ -49,7 +49,7 @@ async def read_answer(reader):
 
 
 class Gateway:
-    """Where the gateway listens."""
+    """The gateway's address."""
 
     def __init__(self, port, operator):
         self.port, self.operator = port, operator
@@ -57,18 +57,18 @@ class Gateway:
 
     def connect(self, operator=False):
         port = self.operator if operator else self.port
-        # Large answers are read as they come.
+        # Large responses are read as they arrive.
         return asyncio.open_connection("127.0.0.1", port, limit=1 << 20)
 
     async def ask(self, path, request, key, more=(), host=None, method="POST"):
-        """One request on a connection of its own."""
+        """One request on its own connection."""
         data = request if isinstance(request, bytes) else body(request)
-        reader, writer = await asyncio.wait_for(self.connect(), PATIENCE)
+        reader, writer = await asyncio.wait_for(self.connect(), TIMEOUT)
         try:
             writer.write(head(path, host or self.host, key, len(data), more, method) + data)
-            # The gateway may answer before it has read all; that is an answer, too.
+            # The gateway may respond before it has read everything; that counts as a response.
             sending = asyncio.ensure_future(writer.drain())
-            answer = await asyncio.wait_for(read_answer(reader), PATIENCE)
+            answer = await asyncio.wait_for(read_response(reader), TIMEOUT)
             sending.cancel()
             return answer
         finally:
@@ -76,7 +76,7 @@ class Gateway:
 
 
 def reset(writer):
-    """Ends a connection with a reset in place of a goodbye."""
+    """Closes a connection with a reset."""
     peer = writer.get_extra_info("socket")
     peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     writer.transport.abort()

@@ -1,12 +1,12 @@
-"""Starts an upstream, a gateway and clients, pulls the clients' cable, and looks
-when the gateway lets go of what it had begun for them. Run it by `run`: it needs
-a network namespace of its own.
+"""Starts an upstream, a gateway and clients, disconnects the clients, and measures when
+the gateway cancels their upstream calls. Start it with `run`: it needs its own network
+namespace.
 
-| client | what it waits for | what the gateway notices by |
+| client | waits for | detected by |
 |---|---|---|
-| quiet | the rest of a stream that stands still | probes that nobody answers |
-| busy | a stream that goes on | bytes that nobody takes |
-| waiting | the first byte of its answer | probes that nobody answers |
+| quiet | the rest of a stalled stream | unanswered TCP keep-alives |
+| busy | an active stream | unacknowledged bytes |
+| waiting | the first byte of its response | unanswered TCP keep-alives |
 """
 
 import os
@@ -35,7 +35,7 @@ def ip(*words):
 
 
 class Upstream:
-    """Answers each model in its own way, and notes when it is let go."""
+    """Responds to each model differently, and records when a call is cancelled."""
 
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -53,7 +53,7 @@ class Upstream:
         while b'"model":"' not in read:
             piece = peer.recv(65536)
             if not piece or read.startswith(b"GET"):
-                return peer.close()  # the list of models is not told
+                return peer.close()  # no model list
             read += piece
         model = re.search(rb'"model":"(\w+)"', read)[1].decode()
         self.asked[model] = time.monotonic()
@@ -70,13 +70,13 @@ class Upstream:
                     if model == "busy":
                         peer.sendall(EVENT)
         except OSError:
-            pass  # a reset is an end, too
+            pass  # a reset counts as a close
         self.closed[model] = time.monotonic()
         peer.close()
 
 
 def ask(model):
-    """One client; it says when its stream has begun, and never leaves by itself."""
+    """One client; it reports when its stream has begun, and never disconnects."""
     body = '{"model":"up/%s","stream":%s,"messages":[{"role":"user","content":"hi"}]}' % (
         model,
         "false" if model == "waiting" else "true",
@@ -91,7 +91,7 @@ def ask(model):
 
 
 def clients():
-    """The clients' side: waits for its end of the cable, asks, and stands still."""
+    """The clients' namespace: waits for its end of the cable, sends requests, and idles."""
     while subprocess.run(["ip", "link", "show", "end"], capture_output=True).returncode:
         time.sleep(0.05)
     ip("address", "add", f"{CLIENT}/24", "dev", "end")
@@ -137,7 +137,7 @@ def main():
 
 
 def judge(upstream, side, log):
-    # unshare becomes the clients, so the number is theirs; they wait for the link.
+    # unshare execs the clients, so the pid is theirs; they wait for the link.
     time.sleep(0.5)
     ip("link", "set", "end", "netns", str(side.pid))
     if side.stdout.readline() != "asked\n":

@@ -1,5 +1,5 @@
-// What every SDK knows: where the gateway is, and what the upstream says. The
-// upstream's words are in ../upstream/script.py.
+// Shared by all SDKs: the gateway's address and the upstream's responses, which are
+// defined in ../upstream/script.py.
 
 export const GATEWAY = process.env.MAJORDOMO_URL;
 export const KEY = process.env.MAJORDOMO_KEY;

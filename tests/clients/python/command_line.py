@@ -1,4 +1,4 @@
-"""Runs a client's program in a home of its own, as somebody would in a terminal."""
+"""Runs a client's program in a clean home directory, as in a terminal."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PACKAGES = Path(os.environ["MAJORDOMO_CLIENTS"])
-PATIENCE = 120.0
+TIMEOUT = 120.0
 NOTE = "the password is swordfish"
 
 
@@ -15,11 +15,11 @@ NOTE = "the password is swordfish"
 class Ran:
     code: int
     out: str
-    all: str  # with what went to stderr
+    all: str  # including stderr
 
 
 class Desk:
-    """A home with nothing in it, and a folder with a note and a picture."""
+    """An empty home directory, and a folder with a note and an image."""
 
     def __init__(self, folder: Path, png: bytes):
         self.home, self.work, self.scratch = folder / "home", folder / "work", folder / "tmp"
@@ -30,18 +30,18 @@ class Desk:
         self.picture.write_bytes(png)
 
     def setting(self, path: str, text: str):
-        """Writes a file of settings into the home."""
+        """Writes a settings file into the home directory."""
         file = self.home / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
 
     def run(self, program: str, *arguments: str, **variables: str) -> Ran:
-        """Runs a program of a package. Only these variables are set."""
+        """Runs a package's program with only these variables set."""
         environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.home),
             "TMPDIR": str(self.scratch),
-            # Whatever else it would like to reach, it reaches the upstream, which refuses.
+            # Any other connection ends at the upstream, which rejects it.
             "HTTPS_PROXY": os.environ["UPSTREAM"],
             "NO_PROXY": "127.0.0.1",
             **variables,
@@ -57,9 +57,9 @@ class Desk:
             start_new_session=True,
         )
         try:
-            out, err = process.communicate(timeout=PATIENCE)
+            out, err = process.communicate(timeout=TIMEOUT)
         finally:
-            # These programs start others; none of them may stay.
+            # These programs spawn others; none may be left running.
             try:
                 os.killpg(process.pid, signal.SIGKILL)
             except ProcessLookupError:

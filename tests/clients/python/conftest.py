@@ -1,6 +1,6 @@
-"""What every client knows: where the gateway is, and what the upstream says.
+"""Shared by all clients: the gateway's address and the upstream's responses.
 
-The upstream's words are in ../upstream/script.py.
+The responses are defined in ../upstream/script.py.
 """
 
 import json
@@ -24,7 +24,7 @@ TIMEOUT = 30.0
 
 
 def asked_upstream(word: str) -> list[dict]:
-    """The requests with this word that reached the upstream, as it got them."""
+    """The requests that contain this word, as the upstream received them."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(os.environ["UPSTREAM"] + "/requests", timeout=TIMEOUT) as answer:
         return [asked for asked in json.load(answer) if word in json.dumps(asked["body"])]
@@ -50,11 +50,11 @@ def png() -> bytes:
 
 @pytest.fixture
 def word() -> str:
-    """A word that finds this test's requests again."""
+    """A unique word that identifies this test's requests."""
     return uuid.uuid4().hex
 
 
 @pytest.fixture
 def desk(tmp_path, png) -> Desk:
-    """Where a command line is run."""
+    """The environment of a command-line client."""
     return Desk(tmp_path, png)

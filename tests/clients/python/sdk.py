@@ -1,4 +1,4 @@
-"""What the tests want of an SDK, whatever its vendor."""
+"""The interface that the tests need from any vendor's SDK."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ SCHEMA = {
 
 @dataclass
 class Said:
-    """A text as it came: one piece, or several of a stream."""
+    """A text as it arrived: whole, or as a stream's chunks."""
 
     pieces: list[str]
     usage: tuple[int, int]  # input, output
@@ -24,7 +24,7 @@ class Said:
 
 @dataclass
 class Used:
-    """A call of the tool, and the text after its result."""
+    """A tool call, and the text after its result."""
 
     name: str
     arguments: dict
@@ -35,15 +35,15 @@ class Sdk:
     """One API of an SDK, pointed at the gateway with a base URL and a key."""
 
     dialect: str  # of `../upstream`
-    error: type[Exception]  # what it raises for an error of the server
-    broken: tuple[type[Exception], ...]  # what it raises for an answer that is cut
+    error: type[Exception]  # raised for a server error
+    broken: tuple[type[Exception], ...]  # raised for a truncated response
 
     def say(self, model: str, prompt: str, image: bytes | None, stream: bool) -> Said:
-        """Asks, with an image if there is one."""
+        """Sends a prompt, with an optional image."""
         raise NotImplementedError
 
     def use(self, model: str, prompt: str, result: str, stream: bool) -> Used:
-        """Offers the tool, and answers its call with this result."""
+        """Offers the tool, and returns this result for its call."""
         raise NotImplementedError
 
     def status(self, error) -> int:

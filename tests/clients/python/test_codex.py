@@ -29,7 +29,7 @@ def codex(desk: Desk, upstream: str, prompt: str, *arguments: str) -> Ran:
         "@openai/codex/bin/codex.js",
         "exec",
         "--skip-git-repo-check",
-        # Its sandbox is not what is tested, and not every machine has one.
+        # Its sandbox is not under test, and not available on every machine.
         "--sandbox=danger-full-access",
         f"--model=via-{upstream}",
         *arguments,

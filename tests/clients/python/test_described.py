@@ -1,4 +1,4 @@
-"""Claude Code on a model that cannot see: a real reader tells what its images say."""
+"""Claude Code on a text-only model, with OCR as the describer."""
 
 import json
 import os
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not IMAGES, reason="tests/ocr_describer/run star
 
 
 def letters(text: str) -> str:
-    """Letters and digits only: readers disagree about spaces."""
+    """Letters and digits only: OCR is unreliable about spaces."""
     return "".join(filter(str.isalnum, text)).lower()
 
 

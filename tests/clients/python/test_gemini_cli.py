@@ -8,7 +8,7 @@ from conftest import GATEWAY, KEY
 from script import REFUSED, TEXT
 
 OTHERS = ["chat", "responses", "messages", "ollama"]
-# With a base URL it wants to be told that it has a key.
+# With a base URL, API-key authentication must be selected explicitly.
 SETTINGS = {
     "security": {"auth": {"selectedType": "gemini-api-key"}},
     "privacy": {"usageStatisticsEnabled": False},

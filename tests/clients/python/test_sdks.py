@@ -61,7 +61,7 @@ def test_an_error_names_the_target_and_the_cause(sdk, upstream, stream):
 
 
 def test_a_cut_stream_is_an_error_and_no_answer(sdk, upstream):
-    # A model of its own: what breaks is benched for a while.
+    # A separate model, because a failing target is benched.
     model = f"{upstream}/breaks-for-{sdk.dialect}"
     with pytest.raises(sdk.broken):
         sdk.say(model, "break off", None, True)

@@ -1,9 +1,9 @@
-"""A scripted upstream that speaks all five dialects, for the gateway to ask.
+"""A scripted upstream for the gateway that speaks all five dialects.
 
 Written against the vendors' documentation with nothing but the standard library,
 so that it shares no mistake with the code under test. Each dialect has a prefix:
 `/chat/v1/chat/completions`, `/gemini/v1beta/models/x:generateContent`, and so on.
-`GET /requests` tells what was asked so far.
+`GET /requests` lists the requests received so far.
 
     python upstream FILE    writes its address to FILE and serves until it is stopped
 """
@@ -87,7 +87,7 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
             self.wfile.flush()
         if breaks:
-            self.close_connection = True  # without the last chunk: the answer is cut
+            self.close_connection = True  # without the last chunk: the response is truncated
         else:
             self.wfile.write(b"0\r\n\r\n")
 
@@ -97,7 +97,7 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 64
 
     def handle_error(self, request, client_address):
-        # A client may go away whenever it likes; anything else is a bug here.
+        # A client may disconnect at any time; anything else is a bug here.
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 

@@ -57,7 +57,7 @@ def hear(body: dict) -> Heard:
 
 
 def words(response: dict) -> str:
-    """What a function said: the only value, or all of them."""
+    """A function's result: the only value, or all of them."""
     [value] = response.values() if len(response) == 1 else [response]
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
@@ -65,7 +65,7 @@ def words(response: dict) -> str:
 def images(heard: Heard, parts: list[dict]):
     for part in parts:
         if inline := part.get("inlineData"):
-            # Google's clients use both spellings of a name and both alphabets.
+            # Google's clients use both spellings of field names and both base64 alphabets.
             kind = inline.get("mimeType") or inline["mime_type"]
             heard.image(kind, inline["data"].translate(STANDARD))
 

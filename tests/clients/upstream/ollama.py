@@ -9,7 +9,7 @@ STREAM_TYPE = "application/x-ndjson"
 PIECES_BEFORE_BREAK = 2
 
 MADE = "2026-01-01T00:00:00Z"
-# Ollama tells no media type: what an image is shows in its first bytes.
+# Ollama sends no media type: the format is sniffed from the leading bytes.
 MAGIC = {"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg"}
 
 

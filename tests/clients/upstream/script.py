@@ -1,10 +1,10 @@
-"""What the upstream says, decided from what it heard, whatever the dialect.
+"""The upstream's responses, chosen by the prompt, independent of the dialect.
 
-| the user's words                    | the answer                                  |
+| the user's text                     | the response                                |
 |-------------------------------------|---------------------------------------------|
 | `call NAME with {JSON}`             | that call, if the tool is offered; then `The tool said: …` |
 | `fail with 418`                     | an error of that status                     |
-| `break off`                         | half an answer, and the connection closes   |
+| `break off`                         | half a response, and the connection closes  |
 | anything else                       | `TEXT`, and a line about each image         |
 """
 
@@ -17,25 +17,25 @@ from dataclasses import dataclass, field
 TEXT = 'Grüße, 你好 🎩\n"quoted" \\ done.'
 REFUSED = "the upstream was told to fail"
 INPUT_TOKENS, OUTPUT_TOKENS = 120, 45
-# The second is what Claude Code asks for by itself.
+# Claude Code requests the second one on its own.
 MODELS = ["scripted", "claude-opus-5-5"]
 
 
 @dataclass
 class Heard:
-    """What matters of a request."""
+    """The relevant parts of a request."""
 
-    user: str = ""  # all words of users
+    user: str = ""  # all texts of the user
     tools: list[str] = field(default_factory=list)
-    results: list[str] = field(default_factory=list)  # since the model spoke last
+    results: list[str] = field(default_factory=list)  # since the last assistant message
     images: list[tuple[str, int]] = field(default_factory=list)  # media type and bytes
 
     def image(self, media_type: str, data: str):
-        """Hears an image, given as base64."""
+        """Adds an image given as base64."""
         self.images.append((media_type, len(base64.b64decode(data, validate=True))))
 
     def data_url(self, url: str):
-        """Hears an image, given as a data URL."""
+        """Adds an image given as a data URL."""
         kind, data = re.fullmatch(r"data:([^;,]+);base64,(.*)", url, re.DOTALL).groups()
         self.image(kind, data)
 
@@ -54,13 +54,13 @@ class Answer:
     call: Call | None = None
 
     def pieces(self) -> list[str]:
-        """The text in pieces of a few characters."""
+        """The text in chunks of a few characters."""
         return [self.text[i : i + 7] for i in range(0, len(self.text), 7)]
 
 
 @dataclass
 class Break:
-    """An answer that is cut in a stream."""
+    """A truncated response."""
 
     answer: Answer
 
@@ -84,7 +84,7 @@ def answer(heard: Heard) -> Answer | Break | Refusal:
 
 
 def wanted(heard: Heard) -> Call | None:
-    """The call that the user asks for."""
+    """The tool call that the user requests."""
     for match in re.finditer(r"call (\w+) with (?=\{)", heard.user):
         if match[1] in heard.tools:
             arguments, _ = json.JSONDecoder().raw_decode(heard.user, match.end())

@@ -1,4 +1,4 @@
-// Messages, judged by the Anthropic SDK.
+// Messages, tested with the Anthropic SDK.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// What every judge knows: where the server is, and what it says. The same
+// Shared by all SDKs: the server's address and its responses. The same
 // constants are in crates/wire/examples/sdk_server/scenarios.rs.
 
 export const SERVER = process.env.MAJORDOMO_SDK_SERVER;

@@ -1,4 +1,4 @@
-// Chat Completions, judged by the openai SDK.
+// Chat Completions, tested with the openai SDK.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// Responses, judged by the openai SDK.
+// Responses, tested with the openai SDK.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-"""What every judge knows: where the server is, and what it says.
+"""Shared by all SDKs: the server's address and its responses.
 
 The same constants are in crates/wire/examples/sdk_server/scenarios.rs.
 """
@@ -23,7 +23,7 @@ TIMEOUT = 10.0
 
 
 class City(BaseModel):
-    """What `structured` answers, for those who ask with this schema."""
+    """The response of the model `structured`, as a schema."""
 
     city: str
     population: int
@@ -31,7 +31,7 @@ class City(BaseModel):
 
 @pytest.fixture(scope="session")
 def server() -> str:
-    """The address of the server, without a slash at its end."""
+    """The server's address, without a trailing slash."""
     return os.environ["MAJORDOMO_SDK_SERVER"]
 
 

@@ -17,7 +17,7 @@ ERRORS = [
 
 
 def connect(server: str) -> openai.OpenAI:
-    """A client that refuses whatever its types do not allow."""
+    """A client that validates responses strictly against its types."""
     return openai.OpenAI(
         base_url=f"{server}/v1",
         api_key=KEY,

@@ -1,4 +1,4 @@
-"""Messages, judged by the anthropic SDK."""
+"""Messages, tested with the anthropic SDK."""
 
 import base64
 import json
@@ -212,7 +212,7 @@ def test_reasoning_arrives_streamed(client):
 
 
 def both(client, model, **more):
-    """The answer whole and rebuilt from a stream."""
+    """The response, whole and reassembled from a stream."""
     answer = client.messages.create(model=model, **ASK, **more)
     with client.messages.stream(model=model, **ASK, **more) as stream:
         return [answer, stream.get_final_message()]

@@ -1,4 +1,4 @@
-"""Gemini's generateContent, judged by the google-genai SDK."""
+"""Gemini's generateContent, tested with the google-genai SDK."""
 
 import json
 

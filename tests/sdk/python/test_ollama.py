@@ -1,4 +1,4 @@
-"""Ollama's own API, judged by the ollama SDK."""
+"""Ollama's own API, tested with the ollama SDK."""
 
 import json
 
@@ -70,7 +70,7 @@ def test_parallel_tool_calls_arrive_streamed(client):
 
 
 def test_tool_calls_and_their_results_are_heard(client, png):
-    """The SDK drops the ids of calls: results belong to them by name and order."""
+    """The SDK drops call ids: results are matched by name and order."""
     answer = client.chat(model="tools", messages=HELLO, tools=TOOLS)
     results = [
         {"role": "tool", "tool_name": "get_weather", "content": "sunny"},

@@ -1,4 +1,4 @@
-"""Chat Completions, judged by the openai SDK."""
+"""Chat Completions, tested with the openai SDK."""
 
 import base64
 import json
