@@ -29,6 +29,7 @@ impl State {
     /// Says what would become of a request.
     pub async fn explain(&self, question: &Question) -> Result<Explanation> {
         let front = dialect::choose(question)?;
+        self.server.max_counts.check_body(&question.body)?;
         let incoming = front.codec().read_request(question.body.clone());
         let Incoming { model, request, .. } = incoming.map_err(|error| {
             let hint = "; name another with `path` or `dialect`";

@@ -54,6 +54,7 @@ async fn question(
     admitted: &mut AdmittedRequest,
 ) -> Result<Question> {
     let body = std::mem::take(&mut admitted.body);
+    state.server.max_counts.check_body(&body)?;
     let incoming = front.codec().read_request(body).map_err(unreadable)?;
     let Incoming {
         model: named,

@@ -86,5 +86,11 @@ pub(super) fn is_spent_by(code: &str) -> bool {
             | "usage_not_included"
             | "BILLING_DISABLED"
             | "Arrearage"
-    ) || code.contains("PerDay") // Google names the quota; that of a day is gone until tomorrow.
+    ) || is_daily_quota(code)
+}
+
+/// Google names the quota. A daily one of the whole project is spent until tomorrow;
+/// one of a single model says nothing about the others.
+fn is_daily_quota(code: &str) -> bool {
+    code.contains("PerDay") && !code.contains("PerModel")
 }

@@ -110,8 +110,16 @@ fn codes_decide_before_statuses() {
         (coded(429, "credit_balance_exhausted"), Class::Quota),
         (coded(429, "enforced_spend_limit_reached"), Class::Quota),
         (
-            waiting(coded(429, "GenerateRequestsPerDayPerProjectPerModel")),
+            waiting(coded(429, "GenerateRequestsPerDayPerProject")),
             Class::Quota,
+        ),
+        (
+            waiting(coded(429, "GenerateRequestsPerDayPerProjectPerModel")),
+            Class::RateLimited,
+        ),
+        (
+            coded(429, "GenerateRequestsPerDayPerProjectPerModel"),
+            Class::Transient,
         ),
         (coded(400, "FAILED_PRECONDITION"), Class::Unsupported),
         (coded(400, "API_KEY_INVALID"), Class::Auth),
