@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         )?);
     }
     if let Some(fitted) = fitted {
-        if let Some(made) = &fitted.made {
+        if let Some(made) = &fitted.conversion {
             println!("{made}");
         }
         if let Some(output) = output {

@@ -6,8 +6,9 @@
 
 use std::time::Duration;
 
-use crate::header::{Coding, Header};
-use crate::text::{bytes, megapixels};
+use majordomo_image_header::{Compression, Header};
+
+use crate::human::{human_bytes, human_megapixels};
 use crate::{Orientation, Problem};
 
 /// What opening one image may cost, and all of them together.
@@ -54,11 +55,14 @@ impl Bounds {
     /// Refuses an image that would cost too much to open.
     pub fn check(&self, header: &Header) -> Result<(), Problem> {
         let refuse = |needed, allowed| Err(Problem::OverBounds { needed, allowed });
-        if header.coding == Coding::Exotic {
+        if header.compression == Compression::JpegOther {
             return Err(Problem::RareKind(header.format));
         }
         if header.pixels() > self.max_pixels {
-            return refuse(megapixels(header.pixels()), megapixels(self.max_pixels));
+            return refuse(
+                human_megapixels(header.pixels()),
+                human_megapixels(self.max_pixels),
+            );
         }
         if header.frames > self.max_frames {
             return refuse(
@@ -69,8 +73,8 @@ impl Bounds {
         let needed = working_set(header);
         if needed > self.max_decoded {
             return refuse(
-                format!("{} of memory", bytes(needed)),
-                bytes(self.max_decoded),
+                format!("{} of memory", human_bytes(needed)),
+                human_bytes(self.max_decoded),
             );
         }
         Ok(())
@@ -80,17 +84,17 @@ impl Bounds {
 /// Bytes that are held at the worst moment between decoding and encoding.
 pub(crate) fn working_set(header: &Header) -> u64 {
     let channels = u64::from(header.channels);
-    let per_pixel = match header.coding {
+    let per_pixel = match header.compression {
         // The source's own depth counts although it is read as 8 bits.
-        Coding::Png => (channels * u64::from(header.bit_depth.div_ceil(8))).max(4),
-        Coding::Sequential | Coding::Exotic => channels.min(3),
+        Compression::Png => (channels * u64::from(header.bit_depth.div_ceil(8))).max(4),
+        Compression::JpegSequential | Compression::JpegOther => channels.min(3),
         // Coefficients of 16 bits beside the pixels.
-        Coding::Progressive => channels * 2 + channels.min(3),
+        Compression::JpegProgressive => channels * 2 + channels.min(3),
         // One palette index and one pixel.
-        Coding::Gif => 5,
+        Compression::Gif => 5,
         // Planes of brightness and colour beside the pixels.
-        Coding::Lossy => channels + 2,
-        Coding::Lossless => 4 + channels,
+        Compression::WebpLossy => channels + 2,
+        Compression::WebpLossless => 4 + channels,
     };
     // A picture that must be turned at full size is held twice.
     let turned = if header.orientation == Orientation::UPRIGHT {

@@ -4,10 +4,10 @@ use std::fmt;
 
 use majordomo_llm::Change;
 
-use crate::fit::Made;
-use crate::text::{Size, bytes};
+use crate::fit::Conversion;
+use crate::human::{Dimensions, human_bytes};
 
-impl Made {
+impl Conversion {
     /// The one word that says most about it.
     fn verb(&self) -> &'static str {
         if self.from.is_animated() {
@@ -28,8 +28,8 @@ pub(crate) struct Changes(Vec<Change>);
 
 impl Changes {
     /// An image was written anew.
-    pub(crate) fn made(&mut self, image: usize, made: &Made) {
-        self.add(made.verb(), format!("image {image}: {made}"));
+    pub(crate) fn converted(&mut self, image: usize, conversion: &Conversion) {
+        self.add(conversion.verb(), format!("image {image}: {conversion}"));
     }
 
     /// An image goes out as it came, under its true name.
@@ -59,18 +59,18 @@ impl Changes {
 }
 
 /// `4000×3000 jpeg 3.7 MB → 1568×1176 jpeg 0.3 MB`, and what cannot be seen in it.
-impl fmt::Display for Made {
+impl fmt::Display for Conversion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let from = &self.from;
         write!(
             f,
             "{} {} {} → {} {} {}",
-            Size(from.width, from.height),
+            Dimensions(from.width, from.height),
             from.format,
-            bytes(self.from_bytes),
-            Size(self.width, self.height),
+            human_bytes(self.from_bytes),
+            Dimensions(self.width, self.height),
             self.format,
-            bytes(self.bytes),
+            human_bytes(self.bytes),
         )?;
         if !from.orientation.is_upright() {
             f.write_str(", turned upright")?;

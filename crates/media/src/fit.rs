@@ -3,15 +3,13 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
+use majordomo_codecs::{Encoding, Picture, SizeHint, color_profile, decode, downscale, to_srgb};
+use majordomo_image_header::{Compression, Header};
 
-use crate::decode::Purpose;
-use crate::header::{Coding, Header, color_profile};
-use crate::ladder::{Encoded, Origin, choose, climb, hopeless_halvings};
-use crate::picture::Picture;
+use crate::ladder::{EncodedImage, SourceImage, choose_encoding, encode_within, hopeless_halvings};
 use crate::plan::Plan;
-use crate::resize::downscale;
 use crate::terms::Terms;
-use crate::{Bounds, Format, Problem, Stop, color, decode, encode, plan};
+use crate::{Bounds, Format, Problem, Stop, plan};
 
 /// An image that a target takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,12 +19,12 @@ pub struct Fitted {
     /// The MIME type that is true of them.
     pub media_type: String,
     /// What was done to it; none if nothing was.
-    pub made: Option<Made>,
+    pub conversion: Option<Conversion>,
 }
 
 /// What an image was, and what was made of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Made {
+pub struct Conversion {
     /// What it was.
     pub from: Header,
     /// Bytes that it had.
@@ -73,19 +71,19 @@ pub fn fit_image(
         Plan::Pass { media_type } => Ok(Fitted {
             data: data.clone(),
             media_type,
-            made: None,
+            conversion: None,
         }),
         Plan::Refit { header, size, .. } => {
             bounds.check(&header)?;
-            let job = Job::new(data, &header, size, terms);
-            let picture = decode::decode(data, &header, Purpose::Once(job.stored()), stop)?;
+            let job = RefitJob::new(data, &header, size, terms);
+            let picture = decode(data, &header, SizeHint::ReduceTo(job.stored()), stop)?;
             job.refit(Cow::Owned(picture), stop)
         }
     }
 }
 
 /// One image that must be written anew for some terms.
-pub(crate) struct Job<'a> {
+pub(crate) struct RefitJob<'a> {
     data: &'a [u8],
     header: &'a Header,
     terms: &'a Terms,
@@ -95,7 +93,7 @@ pub(crate) struct Job<'a> {
     halvings: u32,
 }
 
-impl<'a> Job<'a> {
+impl<'a> RefitJob<'a> {
     pub(crate) fn new(
         data: &'a [u8],
         header: &'a Header,
@@ -121,15 +119,18 @@ impl<'a> Job<'a> {
     /// Makes what the terms ask for out of the open picture.
     pub(crate) fn refit(&self, picture: Cow<'_, Picture>, stop: &Stop) -> Result<Fitted, Problem> {
         let header = self.header;
-        let origin = Origin {
+        let source = SourceImage {
             format: header.format,
-            lossless: matches!(header.coding, Coding::Png | Coding::Gif | Coding::Lossless),
+            lossless: matches!(
+                header.compression,
+                Compression::Png | Compression::Gif | Compression::WebpLossless
+            ),
         };
         let refused = || Problem::NotAccepted {
             found: header.format.to_string(),
             accepted: self.terms.accepted(),
         };
-        let coding = choose(origin, &picture, self.terms).ok_or_else(refused)?;
+        let encoding = choose_encoding(source, &picture, self.terms).ok_or_else(refused)?;
         // Scaled first: everything after it has fewer pixels to touch.
         let (width, height) = self.stored();
         let mut picture = if (picture.width, picture.height) == (width, height) {
@@ -138,31 +139,31 @@ impl<'a> Job<'a> {
             Cow::Owned(downscale(&picture, width, height, stop)?)
         };
         if !header.orientation.is_upright() {
-            picture = Cow::Owned(picture.turned(header.orientation));
+            picture = Cow::Owned(picture.oriented(header.orientation));
         }
         if let Some(profile) = color_profile(self.data, header.format) {
-            picture = color::to_srgb(picture, &profile, stop);
+            picture = to_srgb(picture, &profile, stop);
         }
         stop.check()?;
-        let mut encoded = climb(picture, self.halvings, coding, self.terms, stop)?;
+        let mut encoded = encode_within(picture, self.halvings, encoding, self.terms, stop)?;
         encoded.data.shrink_to_fit();
         Ok(finish(encoded, header, self.data.len() as u64))
     }
 }
 
-fn finish(encoded: Encoded, header: &Header, from_bytes: u64) -> Fitted {
-    let format = encoded.coding.format();
+fn finish(encoded: EncodedImage, header: &Header, from_bytes: u64) -> Fitted {
+    let format = encoded.encoding.format();
     Fitted {
         media_type: format.media_type().to_owned(),
-        made: Some(Made {
+        conversion: Some(Conversion {
             from: *header,
             from_bytes,
             format,
             width: encoded.width,
             height: encoded.height,
             bytes: encoded.data.len() as u64,
-            quality: match encoded.coding {
-                encode::Coding::Jpeg(quality) => Some(quality),
+            quality: match encoded.encoding {
+                Encoding::Jpeg(quality) => Some(quality),
                 _ => None,
             },
             flattened: encoded.flattened,

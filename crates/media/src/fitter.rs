@@ -4,7 +4,7 @@
 //! images are open at the same time and remembers what it made, so that the
 //! next attempt, target or request with the same image costs nothing.
 
-mod pool;
+mod decode_pool;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +12,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use majordomo_codecs::{CodecError, Picture, SizeHint, decode};
+use majordomo_image_header::Header;
 use majordomo_limits::Budget;
 use majordomo_llm::{Change, Error, ErrorKind, Image, ImageLimits, Part, Request, Result};
 use quick_cache::sync::Cache;
@@ -19,17 +21,14 @@ use quick_cache::{OptionsBuilder, Weighter};
 use tokio::task::JoinSet;
 
 use crate::changes::Changes;
-use crate::decode::{Purpose, decode};
-use crate::fit::{Fitted, Job};
-use crate::header::Header;
-use crate::images::{attached, edit};
-use crate::picture::Picture;
+use crate::decoded_cache::{ContentHash, DecodedCache};
+use crate::fit::{Fitted, RefitJob};
+use crate::human::human_bytes;
+use crate::images::{attached_images, edit_images};
 use crate::plan::{Plan, plan};
-use crate::shelf::{Address, Shelf};
-use crate::terms::{Terms, raw};
-use crate::text::bytes;
+use crate::terms::{Terms, raw_bytes};
 use crate::{Bounds, Format, Problem, Stop, sniff};
-use pool::Pool;
+use decode_pool::DecodePool;
 
 /// Fits the images of requests to the limits of targets.
 ///
@@ -47,23 +46,23 @@ use pool::Pool;
 /// # });
 /// ```
 #[derive(Clone)]
-pub struct Fitter(Arc<Inner>);
+pub struct Fitter(Arc<FitterInner>);
 
-struct Inner {
+struct FitterInner {
     bounds: Bounds,
-    pool: Pool,
-    made: Cache<(Address, Terms), Outcome, Size>,
-    shelf: Shelf,
+    pool: DecodePool,
+    made: Cache<(ContentHash, Terms), FitOutcome, FittedWeight>,
+    decoded: DecodedCache,
     opened: AtomicU64,
     fitted: AtomicU64,
-    open: Open,
+    open: DecodeFn,
 }
 
 /// What came of fitting one image; a refusal is as well worth remembering.
-type Outcome = std::result::Result<Fitted, Problem>;
+type FitOutcome = std::result::Result<Fitted, Problem>;
 
 /// How a picture is opened; tests put a decoder that misbehaves in its place.
-type Open = fn(&[u8], &Header, Purpose, &Stop) -> std::result::Result<Picture, Problem>;
+type DecodeFn = fn(&[u8], &Header, SizeHint, &Stop) -> std::result::Result<Picture, CodecError>;
 
 /// How much work was done, for metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,18 +85,23 @@ impl Fitter {
         Self::with_decoder(bounds, decode)
     }
 
-    fn with_decoder(bounds: Bounds, open: Open) -> Self {
+    fn with_decoder(bounds: Bounds, open: DecodeFn) -> Self {
         let options = OptionsBuilder::new()
             .estimated_items_capacity(256)
             .weight_capacity(bounds.kept_fitted)
             .shards(1)
             .build()
             .expect("all three options are given");
-        let made = Cache::with_options(options, Size, Default::default(), Default::default());
-        Self(Arc::new(Inner {
-            pool: Pool::new(&bounds),
+        let made = Cache::with_options(
+            options,
+            FittedWeight,
+            Default::default(),
+            Default::default(),
+        );
+        Self(Arc::new(FitterInner {
+            pool: DecodePool::new(&bounds),
             made,
-            shelf: Shelf::new(bounds.kept_open),
+            decoded: DecodedCache::new(bounds.kept_open),
             opened: AtomicU64::new(0),
             fitted: AtomicU64::new(0),
             open,
@@ -129,7 +133,7 @@ impl Fitter {
             return Ok((request.clone(), Vec::new()));
         }
         let limits = accept(count, limits)?;
-        let images = attached(request);
+        let images = attached_images(request);
         let terms = Terms::of(limits, count);
         let mut fitted = self.fit_each(&images, |_| &terms).await?;
         if let Some(total) = limits.max_total_bytes {
@@ -140,7 +144,7 @@ impl Fitter {
             if sizes.iter().sum::<u64>() > total {
                 let each = share(&sizes, &shrinkable(&images), total)
                     .ok_or_else(|| over_total(&sizes, total))?;
-                let tighter = terms.within(raw(limits.counted, each));
+                let tighter = terms.within(raw_bytes(limits.counted, each));
                 let of = |at: usize| if sizes[at] > each { &tighter } else { &terms };
                 fitted = self.fit_each(&images, of).await?;
             }
@@ -164,7 +168,7 @@ impl Fitter {
                     fitted[at] = Some(Fitted {
                         data: image.data.clone(),
                         media_type,
-                        made: None,
+                        conversion: None,
                     });
                 }
                 Plan::Refit { header, size, .. } => {
@@ -185,7 +189,7 @@ impl Fitter {
     }
 }
 
-impl Inner {
+impl FitterInner {
     /// One image: from memory, from whoever is making it right now, or made here.
     async fn refit(
         self: Arc<Self>,
@@ -193,7 +197,7 @@ impl Inner {
         header: Header,
         size: (u32, u32),
         terms: Terms,
-    ) -> Outcome {
+    ) -> FitOutcome {
         self.bounds.check(&header)?;
         let address = self.pool.address(&data).await?;
         let key = (address, terms.clone());
@@ -213,21 +217,21 @@ impl Inner {
     /// On a blocking thread: opens the picture, unless it is open, and refits it.
     fn make(
         &self,
-        address: Address,
+        address: ContentHash,
         data: &[u8],
         header: &Header,
         size: (u32, u32),
         terms: &Terms,
         stop: &Stop,
-    ) -> Outcome {
-        let job = Job::new(data, header, size, terms);
-        let picture = match self.shelf.get(&address, job.stored()) {
+    ) -> FitOutcome {
+        let job = RefitJob::new(data, header, size, terms);
+        let picture = match self.decoded.get(&address, job.stored()) {
             Some(picture) => picture,
             None => {
                 self.opened.fetch_add(1, Ordering::Relaxed);
-                let purpose = Purpose::Shared(job.stored());
+                let purpose = SizeHint::AtLeast(job.stored());
                 let picture = Arc::new((self.open)(data, header, purpose, stop)?);
-                self.shelf.put(address, Arc::clone(&picture));
+                self.decoded.put(address, Arc::clone(&picture));
                 picture
             }
         };
@@ -238,10 +242,10 @@ impl Inner {
 
 /// Weighs a finished image by its bytes.
 #[derive(Clone)]
-struct Size;
+struct FittedWeight;
 
-impl Weighter<(Address, Terms), Outcome> for Size {
-    fn weight(&self, _: &(Address, Terms), outcome: &Outcome) -> u64 {
+impl Weighter<(ContentHash, Terms), FitOutcome> for FittedWeight {
+    fn weight(&self, _: &(ContentHash, Terms), outcome: &FitOutcome) -> u64 {
         const ENTRY: u64 = 512;
         ENTRY
             + outcome
@@ -310,8 +314,8 @@ fn share(sizes: &[u64], shrinkable: &[bool], total: u64) -> Option<u64> {
 fn over_total(sizes: &[u64], total: u64) -> Error {
     let message = format!(
         "the images have {} together, and the target takes at most {}",
-        bytes(sizes.iter().sum()),
-        bytes(total)
+        human_bytes(sizes.iter().sum()),
+        human_bytes(total)
     );
     Error::new(ErrorKind::Unsupported, message)
 }
@@ -325,8 +329,8 @@ fn apply(
     let mut changes = Changes::default();
     let mut changed = Vec::new();
     for ((number, image), fitted) in images.iter().zip(fitted) {
-        match &fitted.made {
-            Some(made) => changes.made(*number, made),
+        match &fitted.conversion {
+            Some(conversion) => changes.converted(*number, conversion),
             None if fitted.media_type != image.media_type => {
                 changes.renamed(*number, &image.media_type, &fitted.media_type);
             }
@@ -337,7 +341,7 @@ fn apply(
     let mut request = request.clone();
     if !changed.is_empty() {
         let mut changed = changed.into_iter().peekable();
-        edit(request.edit(), |number, part| {
+        edit_images(request.edit(), |number, part| {
             if let (Part::Image(image), Some((_, fitted))) =
                 (part, changed.next_if(|(next, _)| *next == number))
             {

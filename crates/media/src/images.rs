@@ -7,7 +7,7 @@ pub const OMITTED: &str = "[earlier image omitted to fit this model's per-reques
 
 /// The images that are here as bytes, with their numbers among all images,
 /// counted from one.
-pub(crate) fn attached(prompt: &Prompt) -> Vec<(usize, &Image)> {
+pub(crate) fn attached_images(prompt: &Prompt) -> Vec<(usize, &Image)> {
     let mut found = Vec::new();
     let mut number = 0;
     for message in &prompt.messages {
@@ -31,7 +31,7 @@ fn collect<'a>(parts: &'a [Part], number: &mut usize, found: &mut Vec<(usize, &'
 }
 
 /// Calls `edit` on every part that is an image, in the order of their numbers.
-pub(crate) fn edit(prompt: &mut Prompt, mut edit: impl FnMut(usize, &mut Part)) {
+pub(crate) fn edit_images(prompt: &mut Prompt, mut edit: impl FnMut(usize, &mut Part)) {
     let mut number = 0;
     for message in &mut prompt.messages {
         edit_parts(&mut message.parts, &mut number, &mut edit);
@@ -72,7 +72,7 @@ pub fn omit_oldest(request: &Request, max_count: usize) -> (Request, Vec<Change>
         return (request.clone(), Vec::new());
     }
     let mut fewer = request.clone();
-    edit(fewer.edit(), |number, part| {
+    edit_images(fewer.edit(), |number, part| {
         if number <= surplus {
             *part = Part::Text(Text::new(OMITTED));
         }

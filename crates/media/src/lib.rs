@@ -11,36 +11,23 @@
 
 mod bounds;
 mod changes;
-mod color;
-mod decode;
-mod encode;
+mod decoded_cache;
 mod fit;
 mod fitter;
-mod format;
-mod header;
+mod human;
 mod images;
 mod ladder;
-mod level;
-mod orientation;
-mod picture;
 mod plan;
 mod problem;
-mod resize;
-mod shelf;
-mod stop;
-mod strip;
 mod terms;
-mod text;
-mod zigzag;
 
 pub use bounds::Bounds;
-pub use fit::{Fitted, Made, fit_image};
+pub use majordomo_codecs::Stop;
+pub use majordomo_image_header::{Format, Header, Orientation, sniff};
+
+pub use fit::{Conversion, Fitted, fit_image};
 pub use fitter::{Fitter, Stats};
-pub use format::{Format, sniff};
-pub use header::{Header, measure};
 pub use images::{OMITTED, omit_oldest};
-pub use orientation::Orientation;
 pub use plan::{Plan, Reason, plan};
-pub use problem::Problem;
-pub use stop::Stop;
+pub use problem::{Problem, measure};
 pub use terms::Terms;

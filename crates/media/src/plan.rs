@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use crate::header::Header;
+use majordomo_image_header::Header;
+
+use crate::human::{Dimensions, human_bytes};
 use crate::terms::Terms;
-use crate::text::{Size, bytes};
 use crate::{Format, Problem, measure, sniff};
 
 /// What a target needs done to an image.
@@ -59,10 +60,15 @@ impl fmt::Display for Reason {
             Self::Size { from, to } => write!(
                 f,
                 "{} pixels, at most {} fit",
-                Size(from.0, from.1),
-                Size(to.0, to.1)
+                Dimensions(from.0, from.1),
+                Dimensions(to.0, to.1)
             ),
-            Self::Bytes { from, to } => write!(f, "{}, at most {} fit", bytes(*from), bytes(*to)),
+            Self::Bytes { from, to } => write!(
+                f,
+                "{}, at most {} fit",
+                human_bytes(*from),
+                human_bytes(*to)
+            ),
             Self::Type(format) => write!(f, "{format} is not accepted"),
             Self::Turned => f.write_str("the camera was turned"),
             Self::Animated(frames) => write!(f, "{frames} frames, only stills are accepted"),
@@ -181,7 +187,11 @@ fn pass_unopened(
     }
     if let Some(max) = over(data, terms) {
         return Err(Problem::CannotFit {
-            limit: format!("{} with its {}", bytes(max), bytes(data.len() as u64)),
+            limit: format!(
+                "{} with its {}",
+                human_bytes(max),
+                human_bytes(data.len() as u64)
+            ),
             tried: format!("nothing, since {found} is not opened here"),
         });
     }

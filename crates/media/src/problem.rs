@@ -5,9 +5,9 @@
 
 use std::time::Duration;
 
+use majordomo_codecs::CodecError;
+use majordomo_image_header::{Format, Header, HeaderError};
 use majordomo_llm::{Error, ErrorKind};
-
-use crate::Format;
 
 /// When to come back if all places are taken.
 const SOON: Duration = Duration::from_secs(1);
@@ -80,4 +80,38 @@ impl Problem {
             _ => Error::new(ErrorKind::Unsupported, text),
         }
     }
+}
+
+impl From<HeaderError> for Problem {
+    fn from(error: HeaderError) -> Self {
+        match error {
+            HeaderError::Empty => Self::Empty,
+            HeaderError::Unrecognised => Self::Unrecognised,
+            HeaderError::NotParsed(format) => Self::NotOpened(format),
+            HeaderError::Damaged(format) => Self::Damaged(format),
+            HeaderError::NoPixels => Self::NoPixels,
+        }
+    }
+}
+
+impl From<CodecError> for Problem {
+    fn from(error: CodecError) -> Self {
+        match error {
+            CodecError::Damaged(format) => Self::Damaged(format),
+            CodecError::Unsupported(format) => Self::NotOpened(format),
+            CodecError::Stopped => Self::Stopped,
+            CodecError::Failed => Self::DecoderFailed,
+        }
+    }
+}
+
+/// Parses the header of a JPEG, PNG, GIF or WebP.
+///
+/// ```
+/// let gif = b"GIF89a\x20\x00\x10\x00\x00\x00\x00;";
+/// let header = majordomo_media::measure(gif).unwrap();
+/// assert_eq!((header.width, header.height), (32, 16));
+/// ```
+pub fn measure(data: &[u8]) -> Result<Header, Problem> {
+    Ok(majordomo_image_header::measure(data)?)
 }

@@ -32,7 +32,7 @@ impl Terms {
         let max_bytes = limits.max_bytes.into_iter().chain(alone).min();
         Self {
             max_px: limits.max_px_among(images),
-            max_bytes: max_bytes.map(|bytes| raw(limits.counted, bytes)),
+            max_bytes: max_bytes.map(|bytes| raw_bytes(limits.counted, bytes)),
             patches: limits.patches.filter(|patches| patches.size > 0),
             types: limits
                 .types
@@ -119,7 +119,7 @@ pub(crate) fn scaled(width: u32, height: u32, side: u32) -> (u32, u32) {
 }
 
 /// The most raw bytes that a target counts as no more than `counted`.
-pub(crate) fn raw(how: ByteCount, counted: u64) -> u64 {
+pub(crate) fn raw_bytes(how: ByteCount, counted: u64) -> u64 {
     match how {
         ByteCount::Raw => counted,
         ByteCount::Base64 => counted / 4 * 3,
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn a_limit_on_base64_text_is_three_quarters_of_it() {
         for limit in 0..40 {
-            let bytes = raw(ByteCount::Base64, limit);
+            let bytes = raw_bytes(ByteCount::Base64, limit);
             assert!(ByteCount::Base64.of(bytes) <= limit);
             assert!(ByteCount::Base64.of(bytes + 1) > limit);
         }

@@ -4,6 +4,7 @@
 //! The cases that only have to be refused must not take memory at all.
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by failing")]
 
+#[path = "it/mediagen/mod.rs"]
 mod mediagen;
 
 use std::process::Command;
@@ -13,6 +14,7 @@ use bytes::Bytes;
 use jpeg_encoder::SamplingFactor;
 use majordomo_llm::ImageLimits;
 use majordomo_media::{Bounds, Fitter, Stop, Terms, fit_image, measure};
+
 use mediagen::*;
 
 const MIB: u64 = 1 << 20;
@@ -29,7 +31,7 @@ fn main() {
                 println!("{name}: {} of {} MiB", grown / MIB, allowed / MIB);
                 assert!(grown <= allowed, "{name}: {grown} bytes of {allowed}");
             }
-            m24_two_hundred_images_at_once_take_no_more_than_all_of_them_may();
+            two_hundred_concurrent_images_stay_within_the_shared_memory_limit();
         }
         _ => println!("skipped: memory is only measured on Linux"),
     }
@@ -146,7 +148,7 @@ const TOGETHER: u64 = 128 * MIB;
 const MANY: usize = 200;
 
 /// Case M-24: without the bound these would take 1.8 GB.
-fn m24_two_hundred_images_at_once_take_no_more_than_all_of_them_may() {
+fn two_hundred_concurrent_images_stay_within_the_shared_memory_limit() {
     let allowed = TOGETHER + 32 * MIB;
     let grown = grown_in_a_child("many at once", &["open-many", ""]);
     println!("{MANY} at once: {} of {} MiB", grown / MIB, allowed / MIB);

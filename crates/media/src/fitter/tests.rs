@@ -3,11 +3,10 @@
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
+use majordomo_codecs::{Encoding, Layout, encode};
 use majordomo_llm::{Part, Request};
 
 use super::*;
-use crate::encode::{Coding, encode};
-use crate::picture::Layout;
 
 /// A PNG of this size that no other call made.
 fn image(side: u32, seed: u8) -> bytes::Bytes {
@@ -17,7 +16,7 @@ fn image(side: u32, seed: u8) -> bytes::Bytes {
         layout: Layout::Gray,
         data: (0..side * side).map(|at| (at as u8) ^ seed).collect(),
     };
-    encode(&picture, Coding::Png, None, &Stop::new())
+    encode(&picture, Encoding::Png, None, &Stop::new())
         .unwrap()
         .unwrap()
         .into()
@@ -36,7 +35,7 @@ fn at_most(max_px: u32) -> ImageLimits {
 }
 
 #[tokio::test]
-async fn m23_twenty_images_for_four_targets_are_opened_once_each() {
+async fn twenty_images_for_four_targets_are_decoded_once_each() {
     let fitter = Fitter::default();
     let request = request((0..20).map(|seed| image(64, seed)));
     for limits in [at_most(32), at_most(48), at_most(32), at_most(16)] {
@@ -52,7 +51,7 @@ async fn m23_twenty_images_for_four_targets_are_opened_once_each() {
 }
 
 #[tokio::test]
-async fn m23_concurrent_identical_requests_share_one_fit() {
+async fn concurrent_identical_requests_share_one_fit() {
     let fitter = Fitter::default();
     let request = request([image(64, 0)]);
     let mut waiting = JoinSet::new();
@@ -73,7 +72,7 @@ async fn m23_concurrent_identical_requests_share_one_fit() {
 }
 
 #[tokio::test]
-async fn m23_what_is_remembered_is_bounded_in_bytes() {
+async fn caches_are_bounded_in_bytes() {
     let bounds = Bounds {
         kept_fitted: 20_000,
         kept_open: 10_000,
@@ -88,12 +87,12 @@ async fn m23_what_is_remembered_is_bounded_in_bytes() {
     assert!(fitter.0.made.weight() > 0);
 }
 
-fn panics(_: &[u8], _: &Header, _: Purpose, _: &Stop) -> std::result::Result<Picture, Problem> {
+fn panics(_: &[u8], _: &Header, _: SizeHint, _: &Stop) -> std::result::Result<Picture, CodecError> {
     std::panic::panic_any("an injected fault")
 }
 
 #[tokio::test]
-async fn m26_a_decoder_that_panics_is_an_error_and_the_pool_survives() {
+async fn a_panicking_decoder_is_an_error_and_the_pool_survives() {
     let fitter = Fitter::with_decoder(Bounds::default(), panics);
     for seed in 0..10 {
         let request = request([image(32, seed)]);
@@ -113,19 +112,19 @@ static RUNNING: AtomicUsize = AtomicUsize::new(0);
 fn never_ends(
     _: &[u8],
     _: &Header,
-    _: Purpose,
+    _: SizeHint,
     stop: &Stop,
-) -> std::result::Result<Picture, Problem> {
+) -> std::result::Result<Picture, CodecError> {
     RUNNING.fetch_add(1, Ordering::SeqCst);
     while !stop.is_stopped() {
         std::thread::yield_now();
     }
     RUNNING.fetch_sub(1, Ordering::SeqCst);
-    Err(Problem::Stopped)
+    Err(CodecError::Stopped)
 }
 
 #[tokio::test]
-async fn m26_a_decoder_that_never_ends_is_stopped_by_time_and_by_the_request() {
+async fn a_decoder_that_never_ends_is_stopped_by_timeout_and_by_cancellation() {
     let bounds = Bounds {
         max_time: Duration::from_millis(50),
         ..Bounds::default()
@@ -154,17 +153,17 @@ static STUCK: AtomicUsize = AtomicUsize::new(1);
 fn ignores_the_flag(
     _: &[u8],
     _: &Header,
-    _: Purpose,
+    _: SizeHint,
     _: &Stop,
-) -> std::result::Result<Picture, Problem> {
+) -> std::result::Result<Picture, CodecError> {
     while STUCK.load(Ordering::SeqCst) > 0 {
         std::thread::yield_now();
     }
-    Err(Problem::Stopped)
+    Err(CodecError::Stopped)
 }
 
 #[tokio::test]
-async fn m26_stuck_threads_are_counted_and_the_pool_refuses_when_all_are() {
+async fn stuck_threads_keep_their_permits_and_a_fully_stuck_pool_refuses_work() {
     let bounds = Bounds {
         max_time: Duration::from_millis(20),
         max_wait: Duration::from_millis(20),
@@ -185,15 +184,15 @@ async fn m26_stuck_threads_are_counted_and_the_pool_refuses_when_all_are() {
 }
 
 #[tokio::test]
-async fn m24_memory_is_handed_out_and_the_rest_waits() {
+async fn images_beyond_the_memory_limit_wait() {
     static OPEN: AtomicUsize = AtomicUsize::new(0);
     static MOST: AtomicUsize = AtomicUsize::new(0);
     fn counts(
         data: &[u8],
         header: &Header,
-        size: Purpose,
+        size: SizeHint,
         stop: &Stop,
-    ) -> std::result::Result<Picture, Problem> {
+    ) -> std::result::Result<Picture, CodecError> {
         let now = OPEN.fetch_add(1, Ordering::SeqCst) + 1;
         MOST.fetch_max(now, Ordering::SeqCst);
         let picture = decode(data, header, size, stop);

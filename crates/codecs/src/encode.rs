@@ -1,0 +1,140 @@
+//! Writing pictures, one encoder a format.
+//!
+//! Metadata is never written: what was turned and converted needs none, and a
+//! photograph's place and time are nobody's business.
+
+use std::io::{self, Write};
+
+use majordomo_image_header::Format;
+
+use crate::picture::Picture;
+use crate::{CodecError, Stop, gif, jpeg, png, webp};
+
+/// How a picture is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// JPEG of this quality.
+    Jpeg(u8),
+    /// PNG, quickly.
+    Png,
+    /// PNG, as small as it gets in reasonable time.
+    SmallPng,
+    /// WebP without loss.
+    Webp,
+    /// GIF with the best 256 colours.
+    Gif,
+}
+
+impl Encoding {
+    /// The format of the encoded file.
+    pub fn format(self) -> Format {
+        match self {
+            Self::Jpeg(_) => Format::Jpeg,
+            Self::Png | Self::SmallPng => Format::Png,
+            Self::Webp => Format::Webp,
+            Self::Gif => Format::Gif,
+        }
+    }
+
+    /// The longest side that the format can express.
+    fn max_side(self) -> u32 {
+        match self {
+            Self::Jpeg(_) | Self::Gif => 65_535,
+            Self::Webp => 16_383,
+            Self::Png | Self::SmallPng => u32::MAX >> 1,
+        }
+    }
+}
+
+/// Writes the picture in steps that look at the flag; none if it comes out larger than the budget, or if the
+/// format cannot express its size.
+pub fn encode(
+    picture: &Picture,
+    coding: Encoding,
+    budget: Option<u64>,
+    stop: &Stop,
+) -> Result<Option<Vec<u8>>, CodecError> {
+    if picture.width.max(picture.height) > coding.max_side() {
+        return Ok(None);
+    }
+    let mut out = BudgetedWriter {
+        out: Vec::new(),
+        budget: budget.map_or(usize::MAX, |bytes| {
+            usize::try_from(bytes).unwrap_or(usize::MAX)
+        }),
+        over: false,
+        stop,
+    };
+    let written = match coding {
+        Encoding::Jpeg(quality) => jpeg::encode(picture, quality, &mut out),
+        Encoding::Png => png::encode(picture, false, &mut out),
+        Encoding::SmallPng => png::encode(picture, true, &mut out),
+        Encoding::Webp => webp::encode(picture, &mut out),
+        Encoding::Gif => gif::encode(picture, stop, &mut out),
+    };
+    stop.check()?;
+    if out.over {
+        return Ok(None);
+    }
+    written.ok_or(CodecError::Failed)?;
+    Ok(Some(out.out))
+}
+
+/// Fails as soon as the budget is spent or the work is to end, so that none is
+/// wasted behind it.
+struct BudgetedWriter<'a> {
+    out: Vec<u8>,
+    budget: usize,
+    over: bool,
+    stop: &'a Stop,
+}
+
+impl Write for BudgetedWriter<'_> {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        if self.stop.is_stopped() {
+            return Err(io::Error::other("stopped"));
+        }
+        if self.out.len() + data.len() > self.budget {
+            self.over = true;
+            return Err(io::Error::other("over budget"));
+        }
+        self.out.extend_from_slice(data);
+        Ok(data.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::picture::Layout;
+
+    #[test]
+    fn no_format_is_written_when_the_work_is_to_end() {
+        let picture = Picture {
+            width: 40,
+            height: 30,
+            layout: Layout::Rgb,
+            data: (0..40 * 30 * 3).map(|at| (at * 7) as u8).collect(),
+        };
+        let stop = Stop::new();
+        let codings = [
+            Encoding::Jpeg(85),
+            Encoding::Png,
+            Encoding::SmallPng,
+            Encoding::Webp,
+            Encoding::Gif,
+        ];
+        for coding in codings {
+            assert!(encode(&picture, coding, None, &stop).unwrap().is_some());
+        }
+        stop.stop();
+        for coding in codings {
+            let written = encode(&picture, coding, None, &stop);
+            assert_eq!(written, Err(CodecError::Stopped), "{coding:?}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The tables and the one scan of an ordinary sequential image.
+
+use super::huffman::HuffmanTable;
+
+/// A image that can be read in one pass.
+pub(super) struct SequentialImage<'a> {
+    pub(super) width: u32,
+    pub(super) height: u32,
+    pub(super) components: Vec<Component>,
+    /// Units between restarts; zero is never.
+    pub(super) restart_interval: u32,
+    /// The scan's bits and all that follows.
+    pub(super) scan: &'a [u8],
+}
+
+/// One component of the picture.
+pub(super) struct Component {
+    /// Blocks of this component beside each other in a mcu_col.
+    pub(super) h: u32,
+    /// Blocks below each other.
+    pub(super) v: u32,
+    /// Divisors in the order of the image.
+    pub(super) quantization: [u16; 64],
+    pub(super) dc: HuffmanTable,
+    pub(super) ac: HuffmanTable,
+}
+
+/// Reads everything before the scan; none if this is another kind of image.
+pub(super) fn parse(data: &[u8]) -> Option<SequentialImage<'_>> {
+    let mut quantization: [Option<[u16; 64]>; 4] = [None; 4];
+    let mut tables: [[Option<HuffmanTable>; 4]; 2] = Default::default();
+    let mut frame = None;
+    let mut restart_interval = 0;
+    let mut at = 2;
+    loop {
+        while data.get(at..at + 2)? == [0xFF, 0xFF] {
+            at += 1;
+        }
+        let [0xFF, marker, high, low] = *data.get(at..)?.first_chunk()? else {
+            return None;
+        };
+        let length = usize::from(u16::from_be_bytes([high, low]));
+        let body = data.get(at + 4..at + 2 + length)?;
+        at += 2 + length;
+        match marker {
+            0xC0 | 0xC1 if frame.is_none() => frame = Some(body),
+            0xC4 => read_huffman_tables(body, &mut tables)?,
+            0xDB => read_quantization_tables(body, &mut quantization)?,
+            0xDD => restart_interval = u32::from(u16::from_be_bytes(*body.first_chunk()?)),
+            // The components are red, green and blue, or not what they seem.
+            0xEE if body.starts_with(b"Adobe") && body.get(11) != Some(&1) => return None,
+            0xDA => {
+                let scan = data.get(at..)?;
+                return assemble(frame?, body, &quantization, &tables, restart_interval, scan);
+            }
+            0x01 | 0xC2..=0xCF | 0xD0..=0xD9 | 0xDC => return None,
+            _ => {}
+        }
+    }
+}
+
+fn assemble<'a>(
+    frame: &[u8],
+    scan_header: &[u8],
+    quantization: &[Option<[u16; 64]>; 4],
+    tables: &[[Option<HuffmanTable>; 4]; 2],
+    restart_interval: u32,
+    scan: &'a [u8],
+) -> Option<SequentialImage<'a>> {
+    let [8, h1, h0, w1, w0, count, ..] = *frame else {
+        return None;
+    };
+    let count = usize::from(count);
+    let selector = scan_header.get(1..1 + count * 2)?;
+    if usize::from(scan_header[0]) != count || !matches!(count, 1 | 3) {
+        return None;
+    }
+    let mut components = Vec::new();
+    for (place, selector) in selector.chunks_exact(2).enumerate() {
+        let [id, factors, table] = *frame.get(6 + place * 3..)?.first_chunk()?;
+        let (h, v) = (u32::from(factors >> 4), u32::from(factors & 15));
+        // Letters as names mean plain colours; factors other than 1 and 2 and
+        // colour that is finer than brightness are rarities.
+        let ordinary = id == selector[0]
+            && !(count == 3 && b"RGB".contains(&id))
+            && (1..=2).contains(&h)
+            && (1..=2).contains(&v)
+            && (place == 0 || (h, v) == (1, 1));
+        if !ordinary {
+            return None;
+        }
+        let codes = |class: usize, index: u8| tables[class].get(usize::from(index))?.clone();
+        components.push(Component {
+            h: if count == 1 { 1 } else { h },
+            v: if count == 1 { 1 } else { v },
+            quantization: (*quantization.get(usize::from(table))?)?,
+            dc: codes(0, selector[1] >> 4)?,
+            ac: codes(1, selector[1] & 15)?,
+        });
+    }
+    Some(SequentialImage {
+        width: u32::from(u16::from_be_bytes([w1, w0])),
+        height: u32::from(u16::from_be_bytes([h1, h0])),
+        components,
+        restart_interval,
+        scan,
+    })
+}
+
+fn read_quantization_tables(
+    mut body: &[u8],
+    quantization: &mut [Option<[u16; 64]>; 4],
+) -> Option<()> {
+    while let Some((&kind, rest)) = body.split_first() {
+        let table = quantization.get_mut(usize::from(kind & 15))?;
+        let mut values = [0; 64];
+        if kind >> 4 == 0 {
+            let (bytes, rest) = rest.split_first_chunk::<64>()?;
+            values = bytes.map(u16::from);
+            body = rest;
+        } else {
+            let (bytes, rest) = rest.split_first_chunk::<128>()?;
+            for (value, pair) in values.iter_mut().zip(bytes.as_chunks::<2>().0) {
+                *value = u16::from_be_bytes(*pair);
+            }
+            body = rest;
+        }
+        *table = Some(values);
+    }
+    Some(())
+}
+
+fn read_huffman_tables(mut body: &[u8], tables: &mut [[Option<HuffmanTable>; 4]; 2]) -> Option<()> {
+    while let Some((&kind, rest)) = body.split_first() {
+        let (counts, rest) = rest.split_first_chunk::<16>()?;
+        let total: usize = counts.iter().map(|count| usize::from(*count)).sum();
+        let symbols = rest.get(..total)?;
+        let table = tables
+            .get_mut(usize::from(kind >> 4))?
+            .get_mut(usize::from(kind & 15))?;
+        *table = Some(HuffmanTable::new(counts, symbols)?);
+        body = &rest[total..];
+    }
+    Some(())
+}

@@ -1,0 +1,193 @@
+//! BlockEdges between blocks made less visible.
+//!
+//! Sixteen pixels along an edge are worked on together, in lines: those nearest
+//! to it on both sides, then the next, up to four. Where an edge goes from top to
+//! bottom, columns are turned into lines first.
+//!
+//! Work on lines is not put into closures, nor given to `map`: what is not inlined
+//! is not compiled for the processor at hand, and is ten times slower.
+
+mod edge;
+mod transpose;
+
+use std::array::from_fn;
+
+use fearless_simd::{Simd, SimdBase, u8x16};
+
+use super::frame_header::LoopFilterParams;
+use edge::EdgeLimits;
+use transpose::{transpose, transpose_back};
+
+/// Pixels along an edge.
+const ALONG: usize = 16;
+/// Lines on each side of an edge that count, and from one edge to the next.
+const REACH: usize = 4;
+
+/// What is on one side of an edge.
+type Side<S> = [u8x16<S>; REACH];
+/// A row of pixels, by blocks.
+type Row<'a, const SIDE: usize> = &'a mut [[u8; SIDE]];
+
+/// A row of blocks in planes that are smoothed together: brightness alone, with
+/// blocks of sixteen pixels each way, or both colours, with eight.
+pub(super) struct MacroblockRow<'a, const PLANES: usize, const SIDE: usize> {
+    /// Those of all planes beside each other, so that a line holds one of each.
+    rows: [[Row<'a, SIDE>; PLANES]; SIDE],
+    /// The last rows of the blocks above, where there are any.
+    above: [[Row<'a, SIDE>; PLANES]; REACH],
+    has_above: bool,
+}
+
+impl<'a, const PLANES: usize, const SIDE: usize> MacroblockRow<'a, PLANES, SIDE> {
+    /// So many blocks side by side, in that row of them.
+    #[inline(always)]
+    pub(super) fn new(planes: [&'a mut [u8]; PLANES], across: usize, row: usize) -> Self {
+        let mut rows = from_fn(|_| from_fn(|_| Row::default()));
+        let mut above = from_fn(|_| from_fn(|_| Row::default()));
+        for (at, plane) in planes.into_iter().enumerate() {
+            let (before, mut rest) = plane.as_chunks_mut().0.split_at_mut(row * SIDE * across);
+            for to in &mut rows {
+                (to[at], rest) = rest.split_at_mut(across);
+            }
+            let last = before.rchunks_exact_mut(across);
+            for (to, from) in above.iter_mut().rev().zip(last) {
+                to[at] = from;
+            }
+        }
+        Self {
+            rows,
+            above,
+            has_above: row > 0,
+        }
+    }
+
+    /// Smooths the edges of a block, and those inside it where it has detail.
+    #[inline(always)]
+    pub(super) fn filter<S: Simd>(
+        &mut self,
+        simd: S,
+        column: usize,
+        params: LoopFilterParams,
+        simple: bool,
+        filter_inside: bool,
+    ) {
+        let edges = BlockEdges {
+            limits: EdgeLimits::new(simd, params),
+            simple,
+            filter_inside,
+        };
+        let mut before = [u8x16::splat(simd, 0); REACH];
+        let mut block = [u8x16::splat(simd, 0); SIDE];
+        for (line, rows) in block.iter_mut().zip(&self.rows) {
+            *line = read(simd, rows, column);
+        }
+        let has_left = column > 0;
+        if has_left {
+            self.read_left(simd, &mut before, column - 1);
+            transpose(simd, &mut before);
+        }
+        transpose(simd, &mut block);
+        edges.filter(simd, &mut before, &mut block, has_left);
+        transpose_back(simd, &mut block);
+        if has_left {
+            transpose_back(simd, &mut before);
+            self.write_left(&before, column - 1);
+        }
+        if self.has_above {
+            for (line, rows) in before.iter_mut().zip(&self.above) {
+                *line = read(simd, rows, column);
+            }
+        }
+        edges.filter(simd, &mut before, &mut block, self.has_above);
+        if self.has_above {
+            // The farthest of them never changes.
+            for (line, rows) in before.iter().zip(&mut self.above).skip(1) {
+                write(*line, rows, column);
+            }
+        }
+        for (line, rows) in block.iter().zip(&mut self.rows) {
+            write(*line, rows, column);
+        }
+    }
+
+    /// The end of each row of a block, without gaps.
+    #[inline(always)]
+    fn read_left<S: Simd>(&self, simd: S, lines: &mut Side<S>, column: usize) {
+        let rows = self.rows.as_flattened().chunks_exact(ALONG / REACH);
+        for (line, rows) in lines.iter_mut().zip(rows) {
+            let mut bytes = [0; ALONG];
+            for (to, row) in bytes.chunks_exact_mut(REACH).zip(rows) {
+                to.copy_from_slice(&row[column][SIDE - REACH..]);
+            }
+            *line = u8x16::load_array(simd, bytes);
+        }
+    }
+
+    /// Puts the end of each row of a block back.
+    #[inline(always)]
+    fn write_left<S: Simd>(&mut self, lines: &Side<S>, column: usize) {
+        let rows = self.rows.as_flattened_mut().chunks_exact_mut(ALONG / REACH);
+        for (line, rows) in lines.iter().zip(rows) {
+            let bytes = line.to_array();
+            for (from, row) in bytes.chunks_exact(REACH).zip(rows) {
+                row[column][SIDE - REACH..].copy_from_slice(from);
+            }
+        }
+    }
+}
+
+/// How the edges of a block are smoothed.
+struct BlockEdges<S: Simd> {
+    limits: EdgeLimits<S>,
+    simple: bool,
+    filter_inside: bool,
+}
+
+impl<S: Simd> BlockEdges<S> {
+    /// Smooths the edges between the lines of a block and, where there is
+    /// something, to what is before it.
+    #[inline(always)]
+    fn filter(&self, simd: S, before: &mut Side<S>, block: &mut [u8x16<S>], has_before: bool) {
+        let (limits, simple) = (&self.limits, self.simple);
+        let Some((first, others)) = block.as_chunks_mut().0.split_first_mut() else {
+            return;
+        };
+        if has_before {
+            limits.filter_macroblock_edge(simd, before, first, simple);
+        }
+        if self.filter_inside {
+            let mut before = first;
+            for behind in others {
+                limits.filter_subblock_edge(simd, before, behind, simple);
+                before = behind;
+            }
+        }
+    }
+}
+
+/// A row of a block, of one plane after the other.
+#[inline(always)]
+fn read<S: Simd, const PLANES: usize, const SIDE: usize>(
+    simd: S,
+    rows: &[Row<SIDE>; PLANES],
+    column: usize,
+) -> u8x16<S> {
+    let mut bytes = [0; ALONG];
+    for (to, row) in bytes.chunks_exact_mut(SIDE).zip(rows) {
+        to.copy_from_slice(&row[column]);
+    }
+    u8x16::load_array(simd, bytes)
+}
+
+/// Puts a row of a block back.
+#[inline(always)]
+fn write<S: Simd, const PLANES: usize, const SIDE: usize>(
+    line: u8x16<S>,
+    rows: &mut [Row<SIDE>; PLANES],
+    column: usize,
+) {
+    let bytes = line.to_array();
+    for (from, row) in bytes.chunks_exact(SIDE).zip(rows) {
+        row[column].copy_from_slice(from);
+    }
+}
