@@ -1,7 +1,7 @@
-//! Colour profiles: pixels in another colour space become sRGB.
+//! ICC profiles: pixels in other colour spaces are converted to sRGB.
 //!
-//! Models look at numbers and ignore profiles, so a wide-gamut photograph would
-//! look pale to them. A profile that cannot be used is ignored.
+//! Consumers that ignore profiles would see wide-gamut images as pale. A profile that
+//! cannot be applied is ignored.
 
 use std::borrow::Cow;
 
@@ -63,8 +63,8 @@ fn webp_profile(data: &[u8]) -> Option<&[u8]> {
     (body.len() <= MAX_PROFILE).then_some(body)
 }
 
-/// Converts to sRGB if the profile says that the pixels are something else. The
-/// rest stays as it is when the work is to end.
+/// Converts to sRGB unless the profile is sRGB. If stopped, the remaining rows stay
+/// unconverted.
 pub fn to_srgb<'a>(picture: Cow<'a, Picture>, profile: &[u8], stop: &Stop) -> Cow<'a, Picture> {
     if is_srgb(profile) {
         return picture;
@@ -110,7 +110,7 @@ pub fn to_srgb<'a>(picture: Cow<'a, Picture>, profile: &[u8], stop: &Stop) -> Co
     Cow::Owned(picture)
 }
 
-/// Most profiles are sRGB itself, under its own name.
+/// Most profiles are sRGB, under that name.
 fn is_srgb(profile: &[u8]) -> bool {
     let tags = &profile[..profile.len().min(4096)];
     let plain = tags.windows(4).any(|window| window == b"sRGB");

@@ -1,8 +1,8 @@
-//! Opening pictures, one decoder a format.
+//! Decoding: dispatches to the decoder of a format.
 //!
-//! The caller has checked the header against the [`Bounds`](crate::Bounds); a
-//! decoder still trusts nothing, looks at the [`Stop`] flag, and may panic: that
-//! is caught here and becomes a [`CodecError`] like any other.
+//! The caller has checked the header against its limits; decoders still trust nothing and
+//! poll the [`Stop`] flag. A panic in a decoder is caught here and becomes
+//! [`CodecError::Failed`].
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -11,12 +11,13 @@ use majordomo_image_header::{Format, Header};
 use crate::picture::{Layout, Picture, pixel_count};
 use crate::{CodecError, Stop, gif, jpeg, png, webp};
 
-/// What a picture is opened for.
+/// The size that the caller needs, in pixels as stored.
 #[derive(Clone, Copy, Debug)]
 pub enum SizeHint {
-    /// One target that takes this size, as it is stored.
+    /// The picture is used once, at this size: it may already be reduced to it.
     ReduceTo((u32, u32)),
-    /// Several targets, of which the first takes this size.
+    /// The picture is kept for several sizes, of which this is the first: it has at least
+    /// this size.
     AtLeast((u32, u32)),
 }
 
@@ -28,10 +29,10 @@ impl SizeHint {
     }
 }
 
-/// Opens the first frame, not turned and not colour-converted yet.
+/// Decodes the first frame; orientation and colour profile are not applied.
 ///
-/// The picture has at least as many pixels on each side as it is opened for,
-/// where the file has them; a decoder that can skip finer detail does.
+/// The picture is at least as large as the hint, if the file is; a decoder that can skip
+/// detail beyond that does.
 pub fn decode(
     data: &[u8],
     header: &Header,
@@ -46,15 +47,15 @@ pub fn decode(
         other => Err(CodecError::Unsupported(other)),
     });
     let picture = catch_unwind(work).unwrap_or(Err(CodecError::Failed));
-    // A decoder that was starved reports damage; the cause is the flag.
+    // A decoder whose input ended reports damage; the cause is the flag.
     stop.check()?;
     picture.map(drop_unused_alpha)
 }
 
-/// Transparency that no pixel uses is none.
+/// An alpha channel that is opaque everywhere is no transparency.
 fn drop_unused_alpha(mut picture: Picture) -> Picture {
     if picture.layout == Layout::Rgba {
-        // Whole stretches at once: a look at each pixel would take longer.
+        // Chunks, since a check per pixel would take longer.
         let opaque = |pixels: &[[u8; 4]]| pixels.iter().fold(255, |all, pixel| all & pixel[3]);
         let mut stretches = picture.data.as_chunks().0.chunks(1024);
         if stretches.all(|pixels| opaque(pixels) == 255) {
@@ -64,7 +65,7 @@ fn drop_unused_alpha(mut picture: Picture) -> Picture {
     picture
 }
 
-/// Puts the first frame of an animation onto its empty canvas.
+/// Places the first frame of an animation on its transparent canvas.
 pub(crate) fn place_on_canvas(
     frame: Picture,
     (x, y): (u32, u32),

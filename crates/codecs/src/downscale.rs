@@ -1,11 +1,11 @@
-//! Downscaling open pictures, planes one by one.
+//! Downscaling of pictures, plane by plane.
 
 use crate::picture::{ChromaSize, Layout, Picture, Plane, pixel_count};
 use crate::scale::{Channels, PixelView, ScaleError, Scaler};
 use crate::simd_level::level;
 use crate::{CodecError, Stop};
 
-/// Makes the picture smaller.
+/// Downscales a picture.
 pub fn downscale(
     picture: &Picture,
     width: u32,
@@ -30,7 +30,7 @@ pub fn downscale(
     let mut layout = picture.layout;
     let mut data;
     if let Some([y, cb, cr]) = picture.planes() {
-        // Colour is never finer than half: what reads it halves it anyway.
+        // Chroma is at most half as large as luma: the JPEG encoder subsamples it anyway.
         let chroma = ChromaSize {
             width: cb.width.min(width.div_ceil(2)),
             height: cb.height.min(height.div_ceil(2)),

@@ -1,7 +1,7 @@
-//! Writing pictures, one encoder a format.
+//! Encoding: dispatches to the encoder of a format.
 //!
-//! Metadata is never written: what was turned and converted needs none, and a
-//! photograph's place and time are nobody's business.
+//! No metadata is written: orientation and profile are already applied, and the rest
+//! (location, time) must not leave the machine.
 
 use std::io::{self, Write};
 
@@ -10,18 +10,18 @@ use majordomo_image_header::Format;
 use crate::picture::Picture;
 use crate::{CodecError, Stop, gif, jpeg, png, webp};
 
-/// How a picture is written.
+/// The format and settings of an encoded file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// JPEG of this quality.
+    /// Baseline JPEG of this quality, 1 to 100.
     Jpeg(u8),
-    /// PNG, quickly.
+    /// PNG, optimized for speed.
     Png,
-    /// PNG, as small as it gets in reasonable time.
+    /// PNG, optimized for size.
     SmallPng,
-    /// WebP without loss.
+    /// Lossless WebP.
     Webp,
-    /// GIF with the best 256 colours.
+    /// GIF with an optimized palette of 256 colours.
     Gif,
 }
 
@@ -36,7 +36,7 @@ impl Encoding {
         }
     }
 
-    /// The longest side that the format can express.
+    /// The longest side that the format supports.
     fn max_side(self) -> u32 {
         match self {
             Self::Jpeg(_) | Self::Gif => 65_535,
@@ -46,8 +46,8 @@ impl Encoding {
     }
 }
 
-/// Writes the picture in steps that look at the flag; none if it comes out larger than the budget, or if the
-/// format cannot express its size.
+/// Encodes a picture; `None` if the file exceeds the budget in bytes, or the format does
+/// not support its dimensions. Polls the [`Stop`] flag.
 pub fn encode(
     picture: &Picture,
     coding: Encoding,
@@ -80,8 +80,8 @@ pub fn encode(
     Ok(Some(out.out))
 }
 
-/// Fails as soon as the budget is spent or the work is to end, so that none is
-/// wasted behind it.
+/// A writer that fails once the budget is spent or the work is stopped, so that encoders
+/// end early.
 struct BudgetedWriter<'a> {
     out: Vec<u8>,
     budget: usize,

@@ -1,4 +1,4 @@
-//! An open picture: pixels of 8 bits, in the layout that is cheapest to go on with.
+//! Decoded pictures: 8-bit samples in the layout that is cheapest to process.
 
 use std::borrow::Cow;
 
@@ -6,31 +6,31 @@ use majordomo_image_header::Orientation;
 
 use crate::rotate::apply_orientation;
 
-/// How the bytes of a picture are laid out.
+/// How the samples of a picture are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// Brightness only.
+    /// Luma only.
     Gray,
-    /// Red, green, blue.
+    /// Interleaved red, green, blue.
     Rgb,
-    /// Red, green, blue and a byte that means nothing.
+    /// Interleaved red, green, blue and an unused byte.
     Rgbx,
-    /// Red, green, blue and real transparency.
+    /// Interleaved red, green, blue and straight alpha.
     Rgba,
-    /// Brightness and two colours in planes, as JPEG has them.
+    /// Planar, full-range YCbCr as in JPEG: Y, then Cb, then Cr.
     YCbCr(ChromaSize),
 }
 
-/// How much smaller the colour planes are.
+/// The dimensions of the chroma planes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChromaSize {
-    /// Columns of a colour plane.
+    /// Columns of a chroma plane.
     pub width: u32,
-    /// Rows of a colour plane.
+    /// Rows of a chroma plane.
     pub height: u32,
 }
 
-/// An open picture.
+/// A decoded picture.
 #[derive(Clone, Debug)]
 pub struct Picture {
     /// Columns.
@@ -44,7 +44,7 @@ pub struct Picture {
 }
 
 impl Layout {
-    /// Bytes of one pixel, where pixels are packed.
+    /// Bytes per pixel of an interleaved layout.
     pub(crate) fn bytes_per_pixel(self) -> Option<usize> {
         match self {
             Self::Gray => Some(1),
@@ -56,7 +56,7 @@ impl Layout {
 }
 
 impl Picture {
-    /// The three planes, where there are planes.
+    /// The planes of a planar picture.
     pub(crate) fn planes(&self) -> Option<[Plane<'_>; 3]> {
         let Layout::YCbCr(chroma) = self.layout else {
             return None;
@@ -77,7 +77,7 @@ impl Picture {
         ])
     }
 
-    /// The same picture in packed pixels.
+    /// Converts a planar picture to interleaved RGB.
     pub fn to_interleaved(&self) -> Cow<'_, Self> {
         let Some([y, cb, cr]) = self.planes() else {
             return Cow::Borrowed(self);
@@ -102,7 +102,7 @@ impl Picture {
         })
     }
 
-    /// Transparency laid on white, as paper would show it.
+    /// Flattens transparency onto white.
     pub fn flatten(&mut self) {
         if self.layout != Layout::Rgba {
             return;
@@ -118,7 +118,7 @@ impl Picture {
         self.layout = Layout::Rgbx;
     }
 
-    /// The picture turned upright.
+    /// Applies an EXIF orientation.
     pub fn oriented(&self, orientation: Orientation) -> Self {
         let (width, height) = orientation.upright(self.width, self.height);
         if let (Layout::YCbCr(chroma), Some(planes)) = (self.layout, self.planes()) {
@@ -151,8 +151,7 @@ impl Picture {
         }
     }
 
-    /// Whether it is drawn rather than photographed: most pixels are exactly
-    /// like their left neighbour, as in screenshots and diagrams.
+    /// Whether most pixels equal their left neighbour, as in screenshots and diagrams.
     pub fn is_graphic(&self) -> bool {
         match self.layout.bytes_per_pixel() {
             Some(3) => self.is_graphic_by::<3>(),
@@ -175,7 +174,7 @@ impl Picture {
     }
 }
 
-/// One channel of a picture in planes.
+/// One plane of a planar picture.
 #[derive(Clone, Copy)]
 pub(crate) struct Plane<'a> {
     pub(crate) width: u32,
@@ -190,7 +189,7 @@ impl<'a> Plane<'a> {
         &self.data[start..start + width]
     }
 
-    /// The row of this plane that lies beside a row of a larger one.
+    /// The row of this plane at the position of a row of a larger plane.
     pub(crate) fn row_aligned_with(&self, row: u32, larger: &Plane<'_>) -> &'a [u8] {
         let row = u64::from(row) * u64::from(self.height) / u64::from(larger.height);
         self.row(row as u32)
@@ -201,7 +200,7 @@ pub(crate) fn pixel_count(width: u32, height: u32) -> usize {
     width as usize * height as usize
 }
 
-/// The full-range conversion that JPEG files use.
+/// The JFIF conversion from YCbCr.
 pub(crate) fn ycbcr_to_rgb(y: u8, cb: u8, cr: u8) -> [u8; 3] {
     let (y, cb, cr) = (i32::from(y) << 16, i32::from(cb) - 128, i32::from(cr) - 128);
     let half = 1 << 15;

@@ -1,8 +1,8 @@
-//! Pixels turned upright.
+//! EXIF orientations applied to pixels.
 
 use majordomo_image_header::Orientation;
 
-/// Turns pixels of `N` bytes upright.
+/// Rotates and mirrors pixels of `N` bytes upright.
 pub(crate) fn apply_orientation<const N: usize>(
     data: &[u8],
     width: usize,
@@ -43,7 +43,7 @@ pub(crate) fn apply_orientation<const N: usize>(
 mod tests {
     use super::*;
 
-    /// The letter F, three pixels wide and four high, as eight cameras store it.
+    /// The letter F, 3×4 pixels, as stored in each orientation.
     #[test]
     fn every_exif_value_is_turned_upright() {
         let stored = [

@@ -1,4 +1,4 @@
-//! Which vector instructions code is compiled for and chosen at run time.
+//! The SIMD level at which code runs.
 
 #[cfg(not(test))]
 pub(crate) fn level() -> fearless_simd::Level {
@@ -22,13 +22,12 @@ mod tests {
         static CHOSEN: Cell<Option<Level>> = const { Cell::new(None) };
     }
 
-    /// What a test has chosen for its thread, or the best there is.
+    /// The level that a test chose for its thread, or the best available.
     pub(crate) fn level() -> Level {
         CHOSEN.get().unwrap_or_else(Level::new)
     }
 
-    /// What is made with each kind of vector instructions that this machine has,
-    /// the least first.
+    /// Runs `make` at every SIMD level of this machine, the lowest first.
     pub(crate) fn at_all_levels<T>(mut make: impl FnMut() -> T) -> Vec<T> {
         let made = levels().into_iter().map(|level| {
             CHOSEN.set(Some(level));
@@ -39,7 +38,7 @@ mod tests {
         made
     }
 
-    /// All that this machine has, the least first.
+    /// Every SIMD level of this machine, the lowest first.
     fn levels() -> Vec<Level> {
         let best = Level::new();
         #[cfg(target_arch = "x86_64")]
@@ -53,7 +52,7 @@ mod tests {
         less.into_iter().flatten().chain([best]).collect()
     }
 
-    /// Slopes, edges and noise.
+    /// Gradients, edges and noise.
     fn drawn(layout: Layout) -> Picture {
         let (width, height) = (203, 149);
         let mut seed = 3_u32;

@@ -1,7 +1,7 @@
-//! The one way to end work on a blocking thread: a flag that decoders look at.
+//! Cancellation of blocking work: a flag that codecs poll.
 //!
-//! Whoever waits for the work sets it, when its time is over or when the request
-//! was cancelled. There is no clock in here.
+//! The caller sets it on a timeout or when the request is cancelled. There is no clock
+//! here.
 
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
 use std::sync::Arc;
@@ -9,22 +9,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::CodecError;
 
-/// Tells running work to end.
+/// A shared flag that stops running work.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// A flag that nobody has set.
+    /// A flag that is not set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Ends the work at its next look.
+    /// Stops the work at its next poll.
     pub fn stop(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the work is to end.
+    /// Whether the flag is set.
     pub fn is_stopped(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -39,10 +39,10 @@ impl Stop {
     }
 }
 
-/// Encoded bytes that dry up when the work is to end.
+/// A reader that fails once the flag is set.
 ///
-/// They are handed out in small pieces, so that even a decoder that unpacks a
-/// thousandfold asks again soon.
+/// It hands out small chunks, so that even a decoder that inflates a thousandfold polls the
+/// flag often.
 pub(crate) struct StoppableReader<'a> {
     data: &'a [u8],
     at: usize,

@@ -1,4 +1,4 @@
-//! GIF: the first frame, on its canvas.
+//! The first frame, on its canvas.
 
 use gif::{ColorOutput, DecodeOptions, MemoryLimit};
 use majordomo_image_header::{Format, Header};
@@ -23,7 +23,7 @@ pub(crate) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Result<Pictur
         .ok_or(DAMAGED)?;
     let (x, y) = (u32::from(frame.left), u32::from(frame.top));
     let (width, height) = (u32::from(frame.width), u32::from(frame.height));
-    // A frame may claim to be larger than its screen, which is what was bounded.
+    // A frame may claim to exceed the logical screen, whose size was checked.
     let inside = u64::from(x) + u64::from(width) <= u64::from(header.width)
         && u64::from(y) + u64::from(height) <= u64::from(header.height);
     if !inside || width == 0 || height == 0 {
@@ -53,7 +53,7 @@ pub(crate) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Result<Pictur
     ))
 }
 
-/// The palette; colours that it does not have are black.
+/// The colour table; missing entries are black.
 fn colors(palette: &[u8]) -> [[u8; 3]; 256] {
     let mut colors = [[0; 3]; 256];
     for (color, entry) in colors.iter_mut().zip(palette.as_chunks().0) {

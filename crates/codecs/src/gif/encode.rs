@@ -1,4 +1,4 @@
-//! GIF: one frame with the 256 colours that suit it best.
+//! One frame with a palette of at most 256 colours.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -8,13 +8,13 @@ use gif::{Encoder, Frame};
 use crate::Stop;
 use crate::picture::{Layout, Picture};
 
-/// Colours of a palette.
+/// Entries of a colour table.
 const MAX_COLORS: usize = 256;
-/// Of 1 (best) to 30 (fastest).
+/// Speed of the colour quantizer, from 1 (best) to 30 (fastest).
 const SPEED: i32 = 10;
-/// Pixels that the best colours are sought in.
+/// Pixels sampled for the palette.
 const SAMPLE: usize = 1 << 20;
-/// Colours whose place in the palette is remembered.
+/// Slots of the cache from colour to palette index.
 const CACHE_SLOTS: usize = 1 << 16;
 
 type Color = [u8; 3];
@@ -24,7 +24,7 @@ pub(crate) fn encode(picture: &Picture, stop: &Stop, out: &mut impl Write) -> Op
     let height = u16::try_from(picture.height).ok()?;
     let picture = picture.to_interleaved();
     let has_transparency = pixels(&picture).any(|color| color.is_none());
-    // One of them stands for what is transparent.
+    // One entry is reserved for transparency.
     let capacity = MAX_COLORS - usize::from(has_transparency);
     let colors = match exact_palette(&picture, capacity, stop) {
         Some(colors) => colors,
@@ -51,7 +51,7 @@ pub(crate) fn encode(picture: &Picture, stop: &Stop, out: &mut impl Write) -> Op
     Some(())
 }
 
-/// The colour of each pixel, none where one sees through it.
+/// The colour of each pixel; `None` if it is transparent.
 fn pixels(picture: &Picture) -> impl Iterator<Item = Option<Color>> {
     let layout = picture.layout;
     let pixels = picture
@@ -64,7 +64,7 @@ fn pixels(picture: &Picture) -> impl Iterator<Item = Option<Color>> {
     })
 }
 
-/// All colours, if they are no more than there is capacity for.
+/// All colours of the picture, if they fit the palette.
 fn exact_palette(picture: &Picture, capacity: usize, stop: &Stop) -> Option<Vec<Color>> {
     let (mut colors, mut last) = (BTreeSet::new(), None);
     for (at, color) in pixels(picture).enumerate() {
@@ -82,7 +82,7 @@ fn exact_palette(picture: &Picture, capacity: usize, stop: &Stop) -> Option<Vec<
     Some(colors.into_iter().collect())
 }
 
-/// The colours that suit pixels from all over the picture best.
+/// A palette quantized from pixels sampled across the picture.
 fn quantized_palette(picture: &Picture, capacity: usize) -> Option<Vec<Color>> {
     let seen = || pixels(picture).flatten();
     let sample = seen().step_by(seen().count().div_ceil(SAMPLE).max(1));
@@ -95,11 +95,10 @@ fn quantized_palette(picture: &Picture, capacity: usize) -> Option<Vec<Color>> {
     Some(colors[..colors.len().min(capacity)].to_vec())
 }
 
-/// Colours, and where lately key ones are among them.
+/// A palette with a cache of lookups.
 struct Palette {
     colors: Vec<Color>,
-    /// The same by channel, for all to be compared at once; the first one again
-    /// where there are fewer.
+    /// The palette by channel, for SIMD comparison; unused entries repeat the first.
     channels: [[u8; MAX_COLORS]; 3],
     cache: Vec<Option<(Color, u8)>>,
 }
@@ -131,13 +130,13 @@ impl Palette {
     }
 }
 
-/// The place of the nearest colour, and the first of equals.
+/// The index of the nearest colour, the first of equals.
 fn nearest([r, g, b]: &[[u8; MAX_COLORS]; 3], color: Color) -> u8 {
     let apart = |a: u8, b: u8| u32::from(a.abs_diff(b)).pow(2);
     let mut far = [0_u32; MAX_COLORS];
     for (place, far) in far.iter_mut().enumerate() {
         let distance = apart(r[place], color[0]) + apart(g[place], color[1]);
-        // Its place below it tells the least one's.
+        // The index in the low byte identifies the minimum.
         *far = (distance + apart(b[place], color[2])) << 8 | place as u32;
     }
     far.into_iter().min().map_or(0, |least| least as u8)
@@ -147,7 +146,7 @@ fn nearest([r, g, b]: &[[u8; MAX_COLORS]; 3], color: Color) -> u8 {
 mod tests {
     use super::*;
 
-    /// A picture of this many colours, and what is read back of it.
+    /// Encodes a picture and decodes it again.
     fn read_back(picture: &Picture) -> Vec<u8> {
         let mut file = Vec::new();
         encode(picture, &Stop::new(), &mut file).unwrap();

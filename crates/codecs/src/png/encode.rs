@@ -1,4 +1,4 @@
-//! PNG with 8 bits.
+//! 8-bit PNG.
 
 use std::io::Write;
 
@@ -6,7 +6,7 @@ use png::{BitDepth, ColorType, Compression, Encoder, Filter};
 
 use crate::picture::{Layout, Picture};
 
-/// Packed bytes that are written at once.
+/// Compressed bytes written at once.
 const PIECE: usize = 64 << 10;
 
 pub(crate) fn encode(picture: &Picture, small: bool, out: &mut impl Write) -> Option<()> {
@@ -25,7 +25,7 @@ pub(crate) fn encode(picture: &Picture, small: bool, out: &mut impl Write) -> Op
     });
     encoder.set_filter(Filter::Adaptive);
     let mut writer = encoder.write_header().ok()?;
-    // Row by row, so that it ends early if it is too large or takes too long.
+    // Row by row, so that the budget and the stop flag are checked often.
     let mut rows = writer.stream_writer_with_size(PIECE).ok()?;
     let length = picture.width as usize * picture.layout.bytes_per_pixel()?;
     let mut rgb = Vec::new();

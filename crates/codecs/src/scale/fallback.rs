@@ -1,4 +1,4 @@
-//! Any scale of any pixels, with another crate's code.
+//! Any ratio and any pixels, by `fast_image_resize`.
 
 use std::mem::take;
 
@@ -26,7 +26,7 @@ impl GeneralScaler {
         }
     }
 
-    /// Fills `out` with as many pixels as fill it.
+    /// Fills `out` strip by strip.
     pub(crate) fn scale(
         &mut self,
         source: PixelView<'_>,
@@ -36,11 +36,11 @@ impl GeneralScaler {
     ) -> Result<(), ScaleError> {
         let step = f64::from(source.height) / f64::from(to.1);
         let bytes = match source.channels {
-            // Two copies, but only of rows that are made lower already.
+            // Two copies, but only of rows that are already vertically scaled.
             Channels::Three => f64::from(source.width) * 3.5,
             _ => source.row_bytes() as f64 * step,
         };
-        // Enough to make up for the weights that are computed for each strip.
+        // Enough rows to amortize the weights, which are computed for each strip.
         let strip_rows = (WINDOW as f64 / bytes).clamp(16.0, 512.0) as u32;
         let row = to.0 as usize * source.channels.bytes();
         let tops = (0..to.1).step_by(strip_rows as usize);
@@ -77,7 +77,7 @@ impl GeneralScaler {
         let image =
             TypedImageRef::<P>::from_buffer(source.width, source.height, source.data).ok()?;
         let mut target = TypedImage::<P>::from_buffer(width, rows, out).ok()?;
-        // Rows outside the crop still weigh in, so strips join without a seam.
+        // Rows outside the crop contribute, so strips join without a seam.
         let options = ResizeOptions::new()
             .resize_alg(ResizeAlg::Convolution(FilterType::Lanczos3))
             .use_alpha(source.channels == Channels::WithAlpha)
@@ -87,9 +87,8 @@ impl GeneralScaler {
             .ok()
     }
 
-    /// Three channels are made lower as if they were one, which makes no
-    /// difference to rows. Then they are scaled as four: one kind of pixel less
-    /// to compile, and four are faster.
+    /// Scales three channels vertically as one, which is equivalent, then horizontally as
+    /// four: one pixel type fewer to compile, and four are faster.
     fn strip_of_three(
         &mut self,
         source: PixelView<'_>,
@@ -136,8 +135,7 @@ impl GeneralScaler {
     }
 }
 
-/// The rows from which some rows are made, and the number of the first: what is
-/// copied on the way is copied of these alone.
+/// The source rows that contribute to a strip, and the number of the first.
 fn window(source: PixelView<'_>, from: f64, length: f64, reach: f64) -> (PixelView<'_>, u32) {
     let first = (from - reach).floor().max(0.0) as u32;
     let last = (from + length + reach).ceil() as u32;
@@ -151,7 +149,7 @@ fn window(source: PixelView<'_>, from: f64, length: f64, reach: f64) -> (PixelVi
     (window, first)
 }
 
-/// Three bytes of every pixel put where there is room for four.
+/// Expands three bytes per pixel to four.
 #[inline(always)]
 fn widen(to: &mut [u8], from: &[u8]) {
     for (to, from) in pairs::<4, 3>(to, from) {
@@ -159,7 +157,7 @@ fn widen(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// The first three of four bytes.
+/// Drops the fourth byte of each pixel.
 #[inline(always)]
 fn narrow(to: &mut [u8], from: &[u8]) {
     for (to, from) in pairs::<3, 4>(to, from) {
@@ -167,7 +165,7 @@ fn narrow(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// PixelView of two sizes beside each other.
+/// Pairs of pixels of two sizes.
 #[inline(always)]
 fn pairs<'a, const A: usize, const B: usize>(
     to: &'a mut [u8],
@@ -176,7 +174,7 @@ fn pairs<'a, const A: usize, const B: usize>(
     to.as_chunks_mut().0.iter_mut().zip(from.as_chunks().0)
 }
 
-/// Some rows of the target, and what they are made of.
+/// A strip of target rows, and the source rows it covers.
 #[derive(Clone, Copy)]
 struct StripRows {
     from: f64,

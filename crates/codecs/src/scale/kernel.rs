@@ -1,26 +1,25 @@
-//! Fewer rows: each is a weighted mean of the rows around its place.
+//! Lanczos resampling of rows.
 //!
-//! Weights have 16 bits, since processors multiply such numbers fastest.
+//! Weights have 16 bits, which processors multiply fastest.
 
 use std::f64::consts::PI;
 
 use super::LOBES;
 
-/// Values that are summed up together.
+/// Values summed together.
 const LANES: usize = 64;
-/// Bytes of a row that are worked on before its other ones: those of all rows
-/// that a mean is made of stay in the nearest cache.
+/// Bytes of a row processed together, so that all contributing rows stay in the L1 cache.
 const SPAN: usize = 1024;
-/// A sum of so many bits and eight more has room in 32, with some to spare for
-/// what weights below zero make up for.
+/// Fraction bits of a weight, such that a weighted sum of bytes fits 32 bits with headroom
+/// for negative weights.
 const MAX_BITS: u32 = 22;
 
-/// What each row of the target is made of.
+/// The weights of each target row.
 pub(crate) struct LanczosKernel {
-    /// How many bits one has.
+    /// Fraction bits of a weight.
     bits: u32,
     weights: Vec<i16>,
-    /// By row: the first row of the source, and the first weight.
+    /// By target row: the first source row, and the index of the first weight.
     rows: Vec<(usize, usize)>,
 }
 
@@ -29,7 +28,7 @@ impl LanczosKernel {
         let step = f64::from(from) / f64::from(to);
         let reach = step * LOBES;
         let mut kernel = Self {
-            // The more rows, the smaller is each weight.
+            // More rows mean smaller weights.
             bits: (14 + (from / to).max(1).ilog2()).min(MAX_BITS),
             weights: Vec::new(),
             rows: Vec::new(),
@@ -48,8 +47,7 @@ impl LanczosKernel {
         kernel
     }
 
-    /// Rounds weights so that they are one together: what they lack goes to the
-    /// largest, where it matters least.
+    /// Rounds weights so that they sum to one; the largest absorbs the error.
     fn push(&mut self, exact: &[f64]) {
         let sum: f64 = exact.iter().sum();
         let start = self.weights.len();
@@ -63,22 +61,21 @@ impl LanczosKernel {
         }
     }
 
-    /// The first row of the source that a row is made of, and the weights of it
-    /// and those behind it.
+    /// The first source row of a target row, and the weights from there on.
     pub(crate) fn taps(&self, row: usize) -> (usize, &[i16]) {
         let ((first, start), (_, end)) = (self.rows[row], self.rows[row + 1]);
         (first, &self.weights[start..end])
     }
 
-    /// The most rows that a row is made of.
+    /// The largest number of weights of any row.
     pub(crate) fn max_taps(&self) -> usize {
         let pairs = self.rows.iter().zip(self.rows.iter().skip(1));
         let longest = pairs.map(|((_, start), (_, end))| end - start).max();
         longest.unwrap_or(0)
     }
 
-    /// Makes the rows from `top` on, each of `length` bytes, as many as there is
-    /// room for. The source begins with its row `base`.
+    /// Computes the rows from `top` on, each of `length` bytes, until `out` is full.
+    /// `source` starts with row `base`.
     #[inline(always)]
     pub(crate) fn apply(
         &self,
@@ -104,7 +101,7 @@ impl LanczosKernel {
     }
 }
 
-/// Zero at every whole number but zero, and beyond the last lobe.
+/// The Lanczos window function.
 fn lanczos(x: f64) -> f64 {
     let sinc = |x: f64| if x == 0.0 { 1.0 } else { x.sin() / x };
     if x.abs() < LOBES {
@@ -114,7 +111,7 @@ fn lanczos(x: f64) -> f64 {
     }
 }
 
-/// One row out of others of the same length and their weights.
+/// One weighted sum of rows.
 #[inline(always)]
 fn weighted_row<'a>(
     rows: impl Iterator<Item = (&'a [u8], i16)> + Clone,
@@ -143,7 +140,7 @@ fn weighted_row<'a>(
 
 #[inline(always)]
 fn weighted_sum(weighted: impl Iterator<Item = ([u8; LANES], i16)>, bits: u32) -> [u8; LANES] {
-    // A half, so that it is rounded in the end.
+    // One half, for rounding.
     let mut sums = [1_i32 << (bits - 1); LANES];
     for (values, weight) in weighted {
         for (sum, value) in sums.iter_mut().zip(values) {

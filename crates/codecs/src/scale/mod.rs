@@ -1,11 +1,7 @@
-//! Downscaling of 8-bit pixels, in strips that keep the memory small.
+//! Downscaling of 8-bit pixels, in strips that bound the memory.
 //!
-//! This is a part of `majordomo-media` that is compiled by itself: the SIMD code
-//! behind it is generic, takes long to compile and hardly ever changes.
-//!
-//! The filter is Lanczos with three lobes, widened to the scale: it looks at
-//! every source pixel, so a picture that hides another one from coarse sampling
-//! does not change its meaning on the way, and small text stays readable.
+//! The filter is Lanczos-3, stretched by the ratio: every source pixel contributes, so an
+//! image-scaling attack does not reveal a hidden picture, and small text stays readable.
 
 mod fallback;
 mod kernel;
@@ -18,26 +14,26 @@ use fallback::GeneralScaler;
 
 pub(crate) use reducer::Reducer;
 
-/// How far the filter reaches, in target pixels.
+/// Lobes of the Lanczos kernel.
 const LOBES: f64 = 3.0;
-/// Bytes that are worked on at once: few enough to keep the memory small.
+/// Bytes processed at once, which bounds the memory.
 const WINDOW: usize = 4 << 20;
 
-/// What the bytes of a pixel are.
+/// The samples of a pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channels {
-    /// One byte.
+    /// One sample.
     One,
-    /// Three independent bytes.
+    /// Three independent samples.
     Three,
-    /// Four independent bytes.
+    /// Four independent samples.
     Four,
-    /// Three bytes that count as much as the fourth says.
+    /// Three samples weighted by the fourth, straight alpha.
     WithAlpha,
 }
 
 impl Channels {
-    /// Bytes of a pixel.
+    /// Bytes per pixel.
     fn bytes(self) -> usize {
         match self {
             Self::One => 1,
@@ -47,16 +43,16 @@ impl Channels {
     }
 }
 
-/// PixelView in rows without gaps.
+/// Pixels in rows without padding.
 #[derive(Clone, Copy)]
 pub struct PixelView<'a> {
-    /// PixelView in a row.
+    /// Pixels per row.
     pub width: u32,
     /// Rows.
     pub height: u32,
-    /// What a pixel is.
+    /// The samples of a pixel.
     pub channels: Channels,
-    /// All rows.
+    /// All rows, top to bottom.
     pub data: &'a [u8],
 }
 
@@ -70,19 +66,19 @@ impl PixelView<'_> {
     }
 }
 
-/// Why nothing was scaled.
+/// Why pixels are not scaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScaleError {
-    /// `go_on` said no.
+    /// `go_on` returned false.
     Stopped,
-    /// The data is shorter than its size says, there is no room of exactly the
-    /// new size, or a side is zero.
+    /// The data is too short, the output does not have exactly the new size, or a side is
+    /// zero.
     BadSize,
 }
 
 /// Scales pixels down.
 ///
-/// One value scales many planes. `go_on` is asked before every strip.
+/// One scaler serves many planes. `go_on` is called before every strip.
 pub struct Scaler {
     level: Level,
     general: GeneralScaler,
@@ -95,7 +91,7 @@ impl Default for Scaler {
 }
 
 impl Scaler {
-    /// With these vector instructions, where the code is not somebody else's.
+    /// Uses this SIMD level, except in `fast_image_resize`.
     pub fn with_level(level: Level) -> Self {
         Self {
             level,
@@ -103,7 +99,7 @@ impl Scaler {
         }
     }
 
-    /// Fills `out` with the pixels in their new size.
+    /// Fills `out` with the scaled pixels.
     pub fn scale(
         &mut self,
         source: PixelView<'_>,
@@ -136,7 +132,7 @@ impl Scaler {
     }
 }
 
-/// So many bytes of a buffer that grows when it must.
+/// The first `length` bytes of a buffer, which grows as needed.
 fn resized(buffer: &mut Vec<u8>, length: usize) -> &mut [u8] {
     if buffer.len() < length {
         buffer.resize(length, 0);

@@ -1,8 +1,7 @@
-//! Moderate scales of independent bytes, which nearly all pictures have.
+//! Streaming reduction by moderate ratios.
 //!
-//! Rows are taken as they come. They become fewer at once; a strip of those is
-//! columns, finished narrower in the same way, and columns back. All of it happens
-//! while the rows are in the cache.
+//! Rows are scaled vertically as they arrive. A strip of the result is transposed, scaled
+//! in the same way, and transposed back, all while it is in the cache.
 
 use fearless_simd::{Level, dispatch};
 
@@ -10,35 +9,33 @@ use super::kernel::LanczosKernel;
 use super::transpose::{COLUMNS, to_columns, to_rows};
 use super::{Channels, WINDOW, resized};
 
-/// Source pixels of a strip that are finished narrower at once, beside those that
-/// the filter reaches.
+/// Source pixels of a strip scaled horizontally at once, without the reach of the filter.
 const SPAN: u32 = 512;
-/// Target rows that are finished together, if the source has rows for them.
+/// Target rows per batch, if the source has rows for them.
 const GROUP: u32 = 8;
-/// The most source pixels to a target pixel, each way. More are left to the
-/// general code, which needs no more memory the more there are.
+/// The largest ratio in each dimension; larger ones go to the fallback, whose memory does
+/// not grow with the ratio.
 const MAX_RATIO: u32 = 64;
 
-/// Scales pixels vertical while their rows are being read.
+/// Scales rows down while they are decoded.
 pub(crate) struct Reducer {
     level: Level,
-    /// Bytes of a pixel.
+    /// Bytes per pixel.
     pixel: usize,
     from: (u32, u32),
     to: (u32, u32),
     horizontal: Option<LanczosKernel>,
     vertical: Option<LanczosKernel>,
-    /// Target rows that are there, if maybe still too wide.
+    /// Target rows scaled vertically.
     finished: usize,
-    /// Those that are.
+    /// Vertically scaled rows of the current strip.
     strip_buffer: Vec<u8>,
-    /// The same columns, before and after they are finished narrower.
+    /// The transposed strip, before and after horizontal scaling.
     columns: [Vec<u8>; 2],
 }
 
 impl Reducer {
-    /// With these vector instructions; none if these pixels or sizes are not for
-    /// this code.
+    /// `None` if the channels or the sizes are left to the fallback.
     pub(crate) fn new(
         level: Level,
         channels: Channels,
@@ -66,21 +63,19 @@ impl Reducer {
         })
     }
 
-    /// How many rows of the source should be given at a time: there is always
-    /// something to make of so many.
+    /// How many source rows to feed at a time: enough to finish at least one target row.
     pub(crate) fn batch_rows(&self) -> usize {
         let reach = self.vertical.as_ref().map_or(1, LanczosKernel::max_taps);
         reach + (GROUP * self.from.1.div_ceil(self.to.1)) as usize
     }
 
-    /// Whether the whole target is there.
+    /// Whether all target rows are finished.
     pub(crate) fn is_done(&self) -> bool {
         self.finished == self.to.1 as usize
     }
 
-    /// Makes of some rows of the source what can be finished of them. They are whole
-    /// rows, of which the first is number `first`; `out` is the whole target.
-    /// Tells the first row that must be given again, with all behind it.
+    /// Processes source rows, the first of which has number `first`; `out` is the whole
+    /// target. Returns the first row that must be fed again, with all that follow.
     pub(crate) fn feed(&mut self, rows: &[u8], first: usize, out: &mut [u8]) -> usize {
         let (from_row, to_row) = (self.row_bytes(self.from), self.row_bytes(self.to));
         let end = first + rows.len() / from_row;
@@ -120,8 +115,7 @@ impl Reducer {
         width as usize * self.pixel
     }
 
-    /// The first row of the source that a row of the target is finished of, and the
-    /// one behind the last.
+    /// The source rows of a target row: the first, and one past the last.
     fn source_rows(&self, row: usize) -> (usize, usize) {
         self.vertical.as_ref().map_or((row, row + 1), |kernel| {
             let (first, weights) = kernel.taps(row);
@@ -129,7 +123,7 @@ impl Reducer {
         })
     }
 
-    /// Makes the next rows, as wide as those of the source.
+    /// Computes the next rows at the width of the source.
     fn scale_vertically(&self, rows: &[u8], first: usize, out: &mut [u8]) {
         let length = self.row_bytes(self.from);
         match &self.vertical {
@@ -140,7 +134,7 @@ impl Reducer {
         }
     }
 
-    /// Makes rows narrower, some columns after the other.
+    /// Scales a strip horizontally, a span of columns at a time.
     fn scale_horizontally(&mut self, rows: &[u8], out: &mut [u8]) {
         let Some(horizontal) = &self.horizontal else {
             return;

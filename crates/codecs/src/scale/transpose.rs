@@ -1,18 +1,16 @@
-//! Rows transpose_tile into columns and back, so that means of columns are made like
-//! means of rows.
+//! Transposition, so that columns are resampled like rows.
 
 use fearless_simd::{Simd, SimdBase, u8x16};
 
-/// Rows that become columns together.
+/// Rows transposed together.
 pub(crate) const COLUMNS: usize = 64;
-/// Rows and columns that are transpose_tile together.
+/// Side of a tile.
 const SIDE: usize = 16;
 
 type Tile = [[u8; SIDE]; SIDE];
 
-/// Turns up to [`COLUMNS`] rows of `length` bytes, from their byte `start` on, so
-/// that the bytes at each place in them follow each other. How many places are
-/// transpose_tile is told by the room for them.
+/// Transposes up to [`COLUMNS`] rows of `length` bytes from byte `start` on, as many bytes
+/// as `out` has room for.
 #[inline(always)]
 pub(crate) fn to_columns<S: Simd>(
     simd: S,
@@ -37,7 +35,7 @@ pub(crate) fn to_columns<S: Simd>(
     }
 }
 
-/// Turns columns back into rows of `length` bytes, from their byte `start` on.
+/// Transposes columns back into rows of `length` bytes, from byte `start` on.
 #[inline(always)]
 pub(crate) fn to_rows<S: Simd>(
     simd: S,
@@ -62,7 +60,7 @@ pub(crate) fn to_rows<S: Simd>(
     }
 }
 
-/// A line, or as much of it as there is in both.
+/// Copies a line, or as much as both sides hold.
 #[inline(always)]
 fn copy(to: &mut [u8], from: &[u8]) {
     match (to.first_chunk_mut::<SIDE>(), from.first_chunk::<SIDE>()) {
@@ -74,8 +72,8 @@ fn copy(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// Shuffles both halves of the lines into each other. What is done four times
-/// puts each byte to where its line and its place in it have changed roles.
+/// Interleaves both halves of the lines; after four steps, rows and columns have changed
+/// places.
 #[inline(always)]
 fn transpose_tile<S: Simd>(simd: S, tile: &Tile) -> Tile {
     let mut lines = tile.map(|line| u8x16::from_slice(simd, &line));

@@ -1,7 +1,7 @@
-//! WebP: still pictures, and the first frame of animations on its canvas.
+//! WebP decoding: still images, and the first frame of an animation on its canvas.
 //!
-//! Most files are lossy and opaque. Those are read here, in planes. All other
-//! kinds, and whatever is odd, are left to a general decoder.
+//! Lossy opaque images, most there are, decode to planes by [`vp8`]. Everything else, and
+//! every damaged file, goes to [`fallback`].
 
 use majordomo_image_header::{
     Format, Header, measure,

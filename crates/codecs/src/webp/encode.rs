@@ -1,4 +1,4 @@
-//! WebP without loss, for targets that take nothing else.
+//! Lossless WebP, for targets that accept nothing else.
 
 use std::io::Write;
 

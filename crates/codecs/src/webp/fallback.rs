@@ -1,4 +1,4 @@
-//! Still pictures without loss, with transparency, and rarities.
+//! Lossless, transparent and unusual still images, by `image-webp`.
 
 use image_webp::{UpsamplingMethod, WebPDecodeOptions, WebPDecoder};
 

@@ -1,14 +1,14 @@
-//! BitReader of a scan, most significant first, with the stuffing taken out.
+//! Bits of an entropy-coded segment, with byte stuffing removed (ITU T.81, F.2.2.5).
 
 /// Reads bits up to the next marker.
 pub(super) struct BitReader<'a> {
     data: &'a [u8],
     at: usize,
-    /// The next bits, from the top.
+    /// The next bits, most significant first.
     buffer: u64,
-    /// How many of them are real or padding.
+    /// Valid bits, including padding.
     count: u32,
-    /// How many zeros were put behind the end.
+    /// Zero bits appended past the end.
     padding: u32,
 }
 
@@ -23,7 +23,7 @@ impl<'a> BitReader<'a> {
         }
     }
 
-    /// Makes sure that 32 bits can be read.
+    /// Makes at least 32 bits valid.
     #[inline(always)]
     pub(super) fn refill(&mut self) {
         if self.count >= 32 {
@@ -31,7 +31,7 @@ impl<'a> BitReader<'a> {
         }
         if let Some(next) = self.data.get(self.at..).and_then(|rest| rest.first_chunk()) {
             let next = u64::from_be_bytes(*next);
-            // A byte of all ones carries when one is added.
+            // 0xFF carries when one is added.
             let ones = next & !next.wrapping_add(0x0101_0101_0101_0101) & 0x8080_8080_8080_8080;
             if ones == 0 {
                 let bytes = (64 - self.count) / 8;
@@ -46,7 +46,7 @@ impl<'a> BitReader<'a> {
 
     #[cold]
     fn refill_bytewise(&mut self) {
-        // What lies below the counted bits may be left from a fast refill.
+        // Bits below `count` may be left over from a fast refill.
         self.buffer &= !(u64::MAX >> self.count);
         while self.count <= 56 {
             let byte = match self.data.get(self.at..) {
@@ -68,7 +68,7 @@ impl<'a> BitReader<'a> {
         }
     }
 
-    /// The next bits without taking them; there must have been a refill.
+    /// The next bits, without consuming them; call [`refill`](Self::refill) first.
     #[inline(always)]
     pub(super) fn peek(&self, count: u32) -> usize {
         (self.buffer >> (64 - count)) as usize
@@ -80,7 +80,7 @@ impl<'a> BitReader<'a> {
         self.count -= count;
     }
 
-    /// A number of `size` bits in the way that JPEG writes signed numbers.
+    /// RECEIVE and EXTEND (F.2.2.1): a signed value of `size` bits.
     #[inline(always)]
     pub(super) fn receive_extend(&mut self, size: u32) -> i32 {
         if size == 0 {
@@ -95,12 +95,12 @@ impl<'a> BitReader<'a> {
         }
     }
 
-    /// Whether more bits were taken than there are.
+    /// Whether more bits were consumed than exist.
     pub(super) fn is_exhausted(&self) -> bool {
         self.count < self.padding
     }
 
-    /// Goes behind a restart marker; false if there is none.
+    /// Skips a restart marker; false if there is none.
     pub(super) fn restart(&mut self) -> bool {
         if self.is_exhausted() || self.count - self.padding > 7 {
             return false;

@@ -1,4 +1,4 @@
-//! Progressive files, ink colours and other rarities.
+//! Progressive, CMYK and other unusual files, by `zune-jpeg`.
 
 use majordomo_image_header::{Format, Header};
 use zune_core::colorspace::ColorSpace;
@@ -9,7 +9,7 @@ use crate::picture::{Layout, Picture};
 use crate::stop::StoppableReader;
 use crate::{CodecError, Stop};
 
-/// More than any program writes; each scan costs a pass over the whole picture.
+/// More than any encoder writes; each scan costs a pass over the whole picture.
 const MAX_SCANS: usize = 64;
 
 pub(super) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Result<Picture, CodecError> {
@@ -48,8 +48,7 @@ pub(super) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Result<Pictur
     })
 }
 
-/// Whether the end mark is there. The decoder fills up what is missing of a
-/// picture that was cut off; half a picture is refused here.
+/// Whether there is an EOI marker. The decoder pads truncated files; they are refused here.
 fn has_end(data: &[u8]) -> bool {
     let scan = data.windows(2).position(|mark| mark == [0xFF, 0xDA]);
     let rest = &data[scan.unwrap_or(0)..];

@@ -1,35 +1,35 @@
-//! HuffmanTable codes, read by tables.
+//! Huffman decoding by table lookup (ITU T.81, Annex C and F.2.2.3).
 
 use super::bit_reader::BitReader;
 
-/// Codes of this many bits or fewer are found at once.
+/// Codes of at most this many bits take one lookup.
 const LOOKUP_BITS: u32 = 10;
 
-/// The codes of one table.
+/// A Huffman table, prepared for decoding.
 #[derive(Clone)]
 pub(super) struct HuffmanTable {
-    /// By the next bits: the symbol and its length, length 0 if it is longer.
+    /// By the next bits: symbol and code length; length 0 for longer codes.
     lookup: Vec<(u8, u8)>,
-    /// By the next bits: a coefficients coefficient, if code and value fit.
+    /// By the next bits: a complete AC coefficient, if code and value fit.
     coefficients: Vec<DecodedCoefficient>,
-    /// The first code beyond each length, from the top of 16 bits.
+    /// By length: one past its last code, aligned to 16 bits.
     limits: [u32; 17],
-    /// What leads from a code of each length to its symbol.
+    /// By length: what leads from a code to its symbol.
     offsets: [i32; 17],
     symbols: Vec<u8>,
 }
 
-/// A coefficient that was found in one look.
+/// An AC coefficient decoded in one lookup.
 #[derive(Clone, Copy, Default)]
 pub(super) struct DecodedCoefficient {
     pub(super) value: i16,
     pub(super) run: u8,
-    /// All its bits; zero if it must be read piece by piece.
+    /// Code and value bits; zero if not in the table.
     pub(super) bits: u8,
 }
 
 impl HuffmanTable {
-    /// Builds the tables from how many codes there are of each length.
+    /// Builds a table from the BITS and HUFFVAL lists of a DHT segment.
     pub(super) fn new(counts: &[u8; 16], symbols: &[u8]) -> Option<Self> {
         let total: usize = counts.iter().map(|count| usize::from(*count)).sum();
         if total > 256 || symbols.len() < total {
@@ -87,13 +87,13 @@ impl HuffmanTable {
         }
     }
 
-    /// The next coefficient, if it is short enough to be found in one look.
+    /// The next coefficient, if it is in the table.
     #[inline(always)]
     pub(super) fn peek_coefficient(&self, bits: &BitReader<'_>) -> DecodedCoefficient {
         self.coefficients[bits.peek(LOOKUP_BITS)]
     }
 
-    /// The next symbol; none if no code matches.
+    /// DECODE (F.2.2.3): the next symbol; `None` for an invalid code.
     #[inline(always)]
     pub(super) fn decode(&self, bits: &mut BitReader<'_>) -> Option<u8> {
         let (symbol, length) = self.lookup[bits.peek(LOOKUP_BITS)];

@@ -1,13 +1,13 @@
-//! From frequencies to pixels: 8×8, or fewer where less detail is enough.
+//! The inverse DCT (ITU T.81, A.3.3), to 8×8 samples or fewer.
 //!
-//! A block of fewer pixels is made of its lowest frequencies alone, which is
-//! what a perfect filter would leave of it.
+//! A reduced block is the inverse DCT of its lowest frequencies alone: what an ideal
+//! low-pass filter would leave.
 
 use std::f32::consts::PI;
 
 use crate::jpeg::zigzag::ZIGZAG;
 
-/// How large the picture is made, in pixels for every eight.
+/// The scale of the decoded picture, in eighths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DctScale {
     Whole,
@@ -25,7 +25,7 @@ impl DctScale {
             .unwrap_or(Self::Whole)
     }
 
-    /// Pixels on each side of a block.
+    /// Samples per side of a block.
     pub(super) fn side(self) -> usize {
         match self {
             Self::Whole => 8,
@@ -35,20 +35,19 @@ impl DctScale {
         }
     }
 
-    /// A length at this scale.
+    /// A length at this scale, rounded up.
     pub(super) fn of(self, length: u32) -> u32 {
         (length * self.side() as u32).div_ceil(8)
     }
 
-    /// What each coefficient is multiplied with before the transform, in the
-    /// order of the file.
+    /// Factors that dequantize and prescale the coefficients, in zigzag order.
     pub(super) fn factors(self, quantization: &[u16; 64]) -> [f32; 64] {
         let mut factors = [0.0; 64];
         for ((factor, step), place) in factors.iter_mut().zip(quantization).zip(ZIGZAG) {
             let (row, column) = (place / 8, place % 8);
             let scale = match self {
                 Self::Whole => aan_scale(row) * aan_scale(column) / 8.0,
-                // Whatever its size, a block's mean is an eighth of its first coefficient.
+                // At any size, the mean of a block is an eighth of its DC coefficient.
                 _ => basis_scale(row) * basis_scale(column) / 8.0,
             };
             *factor = f32::from(*step) * scale;
@@ -57,7 +56,7 @@ impl DctScale {
     }
 }
 
-/// The scale that the eight-point aan_1d leave to be applied before.
+/// The prescale of the AAN transform.
 fn aan_scale(frequency: u8) -> f32 {
     match frequency {
         0 => 1.0,
@@ -73,7 +72,7 @@ fn basis_scale(frequency: u8) -> f32 {
     }
 }
 
-/// Makes pixels of one block, whose first pixel is at the start of `out`.
+/// Transforms one block into the rows of `out`.
 #[inline(always)]
 pub(super) fn idct(
     scale: DctScale,
@@ -99,13 +98,13 @@ pub(super) fn idct(
 
 #[inline(always)]
 fn to_sample(value: f32) -> u8 {
-    // Beside 2²³ a number has no room for a fraction: it is rounded into the
-    // lowest bits, without the branches of a conversion.
+    // At 2²³ a float has no fraction bits: the sum rounds to an integer in the low bits,
+    // without the branches of a conversion.
     const WHOLE: f32 = 8_388_608.0;
     ((value + 128.0).clamp(0.0, 255.0) + WHOLE).to_bits() as u8
 }
 
-/// One dimension of all eight columns, in place: Arai, Agui and Nakajima's
+/// One dimension of all eight columns, in place: Arai, Agui and Nakajima's transform with
 /// five multiplications.
 #[inline(always)]
 #[allow(
@@ -160,7 +159,7 @@ fn idct8(block: &[f32; 64], out: &mut [u8], stride: usize) {
     }
 }
 
-/// Cosines of the four-point transform, by frequency and place.
+/// Cosines of the four-point transform, by frequency and position.
 const C4: [[f32; 4]; 4] = [
     [1.0, 1.0, 1.0, 1.0],
     [0.923_879_5, 0.382_683_4, -0.382_683_4, -0.923_879_5],
@@ -169,7 +168,7 @@ const C4: [[f32; 4]; 4] = [
 ];
 
 fn idct4(block: &[f32; 64], out: &mut [u8], stride: usize) {
-    // Columns first: a row of frequencies becomes four rows of half-done pixels.
+    // Columns first.
     let mut half = [[0.0_f32; 4]; 4];
     for (y, half) in half.iter_mut().enumerate() {
         for (frequency, cosines) in C4.iter().enumerate() {

@@ -1,31 +1,31 @@
-//! The tables and the one scan of an ordinary sequential image.
+//! Marker segments of a sequential JPEG (ITU T.81, Annex B).
 
 use super::huffman::HuffmanTable;
 
-/// A image that can be read in one pass.
+/// A sequential image with one interleaved scan.
 pub(super) struct SequentialImage<'a> {
     pub(super) width: u32,
     pub(super) height: u32,
     pub(super) components: Vec<Component>,
-    /// Units between restarts; zero is never.
+    /// MCUs between restart markers; zero for none.
     pub(super) restart_interval: u32,
-    /// The scan's bits and all that follows.
+    /// The entropy-coded segment and everything after it.
     pub(super) scan: &'a [u8],
 }
 
-/// One component of the picture.
+/// One component of the frame.
 pub(super) struct Component {
-    /// Blocks of this component beside each other in a mcu_col.
+    /// Horizontal sampling factor.
     pub(super) h: u32,
-    /// Blocks below each other.
+    /// Vertical sampling factor.
     pub(super) v: u32,
-    /// Divisors in the order of the image.
+    /// Quantization table in zigzag order.
     pub(super) quantization: [u16; 64],
     pub(super) dc: HuffmanTable,
     pub(super) ac: HuffmanTable,
 }
 
-/// Reads everything before the scan; none if this is another kind of image.
+/// Parses everything before the scan; `None` if this decoder does not handle the file.
 pub(super) fn parse(data: &[u8]) -> Option<SequentialImage<'_>> {
     let mut quantization: [Option<[u16; 64]>; 4] = [None; 4];
     let mut tables: [[Option<HuffmanTable>; 4]; 2] = Default::default();
@@ -47,7 +47,7 @@ pub(super) fn parse(data: &[u8]) -> Option<SequentialImage<'_>> {
             0xC4 => read_huffman_tables(body, &mut tables)?,
             0xDB => read_quantization_tables(body, &mut quantization)?,
             0xDD => restart_interval = u32::from(u16::from_be_bytes(*body.first_chunk()?)),
-            // The components are red, green and blue, or not what they seem.
+            // An Adobe transform other than YCbCr.
             0xEE if body.starts_with(b"Adobe") && body.get(11) != Some(&1) => return None,
             0xDA => {
                 let scan = data.get(at..)?;
@@ -79,8 +79,8 @@ fn assemble<'a>(
     for (place, selector) in selector.chunks_exact(2).enumerate() {
         let [id, factors, table] = *frame.get(6 + place * 3..)?.first_chunk()?;
         let (h, v) = (u32::from(factors >> 4), u32::from(factors & 15));
-        // Letters as names mean plain colours; factors other than 1 and 2 and
-        // colour that is finer than brightness are rarities.
+        // Component ids R, G, B mean RGB. Sampling factors above 2, and chroma finer than
+        // luma, are left to the fallback.
         let ordinary = id == selector[0]
             && !(count == 3 && b"RGB".contains(&id))
             && (1..=2).contains(&h)

@@ -1,9 +1,8 @@
-//! JPEG.
+//! JPEG decoding.
 //!
-//! Nearly all files are sequential with all channels in one scan. Those are read
-//! here, in planes and at a half, a quarter or an eighth of their size where
-//! that is enough: detail that nobody will see is not computed. All other kinds
-//! are left to a general decoder.
+//! Sequential files with one interleaved scan, nearly all there are, decode to planes at
+//! 1/1, 1/2, 1/4 or 1/8 of their size, the smallest that suffices. Everything else goes to
+//! [`fallback`].
 
 mod bit_reader;
 mod fallback;

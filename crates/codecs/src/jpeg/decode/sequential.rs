@@ -1,4 +1,4 @@
-//! One pass over the scan: codes to coefficients to pixels in planes.
+//! The decoder of a sequential scan (ITU T.81, F.2): one pass from Huffman codes to planes.
 
 use majordomo_image_header::Format;
 
@@ -11,7 +11,7 @@ use crate::{CodecError, Stop};
 
 const DAMAGED: CodecError = CodecError::Damaged(Format::Jpeg);
 
-/// A plane while it is filled: rows are as long as coefficient blocks make them.
+/// A component's plane, padded to whole MCUs.
 struct DecodedPlane {
     width: usize,
     height: usize,
@@ -21,7 +21,7 @@ struct DecodedPlane {
     dc_predictor: i32,
 }
 
-/// Decodes the image at the smallest scale that has the wanted size.
+/// Decodes at the smallest scale that has the wanted size.
 pub(super) fn decode(
     image: &SequentialImage<'_>,
     wanted: (u32, u32),
@@ -88,14 +88,15 @@ pub(super) fn decode(
             return Err(DAMAGED);
         }
     }
-    // Programs do leave bytes between the last code and the end mark.
+    // Some encoders leave bytes between the last MCU and EOI.
     if !bits.rest().windows(2).any(|mark| mark == [0xFF, 0xD9]) {
         return Err(DAMAGED);
     }
     Ok(assemble(planes))
 }
 
-/// Reads one block; tells the place of its last coefficient.
+/// Decodes one block into dequantized coefficients; returns the zigzag index of the last
+/// one.
 #[inline(always)]
 fn read_block(
     bits: &mut BitReader<'_>,
@@ -143,7 +144,7 @@ fn read_block(
         last = at;
         at += 1;
     }
-    // Without fine detail there is nothing to be done for an eighth.
+    // At 1/8, only the DC coefficient counts.
     Ok(if scale == DctScale::Eighth {
         last.min(1)
     } else {
@@ -151,7 +152,7 @@ fn read_block(
     })
 }
 
-/// The planes without what the last blocks had too much.
+/// Joins the planes, cropped.
 fn assemble(mut planes: Vec<DecodedPlane>) -> Picture {
     let size = |plane: &DecodedPlane| (plane.width as u32, plane.height as u32);
     let (width, height) = size(&planes[0]);
@@ -177,7 +178,7 @@ fn assemble(mut planes: Vec<DecodedPlane>) -> Picture {
     }
 }
 
-/// Moves the rows together, in place.
+/// Removes the padding, in place.
 fn crop(plane: &mut DecodedPlane) {
     for row in 0..plane.height {
         let from = row * plane.stride;

@@ -1,18 +1,18 @@
-//! From pixels to frequencies: 8×8 at a time, divided by the quality's quantization.
+//! The forward DCT (ITU T.81, A.3.3) and quantization (A.3.4).
 
 use std::f32::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 
 use crate::jpeg::zigzag::ZIGZAG;
 
-/// The frequencies of a block, in the order of the file.
+/// Quantized coefficients of a block, in zigzag order.
 pub(super) type Block = [i16; 64];
 
-/// What each frequency is multiplied with, frequencies of columns first.
+/// Factors that quantize and undo the prescale of the transform, transposed.
 #[derive(Clone)]
 pub(super) struct Factors([[f32; 8]; 8]);
 
 impl Factors {
-    /// From the quantization in the order of the file.
+    /// From a quantization table in zigzag order.
     pub(super) fn new(quantization: &[u8; 64]) -> Self {
         let mut factors = [[0.0; 8]; 8];
         for (step, place) in quantization.iter().zip(ZIGZAG) {
@@ -24,7 +24,7 @@ impl Factors {
     }
 }
 
-/// The scale that the aan_1d leave to be taken out behind them.
+/// The scale that the AAN transform leaves in its output.
 fn aan_scale(frequency: usize) -> f32 {
     match frequency {
         0 => 1.0,
@@ -32,7 +32,7 @@ fn aan_scale(frequency: usize) -> f32 {
     }
 }
 
-/// Where the frequencies lie behind the transform, in the order of the file.
+/// The positions of the zigzag order in transposed output.
 const PLACES: [u8; 64] = {
     let mut places = [0; 64];
     let mut at = 0;
@@ -43,8 +43,8 @@ const PLACES: [u8; 64] = {
     places
 };
 
-/// Fills in the frequencies of eight rows of eight pixels. False if only the
-/// first was filled in: all pixels are the same, as most are in screenshots.
+/// Transforms and quantizes a block. Returns false if all samples are equal, as in most
+/// blocks of screenshots; only the DC coefficient is set then.
 #[inline(always)]
 pub(super) fn fdct(pixels: &[[u8; 8]; 8], factors: &Factors, block: &mut Block) -> bool {
     let first = u64::from_ne_bytes(pixels[0]);
@@ -82,13 +82,13 @@ pub(super) fn fdct(pixels: &[[u8; 8]; 8], factors: &Factors, block: &mut Block) 
 
 #[inline(always)]
 fn round(value: f32) -> i16 {
-    // Beside 3·2²² a number has no room for a fraction: it is round into the
-    // lowest bits, without the branches of a conversion.
+    // At 3·2²² a float has no fraction bits: the sum rounds to an integer in the low bits,
+    // without the branches of a conversion.
     const WHOLE: f32 = 12_582_912.0;
     (value + WHOLE).to_bits() as i16
 }
 
-/// One dimension of all eight columns, in place: Arai, Agui and Nakajima's
+/// One dimension of all eight columns, in place: Arai, Agui and Nakajima's transform with
 /// five multiplications.
 #[inline(always)]
 #[allow(
@@ -125,7 +125,7 @@ fn aan_1d(v: &mut [[f32; 8]; 8]) {
 mod tests {
     use super::*;
 
-    /// The definition of the transform, in the order of the file.
+    /// The defining sum of the transform, in zigzag order.
     fn exact(pixels: &[[u8; 8]; 8], quantization: &[u8; 64]) -> [f64; 64] {
         let basis = |k: usize, n: usize| {
             let scale: f64 = if k == 0 { 0.5_f64.sqrt() } else { 1.0 };

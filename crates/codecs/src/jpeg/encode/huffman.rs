@@ -1,8 +1,8 @@
-//! Huffman codes: the tables that the standard suggests, and bits written by them.
+//! Huffman coding with the typical tables of ITU T.81, Annex K.3.
 
 use super::fdct::Block;
 
-/// A table as the file has it: how many codes of each length, and their symbols.
+/// A table as in a DHT segment: BITS and HUFFVAL.
 pub(super) struct HuffmanSpec {
     pub(super) counts: [u8; 16],
     pub(super) symbols: &'static [u8],
@@ -52,19 +52,19 @@ pub(super) const AC_CHROMA: HuffmanSpec = HuffmanSpec {
     ],
 };
 
-/// No more coefficients in this block.
+/// End of block.
 const EOB: usize = 0x00;
-/// Sixteen zeros.
+/// A run of 16 zeros.
 const ZRL: usize = 0xF0;
 
-/// One symbol's code with room for the value behind it, and the length of both.
+/// A symbol's code, shifted to make room for the value bits, and the length of both.
 #[derive(Clone, Copy, Default)]
 struct HuffmanCode {
     bits: u32,
     length: u32,
 }
 
-/// The codes of one kind of channel.
+/// The codes of luma or of chroma.
 pub(super) struct HuffmanCodes {
     dc: [HuffmanCode; 256],
     ac: [HuffmanCode; 256],
@@ -97,7 +97,7 @@ fn codes(table: &HuffmanSpec) -> [HuffmanCode; 256] {
     codes
 }
 
-/// BitWriter on their way into the file.
+/// Writes the entropy-coded segment.
 #[derive(Default)]
 pub(super) struct BitWriter {
     pub(super) bytes: Vec<u8>,
@@ -106,8 +106,8 @@ pub(super) struct BitWriter {
 }
 
 impl BitWriter {
-    /// Writes one block, of which all but the first are zero unless there is
-    /// `more`; `dc_predictor` is the channel's last mean.
+    /// Writes one block. Unless `more`, all AC coefficients are zero. `dc_predictor` is the
+    /// DC coefficient of the component's previous block.
     #[inline(always)]
     pub(super) fn write_block(
         &mut self,
@@ -138,13 +138,13 @@ impl BitWriter {
         }
     }
 
-    /// The code for a value's size after so many zeros, and the value.
+    /// Writes the code for a run of zeros and a value's size, then the value (F.1.2).
     #[inline(always)]
     fn write_value(&mut self, zeros: usize, value: i32, codes: &[HuffmanCode; 256]) {
         let sign = value >> 31;
         let size = 32 - ((value ^ sign) - sign).leading_zeros();
         let code = codes[(zeros + size as usize) & 255];
-        // Negative values are written one lower, without their sign.
+        // Negative values are written as their value minus one, in the low bits.
         let bits = (value + sign) as u32 & ((1 << size) - 1);
         self.put(HuffmanCode {
             bits: code.bits | bits,
@@ -164,7 +164,7 @@ impl BitWriter {
 
     #[inline(always)]
     fn write_word(&mut self, word: u32) {
-        // A byte of all ones carries when one is added.
+        // 0xFF carries when one is added.
         if word & !word.wrapping_add(0x0101_0101) & 0x8080_8080 == 0 {
             self.bytes.extend_from_slice(&word.to_be_bytes());
         } else {
@@ -172,7 +172,7 @@ impl BitWriter {
         }
     }
 
-    /// Bytes of which some may look like the start of a marker.
+    /// Writes bytes with a zero stuffed after each 0xFF (F.1.2.3).
     fn write_stuffed(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.bytes.push(*byte);
@@ -182,7 +182,7 @@ impl BitWriter {
         }
     }
 
-    /// Fills the last byte with ones.
+    /// Pads the last byte with ones.
     pub(super) fn finish(&mut self) {
         let missing = self.count.wrapping_neg() % 8;
         let count = self.count + missing;
@@ -193,7 +193,7 @@ impl BitWriter {
     }
 }
 
-/// Which coefficients but the first are not zero, as bits.
+/// A bit mask of the nonzero AC coefficients.
 #[inline(always)]
 fn nonzero_ac(block: &Block) -> u64 {
     let mut flags = [0_u8; 64];
@@ -202,7 +202,7 @@ fn nonzero_ac(block: &Block) -> u64 {
     }
     let mut bits = 0;
     for (at, eight) in flags.as_chunks::<8>().0.iter().enumerate() {
-        // Eight bytes of one bit each, gathered in the topmost byte.
+        // Gathers eight bytes of one bit each in the top byte.
         let gathered = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
         bits |= gathered << (at * 8);
     }

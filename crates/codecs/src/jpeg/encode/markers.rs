@@ -1,23 +1,23 @@
-//! Everything in the file but the picture.
+//! Marker segments (ITU T.81, Annex B) and quantization tables (Annex K.1).
 
 use super::huffman::{AC_CHROMA, AC_LUMA, DC_CHROMA, DC_LUMA, HuffmanSpec};
 use crate::jpeg::zigzag::ZIGZAG;
 
-/// The quantization that the standard suggests for brightness, row by row.
+/// Typical luma quantization, Table K.1, row by row.
 const LUMA: [u8; 64] = [
     16, 11, 10, 16, 24, 40, 51, 61, 12, 12, 14, 19, 26, 58, 60, 55, 14, 13, 16, 24, 40, 57, 69, 56,
     14, 17, 22, 29, 51, 87, 80, 62, 18, 22, 37, 56, 68, 109, 103, 77, 24, 35, 55, 64, 81, 104, 113,
     92, 49, 64, 78, 87, 103, 121, 120, 101, 72, 92, 95, 98, 112, 100, 103, 99,
 ];
 
-/// And for colours.
+/// Typical chroma quantization, Table K.2.
 const CHROMA: [u8; 64] = [
     17, 18, 24, 47, 99, 99, 99, 99, 18, 21, 26, 66, 99, 99, 99, 99, 24, 26, 56, 99, 99, 99, 99, 99,
     47, 66, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
     99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
 ];
 
-/// The quantization of brightness and colours at this quality, in the order of the file.
+/// Luma and chroma quantization at a quality as libjpeg defines it, in zigzag order.
 pub(super) fn quantization_tables(quality: u8) -> [[u8; 64]; 2] {
     let quality = u32::from(quality.clamp(1, 100));
     let percent = if quality < 50 {
@@ -33,7 +33,7 @@ pub(super) fn quantization_tables(quality: u8) -> [[u8; 64]; 2] {
     })
 }
 
-/// What comes before the picture's bits.
+/// Everything from SOI to the scan header.
 pub(super) fn file_header(
     width: u16,
     height: u16,
@@ -41,7 +41,7 @@ pub(super) fn file_header(
     quantization: &[[u8; 64]; 2],
 ) -> Vec<u8> {
     let mut out = vec![0xFF, 0xD8];
-    // Version 1.1, pixels that are square.
+    // JFIF 1.1 with square pixels.
     segment(&mut out, 0xE0, b"JFIF\0\x01\x01\0\0\x01\0\x01\0\0");
     for (id, quantization) in (0..).zip(&quantization[..if gray { 1 } else { 2 }]) {
         segment(&mut out, 0xDB, &[&[id], &quantization[..]].concat());

@@ -1,21 +1,20 @@
-//! Sixteen rows of a picture in planes, as JPEG has them: colours at half the
-//! size, everything filled up to whole blocks.
+//! A row of 4:2:0 MCUs: 16 rows of luma and 8 of chroma, padded to whole MCUs.
 
 use crate::picture::{Layout, Picture, Plane};
 
-/// Rows in a strip.
+/// Luma rows of a row of MCUs.
 pub(crate) const ROWS: usize = 16;
 
-/// Brightness of sixteen rows and colours of eight, with room for whole blocks.
+/// The planes of one row of MCUs.
 pub(crate) struct McuRows {
     width: usize,
     height: usize,
-    /// Bytes of a row of rgb_to_luma; colours have half as many.
+    /// Bytes per luma row; chroma rows have half as many.
     pub(crate) stride: usize,
     pub(crate) luma: Vec<u8>,
     pub(crate) cb: Vec<u8>,
     pub(crate) cr: Vec<u8>,
-    /// Two rows of a packed picture, each channel by itself.
+    /// Two deinterleaved rows of the picture.
     channels: [Vec<u8>; 6],
 }
 
@@ -34,7 +33,7 @@ impl McuRows {
         }
     }
 
-    /// Takes the rows from `top` on; behind the last row it is repeated.
+    /// Loads the rows from `top` on; below the picture, its last row is repeated.
     #[inline(always)]
     pub(crate) fn fill(&mut self, picture: &Picture, top: usize) {
         match picture.layout {
@@ -51,7 +50,7 @@ impl McuRows {
         }
     }
 
-    /// The rows of a plane or of packed pixels, as many as a strip has.
+    /// The 16 rows from `top` on of a plane or of interleaved pixels.
     fn rows<'a>(
         &self,
         data: &'a [u8],
@@ -98,7 +97,7 @@ impl McuRows {
     }
 }
 
-/// Fills a row behind its pixels with the last one.
+/// Pads a row with its last pixel.
 #[inline(always)]
 fn replicate_edge(row: &mut [u8], width: usize) {
     let (pixels, rest) = row.split_at_mut(width);
@@ -107,7 +106,7 @@ fn replicate_edge(row: &mut [u8], width: usize) {
     }
 }
 
-/// Packed pixels as channels.
+/// Splits interleaved pixels into channels.
 #[inline(always)]
 fn deinterleave<const N: usize>(row: &[u8], r: &mut [u8], g: &mut [u8], b: &mut [u8]) {
     let pixels = row.as_chunks::<N>().0;
@@ -124,7 +123,7 @@ fn rgb_to_luma(luma: &mut [u8], r: &[u8], g: &[u8], b: &[u8]) {
     }
 }
 
-/// The colours of four pixels each.
+/// Converts and subsamples 2×2 pixels.
 #[inline(always)]
 fn rgb_to_chroma(cb: &mut [u8], cr: &mut [u8], above: [&[u8]; 3], below: [&[u8]; 3]) {
     let pairs = |channel: usize| {
@@ -139,14 +138,14 @@ fn rgb_to_chroma(cb: &mut [u8], cr: &mut [u8], above: [&[u8]; 3], below: [&[u8];
     };
     let sums = pairs(0).zip(pairs(1)).zip(pairs(2));
     for ((cb, cr), ((r, g), b)) in cb.iter_mut().zip(cr).zip(sums) {
-        // Sums of four pixels: a quarter of each, and 128 in the middle.
+        // Sums of four pixels: divided by four, offset by 128, rounded.
         let middle = (128 << 18) + (1 << 17) - 1;
         *cb = ((32_768 * b - 11_059 * r - 21_709 * g + middle) >> 18) as u8;
         *cr = ((32_768 * r - 27_439 * g - 5_329 * b + middle) >> 18) as u8;
     }
 }
 
-/// Rows of a colour plane of any size, at half the size of rgb_to_luma.
+/// Resamples a chroma plane of any size to half the size of luma.
 #[inline(always)]
 fn fill_chroma(out: &mut [u8], stride: usize, y: &Plane<'_>, chroma: &Plane<'_>, top: usize) {
     let half = (y.width.div_ceil(2), y.height.div_ceil(2));

@@ -1,4 +1,4 @@
-//! JPEG with colour at half resolution, and a cheap look at how large it will be.
+//! JPEG encoding, and estimates of the encoded size.
 
 mod fdct;
 mod huffman;
@@ -17,11 +17,11 @@ use fdct::{Factors, fdct};
 use huffman::{BitWriter, HuffmanCodes};
 use mcu_rows::{McuRows, ROWS};
 
-/// Rows of one row of blocks.
+/// Luma rows of a row of MCUs.
 const BLOCK_ROWS: u32 = 16;
-/// One row of blocks in so many is looked at.
+/// One row of MCUs in this many is sampled.
 const STRIDE: u32 = 6;
-/// Bytes of the header and the tables, which every file has.
+/// Bytes of the marker segments.
 const TABLES: u64 = 620;
 
 /// Encodes a baseline JPEG with 4:2:0 chroma subsampling.
@@ -53,7 +53,7 @@ pub(crate) fn encode(picture: &Picture, quality: u8, out: &mut impl Write) -> Op
     out.write_all(&writer.bits.bytes).ok()
 }
 
-/// A file on its way, mcu_rows by mcu_rows.
+/// The state of an encoder between rows of MCUs.
 struct JpegWriter {
     mcu_rows: McuRows,
     factors: [Factors; 2],
@@ -63,8 +63,8 @@ struct JpegWriter {
 }
 
 impl JpegWriter {
-    /// The mcu_rows from `top` on. Everything below is inlined here, so that all of
-    /// it is compiled for each kind of vector instructions.
+    /// Encodes the row of MCUs at `top`. Everything below is inlined here, so that all of
+    /// it is compiled for each SIMD level.
     #[inline(always)]
     fn write_mcu_row(&mut self, picture: &Picture, top: usize) {
         self.mcu_rows.fill(picture, top);
@@ -116,7 +116,7 @@ fn write_block(
     bits.write_block(&block, more, dc_predictors, codes);
 }
 
-/// The eight rows of eight pixels from here on.
+/// The 8×8 samples at a position.
 #[inline(always)]
 fn pixels(plane: &[u8], stride: usize, x: usize, y: usize) -> [[u8; 8]; 8] {
     let mut rows = [[0; 8]; 8];
@@ -126,10 +126,10 @@ fn pixels(plane: &[u8], stride: usize, x: usize, y: usize) -> [[u8; 8]; 8] {
     rows
 }
 
-/// About how many bytes the picture takes at this quality.
+/// Estimates the encoded size in bytes.
 ///
-/// Rows of blocks are coded one by one, so a sixth of them tells the size of
-/// all within a few percent, at a sixth of the cost.
+/// Rows of MCUs are coded independently, so encoding a sixth of them predicts the size
+/// within a few percent, at a sixth of the cost.
 pub fn estimate_jpeg_size(picture: &Picture, quality: u8) -> Option<u64> {
     let blocks = picture.height.div_ceil(BLOCK_ROWS);
     let sampled = blocks.div_ceil(STRIDE);
@@ -139,7 +139,7 @@ pub fn estimate_jpeg_size(picture: &Picture, quality: u8) -> Option<u64> {
     Some(body * u64::from(blocks) / u64::from(sampled) + TABLES)
 }
 
-/// A picture of one row of blocks out of each group; its middle stands for it.
+/// One row of MCUs, from the middle of each group.
 fn sampled_rows(picture: &Picture, sampled: u32) -> Option<Picture> {
     let height = sampled * BLOCK_ROWS;
     let source = |row: u32| {

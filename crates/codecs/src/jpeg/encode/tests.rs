@@ -1,4 +1,4 @@
-//! Files are read back by a decoder that is not ours.
+//! Files are decoded by another decoder.
 
 use zune_core::bytestream::ZCursor;
 use zune_core::colorspace::ColorSpace;
@@ -17,7 +17,7 @@ fn read_back(data: &[u8]) -> Vec<u8> {
         .expect("the file is sound")
 }
 
-/// A picture of any layout, made of numbers by place and channel.
+/// A picture of any layout, computed by position and channel.
 fn picture(
     width: u32,
     height: u32,
@@ -103,7 +103,7 @@ fn every_layout_and_size_is_read_back_as_it_was() {
 
 #[test]
 fn the_worst_noise_is_written_soundly_at_every_quality() {
-    // Extremes only: the largest values, the longest codes, bytes of all ones.
+    // Extremes only: the largest values, the longest codes, bytes that need stuffing.
     let noise = |x: u32, y: u32, c: usize| {
         let mixed = (x * 0x9E37 + y * 0x85EB + c as u32 * 0xC2B2).wrapping_mul(0x9E37_79B1);
         if mixed >> 31 == 0 { 0 } else { 255 }

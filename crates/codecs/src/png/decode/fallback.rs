@@ -1,4 +1,4 @@
-//! Any depth, colour type and order of rows, as 8 bits.
+//! Any bit depth, colour type and interlacing, by the `png` crate.
 
 use majordomo_image_header::{Format, Header};
 use png::{ColorType, Decoder, Limits, Transformations};
@@ -9,7 +9,7 @@ use crate::{CodecError, Stop};
 
 pub(super) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Result<Picture, CodecError> {
     const DAMAGED: CodecError = CodecError::Damaged(Format::Png);
-    // Pixels are ours to bound; this one is for what else the file may hold.
+    // Pixels are bounded by the caller; this bounds everything else.
     let limits = Limits { bytes: 32 << 20 };
     let mut decoder = Decoder::new_with_limits(StoppableReader::new(data, stop), limits);
     decoder.set_ignore_text_chunk(true);
@@ -41,7 +41,7 @@ pub(super) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Result<Pictur
     })
 }
 
-/// Grey with transparency as colour with transparency.
+/// Expands gray with alpha to RGBA.
 fn widen(pixels: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(pixels.len() * 2);
     for &[gray, alpha] in pixels.as_chunks::<2>().0 {

@@ -1,8 +1,7 @@
-//! PNG.
+//! PNG decoding.
 //!
-//! Nearly all files have 8 bits a channel and their rows in order; those are
-//! read here. All other kinds, and whatever is odd, are left to a general
-//! decoder.
+//! 8-bit files without interlacing, nearly all there are, are decoded by [`streaming`].
+//! Everything else, and every damaged file, goes to [`fallback`].
 
 mod fallback;
 mod streaming;

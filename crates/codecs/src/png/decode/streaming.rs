@@ -1,9 +1,8 @@
-//! Files of 8 bits a channel without palette, with their rows in order.
+//! Files with 8-bit samples, no palette and no interlacing.
 //!
-//! RowSink are unpacked into a small window and go from there to their place in
-//! the picture, so that all work on a row is done while it is at hand. Where the
-//! picture is to become reduced, that is done on the way: it is never there in
-//! its full size.
+//! Scanlines are inflated (RFC 1951) into a small window, unfiltered, and moved to the
+//! picture while they are in the cache. If the picture is to be reduced, that happens on
+//! the way, so it never exists at full size.
 
 use fdeflate::Decompressor;
 use fearless_simd::{Level, dispatch};
@@ -16,13 +15,12 @@ use crate::picture::{Layout, Picture, pixel_count};
 use crate::scale::{Channels, Reducer};
 use crate::simd_level::level;
 
-/// How far back packed data may refer to.
+/// The DEFLATE window (RFC 1951, section 2).
 const DEFLATE_WINDOW: usize = 32 << 10;
-/// How much is unpacked at once, if a row is not longer.
+/// Bytes inflated at once, unless a scanline is longer.
 const STEP: usize = 192 << 10;
 
-/// None if this is another kind of file, if there is anything odd about it, or
-/// if the work is to end.
+/// Decodes a file; `None` if it is of another kind, damaged or stopped.
 pub(super) fn decode(data: &[u8], header: &Header, hint: SizeHint, stop: &Stop) -> Option<Picture> {
     let layout = match (header.channels, header.bit_depth, header.frames) {
         (1, 8, 1) => Layout::Gray,
@@ -67,7 +65,7 @@ pub(super) fn decode(data: &[u8], header: &Header, hint: SizeHint, stop: &Stop) 
     None
 }
 
-/// Whether the file has zero_row but rows of pixels in their order, undamaged.
+/// Whether the file has only 8-bit scanlines in order, with valid CRCs.
 fn is_supported(data: &[u8]) -> bool {
     let (mut began, mut ended) = (false, false);
     for (name, body, end) in png_chunks(data) {
@@ -76,19 +74,18 @@ fn is_supported(data: &[u8]) -> bool {
             data[end - 4..end] == sum.to_be_bytes()
         };
         let is_fine = match &name {
-            // No palette, packed in the one way there is, not interlaced.
+            // No palette, compression and filter method 0, not interlaced.
             b"IHDR" => matches!(body, [.., 0 | 2 | 6, 0, 0, 0]) && body.len() == 13 && is_whole(),
             b"IDAT" => {
                 began = true;
                 !ended && is_whole()
             }
             b"IEND" => break,
-            // One of the colours means transparent.
+            // Transparency by colour key.
             b"tRNS" => false,
             _ => {
                 ended = began;
-                // What a small letter begins may be skipped, and so may the
-                // palette that a picture does not need.
+                // Ancillary chunks are skipped, and so is a suggested palette.
                 name[0].is_ascii_lowercase() || &name == b"PLTE"
             }
         };
@@ -99,22 +96,22 @@ fn is_supported(data: &[u8]) -> bool {
     began
 }
 
-/// The picture as far as it is unpacked.
+/// Collects unfiltered scanlines.
 struct RowSink {
     level: Level,
     size: (u32, u32),
     layout: Layout,
-    /// Bytes of a row.
+    /// Bytes of a scanline.
     length: usize,
     zero_row: Vec<u8>,
-    /// How many rows there were.
+    /// Scanlines received.
     taken: usize,
-    /// The last of them: all, or those that are still needed.
+    /// The latest scanlines: all, or those still needed.
     data: Vec<u8>,
     reduced: Option<Reduced>,
 }
 
-/// A picture that becomes reduced while it is read.
+/// A picture that is reduced while it is decoded.
 struct Reduced {
     reducer: Reducer,
     size: (u32, u32),
@@ -133,11 +130,11 @@ impl RowSink {
             (Layout::Rgb, SizeHint::ReduceTo(_)) => {
                 Reducer::new(level(), Channels::Three, size, wanted)
             }
-            // Whether transparency is real is known when all of it was seen.
+            // Whether alpha is used is known only at the end.
             _ => None,
         };
         let held = match &reducer {
-            // Twice as many as are worked on, so that few are moved to the front.
+            // Twice the batch, so that few rows are moved.
             Some(reducer) => 2 * reducer.batch_rows(),
             None => header.height as usize,
         };
@@ -166,7 +163,7 @@ impl RowSink {
         self.taken == self.size.1 as usize
     }
 
-    /// One row, with the number of its filter before it.
+    /// Appends a scanline, preceded by its filter type.
     fn push(&mut self, row: &[u8]) -> Option<()> {
         if self.data.len() + self.length > self.data.capacity() {
             self.reduce();
@@ -175,7 +172,7 @@ impl RowSink {
         let start = self.data.len();
         self.data.extend_from_slice(row);
         let (before, row) = self.data.split_at_mut(start);
-        // Above the first row there is zero_row but zeros.
+        // The scanline above the first is all zeros.
         let above = match start {
             0 => &self.zero_row[..],
             _ => &before[start - self.length..],
@@ -188,8 +185,8 @@ impl RowSink {
         })
     }
 
-    /// Makes the rows reduced, and keeps those that are needed again: the last
-    /// one at least, for the next to refer to.
+    /// Reduces the rows, and keeps those still needed: at least the last, for the next
+    /// filter.
     fn reduce(&mut self) {
         if let Some(reduced) = &mut self.reduced {
             let first = self.taken - self.data.len() / self.length;
@@ -229,7 +226,7 @@ mod tests {
         (ColorType::Rgba, 4),
     ];
 
-    /// Flat areas, slopes and noise beside each other.
+    /// Flat areas, gradients and noise.
     fn drawn(width: usize, height: usize, channels: usize) -> Vec<u8> {
         let mut seed = 7_u32;
         let mut data = Vec::new();

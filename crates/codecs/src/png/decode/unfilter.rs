@@ -1,9 +1,8 @@
-//! Rows as they were before their filter made them easier to pack.
+//! Scanline filters (PNG specification, section 9).
 
-/// Undoes a filter in place; none if there is no filter of that number.
+/// Reverses a filter in place; `None` for an unknown filter type.
 ///
-/// `N` are the bytes of a pixel and `M` those of eight. Both rows are of the
-/// same length.
+/// `N` is the size of a pixel, `M` that of eight. Both rows have the same length.
 #[inline(always)]
 pub(super) fn unfilter<const N: usize, const M: usize>(
     filter: u8,
@@ -28,7 +27,7 @@ fn add<const N: usize>(left: &mut [u8; N], pixel: &mut [u8; N]) {
     }
 }
 
-/// Each pixel was written as its distance from the one on the left.
+/// Filter type 1: difference to the left pixel.
 #[inline(always)]
 fn sub<const N: usize, const M: usize>(row: &mut [u8]) {
     let mut left = [0; N];
@@ -54,7 +53,7 @@ fn sub_eight_pixels<const N: usize, const M: usize>(left: &mut [u8; N], eight: &
     }
 }
 
-/// From the one above.
+/// Filter type 2: difference to the pixel above.
 #[inline(always)]
 fn up(above: &[u8], row: &mut [u8]) {
     for (value, above) in row.iter_mut().zip(above) {
@@ -62,7 +61,7 @@ fn up(above: &[u8], row: &mut [u8]) {
     }
 }
 
-/// From the mean of both.
+/// Filter type 3: difference to the average of both.
 #[inline(always)]
 fn average<const N: usize>(above: &[u8], row: &mut [u8]) {
     let mut left = [0_u8; N];
@@ -76,8 +75,7 @@ fn average<const N: usize>(above: &[u8], row: &mut [u8]) {
     }
 }
 
-/// From whichever of left, above and above left is paeth_predictor to a plane through
-/// all three.
+/// Filter type 4: difference to the Paeth predictor.
 #[inline(always)]
 fn paeth<const N: usize, const M: usize>(above: &[u8], row: &mut [u8]) {
     let (mut left, mut upper_left) = ([0; N], [0; N]);
@@ -85,7 +83,7 @@ fn paeth<const N: usize, const M: usize>(above: &[u8], row: &mut [u8]) {
     let (eights_above, rest_above) = above.as_chunks::<M>();
     let mut place = 0_usize;
     for (eight, above_eight) in eights.iter_mut().zip(eights_above) {
-        // Where the row above is of one colour, the left pixel is always paeth_predictor.
+        // Where the row above is constant, the predictor is the left pixel.
         let before = place.checked_sub(N);
         let upper_left_eight = before.and_then(|at| above.get(at..)?.first_chunk::<M>());
         if upper_left_eight == Some(above_eight) {
@@ -123,9 +121,9 @@ fn paeth_pixels<const N: usize>(
     }
 }
 
-/// The plane's value is `left + above - upper_left`. It is paeth_predictor to the smaller of
-/// left and above if the upper_left lies above both by so much, to the larger one if
-/// it lies below, and else to the upper_left.
+/// PaethPredictor (section 9.4) without absolute values: the smaller of left and above if
+/// `upper_left` exceeds both by enough, the larger if it is below both by enough, otherwise
+/// `upper_left`.
 #[inline(always)]
 fn paeth_predictor(left: u8, above: u8, upper_left: u8) -> u8 {
     let [a, b, c] = [left, above, upper_left].map(i16::from);
@@ -146,7 +144,7 @@ mod tests {
                 for c in (0..=255).step_by(2) {
                     let plane = i32::from(a) + i32::from(b) - i32::from(c);
                     let far = |value: u8| (plane - i32::from(value)).abs();
-                    // On a draw the first of these counts.
+                    // Ties go to the first of these.
                     let wanted = [a, b, c].into_iter().min_by_key(|value| far(*value));
                     assert_eq!(Some(paeth_predictor(a, b, c)), wanted, "{a} {b} {c}");
                 }

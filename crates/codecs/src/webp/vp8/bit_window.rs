@@ -1,16 +1,16 @@
-//! The next bits of packed data, in one word.
+//! A 64-bit window onto a compressed partition.
 
-/// Behind the end of the data there are zeros.
+/// The window; past the end of the data it reads zeros.
 #[derive(Clone, Copy)]
 pub(super) struct BitWindow<'a> {
-    /// What is not in the word yet.
+    /// Bytes not yet in the window.
     data: &'a [u8],
-    /// How many bytes were taken behind its end.
+    /// Zero bytes appended past the end.
     missing: usize,
-    /// The next bits, from the top. Those that are not counted yet may be there
-    /// already: they come again and change nothing.
+    /// The next bits, most significant first. Bits beyond `count` may already hold data:
+    /// they are ORed in again unchanged by the next fill.
     pub(super) bits: u64,
-    /// How many of them count.
+    /// Valid bits.
     pub(super) count: u32,
 }
 
@@ -24,8 +24,7 @@ impl<'a> BitWindow<'a> {
         }
     }
 
-    /// Takes in all whole bytes that there is room for, so that there are at
-    /// least 56 bits.
+    /// Appends as many whole bytes as fit, so that at least 56 bits are valid.
     #[inline(always)]
     pub(super) fn fill(&mut self) {
         let Some(next) = self.data.first_chunk() else {
@@ -56,8 +55,8 @@ impl<'a> BitWindow<'a> {
         self.count -= bits;
     }
 
-    /// Whether more was used than there is. Arithmetic decoding looks a few
-    /// bytes ahead.
+    /// Whether more bits were consumed than exist. The boolean decoder reads a few bytes
+    /// ahead.
     pub(super) fn is_exhausted(&self) -> bool {
         self.missing * 8 > self.count as usize + 64
     }

@@ -1,9 +1,9 @@
-//! Yes or no, each with a prob that is known beforehand: arithmetic decoding.
+//! The boolean entropy decoder (RFC 6386, section 7).
 
 use super::bit_window::BitWindow;
 
-/// How likely a decision is no, ready to be reckoned with: in 256ths, and what
-/// they lack of 256 above them.
+/// The probability of `false` in 256ths (the low byte), and 256 minus it (above), as
+/// [`BoolDecoder::split`] needs both.
 #[derive(Clone, Copy)]
 pub(super) struct Prob(u32);
 
@@ -15,11 +15,11 @@ impl From<u8> for Prob {
     }
 }
 
-/// Reads decisions from packed data.
+/// Decodes booleans from a partition.
 #[derive(Clone, Copy)]
 pub(super) struct BoolDecoder<'a> {
     window: BitWindow<'a>,
-    /// Not widened to eight bits yet.
+    /// The range before normalization to eight bits.
     range: u32,
 }
 
@@ -28,13 +28,13 @@ impl<'a> BoolDecoder<'a> {
         Self::resume(BitWindow::new(data), 255)
     }
 
-    /// Goes on with a range of eight bits or fewer.
+    /// Resumes with a range of at most eight bits.
     #[inline(always)]
     pub(super) fn resume(window: BitWindow<'a>, range: u32) -> Self {
         Self { window, range }
     }
 
-    /// What is left, with the range widened to its eight bits.
+    /// The window and the range, normalized to eight bits.
     #[inline(always)]
     pub(super) fn pause(mut self) -> (BitWindow<'a>, u32) {
         let shift = self.range.leading_zeros() & 7;
@@ -42,13 +42,13 @@ impl<'a> BoolDecoder<'a> {
         (self.window, self.range << shift)
     }
 
-    /// One decision whose prob to be no is so many 256ths.
+    /// Decodes one boolean.
     #[inline(always)]
     pub(super) fn read_bool(&mut self, prob: impl Into<Prob>) -> bool {
         let (range, split) = self.split(prob.into());
         let limit = u64::from(split) << 56;
-        // Two ways rather than one with choices in it: whoever asks branches
-        // anyway, and the processor goes on along the way that it expects.
+        // A branch instead of a conditional move: callers branch on the result anyway, and
+        // the processor predicts it.
         if self.window.bits >= limit {
             self.window.bits -= limit;
             self.range = range - split;
@@ -59,8 +59,8 @@ impl<'a> BoolDecoder<'a> {
         }
     }
 
-    /// The same as a number, for whoever does not branch: where both ways are
-    /// about as likely, the processor expects the wrong one too often.
+    /// Decodes one boolean as an integer, without a branch: for values that are about
+    /// equally likely, which the processor would mispredict.
     #[inline(always)]
     pub(super) fn read_bit(&mut self, prob: impl Into<Prob>) -> i32 {
         let (range, split) = self.split(prob.into());
@@ -71,17 +71,17 @@ impl<'a> BoolDecoder<'a> {
         i32::from(is_set)
     }
 
-    /// The number with the sign that is read, each as likely as the other.
+    /// Decodes a sign with probability 1/2 and applies it.
     #[inline(always)]
     pub(super) fn read_signed(&mut self, number: i32) -> i32 {
         let sign = -self.read_bit(128_u8);
         (number ^ sign) - sign
     }
 
-    /// The range widened to its eight bits, and where it is split.
+    /// Normalizes the range to eight bits and computes the split (section 7.3).
     ///
-    /// What comes next waits for this and for nothing else, so the product is
-    /// taken before it is known how far the range must be widened.
+    /// The next boolean depends on this alone, so the product is computed before the
+    /// normalization shift is known.
     #[inline(always)]
     fn split(&mut self, Prob(prob): Prob) -> (u32, u32) {
         let lead = self.range.leading_zeros();
@@ -95,18 +95,18 @@ impl<'a> BoolDecoder<'a> {
         (self.range << shift, split as u32)
     }
 
-    /// A decision without a preference.
+    /// Decodes a flag: a boolean with probability 1/2.
     #[inline(always)]
     pub(super) fn read_flag(&mut self) -> bool {
         self.read_bool(128_u8)
     }
 
-    /// A number of so many bits.
+    /// Decodes an unsigned literal, `L(n)` in section 19.
     pub(super) fn read_literal(&mut self, bits: u32) -> u8 {
         (0..bits).fold(0, |number, _| number << 1 | u8::from(self.read_flag()))
     }
 
-    /// A number with its sign behind it, if a flag says that there is one.
+    /// Decodes a flag and, if it is set, a literal followed by its sign.
     pub(super) fn read_optional_signed(&mut self, bits: u32) -> Option<i8> {
         self.read_flag().then(|| {
             let number = self.read_literal(bits) as i8;

@@ -1,4 +1,4 @@
-//! The coefficients of a block: what its prediction did not get right.
+//! DCT and WHT coefficients of a macroblock (RFC 6386, section 13).
 
 use super::bool_decoder::{BoolDecoder, Prob};
 use super::frame_header::DequantFactors;
@@ -7,11 +7,12 @@ use super::tables::CoeffProbs;
 use super::token_reader::{DctToken, TokenReader};
 use super::token_tables::{LargeTokenTable, SmallTokenTable};
 
-/// Where coefficients go, in the order in which they come.
+/// Zigzag scan order (section 13).
 const ZIGZAG: [u8; 16] = [0, 1, 4, 8, 5, 2, 3, 6, 9, 12, 13, 10, 7, 11, 14, 15];
-/// The row of probs for each place; behind the last one any will do.
+/// The coefficient band of each position (section 13.3); the entry after the last is
+/// unused.
 const BANDS: [usize; 17] = [0, 1, 2, 3, 6, 4, 5, 6, 6, 6, 6, 6, 6, 6, 6, 7, 0];
-/// CoeffProbs of the bits of large values, by their size.
+/// Extra-bit probabilities of `dct_cat3` to `dct_cat6` (section 13.2).
 const CATEGORY_PROBS: [&[u8]; 4] = [
     &[173, 148, 140],
     &[176, 155, 140, 135],
@@ -19,18 +20,18 @@ const CATEGORY_PROBS: [&[u8]; 4] = [
     &[254, 254, 243, 230, 196, 177, 153, 140, 133, 130, 129],
 ];
 
-/// The probs of a block_type of block, by row of probs, by what came before: of
-/// each branch of the tree, and what its branches come to.
+/// The token probabilities of one block type, by band and by context, with the lookup
+/// tables built from them.
 pub(super) struct BlockTypeProbs {
     probs: [[[Prob; 11]; 3]; 8],
     small: [[SmallTokenTable; 3]; 8],
     large: [[LargeTokenTable; 3]; 8],
-    /// At the first place, behind nothing, where a block can end.
+    /// For the first coefficient in context 0, where the block may end.
     first: SmallTokenTable,
 }
 
-/// The probs of a frame by block_type of block. Tables are only made where there is
-/// so much to read that they pay.
+/// The token probabilities of a frame by block type. Tables are built only for partitions
+/// large enough to amortize them.
 pub(super) fn block_types(probs: &CoeffProbs, with_tables: bool) -> Vec<BlockTypeProbs> {
     let block_types = probs.iter().enumerate().map(|(block_type, probs)| {
         let mut made = BlockTypeProbs {
@@ -47,7 +48,7 @@ pub(super) fn block_types(probs: &CoeffProbs, with_tables: bool) -> Vec<BlockTyp
                     large[before] = LargeTokenTable::new(probs);
                 }
             }
-            // Blocks with means of their own begin at their second place.
+            // Block type 0 (Y after Y2) starts at its second coefficient.
             made.first = SmallTokenTable::new(&probs[usize::from(block_type == 0)][0], true);
         }
         made
@@ -55,8 +56,8 @@ pub(super) fn block_types(probs: &CoeffProbs, with_tables: bool) -> Vec<BlockTyp
     block_types.collect()
 }
 
-/// Which blocks beside the next ones had coefficients: four of brightness, two
-/// of each colour, one of means.
+/// Which neighbouring blocks have nonzero coefficients: four Y, two U, two V, one Y2
+/// (section 13.3).
 #[derive(Clone, Copy, Default)]
 pub(super) struct NonzeroContext {
     blocks: [u8; 8],
@@ -64,7 +65,8 @@ pub(super) struct NonzeroContext {
 }
 
 impl NonzeroContext {
-    /// Beside a block without coefficients; that of means counts only if it could have had some.
+    /// Clears the flags for a skipped macroblock. The Y2 flag changes only if the
+    /// macroblock has a Y2 block.
     pub(super) fn clear(&mut self, has_y2: bool) {
         self.blocks = [0; 8];
         if has_y2 {
@@ -73,14 +75,12 @@ impl NonzeroContext {
     }
 }
 
-/// The coefficients of sixteen small blocks of brightness and four of each
-/// colour.
+/// The coefficients of a macroblock's 16 Y, 4 U and 4 V blocks, before dequantization.
 pub(super) struct Coefficients {
     pub(super) blocks: [[i16; 16]; 24],
-    /// How many coefficients of each block may be other than zero.
+    /// Per block, one past the last coefficient that may be nonzero.
     pub(super) counts: [u8; 24],
-    /// What those of brightness and of colours are multiplied with, the first
-    /// one of each block and the others.
+    /// DC and AC dequantization factors of luma and of chroma blocks.
     pub(super) dequant: [[i16; 2]; 2],
 }
 
@@ -93,7 +93,7 @@ impl Coefficients {
         }
     }
 
-    /// Forgets the last block.
+    /// Clears the previous macroblock.
     #[inline(always)]
     pub(super) fn clear(&mut self) {
         for (block, count) in self.blocks.iter_mut().zip(&mut self.counts) {
@@ -103,7 +103,7 @@ impl Coefficients {
         }
     }
 
-    /// Reads a block; tells whether it has any coefficient but zero.
+    /// Reads the coefficients of a macroblock; returns whether any is nonzero.
     #[inline(always)]
     pub(super) fn read(
         &mut self,
@@ -122,7 +122,7 @@ impl Coefficients {
             (above.y2, left.y2) = (u8::from(count > 0), u8::from(count > 0));
             if count > 0 {
                 dequantize(&mut block, factors.y2);
-                // They are whole already.
+                // The inverse WHT yields dequantized DC values.
                 self.dequant[0][0] = 1;
                 for ((block, count), dc) in self
                     .blocks
@@ -138,7 +138,8 @@ impl Coefficients {
         } else {
             (0, &block_types[3])
         };
-        // Side by side and one below the other, by place in the edges.
+        // First block, blocks per side, offset in the context, block type, first
+        // coefficient.
         for (at, side, from, block_type, first) in [
             (0, 4, 0, block_type, first),
             (16, 2, 4, &block_types[2], 0),
@@ -163,7 +164,7 @@ impl Coefficients {
     }
 }
 
-/// Coefficients as large as they were before they were written.
+/// Dequantizes a block (section 14.1).
 #[inline(always)]
 pub(super) fn dequantize(block: &mut [i16; 16], [first, others]: [i16; 2]) {
     let mut factors = [others; 16];
@@ -173,7 +174,7 @@ pub(super) fn dequantize(block: &mut [i16; 16], [first, others]: [i16; 2]) {
     }
 }
 
-/// Reads the coefficients of one small block; tells the place behind the last.
+/// Reads the tokens of one block; returns one past the position of its last coefficient.
 #[inline(always)]
 fn read_block(
     tokens: &mut TokenReader<'_>,
@@ -212,7 +213,7 @@ fn read_block(
     16
 }
 
-/// A coefficient by one decision after the other; none at the end of a block.
+/// Reads one coefficient boolean by boolean; `None` at the end of the block.
 fn read_coefficient(bools: &mut BoolDecoder<'_>, p: &[Prob; 11], can_end: bool) -> Option<i32> {
     if can_end && !bools.read_bool(p[0]) {
         return None;
@@ -227,7 +228,7 @@ fn read_coefficient(bools: &mut BoolDecoder<'_>, p: &[Prob; 11], can_end: bool) 
     })
 }
 
-/// A value of two or more, and its sign.
+/// Reads a value of two or more and its sign.
 #[inline(always)]
 fn read_large_value(bools: &mut BoolDecoder<'_>, p: &[Prob; 11]) -> i32 {
     let value = if !bools.read_bool(p[3]) {

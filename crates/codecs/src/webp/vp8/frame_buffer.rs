@@ -1,16 +1,16 @@
-//! The picture while it is put together: brightness and both colours, in whole
-//! blocks and in one buffer, which is the picture's own in the end.
+//! The Y, U and V planes of a frame, padded to whole macroblocks, in one buffer that
+//! becomes the picture.
 
 use crate::picture::{ChromaSize, Layout, Picture};
 
-/// Pixels along the side of a block, in each plane.
+/// Side of a macroblock in each plane.
 pub(super) const SIDES: [usize; 3] = [16, 8, 8];
-/// The last rows of a block are still looked at when those below are smoothed.
+/// Rows at the bottom of a macroblock that the loop filter of the next row still reads.
 const FILTER_REACH: usize = 4;
 
 pub(super) struct FrameBuffer {
     data: Vec<u8>,
-    /// Blocks beside and below each other.
+    /// Macroblock columns and rows.
     across: usize,
     down: usize,
 }
@@ -33,8 +33,8 @@ impl FrameBuffer {
         [luma, u, v]
     }
 
-    /// Brings what is finished with this row of blocks into the full range that
-    /// JPEG has: a video's black is 16, its white is 235.
+    /// Expands the finished rows from the limited range of BT.601 (luma 16 to 235) to the
+    /// full range of JPEG.
     #[inline(always)]
     pub(super) fn expand_range(&mut self, row: usize) {
         let (across, is_last) = (self.across, row + 1 == self.down);
@@ -54,7 +54,7 @@ impl FrameBuffer {
         }
     }
 
-    /// The picture, without what its last blocks have too much.
+    /// Crops the padding off.
     pub(super) fn finish(mut self, width: usize, height: usize) -> Picture {
         let half = (width.div_ceil(2), height.div_ceil(2));
         let (mut plane, mut end) = (0, 0);
@@ -82,15 +82,14 @@ impl FrameBuffer {
     }
 }
 
-/// 255 parts in 219, from 16 on. Sixteen bits are enough to be exact, and twice
-/// as fast as more.
+/// `(value - 16) * 255 / 219`. 16-bit arithmetic is exact, and twice as fast as 32-bit.
 #[inline(always)]
 fn expand_luma(value: u8) -> u8 {
     let above_black = u16::from(value.saturating_sub(16));
     (above_black + scale_16(above_black + 3, 10_774)).min(255) as u8
 }
 
-/// 255 parts in 224, both ways from the middle.
+/// `(value - 128) * 255 / 224 + 128`.
 #[inline(always)]
 fn expand_chroma(value: u8) -> u8 {
     let value = u16::from(value);
@@ -98,7 +97,7 @@ fn expand_chroma(value: u8) -> u8 {
     moved.saturating_sub(18).min(255) as u8
 }
 
-/// So many 65536ths of a value.
+/// `value * parts / 65536`.
 #[inline(always)]
 fn scale_16(value: u16, parts: u16) -> u16 {
     ((u32::from(value) * u32::from(parts)) >> 16) as u16

@@ -1,49 +1,50 @@
-//! What a frame says before its blocks.
+//! The frame header of a key frame (RFC 6386, sections 9 and 19.2).
 
 use super::bool_decoder::BoolDecoder;
 use super::tables::{AC_QUANT, COEFF_UPDATE_PROBS, CoeffProbs, DC_QUANT, DEFAULT_COEFF_PROBS};
 
-/// Everything that holds for the whole frame.
+/// The parsed frame header, and the partitions that follow it.
 pub(super) struct FrameHeader<'a> {
     pub(super) width: usize,
     pub(super) height: usize,
     /// By segment.
     pub(super) dequant: [DequantFactors; 4],
-    /// By segment, and by whether the block is predicted in small parts.
+    /// By segment, and by whether the macroblock uses B_PRED.
     pub(super) filters: [[LoopFilterParams; 2]; 4],
-    /// Only brightness is smoothed, and in a simpler way.
+    /// Whether the simple loop filter is used, which filters luma only (section 15.2).
     pub(super) simple_filter: bool,
-    /// CoeffProbs of the segment of a block, where blocks say theirs.
+    /// Tree probabilities of `segment_id`, if macroblocks carry one.
     pub(super) segment_probs: Option<[u8; 3]>,
-    /// The prob that a block has coefficients, where blocks say it.
+    /// The probability that a macroblock is not skipped, if macroblocks carry
+    /// `mb_skip_coeff`.
     pub(super) prob_skip_false: Option<u8>,
-    /// Of coefficients.
+    /// Token probabilities after the updates of section 13.4.
     pub(super) coeff_probs: CoeffProbs,
-    /// The rest of the first part: how blocks are predicted.
+    /// The rest of the first partition: macroblock headers.
     pub(super) first_partition: BoolDecoder<'a>,
-    /// The other parts: coefficients, rows of blocks in turn.
+    /// The token partitions; row `n` of macroblocks uses partition `n` modulo their count.
     pub(super) token_partitions: Vec<BoolDecoder<'a>>,
 }
 
-/// What coefficients are multiplied with, the first one and the others.
+/// DC and AC dequantization factors (section 14.1).
 #[derive(Clone, Copy, Default)]
 pub(super) struct DequantFactors {
     pub(super) y: [i16; 2],
-    /// Of the block of first coefficients.
+    /// Of the Y2 block.
     pub(super) y2: [i16; 2],
     pub(super) uv: [i16; 2],
 }
 
-/// How much the edges of a block are smoothed.
+/// Loop filter parameters of a macroblock (section 15.4).
 #[derive(Clone, Copy, Default)]
 pub(super) struct LoopFilterParams {
-    /// Zero is not at all.
+    /// Zero disables the filter.
     pub(super) level: u8,
     pub(super) interior_limit: u8,
     pub(super) hev_threshold: u8,
 }
 
-/// None if this is no key frame, or damaged.
+/// Parses a key frame; `None` if it is an interframe or damaged.
 pub(super) fn parse(data: &[u8]) -> Option<FrameHeader<'_>> {
     let (&[a, b, c, 0x9D, 0x01, 0x2A, w0, w1, h0, h1], rest) = data.split_first_chunk()? else {
         return None;
@@ -84,7 +85,7 @@ pub(super) fn parse(data: &[u8]) -> Option<FrameHeader<'_>> {
     }
     let prob_skip_false = bools.read_flag().then(|| bools.read_literal(8));
     let filters = std::array::from_fn(|segment| {
-        // What is too much is cut off at the end only, as libwebp does it.
+        // Clamped once, at the end, as libwebp does.
         let own = segments.apply(segments.levels[segment], level);
         [0, b_pred_delta].map(|more| match level {
             0 => LoopFilterParams::default(),
@@ -105,7 +106,7 @@ pub(super) fn parse(data: &[u8]) -> Option<FrameHeader<'_>> {
     })
 }
 
-/// What differs between the segments of a frame.
+/// Segment-based adjustments (section 9.3).
 #[derive(Default)]
 struct Segmentation {
     absolute: bool,
@@ -140,7 +141,7 @@ impl Segmentation {
     }
 }
 
-/// How much more blocks are smoothed: those in small parts, and all.
+/// Loop filter deltas for B_PRED macroblocks and for all intra macroblocks (sections 9.4 and 19.2).
 fn read_filter_deltas(bools: &mut BoolDecoder<'_>) -> (i32, i32) {
     let mut deltas = [0; 8];
     if bools.read_flag() && bools.read_flag() {
@@ -187,7 +188,7 @@ fn read_quant_indices(bools: &mut BoolDecoder<'_>, segments: &Segmentation) -> [
     })
 }
 
-/// The parts with coefficients, of which all but the last tell their length.
+/// Splits the token partitions (section 9.5); all but the last have a size field.
 fn split_partitions(data: &[u8], count: usize) -> Option<Vec<BoolDecoder<'_>>> {
     let (lengths, mut data) = data.split_at_checked((count - 1) * 3)?;
     let mut parts = Vec::new();

@@ -1,25 +1,26 @@
-//! How each block is predicted from its neighbours.
+//! Macroblock headers: segment, skip flag and intra prediction modes (RFC 6386, sections 11
+//! and 19.3).
 
 use super::bool_decoder::BoolDecoder;
 use super::frame_header::FrameHeader;
 use super::tables::SUBBLOCK_MODE_PROBS;
 
-/// From where a block of pixels is continued.
+/// Intra prediction of a 16×16 luma or 8×8 chroma block (section 12.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum MacroblockMode {
-    /// The mean of the pixels above and on the left.
+    /// DC_PRED: the mean of the row above and the column to the left.
     #[default]
     DcPred,
-    /// The slope between both.
+    /// TM_PRED: TrueMotion, above plus left minus above-left.
     TmPred,
-    /// Downwards.
+    /// V_PRED: the row above, repeated.
     VPred,
-    /// To the right.
+    /// H_PRED: the column to the left, repeated.
     HPred,
 }
 
-/// From where a small block of four by four pixels is continued, in the order
-/// of the standard.
+/// Intra prediction of a 4×4 luma subblock, B_DC_PRED to B_HU_PRED in the order of section
+/// 11.2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum SubblockMode {
     #[default]
@@ -35,14 +36,14 @@ pub(super) enum SubblockMode {
     HuPred,
 }
 
-/// How brightness is predicted.
+/// The luma mode: one for the macroblock, or B_PRED with one per subblock.
 #[derive(Clone, Copy)]
 pub(super) enum LumaMode {
     Macroblock(MacroblockMode),
     BPred([SubblockMode; 16]),
 }
 
-/// What is said about a block before its coefficients.
+/// The header of a macroblock.
 pub(super) struct MacroblockHeader {
     pub(super) segment_id: usize,
     pub(super) skip: bool,
@@ -50,8 +51,8 @@ pub(super) struct MacroblockHeader {
     pub(super) chroma: MacroblockMode,
 }
 
-/// The ways of the small blocks above and on the left, which the next ones
-/// depend on.
+/// The modes of the subblocks above and to the left: contexts for the next subblock modes
+/// (section 11.3).
 pub(super) struct ModeContext {
     above: Vec<[SubblockMode; 4]>,
     left: [SubblockMode; 4],
@@ -69,7 +70,7 @@ impl ModeContext {
         self.left = Default::default();
     }
 
-    /// Reads what is said about the block in this column.
+    /// Reads the header of the macroblock in this column.
     #[inline(always)]
     pub(super) fn read_macroblock_header(
         &mut self,

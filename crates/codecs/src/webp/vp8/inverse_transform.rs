@@ -1,21 +1,20 @@
-//! From coefficients to residues between pixels and their prediction.
+//! Inverse WHT and DCT (RFC 6386, sections 14.3 and 14.4).
 //!
-//! Four blocks are worked on together: their halves are in lines of sixteen
-//! lanes, those of the first and the third block in two lines, those of the
-//! others in two more.
+//! Four blocks are transformed together in four vectors of 16 lanes: the upper and lower
+//! halves of the first and third block, then those of the second and fourth.
 
 use fearless_simd::{Simd, i16x8, i16x16, prelude::*};
 
 use super::coefficients::dequantize;
 
-/// Coefficients below this are turned in sixteen bits without overflow: each of
-/// both dimensions makes them up to 3.85 times as large.
+/// Coefficients below this magnitude are transformed in 16 bits without overflow: each
+/// dimension grows them up to 3.85 times.
 const LIMIT: i16 = 2048;
-/// √2 times the cosine and the sine of π/8, less one, in 65536ths.
+/// √2·cos(π/8) − 1 and √2·sin(π/8) − 1 in 65536ths.
 const COSINE: i16 = 20_091;
 const SINE: i16 = -30_068;
 
-/// The first coefficients of sixteen blocks, out of a block of their own.
+/// The inverse WHT: from the Y2 block to the DC coefficients of the 16 Y blocks.
 pub(super) fn inverse_wht(block: &[i16; 16]) -> [i16; 16] {
     let mut half = [0_i32; 16];
     for x in 0..4 {
@@ -41,8 +40,7 @@ pub(super) fn inverse_wht(block: &[i16; 16]) -> [i16; 16] {
     out
 }
 
-/// The residues of blocks that are still to be multiplied with the factors of
-/// their first and their other coefficients.
+/// Dequantizes and transforms four blocks; returns their residue.
 #[inline(always)]
 pub(super) fn inverse_dct<S: Simd>(
     simd: S,
@@ -81,7 +79,7 @@ fn halves<S: Simd>(simd: S, a: &[i16], b: &[i16]) -> i16x16<S> {
     i16x8::from_slice(simd, a).combine(i16x8::from_slice(simd, b))
 }
 
-/// Whether no coefficient is too large for [`idct_16bit`].
+/// Whether all coefficients are small enough for [`idct_16bit`].
 #[inline(always)]
 fn are_small<S: Simd>(simd: S, [a, b, c, d]: &[i16x16<S>; 4]) -> bool {
     let limit = i16x16::splat(simd, LIMIT);
@@ -90,25 +88,24 @@ fn are_small<S: Simd>(simd: S, [a, b, c, d]: &[i16x16<S>; 4]) -> bool {
     large.simd_eq(i16x16::splat(simd, 0)).all_true()
 }
 
-/// Turns blocks in which no coefficient is too large.
+/// Transforms blocks of small coefficients in 16 bits.
 #[inline(always)]
 fn idct_16bit<S: Simd>(simd: S, lines: [i16x16<S>; 4]) -> [i16x16<S>; 4] {
-    // Lines become rows of both blocks, then columns, then what they were.
+    // Transpose between both passes by interleaving.
     let [a, b, c, d] = rotate(rotate(idct_1d_lanes(simd, rotate(lines))));
     let rounded = a + i16x16::splat(simd, 4);
     let [a, b, c, d] = idct_1d_lanes(simd, [rounded, b, c, d]);
     rotate(rotate([a >> 3, b >> 3, c >> 3, d >> 3]))
 }
 
-/// Moves each of 32 values, in both halves of the lanes, to twice its place, and
-/// the second half of them to the places between.
+/// Interleaves the two halves of the 32 values in each half of the lanes.
 #[inline(always)]
 fn rotate<S: Simd>([a, b, c, d]: [i16x16<S>; 4]) -> [i16x16<S>; 4] {
     let ((a, b), (c, d)) = (shuffle(a, c), shuffle(b, d));
     [a, b, c, d]
 }
 
-/// The lanes of both in turn, in both halves.
+/// Interleaves the lanes of both, per half.
 #[inline(always)]
 fn shuffle<S: Simd>(a: i16x16<S>, b: i16x16<S>) -> (i16x16<S>, i16x16<S>) {
     let ((a, c), (b, d)) = (a.split(), b.split());
@@ -116,7 +113,7 @@ fn shuffle<S: Simd>(a: i16x16<S>, b: i16x16<S>) -> (i16x16<S>, i16x16<S>) {
     (a.combine(c), b.combine(d))
 }
 
-/// [`idct_1d`] for sixteen rows or columns.
+/// [`idct_1d`] for 16 rows or columns.
 #[inline(always)]
 fn idct_1d_lanes<S: Simd>(simd: S, [a, b, c, d]: [i16x16<S>; 4]) -> [i16x16<S>; 4] {
     let (sum, difference) = (a + c, a - c);
@@ -130,7 +127,7 @@ fn idct_1d_lanes<S: Simd>(simd: S, [a, b, c, d]: [i16x16<S>; 4]) -> [i16x16<S>; 
     ]
 }
 
-/// Values and so many 65536ths of them.
+/// `value + value * factor / 65536`.
 #[inline(always)]
 fn scale_by<S: Simd>(simd: S, values: i16x16<S>, factor: i16) -> i16x16<S> {
     let mut parts = [0; 16];
@@ -140,8 +137,8 @@ fn scale_by<S: Simd>(simd: S, values: i16x16<S>, factor: i16) -> i16x16<S> {
     values + i16x16::load_array(simd, parts)
 }
 
-/// The same in 32 bits, for coefficients so large that hardly any picture has
-/// them. What is beyond a byte makes no difference.
+/// The same in 32 bits, for coefficients that hardly any picture has. The result is clamped
+/// to what a pixel can express.
 #[cold]
 #[inline(never)]
 fn idct_32bit(blocks: [&[i16; 16]; 4], factors: [i16; 2]) -> [[i16; 16]; 4] {
@@ -163,7 +160,7 @@ fn idct_32bit(blocks: [&[i16; 16]; 4], factors: [i16; 2]) -> [[i16; 16]; 4] {
     })
 }
 
-/// One dimension.
+/// One dimension of the inverse DCT.
 fn idct_1d([a, b, c, d]: [i32; 4]) -> [i32; 4] {
     let scale_by = |value: i32, factor: i16| value + (value.wrapping_mul(factor.into()) >> 16);
     let (sum, difference) = (a + c, a - c);
@@ -185,7 +182,7 @@ mod tests {
     use super::*;
     use crate::simd_level::level;
 
-    /// Seen and wanted residues of four such blocks.
+    /// The residue of four equal blocks, by the 16-bit and by the 32-bit transform.
     fn both(block: [i16; 16], factors: [i16; 2]) -> [[[i16; 16]; 4]; 2] {
         let blocks = [&block; 4];
         let [a, b, c, d] = idct_32bit(blocks, factors);
@@ -200,8 +197,8 @@ mod tests {
         both
     }
 
-    /// All signs that make some sum as large as it gets: those of rows times
-    /// those of columns.
+    /// Every combination of signs that maximizes some sum: signs of rows times signs of
+    /// columns.
     #[test]
     fn the_largest_coefficients_for_sixteen_bits_do_not_overflow() {
         for signs in 0..256 {

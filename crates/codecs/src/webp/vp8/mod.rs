@@ -1,7 +1,8 @@
-//! Lossy WebP: the key frame of a VP8 video (RFC 6386), in buffer.
+//! Lossy WebP: a VP8 key frame (RFC 6386), decoded to planar YCbCr.
 //!
-//! Rows of blocks are read, predicted, corrected and smoothed one after the
-//! other, so that all work on a row is done while it is at hand.
+//! Each row of macroblocks is parsed, predicted, reconstructed and loop-filtered before the
+//! next, while its data is in the cache. Section numbers in these modules are those of RFC
+//! 6386.
 
 mod bit_window;
 mod bool_decoder;
@@ -33,11 +34,11 @@ use intra_modes::{LumaMode, ModeContext};
 use loop_filter::MacroblockRow;
 use reconstruct::LeftColumn;
 
-/// From so many bytes on, tables of coefficients save more time than it takes to
-/// make them. Both ways see the same in all that an encoder can write.
+/// Partition size from which token tables cost less than they save. Both paths decode every
+/// valid stream identically.
 const MIN_TABLE_BYTES: usize = if cfg!(fuzzing) { 0 } else { 8 << 10 };
 
-/// Opens a frame; none if it is damaged or another kind, or the work is to end.
+/// Decodes a key frame; `None` if it is damaged, unsupported or stopped.
 pub(super) fn decode(data: &[u8], size: (u32, u32), stop: &Stop) -> Option<Picture> {
     decode_by(data, size, stop, data.len() >= MIN_TABLE_BYTES)
 }
@@ -66,20 +67,20 @@ fn decode_by(data: &[u8], size: (u32, u32), stop: &Stop, with_tables: bool) -> O
 
 struct FrameDecoder<'a> {
     frame: FrameHeader<'a>,
-    /// MacroblockRow beside and below each other.
+    /// Macroblock columns and rows.
     mb_cols: usize,
     mb_rows: usize,
     buffer: FrameBuffer,
-    /// The last row of pixels before it was smoothed, of each plane, with one
-    /// pixel before it.
+    /// The bottom row of the macroblocks above, before loop filtering, per plane, preceded
+    /// by one pixel.
     above_rows: [Vec<u8>; 3],
     modes: ModeContext,
     block_types: Vec<BlockTypeProbs>,
     above_contexts: Vec<NonzeroContext>,
-    /// The last columns of pixels of the block before.
+    /// The right column of the previous macroblock.
     left: LeftColumn,
     coefficients: Coefficients,
-    /// How the blocks of this row are smoothed, and whether they have detail.
+    /// Loop filter parameters of this row, and whether subblock edges are filtered.
     filters: Vec<(LoopFilterParams, bool)>,
 }
 
@@ -88,7 +89,7 @@ impl<'a> FrameDecoder<'a> {
         let (mb_cols, mb_rows) = (frame.width.div_ceil(16), frame.height.div_ceil(16));
         Self {
             buffer: FrameBuffer::new(mb_cols, mb_rows),
-            // Four more, right of the last block.
+            // Four more pixels for the above-right subblock of the last macroblock.
             above_rows: SIDES.map(|side| vec![127; 1 + mb_cols * side + 4]),
             modes: ModeContext::new(mb_cols),
             block_types: block_types(&frame.coeff_probs, with_tables),
@@ -143,7 +144,7 @@ impl<'a> FrameDecoder<'a> {
         self.buffer.expand_range(row);
     }
 
-    /// Makes the edges of the blocks of a row less visible.
+    /// Loop-filters a row of macroblocks (section 15).
     #[inline(always)]
     fn loop_filter<S: Simd>(&mut self, simd: S, row: usize) {
         let simple = self.frame.simple_filter;

@@ -1,23 +1,21 @@
-//! Pixels as their neighbours suggest them.
+//! Intra prediction of whole macroblocks (RFC 6386, section 12.2).
 
 use fearless_simd::{Simd, prelude::*, u8x16};
 
 use super::intra_modes::MacroblockMode;
 
-/// What is edges rows of sixteen pixels, of one block or of two that are half
-/// as wide.
+/// The edges of one 16-pixel block, or of two 8-pixel blocks side by side.
 pub(super) struct PredictionEdges<S: Simd> {
     pub(super) above: u8x16<S>,
-    /// What is beside the rows, from above.
+    /// From top to bottom.
     pub(super) left: u8x16<S>,
     pub(super) above_left: u8x16<S>,
-    /// Of those above and on the left; only for [`MacroblockMode::DcPred`].
+    /// The DC value; used by [`MacroblockMode::DcPred`] only.
     pub(super) dc: u8x16<S>,
 }
 
 impl<S: Simd> PredictionEdges<S> {
-    /// Fills rows, for each of which is told where the pixels are that are beside
-    /// it.
+    /// Predicts all rows. `beside` selects, per row, the pixels of `left` next to it.
     #[inline(always)]
     pub(super) fn predict<const ROWS: usize>(
         &self,
@@ -37,7 +35,7 @@ impl<S: Simd> PredictionEdges<S> {
     }
 }
 
-/// Pixels that differ from those above as those on the left do from the above_left.
+/// TM_PRED: `above + left - above_left`, clamped.
 #[inline(always)]
 pub(super) fn tm_pred<S: Simd>(above: u8x16<S>, left: u8x16<S>, above_left: u8x16<S>) -> u8x16<S> {
     above
@@ -45,8 +43,7 @@ pub(super) fn tm_pred<S: Simd>(above: u8x16<S>, left: u8x16<S>, above_left: u8x1
         .saturating_sub(above_left.saturating_sub(left))
 }
 
-/// The mean of the neighbours above and on the left. At the upper and left edge
-/// of the picture there are no real ones.
+/// DC_PRED: the mean of the edges that lie inside the picture, or 128.
 #[inline(always)]
 pub(super) fn dc_value(above: &[u8], left: &[u8], has_above: bool, has_left: bool) -> u8 {
     let side = above.len() as u32;

@@ -1,8 +1,7 @@
-//! Small blocks of four by four pixels as their neighbours suggest them.
+//! Intra prediction of 4×4 subblocks (RFC 6386, section 12.3).
 //!
-//! All ways to continue the neighbours are taken for every block, and what is
-//! wanted is picked from that: a processor that guesses the next way wrong would
-//! lose more time.
+//! Every predictor is computed for every subblock and the result selected by mask: a
+//! mispredicted branch would cost more.
 
 use fearless_simd::{Simd, prelude::*, u8x16, u16x8};
 
@@ -11,25 +10,25 @@ use super::intra_modes::SubblockMode;
 use super::predict_macroblock::tm_pred;
 use super::residue::{Residue, residues, side_by_side};
 
-/// Of the means of neighbours, one that is zero.
+/// The index of an average that is always zero.
 const NONE: u8 = 15;
-/// The neighbour below on the left: its mean with itself.
+/// The average of the lowest left pixel with itself.
 const LAST: u8 = 0;
 
-/// Where the mean of a neighbour and the next one is. They are counted from
-/// below on the left over the corner, which is 4, to above on the right.
+/// The index of the average of edge pixels `at` and `at + 1`. The edge runs from the lowest
+/// left pixel over the above-left pixel, which is 4, to the rightmost pixel above.
 const fn avg2_at(at: u8) -> u8 {
     at + 1
 }
 
-/// Where the mean edges a neighbour is, in which that one counts twice.
+/// The index of the weighted average around edge pixel `at`: (a + 2b + c) / 4.
 const fn avg3_at(at: u8) -> u8 {
     at + 16
 }
 
-/// What the rows of a block are, for each mode.
+/// The average that each pixel of a subblock takes, by mode.
 const MODES: [[[u8; 4]; 4]; 10] = [
-    // Mean and slope are none of these.
+    // B_DC_PRED and B_TM_PRED use no average.
     [[NONE; 4]; 4],
     [[NONE; 4]; 4],
     [[avg3_at(5), avg3_at(6), avg3_at(7), avg3_at(8)]; 4],
@@ -77,8 +76,8 @@ const MODES: [[[u8; 4]; 4]; 10] = [
     ],
 ];
 
-/// What is picked for a mode: places in the means of two and of three, and all
-/// bits where the mean or the slope is wanted.
+/// How a mode selects its prediction: indices into the averages of two and of three pixels,
+/// and masks for B_DC_PRED and B_TM_PRED.
 #[derive(Clone, Copy)]
 struct PredictorSelection {
     avg2s: [u8; 16],
@@ -111,9 +110,9 @@ static SELECTIONS: [PredictorSelection; 10] = {
     selections
 };
 
-/// The corner and what is above each of four blocks, at the places that it has
-/// among the neighbours, of which the last is there twice. It is taken from the
-/// sixteen pixels above, the four on their right, their corner, and zero.
+/// The positions of the above-left pixel and of the row above in the edge, for each of four
+/// subblocks, with the last pixel doubled. Indices refer to the 16 pixels above, the four
+/// to their right, the above-left pixel, and zeros.
 const ABOVE: [[u8; 16]; 4] = [
     [31, 31, 31, 31, 31, 20, 0, 1, 2, 3, 4, 5, 6, 7, 7, 31],
     [31, 31, 31, 31, 31, 3, 4, 5, 6, 7, 8, 9, 10, 11, 11, 31],
@@ -122,12 +121,10 @@ const ABOVE: [[u8; 16]; 4] = [
         31, 31, 31, 31, 31, 11, 12, 13, 14, 15, 16, 17, 18, 19, 19, 31,
     ],
 ];
-/// The last column of the block on the left, from below, where the first is
-/// there twice.
+/// The right column of the left subblock, bottom to top, with the lowest pixel doubled.
 const COLUMN: [u8; 16] = [15, 15, 11, 7, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 const IS_COLUMN: [u8; 16] = [255, 255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-/// For each row of blocks, the pixels on its left as a block has them in its
-/// rows.
+/// For each row of subblocks, the left pixels laid out like the rows of a subblock.
 const BESIDE: [[u8; 16]; 4] = {
     let mut rows = [[0; 16]; 4];
     let mut at = 0;
@@ -138,8 +135,8 @@ const BESIDE: [[u8; 16]; 4] = {
     rows
 };
 
-/// Fills the rows of sixteen small blocks from one pixel at the corner, sixteen
-/// above and four more on their right, and sixteen on the left.
+/// Predicts and reconstructs the 16 subblocks of a macroblock. `above` holds the above-left
+/// pixel, 16 pixels above and four to their right.
 #[inline(always)]
 pub(super) fn predict_subblocks<S: Simd>(
     simd: S,
@@ -151,8 +148,8 @@ pub(super) fn predict_subblocks<S: Simd>(
 ) {
     let coded = coefficients.counts[..16].iter().any(|count| *count > 0);
     let mut line = u8x16::from_slice(simd, &above[1..17]);
-    // What is above on the right of all blocks stands for what is there of those
-    // inside. The corner comes behind it.
+    // Subblocks in the last column use the pixels above and to the right of the macroblock
+    // in every row (section 12.3). The above-left pixel follows them.
     let mut beyond = [0; 16];
     beyond[..4].copy_from_slice(&above[17..]);
     beyond[4] = above[0];
@@ -176,7 +173,7 @@ pub(super) fn predict_subblocks<S: Simd>(
     }
 }
 
-/// A block from what is above it, and from the block on its left.
+/// Predicts one subblock from the pixels above it and the subblock to its left.
 #[inline(always)]
 fn predict_subblock<S: Simd>(
     simd: S,
@@ -205,7 +202,7 @@ fn predict_subblock<S: Simd>(
         [3, 7, 11, 15, 3, 7, 11, 15, 3, 7, 11, 15, 3, 7, 11, 15],
     );
     let (over, beside) = (simd.widen_u8x16(over).0, simd.widen_u8x16(beside).0);
-    // Each lane has two of the eight, and one of the four that round.
+    // Each lane sums two of the eight pixels and its share of the rounding.
     let mut sum = over + beside + u16x8::splat(simd, 1);
     sum = sum + sum.slide::<2>(sum);
     sum = sum + sum.slide::<1>(sum);
@@ -218,18 +215,18 @@ fn predict_subblock<S: Simd>(
         | (dc & u8x16::load_array(simd, selection.dc))
 }
 
-/// The means of both, rounded up.
+/// The averages of both, rounded up.
 #[inline(always)]
 fn avg2<S: Simd>(simd: S, a: u8x16<S>, b: u8x16<S>) -> u8x16<S> {
     let mut halves = (a ^ b).to_array();
     for half in &mut halves {
         *half >>= 1;
     }
-    // In this form, processors that have an instruction for it are made use of.
+    // Compilers turn this form into an averaging instruction where there is one.
     (a | b) - u8x16::load_array(simd, halves)
 }
 
-/// The pixels at these places.
+/// The pixels at these indices.
 #[inline(always)]
 fn pick<S: Simd>(from: u8x16<S>, places: [u8; 16]) -> u8x16<S> {
     from.swizzle_dyn_within_blocks(places)

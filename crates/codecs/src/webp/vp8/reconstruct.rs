@@ -1,4 +1,4 @@
-//! The pixels of a block: what its neighbours suggest, corrected.
+//! Reconstruction of macroblocks: prediction plus residue (RFC 6386, section 14.5).
 
 use fearless_simd::{Simd, prelude::*, u8x16};
 
@@ -8,22 +8,22 @@ use super::predict_macroblock::{PredictionEdges, dc_value};
 use super::predict_subblocks::predict_subblocks;
 use super::residue::{add_to_rows, residues};
 
-/// The pixels on the left of a block.
+/// The pixels to the left of a macroblock.
 pub(super) struct LeftColumn {
     luma: [u8; 16],
-    /// Eight of each colour.
+    /// Eight of U, eight of V.
     chroma: [u8; 16],
 }
 
 impl LeftColumn {
-    /// What stands for them at the edge of the picture.
+    /// The value outside the picture (section 12.2).
     pub(super) const OUTSIDE: Self = Self {
         luma: [129; 16],
         chroma: [129; 16],
     };
 }
 
-/// For each row of brightness, which pixel is on its left.
+/// For each luma row, the index of the pixel to its left.
 const LUMA_LEFT: [[u8; 16]; 16] = {
     let mut rows = [[0; 16]; 16];
     let mut y = 0;
@@ -33,7 +33,8 @@ const LUMA_LEFT: [[u8; 16]; 16] = {
     }
     rows
 };
-/// For each row of per_plane colours, which pixels are on the left of its halves.
+/// For each row of U and V side by side, the indices of the pixels to the left of its
+/// halves.
 const CHROMA_LEFT: [[u8; 16]; 8] = {
     let mut rows = [[0; 16]; 8];
     let mut at = 0;
@@ -45,7 +46,7 @@ const CHROMA_LEFT: [[u8; 16]; 8] = {
 };
 
 impl FrameDecoder<'_> {
-    /// The neighbours of the first block of a row: nothing on the left.
+    /// Resets the left and above-left pixels at the start of a row.
     pub(super) fn start_row(&mut self, row: usize) {
         let above_left = if row == 0 { 127 } else { 129 };
         for above in &mut self.above_rows {
@@ -54,7 +55,7 @@ impl FrameDecoder<'_> {
         self.left = LeftColumn::OUTSIDE;
     }
 
-    /// Puts the pixels of a block together.
+    /// Predicts a macroblock and adds its residue.
     #[inline(always)]
     pub(super) fn reconstruct<S: Simd>(
         &mut self,
@@ -114,7 +115,7 @@ impl FrameDecoder<'_> {
         }
     }
 
-    /// Both colours beside each other, as they are predicted in the same way.
+    /// U and V side by side, since they share a prediction mode.
     #[inline(always)]
     fn reconstruct_chroma<S: Simd>(
         &mut self,
@@ -163,7 +164,7 @@ impl FrameDecoder<'_> {
     }
 }
 
-/// Eight times each.
+/// Eight lanes of each value.
 #[inline(always)]
 fn per_plane<S: Simd>(simd: S, u: u8, v: u8) -> u8x16<S> {
     let mut per_plane = [u; 16];

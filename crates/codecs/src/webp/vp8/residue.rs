@@ -1,12 +1,11 @@
-//! What is added to predicted pixels, and taken from them.
+//! The residue of a macroblock, added to its prediction (RFC 6386, section 14.5).
 
 use fearless_simd::{Simd, i16x8, i16x16, prelude::*, u8x16, u16x16, u32x4};
 
 use super::coefficients::Coefficients;
 use super::inverse_transform::inverse_dct;
 
-/// How much positive and how much negative sixteen pixels are than predicted; one
-/// of both is zero, so that bytes are enough.
+/// The residue of 16 pixels, split by sign so that bytes suffice: one of both is zero.
 #[derive(Clone, Copy)]
 pub(super) struct Residue<S: Simd> {
     positive: u8x16<S>,
@@ -22,7 +21,7 @@ impl<S: Simd> Residue<S> {
         }
     }
 
-    /// Those of two blocks, of the upper and the lower half of both.
+    /// The residues of two blocks, from the upper and lower halves of both.
     #[inline(always)]
     fn two(simd: S, upper: i16x16<S>, lower: i16x16<S>) -> [Self; 2] {
         let none = i16x16::splat(simd, 0);
@@ -40,7 +39,7 @@ impl<S: Simd> Residue<S> {
         ]
     }
 
-    /// The pixels as they are meant to be.
+    /// Adds the residue to predicted pixels, with saturation.
     #[inline(always)]
     pub(super) fn add_to(self, pixels: u8x16<S>) -> u8x16<S> {
         pixels
@@ -49,7 +48,7 @@ impl<S: Simd> Residue<S> {
     }
 }
 
-/// Adds residues of four blocks to the rows that these have side by side.
+/// Adds the residues of four adjacent blocks to their rows.
 #[inline(always)]
 pub(super) fn add_to_rows<S: Simd>([a, b, c, d]: [Residue<S>; 4], rows: &mut [u8x16<S>; 4]) {
     let positive = side_by_side([a.positive, b.positive, c.positive, d.positive]);
@@ -59,7 +58,7 @@ pub(super) fn add_to_rows<S: Simd>([a, b, c, d]: [Residue<S>; 4], rows: &mut [u8
     }
 }
 
-/// The rows that four blocks have side by side, of blocks that are row after row.
+/// Four blocks stored row after row, as four rows that run across them.
 #[inline(always)]
 pub(super) fn side_by_side<S: Simd>([a, b, c, d]: [u8x16<S>; 4]) -> [u8x16<S>; 4] {
     let (a, b): (u32x4<S>, u32x4<S>) = (a.bitcast(), b.bitcast());
@@ -69,8 +68,8 @@ pub(super) fn side_by_side<S: Simd>([a, b, c, d]: [u8x16<S>; 4]) -> [u8x16<S>; 4
     [a.bitcast(), b.bitcast(), c.bitcast(), d.bitcast()]
 }
 
-/// Values as bytes, those below zero as zero: the first eight of both, and the
-/// other eight of both.
+/// Converts to bytes, with negative values as zero: the first eight of both, and the last
+/// eight of both.
 #[inline(always)]
 fn bytes<S: Simd>(simd: S, upper: i16x16<S>, lower: i16x16<S>) -> (u8x16<S>, u8x16<S>) {
     let none = i16x16::splat(simd, 0);
@@ -83,7 +82,7 @@ fn bytes<S: Simd>(simd: S, upper: i16x16<S>, lower: i16x16<S>) -> (u8x16<S>, u8x
     )
 }
 
-/// The residues of the four blocks at these places, each row after row.
+/// The residues of the blocks at these places.
 #[inline(always)]
 pub(super) fn residues<S: Simd>(
     simd: S,
@@ -104,7 +103,7 @@ pub(super) fn residues<S: Simd>(
     [a, b, c, d]
 }
 
-/// Those of blocks that have but their first coefficients, the same everywhere.
+/// The residues of blocks with a DC coefficient only: constant within each block.
 #[inline(always)]
 fn dc_only<S: Simd>(simd: S, blocks: [&[i16; 16]; 4], factor: i16) -> [Residue<S>; 4] {
     let [a, b, c, d] = blocks;

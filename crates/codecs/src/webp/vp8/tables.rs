@@ -1,10 +1,9 @@
-//! The numbers of the standard (RFC 6386): probs, and steps of quality.
+//! Probability and quantizer tables (RFC 6386, sections 11.5, 13.4, 13.5 and 14.1).
 
-/// CoeffProbs of a block's coefficients: by kind of block, by place, by what came
-/// before, by branch of the tree.
+/// Token probabilities by block type, coefficient band, context and tree node.
 pub(super) type CoeffProbs = [[[[u8; 11]; 3]; 8]; 4];
 
-/// DequantFactors of the first coefficient.
+/// `dc_qlookup`, section 14.1.
 #[rustfmt::skip]
 pub(super) const DC_QUANT: [i16; 128] = [4, 5, 6, 7, 8, 9, 10, 10, 11, 12, 13, 14, 15, 16, 17, 17,
     18, 19, 20, 20, 21, 21, 22, 22, 23, 23, 24, 25, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35,
@@ -14,7 +13,7 @@ pub(super) const DC_QUANT: [i16; 128] = [4, 5, 6, 7, 8, 9, 10, 10, 11, 12, 13, 1
     110, 112, 114, 116, 118, 122, 124, 126, 128, 130, 132, 134, 136, 138, 140, 143, 145, 148, 151,
     154, 157];
 
-/// DequantFactors of the others.
+/// `ac_qlookup`, section 14.1.
 #[rustfmt::skip]
 pub(super) const AC_QUANT: [i16; 128] = [4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19,
     20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42,
@@ -24,8 +23,7 @@ pub(super) const AC_QUANT: [i16; 128] = [4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 1
     173, 177, 181, 185, 189, 193, 197, 201, 205, 209, 213, 217, 221, 225, 229, 234, 239, 245, 249,
     254, 259, 264, 269, 274, 279, 284];
 
-/// CoeffProbs of the ways to predict a small block, by the way of the one above
-/// and of the one on the left.
+/// `kf_bmode_probs`, section 11.5: by the mode above and the mode to the left.
 #[rustfmt::skip]
 pub(super) const SUBBLOCK_MODE_PROBS: [[[u8; 9]; 10]; 10] = [[[231, 120, 48, 89, 115, 113, 120, 152, 112],
     [152, 179, 64, 126, 170, 118, 46, 70, 95], [175, 69, 143, 80, 85, 82, 72, 155, 103], [56, 58,
@@ -73,7 +71,7 @@ pub(super) const SUBBLOCK_MODE_PROBS: [[[u8; 9]; 10]; 10] = [[[231, 120, 48, 89,
     138, 55, 70, 43, 26, 142], [138, 45, 61, 62, 219, 1, 81, 188, 64], [32, 41, 20, 117, 151, 142,
     20, 21, 163], [112, 19, 12, 61, 195, 128, 48, 4, 24]]];
 
-/// The prob that a prob of a coefficient is changed.
+/// `coeff_update_probs`, section 13.4.
 #[rustfmt::skip]
 pub(super) const COEFF_UPDATE_PROBS: CoeffProbs = [[[[255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255],
     [255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255], [255, 255, 255, 255, 255, 255, 255,
@@ -137,7 +135,7 @@ pub(super) const COEFF_UPDATE_PROBS: CoeffProbs = [[[[255, 255, 255, 255, 255, 2
     255], [254, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255], [255, 255, 255, 255, 255, 255,
     255, 255, 255, 255, 255]]]];
 
-/// The probs to begin with.
+/// `default_coeff_probs`, section 13.5.
 #[rustfmt::skip]
 pub(super) const DEFAULT_COEFF_PROBS: CoeffProbs = [[[[128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128],
     [128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128], [128, 128, 128, 128, 128, 128, 128,

@@ -1,4 +1,4 @@
-//! Pixel by pixel beside another decoder.
+//! Bit-exact comparison with another decoder.
 
 use majordomo_image_header::measure;
 use majordomo_image_header::webp::lossy_frame as lossy_webp_frame;
@@ -8,7 +8,7 @@ use tables::CoeffProbs;
 use super::*;
 use crate::simd_level::at_all_levels;
 
-/// What the other decoder makes of the same frame, in the full range.
+/// The frame as the other decoder sees it, expanded to the full range.
 fn other(frame: &[u8]) -> Vec<u8> {
     let frame = image_webp::vp8::Vp8Decoder::decode_frame(frame).expect("the frame is sound");
     let (width, height) = (usize::from(frame.width), usize::from(frame.height));
@@ -49,9 +49,9 @@ fn compare(name: &str, file: &[u8]) {
     }
 }
 
-/// Small pictures that libwebp packed: 33×17 pixels as well as it can, 24×20 as
-/// quickly and badly, 15×50 with the simple way to smooth, 20×60 in four parts
-/// with sharper edges, and 50×14 with blocks of which some are not smoothed.
+/// Small files by libwebp: 33×17 at the best quality, 24×20 at the worst, 15×50 with the
+/// simple loop filter, 20×60 with four token partitions and high sharpness, 50×14 with
+/// macroblocks that are not filtered.
 const FILES: [&str; 5] = [
     "\
      5249464614010000574542505650382008010000b006009d012a210011003eb54ca04b27242321a56e60e016\
@@ -103,7 +103,7 @@ fn bytes(hex: &str) -> Vec<u8> {
     digits.map(byte).collect()
 }
 
-/// Sound files, for other tests.
+/// Valid files, for other tests.
 pub(crate) fn files() -> [Vec<u8>; 5] {
     FILES.map(bytes)
 }
@@ -115,7 +115,7 @@ fn every_pixel_is_that_of_another_decoder() {
     }
 }
 
-/// 99 files by libwebp 1.3: 1×1, 15×17, 97×63 and 208×144 pixels of slopes, noise and
+/// 99 files by libwebp 1.3.1: 1×1, 15×17, 97×63 and 208×144 pixels of gradients, noise and
 /// edges, at qualities 1 to 99, with simple and normal loop filters of several strengths
 /// and sharpnesses, one and four segments, one and eight token partitions.
 const LIBWEBP: &[u8] = include_bytes!("../../../tests/data/libwebp-lossy.bin");
@@ -152,7 +152,7 @@ fn a_frame_that_was_cut_off_is_left_to_the_general_decoder() {
     assert!(decode(frame, (33, 17), &stop).is_none());
 }
 
-/// Any probs, often those that leave next to nothing for one side.
+/// Any probabilities, often extreme ones.
 fn any_chances() -> impl Strategy<Value = CoeffProbs> {
     let prob = prop_oneof![3 => any::<u8>(), 1 => prop_oneof![Just(0), Just(1), Just(255)]];
     proptest::collection::vec(prob, 4 * 8 * 3 * 11).prop_map(|all| {
@@ -176,7 +176,7 @@ fn a_frame_with_a_wrong_bit_is_no_reason_to_panic() {
             let mut frame = frame.to_vec();
             frame[bit / 8] ^= 1 << (bit % 8);
             for with_tables in [false, true] {
-                // It may be another picture, but of the size that it says.
+                // The picture may differ, but not its dimensions.
                 if let Some(picture) = decode_by(&frame, size, &Stop::new(), with_tables) {
                     assert_eq!((picture.width, picture.height), size, "{bit}");
                 }
@@ -202,7 +202,7 @@ proptest! {
     #[test]
     fn tables_read_what_single_decisions_read(
         probs in any_chances(),
-        // No encoder begins with 255: that is no value of the range.
+        // No encoder starts a partition with 255: the value must be below the range.
         first in 0..255_u8,
         data in proptest::collection::vec(any::<u8>(), 0..1500),
     ) {

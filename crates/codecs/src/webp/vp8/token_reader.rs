@@ -1,9 +1,7 @@
-//! All decisions about a small coefficient at once.
+//! DCT tokens, several booleans at a time (RFC 6386, section 13.2).
 //!
-//! Whether a block ends, whether its next coefficient is zero, whether it is one,
-//! and its sign: these are up to four decisions, and each waits for the one
-//! before. A look at a table answers all of them, with little for the processor
-//! to guess wrong.
+//! End of block, zero, one and the sign take up to four dependent booleans. One table
+//! lookup decodes all of them, with few branches to mispredict.
 
 use std::hint::select_unpredictable;
 
@@ -11,22 +9,22 @@ use super::bit_window::BitWindow;
 use super::bool_decoder::BoolDecoder;
 use super::token_tables::{LargeTokenTable, SmallTokenTable, SmallTokenThresholds};
 
-/// What comes next in a block.
+/// The next token of a block.
 pub(super) enum DctToken {
-    /// No more coefficients but zeros.
+    /// No more nonzero coefficients.
     EndOfBlock,
-    /// Zero, one, or minus one, and whether it is not zero.
+    /// 0, 1 or −1, and whether it is nonzero.
     Small(i32, bool),
-    /// Two or more; how much is still to be read.
+    /// Two or more; the value follows.
     Large,
-    /// The table does not know. Nothing was read.
+    /// The table has no entry. Nothing was consumed.
     NotInTable,
 }
 
-/// Reads coefficients by tables.
+/// Reads tokens by table lookup.
 pub(super) struct TokenReader<'a> {
     window: BitWindow<'a>,
-    /// Always eight bits wide, without the first one, which is always set.
+    /// The range, normalized to eight bits, without its leading one.
     range: u32,
 }
 
@@ -45,14 +43,13 @@ impl<'a> TokenReader<'a> {
         BoolDecoder::resume(self.window, self.range | 128)
     }
 
-    /// Takes in what is needed for most blocks, so that the check for every
-    /// token nearly always ends the same way.
+    /// Fills the window once per block, so that the check per token is predictable.
     #[inline(always)]
     pub(super) fn start_block(&mut self) {
         self.window.fill();
     }
 
-    /// Reads decisions one by one.
+    /// Decodes booleans one by one.
     #[inline(always)]
     pub(super) fn one_by_one<T>(&mut self, read: impl FnOnce(&mut BoolDecoder<'a>) -> T) -> T {
         let mut bools = BoolDecoder::resume(self.window, self.range | 128);
@@ -83,7 +80,7 @@ impl<'a> TokenReader<'a> {
             self.take(larger, end.wrapping_sub(larger));
             return DctToken::Large;
         }
-        // Choices without branches: nobody can tell beforehand which it will be.
+        // Branchless: these outcomes are unpredictable.
         let (is_one, is_minus) = (value >= one, value >= minus);
         let width = select_unpredictable(is_one, minus.wrapping_sub(one), zeros);
         let width = select_unpredictable(is_minus, minuses, width);
@@ -94,8 +91,8 @@ impl<'a> TokenReader<'a> {
         DctToken::Small(value, is_one)
     }
 
-    /// A coefficient of two to four and its sign; none if it is larger, or the
-    /// table does not know. Nothing was read then.
+    /// A value of two to four with its sign; `None` if it is larger or not in the table,
+    /// and nothing was consumed.
     #[inline(always)]
     pub(super) fn next_large(&mut self, table: &LargeTokenTable) -> Option<i32> {
         let value = self.value();
@@ -111,7 +108,7 @@ impl<'a> TokenReader<'a> {
         Some(if outcome % 2 == 0 { size } else { -size })
     }
 
-    /// The next sixteen bits.
+    /// The next 16 bits.
     #[inline(always)]
     fn value(&mut self) -> u64 {
         if self.window.count < 16 {
@@ -120,12 +117,12 @@ impl<'a> TokenReader<'a> {
         self.window.bits >> 48
     }
 
-    /// Goes on with the values from one limit on, of which there are so many.
+    /// Narrows the range to `width` values from `from`, and normalizes.
     #[inline(always)]
     fn take(&mut self, from: u64, width: u64) {
         let width = width as u32;
         let zeros = width.leading_zeros();
-        // The first bit that is set falls off on the left.
+        // The leading one is shifted out.
         self.range = (width << 1).wrapping_shl(zeros) >> 25;
         self.window.bits = self.window.bits.wrapping_sub(from << 48);
         self.window.skip(zeros - 16);

@@ -1,28 +1,28 @@
-//! Where the outcomes of several decisions begin.
+//! Lookup tables that decode several booleans of a token at once.
 //!
-//! The probs of coefficients hold for the whole frame. So it is reckoned
-//! beforehand, for every range, from which value on each outcome begins: in
-//! 256ths of the eight bits of a range, which nearly always is exact.
+//! Token probabilities are constant within a frame. So for each of the 128 normalized
+//! ranges, the intervals of all outcomes are computed in advance, in 256ths of the range.
+//! Where that is inexact, the table has no entry.
 
-/// Where outcomes begin for one range: in words like the one that they are
-/// compared with, since that takes the fewest instructions.
+/// Interval boundaries for one range, in words as wide as the value they are compared with,
+/// which takes the fewest instructions.
 pub(super) struct SmallTokenThresholds {
-    /// Where one begins, and so zero ends.
+    /// Start of 1, end of 0.
     pub(super) one: u64,
-    /// How many values are zero.
+    /// Width of 0.
     pub(super) zeros: u64,
-    /// How many are minus one; none where nothing but the end is known.
+    /// Width of −1; zero if only the end of block is known.
     pub(super) minuses: u64,
-    /// Where minus one begins, and so one ends.
+    /// Start of −1, end of 1.
     pub(super) minus: u64,
 }
 
-/// A limit in one word, since the next token waits for it.
+/// Boundaries in one word: the next token depends on this load.
 #[derive(Clone, Copy)]
 struct PackedThresholds(u64);
 
 impl PackedThresholds {
-    /// Zero, one, minus one and larger begin here.
+    /// From the starts of 0, 1, −1 and larger values.
     fn new([zero, one, minus, larger]: [u32; 4]) -> Self {
         let parts = [minus, larger - minus, one - zero, one];
         let join = |packed, part| packed << 16 | u64::from(part);
@@ -30,14 +30,14 @@ impl PackedThresholds {
     }
 }
 
-/// The outcomes of the first decisions about a coefficient, by range.
+/// Intervals of end of block, 0, 1 and −1, by range.
 pub(super) struct SmallTokenTable([PackedThresholds; 128]);
 
 impl SmallTokenTable {
-    /// Knows nothing.
+    /// No entries.
     pub(super) const EMPTY: Self = Self([PackedThresholds(0); 128]);
 
-    /// By the probs of a place; behind a zero no block ends.
+    /// Builds the table of one band and context; after a zero, a block cannot end.
     pub(super) fn new(probs: &[u8; 11], can_end: bool) -> Self {
         Self(std::array::from_fn(|range| {
             let whole = Interval::whole(range);
@@ -49,13 +49,13 @@ impl SmallTokenTable {
             let (one, _) = rest.split(probs[2]);
             let (plus, minus) = one.split(128);
             let thresholds = [zero.from, plus.from, minus.from, one.end()];
-            // The first decision is always exact.
+            // The first boolean is always exact.
             let only_end = [end.end() >> 16; 4];
             PackedThresholds::new(in_256ths(thresholds).unwrap_or(only_end))
         }))
     }
 
-    /// Those of a range, whose first bit is left out.
+    /// The boundaries for a range without its leading one.
     #[inline(always)]
     pub(super) fn at_range(&self, range: u32) -> SmallTokenThresholds {
         let PackedThresholds(packed) = self.0[range as usize & 127];
@@ -68,12 +68,12 @@ impl SmallTokenTable {
     }
 }
 
-/// The outcomes of the decisions about two, three and four, by range: where each
-/// begins, plus before minus, and where the last one ends.
+/// Intervals of ±2, ±3 and ±4, by range: the start of each, positive before negative, and
+/// the end of the last.
 pub(super) struct LargeTokenTable([[u16; 8]; 128]);
 
 impl LargeTokenTable {
-    /// Knows nothing.
+    /// No entries.
     pub(super) const EMPTY: Self = Self([[0; 8]; 128]);
 
     pub(super) fn new(probs: &[u8; 11]) -> Self {
@@ -98,20 +98,20 @@ impl LargeTokenTable {
         }))
     }
 
-    /// Those of a range, whose first bit is left out.
+    /// The boundaries for a range without its leading one.
     #[inline(always)]
     pub(super) fn at_range(&self, range: u32) -> &[u16; 8] {
         &self.0[range as usize & 127]
     }
 }
 
-/// SmallTokenTable in 256ths, if that is exact.
+/// Boundaries in 256ths, if exact.
 fn in_256ths<const N: usize>(thresholds: [u32; N]) -> Option<[u32; N]> {
     let is_whole = thresholds.iter().all(|limit| limit % (1 << 16) == 0);
     is_whole.then(|| thresholds.map(|limit| limit >> 16))
 }
 
-/// The values of an outcome, in 2²⁴ths of the eight bits of a range.
+/// The interval of an outcome, in 2²⁴ths of a range of eight bits.
 #[derive(Clone, Copy)]
 struct Interval {
     from: u32,
@@ -121,7 +121,7 @@ struct Interval {
 impl Interval {
     const OUTSIDE: Self = Self { from: 0, width: 0 };
 
-    /// All values of a range, whose first bit is left out.
+    /// The whole range, given without its leading one.
     fn whole(range: usize) -> Self {
         Self {
             from: 0,
@@ -129,7 +129,7 @@ impl Interval {
         }
     }
 
-    /// Those of no, which has this prob, and those of yes.
+    /// Splits the interval into `false`, which has this probability, and `true`.
     fn split(self, prob: u8) -> (Self, Self) {
         let shift = self.width.leading_zeros();
         let range = self.width << shift >> 24;

@@ -1,5 +1,5 @@
-//! One edge: what is on both sides of it is brought nearer to each other, where
-//! the step is small enough to be an artefact.
+//! Filtering of one edge (RFC 6386, sections 15.2 and 15.3). Pixels are named as there: P3
+//! to P0 before the edge, Q0 to Q3 after it.
 
 use fearless_simd::{
     Bytes, Select, Simd, SimdBase, SimdInt, SimdIntWiden, SimdNarrow, i8x16, u8x16,
@@ -7,26 +7,26 @@ use fearless_simd::{
 
 use super::{LoopFilterParams, Side};
 
-/// How an edge is smoothed.
+/// Which filter is applied.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FilterKind {
-    /// Between blocks.
+    /// Normal filter between macroblocks.
     MacroblockEdge,
-    /// Between the small blocks inside.
+    /// Normal filter between subblocks.
     SubblockEdge,
-    /// Either, in the simpler way.
+    /// Simple filter.
     Simple,
 }
 
-/// How large residues may be, for all pixels of a line.
+/// Filter limits (section 15.4), one lane per pixel along the edge.
 pub(super) struct EdgeLimits<S: Simd> {
-    /// Across an edge between blocks.
+    /// Edge limit between macroblocks.
     macroblock_edge: u8x16<S>,
-    /// Across an edge inside.
+    /// Edge limit between subblocks.
     subblock_edge: u8x16<S>,
-    /// Between neighbours on one side.
+    /// Interior limit.
     interior: u8x16<S>,
-    /// Between the first two on one side; what is more is sharp.
+    /// High edge variance threshold.
     hev_threshold: u8x16<S>,
 }
 
@@ -41,7 +41,7 @@ impl<S: Simd> EdgeLimits<S> {
         }
     }
 
-    /// Smooths an edge between blocks.
+    /// Filters an edge between macroblocks.
     #[inline(always)]
     pub(super) fn filter_macroblock_edge(
         &self,
@@ -56,7 +56,7 @@ impl<S: Simd> EdgeLimits<S> {
         }
     }
 
-    /// Smooths an edge between the small blocks inside.
+    /// Filters an edge between subblocks.
     #[inline(always)]
     pub(super) fn filter_subblock_edge(
         &self,
@@ -71,7 +71,7 @@ impl<S: Simd> EdgeLimits<S> {
         }
     }
 
-    /// Changes the pixels where all residues are within the limits.
+    /// Filters the pixels whose differences are within the limits.
     #[inline(always)]
     fn filter(&self, simd: S, p: &mut Side<S>, q: &mut Side<S>, kind: FilterKind, limit: u8x16<S>) {
         let [p3, p2, p1, p0] = *p;
@@ -94,7 +94,7 @@ impl<S: Simd> EdgeLimits<S> {
         let (p2, p1, p0) = (signed(p2), signed(p1), signed(p0));
         let (q0, q1, q2) = (signed(q0), signed(q1), signed(q2));
         let outer = p1.saturating_sub(q1);
-        // Where the step is sharp, or between blocks, the next pixels count too.
+        // The outer taps count for high edge variance and between macroblocks.
         let counted = match kind {
             FilterKind::SubblockEdge => low_variance.select(none, outer),
             _ => outer,
@@ -102,7 +102,7 @@ impl<S: Simd> EdgeLimits<S> {
         let step = q0.saturating_sub(p0);
         let twice = counted.saturating_add(step).saturating_add(step);
         let whole = within_limits.select(twice.saturating_add(step), none);
-        // Two pixels change, by about three eighths of the step.
+        // Adjusts P0 and Q0 (`common_adjust`).
         let few = match kind {
             FilterKind::MacroblockEdge => low_variance.select(none, whole),
             _ => whole,
@@ -117,7 +117,7 @@ impl<S: Simd> EdgeLimits<S> {
                 q[1] = unsigned(q1.saturating_sub(less));
             }
             FilterKind::MacroblockEdge => {
-                // Six pixels change, the nearest most.
+                // Adjusts three pixels on each side, the nearest most.
                 let [most, more, less] = seventh_taps(simd, low_variance.select(whole, none));
                 (up, down) = (up + most, down + most);
                 p[2] = unsigned(p1.saturating_add(more));
@@ -131,8 +131,7 @@ impl<S: Simd> EdgeLimits<S> {
     }
 }
 
-/// 27, 18 and 9 128ths of each value, rounded: about three, two and one seventh
-/// of the step.
+/// `(27w + 63) >> 7`, `(18w + 63) >> 7` and `(9w + 63) >> 7`: about 3/7, 2/7 and 1/7.
 #[inline(always)]
 fn seventh_taps<S: Simd>(simd: S, whole: i8x16<S>) -> [i8x16<S>; 3] {
     let (first, second) = whole.widening_mul(i8x16::splat(simd, 9));
@@ -146,19 +145,19 @@ fn seventh_taps<S: Simd>(simd: S, whole: i8x16<S>) -> [i8x16<S>; 3] {
     parts
 }
 
-/// Without a sign.
+/// The absolute difference.
 #[inline(always)]
 fn difference<S: Simd>(a: u8x16<S>, b: u8x16<S>) -> u8x16<S> {
     a.max(b) - a.min(b)
 }
 
-/// Pixels as seen from the middle of their range.
+/// Pixels as signed values around zero (`u2s`).
 #[inline(always)]
 fn signed<S: Simd>(line: u8x16<S>) -> i8x16<S> {
     (line ^ 128).bitcast()
 }
 
-/// Pixels as they are stored.
+/// Pixels as stored (`s2u`).
 #[inline(always)]
 fn unsigned<S: Simd>(line: i8x16<S>) -> u8x16<S> {
     line.bitcast::<u8x16<S>>() ^ 128

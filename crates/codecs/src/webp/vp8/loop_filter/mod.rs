@@ -1,11 +1,10 @@
-//! BlockEdges between blocks made less visible.
+//! The loop filter (RFC 6386, section 15).
 //!
-//! Sixteen pixels along an edge are worked on together, in lines: those nearest
-//! to it on both sides, then the next, up to four. Where an edge goes from top to
-//! bottom, columns are turned into lines first.
+//! 16 pixels along an edge are filtered together, in up to four lines on each side of it.
+//! For vertical edges, columns are transposed into lines first.
 //!
-//! Work on lines is not put into closures, nor given to `map`: what is not inlined
-//! is not compiled for the processor at hand, and is ten times slower.
+//! Code on lines avoids closures and `map`: what is not inlined is not compiled for the
+//! selected SIMD level and is ten times slower.
 
 mod edge;
 mod transpose;
@@ -20,26 +19,26 @@ use transpose::{transpose, transpose_back};
 
 /// Pixels along an edge.
 const ALONG: usize = 16;
-/// Lines on each side of an edge that count, and from one edge to the next.
+/// Lines on each side of an edge that are read, and the distance between edges.
 const REACH: usize = 4;
 
-/// What is on one side of an edge.
+/// The lines on one side of an edge.
 type Side<S> = [u8x16<S>; REACH];
-/// A row of pixels, by blocks.
+/// A row of pixels, by macroblock.
 type Row<'a, const SIDE: usize> = &'a mut [[u8; SIDE]];
 
-/// A row of blocks in planes that are smoothed together: brightness alone, with
-/// blocks of sixteen pixels each way, or both colours, with eight.
+/// A row of macroblocks in the planes that are filtered together: Y with 16×16 blocks, or U
+/// and V with 8×8 blocks.
 pub(super) struct MacroblockRow<'a, const PLANES: usize, const SIDE: usize> {
-    /// Those of all planes beside each other, so that a line holds one of each.
+    /// By row and plane; one line holds a row of all planes.
     rows: [[Row<'a, SIDE>; PLANES]; SIDE],
-    /// The last rows of the blocks above, where there are any.
+    /// The bottom rows of the macroblocks above, if any.
     above: [[Row<'a, SIDE>; PLANES]; REACH],
     has_above: bool,
 }
 
 impl<'a, const PLANES: usize, const SIDE: usize> MacroblockRow<'a, PLANES, SIDE> {
-    /// So many blocks side by side, in that row of them.
+    /// Row `row` of macroblocks, `across` macroblocks wide.
     #[inline(always)]
     pub(super) fn new(planes: [&'a mut [u8]; PLANES], across: usize, row: usize) -> Self {
         let mut rows = from_fn(|_| from_fn(|_| Row::default()));
@@ -61,7 +60,8 @@ impl<'a, const PLANES: usize, const SIDE: usize> MacroblockRow<'a, PLANES, SIDE>
         }
     }
 
-    /// Smooths the edges of a block, and those inside it where it has detail.
+    /// Filters the edges of a macroblock, and the subblock edges inside it if
+    /// `filter_inside`.
     #[inline(always)]
     pub(super) fn filter<S: Simd>(
         &mut self,
@@ -100,7 +100,7 @@ impl<'a, const PLANES: usize, const SIDE: usize> MacroblockRow<'a, PLANES, SIDE>
         }
         edges.filter(simd, &mut before, &mut block, self.has_above);
         if self.has_above {
-            // The farthest of them never changes.
+            // The farthest line never changes.
             for (line, rows) in before.iter().zip(&mut self.above).skip(1) {
                 write(*line, rows, column);
             }
@@ -110,7 +110,7 @@ impl<'a, const PLANES: usize, const SIDE: usize> MacroblockRow<'a, PLANES, SIDE>
         }
     }
 
-    /// The end of each row of a block, without gaps.
+    /// Gathers the right end of each row of a macroblock.
     #[inline(always)]
     fn read_left<S: Simd>(&self, simd: S, lines: &mut Side<S>, column: usize) {
         let rows = self.rows.as_flattened().chunks_exact(ALONG / REACH);
@@ -123,7 +123,7 @@ impl<'a, const PLANES: usize, const SIDE: usize> MacroblockRow<'a, PLANES, SIDE>
         }
     }
 
-    /// Puts the end of each row of a block back.
+    /// Scatters the right end of each row of a macroblock.
     #[inline(always)]
     fn write_left<S: Simd>(&mut self, lines: &Side<S>, column: usize) {
         let rows = self.rows.as_flattened_mut().chunks_exact_mut(ALONG / REACH);
@@ -136,7 +136,7 @@ impl<'a, const PLANES: usize, const SIDE: usize> MacroblockRow<'a, PLANES, SIDE>
     }
 }
 
-/// How the edges of a block are smoothed.
+/// The filter of a macroblock's edges.
 struct BlockEdges<S: Simd> {
     limits: EdgeLimits<S>,
     simple: bool,
@@ -144,8 +144,8 @@ struct BlockEdges<S: Simd> {
 }
 
 impl<S: Simd> BlockEdges<S> {
-    /// Smooths the edges between the lines of a block and, where there is
-    /// something, to what is before it.
+    /// Filters the edges between the lines of a macroblock and, if `has_before`, the edge
+    /// before it.
     #[inline(always)]
     fn filter(&self, simd: S, before: &mut Side<S>, block: &mut [u8x16<S>], has_before: bool) {
         let (limits, simple) = (&self.limits, self.simple);
@@ -165,7 +165,7 @@ impl<S: Simd> BlockEdges<S> {
     }
 }
 
-/// A row of a block, of one plane after the other.
+/// A row of a macroblock in all planes.
 #[inline(always)]
 fn read<S: Simd, const PLANES: usize, const SIDE: usize>(
     simd: S,
@@ -179,7 +179,7 @@ fn read<S: Simd, const PLANES: usize, const SIDE: usize>(
     u8x16::load_array(simd, bytes)
 }
 
-/// Puts a row of a block back.
+/// Stores a row of a macroblock in all planes.
 #[inline(always)]
 fn write<S: Simd, const PLANES: usize, const SIDE: usize>(
     line: u8x16<S>,

@@ -1,27 +1,23 @@
-//! Columns turned into lines and back, so that edges from top to bottom are
-//! smoothed like those from left to right.
+//! Transposition, so that vertical edges are filtered like horizontal ones.
 
 use fearless_simd::{Simd, u8x16};
 
 use super::ALONG;
 
-/// Turns sixteen rows that follow each other without gaps into columns: there are
-/// as many lines as a row has pixels.
+/// Transposes 16 contiguous rows into one line per column.
 #[inline(always)]
 pub(super) fn transpose<S: Simd, const WIDTH: usize>(simd: S, lines: &mut [u8x16<S>; WIDTH]) {
     shuffle(simd, lines, ALONG.ilog2());
 }
 
-/// Turns columns back into rows.
+/// Transposes columns back into rows.
 #[inline(always)]
 pub(super) fn transpose_back<S: Simd, const WIDTH: usize>(simd: S, lines: &mut [u8x16<S>; WIDTH]) {
     shuffle(simd, lines, WIDTH.ilog2());
 }
 
-/// Shuffles both halves of the lines into each other, which makes the first bit
-/// of each pixel's place the last one. Once that is done with all bits that say
-/// its row, the row has become its place in a line, and its place in the row the
-/// line.
+/// Interleaves both halves of the lines, which rotates the bits of each pixel's index by
+/// one. After one step for each bit of the row number, row and column have changed places.
 #[inline(always)]
 fn shuffle<S: Simd, const COUNT: usize>(simd: S, lines: &mut [u8x16<S>; COUNT], times: u32) {
     for _ in 0..times {
