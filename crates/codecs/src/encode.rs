@@ -113,7 +113,7 @@ mod tests {
     use crate::picture::Layout;
 
     #[test]
-    fn no_format_is_written_when_the_work_is_to_end() {
+    fn no_format_is_encoded_after_a_stop() {
         let picture = Picture {
             width: 40,
             height: 30,

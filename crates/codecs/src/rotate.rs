@@ -45,7 +45,7 @@ mod tests {
 
     /// The letter F, 3×4 pixels, as stored in each orientation.
     #[test]
-    fn every_exif_value_is_turned_upright() {
+    fn every_exif_orientation_becomes_upright() {
         let stored = [
             (1, 3, "##.#..##.#.."),
             (2, 3, ".##..#.##..#"),

@@ -1,4 +1,4 @@
-//! What was done to the images of a request, for its ledger.
+//! The changes to a request's images, for the ledger.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::fit::Conversion;
 use crate::human::{Dimensions, human_bytes};
 
 impl Conversion {
-    /// The one word that says most about it.
+    /// The verb that describes the conversion best.
     fn verb(&self) -> &'static str {
         if self.from.is_animated() {
             "stilled"
@@ -22,21 +22,21 @@ impl Conversion {
     }
 }
 
-/// Collects what was done, one [`Change`] for each kind of it.
+/// Collects [`Change`]s, one per verb.
 #[derive(Default)]
 pub(crate) struct Changes(Vec<Change>);
 
 impl Changes {
-    /// An image was written anew.
+    /// Records that an image was re-encoded.
     pub(crate) fn converted(&mut self, image: usize, conversion: &Conversion) {
         self.add(conversion.verb(), format!("image {image}: {conversion}"));
     }
 
-    /// An image goes out as it came, under its true name.
+    /// Records that an image is sent unchanged under its sniffed type.
     pub(crate) fn renamed(&mut self, image: usize, from: &str, to: &str) {
         self.add(
             "relabelled",
-            format!("image {image}: {from} is really {to}"),
+            format!("image {image}: {from} is actually {to}"),
         );
     }
 
@@ -58,7 +58,7 @@ impl Changes {
     }
 }
 
-/// `4000×3000 jpeg 3.7 MB → 1568×1176 jpeg 0.3 MB`, and what cannot be seen in it.
+/// `4000×3000 jpeg 3.7 MB → 1568×1176 jpeg 0.3 MB`, and what the numbers do not show.
 impl fmt::Display for Conversion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let from = &self.from;
@@ -73,13 +73,13 @@ impl fmt::Display for Conversion {
             human_bytes(self.bytes),
         )?;
         if !from.orientation.is_upright() {
-            f.write_str(", turned upright")?;
+            f.write_str(", rotated upright")?;
         }
         if from.is_animated() {
             write!(f, ", the first of {} frames", from.frames)?;
         }
         if self.flattened {
-            f.write_str(", transparency laid on white")?;
+            f.write_str(", transparency flattened onto white")?;
         }
         Ok(())
     }

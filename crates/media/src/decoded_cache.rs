@@ -1,14 +1,13 @@
-//! DecodeFn pictures kept for the next target of the same request.
+//! An LRU cache of decoded pictures, for the next target of the same request.
 //!
-//! There are few of them and they are large, so a list in the order of use is
-//! all that is needed.
+//! Its entries are few and large, so a list suffices.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use majordomo_codecs::Picture;
 
-/// A content address.
+/// The BLAKE3 hash of the encoded bytes.
 pub(crate) type ContentHash = [u8; 32];
 
 pub(crate) struct DecodedCache {
@@ -24,11 +23,11 @@ impl DecodedCache {
         }
     }
 
-    /// The open picture of these bytes, if one of at least this size is kept.
-    pub(crate) fn get(&self, address: &ContentHash, wanted: (u32, u32)) -> Option<Arc<Picture>> {
+    /// The picture with this hash, if it is at least this large.
+    pub(crate) fn get(&self, hash: &ContentHash, wanted: (u32, u32)) -> Option<Arc<Picture>> {
         let mut pictures = self.pictures.lock().unwrap_or_else(PoisonError::into_inner);
         let at = pictures.iter().position(|(kept, picture)| {
-            kept == address && picture.width >= wanted.0 && picture.height >= wanted.1
+            kept == hash && picture.width >= wanted.0 && picture.height >= wanted.1
         })?;
         let found = pictures.remove(at)?;
         let picture = Arc::clone(&found.1);
@@ -36,11 +35,11 @@ impl DecodedCache {
         Some(picture)
     }
 
-    /// Keeps a picture, in place of a smaller one of the same bytes.
-    pub(crate) fn put(&self, address: ContentHash, picture: Arc<Picture>) {
+    /// Inserts a picture; replaces one with the same hash.
+    pub(crate) fn put(&self, hash: ContentHash, picture: Arc<Picture>) {
         let mut pictures = self.pictures.lock().unwrap_or_else(PoisonError::into_inner);
-        pictures.retain(|(kept, _)| *kept != address);
-        pictures.push_back((address, picture));
+        pictures.retain(|(kept, _)| *kept != hash);
+        pictures.push_back((hash, picture));
         let size = |(_, picture): &(ContentHash, Arc<Picture>)| picture.data.len() as u64;
         while pictures.iter().map(size).sum::<u64>() > self.bound {
             pictures.pop_front();

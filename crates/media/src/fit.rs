@@ -1,4 +1,4 @@
-//! One image made to fit: open, scale, turn, convert, write.
+//! Fitting one image: decode, downscale, rotate, convert, encode.
 
 use std::borrow::Cow;
 
@@ -11,43 +11,43 @@ use crate::plan::Plan;
 use crate::terms::Terms;
 use crate::{Bounds, Format, Problem, Stop, plan};
 
-/// An image that a target takes.
+/// An image that a target accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fitted {
-    /// Its bytes; the original's own where nothing had to be done.
+    /// The encoded bytes; those of the original if it fits.
     pub data: Bytes,
-    /// The MIME type that is true of them.
+    /// The MIME type of `data`.
     pub media_type: String,
-    /// What was done to it; none if nothing was.
+    /// What was changed; `None` if nothing was.
     pub conversion: Option<Conversion>,
 }
 
-/// What an image was, and what was made of it.
+/// An image before and after it was re-encoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conversion {
-    /// What it was.
+    /// The original's header.
     pub from: Header,
-    /// Bytes that it had.
+    /// The original's size in bytes.
     pub from_bytes: u64,
-    /// What it is now.
+    /// The new format.
     pub format: Format,
-    /// Columns now.
+    /// The new width.
     pub width: u32,
-    /// Rows now.
+    /// The new height.
     pub height: u32,
-    /// Bytes now.
+    /// The new size in bytes.
     pub bytes: u64,
-    /// The JPEG quality, where it is one.
+    /// The JPEG quality, if it is a JPEG.
     pub quality: Option<u8>,
-    /// Whether its transparency was laid on white.
+    /// Whether transparency was flattened onto white.
     pub flattened: bool,
 }
 
-/// Makes one image fit, on this thread.
+/// Fits one image on this thread.
 ///
-/// The result fits every term, or there is a [`Problem`]. An image that fits
-/// already comes back with the same bytes. The work ends early when `stop` is
-/// set; its memory is bounded by `bounds`, its time is the caller's to watch.
+/// The result satisfies all terms. An image that already fits keeps its bytes. The work
+/// ends early when `stop` is set; `bounds` limit its memory, and the caller limits its
+/// time.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -82,14 +82,14 @@ pub fn fit_image(
     }
 }
 
-/// One image that must be written anew for some terms.
+/// An image to be re-encoded for some terms.
 pub(crate) struct RefitJob<'a> {
     data: &'a [u8],
     header: &'a Header,
     terms: &'a Terms,
-    /// The size to begin with, upright.
+    /// The upright size to start with.
     size: (u32, u32),
-    /// How often that size was halved already.
+    /// How often that size is already halved.
     halvings: u32,
 }
 
@@ -111,12 +111,12 @@ impl<'a> RefitJob<'a> {
         }
     }
 
-    /// How large the picture must be opened at least, as it is stored.
+    /// The smallest size to decode to, as stored.
     pub(crate) fn stored(&self) -> (u32, u32) {
         self.header.orientation.upright(self.size.0, self.size.1)
     }
 
-    /// Makes what the terms ask for out of the open picture.
+    /// Converts the decoded picture to what the terms accept.
     pub(crate) fn refit(&self, picture: Cow<'_, Picture>, stop: &Stop) -> Result<Fitted, Problem> {
         let header = self.header;
         let source = SourceImage {
@@ -131,7 +131,7 @@ impl<'a> RefitJob<'a> {
             accepted: self.terms.accepted(),
         };
         let encoding = choose_encoding(source, &picture, self.terms).ok_or_else(refused)?;
-        // Scaled first: everything after it has fewer pixels to touch.
+        // Downscaled first: the steps that follow have fewer pixels to process.
         let (width, height) = self.stored();
         let mut picture = if (picture.width, picture.height) == (width, height) {
             picture

@@ -1,4 +1,4 @@
-//! Sizes as people read them.
+//! Sizes in human-readable form.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub(crate) fn human_megapixels(count: u64) -> String {
     format!("{} megapixels", short(count as f64 / 1e6))
 }
 
-/// One decimal where it says something.
+/// One decimal below ten.
 fn short(value: f64) -> String {
     if value < 10.0 {
         format!("{value:.1}")
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_read_well() {
+    fn sizes_format_in_human_units() {
         for (count, text) in [
             (80, "80 B"),
             (4_200, "4.2 kB"),

@@ -1,8 +1,7 @@
-//! From pixels to bytes that fit: which format, which quality, which size.
+//! The encoding ladder: format, quality and size that fit the byte limit.
 //!
-//! The steps are qualities 85, 65, 45 and 30, then half the size and the same
-//! qualities again, twice at most. A sample of the picture tells about where on
-//! that ladder it fits, so that most pictures are encoded once; the real size
+//! Steps are qualities 85, 65, 45 and 30, then the same at half the size, at most twice. An
+//! estimate predicts the step that fits, so most pictures are encoded once; the actual size
 //! decides.
 
 use std::borrow::Cow;
@@ -15,43 +14,43 @@ use crate::{Format, Problem, Stop};
 
 const QUALITIES: [u8; 4] = [85, 65, 45, 30];
 const HALVINGS: u32 = 2;
-/// Whole encodings before giving up.
+/// Full encodings before giving up.
 const MAX_ENCODES: u32 = 6;
-/// A sample is this far off at most, in hundredths.
+/// The largest error of an estimate, in percent.
 const SAMPLE_ERROR: u64 = 7;
 
-/// No quality of the ladder makes so many times fewer bytes than a better one.
+/// No quality of the ladder shrinks a better one by this factor.
 const HOPELESS: u64 = 8;
 
-/// The outcome: bytes, and how they came to be.
+/// An encoded image.
 pub(crate) struct EncodedImage {
     pub(crate) data: Vec<u8>,
     pub(crate) encoding: Encoding,
     pub(crate) width: u32,
     pub(crate) height: u32,
-    /// Whether transparency was laid on white.
+    /// Whether transparency was flattened onto white.
     pub(crate) flattened: bool,
 }
 
-/// How many halvings may be skipped before a picture is opened, because nothing
-/// larger can fit: the worst that quality 30 makes of a JPEG is a fifteenth.
+/// Halvings to skip before decoding because nothing larger can fit: quality 30 shrinks a
+/// JPEG to a fifteenth at best.
 pub(crate) fn hopeless_halvings(format: Format, size: u64, terms: &Terms) -> u32 {
     let hopeless = |budget: u64| budget.saturating_mul(20) < size;
     let jpeg = format == Format::Jpeg && terms.allows(format.media_type());
     u32::from(jpeg && terms.max_bytes.is_some_and(hopeless))
 }
 
-/// Where the picture came from, as far as the choice of a format depends on it.
+/// The source, as far as the choice of an encoding depends on it.
 #[derive(Clone, Copy)]
 pub(crate) struct SourceImage {
-    /// Its format.
+    /// The source format.
     pub(crate) format: Format,
-    /// Whether it was stored without loss.
+    /// Whether the source is lossless.
     pub(crate) lossless: bool,
 }
 
-/// The format to write: the picture's own if the target takes it, then what
-/// keeps transparency and text, then JPEG, then PNG, then whatever is taken.
+/// Chooses the encoding: the source format if accepted, then what keeps transparency and
+/// text, then JPEG, then PNG, then anything accepted.
 pub(crate) fn choose_encoding(
     source: SourceImage,
     picture: &Picture,
@@ -63,7 +62,7 @@ pub(crate) fn choose_encoding(
         Format::Jpeg => Some(Encoding::Jpeg(QUALITIES[0])),
         Format::Png => Some(Encoding::Png),
         Format::Gif => Some(Encoding::Gif),
-        // A lossy WebP has no encoder here; without loss it would grow.
+        // There is no lossy WebP encoder, and lossless would grow.
         Format::Webp if source.lossless => Some(Encoding::Webp),
         _ => None,
     };
@@ -89,7 +88,7 @@ pub(crate) fn choose_encoding(
         })
 }
 
-/// Writes the picture so that it fits the terms' bytes.
+/// Encodes the picture within the byte limit.
 pub(crate) fn encode_within(
     picture: Cow<'_, Picture>,
     halvings: u32,
@@ -117,7 +116,7 @@ pub(crate) fn encode_within(
 
 struct EncodeAttempts {
     budget: Option<u64>,
-    /// How often the picture was halved before it came here.
+    /// How often the picture was halved before.
     halvings: u32,
     spent: u32,
     tried: Vec<String>,
@@ -125,7 +124,7 @@ struct EncodeAttempts {
 }
 
 impl EncodeAttempts {
-    /// One whole encoding; none if it is over budget.
+    /// One full encoding; `None` if it exceeds the budget.
     fn encode(
         &mut self,
         picture: &Picture,
@@ -149,7 +148,7 @@ impl EncodeAttempts {
         }))
     }
 
-    /// A PNG is packed tighter before anything is lost.
+    /// PNG is compressed harder before anything lossy is tried.
     fn lossless(
         &mut self,
         picture: &Picture,
@@ -191,7 +190,7 @@ impl EncodeAttempts {
                 picture = Cow::Owned(half(&picture, stop)?);
             }
             let start = self.first_promising_quality(&picture, stop)?;
-            // The last size is tried however the sample looks.
+            // The last size is tried whatever the estimate.
             let start = match start {
                 None if halving == HALVINGS => QUALITIES.len() - 1,
                 None => continue,
@@ -209,7 +208,7 @@ impl EncodeAttempts {
         Err(self.cannot_fit())
     }
 
-    /// The first quality whose size may fit, by a sample of the picture.
+    /// The first quality whose estimated size may fit.
     fn first_promising_quality(
         &mut self,
         picture: &Picture,

@@ -1,13 +1,14 @@
-//! Images made to fit each target.
+//! Images fitted to each target.
 //!
-//! Every provider has its own rules for images and the target is only known when
-//! it is asked, so an image is fitted per target and attempt: an image that fits
-//! goes out untouched, one that does not is downscaled, turned, converted or
-//! packed tighter, and one that cannot fit is an error that says why.
+//! Every provider has its own limits on images, and the target is known only when it is
+//! called. So images are fitted per target and attempt: one that fits is sent unchanged;
+//! one that does not is downscaled, rotated, converted or compressed harder; one that
+//! cannot fit is an error with the reason.
 //!
-//! A chain calls [`Fitter::fit`] for each target and [`omit_oldest`] when no
-//! target takes as many images as there are. The core below is synchronous and
-//! does no I/O: [`sniff`], [`measure`], [`plan`] and [`fit_image`].
+//! A chain calls [`Fitter::fit`] for each target, and [`omit_oldest`] when no target
+//! accepts as many images as the request has. The synchronous core does no I/O: [`sniff`],
+//! [`measure`], [`plan`] and [`fit_image`]. Pixels are handled by `majordomo-codecs`,
+//! headers by `majordomo-image-header`.
 
 mod bounds;
 mod changes;

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_colours_as_there_is_room_for_stay_as_they_are() {
+    fn colours_that_fit_the_palette_stay_exact() {
         for (colors, layout) in [(256, Layout::Rgb), (2, Layout::Rgb), (255, Layout::Rgba)] {
             let picture = picture(colors, layout);
             let found = read_back(&picture);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn more_colours_become_similar_ones_and_holes_stay_holes() {
+    fn surplus_colours_become_similar_ones_and_transparency_is_kept() {
         for layout in [Layout::Rgb, Layout::Rgba] {
             let picture = picture(700, layout);
             let found = read_back(&picture);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_writer_writes_nothing() {
+    fn a_stopped_encoder_writes_nothing() {
         let stop = Stop::new();
         stop.stop();
         let mut file = Vec::new();

@@ -1,4 +1,4 @@
-//! What scaling promises.
+//! Accuracy and errors of the scaler.
 
 use fearless_simd::Level;
 use majordomo_codecs::scale::{Channels, PixelView, ScaleError, Scaler};
@@ -14,7 +14,7 @@ fn gray(width: u32, height: u32, data: &[u8]) -> PixelView<'_> {
 
 #[test]
 fn strips_join_without_a_seam() {
-    // A straight slope, scaled in several strips, is a straight slope.
+    // A linear gradient, scaled in several strips, stays linear.
     let (height, to) = (3000, 600);
     let data: Vec<u8> = (0..height).map(|y| (y / 12) as u8).collect();
     let mut out = vec![0; to as usize];
@@ -28,7 +28,7 @@ fn strips_join_without_a_seam() {
 }
 
 #[test]
-fn a_stopped_scaling_says_so_and_bad_sizes_are_refused() {
+fn a_stop_and_bad_sizes_are_errors() {
     let data = [0; 100];
     let mut scaler = Scaler::default();
     let mut out = [0; 25];
@@ -66,7 +66,7 @@ fn transparent_pixels_do_not_bleed_their_colour() {
 }
 
 #[test]
-fn three_channels_are_scaled_like_each_of_them_alone() {
+fn three_channels_scale_like_each_channel_alone() {
     let (width, height) = (90, 900);
     let value = |x: u32, y: u32, c: u32| (x * 7 + y * 3 + c * 50) as u8;
     let each = |c| -> Vec<u8> {
@@ -103,7 +103,7 @@ fn three_channels_are_scaled_like_each_of_them_alone() {
     }
 }
 
-/// A picture without rhyme or reason, with bytes of all sizes beside each other.
+/// Pseudo-random bytes.
 fn noise(length: usize) -> Vec<u8> {
     let mut state = 9_u32;
     let next = || {
@@ -113,14 +113,14 @@ fn noise(length: usize) -> Vec<u8> {
     std::iter::repeat_with(next).take(length).collect()
 }
 
-/// Kinds of pixels whose bytes are independent, and how many they have.
+/// Layouts of independent samples, and their bytes per pixel.
 const KINDS: [(Channels, usize); 3] = [
     (Channels::One, 1),
     (Channels::Three, 3),
     (Channels::Four, 4),
 ];
-/// Sizes with every kind of remainder, one side alone, scales of all sizes, and a
-/// row that is too long for the fast code.
+/// Sizes with every remainder, one dimension alone, small and large ratios, and a row too
+/// long for the streaming code.
 const SCALES: [((u32, u32), (u32, u32)); 9] = [
     ((200, 170), (83, 71)),
     ((131, 90), (130, 89)),
@@ -133,7 +133,7 @@ const SCALES: [((u32, u32), (u32, u32)); 9] = [
     ((70_000, 3), (1_000, 2)),
 ];
 
-/// The sum over all pixels around a place, as the filter is defined.
+/// The defining sum of the filter, over all pixels.
 fn exact(source: PixelView<'_>, to: (u32, u32), (x, y): (u32, u32), channel: usize) -> f64 {
     let pixel = source.data.len() / (source.width * source.height) as usize;
     let lanczos = |t: f64| {
@@ -168,7 +168,7 @@ fn exact(source: PixelView<'_>, to: (u32, u32), (x, y): (u32, u32), channel: usi
 }
 
 #[test]
-fn every_pixel_is_the_mean_that_the_filter_defines() {
+fn every_pixel_matches_the_definition_of_the_filter() {
     for (from, to) in SCALES {
         for (channels, pixel) in KINDS {
             let data = noise((from.0 * from.1) as usize * pixel);
@@ -185,7 +185,7 @@ fn every_pixel_is_the_mean_that_the_filter_defines() {
             for (x, y) in [(0, 0), (to.0 - 1, to.1 - 1), (to.0 / 2, to.1 / 3)] {
                 for channel in 0..pixel {
                     let found = out[(y * to.0 + x) as usize * pixel + channel];
-                    // Rounded to bytes between rows and columns.
+                    // Rounded to bytes between both passes.
                     let wanted = exact(source, to, (x, y), channel).clamp(0.0, 255.0);
                     let apart = (f64::from(found) - wanted).abs();
                     assert!(
@@ -199,7 +199,7 @@ fn every_pixel_is_the_mean_that_the_filter_defines() {
 }
 
 #[test]
-fn a_picture_of_one_colour_stays_of_that_colour() {
+fn a_constant_picture_stays_constant() {
     for value in [0, 1, 128, 254, 255] {
         for (from, to) in SCALES {
             let data = vec![value; (from.0 * from.1) as usize];
@@ -212,7 +212,7 @@ fn a_picture_of_one_colour_stays_of_that_colour() {
     }
 }
 
-/// All kinds of vector instructions that this machine has, the least first.
+/// Every SIMD level of this machine, the lowest first.
 fn levels() -> Vec<Level> {
     let best = Level::new();
     #[cfg(target_arch = "x86_64")]
@@ -227,7 +227,7 @@ fn levels() -> Vec<Level> {
 }
 
 #[test]
-fn every_kind_of_vector_instructions_gives_the_same_pixels() {
+fn every_simd_level_gives_the_same_pixels() {
     for (from, to) in SCALES {
         for (channels, pixel) in KINDS {
             let data = noise((from.0 * from.1) as usize * pixel);

@@ -1,8 +1,7 @@
 //! The bounded pool of blocking threads.
 //!
-//! Whoever runs holds a place and its share of memory until the thread really
-//! ends. A thread that is stuck keeps both, so a pool whose threads are all
-//! stuck refuses work instead of piling it up.
+//! Work holds a thread permit and its memory permits until the thread ends. A stuck thread
+//! keeps both, so a pool of stuck threads refuses work instead of queueing it.
 
 use std::time::Duration;
 
@@ -16,40 +15,39 @@ use crate::bounds::working_set;
 use crate::decoded_cache::ContentHash;
 use crate::{Bounds, Problem, Stop};
 
-/// Memory is handed out in pieces of this many bytes.
-const PIECE: u64 = 1 << 20;
-/// What work on an image holds beside its pixels: the strip that is being scaled,
-/// and what is written.
+/// Bytes per memory permit.
+const PERMIT_BYTES: u64 = 1 << 20;
+/// Bytes held in addition to pixels: the strip being scaled, and the output.
 const SCRATCH: u64 = 5 << 20;
-/// Pieces that a tenant may take in one turn: a photo of usual size.
-const TURN: u64 = 32;
-/// Hashing this much takes less time than changing threads.
-const HASHED_IN_PLACE: usize = 64 << 10;
+/// DRR quantum of a tenant, in memory permits: a typical photo.
+const QUANTUM: u64 = 32;
+/// Hashing this much takes less time than a thread switch.
+const INLINE_HASH_BYTES: usize = 64 << 10;
 
 pub(super) struct DecodePool {
     workers: FairSemaphore,
     memory: FairSemaphore,
-    pieces: u64,
+    permits: u64,
     max_time: Duration,
     max_wait: Duration,
 }
 
 impl DecodePool {
     pub(super) fn new(bounds: &Bounds) -> Self {
-        let pieces = bounds.max_decoding.div_ceil(PIECE);
+        let permits = bounds.max_decoding.div_ceil(PERMIT_BYTES);
         Self {
             workers: FairSemaphore::new(Units::new(bounds.workers.max(1) as u64)),
-            memory: FairSemaphore::new(Units::new(pieces).quantum(TURN)),
-            pieces,
+            memory: FairSemaphore::new(Units::new(permits).quantum(QUANTUM)),
+            permits,
             max_time: bounds.max_time,
             max_wait: bounds.max_wait,
         }
     }
 
-    /// The content address of encoded bytes.
-    pub(super) async fn address(&self, data: &Bytes) -> Result<ContentHash, Problem> {
+    /// The hash of encoded bytes.
+    pub(super) async fn hash(&self, data: &Bytes) -> Result<ContentHash, Problem> {
         let hash = |data: &[u8]| *blake3::hash(data).as_bytes();
-        if data.len() <= HASHED_IN_PLACE {
+        if data.len() <= INLINE_HASH_BYTES {
             return Ok(hash(data));
         }
         let data = data.clone();
@@ -58,21 +56,20 @@ impl DecodePool {
             .map_err(|_| Problem::DecoderFailed)
     }
 
-    /// Runs work on a blocking thread, and stops it when its time is over or
-    /// when nobody waits for it any more.
+    /// Runs work on a blocking thread; stops it on timeout or cancellation.
     pub(super) async fn run<T, F>(&self, header: &Header, work: F) -> Result<T, Problem>
     where
         T: Send + 'static,
         F: FnOnce(&Stop) -> Result<T, Problem> + Send + 'static,
     {
-        let place = timeout(self.max_wait, self.place(header))
+        let admitted = timeout(self.max_wait, self.admit(header))
             .await
             .map_err(|_| Problem::Busy)??;
         let stop = StopOnDrop(Stop::new());
         let flag = stop.0.clone();
         let thread = spawn_blocking(move || {
             let result = work(&flag);
-            drop(place);
+            drop(admitted);
             result
         });
         match timeout(self.max_time, thread).await {
@@ -82,15 +79,15 @@ impl DecodePool {
         }
     }
 
-    /// Memory and a thread, shared fairly between tenants. Pixels are charged to the
-    /// budget of the request, too, where it has one. A thread comes last: nobody
-    /// waits while holding one.
-    async fn place(&self, header: &Header) -> Result<(Permit, Charge, Permit), Problem> {
+    /// Acquires memory, then a thread, fairly among tenants. Pixels are also charged to the
+    /// request's budget, if it has one. The thread comes last: no task waits while holding
+    /// one.
+    async fn admit(&self, header: &Header) -> Result<(Permit, Charge, Permit), Problem> {
         let flow = Flow::current();
         let needed = working_set(header).saturating_add(SCRATCH);
-        let pieces = needed.div_ceil(PIECE).min(self.pieces);
+        let permits = needed.div_ceil(PERMIT_BYTES).min(self.permits);
         let busy = |_| Problem::Busy;
-        let memory = self.memory.acquire(flow, pieces).await.map_err(busy)?;
+        let memory = self.memory.acquire(flow, permits).await.map_err(busy)?;
         let mut charge = Charge::begin();
         charge.wait_for(needed).await;
         let worker = self.workers.acquire(flow, 1).await.map_err(busy)?;
@@ -98,7 +95,7 @@ impl DecodePool {
     }
 }
 
-/// Ends the work when the future that waits for it is dropped or done.
+/// Sets the flag when the waiting future is dropped or done.
 struct StopOnDrop(Stop);
 
 impl Drop for StopOnDrop {
@@ -118,7 +115,7 @@ mod tests {
     use crate::{Format, Orientation};
     use majordomo_image_header::Compression;
 
-    /// An image that needs next to nothing.
+    /// An image that needs almost no memory.
     fn header() -> Header {
         Header {
             format: Format::Png,
@@ -134,7 +131,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_crowd_of_images_of_one_tenant_delays_anothers_by_one_turn() {
+    async fn many_images_of_one_tenant_delay_another_tenant_by_one_turn() {
         let bounds = Bounds {
             workers: 1,
             ..Bounds::default()
@@ -147,7 +144,7 @@ mod tests {
         let mut jobs = JoinSet::new();
         for tenant in ["crowd"; 9].into_iter().chain(["single"]) {
             let (pool, done) = (Arc::clone(&pool), done.clone());
-            // The first one has the only thread until the others wait.
+            // The first one holds the only thread until the others wait.
             let gate = gate.take();
             let work = move |_: &Stop| {
                 gate.iter().for_each(|gate| gate.recv().unwrap());

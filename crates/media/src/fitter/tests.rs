@@ -1,4 +1,4 @@
-//! Sharing, waiting, stopping: what a fitter promises beyond one image.
+//! Sharing, admission and cancellation.
 
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use majordomo_llm::{Part, Request};
 
 use super::*;
 
-/// A PNG of this size that no other call made.
+/// A PNG of this size, unique by seed.
 fn image(side: u32, seed: u8) -> bytes::Bytes {
     let picture = Picture {
         width: side,
@@ -82,9 +82,9 @@ async fn caches_are_bounded_in_bytes() {
     for seed in 0..30 {
         let request = request([image(100, seed)]);
         fitter.fit(&request, Some(&at_most(80))).await.unwrap();
-        assert!(fitter.0.made.weight() <= 20_000);
+        assert!(fitter.0.fitted_cache.weight() <= 20_000);
     }
-    assert!(fitter.0.made.weight() > 0);
+    assert!(fitter.0.fitted_cache.weight() > 0);
 }
 
 fn panics(_: &[u8], _: &Header, _: SizeHint, _: &Stop) -> std::result::Result<Picture, CodecError> {
@@ -106,7 +106,7 @@ async fn a_panicking_decoder_is_an_error_and_the_pool_survives() {
     }
 }
 
-/// Runs until it is told to stop, and counts how many do.
+/// Decoders that run until they are stopped.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
 fn never_ends(
@@ -147,7 +147,7 @@ async fn a_decoder_that_never_ends_is_stopped_by_timeout_and_by_cancellation() {
     }
 }
 
-/// Held until the test has seen what it came to see.
+/// Holds decoders until the test is done.
 static STUCK: AtomicUsize = AtomicUsize::new(1);
 
 fn ignores_the_flag(
@@ -199,8 +199,8 @@ async fn images_beyond_the_memory_limit_wait() {
         OPEN.fetch_sub(1, Ordering::SeqCst);
         picture
     }
-    // Room for two pictures of 4 bytes a pixel and what working on them takes,
-    // whatever the number of workers.
+    // Room for two pictures of 4 bytes per pixel and their scratch memory, whatever the
+    // number of workers.
     let bounds = Bounds {
         workers: 8,
         max_decoding: 18 << 20,
@@ -213,7 +213,7 @@ async fn images_beyond_the_memory_limit_wait() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_remembered_too() {
+async fn refusals_are_cached() {
     let fitter = Fitter::default();
     let request = request([image(64, 0)]);
     let limits = ImageLimits {
@@ -229,7 +229,7 @@ async fn a_refusal_is_remembered_too() {
 #[test]
 fn a_total_is_shared_so_that_small_images_leave_room_for_large_ones() {
     let all = [true; 4];
-    assert_eq!(share(&[10, 100, 100, 100], &all, 160), Some(50));
-    assert_eq!(share(&[100, 100], &[true, false], 150), Some(50));
-    assert_eq!(share(&[10, 200], &[true, false], 150), None);
+    assert_eq!(fair_share(&[10, 100, 100, 100], &all, 160), Some(50));
+    assert_eq!(fair_share(&[100, 100], &[true, false], 150), Some(50));
+    assert_eq!(fair_share(&[10, 200], &[true, false], 150), None);
 }

@@ -37,7 +37,7 @@ fn decoded_bytes_are_bounded_and_not_only_pixels() {
     let text = fit(&deep, &px(1000)).unwrap_err().to_string();
     assert_eq!(
         text,
-        "opening it would take 392 MB of memory, and at most 268 MB are allowed"
+        "decoding it would take 392 MB of memory, and at most 268 MB are allowed"
     );
 }
 
@@ -76,7 +76,7 @@ fn a_huge_gif_is_refused_and_only_the_first_frame_is_decoded() {
         fitted.data == fit(&one, &limits).unwrap().data,
         "all that is seen is the first frame"
     );
-    // The others would take 2,000 times as long, or fail: they are too short.
+    // Further frames would take 2,000 times as long, or fail: they are truncated.
     let of_first = fastest(3, || drop(fit(&one, &limits)));
     let time = fastest(3, || drop(fit(&many, &limits)));
     let allowed = of_first * 3 + Duration::from_millis(50);
@@ -132,7 +132,7 @@ fn unusual_jpegs_are_refused_or_bounded() {
         let problem = fit(&data, &px(32)).unwrap_err();
         assert_eq!(problem, Problem::RareKind(Format::Jpeg), "{name}");
     }
-    // Height zero means that a later marker tells it.
+    // Height zero: a DNL marker after the scan defines it.
     let unknown = forge::jpeg_header(64, 0, 0xC0, 8);
     assert_eq!(fit(&unknown, &px(32)).unwrap_err(), Problem::NoPixels);
 }

@@ -65,7 +65,7 @@ fn a_small_image_is_never_enlarged() {
 }
 
 #[test]
-fn the_written_format_is_the_own_one_then_jpeg_then_png_then_the_first_that_can_be_written() {
+fn the_output_format_is_the_source_format_then_jpeg_then_png_then_the_first_that_can_be_encoded() {
     let photo = webp::file(webp::LOSSY);
     let table: [(&bytes::Bytes, &[&str], Format); 7] = [
         (
@@ -104,7 +104,7 @@ fn the_written_format_is_the_own_one_then_jpeg_then_png_then_the_first_that_can_
 }
 
 #[test]
-fn a_type_that_is_not_allowed_becomes_jpeg_of_quality_85() {
+fn a_type_that_is_not_accepted_becomes_jpeg_of_quality_85() {
     let made = fit(&png(64, 64, noise), &types(&["image/jpeg"]))
         .unwrap()
         .conversion
@@ -143,7 +143,7 @@ fn the_byte_ladder_goes_down_in_quality_before_it_halves_the_size() {
 }
 
 #[test]
-fn what_cannot_fit_says_which_image_which_limit_and_what_was_tried() {
+fn an_image_that_cannot_fit_is_an_error_naming_the_image_the_limit_and_the_attempts() {
     let request = request(&[png(8, 8, smooth), jpeg(512, 512, noise)]);
     let error = fit_request(&request, &max_bytes(500)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
@@ -154,7 +154,7 @@ fn what_cannot_fit_says_which_image_which_limit_and_what_was_tried() {
 }
 
 #[test]
-fn a_target_that_cannot_take_the_images_is_passed_over_and_not_sick() {
+fn a_target_that_cannot_accept_the_images_is_skipped_and_stays_healthy() {
     let request = request(&[png(8, 8, smooth)]);
     let error = block_on(Fitter::default().fit(&request, None)).unwrap_err();
     assert_eq!(error.class(), Class::Unsupported);
@@ -163,19 +163,19 @@ fn a_target_that_cannot_take_the_images_is_passed_over_and_not_sick() {
     assert_eq!(verdict.health, majordomo_llm::HealthEffect::None);
     assert_eq!(
         error.message(),
-        "the request has 1 image, and the target takes none"
+        "the request has 1 image, and the target accepts none"
     );
 }
 
 #[test]
-fn a_request_without_images_needs_no_target_that_sees() {
+fn a_request_without_images_needs_no_vision_target() {
     let request = Request::user("hi");
     let (same, _) = block_on(Fitter::default().fit(&request, None)).unwrap();
     assert!(same.same_prompt(&request));
 }
 
 #[test]
-fn too_many_images_are_unsupported_and_a_second_pass_leaves_out_the_oldest() {
+fn too_many_images_are_unsupported_and_a_second_pass_omits_the_oldest() {
     let images: Vec<_> = (1..=9).map(|n| png(n, 1, smooth)).collect();
     let request = request(&images);
     let eight = ImageLimits {
@@ -196,7 +196,7 @@ fn too_many_images_are_unsupported_and_a_second_pass_leaves_out_the_oldest() {
 }
 
 #[test]
-fn images_inside_tool_results_are_fitted_too() {
+fn images_inside_tool_results_are_fitted() {
     let call = ToolCall::new("call_0", "screenshot", "{}");
     let mut result = ToolResult::new(&call, "here");
     result
@@ -232,7 +232,7 @@ fn many_images_tighten_the_pixel_limit_for_all_of_them() {
 }
 
 #[test]
-fn a_limit_on_base64_text_is_kept_as_text() {
+fn a_limit_on_base64_text_applies_to_the_text() {
     let data = jpeg(200, 200, noise);
     let limits = ImageLimits {
         counted: majordomo_llm::ByteCount::Base64,
@@ -272,7 +272,7 @@ fn a_limit_on_all_images_together_is_shared_among_the_large_ones() {
 }
 
 #[test]
-fn every_change_is_written_down_for_people() {
+fn every_change_is_recorded_in_readable_form() {
     let request = request(&[jpeg(400, 300, smooth)]);
     let (_, changes) = fit_request(&request, &px(100)).unwrap();
     let detail = &changes[0].detail;

@@ -107,7 +107,7 @@ fn an_animation_becomes_its_first_frame_unless_the_target_accepts_animations() {
 
 #[test]
 fn cmyk_is_neither_inverted_nor_refused() {
-    // Cyan ink on one half, nothing on the other.
+    // Cyan ink on one half, none on the other.
     let pixels: Vec<u8> = (0..64 * 64)
         .flat_map(|at| {
             if at % 64 < 32 {
@@ -265,8 +265,8 @@ fn metadata_is_stripped_when_an_image_is_re_encoded() {
 
 #[test]
 fn downscaling_does_not_reveal_a_hidden_image() {
-    // Every fourth pixel of each direction belongs to a hidden picture, which
-    // coarse sampling to a quarter would show.
+    // Every fourth pixel in each direction belongs to a hidden picture, which
+    // nearest-neighbour sampling to a quarter would reveal.
     let hidden = |x: u32, y: u32| {
         if (x / 32 + y / 32).is_multiple_of(2) {
             255
@@ -344,7 +344,7 @@ fn errors_name_no_file_no_address_and_no_library() {
 }
 
 #[test]
-fn a_screenshot_becomes_png_rather_than_jpeg_where_both_are_taken() {
+fn a_screenshot_becomes_png_rather_than_jpeg_if_both_are_accepted() {
     let screenshot = webp::lossless(400, 300, screen);
     let both = types(&["image/jpeg", "image/png"]);
     assert_eq!(fit(&screenshot, &both).unwrap().media_type, "image/png");
@@ -353,7 +353,7 @@ fn a_screenshot_becomes_png_rather_than_jpeg_where_both_are_taken() {
 }
 
 #[test]
-fn a_screenshot_over_its_budget_is_packed_tighter_before_it_becomes_jpeg() {
+fn a_screenshot_over_its_budget_is_compressed_harder_before_it_becomes_jpeg() {
     let loose = png(1200, 900, screen);
     let limits = max_bytes(loose.len() as u64 - 1);
     let fitted = fit(&loose, &limits).unwrap();
@@ -363,7 +363,7 @@ fn a_screenshot_over_its_budget_is_packed_tighter_before_it_becomes_jpeg() {
 }
 
 #[test]
-fn ordinary_jpegs_are_read_like_another_decoder_reads_them() {
+fn ordinary_jpegs_decode_as_with_another_decoder() {
     use jpeg_encoder::SamplingFactor as Sampling;
     for (width, height) in [(64, 48), (61, 45), (17, 9), (1, 1), (8, 200)] {
         for sampling in [
@@ -400,8 +400,8 @@ fn gray_jpegs_stay_gray() {
 }
 
 #[test]
-fn a_jpeg_opened_at_a_fraction_of_its_size_looks_like_one_scaled_from_all_pixels() {
-    // Detail in brightness: that of colours is halved in every JPEG.
+fn a_jpeg_decoded_at_a_reduced_dct_scale_looks_like_one_scaled_from_all_pixels() {
+    // Detail in luma only: chroma is subsampled in every JPEG.
     let draw = |x: u32, y: u32| {
         let shade = if (x / 50 + y / 40).is_multiple_of(2) {
             3

@@ -7,14 +7,14 @@ use majordomo_media::Problem;
 
 use crate::mediagen::*;
 
-/// One small file of every kind that is opened here.
+/// One small file of every kind that is decoded.
 fn originals() -> Vec<(&'static str, Bytes)> {
     let gray_alpha = [90, 200].repeat(100);
     let mut interlaced = forge::ihdr(9, 9, 8, 2);
     interlaced[12] = 1;
     let interlaced = forge::png(&[
         (b"IHDR", interlaced),
-        // The rows of the seven passes, each with its filter byte.
+        // The scanlines of the seven Adam7 passes, each with its filter byte.
         (b"IDAT", forge::zeros(262)),
         (b"IEND", vec![]),
     ]);
@@ -68,7 +68,7 @@ fn originals() -> Vec<(&'static str, Bytes)> {
     ]
 }
 
-/// Tries a file in the two ways that open it; true if it was refused.
+/// Fits a file in both ways that decode it; true if it was refused.
 fn try_file(name: &str, data: Bytes) -> bool {
     let limits = [px(6), types(&["image/jpeg"])];
     let mut refused = false;
@@ -85,7 +85,7 @@ fn try_file(name: &str, data: Bytes) -> bool {
     refused
 }
 
-/// Only the end mark of a picture may be missing: then nothing of it is lost.
+/// Only the end marker may be missing: no pixel is lost then.
 #[test]
 fn a_truncated_file_is_refused_unless_all_pixels_are_present() {
     let mut files = 0;

@@ -19,7 +19,7 @@ fn output(command: &mut Command) -> Option<String> {
     String::from_utf8(output.stdout).ok()
 }
 
-/// How many of the written words are read, each as often as it was written.
+/// How many of the written words OCR recognises, each counted as often as it was written.
 fn words_read(picture: &Path, written: &str) -> usize {
     let mut left: HashMap<&str, usize> = HashMap::new();
     for word in written.split_whitespace() {

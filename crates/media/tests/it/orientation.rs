@@ -14,7 +14,7 @@ fn near(found: [u8; 3], wanted: [u8; 3], tolerance: u8) {
     assert!(close, "{found:?} is not {wanted:?}");
 }
 
-/// Red left, green right, blue at the lower left: no turn looks like another.
+/// Four corners of different colours: no two orientations look alike.
 fn corners(x: u32, y: u32) -> [u8; 3] {
     match (x < 48, y < 32) {
         (true, true) => [230, 20, 20],
@@ -24,7 +24,7 @@ fn corners(x: u32, y: u32) -> [u8; 3] {
     }
 }
 
-/// What a camera that was held in this way stores of the picture.
+/// The pixels as stored with this orientation.
 fn stored(orientation: u16) -> (u32, u32, Vec<u8>) {
     let how = Orientation::from_exif(orientation);
     let (width, height) = how.upright(96, 64);
@@ -120,7 +120,7 @@ fn huge_invalid_or_cyclic_exif_is_harmless() {
     let huge = exif(6, &vec![7; 64_000]);
     assert!(turned(&huge));
     assert!(!turned(&exif(9, &[])), "there is no ninth orientation");
-    // The directory says that it goes on at its own beginning.
+    // The next directory is the directory itself.
     let mut circle = b"MM\0*\0\0\0\x08\0\x01\x01\x0F\0\x02\0\0\0\x04\0\0\0\0".to_vec();
     circle.extend_from_slice(&8_u32.to_be_bytes());
     assert!(!turned(&circle));

@@ -63,7 +63,7 @@ prop_compose! {
     }
 }
 
-/// Checks every limit by hand, without the code under test.
+/// Checks every limit independently of the code under test.
 fn fits(request: &Request, limits: &ImageLimits) {
     let mut total = 0;
     let count = request.image_count();
@@ -116,7 +116,7 @@ proptest! {
     }
 
     #[test]
-    fn the_shape_is_kept_within_one_pixel(
+    fn the_aspect_ratio_is_kept_within_one_pixel(
         width in 1_u32..3_000,
         height in 1_u32..3_000,
         max_px in 1_u32..3_000,
@@ -131,7 +131,7 @@ proptest! {
     }
 
     #[test]
-    fn headers_of_any_bytes_are_read_without_a_panic(
+    fn headers_of_arbitrary_bytes_parse_without_a_panic(
         bytes in prop::collection::vec(any::<u8>(), 0..200),
         magic in prop::sample::select(vec![
             &b""[..], b"\xFF\xD8\xFF", b"\x89PNG\r\n\x1A\n\0\0\0\x0DIHDR", b"GIF89a",

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn frequencies_are_those_of_the_definition() {
+    fn the_forward_dct_matches_its_definition() {
         let quantization: [u8; 64] = std::array::from_fn(|at| 1 + at as u8 / 3);
         let mut seed = 1_u32;
         for _ in 0..100 {
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_of_one_colour_has_one_frequency() {
+    fn a_constant_block_has_a_dc_coefficient_only() {
         let quantization = [7; 64];
         for value in [0, 1, 127, 128, 200, 255] {
             let pixels = [[value; 8]; 8];

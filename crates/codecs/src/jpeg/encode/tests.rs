@@ -72,7 +72,7 @@ fn layouts(width: u32, height: u32) -> Vec<Layout> {
 }
 
 #[test]
-fn every_layout_and_size_is_read_back_as_it_was() {
+fn every_layout_and_size_survives_a_round_trip() {
     let slope = |x: u32, y: u32, c: usize| match c {
         0 => (60 + x + y / 2) as u8,
         1 => (150 - x / 2) as u8,
@@ -102,7 +102,7 @@ fn every_layout_and_size_is_read_back_as_it_was() {
 }
 
 #[test]
-fn the_worst_noise_is_written_soundly_at_every_quality() {
+fn extreme_noise_encodes_to_valid_files_at_every_quality() {
     // Extremes only: the largest values, the longest codes, bytes that need stuffing.
     let noise = |x: u32, y: u32, c: usize| {
         let mixed = (x * 0x9E37 + y * 0x85EB + c as u32 * 0xC2B2).wrapping_mul(0x9E37_79B1);

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn every_filter_and_colour_is_read_as_it_was_written() {
+    fn every_filter_and_colour_type_decodes_to_the_encoded_pixels() {
         let filters = [
             Filter::NoFilter,
             Filter::Sub,
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_smaller_is_what_is_made_smaller_later() {
+    fn reducing_while_decoding_equals_downscaling_afterwards() {
         for (color, channels) in COLORS {
             for (size, to) in [
                 ((97, 610), (41, 258)),
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_or_odd_is_left_to_the_general_decoder() {
+    fn damaged_and_unusual_files_are_left_to_the_fallback() {
         let data = drawn(50, 40, 3);
         let sound = file(50, 40, ColorType::Rgb, Filter::Paeth, &data);
         let header = measure(&sound).unwrap();
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn both_decoders_see_the_same_picture() {
+    fn streaming_and_fallback_decoders_agree() {
         for (color, channels) in COLORS {
             let file = file(97, 61, color, Filter::Adaptive, &drawn(97, 61, channels));
             let header = measure(&file).unwrap();

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_is_that_of_the_definition() {
+    fn the_paeth_predictor_matches_its_definition() {
         for a in (0..=255).step_by(3) {
             for b in (0..=255).step_by(5) {
                 for c in (0..=255).step_by(2) {

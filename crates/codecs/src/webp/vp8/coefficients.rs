@@ -43,9 +43,9 @@ pub(super) fn block_types(probs: &CoeffProbs, with_tables: bool) -> Vec<BlockTyp
         if with_tables {
             let rows = made.small.iter_mut().zip(&mut made.large);
             for ((small, large), probs) in rows.zip(probs) {
-                for (before, probs) in probs.iter().enumerate() {
-                    small[before] = SmallTokenTable::new(probs, before > 0);
-                    large[before] = LargeTokenTable::new(probs);
+                for (context, probs) in probs.iter().enumerate() {
+                    small[context] = SmallTokenTable::new(probs, context > 0);
+                    large[context] = LargeTokenTable::new(probs);
                 }
             }
             // Block type 0 (Y after Y2) starts at its second coefficient.
@@ -75,7 +75,7 @@ impl NonzeroContext {
     }
 }
 
-/// The coefficients of a macroblock's 16 Y, 4 U and 4 V blocks, before dequantization.
+/// The coefficients of a macroblock's 16 Y, 4 U and 4 V blocks, context dequantization.
 pub(super) struct Coefficients {
     pub(super) blocks: [[i16; 16]; 24],
     /// Per block, one past the last coefficient that may be nonzero.
@@ -117,8 +117,8 @@ impl Coefficients {
         self.dequant = [factors.y, factors.uv];
         let (first, block_type) = if has_y2 {
             let mut block = [0; 16];
-            let before = above.y2 + left.y2;
-            let count = read_block(&mut tokens, &block_types[1], before, 0, &mut block);
+            let context = above.y2 + left.y2;
+            let count = read_block(&mut tokens, &block_types[1], context, 0, &mut block);
             (above.y2, left.y2) = (u8::from(count > 0), u8::from(count > 0));
             if count > 0 {
                 dequantize(&mut block, factors.y2);
@@ -179,28 +179,28 @@ pub(super) fn dequantize(block: &mut [i16; 16], [first, others]: [i16; 2]) {
 fn read_block(
     tokens: &mut TokenReader<'_>,
     block_type: &BlockTypeProbs,
-    before: u8,
+    context: u8,
     first: usize,
     block: &mut [i16; 16],
 ) -> u8 {
-    let mut before = usize::from(before.min(2));
-    let mut small = match before {
+    let mut context = usize::from(context.min(2));
+    let mut small = match context {
         0 => &block_type.first,
-        _ => &block_type.small[BANDS[first]][before],
+        _ => &block_type.small[BANDS[first]][context],
     };
     tokens.start_block();
     for at in first..16 {
-        let probs = &block_type.probs[BANDS[at]][before];
+        let probs = &block_type.probs[BANDS[at]][context];
         let value;
-        (value, before) = match tokens.next(small) {
+        (value, context) = match tokens.next(small) {
             DctToken::EndOfBlock => return at as u8,
             DctToken::Small(value, is_one) => (value, usize::from(is_one)),
-            DctToken::Large => match tokens.next_large(&block_type.large[BANDS[at]][before]) {
+            DctToken::Large => match tokens.next_large(&block_type.large[BANDS[at]][context]) {
                 Some(value) => (value, 2),
                 None => (tokens.one_by_one(|bools| read_large_value(bools, probs)), 2),
             },
             DctToken::NotInTable => {
-                let can_end = at == first || before > 0;
+                let can_end = at == first || context > 0;
                 match tokens.one_by_one(|bools| read_coefficient(bools, probs, can_end)) {
                     Some(value) => (value, value.unsigned_abs().min(2) as usize),
                     None => return at as u8,
@@ -208,7 +208,7 @@ fn read_block(
             }
         };
         block[usize::from(ZIGZAG[at])] = value as i16;
-        small = &block_type.small[BANDS[at + 1]][before];
+        small = &block_type.small[BANDS[at + 1]][context];
     }
     16
 }

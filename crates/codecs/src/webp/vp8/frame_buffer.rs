@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_value_is_rounded_to_the_nearest() {
+    fn range_expansion_rounds_to_the_nearest_value() {
         for value in 0..=255 {
             let nearest = |from: f64, parts: f64, to: f64| {
                 ((f64::from(value) - from) * 255.0 / parts + to).round() as u8

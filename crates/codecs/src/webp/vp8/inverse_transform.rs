@@ -200,7 +200,7 @@ mod tests {
     /// Every combination of signs that maximizes some sum: signs of rows times signs of
     /// columns.
     #[test]
-    fn the_largest_coefficients_for_sixteen_bits_do_not_overflow() {
+    fn the_largest_coefficients_of_the_16_bit_idct_do_not_overflow() {
         for signs in 0..256 {
             for (negative, positive, fits) in
                 [(-LIMIT, LIMIT - 1, true), (-LIMIT - 1, LIMIT, false)]
@@ -221,7 +221,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sixteen_bits_turn_blocks_as_32_do(
+        fn the_16_bit_idct_equals_the_32_bit_idct(
             block in proptest::array::uniform16(-12..=12_i16),
             factors in proptest::array::uniform2(1..=160_i16),
         ) {

@@ -34,7 +34,7 @@ use intra_modes::{LumaMode, ModeContext};
 use loop_filter::MacroblockRow;
 use reconstruct::LeftColumn;
 
-/// Partition size from which token tables cost less than they save. Both paths decode every
+/// Frame size in bytes from which token tables cost less than they save. Both paths decode every
 /// valid stream identically.
 const MIN_TABLE_BYTES: usize = if cfg!(fuzzing) { 0 } else { 8 << 10 };
 

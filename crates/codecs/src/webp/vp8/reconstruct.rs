@@ -77,7 +77,7 @@ impl FrameDecoder<'_> {
         column: usize,
     ) {
         let above = self.above_rows[0][column * 16..].first_chunk();
-        let above: &[u8; 21] = above.expect("there are four more than the blocks have");
+        let above: &[u8; 21] = above.expect("four pixels follow the last macroblock");
         let (coefficients, left) = (&self.coefficients, &self.left.luma);
         let mut rows = [u8x16::splat(simd, 0); 16];
         match &block.luma {

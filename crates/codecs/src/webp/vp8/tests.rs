@@ -109,7 +109,7 @@ pub(crate) fn files() -> [Vec<u8>; 5] {
 }
 
 #[test]
-fn every_pixel_is_that_of_another_decoder() {
+fn every_pixel_matches_another_decoder() {
     for file in FILES {
         compare(&file[..40], &bytes(file));
     }
@@ -135,7 +135,7 @@ fn every_pixel_matches_another_decoder_for_all_encoder_settings() {
 }
 
 #[test]
-fn a_frame_that_was_cut_off_is_left_to_the_general_decoder() {
+fn a_truncated_frame_is_left_to_the_fallback() {
     let file = bytes(FILES[0]);
     let header = measure(&file).expect("the file is sound");
     let frame = lossy_webp_frame(&file, &header).expect("the file is lossy");
@@ -153,7 +153,7 @@ fn a_frame_that_was_cut_off_is_left_to_the_general_decoder() {
 }
 
 /// Any probabilities, often extreme ones.
-fn any_chances() -> impl Strategy<Value = CoeffProbs> {
+fn any_probs() -> impl Strategy<Value = CoeffProbs> {
     let prob = prop_oneof![3 => any::<u8>(), 1 => prop_oneof![Just(0), Just(1), Just(255)]];
     proptest::collection::vec(prob, 4 * 8 * 3 * 11).prop_map(|all| {
         let mut all = all.into_iter();
@@ -167,7 +167,7 @@ fn any_chances() -> impl Strategy<Value = CoeffProbs> {
 }
 
 #[test]
-fn a_frame_with_a_wrong_bit_is_no_reason_to_panic() {
+fn a_frame_with_any_bit_flipped_never_panics() {
     for file in files() {
         let header = measure(&file).expect("the file is sound");
         let frame = lossy_webp_frame(&file, &header).expect("the file is lossy");
@@ -186,7 +186,7 @@ fn a_frame_with_a_wrong_bit_is_no_reason_to_panic() {
 }
 
 #[test]
-fn nearly_all_coefficients_are_in_the_tables() {
+fn token_tables_cover_nearly_all_coefficients() {
     let known = |probs: &[u8; 11]| {
         let table = token_tables::SmallTokenTable::new(probs, true);
         (0..128)
@@ -200,8 +200,8 @@ fn nearly_all_coefficients_are_in_the_tables() {
 
 proptest! {
     #[test]
-    fn tables_read_what_single_decisions_read(
-        probs in any_chances(),
+    fn token_tables_decode_what_single_booleans_decode(
+        probs in any_probs(),
         // No encoder starts a partition with 255: the value must be below the range.
         first in 0..255_u8,
         data in proptest::collection::vec(any::<u8>(), 0..1500),

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use miniz_oxide::deflate::compress_to_vec_zlib;
 
-/// A PNG of these chunks, with right checksums.
+/// A PNG of these chunks, with valid CRCs.
 pub fn png(chunks: &[(&[u8; 4], Vec<u8>)]) -> Bytes {
     let mut out = b"\x89PNG\r\n\x1A\n".to_vec();
     for (name, body) in chunks {
@@ -24,7 +24,7 @@ pub fn ihdr(width: u32, height: u32, depth: u8, color: u8) -> Vec<u8> {
     body
 }
 
-/// A PNG whose pixels are all zero: tiny on disk whatever its size.
+/// A PNG of zeros: tiny on disk at any size.
 pub fn blank_png(width: u32, height: u32, depth: u8, color: u8) -> Bytes {
     let channels = [1, 0, 3, 1, 2, 0, 4][usize::from(color)];
     let row = 1 + (width as usize * channels * usize::from(depth)).div_ceil(8);
@@ -36,7 +36,7 @@ pub fn blank_png(width: u32, height: u32, depth: u8, color: u8) -> Bytes {
     ])
 }
 
-/// A zlib stream of so many zero bytes.
+/// A zlib stream of this many zeros.
 pub fn zeros(count: usize) -> Vec<u8> {
     compress_to_vec_zlib(&vec![0; count], 6)
 }
@@ -50,7 +50,7 @@ pub fn png_with(extra: &[(&[u8; 4], Vec<u8>)]) -> Bytes {
     png(&chunks)
 }
 
-/// Chunks put into an existing PNG, before its first data.
+/// Inserts chunks before the first IDAT.
 pub fn insert_chunks(original: &[u8], extra: &[(&[u8; 4], Vec<u8>)]) -> Bytes {
     let at = original.windows(4).position(|w| w == b"IDAT").unwrap() - 4;
     let forged = png(extra);
@@ -59,7 +59,7 @@ pub fn insert_chunks(original: &[u8], extra: &[(&[u8; 4], Vec<u8>)]) -> Bytes {
         .into()
 }
 
-/// A GIF that only has a screen.
+/// A GIF with a logical screen and no frames.
 pub fn gif_header(width: u16, height: u16) -> Vec<u8> {
     let mut out = b"GIF89a".to_vec();
     out.extend_from_slice(&width.to_le_bytes());
@@ -69,8 +69,7 @@ pub fn gif_header(width: u16, height: u16) -> Vec<u8> {
     out
 }
 
-/// A GIF of many full frames, each a few bytes long: the codes cover only the
-/// first pixels.
+/// A GIF of many full frames of a few bytes each: the codes cover only the first pixels.
 pub fn gif_bomb(width: u16, height: u16, frames: usize, first: &[u8]) -> Bytes {
     let mut out = gif_header(width, height);
     for number in 0..frames {
@@ -89,7 +88,7 @@ pub fn gif_bomb(width: u16, height: u16, frames: usize, first: &[u8]) -> Bytes {
     out.into()
 }
 
-/// A JPEG header of this size and kind, with a scan that ends at once.
+/// A JPEG header with these properties, and an empty scan.
 pub fn jpeg_header(width: u16, height: u16, marker: u8, depth: u8) -> Bytes {
     let mut out = vec![0xFF, 0xD8, 0xFF, marker, 0, 17, depth];
     out.extend_from_slice(&height.to_be_bytes());

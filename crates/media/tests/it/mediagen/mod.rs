@@ -1,4 +1,4 @@
-//! Images made by code: real ones by way of encoders, lying ones by hand.
+//! Generated images: valid ones by encoders, malformed ones by hand.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -17,7 +17,7 @@ use jpeg_encoder::{ColorType as JpegColor, Encoder as JpegEncoder, SamplingFacto
 use majordomo_llm::{ImageLimits, Part, Request};
 use majordomo_media::{Bounds, Fitted, Problem, Stop, Terms, fit_image};
 
-/// A picture to draw, from the pixel's place to its colour.
+/// A picture as a function from position to colour.
 pub type Draw = fn(u32, u32) -> [u8; 3];
 
 /// Smooth, like a photograph of the sky.
@@ -29,7 +29,7 @@ pub fn smooth(x: u32, y: u32) -> [u8; 3] {
     [wave(0.013, 0.007), wave(0.005, 0.017), wave(0.011, -0.009)]
 }
 
-/// Noise that no codec can pack.
+/// Noise that no codec compresses.
 pub fn noise(x: u32, y: u32) -> [u8; 3] {
     let mut state = (u64::from(x) << 32 | u64::from(y)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     state ^= state >> 29;
@@ -39,7 +39,7 @@ pub fn noise(x: u32, y: u32) -> [u8; 3] {
     [r, g, b]
 }
 
-/// Flat areas with thin lines, like a window with text.
+/// Flat areas with thin lines, like a window of text.
 pub fn screen(x: u32, y: u32) -> [u8; 3] {
     let line = y % 16 < 2 && !(x / 5 + y / 16).is_multiple_of(3) && x % 100 > 20;
     if line { [20, 20, 30] } else { [250, 250, 245] }
@@ -72,7 +72,7 @@ pub fn jpeg_with(
     out.into()
 }
 
-/// An EXIF block that holds an orientation, and nothing or the given bytes more.
+/// An EXIF block with an orientation and extra bytes.
 pub fn exif(orientation: u8, more: &[u8]) -> Vec<u8> {
     let mut block = b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\0\0\0\0\0\0\0".to_vec();
     block[19] = orientation;
@@ -136,7 +136,7 @@ pub fn gif(width: u16, height: u16, frames: &[[u8; 3]]) -> Bytes {
     out.into()
 }
 
-/// A picture opened again by decoders that are not under test: packed RGB.
+/// A picture decoded to RGB by decoders that are not under test.
 pub struct Opened {
     pub width: u32,
     pub height: u32,
@@ -158,7 +158,7 @@ impl Opened {
     }
 }
 
-/// Opens a JPEG or an 8-bit PNG without transparency.
+/// Decodes a JPEG or an 8-bit PNG without transparency.
 pub fn open(data: &[u8]) -> Opened {
     if data.starts_with(b"\x89PNG") {
         let mut decoder = png::Decoder::new(std::io::Cursor::new(data));
@@ -191,13 +191,13 @@ pub fn open(data: &[u8]) -> Opened {
     }
 }
 
-/// Fits with default bounds and nobody to stop it.
+/// Fits with default bounds.
 pub fn fit(data: &Bytes, limits: &ImageLimits) -> Result<Fitted, Problem> {
     let terms = Terms::of(limits, 1);
     fit_image(data, "", &terms, &Bounds::default(), &Stop::new())
 }
 
-/// Limits that only say how many pixels.
+/// Limits the longer side only.
 pub fn px(max_px: u32) -> ImageLimits {
     ImageLimits {
         max_px: Some(max_px),
@@ -205,7 +205,7 @@ pub fn px(max_px: u32) -> ImageLimits {
     }
 }
 
-/// Limits that only say how many bytes.
+/// Limits the bytes only.
 pub fn max_bytes(max_bytes: u64) -> ImageLimits {
     ImageLimits {
         max_bytes: Some(max_bytes),
@@ -213,7 +213,7 @@ pub fn max_bytes(max_bytes: u64) -> ImageLimits {
     }
 }
 
-/// Limits that only say which types.
+/// Limits the types only.
 pub fn types(types: &[&str]) -> ImageLimits {
     ImageLimits {
         types: types.iter().map(|t| (*t).to_owned()).collect(),
@@ -221,7 +221,7 @@ pub fn types(types: &[&str]) -> ImageLimits {
     }
 }
 
-/// A request with these images, and text around them.
+/// A request with text and these images.
 pub fn request(images: &[Bytes]) -> Request {
     images.iter().fold(Request::user("look"), |request, image| {
         request.part(Part::image("image/png", image.clone()))
@@ -237,8 +237,8 @@ pub fn block_on<T>(work: impl Future<Output = T>) -> T {
         .block_on(work)
 }
 
-/// The shortest of a few runs, in time on the processor where the system tells
-/// it: other work on the machine must not make a test fail.
+/// The shortest of several runs, in CPU time where available, so that other load does not
+/// fail tests.
 pub fn fastest(runs: usize, mut work: impl FnMut()) -> Duration {
     let time = |work: &mut dyn FnMut()| {
         let start = now();
@@ -248,8 +248,7 @@ pub fn fastest(runs: usize, mut work: impl FnMut()) -> Duration {
     (0..runs).map(|_| time(&mut work)).min().unwrap()
 }
 
-/// The time of one run out of many, for work that is shorter than what the
-/// system's clock of the processor tells apart.
+/// The mean of many runs, for work shorter than the resolution of the CPU clock.
 pub fn average(runs: u32, mut work: impl FnMut()) -> Duration {
     fastest(3, || (0..runs).for_each(|_| work())) / runs
 }

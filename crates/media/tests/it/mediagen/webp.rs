@@ -1,5 +1,4 @@
-//! WebP files. There is no lossy encoder in Rust, so three small ones are kept
-//! as text.
+//! WebP files. There is no lossy encoder in Rust, so three small files are kept as text.
 
 use bytes::Bytes;
 use image_webp::{ColorType, WebPEncoder};
@@ -33,7 +32,7 @@ pub const ANIMATED: &str = "\
     3ffe9367c22b8c2692747facf264ff59e56778db000000\
 ";
 
-/// The bytes of one of the texts above.
+/// Decodes one of the hexadecimal texts above.
 pub fn file(hex: &str) -> Bytes {
     let digit = |byte: u8| (byte as char).to_digit(16).unwrap() as u8;
     let pairs = hex.as_bytes().chunks(2);
@@ -50,7 +49,7 @@ pub fn lossless(width: u32, height: u32, draw: Draw) -> Bytes {
     out.into()
 }
 
-/// A container of these chunks.
+/// A RIFF container of these chunks.
 pub fn riff(chunks: &[(&[u8; 4], Vec<u8>)]) -> Bytes {
     let mut out = b"RIFF\0\0\0\0WEBP".to_vec();
     for (name, body) in chunks {
@@ -64,7 +63,7 @@ pub fn riff(chunks: &[(&[u8; 4], Vec<u8>)]) -> Bytes {
     out.into()
 }
 
-/// The extended header: flags and a canvas.
+/// A VP8X chunk: flags and canvas.
 pub fn vp8x(flags: u8, width: u32, height: u32) -> Vec<u8> {
     let mut body = vec![flags, 0, 0, 0];
     body.extend_from_slice(&(width - 1).to_le_bytes()[..3]);
@@ -72,7 +71,7 @@ pub fn vp8x(flags: u8, width: u32, height: u32) -> Vec<u8> {
     body
 }
 
-/// The chunks of a file, the container taken off.
+/// The chunks of a file.
 pub fn chunks(data: &[u8]) -> Vec<([u8; 4], Vec<u8>)> {
     let mut rest = &data[12..];
     let mut found = Vec::new();
