@@ -5,7 +5,7 @@ use std::f32::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 use crate::jpeg::zigzag::ZIGZAG;
 
 /// Quantized coefficients of a block, in zigzag order.
-pub(super) type Block = [i16; 64];
+pub(super) type DctBlock = [i16; 64];
 
 /// Factors that quantize and undo the prescale of the transform, transposed.
 #[derive(Clone)]
@@ -46,7 +46,7 @@ const PLACES: [u8; 64] = {
 /// Transforms and quantizes a block. Returns false if all samples are equal, as in most
 /// blocks of screenshots; only the DC coefficient is set then.
 #[inline(always)]
-pub(super) fn fdct(pixels: &[[u8; 8]; 8], factors: &Factors, block: &mut Block) -> bool {
+pub(super) fn fdct(pixels: &[[u8; 8]; 8], factors: &Factors, block: &mut DctBlock) -> bool {
     let first = u64::from_ne_bytes(pixels[0]);
     let even = first == first.rotate_left(8);
     if even && pixels.iter().all(|row| u64::from_ne_bytes(*row) == first) {

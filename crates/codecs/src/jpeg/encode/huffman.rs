@@ -1,6 +1,6 @@
 //! Huffman coding with the typical tables of ITU T.81, Annex K.3.
 
-use super::fdct::Block;
+use super::fdct::DctBlock;
 
 /// A table as in a DHT segment: BITS and HUFFVAL.
 pub(super) struct HuffmanSpec {
@@ -111,7 +111,7 @@ impl BitWriter {
     #[inline(always)]
     pub(super) fn write_block(
         &mut self,
-        block: &Block,
+        block: &DctBlock,
         more: bool,
         dc_predictor: &mut i16,
         codes: &HuffmanCodes,
@@ -195,7 +195,7 @@ impl BitWriter {
 
 /// A bit mask of the nonzero AC coefficients.
 #[inline(always)]
-fn nonzero_ac(block: &Block) -> u64 {
+fn nonzero_ac(block: &DctBlock) -> u64 {
     let mut flags = [0_u8; 64];
     for (flag, value) in flags.iter_mut().zip(block) {
         *flag = u8::from(*value != 0);

@@ -5,7 +5,7 @@ use fearless_simd::{
     Bytes, Select, Simd, SimdBase, SimdInt, SimdIntWiden, SimdNarrow, i8x16, u8x16,
 };
 
-use super::{LoopFilterParams, Side};
+use super::{EdgeLines, LoopFilterParams};
 
 /// Which filter is applied.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,8 +46,8 @@ impl<S: Simd> EdgeLimits<S> {
     pub(super) fn filter_macroblock_edge(
         &self,
         simd: S,
-        p: &mut Side<S>,
-        q: &mut Side<S>,
+        p: &mut EdgeLines<S>,
+        q: &mut EdgeLines<S>,
         simple: bool,
     ) {
         match simple {
@@ -61,8 +61,8 @@ impl<S: Simd> EdgeLimits<S> {
     pub(super) fn filter_subblock_edge(
         &self,
         simd: S,
-        p: &mut Side<S>,
-        q: &mut Side<S>,
+        p: &mut EdgeLines<S>,
+        q: &mut EdgeLines<S>,
         simple: bool,
     ) {
         match simple {
@@ -73,7 +73,14 @@ impl<S: Simd> EdgeLimits<S> {
 
     /// Filters the pixels whose differences are within the limits.
     #[inline(always)]
-    fn filter(&self, simd: S, p: &mut Side<S>, q: &mut Side<S>, kind: FilterKind, limit: u8x16<S>) {
+    fn filter(
+        &self,
+        simd: S,
+        p: &mut EdgeLines<S>,
+        q: &mut EdgeLines<S>,
+        kind: FilterKind,
+        limit: u8x16<S>,
+    ) {
         let [p3, p2, p1, p0] = *p;
         let [q0, q1, q2, q3] = *q;
         let step = difference(p0, q0);

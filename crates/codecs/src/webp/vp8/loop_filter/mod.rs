@@ -23,26 +23,26 @@ const ALONG: usize = 16;
 const REACH: usize = 4;
 
 /// The lines on one side of an edge.
-type Side<S> = [u8x16<S>; REACH];
+type EdgeLines<S> = [u8x16<S>; REACH];
 /// A row of pixels, by macroblock.
-type Row<'a, const SIDE: usize> = &'a mut [[u8; SIDE]];
+type PlaneRow<'a, const SIDE: usize> = &'a mut [[u8; SIDE]];
 
 /// A row of macroblocks in the planes that are filtered together: Y with 16×16 blocks, or U
 /// and V with 8×8 blocks.
 pub(super) struct MacroblockRow<'a, const PLANES: usize, const SIDE: usize> {
     /// By row and plane; one line holds a row of all planes.
-    rows: [[Row<'a, SIDE>; PLANES]; SIDE],
+    rows: [[PlaneRow<'a, SIDE>; PLANES]; SIDE],
     /// The bottom rows of the macroblocks above, if any.
-    above: [[Row<'a, SIDE>; PLANES]; REACH],
+    above: [[PlaneRow<'a, SIDE>; PLANES]; REACH],
     has_above: bool,
 }
 
 impl<'a, const PLANES: usize, const SIDE: usize> MacroblockRow<'a, PLANES, SIDE> {
-    /// Row `row` of macroblocks, `across` macroblocks wide.
+    /// PlaneRow `row` of macroblocks, `across` macroblocks wide.
     #[inline(always)]
     pub(super) fn new(planes: [&'a mut [u8]; PLANES], across: usize, row: usize) -> Self {
-        let mut rows = from_fn(|_| from_fn(|_| Row::default()));
-        let mut above = from_fn(|_| from_fn(|_| Row::default()));
+        let mut rows = from_fn(|_| from_fn(|_| PlaneRow::default()));
+        let mut above = from_fn(|_| from_fn(|_| PlaneRow::default()));
         for (at, plane) in planes.into_iter().enumerate() {
             let (before, mut rest) = plane.as_chunks_mut().0.split_at_mut(row * SIDE * across);
             for to in &mut rows {
@@ -112,7 +112,7 @@ impl<'a, const PLANES: usize, const SIDE: usize> MacroblockRow<'a, PLANES, SIDE>
 
     /// Gathers the right end of each row of a macroblock.
     #[inline(always)]
-    fn read_left<S: Simd>(&self, simd: S, lines: &mut Side<S>, column: usize) {
+    fn read_left<S: Simd>(&self, simd: S, lines: &mut EdgeLines<S>, column: usize) {
         let rows = self.rows.as_flattened().chunks_exact(ALONG / REACH);
         for (line, rows) in lines.iter_mut().zip(rows) {
             let mut bytes = [0; ALONG];
@@ -125,7 +125,7 @@ impl<'a, const PLANES: usize, const SIDE: usize> MacroblockRow<'a, PLANES, SIDE>
 
     /// Scatters the right end of each row of a macroblock.
     #[inline(always)]
-    fn write_left<S: Simd>(&mut self, lines: &Side<S>, column: usize) {
+    fn write_left<S: Simd>(&mut self, lines: &EdgeLines<S>, column: usize) {
         let rows = self.rows.as_flattened_mut().chunks_exact_mut(ALONG / REACH);
         for (line, rows) in lines.iter().zip(rows) {
             let bytes = line.to_array();
@@ -147,7 +147,7 @@ impl<S: Simd> BlockEdges<S> {
     /// Filters the edges between the lines of a macroblock and, if `has_before`, the edge
     /// before it.
     #[inline(always)]
-    fn filter(&self, simd: S, before: &mut Side<S>, block: &mut [u8x16<S>], has_before: bool) {
+    fn filter(&self, simd: S, before: &mut EdgeLines<S>, block: &mut [u8x16<S>], has_before: bool) {
         let (limits, simple) = (&self.limits, self.simple);
         let Some((first, others)) = block.as_chunks_mut().0.split_first_mut() else {
             return;
@@ -169,7 +169,7 @@ impl<S: Simd> BlockEdges<S> {
 #[inline(always)]
 fn read<S: Simd, const PLANES: usize, const SIDE: usize>(
     simd: S,
-    rows: &[Row<SIDE>; PLANES],
+    rows: &[PlaneRow<SIDE>; PLANES],
     column: usize,
 ) -> u8x16<S> {
     let mut bytes = [0; ALONG];
@@ -183,7 +183,7 @@ fn read<S: Simd, const PLANES: usize, const SIDE: usize>(
 #[inline(always)]
 fn write<S: Simd, const PLANES: usize, const SIDE: usize>(
     line: u8x16<S>,
-    rows: &mut [Row<SIDE>; PLANES],
+    rows: &mut [PlaneRow<SIDE>; PLANES],
     column: usize,
 ) {
     let bytes = line.to_array();
