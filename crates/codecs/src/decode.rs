@@ -57,8 +57,8 @@ fn drop_unused_alpha(mut picture: Picture) -> Picture {
     if picture.layout == Layout::Rgba {
         // Chunks, since a check per pixel would take longer.
         let opaque = |pixels: &[[u8; 4]]| pixels.iter().fold(255, |all, pixel| all & pixel[3]);
-        let mut stretches = picture.data.as_chunks().0.chunks(1024);
-        if stretches.all(|pixels| opaque(pixels) == 255) {
+        let mut chunks = picture.data.as_chunks().0.chunks(1024);
+        if chunks.all(|pixels| opaque(pixels) == 255) {
             picture.layout = Layout::Rgbx;
         }
     }

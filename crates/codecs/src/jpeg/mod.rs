@@ -2,6 +2,7 @@
 
 mod decode;
 mod encode;
+mod marker;
 mod zigzag;
 
 pub(crate) use decode::decode;

@@ -1,5 +1,7 @@
 //! Bits of an entropy-coded segment, with byte stuffing removed (ITU T.81, F.2.2.5).
 
+use crate::jpeg::marker::{RST0, RST7};
+
 /// Reads bits up to the next marker.
 pub(super) struct BitReader<'a> {
     data: &'a [u8],
@@ -105,7 +107,7 @@ impl<'a> BitReader<'a> {
         if self.is_exhausted() || self.count - self.padding > 7 {
             return false;
         }
-        let Some([0xFF, 0xD0..=0xD7, ..]) = self.data.get(self.at..) else {
+        let Some([0xFF, RST0..=RST7, ..]) = self.data.get(self.at..) else {
             return false;
         };
         self.at += 2;

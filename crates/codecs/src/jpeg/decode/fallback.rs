@@ -5,6 +5,7 @@ use zune_core::colorspace::ColorSpace;
 use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 
+use crate::jpeg::marker::{EOI, SOS};
 use crate::picture::{Layout, Picture};
 use crate::stop::StoppableReader;
 use crate::{CodecError, Stop};
@@ -50,7 +51,7 @@ pub(super) fn decode(data: &[u8], header: &Header, stop: &Stop) -> Result<Pictur
 
 /// Whether there is an EOI marker. The decoder pads truncated files; they are refused here.
 fn has_end(data: &[u8]) -> bool {
-    let scan = data.windows(2).position(|mark| mark == [0xFF, 0xDA]);
+    let scan = data.windows(2).position(|mark| mark == [0xFF, SOS]);
     let rest = &data[scan.unwrap_or(0)..];
-    rest.windows(2).rev().any(|mark| mark == [0xFF, 0xD9])
+    rest.windows(2).rev().any(|mark| mark == [0xFF, EOI])
 }

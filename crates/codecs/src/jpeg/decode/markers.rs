@@ -1,6 +1,7 @@
 //! Marker segments of a sequential JPEG (ITU T.81, Annex B).
 
 use super::huffman::HuffmanTable;
+use crate::jpeg::marker::{APP14, DHT, DNL, DQT, DRI, EOI, RST0, SOF0, SOF1, SOS, TEM};
 
 /// A sequential image with one interleaved scan.
 pub(super) struct SequentialImage<'a> {
@@ -43,17 +44,18 @@ pub(super) fn parse(data: &[u8]) -> Option<SequentialImage<'_>> {
         let body = data.get(at + 4..at + 2 + length)?;
         at += 2 + length;
         match marker {
-            0xC0 | 0xC1 if frame.is_none() => frame = Some(body),
-            0xC4 => read_huffman_tables(body, &mut tables)?,
-            0xDB => read_quantization_tables(body, &mut quantization)?,
-            0xDD => restart_interval = u32::from(u16::from_be_bytes(*body.first_chunk()?)),
+            SOF0 | SOF1 if frame.is_none() => frame = Some(body),
+            DHT => read_huffman_tables(body, &mut tables)?,
+            DQT => read_quantization_tables(body, &mut quantization)?,
+            DRI => restart_interval = u32::from(u16::from_be_bytes(*body.first_chunk()?)),
             // An Adobe transform other than YCbCr.
-            0xEE if body.starts_with(b"Adobe") && body.get(11) != Some(&1) => return None,
-            0xDA => {
+            APP14 if body.starts_with(b"Adobe") && body.get(11) != Some(&1) => return None,
+            SOS => {
                 let scan = data.get(at..)?;
                 return assemble(frame?, body, &quantization, &tables, restart_interval, scan);
             }
-            0x01 | 0xC2..=0xCF | 0xD0..=0xD9 | 0xDC => return None,
+            // Other frame types, and markers that do not belong here.
+            TEM | 0xC2..=0xCF | RST0..=EOI | DNL => return None,
             _ => {}
         }
     }
@@ -71,12 +73,12 @@ fn assemble<'a>(
         return None;
     };
     let count = usize::from(count);
-    let selector = scan_header.get(1..1 + count * 2)?;
+    let selectors = scan_header.get(1..1 + count * 2)?;
     if usize::from(scan_header[0]) != count || !matches!(count, 1 | 3) {
         return None;
     }
     let mut components = Vec::new();
-    for (place, selector) in selector.chunks_exact(2).enumerate() {
+    for (place, selector) in selectors.chunks_exact(2).enumerate() {
         let [id, factors, table] = *frame.get(6 + place * 3..)?.first_chunk()?;
         let (h, v) = (u32::from(factors >> 4), u32::from(factors & 15));
         // Component ids R, G, B mean RGB. Sampling factors above 2, and chroma finer than

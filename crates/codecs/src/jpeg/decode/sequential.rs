@@ -5,6 +5,7 @@ use majordomo_image_header::Format;
 use super::bit_reader::BitReader;
 use super::idct::{DctScale, idct};
 use super::markers::{Component, SequentialImage};
+use crate::jpeg::marker::EOI;
 use crate::jpeg::zigzag::ZIGZAG;
 use crate::picture::{ChromaSize, Layout, Picture};
 use crate::{CodecError, Stop};
@@ -89,7 +90,7 @@ pub(super) fn decode(
         }
     }
     // Some encoders leave bytes between the last MCU and EOI.
-    if !bits.rest().windows(2).any(|mark| mark == [0xFF, 0xD9]) {
+    if !bits.rest().windows(2).any(|mark| mark == [0xFF, EOI]) {
         return Err(DAMAGED);
     }
     Ok(assemble(planes))

@@ -1,6 +1,7 @@
 //! Marker segments (ITU T.81, Annex B) and quantization tables (Annex K.1).
 
 use super::huffman::{AC_CHROMA, AC_LUMA, DC_CHROMA, DC_LUMA, HuffmanSpec};
+use crate::jpeg::marker::{APP0, DHT, DQT, SOF0, SOI, SOS};
 use crate::jpeg::zigzag::ZIGZAG;
 
 /// Typical luma quantization, Table K.1, row by row.
@@ -40,11 +41,11 @@ pub(super) fn file_header(
     gray: bool,
     quantization: &[[u8; 64]; 2],
 ) -> Vec<u8> {
-    let mut out = vec![0xFF, 0xD8];
+    let mut out = vec![0xFF, SOI];
     // JFIF 1.1 with square pixels.
-    segment(&mut out, 0xE0, b"JFIF\0\x01\x01\0\0\x01\0\x01\0\0");
+    segment(&mut out, APP0, b"JFIF\0\x01\x01\0\0\x01\0\x01\0\0");
     for (id, quantization) in (0..).zip(&quantization[..if gray { 1 } else { 2 }]) {
-        segment(&mut out, 0xDB, &[&[id], &quantization[..]].concat());
+        segment(&mut out, DQT, &[&[id], &quantization[..]].concat());
     }
     let [h, w] = [height, width].map(u16::to_be_bytes);
     let mut frame = vec![8, h[0], h[1], w[0], w[1]];
@@ -57,7 +58,7 @@ pub(super) fn file_header(
         scan.extend([3, 1, 0x00, 2, 0x11, 3, 0x11]);
     }
     scan.extend([0, 63, 0]);
-    segment(&mut out, 0xC0, &frame);
+    segment(&mut out, SOF0, &frame);
     let tables = [
         (0x00, DC_LUMA),
         (0x10, AC_LUMA),
@@ -65,9 +66,9 @@ pub(super) fn file_header(
         (0x11, AC_CHROMA),
     ];
     for (id, HuffmanSpec { counts, symbols }) in &tables[..if gray { 2 } else { 4 }] {
-        segment(&mut out, 0xC4, &[&[*id], &counts[..], symbols].concat());
+        segment(&mut out, DHT, &[&[*id], &counts[..], symbols].concat());
     }
-    segment(&mut out, 0xDA, &scan);
+    segment(&mut out, SOS, &scan);
     out
 }
 

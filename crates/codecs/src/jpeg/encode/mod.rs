@@ -11,6 +11,7 @@ use std::io::Write;
 
 use fearless_simd::dispatch;
 
+use crate::jpeg::marker::EOI;
 use crate::picture::{ChromaSize, Layout, Picture};
 use crate::simd_level::level;
 use fdct::{Factors, fdct};
@@ -18,11 +19,11 @@ use huffman::{BitWriter, HuffmanCodes};
 use mcu_rows::{McuRows, ROWS};
 
 /// Luma rows of a row of MCUs.
-const BLOCK_ROWS: u32 = 16;
+const MCU_ROWS: u32 = 16;
 /// One row of MCUs in this many is sampled.
-const STRIDE: u32 = 6;
+const SAMPLE_INTERVAL: u32 = 6;
 /// Bytes of the marker segments.
-const TABLES: u64 = 620;
+const HEADER_BYTES: u64 = 620;
 
 /// Encodes a baseline JPEG with 4:2:0 chroma subsampling.
 pub(crate) fn encode(picture: &Picture, quality: u8, out: &mut impl Write) -> Option<()> {
@@ -49,7 +50,7 @@ pub(crate) fn encode(picture: &Picture, quality: u8, out: &mut impl Write) -> Op
         writer.bits.bytes.clear();
     }
     writer.bits.finish();
-    writer.bits.bytes.extend([0xFF, 0xD9]);
+    writer.bits.bytes.extend([0xFF, EOI]);
     out.write_all(&writer.bits.bytes).ok()
 }
 
@@ -76,7 +77,7 @@ impl JpegWriter {
             bits,
         } = self;
         let stride = mcu_rows.stride;
-        let [luma, color] = factors;
+        let [luma, chroma] = factors;
         if picture.layout == Layout::Gray {
             let rows = (picture.height as usize - top).min(ROWS);
             for y in (0..rows).step_by(8) {
@@ -92,12 +93,12 @@ impl JpegWriter {
                 let pixels = pixels(&mcu_rows.luma, stride, x, y);
                 write_block(bits, &pixels, luma, &mut dc_predictors[0], &codes[0]);
             }
-            for (plane, dc_predictors) in [&mcu_rows.cb, &mcu_rows.cr]
+            for (plane, dc_predictor) in [&mcu_rows.cb, &mcu_rows.cr]
                 .into_iter()
                 .zip(&mut dc_predictors[1..])
             {
                 let pixels = pixels(plane, stride / 2, x / 2, 0);
-                write_block(bits, &pixels, color, dc_predictors, &codes[1]);
+                write_block(bits, &pixels, chroma, dc_predictor, &codes[1]);
             }
         }
     }
@@ -108,12 +109,12 @@ fn write_block(
     bits: &mut BitWriter,
     pixels: &[[u8; 8]; 8],
     factors: &Factors,
-    dc_predictors: &mut i16,
+    dc_predictor: &mut i16,
     codes: &HuffmanCodes,
 ) {
     let mut block = [0; 64];
     let more = fdct(pixels, factors, &mut block);
-    bits.write_block(&block, more, dc_predictors, codes);
+    bits.write_block(&block, more, dc_predictor, codes);
 }
 
 /// The 8×8 samples at a position.
@@ -131,20 +132,20 @@ fn pixels(plane: &[u8], stride: usize, x: usize, y: usize) -> [[u8; 8]; 8] {
 /// Rows of MCUs are coded independently, so encoding a sixth of them predicts the size
 /// within a few percent, at a sixth of the cost.
 pub fn estimate_jpeg_size(picture: &Picture, quality: u8) -> Option<u64> {
-    let blocks = picture.height.div_ceil(BLOCK_ROWS);
-    let sampled = blocks.div_ceil(STRIDE);
+    let blocks = picture.height.div_ceil(MCU_ROWS);
+    let sampled = blocks.div_ceil(SAMPLE_INTERVAL);
     let mut out = Vec::new();
     encode(&sampled_rows(picture, sampled)?, quality, &mut out)?;
-    let body = (out.len() as u64).saturating_sub(TABLES);
-    Some(body * u64::from(blocks) / u64::from(sampled) + TABLES)
+    let body = (out.len() as u64).saturating_sub(HEADER_BYTES);
+    Some(body * u64::from(blocks) / u64::from(sampled) + HEADER_BYTES)
 }
 
 /// One row of MCUs, from the middle of each group.
 fn sampled_rows(picture: &Picture, sampled: u32) -> Option<Picture> {
-    let height = sampled * BLOCK_ROWS;
+    let height = sampled * MCU_ROWS;
     let source = |row: u32| {
-        let block = row / BLOCK_ROWS * STRIDE + STRIDE / 2;
-        (block * BLOCK_ROWS + row % BLOCK_ROWS).min(picture.height - 1)
+        let block = row / MCU_ROWS * SAMPLE_INTERVAL + SAMPLE_INTERVAL / 2;
+        (block * MCU_ROWS + row % MCU_ROWS).min(picture.height - 1)
     };
     let mut data = Vec::new();
     let mut layout = picture.layout;
