@@ -7,6 +7,7 @@ use super::tables::SUBBLOCK_MODE_PROBS;
 
 /// Intra prediction of a 16×16 luma or 8×8 chroma block (section 12.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::enum_variant_names, reason = "the names of RFC 6386")]
 pub(super) enum MacroblockMode {
     /// DC_PRED: the mean of the row above and the column to the left.
     #[default]
@@ -22,6 +23,7 @@ pub(super) enum MacroblockMode {
 /// Intra prediction of a 4×4 luma subblock, B_DC_PRED to B_HU_PRED in the order of section
 /// 11.2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::enum_variant_names, reason = "the names of RFC 6386")]
 pub(super) enum SubblockMode {
     #[default]
     DcPred,
