@@ -59,7 +59,7 @@ fn tell(
     let mut stdout = anstream::stdout().lock();
     writeln!(stdout, "{target} takes {}", takes::images(limits))?;
     writeln!(stdout, "{plan}")?;
-    if let Some(made) = &fitted.made {
+    if let Some(made) = &fitted.conversion {
         writeln!(stdout, "{made}")?;
     }
     Ok(())

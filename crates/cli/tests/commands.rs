@@ -139,7 +139,7 @@ async fn fit_passes_on_an_image_that_fits() {
         done,
         printed(
             "xai/grok takes image/jpeg, image/png; 20971520 bytes each\n\
-             sent as it is, as image/png\n"
+             sent unchanged as image/png\n"
         )
     );
 }
@@ -162,7 +162,7 @@ async fn fit_says_why_and_writes_what_would_be_sent() {
     let lines: Vec<&str> = done.stdout.lines().collect();
     assert!(lines[0].starts_with("anthropic/claude-opus-5-5 takes "));
     assert!(
-        lines[1].starts_with("written anew: 9000×30 pixels, at most "),
+        lines[1].starts_with("re-encoded: 9000×30 pixels, at most "),
         "{}",
         lines[1]
     );
@@ -184,7 +184,7 @@ async fn fit_refuses_what_cannot_be_sent_in_one_sentence() {
         ),
         (
             [&bomb, "anthropic/claude-opus-5-5"],
-            format!("error: `{bomb}` cannot be sent to anthropic/claude-opus-5-5: opening it would take 3600 megapixels, and at most 50 megapixels are allowed\n"),
+            format!("error: `{bomb}` cannot be sent to anthropic/claude-opus-5-5: decoding it would take 3600 megapixels, and at most 50 megapixels are allowed\n"),
         ),
         (
             [&text, "xai/grok"],

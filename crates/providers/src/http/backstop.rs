@@ -4,10 +4,10 @@
 //! who ask a model directly. Some servers answer a request that they do not
 //! understand with a 200, so being silent here would lose images in silence.
 
+use majordomo_image_header::measure;
 use majordomo_llm::{
     Capabilities, Error, ErrorKind, Image, ImageLimits, Output, Part, Request, Result,
 };
-use majordomo_media::measure;
 
 pub(super) fn check(request: &Request, can: &Capabilities, stream: bool) -> Result<()> {
     if stream && !can.streaming {
