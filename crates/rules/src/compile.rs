@@ -1,4 +1,4 @@
-//! Turns conditions as data into conditions that can be asked.
+//! Compiles conditions and collects every error.
 
 use majordomo::nearest;
 use serde_json::Value;
@@ -10,10 +10,10 @@ use super::positions::{self, Position};
 use super::spec::ConditionSpec;
 use super::value::listed;
 
-/// Deeper groups are refused; nobody could read them.
+/// Deepest accepted nesting of groups.
 const DEEPEST: usize = 16;
 
-/// Compiles one condition, or lists everything that is wrong with it.
+/// Compiles one condition or returns every error in it.
 ///
 /// ```
 /// use majordomo_rules::{ConditionSpec, Field, compile};
@@ -31,7 +31,7 @@ pub fn compile(spec: &ConditionSpec) -> Result<Condition, Vec<RuleError>> {
         .ok_or(compiler.errors)
 }
 
-/// Goes down into conditions and remembers the way and the mistakes.
+/// Walks conditions, tracking the current path and the errors found so far.
 #[derive(Default)]
 pub(super) struct Compiler {
     pub(super) rule: usize,
@@ -59,14 +59,14 @@ impl Compiler {
         Some(Condition(node))
     }
 
-    /// All members, each looked at even when another one is wrong.
+    /// Compiles all members, even after one has failed.
     pub(super) fn members(
         &mut self,
         members: &[ConditionSpec],
         field: Field,
     ) -> Option<Vec<Condition>> {
         if members.is_empty() {
-            self.fail(field, "at least one condition is needed here", None);
+            self.fail(field, "at least one condition is required", None);
             return None;
         }
         let mut compiled = Vec::with_capacity(members.len());
@@ -109,7 +109,7 @@ impl Compiler {
     fn unknown_position(&mut self, position: &str) {
         let names: Vec<&str> = positions::ALL.iter().map(|known| known.name).collect();
         let message = format!(
-            "`{position}` is not a position; there are {}",
+            "unknown position `{position}`; expected one of {}",
             listed(&names)
         );
         self.fail(
@@ -122,7 +122,7 @@ impl Compiler {
     fn unknown_op(&mut self, position: &Position, op: &str) {
         let names: Vec<&str> = position.ops.iter().map(|known| known.name).collect();
         let message = format!(
-            "`{op}` is not an operation of `{}`; there are {}",
+            "unknown operation `{op}` for position `{}`; expected one of {}",
             position.name,
             listed(&names)
         );
@@ -135,7 +135,7 @@ impl Compiler {
         }
         self.fail(
             field,
-            format!("groups are nested deeper than {DEEPEST}"),
+            format!("groups are nested more than {DEEPEST} levels deep"),
             None,
         );
         None

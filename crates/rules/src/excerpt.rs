@@ -1,21 +1,21 @@
-//! What a trace shows of a text: a little, around the hit, without keys.
+//! Excerpts of texts for traces: bounded, centred on the match, with keys redacted.
 
 use std::ops::Range;
 
 use majordomo::scrub;
 use serde_json::Value;
 
-/// Shown on each side of a hit.
+/// Bytes shown on each side of a match.
 const AROUND: usize = 80;
-/// Shown of a text without a hit.
+/// Bytes shown of a text without a match.
 pub(super) const HEAD: usize = 120;
-/// Looked at on each side, so that a key is hidden even where it is cut.
+/// Bytes scanned on each side, so that a key is redacted even if it is cut off.
 const LOOKED_AT: usize = 160;
-/// A word that is longer is not followed back to its beginning.
+/// Longest word that is followed back to its start.
 const LONGEST_WORD: usize = 4 * 1024;
 const CUT: char = '…';
 
-/// The beginning of a text.
+/// The start of a text.
 pub(super) fn head(text: &str) -> String {
     let scrubbed = scrub(cut(text));
     let end = floor(&scrubbed, HEAD);
@@ -26,12 +26,12 @@ pub(super) fn head(text: &str) -> String {
     shown
 }
 
-/// The beginning of a text, with enough of it that [`head`] finds keys in it.
+/// The start of a text, long enough for [`head`] to recognize keys in it.
 pub(super) fn cut(text: &str) -> &str {
     &text[..floor(text, HEAD + LOOKED_AT)]
 }
 
-/// A condition's value, its texts cut like any other.
+/// A condition's value with its strings truncated.
 pub(super) fn of_value(value: &Value) -> Value {
     match value {
         Value::String(text) => Value::String(head(text)),
@@ -44,11 +44,11 @@ pub(super) fn of_value(value: &Value) -> Value {
     }
 }
 
-/// The surroundings of a hit.
+/// A match with its surroundings.
 pub(super) fn around(text: &str, hit: Range<usize>) -> String {
     let start = floor(text, hit.start);
-    // A key that begins before the place may lose its telling prefix, or the
-    // `Bearer` before it: so the look begins two words earlier.
+    // A key that starts before the window could lose its recognizable prefix or the
+    // preceding `Bearer`, so the scan starts two words earlier.
     let from = floor(text, start.saturating_sub(LOOKED_AT));
     let from = word_start(text, word_start(text, from));
     let to = floor(text, hit.end.min(start + AROUND) + LOOKED_AT);

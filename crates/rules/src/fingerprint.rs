@@ -1,18 +1,18 @@
-//! Knows requests of Claude Code by what their prompts say, in any dialect.
+//! Recognizes requests of Claude Code by their prompts, in any dialect.
 
 use majordomo::Prompt;
 use memchr::memmem;
 
 use super::texts;
 
-/// What Claude Code is doing.
+/// The kind of a Claude Code request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ClaudeCode {
-    /// Talking with its user.
+    /// The interactive conversation.
     Main,
-    /// Working on something that the main conversation handed over.
+    /// A task delegated by the main conversation.
     Subagent,
-    /// Shortening a conversation.
+    /// Compaction of a conversation.
     Compact,
 }
 
@@ -32,17 +32,17 @@ impl ClaudeCode {
 const COMPACTS: &str = "summary of the conversation";
 const IS_SUBAGENT: &str = "You are an agent";
 const IS_INTERACTIVE: &str = "You are Claude Code";
-/// How it introduces itself when it is run by a program, and the line that it
+/// The introduction that programs get through the Agent SDK, and the line that it
 /// puts before its instructions.
 const IS_RUN_BY_A_PROGRAM: [&str; 2] = [
     "You are a Claude agent, built on Anthropic's Claude Agent SDK",
     "x-anthropic-billing-header: cc_version=",
 ];
 
-/// The kind of request, if it is Claude Code's.
+/// The kind of request, if it comes from Claude Code.
 pub(super) fn claude_code(prompt: &Prompt) -> Option<ClaudeCode> {
     let instructed = |words: &str| says(texts::system_pieces(prompt), words);
-    // Only the last message can ask for the summary; an earlier one merely speaks of it.
+    // Only the last message can request the summary; an earlier one merely mentions it.
     if instructed(COMPACTS) || says(texts::last_user_pieces(prompt), COMPACTS) {
         Some(ClaudeCode::Compact)
     } else if instructed(IS_INTERACTIVE) {

@@ -1,4 +1,4 @@
-//! The ways to judge a text, shared by every position that reads one.
+//! Text matchers, shared by all positions that read a text.
 
 use std::ops::Range;
 
@@ -10,23 +10,23 @@ use super::error::BadValue;
 use super::value;
 use crate::Glob;
 
-/// Judges a text. All of them tell upper from lower case.
+/// A case-sensitive text matcher.
 #[derive(Debug)]
 pub(super) enum TextMatch {
-    /// The text is this.
+    /// The text equals this.
     Equals(String),
-    /// The text holds this somewhere.
+    /// The text contains this.
     Contains(Box<memmem::Finder<'static>>),
-    /// The whole text is one of the pattern's.
+    /// The whole text matches the pattern.
     Glob(Glob),
-    /// The expression finds something.
+    /// The expression matches anywhere in the text.
     Regex(Regex),
 }
 
-/// Makes a judge from a condition's value.
+/// Builds a matcher from a condition's value.
 pub(super) type MakeTextMatch = fn(&str) -> Result<TextMatch, BadValue>;
 
-/// A compiled expression may need so much; larger ones are refused at load.
+/// Memory limit of a compiled expression; larger ones are rejected at load.
 const MAX_REGEX_BYTES: usize = 1024 * 1024;
 
 /// `equals`
@@ -44,7 +44,7 @@ pub(super) fn contains(value: &str) -> Result<TextMatch, BadValue> {
 pub(super) fn glob(value: &str) -> Result<TextMatch, BadValue> {
     Glob::rich(value)
         .map(TextMatch::Glob)
-        .map_err(|bad| BadValue::new(format!("`{value}` is not a pattern: {bad}")))
+        .map_err(|bad| BadValue::new(format!("invalid glob `{value}`: {bad}")))
 }
 
 /// `regex`
@@ -60,25 +60,25 @@ pub(super) fn regex(value: &str) -> Result<TextMatch, BadValue> {
 fn regex_problem(error: &regex::Error) -> String {
     match error {
         regex::Error::CompiledTooBig(limit) => {
-            format!("the regular expression needs more than {limit} bytes; make it shorter")
+            format!("the regular expression exceeds {limit} bytes when compiled; make it shorter")
         }
-        // The parser draws the place over several lines; the last one says it in words.
+        // The parser renders the position over several lines; the last one is the message.
         error => {
             let drawn = error.to_string();
             let said = drawn.lines().last().unwrap_or_default();
             let said = said.strip_prefix("error: ").unwrap_or(said);
-            format!("the regular expression does not compile: {said}")
+            format!("invalid regular expression: {said}")
         }
     }
 }
 
 impl TextMatch {
-    /// Reads the condition's value and makes the judge.
+    /// Compiles the condition's value.
     pub(super) fn compile(value: Option<&Value>, make: MakeTextMatch) -> Result<Self, BadValue> {
         make(value::text(value)?)
     }
 
-    /// Whether the text is as wanted.
+    /// Whether the text matches.
     pub(super) fn holds(&self, text: &str) -> bool {
         match self {
             Self::Equals(wanted) => text == wanted,
@@ -88,7 +88,7 @@ impl TextMatch {
         }
     }
 
-    /// Where the text is as wanted, for the trace.
+    /// The range of the match, for the trace.
     pub(super) fn find(&self, text: &str) -> Option<Range<usize>> {
         match self {
             Self::Contains(wanted) => {
@@ -138,16 +138,12 @@ mod tests {
     #[test]
     fn a_bad_expression_is_explained_in_one_line() {
         let bad = regex("(unclosed").unwrap_err();
-        assert_eq!(
-            bad.message,
-            "the regular expression does not compile: unclosed group"
-        );
+        assert_eq!(bad.message, "invalid regular expression: unclosed group");
         let bad = regex(r"(?:\w{500}){500}").unwrap_err();
         assert!(bad.message.contains("make it shorter"), "{}", bad.message);
     }
 
-    /// A matcher that goes back and tries again would be at these for longer than
-    /// the sun shines.
+    /// A backtracking matcher would take exponential time on these.
     #[test]
     fn f09_patterns_that_are_catastrophic_elsewhere_are_not_here() {
         let text = format!("{}!", "a".repeat(20_000));

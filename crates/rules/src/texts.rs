@@ -1,27 +1,27 @@
-//! The texts of a request that conditions search in.
+//! Extracts the texts of a request that conditions search.
 
 use std::borrow::Cow;
 
 use majordomo::{Message, Part, Prompt, Role};
 use serde::Deserialize;
 
-/// Stands for an image in the user's text.
+/// Placeholder for an image in user text.
 pub(super) const IMAGE: &str = "[image]";
 
-/// The user's message that a request ends with.
+/// The user message that ends a request.
 pub(super) struct LatestUser<'a> {
-    /// What it says; never empty.
+    /// Its text; never empty.
     pub(super) text: Cow<'a, str>,
-    /// Whether it holds an image itself, not only inside a tool's answer.
+    /// Whether it contains an image outside of tool results.
     pub(super) has_image: bool,
 }
 
-/// The instructions, those in the middle of the conversation included.
+/// All system text, including system messages within the conversation.
 pub(super) fn system(prompt: &Prompt) -> Cow<'_, str> {
     join(system_pieces(prompt))
 }
 
-/// Each text of the instructions.
+/// Each system text.
 pub(super) fn system_pieces(prompt: &Prompt) -> impl Iterator<Item = &str> {
     let own = prompt.system.iter().map(|text| text.text.as_str());
     let inline = prompt
@@ -32,7 +32,7 @@ pub(super) fn system_pieces(prompt: &Prompt) -> impl Iterator<Item = &str> {
     own.chain(inline)
 }
 
-/// What the user said in all messages.
+/// The user's text in all messages.
 pub(super) fn user(prompt: &Prompt) -> Cow<'_, str> {
     let messages = prompt.messages.iter();
     join(
@@ -42,9 +42,8 @@ pub(super) fn user(prompt: &Prompt) -> Cow<'_, str> {
     )
 }
 
-/// The message that the request ends with, if it is the user's and says
-/// something. Coding agents add instructions after the user's message, so those
-/// are looked past.
+/// The final message, if it is the user's and has text. Coding agents append
+/// system messages after the user's, so those are skipped.
 pub(super) fn latest_user(prompt: &Prompt) -> Option<LatestUser<'_>> {
     let latest = last_but_for_instructions(prompt)?;
     if latest.role != Role::User {
@@ -72,8 +71,7 @@ pub(super) fn last_user_pieces(prompt: &Prompt) -> impl Iterator<Item = &str> {
         .flat_map(pieces)
 }
 
-/// A message's own texts, with a placeholder for each image; what tools
-/// answered is not the user's word.
+/// A message's texts, with a placeholder for each image and without tool results.
 fn pieces(message: &Message) -> impl Iterator<Item = &str> {
     message.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.text.as_str()),
@@ -86,7 +84,7 @@ fn is_image(part: &Part) -> bool {
     matches!(part, Part::Image(_) | Part::RemoteImage(_))
 }
 
-/// The pieces with line feeds between them; a single one is not copied.
+/// Joins texts with line feeds; a single one is borrowed.
 fn join<'a>(pieces: impl Iterator<Item = &'a str>) -> Cow<'a, str> {
     let mut joined = Cow::Borrowed("");
     for piece in pieces.filter(|piece| !piece.is_empty()) {
@@ -101,8 +99,8 @@ fn join<'a>(pieces: impl Iterator<Item = &'a str>) -> Cow<'a, str> {
     joined
 }
 
-/// Whether an Anthropic client wrote `thinking: {type: enabled}` without the
-/// budget that would have made it a field of its own.
+/// Whether an Anthropic client sent `thinking: {type: enabled}` without a budget,
+/// which would have been decoded into its own field.
 pub(super) fn thinking_was_enabled(prompt: &Prompt) -> bool {
     #[derive(Deserialize)]
     struct Thinking {

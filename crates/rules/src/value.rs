@@ -1,34 +1,34 @@
-//! Reads the values of conditions; numbers and switches may be written as text, too.
+//! Parses the values of conditions; numbers and booleans may be given as strings.
 
 use serde_json::{Map, Value};
 
 use super::error::BadValue;
 
-/// A text that is not empty.
+/// Parses a non-empty string.
 pub(super) fn text(value: Option<&Value>) -> Result<&str, BadValue> {
     match value {
         Some(Value::String(text)) if !text.is_empty() => Ok(text),
-        Some(Value::String(_)) => Err(BadValue::new("the text is empty, so it would say nothing")),
-        Some(other) => Err(wrong_kind("a text", other)),
-        None => Err(BadValue::new("a text is missing here: `value = \"…\"`")),
+        Some(Value::String(_)) => Err(BadValue::new("the string must not be empty")),
+        Some(other) => Err(wrong_kind("a string", other)),
+        None => Err(BadValue::new("a string is required: `value = \"…\"`")),
     }
 }
 
-/// A whole number from 0 on.
+/// Parses a non-negative integer.
 pub(super) fn number(value: Option<&Value>) -> Result<u64, BadValue> {
     let read = match value {
         Some(Value::Number(number)) => number.as_u64(),
         Some(Value::String(text)) => text.trim().parse().ok(),
-        Some(other) => return Err(wrong_kind("a whole number", other)),
-        None => return Err(BadValue::new("a number is missing here: `value = 1000`")),
+        Some(other) => return Err(wrong_kind("a non-negative integer", other)),
+        None => return Err(BadValue::new("a number is required: `value = 1000`")),
     };
     read.ok_or_else(|| {
         let written = value.map(Value::to_string).unwrap_or_default();
-        BadValue::new(format!("{written} is not a whole number from 0 on"))
+        BadValue::new(format!("{written} is not a non-negative integer"))
     })
 }
 
-/// A switch; nothing and an empty text are "on".
+/// Parses a boolean; a missing or empty value means `true`.
 pub(super) fn switch(value: Option<&Value>) -> Result<bool, BadValue> {
     match value {
         None => Ok(true),
@@ -37,7 +37,7 @@ pub(super) fn switch(value: Option<&Value>) -> Result<bool, BadValue> {
             "" | "true" => Ok(true),
             "false" => Ok(false),
             other => {
-                let bad = BadValue::new(format!("`{other}` is neither true nor false"));
+                let bad = BadValue::new(format!("expected true or false, found `{other}`"));
                 Err(bad.nearest(other, ["true", "false"]))
             }
         },
@@ -45,14 +45,13 @@ pub(super) fn switch(value: Option<&Value>) -> Result<bool, BadValue> {
     }
 }
 
-/// A table, also as the JSON text that other gateways keep it in.
+/// Parses a table, also from JSON text, which other gateways store.
 pub(super) fn table(value: Option<&Value>, example: &str) -> Result<Map<String, Value>, BadValue> {
     let parsed;
     let value = match value {
         Some(Value::String(text)) => {
-            parsed = serde_json::from_str(text).map_err(|_| {
-                BadValue::new(format!("a table is needed here: `value = {example}`"))
-            })?;
+            parsed = serde_json::from_str(text)
+                .map_err(|_| BadValue::new(format!("expected a table: `value = {example}`")))?;
             Some(&parsed)
         }
         value => value,
@@ -61,17 +60,17 @@ pub(super) fn table(value: Option<&Value>, example: &str) -> Result<Map<String, 
         Some(Value::Object(table)) => Ok(table.clone()),
         Some(other) => Err(wrong_kind(&format!("a table such as `{example}`"), other)),
         None => Err(BadValue::new(format!(
-            "a table is missing here: `value = {example}`"
+            "a table is required: `value = {example}`"
         ))),
     }
 }
 
-/// Refuses fields of a table that nobody knows.
+/// Rejects unknown fields of a table.
 pub(super) fn only_fields(table: &Map<String, Value>, known: &[&str]) -> Result<(), BadValue> {
     match table.keys().find(|key| !known.contains(&key.as_str())) {
         Some(key) => {
             let bad = BadValue::new(format!(
-                "`{key}` is not a field here; there are {}",
+                "unknown field `{key}`; expected one of {}",
                 listed(known)
             ));
             Err(bad.nearest(key, known.iter().copied()))
@@ -80,7 +79,7 @@ pub(super) fn only_fields(table: &Map<String, Value>, known: &[&str]) -> Result<
     }
 }
 
-/// Words for a sentence: `` `a`, `b` and `c` ``.
+/// Formats names as `` `a`, `b` and `c` ``.
 pub(super) fn listed(words: &[&str]) -> String {
     match words {
         [] => "none".to_owned(),
@@ -95,13 +94,13 @@ pub(super) fn listed(words: &[&str]) -> String {
 fn wrong_kind(wanted: &str, found: &Value) -> BadValue {
     let found = match found {
         Value::Null => "nothing",
-        Value::Bool(_) => "true or false",
+        Value::Bool(_) => "a boolean",
         Value::Number(_) => "a number",
-        Value::String(_) => "a text",
+        Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "a table",
     };
-    BadValue::new(format!("{wanted} is needed here, not {found}"))
+    BadValue::new(format!("expected {wanted}, found {found}"))
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! Names with `*` and `?` in them.
+//! Glob patterns for names.
 //!
-//! Names of models hold brackets (`claude-sonnet-4-5[1m]`), so a pattern of names
-//! knows the two marks and nothing else. Rules may say more; see [`Glob::rich`].
+//! Model names contain brackets (`claude-sonnet-4-5[1m]`), so a plain pattern knows
+//! only `*` and `?`. Rules may use character classes and alternatives; see
+//! [`Glob::rich`].
 
 mod rich;
 
@@ -11,7 +12,7 @@ use regex::Regex;
 
 pub use rich::BadGlob;
 
-/// A pattern that must match a whole name, case and all.
+/// A case-sensitive pattern that matches whole names.
 ///
 /// ```
 /// use majordomo_rules::Glob;
@@ -37,8 +38,8 @@ enum Kind {
 }
 
 impl Glob {
-    /// `*` is any text, slashes too, and `?` any one character; everything else is
-    /// itself, so every text is a pattern.
+    /// `*` matches any text, including slashes, and `?` any single character. All other
+    /// characters match themselves, so every string is a valid pattern.
     pub fn new(pattern: &str) -> Self {
         let kind = if pattern.contains(['*', '?']) {
             Kind::Marks(pattern.chars().collect())
@@ -51,8 +52,8 @@ impl Glob {
         }
     }
 
-    /// The same, with `[a-z]`, `[!a-z]`, `{one,other}` and `\\` before a character
-    /// that is meant as itself.
+    /// Like [`new`](Self::new), with `[a-z]`, `[!a-z]`, `{one,other}` and `\\` to escape
+    /// a character.
     pub fn rich(pattern: &str) -> Result<Self, BadGlob> {
         let kind = Kind::Rich(rich::compile(pattern)?);
         Ok(Self {
@@ -61,13 +62,13 @@ impl Glob {
         })
     }
 
-    /// Whether it stands for one name only.
+    /// Whether the pattern matches exactly one name.
     pub fn is_literal(&self) -> bool {
         matches!(self.kind, Kind::Literal)
     }
 
-    /// Whether the whole name matches. The work grows with the product of both
-    /// lengths at worst, whatever the pattern.
+    /// Whether the whole name matches. The cost is at most proportional to the product
+    /// of both lengths.
     pub fn matches(&self, name: &str) -> bool {
         match &self.kind {
             Kind::Literal => name == self.pattern,
@@ -77,7 +78,7 @@ impl Glob {
     }
 }
 
-/// Two are the same if they are written the same.
+/// Compares patterns as written.
 impl PartialEq for Glob {
     fn eq(&self, other: &Self) -> bool {
         let rich = |glob: &Self| matches!(glob.kind, Kind::Rich(_));
@@ -96,7 +97,7 @@ impl fmt::Debug for Glob {
 fn matches(pattern: &[char], name: &str) -> bool {
     let name: Vec<char> = name.chars().collect();
     let (mut p, mut n) = (0, 0);
-    // Where to go on when the last star takes one character more.
+    // Where to resume when the last star consumes one more character.
     let mut star: Option<(usize, usize)> = None;
     while n < name.len() {
         match pattern.get(p) {

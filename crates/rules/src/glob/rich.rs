@@ -1,23 +1,23 @@
-//! Patterns with classes and alternatives, as regular expressions.
+//! Globs with classes and alternatives, translated to regular expressions.
 
 use regex::{Regex, RegexBuilder};
 
-/// What is wrong with a pattern.
+/// An invalid pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadGlob {
-    /// `[` without its `]`, or nothing between them.
-    #[error("a `[` has no characters and `]` after it; write `\\[` for the character itself")]
+    /// `[` without `]`, or an empty class.
+    #[error("unclosed or empty character class; write `\\[` for a literal bracket")]
     Brackets,
-    /// `{` and `}` do not pair.
-    #[error("`{{` and `}}` do not pair; write `\\{{` or `\\}}` for the character itself")]
+    /// `{` and `}` are unbalanced.
+    #[error("unbalanced braces; write `\\{{` or `\\}}` for a literal brace")]
     Braces,
-    /// A range such as `[z-a]`.
-    #[error("a range in `[…]` goes backwards")]
+    /// A reversed range such as `[z-a]`.
+    #[error("a range in `[…]` is reversed")]
     Range,
-    /// A `\` with nothing after it.
-    #[error("a `\\` at the end stands for nothing; write `\\\\` for the character itself")]
+    /// A trailing `\`.
+    #[error("trailing `\\`; write `\\\\` for a literal backslash")]
     Escape,
-    /// More than the bound on a compiled pattern.
+    /// The compiled pattern exceeds its size limit.
     #[error("the pattern is too long")]
     TooLong,
 }
@@ -62,7 +62,7 @@ fn translate(pattern: &str) -> Result<String, BadGlob> {
     Ok(regex)
 }
 
-/// What follows a `[`, up to its `]`.
+/// Translates the class after a `[`, up to its `]`.
 fn class(chars: &mut std::str::Chars<'_>, regex: &mut String) -> Result<(), BadGlob> {
     let (inside, rest) = chars.as_str().split_once(']').ok_or(BadGlob::Brackets)?;
     *chars = rest.chars();
@@ -88,7 +88,7 @@ fn class(chars: &mut std::str::Chars<'_>, regex: &mut String) -> Result<(), BadG
                     regex.push('-');
                     literal(last, regex);
                 }
-                // A `-` at the end is itself.
+                // A trailing `-` is literal.
                 None => literal('-', regex),
             }
         }

@@ -1,5 +1,5 @@
-//! `agent.claude_code`: which kind of request of Claude Code it is, by what its
-//! prompt says. Nothing holds of other clients' requests.
+//! `agent.claude_code`: the kind of a Claude Code request, recognized by its prompt.
+//! Never holds for other clients.
 
 use super::check::on_text;
 use super::{Op, Position};
@@ -27,7 +27,7 @@ fn known_kind(value: &str) -> Result<TextMatch, BadValue> {
         return equals(value);
     }
     let bad = BadValue::new(format!(
-        "`{value}` is not a kind; there are {}",
+        "unknown kind `{value}`; expected one of {}",
         listed(&kinds)
     ));
     Err(bad.nearest(value, kinds))

@@ -1,4 +1,4 @@
-//! What every operation does, and the three kinds that most of them are.
+//! The [`Check`] trait that every operation implements, and its common forms.
 
 use std::fmt::Debug;
 
@@ -11,25 +11,25 @@ use crate::number_match::{Compare, NumberMatch};
 use crate::text_match::{MakeTextMatch, TextMatch};
 use crate::{RuleIndex, Subject};
 
-/// One operation with its value, ready to judge requests.
+/// A compiled operation.
 pub(crate) trait Check: Debug + Send + Sync {
-    /// Whether it holds. `rule` is the rule that asks, for figures of its services.
+    /// Whether it holds; service metrics are those of `rule`.
     fn holds(&self, subject: &Subject<'_>, rule: RuleIndex) -> bool;
 
-    /// What was found, for the trace: bounded, and without keys.
+    /// The value found, for the trace: truncated and redacted.
     fn actual(&self, subject: &Subject<'_>, rule: RuleIndex) -> String;
 
-    /// What was found, in short, for whoever asks later: made for every request,
-    /// and nothing that the client said or sent.
+    /// The value found, for the notes taken on every request: cheap, and free of
+    /// client content.
     fn note(&self, subject: &Subject<'_>, rule: RuleIndex) -> Note {
         Note::Text(self.actual(subject, rule).into())
     }
 }
 
-/// What compiling an operation gives.
+/// The result of compiling an operation.
 pub(super) type Compiled = Result<Box<dyn Check>, BadValue>;
 
-/// Judges a text; nothing holds of one that is not there.
+/// Matches a text; never holds if the text is absent.
 pub(super) fn on_text(value: Option<&Value>, read: ReadText, make: MakeTextMatch) -> Compiled {
     let judge = TextMatch::compile(value, make)?;
     Ok(Box::new(OnText {
@@ -39,7 +39,7 @@ pub(super) fn on_text(value: Option<&Value>, read: ReadText, make: MakeTextMatch
     }))
 }
 
-/// Judges a text of the conversation, which no kept trace quotes.
+/// Matches a text of the conversation, which notes never quote.
 pub(super) fn on_words(value: Option<&Value>, read: ReadText, make: MakeTextMatch) -> Compiled {
     let judge = TextMatch::compile(value, make)?;
     Ok(Box::new(OnText {
@@ -49,13 +49,13 @@ pub(super) fn on_words(value: Option<&Value>, read: ReadText, make: MakeTextMatc
     }))
 }
 
-/// Judges a number.
+/// Compares a number.
 pub(super) fn on_number(value: Option<&Value>, read: ReadNumber, compare: Compare) -> Compiled {
     let judge = NumberMatch::compile(value, compare)?;
     Ok(Box::new(OnNumber { read, judge }))
 }
 
-/// Holds when the judge likes one of several names.
+/// Holds if any of several names matches.
 pub(super) fn on_names(value: Option<&Value>, read: ReadNames, make: MakeTextMatch) -> Compiled {
     let judge = TextMatch::compile(value, make)?;
     Ok(Box::new(OnNames { read, judge }))
@@ -63,7 +63,7 @@ pub(super) fn on_names(value: Option<&Value>, read: ReadNames, make: MakeTextMat
 
 pub(super) type ReadText = for<'s> fn(&'s Subject<'_>) -> Option<&'s str>;
 pub(super) type ReadNumber = fn(&Subject<'_>) -> u64;
-/// Calls back with each name until it is told that it was enough.
+/// Calls back with each name until the callback returns `true`.
 pub(super) type ReadNames = fn(&Subject<'_>, &mut dyn FnMut(&str) -> bool) -> bool;
 
 #[derive(Debug)]

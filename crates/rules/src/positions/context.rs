@@ -1,4 +1,4 @@
-//! `context_system` and `context_user`: all instructions, all that the user said.
+//! `context_system` and `context_user`: all system text, all user text.
 
 use super::check::on_words;
 use super::{Op, Position};

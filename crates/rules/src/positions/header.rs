@@ -1,5 +1,5 @@
-//! `header`: one of the client's headers. Headers that carry keys cannot be read;
-//! the position `key` is there for them.
+//! `header`: a client header. Headers that carry keys cannot be read; use the
+//! position `key` instead.
 
 use serde_json::Value;
 
@@ -49,7 +49,7 @@ const EXAMPLE: &str = r#"{ name = "x-team", value = "blue" }"#;
 #[derive(Debug)]
 struct Header {
     name: String,
-    /// None: it is enough that the header is there.
+    /// `None` accepts any value.
     judge: Option<TextMatch>,
 }
 
@@ -63,7 +63,7 @@ fn judged(value: Option<&Value>, make: MakeTextMatch) -> Compiled {
     value::only_fields(&table, &["name", "value"])?;
     let text = |field: &str| {
         let found = table.get(field).and_then(Value::as_str);
-        found.ok_or_else(|| BadValue::new(format!("the text `{field}` is missing: {EXAMPLE}")))
+        found.ok_or_else(|| BadValue::new(format!("the string `{field}` is missing: {EXAMPLE}")))
     };
     let name = header_name(text("name")?)?;
     let judge = Some(make(text("value")?)?);
@@ -72,10 +72,10 @@ fn judged(value: Option<&Value>, make: MakeTextMatch) -> Compiled {
 
 fn header_name(written: &str) -> Result<String, BadValue> {
     let name = http::HeaderName::try_from(written)
-        .map_err(|_| BadValue::new(format!("`{written}` cannot be the name of a header")))?;
+        .map_err(|_| BadValue::new(format!("`{written}` is not a valid header name")))?;
     if CARRY_KEYS.contains(&name.as_str()) {
         return Err(BadValue::new(format!(
-            "`{name}` carries a key, which rules do not read; use the position `key` with the key's name"
+            "`{name}` carries a key, which rules cannot read; match the key's name with the position `key`"
         )));
     }
     Ok(name.as_str().to_owned())
@@ -150,12 +150,12 @@ mod tests {
     #[test]
     fn mistakes_in_the_table_are_named() {
         for (value, expected) in [
-            (json!("x-team: blue"), "a table is needed here"),
-            (json!({"name": "x-team"}), "the text `value` is missing"),
+            (json!("x-team: blue"), "expected a table"),
+            (json!({"name": "x-team"}), "the string `value` is missing"),
             (json!({"nam": "x", "value": "y"}), "did you mean `name`"),
             (
                 json!({"name": "x team", "value": "y"}),
-                "cannot be the name",
+                "not a valid header name",
             ),
         ] {
             let spec = ConditionSpec::leaf("header", "equals", value);

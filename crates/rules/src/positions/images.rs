@@ -1,4 +1,4 @@
-//! `images`: how many there are, in any message and in any tool's answer.
+//! `images`: the number of images in all messages and tool results.
 
 use super::Position;
 use super::shared::{Number, NumberOps};

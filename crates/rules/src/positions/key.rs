@@ -1,5 +1,5 @@
-//! `key`: the name of the client's key, as the configuration calls it; never the
-//! key itself. Nothing holds of a client without one.
+//! `key`: the configured name of the client's key, never the key itself. Never holds
+//! for a client without a key.
 
 use super::Position;
 use super::shared::{Name, NameOps};

@@ -1,5 +1,5 @@
-//! `latest_user`: the user's message that the request ends with. Nothing holds of
-//! a request that ends with something else, a tool's answer say.
+//! `latest_user`: the user message that ends the request. Never holds if the request
+//! ends with something else, such as a tool result.
 
 use super::check::{Check, Compiled, on_words};
 use super::{Op, Position};
@@ -29,7 +29,7 @@ fn text<'s>(subject: &'s Subject<'_>) -> Option<&'s str> {
 const IMAGE: &str = "image";
 const TEXT: &str = "text";
 
-/// What the message is made of: an image beside its text, or text alone.
+/// Whether the message contains an image or only text.
 #[derive(Debug)]
 struct ContentType {
     image: bool,
@@ -38,10 +38,10 @@ struct ContentType {
 fn content_type(value: Option<&Value>) -> Compiled {
     let image = match value.and_then(Value::as_str) {
         Some(IMAGE) => true,
-        // Other gateways call a message without an image by the empty text.
+        // Other gateways use the empty string for a message without an image.
         Some(TEXT | "") => false,
         other => {
-            let bad = BadValue::new("either `image` or `text` is needed here");
+            let bad = BadValue::new("expected `image` or `text`");
             return Err(bad.nearest(other.unwrap_or_default(), [IMAGE, TEXT]));
         }
     };

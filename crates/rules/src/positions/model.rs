@@ -1,4 +1,4 @@
-//! `model`: the name that the client asked for, whoever will serve it.
+//! `model`: the model name requested by the client, whichever target serves it.
 
 use super::Position;
 use super::shared::{Name, NameOps};

@@ -1,5 +1,5 @@
-//! `service_capacity`: how many of the seats of the rule's own services are taken,
-//! in percent, as the mean over those that have a capacity. Holds where none has.
+//! `service_capacity`: the percentage of seats in use, averaged over those of the
+//! rule's services that have a capacity. Holds if none has one.
 
 use serde_json::Value;
 

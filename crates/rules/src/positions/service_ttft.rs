@@ -1,6 +1,5 @@
-//! `service_ttft`: how soon the rule's own services begin to answer, in
-//! milliseconds. Holds while nothing is known, so that services get their first
-//! request.
+//! `service_ttft`: the time to first token of the rule's services, in milliseconds.
+//! Holds without samples, so that services get their first request.
 
 use serde_json::Value;
 
@@ -33,10 +32,10 @@ pub(super) const SERVICE_TTFT: Position = Position {
 
 #[derive(Debug)]
 struct ServiceTtft {
-    /// Which figure of a service.
+    /// Selects a metric of a service.
     figure: fn(&Ttft) -> f64,
-    /// What it is over all services: "soon enough" asks the fastest one, "too
-    /// slow" asks them all.
+    /// Aggregates over all services: upper bounds use the fastest service, lower
+    /// bounds the mean.
     over_all: fn(&[f64]) -> Option<f64>,
     judge: NumberMatch,
 }

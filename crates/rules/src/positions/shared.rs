@@ -1,4 +1,4 @@
-//! Operations that several positions have, made for each one's reader.
+//! Operation sets shared by several positions, generic over the input.
 
 use std::marker::PhantomData;
 
@@ -8,7 +8,7 @@ use crate::Subject;
 use crate::number_match::Compare;
 use crate::text_match::{contains, equals, glob};
 
-/// Reads a name; nothing holds of one that is not there.
+/// Reads a name; operations never hold if it is absent.
 pub(super) trait Name {
     fn read<'s>(subject: &'s Subject<'_>) -> Option<&'s str>;
 }
@@ -64,6 +64,6 @@ impl<R: Number> NumberOps<R> {
     };
 
     pub(super) const ALL: &'static [Op] = &[Self::GE, Self::GT, Self::LE, Self::LT, Self::EQ];
-    /// For what is only estimated.
+    /// For estimates.
     pub(super) const WITHOUT_EQ: &'static [Op] = &[Self::GE, Self::GT, Self::LE, Self::LT];
 }

@@ -1,7 +1,7 @@
-//! `thinking`: whether the client asked for it.
+//! `thinking`: whether the client requested thinking.
 //!
-//! A value of `false` makes the condition never hold; it does not turn it around,
-//! since the other operation is there for that.
+//! The value `false` makes the condition never hold. It does not negate it; use the
+//! opposite operation for that.
 
 use super::check::{Check, Compiled};
 use super::{Op, Position};

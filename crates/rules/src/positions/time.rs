@@ -1,5 +1,5 @@
-//! `time`: the wall clock of a place. A window from 22:00 to 06:00 goes over
-//! midnight and belongs to the day on which it began.
+//! `time`: the wall clock in a time zone. A window such as 22:00 to 06:00 spans
+//! midnight and belongs to the day on which it starts.
 
 use std::time::SystemTime;
 
@@ -35,9 +35,9 @@ const DAYS: [(&str, Weekday); 7] = [
 
 #[derive(Debug)]
 struct TimeRange {
-    /// From the first minute up to the second; none is the whole day.
+    /// Start (inclusive) and end (exclusive); `None` is the whole day.
     window: Option<(Time, Time)>,
-    /// None: every day.
+    /// `None` is every day.
     days: Option<Vec<Weekday>>,
     zone: TimeZone,
     outside: bool,
@@ -51,7 +51,7 @@ fn time_range(value: Option<&Value>) -> Compiled {
         (None, None) if days.is_some() => None,
         (Some(start), Some(end)) => Some(window(start, end)?),
         _ => {
-            let message = format!("`start` and `end` belong together: {EXAMPLE}");
+            let message = format!("`start` and `end` must be given together: {EXAMPLE}");
             return Err(BadValue::new(message));
         }
     };
@@ -66,7 +66,7 @@ fn time_range(value: Option<&Value>) -> Compiled {
 fn window(start: &Value, end: &Value) -> Result<(Time, Time), BadValue> {
     let (start, end) = (minute(start)?, minute(end)?);
     if start == end {
-        let message = "`start` and `end` are the same; leave both out for the whole day";
+        let message = "`start` and `end` are equal; omit both for the whole day";
         return Err(BadValue::new(message));
     }
     Ok((start, end))
@@ -85,19 +85,19 @@ fn minute(written: &Value) -> Result<Time, BadValue> {
     };
     read().ok_or_else(|| {
         BadValue::new(format!(
-            "{written} is not a time of day; write it as \"09:00\""
+            "{written} is not a time of day; use the form \"09:00\""
         ))
     })
 }
 
 fn zone(table: &Map<String, Value>) -> Result<TimeZone, BadValue> {
     let Some(name) = table.get("timezone").and_then(Value::as_str) else {
-        let message = format!("the text `timezone` is missing: {EXAMPLE}");
+        let message = format!("the string `timezone` is missing: {EXAMPLE}");
         return Err(BadValue::new(message));
     };
     TimeZone::get(name).map_err(|_| {
         let known: Vec<String> = jiff::tz::db().available().map(|n| n.to_string()).collect();
-        BadValue::new(format!("`{name}` is not a time zone"))
+        BadValue::new(format!("unknown time zone `{name}`"))
             .nearest(name, known.iter().map(String::as_str))
     })
 }
@@ -106,14 +106,14 @@ fn days(written: &Value) -> Result<Vec<Weekday>, BadValue> {
     let names = DAYS.map(|(name, _)| name);
     let list = written.as_array().filter(|list| !list.is_empty());
     let list = list.ok_or_else(|| {
-        BadValue::new("`days` is a list such as [\"mon\", \"tue\"] and has at least one")
+        BadValue::new("`days` must be a non-empty list such as [\"mon\", \"tue\"]")
     })?;
     let day = |day: &Value| {
         let written = day.as_str().unwrap_or_default();
         let known = DAYS.iter().find(|(name, _)| *name == written);
         known.map(|(_, day)| *day).ok_or_else(|| {
             BadValue::new(format!(
-                "{day} is not a day; there are {}",
+                "{day} is not a day; expected one of {}",
                 value::listed(&names)
             ))
             .nearest(written, names)
@@ -126,7 +126,7 @@ fn outside(table: &Map<String, Value>) -> Result<bool, BadValue> {
     match table.get("outside") {
         None => Ok(false),
         Some(Value::Bool(outside)) => Ok(*outside),
-        Some(_) => Err(BadValue::new("`outside` is either true or false")),
+        Some(_) => Err(BadValue::new("`outside` must be true or false")),
     }
 }
 
@@ -138,7 +138,7 @@ impl TimeRange {
 
     fn is_inside(&self, local: &Zoned) -> bool {
         let time = local.time();
-        // After midnight, a window that goes over it began the day before.
+        // After midnight, a window that spans it started on the previous day.
         let (in_window, began_before) = match self.window {
             None => (true, false),
             Some((start, end)) if start < end => (start <= time && time < end, false),
@@ -178,9 +178,9 @@ mod tests {
     use majordomo::Request;
     use serde_json::{Value, json};
 
-    /// Whether the condition holds at a moment, written as RFC 3339.
+    /// Whether the condition holds at an RFC 3339 timestamp.
     fn at(moment: &str, value: Value) -> bool {
-        let moment: jiff::Timestamp = moment.parse().expect("a moment");
+        let moment: jiff::Timestamp = moment.parse().expect("a valid timestamp");
         let request = Request::user("hi");
         let subject = Subject::new(&request, "m").at(moment.into());
         holds("time", "time_range", value, &subject)
@@ -245,10 +245,10 @@ mod tests {
                 json!({"days": ["monday"], "timezone": "UTC"}),
                 "did you mean `mon`",
             ),
-            (json!({"days": [], "timezone": "UTC"}), "at least one"),
+            (json!({"days": [], "timezone": "UTC"}), "non-empty list"),
             (
                 json!({"start": "09:00", "timezone": "UTC"}),
-                "belong together",
+                "given together",
             ),
             (
                 json!({"start": "09:00", "end": "10:00", "timezone": "Europe/Belrin"}),

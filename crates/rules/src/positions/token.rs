@@ -1,5 +1,5 @@
-//! `token`: about how many tokens the whole request is: instructions, messages of
-//! all roles, tools and their answers, images by what they cost.
+//! `token`: the estimated tokens of the whole request: system text, messages of all
+//! roles, tools, tool results, and images at their token cost.
 
 use super::Position;
 use super::shared::{Number, NumberOps};
@@ -54,7 +54,7 @@ mod tests {
         };
         let request = Request::user("hi");
         let subject = Subject::new(&request, "m").estimate(&estimate);
-        assert_eq!(asked.load(Ordering::Relaxed), 0, "nobody asked yet");
+        assert_eq!(asked.load(Ordering::Relaxed), 0, "the estimate is lazy");
         holds("token", "ge", json!(1), &subject);
         holds("token", "lt", json!(1), &subject);
         assert_eq!(asked.load(Ordering::Relaxed), 1);

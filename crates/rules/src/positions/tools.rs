@@ -1,5 +1,5 @@
-//! `tool`: names of tools that the model may call. `tool_use`: names of tools that
-//! it did call in this conversation.
+//! `tool`: names of tools declared in the request. `tool_use`: names of tools that
+//! the model has called in this conversation.
 
 use majordomo::Message;
 
@@ -34,7 +34,7 @@ pub(super) const TOOL_USE: Position = Position {
     }],
 };
 
-/// Functions by their name, tools that the provider runs by their type.
+/// Functions by name, hosted tools by type.
 fn declared(subject: &Subject<'_>, enough: &mut dyn FnMut(&str) -> bool) -> bool {
     let prompt = subject.request();
     prompt.tools.iter().any(|tool| enough(&tool.name))

@@ -1,13 +1,13 @@
-//! Which processor is bound to which operation.
+//! Binds processors to operations.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::Processor;
 
-/// The processors of a gateway, by (position, operation).
+/// Processors by position and operation.
 pub struct Processors<S> {
-    /// A handful, so looking through them is the fastest way.
+    /// A handful, so a linear search is fastest.
     bound: Vec<Bound<S>>,
 }
 
@@ -18,7 +18,7 @@ struct Bound<S> {
 }
 
 impl<S> Processors<S> {
-    /// Binds a processor to an operation, in place of one that was there.
+    /// Binds a processor to an operation, replacing an earlier one.
     pub fn register(
         &mut self,
         position: &'static str,
@@ -55,7 +55,7 @@ impl<S> Default for Processors<S> {
     }
 }
 
-/// Prints what is bound; processors have no readable form.
+/// Lists the bound operations.
 impl<S> fmt::Debug for Processors<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bound = self.bound.iter().map(|bound| (bound.position, bound.op));

@@ -1,4 +1,4 @@
-//! Acceptance cases P: the registry, and what a match with a processor does.
+//! The registry, and what a match with a processor does.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use super::*;
 use crate::tests::{rule, rules};
 use crate::{ConditionSpec, RuleIndex, RuleSet, Subject};
 
-/// Takes images out, and remembers its calls and whom it was given to ask.
+/// Drops images and records its calls and their services.
 #[derive(Clone, Default)]
 struct Drops {
     calls: Arc<AtomicUsize>,
@@ -43,7 +43,7 @@ impl Processor<String> for Drops {
     }
 }
 
-/// Appends its word to the last message, then does as told.
+/// Appends a word to the last message and returns the given result.
 struct Says(&'static str, fn() -> Result<(), ProcessorError>);
 
 impl Processor<String> for Says {
@@ -70,8 +70,8 @@ fn gpt() -> ConditionSpec {
     ConditionSpec::leaf("model", "contains", "gpt")
 }
 
-/// Evaluates and applies, as the gateway does; gives what came of it and the
-/// request that goes on.
+/// Evaluates and applies as the gateway does; returns the result and the changed
+/// request.
 fn pass(
     rules: &RuleSet<String>,
     processors: &Processors<String>,
@@ -82,7 +82,7 @@ fn pass(
     let subject = Subject::new(&request, "gpt-4o");
     let matched = rules.evaluate(&subject);
     let applied = apply(rules, matched, processors, &subject, &mut changed, bypassed);
-    let applied = applied.now_or_never().expect("nothing here waits");
+    let applied = applied.now_or_never().expect("no processor here waits");
     (applied, changed)
 }
 
@@ -151,17 +151,13 @@ fn p7_what_comes_next_sees_the_changed_request() {
     let mut bypassed = Bypassed::new();
     let (_, request) = pass(&rules, &processors, original.clone(), &mut bypassed);
     assert_eq!(request.image_count(), 0);
-    assert_eq!(
-        original.image_count(),
-        1,
-        "rules saw the request as it came"
-    );
+    assert_eq!(original.image_count(), 1, "rules saw the original request");
     assert_eq!(bypassed, Bypassed::from([RuleIndex(0)]));
 }
 
 #[test]
 fn p9_the_describers_are_never_the_destination() {
-    // Also with a processor that fails, and by way of a group.
+    // Also with a failing processor, and inside a group.
     let fails = || Says("x", || Err("no".into()));
     let grouped = ConditionSpec::any([ConditionSpec::leaf("images", "ge", json!(1)), vision()]);
     for when in [vision(), grouped] {
@@ -262,7 +258,7 @@ fn a_rehearsal_says_what_would_happen_and_runs_nothing() {
         let mut changed = request.clone();
         let matched = rules.evaluate(&subject);
         let rehearsed = rehearse(&rules, matched, &processors, &subject, &mut changed);
-        let rehearsed = rehearsed.now_or_never().expect("nothing here waits");
+        let rehearsed = rehearsed.now_or_never().expect("no processor here waits");
         let processors: Vec<&str> = rehearsed.processors.iter().map(|p| p.position).collect();
         assert_eq!((rehearsed.destination, processors), (destination, due));
         assert!(changed.same_prompt(&request));

@@ -1,4 +1,4 @@
-//! Acceptance cases R on what is refused, and where the mistake is said to be.
+//! Which rules are rejected, and where the error is reported.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ fn good() -> ConditionSpec {
     leaf("model", "contains", "gpt")
 }
 
-/// Rule, way to the condition, and field of every mistake.
+/// Rule, path and field of every error.
 fn places(specs: Vec<RuleSpec<&str>>) -> Vec<(usize, Vec<usize>, Field)> {
     let errors = RuleSet::compile(specs).expect_err("bad rules");
     let place = |error: crate::RuleError| (error.rule, error.path, error.field);
@@ -31,7 +31,7 @@ fn rule(when: Vec<ConditionSpec>) -> RuleSpec<&'static str> {
 #[test]
 fn r15_what_no_catalogue_knows_is_refused_with_the_nearest_word() {
     let position = &errors_of(&leaf("modle", "contains", "gpt"))[0];
-    assert!(position.starts_with("`modle` is not a position; there are `model`,"));
+    assert!(position.starts_with("unknown position `modle`; expected one of `model`,"));
     assert!(position.ends_with("; did you mean `model`?"), "{position}");
     assert_eq!(
         errors_of(&leaf("model", "contain", "gpt")),
@@ -146,7 +146,10 @@ fn groups_that_nobody_could_read_are_refused() {
     }
     let errors = compile(&deep).unwrap_err();
     assert_eq!(errors[0].field, Field::Not);
-    assert_eq!(errors[0].message, "groups are nested deeper than 16");
+    assert_eq!(
+        errors[0].message,
+        "groups are nested more than 16 levels deep"
+    );
 }
 
 #[test]

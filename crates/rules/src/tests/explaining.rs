@@ -1,4 +1,4 @@
-//! Acceptance cases R on the trace: what was looked at, and what was found.
+//! The trace: what was evaluated and what was found.
 
 use majordomo::{Request, Tool};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn explained(when: impl IntoIterator<Item = ConditionSpec>, subject: &Subject<'_
     rules([rule("r", when)]).explain(subject)
 }
 
-/// What the first condition of the first rule found.
+/// The value found by the first condition of the first rule.
 fn actual(verdict: &Verdict) -> &str {
     match &verdict.trace.rules[0].conditions[0] {
         ConditionTrace::Leaf { actual, .. } => actual,
@@ -27,7 +27,7 @@ fn r8_the_trace_lists_the_rules_up_to_the_one_that_matched() {
     let rules = rules([
         rule("gpt", [leaf("model", "contains", "gpt")]),
         rule("long", [leaf("token", "ge", 1_000)]),
-        rule("never looked at", [leaf("token", "ge", 0)]),
+        rule("never evaluated", [leaf("token", "ge", 0)]),
     ]);
     let request = Request::user("hi");
     let subject = Subject::new(&request, "claude").estimate(&|_| 5_000);

@@ -1,4 +1,4 @@
-//! Acceptance cases R: which rule a request goes to.
+//! Which rule a request matches.
 
 use majordomo::{Message, Part, PlainEstimate, Request, TokenEstimate, ToolCall, ToolResult};
 use majordomo_wire::{Outgoing, Protocol};
@@ -11,11 +11,11 @@ fn leaf(position: &str, op: &str, value: impl Into<Value>) -> ConditionSpec {
     ConditionSpec::leaf(position, op, value)
 }
 
-/// The same request as a client of this dialect would have sent it.
+/// The same request, encoded and decoded in a client's dialect.
 fn said_in(protocol: Protocol, request: &Request) -> Request {
     let written = protocol.codec().write_request(request, &Outgoing::new("m"));
     let read = protocol.codec().read_request(written.body);
-    read.expect("what a codec writes it reads").request
+    read.expect("a codec reads what it writes").request
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn r7_tokens_count_everything_and_images_not_by_their_bytes() {
     assert!(tokens(&megabyte) < 10_000);
 }
 
-/// A rule per kind of Claude Code's requests.
+/// One rule per kind of Claude Code request.
 fn by_kind() -> RuleSet<String> {
     let kinds = ["main", "subagent", "compact"];
     rules(kinds.map(|kind| rule(kind, [leaf("agent.claude_code", "equals", kind)])))
@@ -154,9 +154,9 @@ fn r12_r13_r14_claude_codes_requests_are_told_apart_in_every_dialect() {
     }
 }
 
-/// Whether a time condition holds at a moment, written as RFC 3339.
+/// Whether a time condition holds at an RFC 3339 timestamp.
 fn at(moment: &str, value: Value) -> bool {
-    let moment: jiff::Timestamp = moment.parse().expect("a moment");
+    let moment: jiff::Timestamp = moment.parse().expect("a valid timestamp");
     let request = Request::user("hi");
     let subject = Subject::new(&request, "m").at(moment.into());
     holds("time", "time_range", value, &subject)

@@ -1,4 +1,4 @@
-//! No conditions on any request make the rules panic, and both ways of asking agree.
+//! No condition panics on any request, and all evaluation methods agree.
 
 use majordomo::{Message, Part, Request, Role, Tool, ToolCall, ToolResult};
 use proptest::prelude::*;
@@ -30,7 +30,7 @@ fn value() -> impl Strategy<Value = Option<Value>> {
     prop::option::of(some)
 }
 
-/// Mostly operations that exist, now and then one that does not.
+/// Mostly existing operations, occasionally an unknown one.
 fn leaf() -> impl Strategy<Value = ConditionSpec> {
     let known: Vec<_> = operations().collect();
     let known = prop::sample::select(known).prop_map(|(p, op)| (p.to_owned(), op.to_owned()));
@@ -104,7 +104,7 @@ proptest! {
             .filter(|spec| compile(spec).is_ok())
             .map(|spec| rule("r", [spec]))
             .collect();
-        let rules = RuleSet::compile(specs).expect("only good ones are left");
+        let rules = RuleSet::compile(specs).expect("only valid rules are left");
         let now = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds.into());
         let headers = |name: &str| (name.len() < 4).then_some("value");
         let subject = Subject::new(&request, "m").headers(&headers).at(now);
@@ -123,7 +123,7 @@ proptest! {
     }
 }
 
-/// What notes leave out is left out here, too.
+/// Removes from the full trace what notes omit.
 fn forget_what_was_not_kept(full: &mut Value, noted: &Value) {
     match (full, noted) {
         (Value::Object(full), Value::Object(noted)) => {

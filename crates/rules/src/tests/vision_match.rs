@@ -1,4 +1,4 @@
-//! Acceptance cases M: where an image is seen, in every dialect.
+//! Where images are recognized, in every dialect.
 
 use majordomo::{Message, Part, Request};
 use majordomo_wire::Protocol;
