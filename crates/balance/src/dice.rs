@@ -1,22 +1,22 @@
-//! Randomness with a seed: SplitMix64, shared without a lock.
+//! Seeded randomness: SplitMix64 (Steele, Lea and Flood, 2014), shared without a lock.
 
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The step between two states, from the golden ratio: it visits all of them.
+/// The increment of the state, from the golden ratio; odd, so the period is 2⁶⁴.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A pool's source of randomness. Each pick takes one roll out of it.
+/// A pool's random number generator. Each pick derives its own from it.
 #[derive(Debug)]
 pub(super) struct Dice(AtomicU64);
 
-/// One pick's own rolls.
+/// The random number generator of one pick.
 #[derive(Debug)]
 pub(super) struct Roll(Cell<u64>);
 
 impl Dice {
-    /// The same seed gives the same rolls; without one, each pool differs.
+    /// The same seed yields the same sequence; without one, each pool differs.
     pub(super) fn new(seed: Option<u64>) -> Self {
         let seed = seed.unwrap_or_else(|| RandomState::new().hash_one(STEP));
         Self(AtomicU64::new(seed))
@@ -24,7 +24,7 @@ impl Dice {
 
     pub(super) fn roll(&self) -> Roll {
         let state = self.0.fetch_add(STEP, Ordering::Relaxed);
-        // Mixed, so that one pick's rolls are not the next one's, shifted.
+        // Mixed, so that the sequences of two picks are not shifted copies of each other.
         Roll(Cell::new(mixed(state)))
     }
 }
@@ -36,14 +36,14 @@ impl Roll {
         mixed(state)
     }
 
-    /// A number below the bound, which is not zero; its bias is far below what
-    /// anybody could measure.
+    /// A number below the non-zero bound, by multiply-shift (Lemire, 2019) without
+    /// rejection: the bias is negligible.
     pub(super) fn below(&self, bound: u64) -> u64 {
         let product = u128::from(self.next()) * u128::from(bound);
         (product >> 64) as u64
     }
 
-    /// An index of a list of this length, which is not empty.
+    /// An index into a non-empty list of this length.
     pub(super) fn index(&self, len: usize) -> usize {
         self.below(len as u64) as usize
     }

@@ -14,11 +14,11 @@ use super::{
     Source, Tactic, Usability,
 };
 
-/// The services of one partition. It is shared by all requests and never changed:
-/// a reload makes a new one that knows what the old one knew.
+/// The services of one partition. It is shared by all requests and immutable: a reload
+/// builds a new pool that takes over the state of the old one.
 #[derive(Debug)]
 pub struct Pool {
-    /// Where the time of the statistics begins; a reload keeps it.
+    /// Start of the statistics' timeline; kept across reloads.
     epoch: Instant,
     pub(super) services: Box<[Service]>,
     kind: Tactic,
@@ -33,21 +33,20 @@ struct Affinity {
     pins: Arc<Pins>,
 }
 
-/// Who can be asked, and who if nobody can.
+/// The usable services, and the fallback if there are none.
 struct Field {
     candidates: Vec<ServiceIndex>,
     least_bad: Option<ServiceIndex>,
 }
 
 impl Pool {
-    /// A pool of which nothing is known yet.
+    /// A pool without any statistics.
     pub fn new(config: PoolConfig, now: Instant) -> Self {
         Self::build(config, now, None, |config| Service::new(config, now))
     }
 
-    /// The pool under a new configuration. Services that stay, by their id, keep
-    /// their statistics, their requests in flight and their sessions; a new
-    /// capacity holds at once.
+    /// Builds the pool of a new configuration. Services with the same id keep their
+    /// statistics, in-flight requests and sessions; a new capacity takes effect at once.
     #[must_use]
     pub fn reload(&self, config: PoolConfig) -> Self {
         let mut known: Vec<Option<&Service>> = self.services.iter().map(Some).collect();
@@ -60,7 +59,7 @@ impl Pool {
             let found = known
                 .iter_mut()
                 .find(|service| service.as_ref().is_some_and(same));
-            // Each is taken once: an id that is there twice is two services.
+            // Each is taken once: a duplicated id is two services.
             match found.and_then(Option::take) {
                 Some(service) => service.reloaded(config),
                 None => Service::new(config, self.epoch),
@@ -88,24 +87,24 @@ impl Pool {
         }
     }
 
-    /// The services in the order of the configuration.
+    /// The services in configuration order.
     pub fn services(&self) -> impl ExactSizeIterator<Item = (ServiceIndex, &Service)> {
         let services = self.services.iter().enumerate();
         services.map(|(index, service)| (ServiceIndex::new(index), service))
     }
 
-    /// One service; the index must be of this pool.
+    /// One service; the index must belong to this pool.
     pub fn service(&self, index: ServiceIndex) -> &Service {
         &self.services[index.get()]
     }
 
-    /// Whom a request asks, in order. Services that are inactive, benched or
-    /// incapable are left out; if that leaves nobody, the order is the least bad
-    /// one alone: the one whose bench ends first, or else one that is closed or
-    /// incapable.
-    /// A pool without an active service gives an empty order.
+    /// The order in which a request tries services. Inactive, benched, closed and
+    /// incapable services are excluded. If that excludes all of them, the order holds the
+    /// least bad one alone: the one whose bench ends first, else the one that reopens
+    /// first, else an incapable one. A pool without an active service yields an empty
+    /// order.
     ///
-    /// `usable` is asked once for each active service.
+    /// `usable` is called once per active service.
     pub fn order(&self, pick: &Pick, usable: impl Fn(ServiceIndex) -> Usability) -> Order<'_> {
         let moment = moment(self.epoch, pick.now);
         let Field {
@@ -200,8 +199,8 @@ impl Pool {
         (chosen, Source::Tactic)
     }
 
-    /// The service that the session is with, if it can be asked and no better
-    /// tier has been well for long enough.
+    /// The service that the session is pinned to, if it is usable and no better tier has
+    /// been healthy for long enough.
     fn pinned(
         &self,
         affinity: &Affinity,
@@ -225,12 +224,12 @@ impl Pool {
         held.then_some(index)
     }
 
-    /// How it picks, by the tactic's name.
+    /// The name of the pool's tactic.
     pub fn tactic_name(&self) -> &'static str {
         self.kind.name()
     }
 
-    /// Everything about the pool, to look at.
+    /// A snapshot of the pool for display.
     pub fn snapshot(&self, now: Instant) -> PoolSnapshot {
         PoolSnapshot {
             tactic: self.kind.name(),

@@ -1,8 +1,8 @@
-//! Draws what each tactic does with the same traffic: the plots of the guide.
+//! Plots how each tactic distributes the same traffic, for the guide.
 //!
-//! `cargo run -p majordomo-balance --example balance_plots` writes one SVG for
-//! each tactic into `docs/guide/balancing`. Everything happens in virtual time and
-//! from fixed seeds, so the files change only when a tactic does.
+//! `cargo run -p majordomo-balance --example balance_plots` writes one SVG per tactic to
+//! `docs/guide/balancing`. Time is virtual and seeds are fixed, so the files change only
+//! when a tactic does.
 
 mod plot;
 mod world;

@@ -1,5 +1,5 @@
-//! The traffic of the plots: four minutes of requests to three services, of which
-//! the cheap one is away for the second minute and the slow one is slow.
+//! The traffic of the plots: four minutes of requests to three services. The cheap one is
+//! unavailable for the second minute, and one is slow.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -19,7 +19,7 @@ pub(crate) struct Kind {
     capacity: usize,
     /// Milliseconds to the first token.
     first_token: u64,
-    /// Tokens a second.
+    /// Output tokens per second.
     speed: u64,
 }
 
@@ -54,12 +54,12 @@ pub(crate) const SERVICES: [Kind; 3] = [
 ];
 
 pub(crate) const MINUTES: u64 = 4;
-/// The plots count requests in slices of so many seconds.
+/// Width of a slice in seconds.
 pub(crate) const SLICE: u64 = 5;
 const EVERY: Duration = Duration::from_millis(125);
 const AWAY: std::ops::Range<u64> = 60..120;
 
-/// One request on its way.
+/// A request in flight.
 struct Running {
     service: ServiceIndex,
     began: Instant,
@@ -67,7 +67,7 @@ struct Running {
     _seat: Option<Seat>,
 }
 
-/// How many requests each service got in each slice of time.
+/// The requests of each service per slice.
 pub(crate) fn run(tactic: Tactic) -> Vec<[u32; 3]> {
     let start = RuntimeClock.now();
     let pool = Pool::new(config(tactic), start);
@@ -132,7 +132,7 @@ fn config(tactic: Tactic) -> PoolConfig {
     }
 }
 
-/// What a meter would have said.
+/// Records what a meter would have measured.
 fn finish(pool: &Pool, done: &Running, end: Instant) {
     let kind = &SERVICES[done.service.get()];
     let stats = pool.service(done.service).stats();

@@ -1,11 +1,12 @@
-//! Which service a session is with.
+//! Session affinity: pins each session to one service.
 //!
-//! A pin holds from a session's first request with a service for a fixed time,
-//! however often the session comes back. Pins are bounded in number, for each
-//! tenant apart: the one that its tenant did not use for longest goes first, and
-//! nobody's sessions push out those of somebody else. Each pool has its own, so
-//! that a session may be with one service of the route and with another one of a
-//! smart rule.
+//! A pin lasts for a fixed time from the session's first request to a service and is
+//! not extended by use. The number of pins is bounded per tenant: the cache evicts
+//! pins of the same tenant that were not used recently, so no tenant can displace the
+//! sessions of another. Each pool has its own pins, so a session may be pinned to one
+//! service of the route and to another one of a smart rule.
+//!
+//! Uses no sibling module; services are known by their identity number only.
 
 mod session;
 
@@ -19,20 +20,19 @@ use quick_cache::sync::Cache;
 use session::Tenant;
 pub use session::{SessionHints, SessionKey};
 
-/// The sessions of one tenant that a pool remembers at most: about half a
-/// megabyte, taken as they come.
+/// Sessions remembered per tenant and pool: about half a megabyte, allocated on demand.
 const MOST_SESSIONS: usize = 1 << 13;
 
-/// The tenants with sessions of their own. Tenants are the configured keys, which
-/// are far fewer; any more share one place.
+/// Tenants with their own share of pins. Tenants are the configured keys, of which
+/// there are far fewer; any beyond this limit share one.
 const MOST_TENANTS: usize = 256;
 
-/// After a better tier's recovery, sessions stay this long where they are: their
+/// How long sessions stay with their service after a better tier recovers: their
 /// prompts are cached there, and the recovery may not last.
 pub(super) const HOLD: Duration = Duration::from_secs(60);
 
-/// The pins of a pool. Tenants come rarely and are looked for at each request, so
-/// that their map is swapped whole and read without a lock.
+/// The pins of a pool. Tenants are added rarely and looked up on every request, so
+/// their map is replaced as a whole and read without a lock.
 #[derive(Debug, Default)]
 pub(super) struct Pins(ArcSwap<HashMap<Tenant, Arc<Share>>>);
 
@@ -47,7 +47,7 @@ struct Pin {
 }
 
 impl Pins {
-    /// The service that the session is with, unless that is too long ago.
+    /// The service that the session is pinned to, unless the pin has expired.
     pub(super) fn find(&self, session: SessionKey, lasts: Duration, now: Instant) -> Option<u64> {
         let shares = self.0.load();
         let tenant = session.tenant();
@@ -65,7 +65,7 @@ impl Pins {
             .insert(session, Pin { service, since });
     }
 
-    /// The pins of a tenant, made for its first session.
+    /// The pins of a tenant, created for its first session.
     fn share(&self, tenant: Tenant) -> Arc<Share> {
         if let Some(share) = self.0.load().get(&tenant) {
             return Arc::clone(share);
@@ -105,7 +105,7 @@ mod tests {
             key_name: Some(key),
             ..SessionHints::default()
         };
-        SessionKey::of(&hints).expect("an id is given")
+        SessionKey::of(&hints).expect("a hint is given")
     }
 
     #[test]

@@ -1,21 +1,21 @@
-//! The mean and the spread of the last hundred samples.
+//! Mean and percentiles over a sliding window of the last hundred samples.
 
 use std::array;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use serde::Serialize;
 
-/// As many samples as are remembered.
+/// Size of the window.
 const WINDOW: usize = 100;
 
-/// A ring of samples with its running sum, so that the mean costs two loads.
+/// A ring of samples with a running sum, so that the mean takes two loads.
 #[derive(Debug)]
 pub(super) struct Average {
-    /// Samples so far, forgotten ones included.
+    /// Samples so far, including evicted ones.
     count: AtomicU64,
-    /// The sum of what is in the ring.
+    /// The sum of the ring.
     sum: AtomicU64,
-    /// Apart: picks read counts and sums of many services, and no samples.
+    /// Boxed: picks read the counts and sums of many services, but no samples.
     ring: Box<[AtomicU32; WINDOW]>,
 }
 
@@ -33,7 +33,7 @@ impl Average {
     pub(super) fn add(&self, sample: u64) {
         let sample = u32::try_from(sample).unwrap_or(u32::MAX);
         let place = self.count.fetch_add(1, Ordering::Relaxed) as usize % WINDOW;
-        // The swap says exactly which sample leaves, whoever else is writing.
+        // The swap returns exactly the evicted sample, also with concurrent writers.
         let left = self.ring[place].swap(sample, Ordering::Relaxed);
         self.sum.fetch_add(u64::from(sample), Ordering::Relaxed);
         self.sum.fetch_sub(u64::from(left), Ordering::Relaxed);
@@ -49,7 +49,7 @@ impl Average {
         (len > 0).then(|| sum as f64 / len as f64)
     }
 
-    /// All that is known, in units of `unit` samples.
+    /// Summarizes the window, in units of `unit` samples.
     pub(super) fn spread(&self, unit: f64) -> Spread {
         let len = self.len();
         let ring = self.ring[..len].iter();
@@ -66,22 +66,22 @@ impl Average {
     }
 }
 
-/// The mean and the percentiles of the last hundred samples.
+/// Mean and percentiles of the last hundred samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Spread {
-    /// How many samples there are, at most a hundred.
+    /// Number of samples, at most a hundred.
     pub samples: usize,
-    /// Their mean.
+    /// The mean.
     pub mean: Option<f64>,
-    /// Half of them are at most this.
+    /// The median.
     pub p50: Option<f64>,
-    /// 95 of a hundred are at most this.
+    /// The 95th percentile.
     pub p95: Option<f64>,
-    /// 99 of a hundred are at most this.
+    /// The 99th percentile.
     pub p99: Option<f64>,
 }
 
-/// Linear between the two nearest samples.
+/// Interpolates linearly between the two nearest samples.
 fn percentile(sorted: &[u32], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let rank = share * last as f64;

@@ -1,18 +1,19 @@
-//! A latency that believes bad news at once and good news slowly.
+//! Peak EWMA, the latency estimate of Finagle and linkerd.
 //!
-//! A sample above the estimate replaces it; one below pulls it down, the more the
-//! longer ago the last one was. Without samples the estimate fades, so that a
-//! service that was slow once is tried again.
+//! An exponentially weighted moving average that is sensitive to peaks: a sample above
+//! the estimate replaces it; one below lowers it, by more the older the estimate is.
+//! Without samples the estimate decays, so that a service that was slow once is tried
+//! again.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// After so many seconds without a sample, the estimate is a third (1/e).
+/// Time constant: without a sample, the estimate falls to 1/e in this many seconds.
 const FADES_IN: f64 = 30.0;
-/// The estimate and its time share one word; the time is counted in such ticks
-/// of microseconds, which lasts two years.
+/// The estimate and its time share one word; the time is counted in ticks of this many
+/// microseconds, which lasts two years.
 const TICK: u64 = 1 << 14;
 
-/// Seconds as `f32` in the upper half, ticks in the lower; 0 is no sample yet.
+/// Seconds as `f32` in the upper half, ticks in the lower; 0 means no sample.
 #[derive(Debug, Default)]
 pub(super) struct PeakEwma(AtomicU64);
 
@@ -54,7 +55,7 @@ fn parts(word: u64) -> (f64, u64) {
     (f64::from(seconds), u64::from(word as u32) * TICK)
 }
 
-/// How much of an estimate is left after the time between two moments.
+/// The share of an estimate that remains after the time between two moments.
 fn fading(then: u64, now: u64) -> f64 {
     let seconds = now.saturating_sub(then) as f64 / 1e6;
     (-seconds / FADES_IN).exp()

@@ -1,16 +1,15 @@
-//! The tokens of the last minute.
+//! Tokens of the last minute: a sliding-window counter of ten-second slots.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A minute is looked at in slots of ten seconds.
+/// Slots per minute.
 const SLOTS: usize = 6;
 const SLOT: u64 = 10_000_000;
-/// The lower bits of a slot's word count tokens, the upper ones say which ten
-/// seconds they belong to.
+/// The lower bits of a slot count tokens; the upper ones identify its ten seconds.
 const COUNT_BITS: u32 = 40;
 const MOST: u64 = (1 << COUNT_BITS) - 1;
 
-/// A ring of slots; each word holds its own time, so that nobody has to clear it.
+/// A ring of slots; each word carries its own time, so none has to be cleared.
 #[derive(Debug, Default)]
 pub(super) struct TokenWindow([AtomicU64; SLOTS]);
 
@@ -47,7 +46,7 @@ impl TokenWindow {
     }
 }
 
-/// Which ten seconds; slot 0 is never used, so that an empty word is no slot.
+/// The number of the ten-second slot, from 1 on, so that an empty word is no slot.
 fn slot_of(moment: u64) -> u64 {
     (moment / SLOT + 1) & (u64::MAX >> COUNT_BITS)
 }

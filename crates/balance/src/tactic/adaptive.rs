@@ -1,21 +1,21 @@
-//! The best mark for latency, tokens, speed and load together.
+//! `adaptive`: the highest weighted score of latency, tokens, speed and load.
 //!
-//! Each part lies between 0 and 1 and is ½ at an ordinary value, which is also
-//! what a service without samples gets. Marks that are equal for all practical
-//! purposes are decided by chance.
+//! Each component is a hyperbolic score between 0 and 1, with ½ at a typical value,
+//! which is also the score without samples. Ties, after rounding, are broken at
+//! random.
 
 use super::capacity::utilization;
 use super::{Choose, Round, ServiceIndex};
 use crate::Service;
 
-/// An ordinary latency, in milliseconds.
+/// Typical latency in milliseconds.
 const LATENCY: f64 = 2_000.0;
-/// An ordinary number of tokens a minute.
+/// Typical tokens per minute.
 const TOKENS: f64 = 10_000.0;
-/// An ordinary speed, in tokens a second.
+/// Typical speed in tokens per second.
 const SPEED: f64 = 50.0;
 const UNKNOWN: f64 = 0.5;
-/// Marks are compared in so many steps.
+/// Resolution at which scores are compared.
 const STEPS: f64 = 1e6;
 
 #[derive(Debug)]
@@ -41,7 +41,7 @@ fn mark(service: &Service, moment: u64) -> f64 {
         + 0.10 * load
 }
 
-/// 1 at zero, ½ at the ordinary value, never quite 0.
+/// 1 at zero, ½ at the typical value, approaching 0.
 fn less_is_better(value: f64, ordinary: f64) -> f64 {
     ordinary / (ordinary + value)
 }

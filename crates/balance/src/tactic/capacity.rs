@@ -1,6 +1,6 @@
-//! Weighted random by free seats: what a service may serve, less what it serves.
+//! `capacity`: weighted random selection, with free seats as weights.
 //!
-//! A service without a capacity counts as many seats as its weight.
+//! A service without a capacity has as many seats as its weight.
 
 use super::{Choose, Round, ServiceIndex};
 use crate::Service;
@@ -25,7 +25,7 @@ fn seats(service: &Service) -> u64 {
     capacity.filter(|seats| *seats > 0).unwrap_or(weight)
 }
 
-/// The share of its seats that are taken; more than 1 where nobody forbids it.
+/// The share of its seats in use; above 1 for an overloaded service without a limit.
 pub(super) fn utilization(service: &Service) -> f64 {
     service.stats().in_flight() as f64 / seats(service) as f64
 }

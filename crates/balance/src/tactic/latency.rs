@@ -1,8 +1,10 @@
-//! Of two services by chance, the one that would answer sooner: its peak-sensitive
-//! latency, times the requests that it would have in flight.
+//! `latency`: power of two choices (P2C) with Peak EWMA.
 //!
-//! Two by chance instead of the best of all: requests that come at the same
-//! moment do not all run to the same service.
+//! Draws two services at random and picks the one with the lower cost: its Peak EWMA
+//! latency times its in-flight requests. Sampling two instead of scanning all keeps
+//! concurrent requests from herding to the same service (Mitzenmacher, "The Power of
+//! Two Choices in Randomized Load Balancing", IEEE TPDS 12(10), 2001; combined with
+//! Peak EWMA as in Finagle and linkerd).
 
 use super::{Choose, Round, ServiceIndex};
 use crate::Service;
@@ -28,16 +30,16 @@ impl Choose for Latency {
     }
 }
 
-/// What a service costs against its rival.
+/// The cost of a service compared with its rival.
 fn cost(service: &Service, rival: &Service, moment: u64) -> f64 {
     let known = service.stats().mean_latency().map(|ms| ms / 1_000.0);
     let rivals = rival.stats().peak_at(moment);
     if known.is_none() && rivals == 0.0 {
         return service.load();
     }
-    // What was forgotten or never known is taken for twice as fast as the rival:
-    // that is enough to be tried, and one try later it is no better. Otherwise
-    // everybody would run there until the first answer is back.
+    // An unknown or decayed latency counts as half the rival's: enough to be tried, and
+    // no longer better with one request in flight. Otherwise all requests would herd
+    // there until its first response.
     let floor = known.unwrap_or(f64::INFINITY).min(rivals / 2.0);
     service.stats().peak_at(moment).max(floor) * service.load()
 }

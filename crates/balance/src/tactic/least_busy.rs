@@ -1,6 +1,7 @@
-//! The fewest requests in flight for its weight; of equals, the one whose last
-//! turn is longest ago. Services that take equally long are then never more than
-//! one request apart.
+//! `least_busy`: weighted least outstanding requests ("least connections").
+//!
+//! Ties go to the least recently picked service, so that services of equal latency
+//! never differ by more than one request in flight.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

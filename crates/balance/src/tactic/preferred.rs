@@ -1,5 +1,5 @@
-//! Passes over spares, and over services without a free seat, while others are
-//! left. It stands before every tactic that looks at single services.
+//! Skips spares, and services without a free seat, while others are left. Wraps every
+//! tactic that selects single services.
 
 use super::{Choose, Round, ServiceIndex};
 use crate::Service;
@@ -16,8 +16,7 @@ impl<T: Choose> Choose for Preferred<T> {
     }
 }
 
-/// A service with a share whose seats are taken comes before a spare: a seat is
-/// waited for, for a while.
+/// A full service with a share ranks before a spare: requests wait for a seat.
 fn rank(service: &Service) -> u8 {
     2 * u8::from(service.spare) + u8::from(service.is_full())
 }

@@ -1,4 +1,4 @@
-//! Weighted random: the default. Remembers nothing and needs no statistics.
+//! `random`, the default: weighted random. Stateless; needs no statistics.
 
 use super::{Choose, Round, ServiceIndex};
 

@@ -1,24 +1,25 @@
-//! Smooth weighted round robin.
+//! `round_robin`: smooth weighted round robin, by stride scheduling.
 //!
-//! A service of weight w has its k-th turn at the virtual time (k − ½) / w; the
-//! earliest turn is next. Turns of a heavy service are spread evenly between
-//! those of the light ones, and a choice writes one word, not all.
+//! A service of weight w has its k-th turn at the virtual time (k − ½) / w; the earliest
+//! turn is next (Waldspurger and Weihl, "Stride Scheduling", MIT TM-528, 1995). Turns of
+//! a heavy service are spread evenly between those of the light ones, and a selection
+//! writes one word instead of all.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Choose, Round, ServiceIndex};
 use crate::Service;
 
-/// How often a choice starts again because another one took the same turn.
+/// How often a selection is retried because a concurrent one took the same turn.
 const PATIENCE: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct RoundRobin {
-    /// When each service's next turn is, as the bits of an `f64`; those of positive
-    /// numbers have the order of the numbers.
+    /// Each service's next turn, as the bits of an `f64`; for positive numbers, bits and
+    /// values have the same order.
     turns: Box<[AtomicU64]>,
-    /// The last turn that was taken. Who was away comes back here, not to all
-    /// the turns that it missed.
+    /// The last turn taken. A service that was unusable resumes here and does not catch up
+    /// on missed turns.
     time: AtomicU64,
 }
 
@@ -31,7 +32,7 @@ impl RoundRobin {
         }
     }
 
-    /// The earliest turn: whose, when, and the word it was read from.
+    /// The earliest turn: its service, its time, and the word it was read from.
     fn next(&self, round: &Round<'_>) -> (ServiceIndex, f64, u64) {
         let time = f64::from_bits(self.time.load(Ordering::Relaxed));
         let mut next = (round.candidates[0], f64::INFINITY, 0);

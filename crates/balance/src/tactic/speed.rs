@@ -1,18 +1,18 @@
-//! The fastest writer: output tokens a second, by the mean of the last streams.
+//! `speed`: the most output tokens per second, by the mean of recent streams.
 //!
-//! A service that has not shown enough yet counts as a slow one, and now and then
-//! a request looks around: otherwise the first one to be known would stay alone.
+//! A service with too few samples counts as slow. Every so often a request explores the
+//! least picked service; otherwise the first measured one would keep all traffic.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Choose, Round, ServiceIndex};
 use crate::Service;
 
-/// As many streams say something about a service.
+/// Samples needed before a service's own speed counts.
 const ENOUGH: usize = 5;
-/// What a service counts as before that, in tokens a second.
+/// Assumed speed before that, in tokens per second.
 const UNKNOWN: f64 = 25.0;
-/// Every so many requests, one goes to the service that was picked least.
+/// One in this many requests explores.
 const LOOK_AROUND: u64 = 32;
 
 #[derive(Debug, Default)]

@@ -1,4 +1,4 @@
-//! The lowest tier that can be asked, and another tactic inside it.
+//! `tier`: the lowest usable tier, with another tactic inside it.
 
 use super::{Choose, Round, ServiceIndex};
 

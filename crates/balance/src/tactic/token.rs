@@ -1,17 +1,17 @@
-//! The same service until it has used its tokens of this minute, then the one
-//! that has used fewest. For providers that count tokens a minute.
+//! `token`: the same service until it has used its tokens of this minute, then the one
+//! that has used the fewest. For providers with a quota of tokens per minute.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Choose, Round, ServiceIndex};
 use crate::Service;
 
-/// The tokens of a minute after which another service's turn comes, for weight 1.
+/// Tokens per minute after which the next service takes over, for weight 1.
 const BUDGET: f64 = 10_000.0;
 
 #[derive(Debug)]
 pub(super) struct Token {
-    /// The place of the service whose turn it is.
+    /// The index of the current service.
     current: AtomicUsize,
 }
 

@@ -1,4 +1,4 @@
-//! The acceptance cases of routing about sessions and previews, by their numbers.
+//! Sessions and previews.
 
 use majordomo_balance::{Pick, PoolConfig, Source, Tactic};
 
@@ -173,6 +173,6 @@ async fn b26_a_preview_takes_no_probe_no_turn_and_no_pin() {
     assert_eq!(
         house.ask(&pool).await.served(),
         "up/b",
-        "the probe is there"
+        "the probe is still available"
     );
 }

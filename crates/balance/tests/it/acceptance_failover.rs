@@ -1,6 +1,5 @@
-//! The acceptance cases of routing about picks, benches and failover, by their
-//! numbers. Our health has its own thresholds: two failed attempts bench, five
-//! seconds first, one probe. B4 is decided by rules and B23 does not apply.
+//! Picks, benches and failover. Health has its own thresholds: two failed attempts bench
+//! a target, for five seconds at first, followed by one probe.
 
 use std::collections::HashSet;
 
@@ -35,14 +34,14 @@ async fn b11_a_failing_top_tier_is_benched_probed_and_taken_back() {
     let pool = house.pool(pinned(tiers(&[&["up/top"], &["up/low"]])));
     house.up.enqueue("top", statuses(500, 3));
 
-    // Two failed attempts of the first request bench it; everybody is served.
+    // Two failed attempts of the first request bench it; every request is served.
     let first = house.ask_as(&pool, session("one")).await;
     assert_eq!((first.first(), &*first.served()), ("up/top", "up/low"));
     assert_eq!(house.calls(), ["top", "top", "low"]);
     let second = house.ask_as(&pool, session("two")).await;
     assert_eq!(second.order, ["up/low"]);
 
-    // The probe fails and benches it for longer; the next one heals it.
+    // The first probe fails and extends the bench; the next one heals it.
     pass(6).await;
     let probe = house.ask_as(&pool, session("three")).await;
     assert_eq!((probe.first(), &*probe.served()), ("up/top", "up/low"));
@@ -86,12 +85,12 @@ async fn b15_a_peer_that_always_fails_costs_nobody_an_answer() {
         "sick" => status(500),
         _ => Step::reply("ok"),
     });
-    // One request a second; benches of 5, 10, 20, 40 and 80 seconds.
+    // One request per second; benches of 5, 10, 20, 40 and 80 seconds.
     let mut probes = 0;
     for second in 0..160 {
         let before = house.up.call_count("sick");
         let asked = house.ask(&pool).await;
-        assert_eq!(asked.served(), "up/well", "in second {second}");
+        assert_eq!(asked.served(), "up/well", "at second {second}");
         let calls = house.up.call_count("sick") - before;
         if probes == 0 && calls > 0 {
             assert_eq!(calls, 2, "the retry trips it");
@@ -102,7 +101,7 @@ async fn b15_a_peer_that_always_fails_costs_nobody_an_answer() {
         pass(1).await;
     }
     let rounds = house.health("up/sick").unwrap().rounds as usize;
-    assert_eq!(probes, rounds, "each bench was one request's doing");
+    assert_eq!(probes, rounds, "each bench was caused by one request");
     assert!((5..=6).contains(&rounds), "{rounds}");
 }
 

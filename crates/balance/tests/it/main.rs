@@ -1,5 +1,4 @@
-//! The balance room seen from outside: tactics, affinity, statistics, reload, and
-//! the acceptance cases of routing on `majordomo`'s own health and chains.
+//! Tactics, affinity, statistics, reload, and failover over real health and chains.
 
 mod acceptance_affinity;
 mod acceptance_failover;

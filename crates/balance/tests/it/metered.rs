@@ -1,4 +1,4 @@
-//! What the meter measures, and who gets a seat.
+//! What a meter measures, and how seats are assigned.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ fn usage(input: u64, output: u64, cache_read: u64) -> Usage {
     }
 }
 
-/// Half a second of silence, then a hundred and one tokens in two seconds.
+/// Half a second of silence, then 101 tokens in two seconds.
 fn paced() -> Step {
     let start = Event::Start {
         id: None,
@@ -106,7 +106,7 @@ async fn a_stream_that_is_dropped_half_way_frees_its_seat_and_counts_neither_way
     }
     drop(events);
     assert_eq!(stats.in_flight(), 0);
-    assert_eq!(stats.mean_first_token(), Some(500.0), "it had come");
+    assert_eq!(stats.mean_first_token(), Some(500.0), "it had arrived");
     assert_eq!(stats.mean_latency(), None);
 }
 
@@ -187,7 +187,7 @@ async fn without_another_service_the_error_says_what_to_wait_for() {
     };
     let text = error.to_string();
     assert!(
-        text.contains("all 1 seats of the service are taken"),
+        text.contains("all 1 seats of the service are in use"),
         "{text}"
     );
     let outcome = &error.attempt_log().attempts[0].outcome;
@@ -237,7 +237,7 @@ async fn the_snapshot_is_plain_json() {
     assert!(top["first_token_ms"]["mean"].is_null());
 }
 
-/// A model that makes embeddings, each in three seconds.
+/// A model whose embeddings take three seconds.
 struct Embedder;
 
 impl Model for Embedder {
@@ -250,11 +250,11 @@ impl Model for Embedder {
     }
 
     fn generate(&self, _: Request) -> majordomo::BoxFuture<'_, Result<Response>> {
-        unreachable!("it is only asked for embeddings")
+        unreachable!("only embeddings are requested")
     }
 
     fn events(&self, _: Request) -> majordomo::BoxFuture<'_, Result<EventStream>> {
-        unreachable!("it is only asked for embeddings")
+        unreachable!("only embeddings are requested")
     }
 
     fn embed<'a>(

@@ -1,4 +1,4 @@
-//! What holds for every pool, every tactic and every state of its services.
+//! Invariants of every pool, tactic and state of its services.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -116,7 +116,7 @@ proptest! {
                 continue;
             }
             let asked: BTreeSet<usize> = order.iter().copied().collect();
-            prop_assert_eq!(order.len(), asked.len(), "nobody twice");
+            prop_assert_eq!(order.len(), asked.len(), "no service twice");
             prop_assert_eq!(&asked, &expected);
             if tactic == Tactic::Tier && source == Source::Tactic {
                 prop_assert_eq!(Some(members[order[0]].tier), lowest);

@@ -1,4 +1,4 @@
-//! A reload changes services and weights, and forgets nothing about who stays.
+//! A reload changes services and weights, and keeps the state of those that stay.
 
 use majordomo_balance::{Pick, Pool, PoolConfig, ServiceConfig, Source, Tactic, Usability};
 
@@ -18,7 +18,7 @@ async fn services_that_stay_keep_their_sessions_and_statistics() {
     let answers = old.snapshot(now()).services[2].answers;
     assert!(answers > 0);
 
-    // One goes, one comes, the order and all weights change.
+    // One is removed, one is added, the order and all weights change.
     let service = |id: &str, weight| ServiceConfig {
         weight,
         ..ServiceConfig::new(id)

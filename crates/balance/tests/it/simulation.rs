@@ -1,4 +1,4 @@
-//! A million picks for each claim, in virtual time.
+//! A million picks per property, in virtual time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -34,11 +34,11 @@ fn pick(pool: &Pool, now: Instant) -> ServiceIndex {
     first.expect("all are usable")
 }
 
-/// Requests on their way, ended in the order of their time.
+/// Requests in flight, ended in the order of their time.
 #[derive(Default)]
 struct Traffic {
     ends: BinaryHeap<Reverse<(Instant, u32)>>,
-    /// By the number of the request: who serves it, since when, with which seat.
+    /// By request number: the service, the start and the seat.
     running: std::collections::HashMap<u32, (ServiceIndex, Instant, Seat)>,
     count: u32,
 }
@@ -46,20 +46,20 @@ struct Traffic {
 impl Traffic {
     fn send(&mut self, pool: &Pool, to: ServiceIndex, now: Instant, takes: Duration) {
         let seat = pool.service(to).stats().try_seat();
-        let seat = seat.expect("no limit is configured");
+        let seat = seat.expect("capacity is unlimited");
         self.count += 1;
         self.ends.push(Reverse((now + takes, self.count)));
         self.running.insert(self.count, (to, now, seat));
     }
 
-    /// Ends what is over by now.
+    /// Ends the requests that are over by now.
     fn pass(&mut self, pool: &Pool, now: Instant) {
         while let Some(Reverse((end, number))) = self.ends.peek().copied() {
             if end > now {
                 return;
             }
             self.ends.pop();
-            let (service, began, seat) = self.running.remove(&number).expect("it runs");
+            let (service, began, seat) = self.running.remove(&number).expect("it is running");
             drop(seat);
             let stats = pool.service(service).stats();
             stats.saw_answer(end - began, end);
@@ -67,7 +67,7 @@ impl Traffic {
     }
 }
 
-/// Uneven but reproducible: between half and one and a half of a hundred.
+/// Uneven but reproducible: between 50 and 150.
 fn uneven(number: u32) -> u64 {
     50 + u64::from(number.wrapping_mul(2_654_435_761) >> 16) % 100
 }
@@ -126,15 +126,15 @@ fn least_busy_keeps_the_requests_in_flight_within_one_of_each_other() {
         let most = in_flight().max().unwrap_or_default();
         widest = widest.max(most - in_flight().min().unwrap_or_default());
         busiest = busiest.max(most);
-        // Rushes and lulls: the number in flight goes up and down.
+        // Bursts and lulls: the number in flight rises and falls.
         let lull = if number % 2_000 < 1_000 { 1 } else { 10 };
         time += Duration::from_micros(lull * uneven(number) * 100);
     }
     assert_eq!(widest, 1);
-    assert!(busiest > 10, "there was a rush: {busiest}");
+    assert!(busiest > 10, "there was a burst: {busiest}");
 }
 
-/// One of four services always fails. Whoever picks it asks it through a real
+/// One of four services always fails. Requests that pick it call it through a real
 /// chain, so that real health decides.
 #[tokio::test]
 async fn a_tripped_service_gets_exactly_one_probe_for_each_bench() {
@@ -146,10 +146,7 @@ async fn a_tripped_service_gets_exactly_one_probe_for_each_bench() {
         .clock(Arc::new(clock.clone()))
         .observer(Arc::new(move |notice: &Notice<'_>| {
             if let Notice::Benched { wait, .. } = notice {
-                listener
-                    .lock()
-                    .expect("nothing panics")
-                    .push(wait.as_secs());
+                listener.lock().expect("not poisoned").push(wait.as_secs());
             }
         }))
         .build();
@@ -169,7 +166,7 @@ async fn a_tripped_service_gets_exactly_one_probe_for_each_bench() {
             2 => sick,
             _ => Usability::Usable,
         });
-        let first = order.take(1).next().expect("three are well");
+        let first = order.take(1).next().expect("three are healthy");
         if first.get() == 2 {
             let error = chain.generate(Request::user("hi")).await;
             error.expect_err("it always fails");
@@ -177,13 +174,13 @@ async fn a_tripped_service_gets_exactly_one_probe_for_each_bench() {
         }
         clock.advance(Duration::from_millis(10));
     }
-    let benches = benches.lock().expect("nothing panics").clone();
+    let benches = benches.lock().expect("not poisoned").clone();
     assert_eq!(benches[..7], [5, 10, 20, 40, 80, 160, 300]);
     assert!(benches.len() > 30, "{}", benches.len());
     // Two attempts trip it; then one attempt for each bench that ended.
     assert_eq!(fake.call_count("sick"), 2 + benches.len() - 1);
     let picks = pool.snapshot(clock.now()).services[2].picks as usize;
-    assert_eq!(picks, benches.len(), "nobody else was sent there");
+    assert_eq!(picks, benches.len(), "no other request was sent there");
 }
 
 fn usability(registry: &Registry, now: Instant) -> Usability {
@@ -221,10 +218,10 @@ fn a_thousand_sessions_stay_through_a_thousand_requests_and_leave_the_benched_at
         assert_ne!(*after, Some(1));
         assert!(
             *before == Some(1) || before == after,
-            "only the sick one's move"
+            "only sessions of the unhealthy one move"
         );
     }
-    // Back in health, it is not run over by those who found another home.
+    // When healthy again, it does not get back the sessions that moved.
     for (number, expected) in moved.iter().enumerate() {
         assert_eq!(home(number, until, &well), *expected);
     }

@@ -1,5 +1,5 @@
-//! B27: what a stream said before its first real word is thrown away with a failed
-//! attempt; after that word nobody else is asked.
+//! Output before a stream's first content is discarded with a failed attempt; after the
+//! first content there is no failover.
 
 use std::future::poll_fn;
 

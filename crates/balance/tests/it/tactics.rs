@@ -138,7 +138,7 @@ fn latency_prefers_who_answers_sooner_and_tries_the_unknown_without_a_rush() {
     let pool = pool(Tactic::Latency, weighted(&[1, 1]));
     let start = now();
     by_name(&pool, "a").stats().saw_answer(secs(2), start);
-    // Unknown is worth a try, but only one at a time.
+    // An unknown service is tried, but by one request at a time.
     assert_eq!(first(&pool), "b");
     let b = Arc::clone(by_name(&pool, "b").stats());
     let seats = [b.try_seat(), b.try_seat()];
@@ -147,7 +147,7 @@ fn latency_prefers_who_answers_sooner_and_tries_the_unknown_without_a_rush() {
 
     b.saw_answer(secs(10), start);
     assert_eq!(shares(&pool, 20), BTreeMap::from([("a".to_owned(), 20)]));
-    // A minute later the bad news is old, if the other was asked meanwhile.
+    // A minute later the peak has decayed, if the other was picked meanwhile.
     let later = start + secs(60);
     by_name(&pool, "a").stats().saw_answer(secs(2), later);
     assert_eq!(ids(&pool, later, |_| Usability::Usable)[0], "b");
@@ -174,7 +174,7 @@ fn a_service_keeps_its_turn_until_its_tokens_of_the_minute_are_used() {
     spend(&pool, &one, 1, start);
     assert_eq!(first(&pool), other);
     spend(&pool, other, 20_000, start);
-    assert_eq!(first(&pool), one, "it has used fewest");
+    assert_eq!(first(&pool), one, "it has used the fewest");
     let later = start + secs(60);
     assert_eq!(ids(&pool, later, |_| Usability::Usable)[0], one);
 }
@@ -208,7 +208,7 @@ fn adaptive_marks_latency_speed_tokens_and_load() {
     ];
     for worsen in worse {
         let pool = pool(Tactic::Adaptive, weighted(&[1, 1]));
-        assert_eq!(shares(&pool, 100).len(), 2, "equals share by chance");
+        assert_eq!(shares(&pool, 100).len(), 2, "ties are broken at random");
         worsen(&pool);
         assert_eq!(shares(&pool, 50), BTreeMap::from([("a".to_owned(), 50)]));
     }
