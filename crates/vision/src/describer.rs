@@ -1,8 +1,8 @@
-//! Asks a describer about one image.
+//! Calls a describer for one image.
 //!
-//! Always as a stream, since most providers want that for images; the shared
-//! assembler folds it. Health, fallback to the next describer and the fitting of
-//! the image to its limits are the chain's.
+//! Always as a stream, which most providers prefer for images; the shared assembler folds
+//! it. The chain handles health, failover to the next describer and fitting the image to
+//! the target's limits.
 
 use std::future::poll_fn;
 use std::time::Instant;
@@ -16,20 +16,20 @@ use super::marker;
 use super::outcome::{CANCELLED, DescribeCall};
 use super::scope::Scope;
 
-/// The longest part of a question that is passed on, in bytes.
+/// Most bytes of the user's question that are passed on.
 const LONGEST_QUESTION: usize = 2 << 10;
 
-/// What one call gave.
+/// The result of one call.
 pub(super) enum Answer {
-    /// The description as it is written in the image's place.
+    /// The description, ready to replace the image.
     Description(String),
-    /// The image did not reach the describer: its dialect has no addresses.
+    /// The image was not sent: the describer's dialect has no image URLs.
     Unseen,
-    /// Why there is none.
+    /// Why there is no description.
     Failed(String),
 }
 
-/// What the describer is told beside the image.
+/// The text sent along with the image.
 pub(super) fn words(prompt: &str, question: &str) -> String {
     if question.is_empty() {
         return prompt.to_owned();
@@ -41,7 +41,7 @@ pub(super) fn words(prompt: &str, question: &str) -> String {
     )
 }
 
-/// Describes an image, and writes the call down even if it is dropped.
+/// Describes an image and records the call, even if it is dropped.
 pub(super) async fn ask(
     chain: &Chain,
     image: Part,
@@ -64,8 +64,8 @@ pub(super) async fn ask(
     let unseen = open.attempt_log.changes().iter().any(is_lost_image);
     record.attempts = open.attempt_log.attempts;
     if unseen {
-        // The stream is dropped, and with it the call.
-        record.failure = Some("the image did not reach it".to_owned());
+        // Dropping the stream cancels the call.
+        record.failure = Some("the image was not sent".to_owned());
         return Answer::Unseen;
     }
     let mut assembler = Assembler::default();
@@ -100,8 +100,8 @@ async fn fold(mut events: EventStream, assembler: &mut Assembler) -> Result<()> 
     Ok(())
 }
 
-/// The description in an answer. A refusal is none, and neither is a tool call:
-/// nobody offered a tool.
+/// Extracts the description from a response. Neither a refusal nor a tool call is one:
+/// no tool was offered.
 fn judge(response: &Response) -> std::result::Result<String, String> {
     let refused = matches!(
         response.finish,
@@ -113,19 +113,19 @@ fn judge(response: &Response) -> std::result::Result<String, String> {
             .iter()
             .any(|part| matches!(part, Part::Refusal(_)))
     {
-        return Err("the describer declined".to_owned());
+        return Err("the describer refused".to_owned());
     }
     if response.tool_calls().next().is_some() {
-        return Err("the describer asked for a tool".to_owned());
+        return Err("the describer called a tool".to_owned());
     }
-    marker::described(&response.text()).ok_or_else(|| "the describer said nothing".to_owned())
+    marker::described(&response.text()).ok_or_else(|| "the describer returned no text".to_owned())
 }
 
 fn is_lost_image(change: &Change) -> bool {
     change.subject == "image" && change.verb == "dropped"
 }
 
-/// A call on its way; whatever ends it, it is written down.
+/// A call in flight; recorded on drop, however it ends.
 struct Record<'r> {
     scope: &'r Scope,
     clock: &'r dyn Clock,

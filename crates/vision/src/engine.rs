@@ -1,4 +1,4 @@
-//! The engine: finds images, has them described, puts texts in their places.
+//! The engine: finds images, has them described and replaces them.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -25,8 +25,8 @@ use super::places;
 use super::plan::{Job, Plan, Planner};
 use super::scope::Scope;
 
-/// Describes images. One for the whole process: it holds the memory of
-/// descriptions and the limit on calls at once.
+/// Describes images. One instance per process: it holds the cache of descriptions and
+/// limits concurrent calls.
 ///
 /// ```
 /// use majordomo::fake::{Fake, Step};
@@ -62,12 +62,12 @@ pub struct Vision {
 }
 
 impl Vision {
-    /// An engine that fetches nothing and goes by the runtime's clock.
+    /// An engine without a fetcher, on the runtime's clock.
     pub fn new(config: VisionConfig) -> Self {
         Self::with_clock(config, Arc::new(RuntimeClock))
     }
 
-    /// An engine whose memory goes by this clock.
+    /// An engine whose cache uses this clock.
     pub fn with_clock(config: VisionConfig, clock: Arc<dyn Clock>) -> Self {
         Self {
             memory: Arc::new(Memory::new(config.cache, config.ttl, Arc::clone(&clock))),
@@ -79,18 +79,17 @@ impl Vision {
         }
     }
 
-    /// Fetches remote images with this, where their address is not enough.
+    /// Fetches remote images with this, for describers that do not accept URLs.
     #[must_use]
     pub fn fetching(mut self, fetcher: Arc<dyn FetchImage>) -> Self {
         self.fetcher = Some(fetcher);
         self
     }
 
-    /// The same engine by other rules, for a configuration that was read again.
-    /// Descriptions are kept as far as the new rules allow, and calls at once stay
-    /// counted. What else the engine was given belongs to the old configuration:
-    /// the new one fetches nothing until it is told to ([`fetching`](Self::fetching)),
-    /// and joins no call that goes by the old rules.
+    /// The engine under a reloaded configuration. Cached descriptions are kept as far as the
+    /// new settings allow, and the limit on concurrent calls is shared. The fetcher belongs
+    /// to the old configuration: the new engine fetches nothing until it is given one
+    /// ([`fetching`](Self::fetching)). It does not join calls of the old engine.
     #[must_use]
     pub fn reconfigured(&self, config: VisionConfig) -> Self {
         let mut new = Self::with_clock(config, Arc::clone(&self.clock));
@@ -104,31 +103,30 @@ impl Vision {
         new
     }
 
-    /// The rules that it goes by.
+    /// Its settings.
     pub fn config(&self) -> &VisionConfig {
         &self.config
     }
 
-    /// Whether a request holds an image anywhere.
+    /// Whether a request contains an image.
     pub fn has_images(request: &Prompt) -> bool {
         places::any(request)
     }
 
-    /// Bytes of descriptions that are kept.
+    /// Bytes of cached descriptions.
     pub fn remembered_bytes(&self) -> u64 {
         self.memory.bytes()
     }
 
-    /// Puts text in the place of every image. Without describers every image of
-    /// the last message is unavailable. It fails only if the configuration says
-    /// that it shall; dropping it cancels every call.
+    /// Replaces every image with text. Without describers, every image of the last message
+    /// is unavailable. Fails only if so configured; dropping the future cancels every call.
     pub async fn describe(
         &self,
         mut request: Request,
         describers: Option<&Chain>,
         scope: &Scope,
     ) -> Result<Described> {
-        // What is written anew, and the images inside.
+        // Covers the rewritten request and the images in it.
         let mut charge = Charge::begin();
         let needed = places::opaque_bytes(&request).saturating_mul(2);
         charge.reach(needed).map_err(overloaded)?;
@@ -158,8 +156,8 @@ impl Vision {
         })
     }
 
-    /// The describers with a share of the time for each: one that hangs must not
-    /// use up the time of the next, and the next is better than a second try.
+    /// Splits the time between the describers: one that hangs must not use up the time of
+    /// the next, and failover is better than a retry.
     fn fair(&self, chain: &Chain) -> Chain {
         let share = u32::try_from(chain.targets().len()).unwrap_or(u32::MAX);
         if share < 2 {
@@ -171,7 +169,7 @@ impl Vision {
         })
     }
 
-    /// Runs the jobs side by side, and gives their results in order.
+    /// Runs the jobs concurrently and returns their results in order.
     async fn run(&self, jobs: &[Job], chain: &Chain, scope: &Scope) -> Vec<(Told, Made)> {
         let deadline = Instant::now().checked_add(self.config.timeout);
         let at_once = permits(self.config.per_request);
@@ -199,7 +197,12 @@ impl Vision {
     ) -> (Told, Made) {
         let known = || self.memory.get(&job.address);
         if !job.may_ask {
-            let why = || format!("only {} images are described", self.config.max_images);
+            let why = || {
+                format!(
+                    "only {} images are described per request",
+                    self.config.max_images
+                )
+            };
             return (known().ok_or_else(why), Made::Elsewhere);
         }
         let late = || {
@@ -209,7 +212,7 @@ impl Vision {
                 Made::Here,
             )
         };
-        // Nobody is asked for what could not be awaited.
+        // No call that could not complete in time.
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return known().map_or_else(late, |known| (Ok(known), Made::Elsewhere));
         }
@@ -236,7 +239,7 @@ impl Vision {
             (Answer::Description(text), ..) => Answer::Description(text),
             (_, Picture::Elsewhere(url), Some(fetcher)) => match fetcher.fetch(url).await {
                 Ok(image) => self.ask_about(Part::Image(image), job, chain, scope).await,
-                Err(error) => Answer::Failed(format!("it could not be fetched: {error}")),
+                Err(error) => Answer::Failed(format!("the image could not be fetched: {error}")),
             },
             (answer, ..) => answer,
         };
@@ -248,7 +251,7 @@ impl Vision {
                 self.memory.put(job.address, kept, lasting);
                 Ok(description)
             }
-            Answer::Unseen => Err("the describer takes no addresses of images".to_owned()),
+            Answer::Unseen => Err("the describer does not accept image URLs".to_owned()),
             Answer::Failed(reason) => Err(reason),
         }
     }
@@ -258,7 +261,7 @@ impl Vision {
         describer::ask(chain, image, &job.words, tokens, scope, &*self.clock).await
     }
 
-    /// The error of a request whose images must all be described.
+    /// Fails the request if an image has no description and the configuration requires one.
     fn refuse(&self, images: &[ImageOutcome], calls: &[super::DescribeCall]) -> Result<()> {
         let reason = images.iter().find_map(|image| match &image.fate {
             Fate::Undescribed(reason) => Some(reason),
@@ -282,7 +285,7 @@ fn overloaded(exhausted: Exhausted) -> Error {
         .with_retry_after(Some(Duration::from_secs(1)))
 }
 
-/// At least one, or nothing would ever be described.
+/// At least one permit, or no image would ever be described.
 fn permits(count: usize) -> Semaphore {
     Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS))
 }

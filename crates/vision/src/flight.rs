@@ -1,8 +1,8 @@
-//! One call for all who want the same description at the same time.
+//! Single flight: concurrent requests for the same description share one call.
 //!
-//! The first one makes the call inside its own future, so that it ends when its
-//! client leaves; then the next of those who wait takes over. A failure is told
-//! to all who waited for it and to nobody who comes later.
+//! The leader makes the call inside its own future, so the call ends when its client
+//! disconnects; then one of the followers takes over. A failure is reported to all
+//! followers and not cached.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -18,7 +18,7 @@ pub(super) type Told = Result<Description, String>;
 #[derive(Default)]
 pub(super) struct Flights(Mutex<HashMap<Address, watch::Receiver<Option<Told>>>>);
 
-/// Who made the call.
+/// Which request made the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Made {
     Here,
@@ -30,7 +30,7 @@ enum Seat<'f> {
     Follower(watch::Receiver<Option<Told>>),
 }
 
-/// Clears the flight when it ends, also when it is dropped on the way.
+/// Removes the flight when it ends or is dropped.
 struct Leader<'f> {
     flights: &'f Flights,
     address: Address,
@@ -38,8 +38,8 @@ struct Leader<'f> {
 }
 
 impl Flights {
-    /// What `work` gives, here or where it is under way already. `known` is asked
-    /// again after each wait, since a leader may have just landed.
+    /// The result of `work`, run here or already in flight. `known` is checked again after
+    /// each wait, since a leader may have just finished.
     pub(super) async fn join<F: Future<Output = Told>>(
         &self,
         address: Address,
@@ -156,6 +156,6 @@ mod tests {
         assert!(first.is_err() && second.is_err());
         assert_eq!(calls.get(), 1);
         flight().await.0.unwrap_err();
-        assert_eq!(calls.get(), 2, "who comes later asks anew");
+        assert_eq!(calls.get(), 2, "a later request calls again");
     }
 }

@@ -1,25 +1,25 @@
-//! The texts that stand in the place of images.
+//! The texts that replace images.
 //!
-//! A description comes from an untrusted picture. It is bounded, printable, and
-//! cannot close the bracket that it stands in.
+//! A description comes from an untrusted image. It is bounded, printable, and cannot close
+//! the bracket around it.
 
-/// In the place of an image that could not be described.
+/// Replaces an image that could not be described.
 pub const UNAVAILABLE: &str = "[image: (description unavailable)]";
 
-/// In the place of an image of an earlier message.
+/// Replaces an image of an earlier message.
 pub const OMITTED: &str = "[image: (omitted from history)]";
 
-/// The longest description in bytes, brackets aside.
+/// Most bytes of a description, brackets excluded.
 pub const LONGEST: usize = 4 << 10;
 
-/// `[image: <description>]`; nothing when the description says nothing.
+/// `[image: <description>]`; `None` if the description is blank.
 pub(super) fn described(description: &str) -> Option<String> {
     let clean: String = description.chars().filter_map(harmless).collect();
     let text = cut(clean.trim(), LONGEST).trim_end();
     (!text.is_empty()).then(|| format!("[image: {text}]"))
 }
 
-/// The longest beginning of at most so many bytes that ends between characters.
+/// The longest prefix of at most `bytes` bytes that ends on a character boundary.
 pub(super) fn cut(text: &str, bytes: usize) -> &str {
     let mut end = bytes.min(text.len());
     while !text.is_char_boundary(end) {
@@ -28,14 +28,14 @@ pub(super) fn cut(text: &str, bytes: usize) -> &str {
     &text[..end]
 }
 
-/// Brackets become round; what steers terminals, hides or turns text goes away.
+/// Makes brackets round; drops control, invisible and bidirectional characters.
 fn harmless(c: char) -> Option<char> {
     match c {
         '[' => Some('('),
         ']' => Some(')'),
         '\n' | '\t' => Some(c),
         c if c.is_control() => None,
-        // Zero-width characters, bidirectional controls, invisible tags.
+        // Zero-width characters, bidirectional controls, tag characters.
         '\u{ad}'
         | '\u{61c}'
         | '\u{180e}'
@@ -76,9 +76,9 @@ mod tests {
 
     #[test]
     fn s41_a_long_description_is_cut_at_4_kib_between_characters() {
-        let text = described(&"é".repeat(50_000)).expect("it says something");
+        let text = described(&"é".repeat(50_000)).expect("it is not blank");
         assert_eq!(text.len(), "[image: ]".len() + LONGEST);
-        let odd = described(&format!("x{}", "é".repeat(50_000))).expect("it says something");
+        let odd = described(&format!("x{}", "é".repeat(50_000))).expect("it is not blank");
         assert_eq!(odd.len(), "[image: ]".len() + LONGEST - 1);
     }
 

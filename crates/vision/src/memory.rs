@@ -1,7 +1,7 @@
-//! Descriptions of earlier requests, by content.
+//! The cache of descriptions, addressed by content.
 //!
-//! Bounded in bytes and in time. A key never reads what another key's images
-//! said: whose request it was is part of the address.
+//! Bounded in bytes and in time. The client's key is part of the cache key, so no client
+//! reads descriptions of another client's images.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,17 +11,17 @@ use majordomo::Clock;
 use quick_cache::sync::Cache;
 use quick_cache::{OptionsBuilder, Weighter};
 
-/// What an image, asked about in one way for one key, is known by.
+/// Digest of an image, its prompt, its describers and the client's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Address([u8; 32]);
 
 impl Address {
-    /// As a field of another address.
+    /// As a field of another key.
     pub(super) fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The address of these fields; where one ends and the next begins counts.
+    /// The digest of these fields; their boundaries count.
     pub(super) fn of(fields: &[&[u8]]) -> Self {
         let mut hasher = blake3::Hasher::new();
         for field in fields {
@@ -32,10 +32,10 @@ impl Address {
     }
 }
 
-/// More than this is hashed off the async threads.
+/// More bytes than this are hashed off the async threads.
 const MUCH: usize = 1 << 20;
 
-/// The addresses of contents by themselves.
+/// The digests of contents.
 pub(super) async fn addresses(contents: Vec<Bytes>) -> Vec<Address> {
     let all = |contents: Vec<Bytes>| contents.iter().map(|c| Address::of(&[c])).collect();
     if contents.iter().map(Bytes::len).sum::<usize>() <= MUCH {
@@ -43,20 +43,20 @@ pub(super) async fn addresses(contents: Vec<Bytes>) -> Vec<Address> {
     }
     let again = contents.clone();
     let hashed = tokio::task::spawn_blocking(move || all(contents)).await;
-    // A runtime that shuts down takes no work; then it is done here.
+    // A runtime that shuts down accepts no work; hash here instead.
     hashed.unwrap_or_else(|_| all(again))
 }
 
-/// A description as it is written in the place of its image.
+/// A description, ready to replace its image.
 pub(super) type Description = Arc<str>;
 
 #[derive(Clone)]
 struct Entry {
     description: Description,
-    /// None where the time is too long to be told.
+    /// `None` if the expiry is not representable.
     until: Option<Instant>,
-    /// Bytes never change: each use keeps their description for longer. What is
-    /// at an address may.
+    /// Inline bytes never change, so each use extends the lifetime. The content at a URL
+    /// may change.
     lasting: bool,
 }
 
@@ -109,7 +109,7 @@ impl Memory {
     }
 }
 
-/// What an entry costs beside its text, about.
+/// Approximate cost of an entry besides its text.
 const OVERHEAD: u64 = 160;
 
 #[derive(Clone)]

@@ -1,27 +1,27 @@
-//! The objects of a JSON text, found in one pass over its bytes.
+//! Finds the objects of a JSON text in one pass.
 //!
 //! Nothing is copied and no tree is built: an object is its span and the spans of the
-//! fields that were asked for, so a walk needs memory for its depth and not for
-//! its text. The text must be valid JSON; of anything else the spans mean nothing.
+//! requested fields, so a walk needs memory proportional to the depth, not to the text.
+//! The text must be valid JSON; otherwise the spans are meaningless, but nothing panics.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use memchr::memchr2;
 
-/// An object that has ended.
+/// A completed object.
 pub(super) struct Object<'a, const N: usize> {
     raw: &'a str,
-    /// Where it is.
+    /// Its bytes.
     pub(super) span: Range<usize>,
-    /// How many objects and arrays it is in.
+    /// Number of enclosing objects and arrays.
     pub(super) depth: usize,
     fields: [Option<Range<usize>>; N],
 }
 
 impl<'a, const N: usize> Object<'a, N> {
-    /// The span of a field's first value, by its place among the names; an empty
-    /// one is a number or a literal.
+    /// The span of a field's first value, by index into the requested names; empty for a
+    /// number or a literal.
     pub(super) fn span_of(&self, name: usize) -> Option<Range<usize>> {
         self.fields.get(name)?.clone()
     }
@@ -36,7 +36,7 @@ struct Frame<const N: usize> {
     start: usize,
     is_object: bool,
     expects_key: bool,
-    /// The field whose value comes next, if it was asked for.
+    /// The requested field whose value comes next.
     pending: Option<usize>,
     fields: [Option<Range<usize>>; N],
 }
@@ -63,7 +63,7 @@ impl<const N: usize> Frame<N> {
     }
 }
 
-/// Gives every object as it ends, inner ones before those around them.
+/// Reports every object as it ends, inner ones first.
 pub(super) fn walk<'a, const N: usize>(
     raw: &'a str,
     names: &[&str; N],
@@ -120,27 +120,27 @@ pub(super) fn walk<'a, const N: usize>(
     }
 }
 
-/// The fields of the object that a text is.
+/// The fields of a text that is one object.
 pub(super) fn fields<'a, const N: usize>(raw: &'a str, names: &[&str; N]) -> Option<Object<'a, N>> {
     let mut outermost = None;
     walk(raw, names, |object| outermost = Some(object));
     outermost.filter(|object| object.depth == 0)
 }
 
-/// Behind the quote that ends a string.
+/// The index after the quote that ends a string.
 fn string_end(bytes: &[u8], mut at: usize) -> usize {
     while let Some(found) = bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
         at += found + 1;
         if bytes.get(at - 1) == Some(&b'"') {
             return at;
         }
-        // What is escaped ends nothing.
+        // An escaped character does not end the string.
         at += 1;
     }
     bytes.len()
 }
 
-/// A JSON string's text, copied only if something in it is escaped.
+/// Decodes a JSON string; borrowed unless it contains escapes.
 pub(super) fn text(raw: &str) -> Option<Cow<'_, str>> {
     match serde_json::from_str::<&str>(raw) {
         Ok(text) => Some(Cow::Borrowed(text)),
@@ -169,7 +169,7 @@ mod tests {
             .collect();
         assert_eq!(texts[..2], [(r#"{"b":"x\"}"}"#, 2), ("{ }", 1)]);
         assert_eq!(texts[2].0, raw.trim());
-        // The first of two counts, and a literal has no text.
+        // The first of two duplicates counts, and a literal has no text.
         assert_eq!(seen[2].2, [Some("{ }".to_owned()), Some(String::new())]);
     }
 

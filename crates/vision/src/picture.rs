@@ -1,27 +1,26 @@
-//! One image, in whatever form the client sent it.
+//! One image, in any form a client may send it.
 
 use bytes::Bytes;
 use majordomo::media::sniff;
 use majordomo::{File, Image, Part, RemoteImage};
 
-/// What is known of an image.
+/// The content of an image.
 #[derive(Clone, Debug)]
 pub(super) enum Picture {
     /// Its bytes.
     Attached(Image),
-    /// Where it is.
+    /// Its URL.
     Elsewhere(String),
-    /// Something that only its own provider can open: a file's id, bytes that
-    /// are no base64.
+    /// Something that only the original provider can open: a file id, or invalid base64.
     Unreadable,
 }
 
 impl Picture {
-    /// The image that a part is, if it is one.
+    /// The image in a part, if it is one.
     pub(super) fn of(part: &Part) -> Option<Self> {
         match part {
             Part::Image(image) => Some(Self::attached(&image.media_type, image)),
-            // Bytes that were not understood are no address.
+            // Undecodable data is not a URL.
             Part::RemoteImage(remote) if remote.url.starts_with("data:") => Some(Self::Unreadable),
             Part::RemoteImage(remote) => Some(Self::Elsewhere(remote.url.clone())),
             Part::File(file) if is_picture(file) => {
@@ -32,12 +31,12 @@ impl Picture {
         }
     }
 
-    /// Without the fields of the client's dialect: they are about its own request.
+    /// Drops the dialect-specific fields, which concern the client's own request.
     fn attached(media_type: &str, image: &Image) -> Self {
         Self::Attached(Image::new(media_type, image.data.clone()))
     }
 
-    /// What tells it from other images: its bytes, or where it is.
+    /// What identifies the image: its bytes or its URL.
     pub(super) fn content(&self) -> Bytes {
         match self {
             Self::Attached(image) => image.data.clone(),
@@ -46,7 +45,7 @@ impl Picture {
         }
     }
 
-    /// The image as the describer gets it.
+    /// The image as sent to the describer.
     pub(super) fn to_part(&self) -> Option<Part> {
         match self {
             Self::Attached(image) => Some(Part::Image(image.clone())),
@@ -59,7 +58,7 @@ impl Picture {
     }
 }
 
-/// Whether a file is a picture by its type or, where that says nothing, its bytes.
+/// Whether a file is an image by its media type or, if that is generic, its bytes.
 fn is_picture(file: &File) -> bool {
     let media_type = file.media_type.to_ascii_lowercase();
     match media_type.as_str() {

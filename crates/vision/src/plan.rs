@@ -1,4 +1,4 @@
-//! Decides for each image whether somebody must be asked about it.
+//! Decides how each image is replaced, and which ones need a describer.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use super::questions::Questions;
 use super::scope::Scope;
 use super::{OMITTED, UNAVAILABLE};
 
-/// A description that is wanted, for one place or several.
+/// A description to obtain, for one or several images.
 pub(super) struct Job {
     pub(super) address: Address,
     pub(super) picture: Picture,
     pub(super) words: Arc<str>,
-    /// Whether somebody may be asked; otherwise only what is known counts.
+    /// Whether a describer may be called; otherwise only the cache counts.
     pub(super) may_ask: bool,
 }
 
-/// What goes into a place: a text at once, or the result of a job.
+/// The replacement of an image: a text, or the result of a job.
 enum Filling {
     Ready(String, Fate),
     Job(usize),
@@ -36,16 +36,16 @@ impl Filling {
     }
 }
 
-/// What goes into the place of every image of a request.
+/// How every image of a request is replaced.
 pub(super) struct Plan {
     places: Vec<Place>,
     fillings: Vec<Filling>,
-    /// What somebody must be asked for that.
+    /// The descriptions to obtain.
     pub(super) jobs: Vec<Job>,
 }
 
 impl Plan {
-    /// Looks at every image of a request.
+    /// Plans every image of a request.
     pub(super) async fn of(planner: Planner<'_>, memory: &Memory) -> Self {
         let places = places::find(planner.prompt);
         let contents = places.iter().map(|place| planner.content(place));
@@ -58,7 +58,7 @@ impl Plan {
         }
     }
 
-    /// The text for each image, with what came of each job, and its fate.
+    /// The text for each image, given the result of each job, and its outcome.
     pub(super) fn filled(
         self,
         of_job: impl Fn(usize, &Job) -> (String, Fate),
@@ -75,13 +75,13 @@ impl Plan {
     }
 }
 
-/// One request, as it is looked at.
+/// The request being planned.
 pub(super) struct Planner<'a> {
     config: &'a VisionConfig,
     prompt: &'a Prompt,
     describers: Option<&'a Chain>,
     scope: &'a Scope,
-    /// The first of the latest messages.
+    /// Index of the first of the latest messages.
     latest: usize,
 }
 
@@ -105,7 +105,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// What an image is known by, if it matters at all.
+    /// What identifies an image; empty if it is not described.
     fn content(&self, place: &Place) -> Bytes {
         let matters = self.is_latest(place) || self.config.history == History::Cached;
         match matters && self.describers.is_some() {
@@ -114,7 +114,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The filling of each place, and the jobs that some of them wait for.
+    /// The replacement of each image, and the jobs that some of them wait for.
     fn plan(
         &self,
         places: &[Place],
@@ -153,7 +153,7 @@ impl<'a> Planner<'a> {
         place.message >= self.latest
     }
 
-    /// Nobody is asked about an earlier image.
+    /// Plans an earlier image, for which no describer is called.
     fn earlier(
         &self,
         place: &Place,
@@ -174,22 +174,22 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The question about an image, or why there is none.
+    /// The job for an image, or why there is none.
     fn job(
         &self,
         place: &Place,
         content: &Address,
         questions: &mut Questions<'_>,
     ) -> Result<Job, &'static str> {
-        let chain = self.describers.ok_or("nobody can describe it")?;
-        // A picture's words are data, and instructions are not.
+        let chain = self.describers.ok_or("no describer is configured")?;
+        // Text in an image is data; system messages are instructions.
         if place.role == Role::System {
-            return Err("images among the instructions are not described");
+            return Err("images in system messages are not described");
         }
         let kind: &[u8] = match &place.picture {
             Picture::Attached(_) => b"bytes",
             Picture::Elsewhere(_) => b"url",
-            Picture::Unreadable => return Err("only its own provider can open it"),
+            Picture::Unreadable => return Err("only the original provider can open it"),
         };
         let words = questions.words(place.message);
         let address = Address::of(&[

@@ -1,4 +1,4 @@
-//! What describing would do, for dry runs.
+//! Dry runs of the engine.
 
 use majordomo::{Chain, Change, Request};
 
@@ -10,9 +10,9 @@ use super::plan::{Job, Plan, Planner};
 use super::scope::Scope;
 
 impl Vision {
-    /// What [`describe`](Self::describe) would do, without asking anybody. The
-    /// request is as its target would get it, but that images which somebody
-    /// would have to be asked about have the marker of a failure in their place.
+    /// What [`describe`](Self::describe) would do, without calling a describer. The request
+    /// is as its target would get it, except that images not described yet are replaced by
+    /// the marker of a failure.
     pub async fn preview(
         &self,
         mut request: Request,
@@ -25,7 +25,7 @@ impl Vision {
         if !texts.is_empty() {
             places::replace(&mut request.edit().messages, texts);
         }
-        (request, outcome::changes(&images, "nobody was asked"))
+        (request, outcome::changes(&images, "describer not called"))
     }
 
     fn expected(&self, job: &Job) -> (String, Fate) {
@@ -33,7 +33,10 @@ impl Vision {
             Some(known) => (known.to_string(), Fate::FromCache),
             None if job.may_ask => (UNAVAILABLE.to_owned(), Fate::Described),
             None => {
-                let why = format!("only {} images are described", self.config.max_images);
+                let why = format!(
+                    "only {} images are described per request",
+                    self.config.max_images
+                );
                 (UNAVAILABLE.to_owned(), Fate::Undescribed(why))
             }
         }

@@ -1,9 +1,9 @@
-//! What a describer is told beside each image: the prompt and, if the
-//! configuration says so, what the user asked in the image's turn or before it.
+//! The prompt for each image: the configured text and, if enabled, the user's question
+//! from the image's turn or before it.
 //!
-//! A turn may hold thousands of images and a long text, so each turn is found
-//! and read once. What is told depends on nothing after the turn: it stays the
-//! same while the conversation grows.
+//! A turn may have thousands of images and a long text, so each turn is found and read
+//! once. A prompt depends on nothing after its turn, so it stays the same while the
+//! conversation grows.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use super::config::VisionConfig;
 use super::describer;
 use super::memory::Address;
 
-/// The words of one question, and what they are known by.
+/// The prompt for an image, and its digest.
 #[derive(Clone)]
 pub(super) struct Words {
     pub(super) text: Arc<str>,
     pub(super) address: Address,
 }
 
-/// Where a question stands.
+/// Where a question is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Asked {
     /// In the messages of a turn.
@@ -34,13 +34,13 @@ enum Asked {
     Nowhere,
 }
 
-/// The questions of one conversation.
+/// The prompts of one conversation.
 pub(super) struct Questions<'a> {
     config: &'a VisionConfig,
     messages: &'a [Message],
-    /// Where the turn of each message begins and ends; empty without questions.
+    /// Start and end of the turn of each message; empty if questions are disabled.
     turns: Vec<(usize, usize)>,
-    /// The last message of the user with a text, before each index.
+    /// The user's last message with text, before each index.
     said_before: Vec<Option<usize>>,
     known: HashMap<Asked, Words>,
 }
@@ -60,7 +60,7 @@ impl<'a> Questions<'a> {
         }
     }
 
-    /// What to tell about an image of this message.
+    /// The prompt for an image of this message.
     pub(super) fn words(&mut self, message: usize) -> Words {
         let asked = self.asked(message);
         if let Some(known) = self.known.get(&asked) {
@@ -92,8 +92,7 @@ impl<'a> Questions<'a> {
     }
 }
 
-/// The turn around each message: from what the model said last before it to
-/// what the model says next.
+/// The turn around each message: after the model's previous message, up to its next one.
 fn turns(messages: &[Message]) -> Vec<(usize, usize)> {
     let is_assistant = |message: &Message| message.role == Role::Assistant;
     let mut turns = Vec::with_capacity(messages.len());
@@ -130,7 +129,7 @@ fn said_before(messages: &[Message]) -> Vec<Option<usize>> {
     before
 }
 
-/// What the user says in some messages.
+/// The user's text in these messages.
 fn text(messages: &[Message]) -> String {
     let users = messages.iter().filter(|m| m.role == Role::User);
     let texts: Vec<String> = users.map(Message::text).filter(|t| !t.is_empty()).collect();
@@ -143,7 +142,7 @@ mod tests {
 
     use super::*;
 
-    /// The definition: the turn is searched for each message anew.
+    /// The reference: searches the turn of each message from scratch.
     fn plain(messages: &[Message], index: usize) -> String {
         let said = messages[..index]
             .iter()

@@ -1,4 +1,4 @@
-//! What belongs to one client request.
+//! The state of one client request.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -7,23 +7,22 @@ use super::flight::{Made, Told};
 use super::memory::Address;
 use super::outcome::DescribeCall;
 
-/// One request of one client: whose it is, what was described for it so far, and
-/// which calls that took. Clones share all of it, so a chain's second attempt
-/// asks nobody again.
+/// One request of one client: its key, its descriptions so far, and the calls they took.
+/// Clones share all of it, so a chain's second attempt does not call again.
 #[derive(Clone)]
 pub struct Scope(Arc<Inner>);
 
 struct Inner {
     key: String,
-    /// Where the client's latest message begins; a repair adds messages after it.
+    /// Index of the client's latest message; a repair appends messages after it.
     latest: OnceLock<usize>,
     told: Mutex<HashMap<Address, (Told, Made)>>,
     calls: Mutex<Vec<DescribeCall>>,
 }
 
 impl Scope {
-    /// A request of the client with this key's name; empty where there are no
-    /// keys. Descriptions are remembered for that key alone.
+    /// A request of the client with this key name; empty without keys. Descriptions are
+    /// cached for that key alone.
     pub fn of_key(name: impl Into<String>) -> Self {
         Self(Arc::new(Inner {
             key: name.into(),
@@ -33,7 +32,7 @@ impl Scope {
         }))
     }
 
-    /// Every call that was made for the request so far, whichever switch asked for it.
+    /// Every call made for the request so far, by either entry point.
     pub fn calls(&self) -> Vec<DescribeCall> {
         lock(&self.0.calls).clone()
     }
@@ -42,7 +41,7 @@ impl Scope {
         &self.0.key
     }
 
-    /// The first of the latest messages, as the first look at the request saw it.
+    /// The first of the latest messages, as of the first evaluation.
     pub(super) fn latest_from(&self, look: impl FnOnce() -> usize) -> usize {
         *self.0.latest.get_or_init(look)
     }

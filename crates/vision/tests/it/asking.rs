@@ -1,4 +1,4 @@
-//! How describers are asked: how many at once, for how long, who comes next.
+//! How describers are called: concurrency, timeouts and failover.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -70,7 +70,7 @@ async fn the_whole_process_has_a_limit_of_its_own() {
     assert_eq!(
         begin.elapsed(),
         Duration::from_millis(600),
-        "twelve calls in two rounds"
+        "twelve calls in two batches"
     );
 }
 
@@ -88,7 +88,7 @@ async fn limits_beyond_reason_do_no_harm() {
         let described = stage.describe(question(&[1, 2])).await;
         assert_eq!(texts(&described.request), answered(&[1, 2]), "{count}");
         stage.describe(question(&[1, 2])).await;
-        assert_eq!(stage.eyes.calls(), 2, "{count}: they are remembered");
+        assert_eq!(stage.eyes.calls(), 2, "{count}: they are cached");
     }
 }
 
@@ -112,11 +112,7 @@ async fn v25_a_describer_that_hangs_costs_the_timeout_and_the_request_goes_on() 
     );
     assert_eq!(changes(&described), ["image:10 undescribed"]);
     assert_eq!(stage.eyes.open(), 0, "every call was cancelled");
-    assert_eq!(
-        stage.eyes.calls(),
-        4,
-        "those behind them were not asked in vain"
-    );
+    assert_eq!(stage.eyes.calls(), 4, "images still queued were not sent");
     let why = &described.changes[0].detail;
     assert_eq!(why, "no description within 30 s");
 }
@@ -130,13 +126,9 @@ async fn v27_when_the_client_leaves_its_calls_are_cancelled() {
         .vision
         .describe(question(&ten()), Some(&stage.describers), &scope);
     let left = tokio::time::timeout(Duration::from_secs(1), work).await;
-    assert!(left.is_err(), "the client left first");
+    assert!(left.is_err(), "the client disconnected first");
     assert_eq!((stage.eyes.calls(), stage.eyes.open()), (4, 0));
-    assert_eq!(
-        scope.calls().len(),
-        4,
-        "they are in the record all the same"
-    );
+    assert_eq!(scope.calls().len(), 4, "they are recorded nevertheless");
 }
 
 #[tokio::test]
@@ -149,10 +141,7 @@ async fn v26_the_next_describer_is_asked_when_the_first_fails() {
         assert_eq!(texts(&described.request), answered(&[1]), "{status}");
         let call = &described.calls[0];
         assert_eq!(call.target.as_deref(), Some("spare/blurred"));
-        assert!(
-            call.attempts.len() >= 2,
-            "everybody who was asked is listed"
-        );
+        assert!(call.attempts.len() >= 2, "every attempt is listed");
         assert_eq!(described.changes[0].detail, "spare/blurred");
     }
 }
@@ -162,7 +151,7 @@ async fn a_describer_that_hangs_leaves_time_for_the_next() {
     let mut stage = Stage::new();
     stage.describers = stage.chain("eyes/sharp,spare/blurred");
     stage.eyes.does(Step::hang());
-    // It has half of the time, twice; then it is benched.
+    // It gets half of the time, twice; then it is benched.
     for (number, seconds) in [(1, 15), (2, 15), (3, 0)] {
         let begin = Instant::now();
         let described = stage.describe(question(&[number])).await;
@@ -225,7 +214,7 @@ async fn v28_a_describer_of_any_dialect_gets_the_image_and_the_prompt() {
     assert_eq!(
         asked.messages.len(),
         1,
-        "the user's request is not the describer's business"
+        "the user's request is not sent to the describer"
     );
     for protocol in Protocol::ALL {
         let written = protocol
@@ -252,7 +241,7 @@ async fn an_image_is_fitted_to_what_its_describer_takes() {
     });
     let described = stage.describe(question(&[1])).await;
     let Part::Image(got) = &stage.eyes.fake.calls()[0].request.messages[0].parts[0] else {
-        panic!("the describer gets an image");
+        panic!("the describer did not get an image");
     };
     assert_eq!(got.media_type, "image/png");
     assert_eq!(changes(&described), ["image:1 described"]);
@@ -301,7 +290,7 @@ async fn on_failure_fail_is_an_error_that_says_why() {
         .vision
         .describe(question(&[1]), Some(&stage.describers), &scope)
         .await;
-    let error = described.expect_err("it shall fail");
+    let error = described.expect_err("on_failure is fail");
     assert_eq!(error.status(), Some(502));
     assert!(error.to_string().contains("no eyes"), "{error}");
     assert_eq!(error.attempt_log().attempts.len(), 1);

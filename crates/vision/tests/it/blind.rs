@@ -1,4 +1,4 @@
-//! Descriptions per target: pixels for those who see, text for those who do not.
+//! Descriptions per target: images for vision models, text for the others.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use majordomo_vision::{DescribeForBlind, Describers, OnFailure, Scope, VisionCon
 
 use crate::stage::{Stage, image, question, seen, texts};
 
-/// A stage with the targets `main/seeing` and `main/blind`.
+/// A fixture with the targets `main/seeing` and `main/blind`.
 struct House {
     stage: Stage,
     main: Fake,
@@ -54,7 +54,7 @@ impl House {
         Describers::new().for_service(&self.name("main/blind"), eyes)
     }
 
-    /// The parts of the question as a target got them.
+    /// The parts of the user's message as a target received them.
     fn got(&self, call: usize) -> Vec<Part> {
         self.main.calls()[call].request.messages[0].parts.clone()
     }
@@ -95,7 +95,7 @@ async fn a_blind_tail_gets_text_when_the_head_fails() {
     assert_eq!(
         (calls.len(), calls[0].usage.input),
         (1, 1),
-        "the call is accounted for"
+        "the call is recorded"
     );
 }
 
@@ -152,7 +152,7 @@ async fn v18_v19_a_services_describer_goes_before_its_models_and_its_routes() {
         (service(none()), "service"),
     ] {
         house.stage.eyes.fake.forget_calls();
-        // A picture of its own for each, so that none is known already.
+        // A different image each time, so that none is cached.
         picture += 1;
         let (chain, _) = house.chain("main/blind", describers);
         chain.generate(question(&[picture])).await.unwrap();
@@ -210,7 +210,7 @@ async fn on_failure_fail_goes_on_to_the_next_target() {
     );
 }
 
-/// Refuses the first answer and asks for a better one.
+/// Rejects the first response and requests a better one.
 struct Picky;
 
 impl Accept for Picky {

@@ -1,4 +1,4 @@
-//! What is remembered, for whom and for how long.
+//! What is cached, for which client and for how long.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,7 +37,7 @@ async fn the_same_image_in_the_next_request_is_described_from_the_cache() {
         changes(&described),
         ["image:1 described", "image:1 described from cache"]
     );
-    assert_eq!(described.usage.input, 1, "only the call is paid for");
+    assert_eq!(described.usage.input, 1, "only the call is billed");
 }
 
 #[tokio::test]
@@ -62,7 +62,7 @@ async fn v24_one_turn_later_nobody_is_asked_and_the_prefix_is_the_same_bytes() {
         assert_eq!(
             stage.eyes.calls(),
             calls,
-            "{protocol:?}: nobody is asked again"
+            "{protocol:?}: no describer is called again"
         );
         assert_eq!(changes(&after), ["image:2 described from cache"]);
         let (before, after) = (
@@ -208,7 +208,7 @@ async fn a_client_who_leaves_does_not_take_the_description_along() {
     let (left, stayed) = join(leaving, staying).await;
     assert!(left.is_err());
     assert_eq!(texts(&stayed.request)[1], seen(1));
-    assert_eq!(stage.eyes.calls(), 2, "the one who stayed took over");
+    assert_eq!(stage.eyes.calls(), 2, "the remaining request took over");
 }
 
 #[tokio::test]

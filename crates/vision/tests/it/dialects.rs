@@ -1,5 +1,5 @@
-//! To a target of the client's own dialect everything but the images goes out
-//! as it came: byte for byte, unknown fields included.
+//! A target of the client's own dialect gets everything but the images unchanged: byte for
+//! byte, unknown fields included.
 
 use majordomo_wire::Protocol;
 
@@ -10,8 +10,7 @@ fn base64(data: &[u8]) -> String {
     base64::engine::general_purpose::STANDARD.encode(data)
 }
 
-/// A request with an image, the image as it stands in it, and what the same
-/// place must hold afterwards.
+/// A request with an image, the encoded image, and its expected replacement.
 fn requests() -> Vec<(Protocol, String, String, &'static str)> {
     let data = base64(&gif(1));
     let chat_image = format!(

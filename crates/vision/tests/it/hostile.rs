@@ -1,4 +1,4 @@
-//! S-40 to S-44: pictures and describers that mean harm, images in odd places.
+//! Malicious images and describers, and images in unusual places.
 
 use majordomo::{Message, Part, Request, Role};
 use majordomo_vision::{LONGEST, OMITTED, UNAVAILABLE, Vision};
@@ -51,7 +51,7 @@ async fn s41_a_description_of_100_kb_is_cut() {
     );
 }
 
-/// Blocks that the contract does not model, with an image of theirs inside.
+/// Blocks that the request model does not cover, with an image inside.
 fn odd_places() -> Vec<(Protocol, String, &'static str)> {
     let data = base64(&gif(1));
     vec![

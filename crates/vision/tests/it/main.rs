@@ -1,5 +1,4 @@
-//! The vision proxy. The numbers are those of its acceptance cases: V the seed's
-//! and ours, S the security cases.
+//! The vision proxy over fake and HTTP describers.
 
 mod asking;
 mod blind;

@@ -1,5 +1,4 @@
-//! Over random conversations: no image is left in any dialect, and what is no
-//! image is unchanged.
+//! Over random conversations: no image is left in any dialect, and nothing else changes.
 
 use majordomo::{File, Message, Part, RemoteImage, Request, Role, ToolCall, ToolResult};
 use majordomo_vision::{History, Latest, Vision, VisionConfig};
@@ -8,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::stage::{Stage, gif, image, through, written};
 
-/// A kind of part, before its text gets a number.
+/// A part before its text is numbered.
 #[derive(Clone, Debug)]
 enum Piece {
     Text(String),
@@ -35,7 +34,7 @@ fn conversation() -> impl Strategy<Value = Vec<Vec<Piece>>> {
     prop::collection::vec(prop::collection::vec(piece(), 1..5), 1..6)
 }
 
-/// Gives every text a number of its own, so that it can be found again.
+/// Numbers every text, so that it can be found again.
 fn build(turns: &[Vec<Piece>]) -> Request {
     let (mut messages, mut number, mut calls) = (Vec::new(), 0, 0);
     for (turn, pieces) in turns.iter().enumerate() {
@@ -84,13 +83,13 @@ fn part(piece: &Piece, number: &mut usize) -> Part {
             name: None,
             native: None,
         }),
-        Piece::Tool(_) => unreachable!("tools answer with leaves"),
+        Piece::Tool(_) => unreachable!("tool results contain leaves only"),
     }
 }
 
-/// Texts that are ours, in the order in which they are written.
+/// The numbered texts, in the order in which they are written.
 fn ours(body: &str) -> Vec<String> {
-    let value: serde_json::Value = serde_json::from_str(body).expect("it is JSON");
+    let value: serde_json::Value = serde_json::from_str(body).expect("valid JSON");
     let mut strings = String::new();
     collect(&value, &mut strings);
     let (mut found, mut rest) = (Vec::new(), strings.as_str());
@@ -120,7 +119,7 @@ fn collect(value: &serde_json::Value, all: &mut String) {
     }
 }
 
-/// Part by part: an image became a text, everything else is what it was.
+/// Whether only images changed, each into a text.
 fn only_images_changed(before: &[Part], after: &[Part]) -> bool {
     before.len() == after.len()
         && before.iter().zip(after).all(|pair| match pair {
@@ -179,7 +178,7 @@ proptest! {
             for sign in SIGNS {
                 prop_assert!(!body.contains(sign), "{sign} in {body}");
             }
-            // The same conversation as a client of this dialect sends it.
+            // The same conversation as sent by a client of this dialect.
             let sent = through(protocol, &request);
             let before = written(protocol, &sent);
             let changed = runtime.block_on(stage.describe(sent)).request;

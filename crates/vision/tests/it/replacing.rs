@@ -1,4 +1,4 @@
-//! What stands where an image stood.
+//! What replaces an image.
 
 use majordomo::fake::Step;
 use majordomo::{Error, File, Message, Part, RemoteImage, Request, Role};
@@ -68,7 +68,7 @@ async fn v05_several_images_are_described_in_order() {
         assert_eq!(texts(&described.request), expected, "{protocol:?}");
         assert_eq!(stage.eyes.calls(), 3);
         assert_eq!(changes(&described), ["image:3 described"]);
-        assert_eq!(described.usage.input, 3, "one token for each call");
+        assert_eq!(described.usage.input, 3, "one token per call");
     }
 }
 
@@ -98,7 +98,7 @@ fn conversation() -> Request {
 async fn v07_v08_v13_only_the_last_messages_images_are_described() {
     for protocol in Protocol::ALL {
         let mut conversation = conversation();
-        // Turns alternate in some dialects, which join what the user says in a row.
+        // Some dialects join consecutive user messages, so the turns alternate.
         conversation
             .edit()
             .messages
@@ -172,7 +172,7 @@ async fn v09_without_a_usable_describer_the_marker_is_left_and_nobody_is_asked()
         .unwrap();
     assert_eq!(texts(&described.request), ["What is this?", UNAVAILABLE]);
     assert_eq!(stage.eyes.calls(), 0);
-    let fate = Fate::Undescribed("nobody can describe it".into());
+    let fate = Fate::Undescribed("no describer is configured".into());
     assert_eq!(described.images[0].fate, fate);
 }
 
@@ -187,10 +187,7 @@ async fn v10_v22_an_image_in_a_tools_answer_is_described_there() {
         let last = described.request.messages.last().unwrap();
         assert!(texts(&described.request).contains(&seen(7)), "{protocol:?}");
         if !matches!(protocol, Protocol::Chat) {
-            let result = last
-                .tool_results()
-                .next()
-                .expect("it stays a tool's answer");
+            let result = last.tool_results().next().expect("it stays a tool result");
             assert!(result.text().contains(&seen(7)), "{protocol:?}");
         }
     }
@@ -316,5 +313,5 @@ async fn an_address_goes_to_the_describer_as_it_is() {
     assert_eq!(texts(&described.request), ["look".to_owned(), seen(0)]);
     let call = &stage.eyes.fake.calls()[0];
     assert_eq!(call.request.messages[0].parts[0], remote);
-    assert!(call.streamed, "describers are always asked for a stream");
+    assert!(call.streamed, "a stream is always requested");
 }

@@ -1,4 +1,4 @@
-//! A describer that says which picture it sees, watched while it does.
+//! An instrumented describer that reports which image it got.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use majordomo_vision::{Described, Scope, Vision, VisionConfig};
 use majordomo_wire::{Outgoing, Protocol};
 use tokio::time::Instant;
 
-/// One pixel, whose colour tells the pictures apart.
+/// A one-pixel GIF whose colour is its number.
 pub(crate) fn gif(number: u8) -> Bytes {
     let head = b"GIF89a\x01\0\x01\0\x80\0\0";
     let colours = [number, number, number, 0, 0, 0];
@@ -23,14 +23,14 @@ pub(crate) fn gif(number: u8) -> Bytes {
     [&head[..], &colours, pixel].concat().into()
 }
 
-/// Where the colour is.
+/// Offset of the colour.
 const COLOUR: usize = 13;
 
 pub(crate) fn image(number: u8) -> Part {
     Part::image("image/gif", gif(number))
 }
 
-/// What the describer says about a picture.
+/// The marker with the description of an image.
 pub(crate) fn seen(number: u8) -> String {
     format!("[image: picture {number}]")
 }
@@ -39,14 +39,14 @@ pub(crate) fn user(parts: Vec<Part>) -> Message {
     Message::new(Role::User, parts)
 }
 
-/// A question about pictures.
+/// A user message with images.
 pub(crate) fn question(numbers: &[u8]) -> Request {
     let mut parts = vec![Part::text("What is this?")];
     parts.extend(numbers.iter().map(|n| image(*n)));
     Request::from(vec![user(parts)])
 }
 
-/// A tool was called and answered with a picture.
+/// A tool call and its result with an image.
 pub(crate) fn tool_answer(number: u8) -> [Message; 2] {
     let call = ToolCall::new("call_1", "screenshot", "{}");
     let mut result = ToolResult::new(&call, "taken");
@@ -55,7 +55,7 @@ pub(crate) fn tool_answer(number: u8) -> [Message; 2] {
     [asked, Message::tool_results_message([result])]
 }
 
-/// All texts of a conversation, those of tools included.
+/// All texts of a conversation, including tool results.
 pub(crate) fn texts(request: &Request) -> Vec<String> {
     fn collect(parts: &[Part], all: &mut Vec<String>) {
         for part in parts {
@@ -73,15 +73,15 @@ pub(crate) fn texts(request: &Request) -> Vec<String> {
     all
 }
 
-/// The request as a client of this protocol sends it and its reader reads it.
+/// The request, encoded and decoded in this protocol.
 pub(crate) fn through(protocol: Protocol, request: &Request) -> Request {
     let codec = protocol.codec();
     let written = codec.write_request(request, &Outgoing::new("client-model"));
     let incoming = codec.read_request(written.body);
-    incoming.expect("what was written can be read").request
+    incoming.expect("a codec reads what it writes").request
 }
 
-/// The request as it goes to a target of this protocol.
+/// The request as sent to a target of this protocol.
 pub(crate) fn written(protocol: Protocol, request: &Request) -> String {
     let written = protocol
         .codec()
@@ -89,15 +89,15 @@ pub(crate) fn written(protocol: Protocol, request: &Request) -> String {
     String::from_utf8(written.body.to_vec()).expect("JSON is text")
 }
 
-/// A provider whose models are a fake's, watched: how many calls are open, when
-/// each began, and how many were dropped before their end.
+/// A fake provider that counts open calls, their start times, and calls dropped before
+/// their end.
 #[derive(Clone)]
 pub(crate) struct Eyes {
     pub(crate) fake: Fake,
     open: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
     starts: Arc<Mutex<Vec<Instant>>>,
-    /// Whether its dialect has no addresses of images.
+    /// Whether its dialect has no image URLs.
     pub(crate) no_addresses: Arc<AtomicBool>,
 }
 
@@ -126,14 +126,14 @@ impl Eyes {
         self.fake.calls().len()
     }
 
-    /// When each call began, in milliseconds after this.
+    /// Start of each call, in milliseconds after `begin`.
     pub(crate) fn starts_after(&self, begin: Instant) -> Vec<u128> {
-        let starts = self.starts.lock().expect("nobody panics here");
+        let starts = self.starts.lock().expect("not poisoned");
         let millis = |at: &Instant| at.duration_since(begin).as_millis();
         starts.iter().map(millis).collect()
     }
 
-    /// Answers after so many milliseconds.
+    /// Responds after this many milliseconds.
     pub(crate) fn slow(&self, millis: impl Fn(u8) -> u64 + Send + Sync + 'static) {
         self.fake.otherwise(move |call| {
             let number = number(call);
@@ -152,7 +152,7 @@ impl Eyes {
     }
 }
 
-/// The number of the picture that a describer is asked about; 0 for an address.
+/// The number of the image in a call; 0 for a URL.
 pub(crate) fn number(call: &Call) -> u8 {
     let parts = &call.request.messages[0].parts;
     parts
@@ -210,7 +210,7 @@ impl Model for Watched {
             let guard = OpenCall(Arc::clone(&eyes.open));
             eyes.most.fetch_max(open, Ordering::SeqCst);
             let now = Instant::now();
-            eyes.starts.lock().expect("nobody panics here").push(now);
+            eyes.starts.lock().expect("not poisoned").push(now);
             let mut parts = request.messages[0].parts.iter();
             let remote = parts.any(|part| matches!(part, Part::RemoteImage(_)));
             if remote && eyes.no_addresses.load(Ordering::SeqCst) {
@@ -250,7 +250,7 @@ impl Stage {
         registry.register(eyes.clone());
         registry.register(spare.clone());
         Self {
-            describers: registry.parse("eyes/sharp").expect("a good spec"),
+            describers: registry.parse("eyes/sharp").expect("a valid spec"),
             registry,
             eyes,
             spare,
@@ -259,10 +259,10 @@ impl Stage {
     }
 
     pub(crate) fn chain(&self, spec: &str) -> Chain {
-        self.registry.parse(spec).expect("a good spec")
+        self.registry.parse(spec).expect("a valid spec")
     }
 
-    /// One request of the key `laptop`.
+    /// Describes a request of the key `laptop`.
     pub(crate) async fn describe(&self, request: Request) -> Described {
         self.describe_for("laptop", request).await
     }
@@ -271,11 +271,11 @@ impl Stage {
         let scope = Scope::of_key(key);
         let describers = Some(&self.describers);
         let described = self.vision.describe(request, describers, &scope).await;
-        described.expect("a failure is a marker")
+        described.expect("a failure becomes a marker")
     }
 }
 
-/// The changes in the words of the header.
+/// The changes as shown in the header.
 pub(crate) fn changes(described: &Described) -> Vec<String> {
     described.changes.iter().map(ToString::to_string).collect()
 }
