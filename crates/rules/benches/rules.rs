@@ -126,7 +126,7 @@ fn fifty_rules_with_notes(bencher: Bencher<'_, '_>) {
     let (rules, request) = (fifty(), agent_request());
     bencher.bench_local(|| {
         let subject = Subject::new(black_box(&request), "coder");
-        rules.evaluate_noting(&subject)
+        rules.evaluate_with_notes(&subject)
     });
 }
 
@@ -147,7 +147,7 @@ fn the_first_rule_decides_with_notes(bencher: Bencher<'_, '_>) {
     let (rules, request) = (first_decides(), agent_request());
     bencher.bench_local(|| {
         let subject = Subject::new(black_box(&request), "coder");
-        rules.evaluate_noting(&subject)
+        rules.evaluate_with_notes(&subject)
     });
 }
 

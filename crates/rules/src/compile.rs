@@ -4,23 +4,23 @@ use majordomo::nearest;
 use serde_json::Value;
 
 use super::condition::{Condition, Leaf, Node};
-use super::error::{Field, RuleError};
+use super::error::{RuleError, RuleField};
 use super::excerpt;
 use super::positions::{self, Position};
 use super::spec::ConditionSpec;
 use super::value::listed;
 
 /// Deepest accepted nesting of groups.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 /// Compiles one condition or returns every error in it.
 ///
 /// ```
-/// use majordomo_rules::{ConditionSpec, Field, compile};
+/// use majordomo_rules::{ConditionSpec, RuleField, compile};
 /// use serde_json::json;
 ///
 /// let errors = compile(&ConditionSpec::leaf("modle", "contains", json!("gpt"))).unwrap_err();
-/// assert_eq!(errors[0].field, Field::Position);
+/// assert_eq!(errors[0].field, RuleField::Position);
 /// assert_eq!(errors[0].suggestion.as_deref(), Some("model"));
 /// ```
 pub fn compile(spec: &ConditionSpec) -> Result<Condition, Vec<RuleError>> {
@@ -48,11 +48,11 @@ impl Compiler {
                 value,
             } => Node::Leaf(self.leaf(position, op, value.as_ref())?),
             ConditionSpec::Any(members) => {
-                self.shallow_enough(Field::Any)?;
-                Node::Any(self.members(members, Field::Any)?)
+                self.check_depth(RuleField::Any)?;
+                Node::Any(self.members(members, RuleField::Any)?)
             }
             ConditionSpec::Not(member) => {
-                self.shallow_enough(Field::Not)?;
+                self.check_depth(RuleField::Not)?;
                 Node::Not(Box::new(self.member(0, member)?))
             }
         };
@@ -63,7 +63,7 @@ impl Compiler {
     pub(super) fn members(
         &mut self,
         members: &[ConditionSpec],
-        field: Field,
+        field: RuleField,
     ) -> Option<Vec<Condition>> {
         if members.is_empty() {
             self.fail(field, "at least one condition is required", None);
@@ -100,7 +100,7 @@ impl Compiler {
                 check,
             }),
             Err(bad) => {
-                self.fail(Field::Value, bad.message, bad.suggestion);
+                self.fail(RuleField::Value, bad.message, bad.suggestion);
                 None
             }
         }
@@ -113,7 +113,7 @@ impl Compiler {
             listed(&names)
         );
         self.fail(
-            Field::Position,
+            RuleField::Position,
             message,
             nearest(position, names).map(str::to_owned),
         );
@@ -126,16 +126,20 @@ impl Compiler {
             position.name,
             listed(&names)
         );
-        self.fail(Field::Op, message, nearest(op, names).map(str::to_owned));
+        self.fail(
+            RuleField::Op,
+            message,
+            nearest(op, names).map(str::to_owned),
+        );
     }
 
-    fn shallow_enough(&mut self, field: Field) -> Option<()> {
-        if self.path.len() < DEEPEST {
+    fn check_depth(&mut self, field: RuleField) -> Option<()> {
+        if self.path.len() < MAX_DEPTH {
             return Some(());
         }
         self.fail(
             field,
-            format!("groups are nested more than {DEEPEST} levels deep"),
+            format!("groups are nested more than {MAX_DEPTH} levels deep"),
             None,
         );
         None
@@ -143,7 +147,7 @@ impl Compiler {
 
     pub(super) fn fail(
         &mut self,
-        field: Field,
+        field: RuleField,
         message: impl Into<String>,
         suggestion: Option<String>,
     ) {

@@ -6,7 +6,7 @@ use majordomo::nearest;
 
 /// The invalid field of a rule or condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Field {
+pub enum RuleField {
     /// The rule's `name`.
     Name,
     /// The rule's `when`, as a whole.
@@ -25,7 +25,7 @@ pub enum Field {
     Not,
 }
 
-impl Field {
+impl RuleField {
     /// The field's name in the configuration.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -57,7 +57,7 @@ pub struct RuleError {
     /// [`compile`]: super::compile()
     pub path: Vec<usize>,
     /// The invalid field.
-    pub field: Field,
+    pub field: RuleField,
     /// What is wrong and what is expected, without the suggestion.
     pub message: String,
     /// The known name closest to the given one.
@@ -76,12 +76,12 @@ impl fmt::Display for RuleError {
 
 /// Why a value is invalid for its operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct BadValue {
+pub(super) struct InvalidValue {
     pub(super) message: String,
     pub(super) suggestion: Option<String>,
 }
 
-impl BadValue {
+impl InvalidValue {
     pub(super) fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),

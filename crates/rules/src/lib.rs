@@ -60,13 +60,13 @@ mod value;
 
 pub use compile::compile;
 pub use condition::Condition;
-pub use error::{Field, RuleError};
+pub use error::{RuleError, RuleField};
 pub use fingerprint::ClaudeCode;
-pub use glob::{BadGlob, Glob};
+pub use glob::{Glob, GlobError};
 pub use notes::Notes;
 pub use positions::operations;
 pub use rule_set::{RuleIndex, RuleSet, Verdict};
-pub use services::{NoServices, Seats, ServiceStats, Services, Ttft};
+pub use services::{NoServices, SeatUsage, ServiceMetrics, Services, Ttft};
 pub use spec::{ConditionSpec, RuleSpec};
 pub use subject::Subject;
 pub use trace::{ConditionTrace, RuleTrace, Trace};

@@ -39,7 +39,7 @@ impl Notes {
     }
 
     /// Evaluates a condition like [`Condition::holds`] and records each verdict.
-    pub(super) fn look(
+    pub(super) fn evaluate(
         &mut self,
         condition: &Condition,
         subject: &Subject<'_>,
@@ -53,9 +53,9 @@ impl Notes {
             }
             Node::Any(members) => {
                 let mut members = members.iter();
-                members.any(|member| self.look(member, subject, rule))
+                members.any(|member| self.evaluate(member, subject, rule))
             }
-            Node::Not(member) => !self.look(member, subject, rule),
+            Node::Not(member) => !self.evaluate(member, subject, rule),
         }
     }
 
@@ -78,11 +78,11 @@ impl Notes {
             }
             let mut conditions = Vec::new();
             for condition in &rule.when {
-                let Some(told) = told(condition, &mut seen) else {
+                let Some(trace) = condition_trace(condition, &mut seen) else {
                     break;
                 };
-                let matched = told.matched();
-                conditions.push(told);
+                let matched = trace.matched();
+                conditions.push(trace);
                 if !matched {
                     break;
                 }
@@ -101,19 +101,19 @@ impl Notes {
 }
 
 /// Rebuilds the trace of the next condition from the recorded verdicts.
-fn told<'a>(
+fn condition_trace<'a>(
     condition: &Condition,
     seen: &mut impl Iterator<Item = &'a (bool, Note)>,
 ) -> Option<ConditionTrace> {
     match &condition.0 {
         Node::Leaf(leaf) => {
             let (matched, note) = seen.next()?;
-            Some(told_leaf(leaf, *matched, note))
+            Some(leaf_trace(leaf, *matched, note))
         }
         Node::Any(members) => {
             let mut any = Vec::new();
             for member in members {
-                any.push(told(member, seen)?);
+                any.push(condition_trace(member, seen)?);
                 if any.last().is_some_and(ConditionTrace::matched) {
                     break;
                 }
@@ -122,14 +122,14 @@ fn told<'a>(
             Some(ConditionTrace::Any { any, matched })
         }
         Node::Not(member) => {
-            let not = Box::new(told(member, seen)?);
+            let not = Box::new(condition_trace(member, seen)?);
             let matched = !not.matched();
             Some(ConditionTrace::Not { not, matched })
         }
     }
 }
 
-fn told_leaf(leaf: &Leaf, matched: bool, note: &Note) -> ConditionTrace {
+fn leaf_trace(leaf: &Leaf, matched: bool, note: &Note) -> ConditionTrace {
     ConditionTrace::Leaf {
         position: leaf.position,
         op: leaf.op,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::error::BadValue;
+use super::error::InvalidValue;
 use super::value;
 
 /// Compares a number with a configured one.
@@ -29,7 +29,7 @@ pub(super) enum Compare {
 
 impl NumberMatch {
     /// Compiles the condition's value.
-    pub(super) fn compile(value: Option<&Value>, compare: Compare) -> Result<Self, BadValue> {
+    pub(super) fn compile(value: Option<&Value>, compare: Compare) -> Result<Self, InvalidValue> {
         let with = value::number(value)?;
         Ok(Self { compare, with })
     }
@@ -64,7 +64,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn numbers_are_compared_as_their_names_say() {
+    fn comparisons_behave_as_named() {
         for (compare, below, same, above) in [
             (Compare::AtLeast, false, true, true),
             (Compare::MoreThan, false, false, true),

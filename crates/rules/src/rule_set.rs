@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Subject;
 use super::compile::Compiler;
 use super::condition::{Condition, Leaf};
-use super::error::{Field, RuleError};
+use super::error::{RuleError, RuleField};
 use super::notes::Notes;
 use super::spec::RuleSpec;
 use super::trace::{RuleTrace, Trace};
@@ -59,12 +59,16 @@ impl<S> RuleSet<S> {
         for (index, spec) in specs.into_iter().enumerate() {
             compiler.rule = index;
             if spec.name.trim().is_empty() {
-                compiler.fail(Field::Name, "the rule needs a name for its trace", None);
+                compiler.fail(RuleField::Name, "the rule needs a name for its trace", None);
             }
             if spec.services.is_empty() {
-                compiler.fail(Field::Services, "at least one service is required", None);
+                compiler.fail(
+                    RuleField::Services,
+                    "at least one service is required",
+                    None,
+                );
             }
-            let when = compiler.members(&spec.when, Field::When);
+            let when = compiler.members(&spec.when, RuleField::When);
             rules.push(Rule {
                 name: spec.name,
                 when: when.unwrap_or_default(),
@@ -110,11 +114,11 @@ impl<S> RuleSet<S> {
 
     /// Like [`evaluate`](Self::evaluate), with notes: cheap enough for every request,
     /// and expanded to a trace on demand.
-    pub fn evaluate_noting(&self, subject: &Subject<'_>) -> (Option<RuleIndex>, Notes) {
+    pub fn evaluate_with_notes(&self, subject: &Subject<'_>) -> (Option<RuleIndex>, Notes) {
         let mut notes = Notes::of(Arc::clone(&self.rules));
         let matched = self.indexed().find(|(index, rule)| {
             let mut conditions = rule.when.iter();
-            conditions.all(|condition| notes.look(condition, subject, *index))
+            conditions.all(|condition| notes.evaluate(condition, subject, *index))
         });
         (matched.map(|(index, _)| index), notes)
     }

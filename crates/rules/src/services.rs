@@ -4,11 +4,11 @@ use super::RuleIndex;
 
 /// Latency and utilization of one service.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ServiceStats {
+pub struct ServiceMetrics {
     /// Times to first token; `None` before the first sample.
     pub ttft: Option<Ttft>,
     /// Concurrency seats; `None` if no capacity is configured.
-    pub seats: Option<Seats>,
+    pub seats: Option<SeatUsage>,
 }
 
 /// Times to first token over recent samples.
@@ -22,8 +22,8 @@ pub struct Ttft {
 
 /// Concurrent requests of a service and its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seats {
-    /// Seats in use.
+pub struct SeatUsage {
+    /// SeatUsage in use.
     pub taken: u64,
     /// Configured seats.
     pub capacity: u64,
@@ -32,7 +32,7 @@ pub struct Seats {
 /// Supplies the metrics of a rule's services.
 pub trait Services: Sync {
     /// One entry per service of the rule, in any order.
-    fn of_rule(&self, rule: RuleIndex) -> Vec<ServiceStats>;
+    fn of_rule(&self, rule: RuleIndex) -> Vec<ServiceMetrics>;
 }
 
 /// Reports no metrics, as before the first request.
@@ -40,7 +40,7 @@ pub trait Services: Sync {
 pub struct NoServices;
 
 impl Services for NoServices {
-    fn of_rule(&self, _: RuleIndex) -> Vec<ServiceStats> {
+    fn of_rule(&self, _: RuleIndex) -> Vec<ServiceMetrics> {
         Vec::new()
     }
 }

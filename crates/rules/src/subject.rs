@@ -15,7 +15,7 @@ use super::services::{NoServices, Services};
 use super::texts::{self, LatestUser};
 
 /// Looks up a client header by its case-insensitive name.
-type Header<'a> = &'a (dyn Fn(&str) -> Option<&'a str> + Sync);
+type HeaderLookup<'a> = &'a (dyn Fn(&str) -> Option<&'a str> + Sync);
 /// Estimates a request's tokens.
 type Estimate<'a> = &'a (dyn Fn(&Request) -> u64 + Sync);
 
@@ -34,7 +34,7 @@ pub struct Subject<'a> {
     model: &'a str,
     key: Option<&'a str>,
     now: SystemTime,
-    header: Header<'a>,
+    header: HeaderLookup<'a>,
     estimate: Estimate<'a>,
     services: &'a dyn Services,
     system_text: OnceLock<Cow<'a, str>>,
@@ -82,7 +82,7 @@ impl<'a> Subject<'a> {
 
     /// Sets the header lookup; names are case-insensitive.
     #[must_use]
-    pub fn headers(mut self, header: Header<'a>) -> Self {
+    pub fn headers(mut self, header: HeaderLookup<'a>) -> Self {
         self.header = header;
         self
     }
@@ -175,7 +175,7 @@ impl<'a> Subject<'a> {
         prompt.effort.is_some_and(|effort| effort != Effort::None)
     }
 
-    pub(super) fn service_stats(&self, rule: super::RuleIndex) -> Vec<super::ServiceStats> {
+    pub(super) fn service_metrics(&self, rule: super::RuleIndex) -> Vec<super::ServiceMetrics> {
         self.services.of_rule(rule)
     }
 }

@@ -2,34 +2,34 @@
 
 use serde_json::{Map, Value};
 
-use super::error::BadValue;
+use super::error::InvalidValue;
 
 /// Parses a non-empty string.
-pub(super) fn text(value: Option<&Value>) -> Result<&str, BadValue> {
+pub(super) fn text(value: Option<&Value>) -> Result<&str, InvalidValue> {
     match value {
         Some(Value::String(text)) if !text.is_empty() => Ok(text),
-        Some(Value::String(_)) => Err(BadValue::new("the string must not be empty")),
+        Some(Value::String(_)) => Err(InvalidValue::new("the string must not be empty")),
         Some(other) => Err(wrong_kind("a string", other)),
-        None => Err(BadValue::new("a string is required: `value = \"…\"`")),
+        None => Err(InvalidValue::new("a string is required: `value = \"…\"`")),
     }
 }
 
 /// Parses a non-negative integer.
-pub(super) fn number(value: Option<&Value>) -> Result<u64, BadValue> {
+pub(super) fn number(value: Option<&Value>) -> Result<u64, InvalidValue> {
     let read = match value {
         Some(Value::Number(number)) => number.as_u64(),
         Some(Value::String(text)) => text.trim().parse().ok(),
         Some(other) => return Err(wrong_kind("a non-negative integer", other)),
-        None => return Err(BadValue::new("a number is required: `value = 1000`")),
+        None => return Err(InvalidValue::new("a number is required: `value = 1000`")),
     };
     read.ok_or_else(|| {
         let written = value.map(Value::to_string).unwrap_or_default();
-        BadValue::new(format!("{written} is not a non-negative integer"))
+        InvalidValue::new(format!("{written} is not a non-negative integer"))
     })
 }
 
 /// Parses a boolean; a missing or empty value means `true`.
-pub(super) fn switch(value: Option<&Value>) -> Result<bool, BadValue> {
+pub(super) fn switch(value: Option<&Value>) -> Result<bool, InvalidValue> {
     match value {
         None => Ok(true),
         Some(Value::Bool(on)) => Ok(*on),
@@ -37,7 +37,7 @@ pub(super) fn switch(value: Option<&Value>) -> Result<bool, BadValue> {
             "" | "true" => Ok(true),
             "false" => Ok(false),
             other => {
-                let bad = BadValue::new(format!("expected true or false, found `{other}`"));
+                let bad = InvalidValue::new(format!("expected true or false, found `{other}`"));
                 Err(bad.nearest(other, ["true", "false"]))
             }
         },
@@ -46,12 +46,15 @@ pub(super) fn switch(value: Option<&Value>) -> Result<bool, BadValue> {
 }
 
 /// Parses a table, also from JSON text, which other gateways store.
-pub(super) fn table(value: Option<&Value>, example: &str) -> Result<Map<String, Value>, BadValue> {
+pub(super) fn table(
+    value: Option<&Value>,
+    example: &str,
+) -> Result<Map<String, Value>, InvalidValue> {
     let parsed;
     let value = match value {
         Some(Value::String(text)) => {
             parsed = serde_json::from_str(text)
-                .map_err(|_| BadValue::new(format!("expected a table: `value = {example}`")))?;
+                .map_err(|_| InvalidValue::new(format!("expected a table: `value = {example}`")))?;
             Some(&parsed)
         }
         value => value,
@@ -59,17 +62,17 @@ pub(super) fn table(value: Option<&Value>, example: &str) -> Result<Map<String, 
     match value {
         Some(Value::Object(table)) => Ok(table.clone()),
         Some(other) => Err(wrong_kind(&format!("a table such as `{example}`"), other)),
-        None => Err(BadValue::new(format!(
+        None => Err(InvalidValue::new(format!(
             "a table is required: `value = {example}`"
         ))),
     }
 }
 
 /// Rejects unknown fields of a table.
-pub(super) fn only_fields(table: &Map<String, Value>, known: &[&str]) -> Result<(), BadValue> {
+pub(super) fn only_fields(table: &Map<String, Value>, known: &[&str]) -> Result<(), InvalidValue> {
     match table.keys().find(|key| !known.contains(&key.as_str())) {
         Some(key) => {
-            let bad = BadValue::new(format!(
+            let bad = InvalidValue::new(format!(
                 "unknown field `{key}`; expected one of {}",
                 listed(known)
             ));
@@ -91,7 +94,7 @@ pub(super) fn listed(words: &[&str]) -> String {
     }
 }
 
-fn wrong_kind(wanted: &str, found: &Value) -> BadValue {
+fn wrong_kind(wanted: &str, found: &Value) -> InvalidValue {
     let found = match found {
         Value::Null => "nothing",
         Value::Bool(_) => "a boolean",
@@ -100,7 +103,7 @@ fn wrong_kind(wanted: &str, found: &Value) -> BadValue {
         Value::Array(_) => "a list",
         Value::Object(_) => "a table",
     };
-    BadValue::new(format!("expected {wanted}, found {found}"))
+    InvalidValue::new(format!("expected {wanted}, found {found}"))
 }
 
 #[cfg(test)]
@@ -109,7 +112,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn numbers_are_whole_and_may_be_texts() {
+    fn numbers_are_integers_and_may_be_strings() {
         for (value, expected) in [
             (json!(60_000), Some(60_000)),
             (json!("60000"), Some(60_000)),
@@ -125,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn switches_are_on_unless_they_say_otherwise() {
+    fn booleans_default_to_true() {
         for (value, expected) in [
             (json!(""), Some(true)),
             (json!(true), Some(true)),
@@ -141,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_say_something() {
+    fn strings_must_not_be_empty() {
         assert_eq!(text(Some(&json!("gpt"))), Ok("gpt"));
         for value in [json!(""), json!(1), json!(null)] {
             assert!(text(Some(&value)).is_err(), "{value}");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use majordomo::{Chain, Request, Result};
 use majordomo_balance::Source;
 use majordomo_rules::Verdict;
-use majordomo_rules::processors::{Applied, rehearse};
+use majordomo_rules::processors::{Applied, dry_run};
 
 use super::partition::Service;
 use super::route::{Asking, Route, processors};
@@ -36,7 +36,7 @@ impl Route {
         let mut changed = request.clone();
         let subject = self.subject(&request, asking, &header);
         let verdict = self.rules.explain(&subject);
-        let applied = rehearse(
+        let applied = dry_run(
             &self.rules,
             verdict.matched,
             &processors(asking),

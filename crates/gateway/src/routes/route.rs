@@ -136,7 +136,7 @@ impl Route {
             let header = |name: &str| asking.headers.get(name)?.to_str().ok();
             let subject = self.subject(&seen, asking, &header);
             let matched = if asking.traced {
-                let (matched, notes) = self.rules.evaluate_noting(&subject);
+                let (matched, notes) = self.rules.evaluate_with_notes(&subject);
                 rules = Some(notes);
                 matched
             } else {

@@ -10,7 +10,7 @@ use std::fmt;
 
 use regex::Regex;
 
-pub use rich::BadGlob;
+pub use rich::GlobError;
 
 /// A case-sensitive pattern that matches whole names.
 ///
@@ -22,16 +22,16 @@ pub use rich::BadGlob;
 /// assert!(Glob::new("demo/*").matches("demo/text"));
 /// let gpt = Glob::rich("openai/gpt-{5,6}*")?;
 /// assert!(gpt.matches("openai/gpt-6-luna") && !gpt.matches("openai/gpt-4o"));
-/// # Ok::<(), majordomo_rules::BadGlob>(())
+/// # Ok::<(), majordomo_rules::GlobError>(())
 /// ```
 #[derive(Clone)]
 pub struct Glob {
     pattern: String,
-    kind: Kind,
+    kind: GlobKind,
 }
 
 #[derive(Clone)]
-enum Kind {
+enum GlobKind {
     Literal,
     Marks(Vec<char>),
     Rich(Regex),
@@ -42,9 +42,9 @@ impl Glob {
     /// characters match themselves, so every string is a valid pattern.
     pub fn new(pattern: &str) -> Self {
         let kind = if pattern.contains(['*', '?']) {
-            Kind::Marks(pattern.chars().collect())
+            GlobKind::Marks(pattern.chars().collect())
         } else {
-            Kind::Literal
+            GlobKind::Literal
         };
         Self {
             pattern: pattern.to_owned(),
@@ -54,8 +54,8 @@ impl Glob {
 
     /// Like [`new`](Self::new), with `[a-z]`, `[!a-z]`, `{one,other}` and `\\` to escape
     /// a character.
-    pub fn rich(pattern: &str) -> Result<Self, BadGlob> {
-        let kind = Kind::Rich(rich::compile(pattern)?);
+    pub fn rich(pattern: &str) -> Result<Self, GlobError> {
+        let kind = GlobKind::Rich(rich::compile(pattern)?);
         Ok(Self {
             pattern: pattern.to_owned(),
             kind,
@@ -64,16 +64,16 @@ impl Glob {
 
     /// Whether the pattern matches exactly one name.
     pub fn is_literal(&self) -> bool {
-        matches!(self.kind, Kind::Literal)
+        matches!(self.kind, GlobKind::Literal)
     }
 
     /// Whether the whole name matches. The cost is at most proportional to the product
     /// of both lengths.
     pub fn matches(&self, name: &str) -> bool {
         match &self.kind {
-            Kind::Literal => name == self.pattern,
-            Kind::Marks(marks) => matches(marks, name),
-            Kind::Rich(regex) => regex.is_match(name),
+            GlobKind::Literal => name == self.pattern,
+            GlobKind::Marks(marks) => matches(marks, name),
+            GlobKind::Rich(regex) => regex.is_match(name),
         }
     }
 }
@@ -81,7 +81,7 @@ impl Glob {
 /// Compares patterns as written.
 impl PartialEq for Glob {
     fn eq(&self, other: &Self) -> bool {
-        let rich = |glob: &Self| matches!(glob.kind, Kind::Rich(_));
+        let rich = |glob: &Self| matches!(glob.kind, GlobKind::Rich(_));
         self.pattern == other.pattern && rich(self) == rich(other)
     }
 }
@@ -128,7 +128,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn stars_take_any_text_and_question_marks_one_character() {
+    fn stars_match_any_text_and_question_marks_one_character() {
         for (pattern, name, matches) in [
             ("coder", "coder", true),
             ("coder", "coder2", false),
@@ -153,7 +153,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_name_with_stars_put_in_still_matches(name in "[a-c]{0,8}", at in 0usize..8) {
+        fn a_name_with_inserted_stars_still_matches(name in "[a-c]{0,8}", at in 0usize..8) {
             let at = at.min(name.len());
             let pattern = format!("{}*{}", &name[..at], &name[at..]);
             prop_assert!(Glob::new(&pattern).matches(&name));

@@ -1,9 +1,9 @@
 //! `latest_user`: the user message that ends the request. Never holds if the request
 //! ends with something else, such as a tool result.
 
-use super::check::{Check, Compiled, on_words};
+use super::check::{Check, Compiled, check_conversation};
 use super::{Op, Position};
-use crate::error::BadValue;
+use crate::error::InvalidValue;
 use crate::text_match::contains;
 use crate::{RuleIndex, Subject};
 use serde_json::Value;
@@ -13,7 +13,7 @@ pub(super) const LATEST_USER: Position = Position {
     ops: &[
         Op {
             name: "contains",
-            compile: |value| on_words(value, text, contains),
+            compile: |value| check_conversation(value, text, contains),
         },
         Op {
             name: "type",
@@ -41,7 +41,7 @@ fn content_type(value: Option<&Value>) -> Compiled {
         // Other gateways use the empty string for a message without an image.
         Some(TEXT | "") => false,
         other => {
-            let bad = BadValue::new("expected `image` or `text`");
+            let bad = InvalidValue::new("expected `image` or `text`");
             return Err(bad.nearest(other.unwrap_or_default(), [IMAGE, TEXT]));
         }
     };
@@ -72,7 +72,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn only_the_message_at_the_end_is_searched() {
+    fn only_the_final_message_is_searched() {
         let request = Request::user("old").message(Message::assistant("x"));
         let subject = Subject::new(&request, "m");
         assert!(!holds("latest_user", "contains", json!("old"), &subject));
@@ -83,14 +83,14 @@ mod tests {
     }
 
     #[test]
-    fn its_type_is_image_when_it_holds_one_and_text_otherwise() {
+    fn the_type_is_image_if_the_message_has_one_and_text_otherwise() {
         let text = Request::user("hi");
         let image = text.clone().part(Part::image("image/png", vec![1]));
-        let answered = image.clone().message(Message::assistant("x"));
+        let responded = image.clone().message(Message::assistant("x"));
         for (request, is_text, is_image) in [
             (text, true, false),
             (image, false, true),
-            (answered, false, false),
+            (responded, false, false),
         ] {
             let subject = Subject::new(&request, "m");
             let is = |value: &str| holds("latest_user", "type", json!(value), &subject);

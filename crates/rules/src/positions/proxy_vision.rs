@@ -44,7 +44,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn any_image_is_enough_and_the_value_changes_nothing() {
+    fn any_image_matches_whatever_the_value() {
         let text = Request::user("hi");
         let image = text.clone().part(Part::image("image/png", vec![1]));
         for value in [json!(true), json!(false), json!("")] {

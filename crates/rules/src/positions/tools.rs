@@ -3,7 +3,7 @@
 
 use majordomo::Message;
 
-use super::check::on_names;
+use super::check::check_names;
 use super::{Op, Position};
 use crate::Subject;
 use crate::text_match::{contains, equals, glob};
@@ -13,15 +13,15 @@ pub(super) const TOOL: Position = Position {
     ops: &[
         Op {
             name: "equals",
-            compile: |value| on_names(value, declared, equals),
+            compile: |value| check_names(value, declared, equals),
         },
         Op {
             name: "contains",
-            compile: |value| on_names(value, declared, contains),
+            compile: |value| check_names(value, declared, contains),
         },
         Op {
             name: "glob",
-            compile: |value| on_names(value, declared, glob),
+            compile: |value| check_names(value, declared, glob),
         },
     ],
 };
@@ -30,7 +30,7 @@ pub(super) const TOOL_USE: Position = Position {
     name: "tool_use",
     ops: &[Op {
         name: "equals",
-        compile: |value| on_names(value, called, equals),
+        compile: |value| check_names(value, called, equals),
     }],
 };
 
@@ -59,7 +59,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn declared_and_called_tools_are_told_apart() {
+    fn declared_and_called_tools_are_distinguished() {
         let call = ToolCall::new("call_0", "read_file", "{}");
         let request = Request::user("hi")
             .tool(Tool::new("web_search"))
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_the_provider_runs_is_declared_by_its_type() {
+    fn a_hosted_tool_is_declared_by_its_type() {
         let body = json!({
             "model": "m", "max_tokens": 9,
             "tools": [{"type": "web_search_20250305", "name": "web_search"}],

@@ -9,12 +9,12 @@
 //!
 //! Uses the rest of this crate; nothing outside this folder uses it.
 
+mod apply;
 mod processor;
 mod registry;
-mod stage;
 #[cfg(test)]
 mod tests;
 
-pub use processor::{Processor, ProcessorError, Task};
+pub use apply::{Applied, Bypassed, Destination, ProcessorTrace, apply, destination, dry_run};
+pub use processor::{Processor, ProcessorError, ProcessorTask};
 pub use registry::Processors;
-pub use stage::{Applied, Bypassed, Destination, ProcessorTrace, apply, destination, rehearse};

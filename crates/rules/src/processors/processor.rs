@@ -13,7 +13,7 @@ pub type ProcessorError = Box<dyn std::error::Error + Send + Sync>;
 ///
 /// ```
 /// use majordomo::{BoxFuture, Change};
-/// use majordomo_rules::processors::{Processor, ProcessorError, Processors, Task};
+/// use majordomo_rules::processors::{Processor, ProcessorError, Processors, ProcessorTask};
 ///
 /// /// Drops all images.
 /// struct Blindfold;
@@ -21,7 +21,7 @@ pub type ProcessorError = Box<dyn std::error::Error + Send + Sync>;
 /// impl<S: Sync> Processor<S> for Blindfold {
 ///     fn process<'a>(
 ///         &'a self,
-///         task: Task<'a, '_, S>,
+///         task: ProcessorTask<'a, '_, S>,
 ///     ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
 ///         Box::pin(async move {
 ///             let count = task.subject.images();
@@ -41,20 +41,20 @@ pub trait Processor<S>: Send + Sync {
     /// Changes the request in place and reports the changes.
     fn process<'a>(
         &'a self,
-        task: Task<'a, '_, S>,
+        task: ProcessorTask<'a, '_, S>,
     ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>>;
 
     /// Reports what [`process`](Self::process) would change, without calling a service.
     fn preview<'a>(
         &'a self,
-        _task: Task<'a, '_, S>,
+        _task: ProcessorTask<'a, '_, S>,
     ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 }
 
 /// The input of a processor.
-pub struct Task<'a, 'r, S> {
+pub struct ProcessorTask<'a, 'r, S> {
     /// The request to change; earlier processors may have changed it already.
     pub request: &'a mut Request,
     /// The request as rules saw it, and its context.

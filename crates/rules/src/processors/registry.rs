@@ -8,10 +8,10 @@ use super::Processor;
 /// Processors by position and operation.
 pub struct Processors<S> {
     /// A handful, so a linear search is fastest.
-    bound: Vec<Bound<S>>,
+    bound: Vec<BoundProcessor<S>>,
 }
 
-struct Bound<S> {
+struct BoundProcessor<S> {
     position: &'static str,
     op: &'static str,
     processor: Arc<dyn Processor<S>>,
@@ -27,7 +27,7 @@ impl<S> Processors<S> {
     ) {
         let processor = Arc::new(processor);
         self.bound.retain(|bound| !bound.is_for(position, op));
-        self.bound.push(Bound {
+        self.bound.push(BoundProcessor {
             position,
             op,
             processor,
@@ -43,7 +43,7 @@ impl<S> Processors<S> {
     }
 }
 
-impl<S> Bound<S> {
+impl<S> BoundProcessor<S> {
     fn is_for(&self, position: &str, op: &str) -> bool {
         self.position == position && self.op == op
     }

@@ -84,7 +84,7 @@ fn request() -> impl Strategy<Value = Request> {
 
 proptest! {
     #[test]
-    fn no_condition_panics_and_every_mistake_has_a_sentence(spec in condition()) {
+    fn no_condition_panics_and_every_error_has_a_message(spec in condition()) {
         if let Err(errors) = compile(&spec) {
             prop_assert!(!errors.is_empty());
             for error in errors {
@@ -94,7 +94,7 @@ proptest! {
     }
 
     #[test]
-    fn the_trace_tells_the_same_verdict(
+    fn the_trace_and_the_notes_agree_with_the_verdict(
         request in request(),
         conditions in prop::collection::vec(condition(), 1..4),
         seconds in any::<u32>(),
@@ -114,29 +114,29 @@ proptest! {
             prop_assert!(serde_json::to_string(looked_at).expect("plain data").len() < 8_000);
         }
 
-        let (matched, notes) = rules.evaluate_noting(&subject);
+        let (matched, notes) = rules.evaluate_with_notes(&subject);
         prop_assert_eq!(matched, verdict.matched);
         let mut full = serde_json::to_value(&verdict.trace).expect("plain data");
         let noted = serde_json::to_value(notes.trace()).expect("plain data");
-        forget_what_was_not_kept(&mut full, &noted);
+        drop_what_notes_omit(&mut full, &noted);
         prop_assert_eq!(full, noted);
     }
 }
 
 /// Removes from the full trace what notes omit.
-fn forget_what_was_not_kept(full: &mut Value, noted: &Value) {
+fn drop_what_notes_omit(full: &mut Value, noted: &Value) {
     match (full, noted) {
         (Value::Object(full), Value::Object(noted)) => {
             if noted.get("actual") == Some(&json!("(not kept)")) {
                 full.insert("actual".to_owned(), json!("(not kept)"));
             }
             for (key, value) in full {
-                forget_what_was_not_kept(value, &noted[key]);
+                drop_what_notes_omit(value, &noted[key]);
             }
         }
         (Value::Array(full), Value::Array(noted)) => {
             for (full, noted) in full.iter_mut().zip(noted) {
-                forget_what_was_not_kept(full, noted);
+                drop_what_notes_omit(full, noted);
             }
         }
         _ => {}

@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use majordomo::{Change, Request, scrub};
 use serde::Serialize;
 
-use super::{Processor, ProcessorError, Processors, Task};
+use super::{Processor, ProcessorError, ProcessorTask, Processors};
 use crate::condition::Leaf;
 use crate::{RuleIndex, RuleSet, Subject};
 
@@ -64,15 +64,15 @@ pub async fn apply<S: Sync>(
     request: &mut Request,
     bypassed: &mut Bypassed,
 ) -> Applied {
-    let how = How::InEarnest;
-    act(rules, matched, processors, subject, request, bypassed, how).await
+    let mode = RunMode::Run;
+    act(rules, matched, processors, subject, request, bypassed, mode).await
 }
 
 /// Whether processors run or only report what they would change.
 #[derive(Clone, Copy)]
-enum How {
-    InEarnest,
-    Rehearsed,
+enum RunMode {
+    Run,
+    DryRun,
 }
 
 async fn act<S: Sync>(
@@ -82,7 +82,7 @@ async fn act<S: Sync>(
     subject: &Subject<'_>,
     request: &mut Request,
     bypassed: &mut Bypassed,
-    how: How,
+    mode: RunMode,
 ) -> Applied {
     let mut applied = Applied {
         destination: Destination::Route,
@@ -103,17 +103,17 @@ async fn act<S: Sync>(
         if !leaf.check.holds(subject, rule) {
             continue;
         }
-        let task = Task {
+        let task = ProcessorTask {
             request: &mut *request,
             subject,
             services: rules.services(rule),
             rule,
         };
         // Inside the guarded future, so that a panic before the first await is caught.
-        let outcome = surviving(async {
-            match how {
-                How::InEarnest => processor.process(task).await,
-                How::Rehearsed => processor.preview(task).await,
+        let outcome = catch_panic(async {
+            match mode {
+                RunMode::Run => processor.process(task).await,
+                RunMode::DryRun => processor.preview(task).await,
             }
         })
         .await;
@@ -124,7 +124,7 @@ async fn act<S: Sync>(
 
 /// Reports what [`apply`] would do with a rule not applied yet. Processors report
 /// their changes without calling a service.
-pub async fn rehearse<S: Sync>(
+pub async fn dry_run<S: Sync>(
     rules: &RuleSet<S>,
     matched: Option<RuleIndex>,
     processors: &Processors<S>,
@@ -132,8 +132,8 @@ pub async fn rehearse<S: Sync>(
     request: &mut Request,
 ) -> Applied {
     let fresh = &mut Bypassed::new();
-    let how = How::Rehearsed;
-    act(rules, matched, processors, subject, request, fresh, how).await
+    let mode = RunMode::DryRun;
+    act(rules, matched, processors, subject, request, fresh, mode).await
 }
 
 /// The destination of a request that no processor changes.
@@ -161,7 +161,7 @@ fn bound<'a, S>(
 }
 
 /// Turns a panic into an error.
-async fn surviving(
+async fn catch_panic(
     work: impl Future<Output = Result<Vec<Change>, ProcessorError>>,
 ) -> Result<Vec<Change>, ProcessorError> {
     match AssertUnwindSafe(work).catch_unwind().await {
