@@ -48,10 +48,10 @@ fn pool(tactic: Tactic, services: usize, now: Instant) -> Pool {
                 output: 100,
                 ..Usage::default()
             };
-            stats.saw_first_token(Duration::from_millis(millis / 4));
-            stats.saw_speed(100, Duration::from_millis(millis));
-            stats.saw_answer(Duration::from_millis(millis), now);
-            stats.saw_usage(&usage, now);
+            stats.record_first_token(Duration::from_millis(millis / 4));
+            stats.record_speed(100, Duration::from_millis(millis));
+            stats.record_response(Duration::from_millis(millis), now);
+            stats.record_usage(&usage, now);
         }
     }
     pool

@@ -9,16 +9,17 @@
 //! Tactics read the [`ServiceStats`] of a service, which are recorded by [`Metered`],
 //! a model that takes a seat, calls another model and measures it.
 //!
-//! The crate uses `majordomo` only. It starts no task, reads no clock except through
+//! The crate uses `majordomo` only. It starts no task, reads time from the caller or from
 //! `majordomo::Clock`, and takes no lock shared by all requests; randomness is seeded.
 //!
 //! | module | provides | may use |
 //! |---|---|---|
-//! | `pool`, `order`, `pick`, `service`, `config`, `usability` | the pool and its API | everything |
+//! | `pool`, `order`, `pick`, `service` | the pool, its API and its services | everything |
 //! | `tactic/`, `selection` | one file per tactic, and the helpers they share | `service`, `stats`, `rng` |
-//! | `stats/` | per-service statistics, lock-free | `config` |
+//! | `stats/` | per-service statistics, lock-free | `service`, for snapshots |
 //! | `affinity/` | session pins | nothing |
 //! | `metered` | the measuring model | `stats` |
+//! | `config`, `usability`, `rng` | plain data and randomness | nothing, except the names of tactics |
 //!
 //! ```
 //! use majordomo::{Clock, RuntimeClock};
@@ -41,12 +42,12 @@
 
 mod affinity;
 mod config;
-mod dice;
 mod metered;
 mod order;
 mod pick;
 mod pool;
-mod round;
+mod rng;
+mod selection;
 mod service;
 mod stats;
 mod tactic;
@@ -55,10 +56,10 @@ mod usability;
 pub use affinity::{SessionHints, SessionKey};
 pub use config::{PoolConfig, ServiceConfig};
 pub use metered::{Meter, Metered, MeteredStream};
-pub use order::{Order, Source};
+pub use order::{Order, PickSource};
 pub use pick::{Pick, ServiceIndex};
 pub use pool::Pool;
 pub use service::Service;
-pub use stats::{Full, PoolSnapshot, Seat, ServiceSnapshot, ServiceStats, Spread};
+pub use stats::{NoFreeSeat, PoolSnapshot, SampleSummary, Seat, ServiceSnapshot, ServiceStats};
 pub use tactic::{Tactic, UnknownTactic};
 pub use usability::Usability;

@@ -182,7 +182,7 @@ impl Meter {
             let now = self.clock.now();
             self.first = Some(now);
             let after = now.saturating_duration_since(self.began);
-            self.stats.saw_first_token(after);
+            self.stats.record_first_token(after);
         }
     }
 
@@ -198,17 +198,17 @@ impl Meter {
         }
         let now = self.clock.now();
         let took = now.saturating_duration_since(self.began);
-        self.stats.saw_answer(took, now);
+        self.stats.record_response(took, now);
         if let (Some(first), Some(usage)) = (self.first, &self.usage) {
             let took = now.saturating_duration_since(first);
-            self.stats.saw_speed(usage.output, took);
+            self.stats.record_speed(usage.output, took);
         }
     }
 
     /// The attempt failed.
     pub fn fail(&mut self) {
         if !std::mem::replace(&mut self.ended, true) {
-            self.stats.saw_failure();
+            self.stats.record_failure();
         }
     }
 }
@@ -217,7 +217,7 @@ impl Drop for Meter {
     fn drop(&mut self) {
         // Tokens are billed however the attempt ended.
         if let Some(usage) = self.usage.take() {
-            self.stats.saw_usage(&usage, self.clock.now());
+            self.stats.record_usage(&usage, self.clock.now());
         }
     }
 }

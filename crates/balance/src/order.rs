@@ -1,12 +1,12 @@
 //! The order in which a request tries services.
 
-use super::dice::Roll;
-use super::round::Round;
+use super::rng::PickRng;
+use super::selection::Selection;
 use super::{Pool, ServiceIndex};
 
 /// Why the first service of an order comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum PickSource {
     /// The session is pinned to it.
     Affinity,
     /// The pool's tactic chose it.
@@ -22,14 +22,14 @@ pub enum Source {
 pub struct Order<'a> {
     pub(super) pool: &'a Pool,
     pub(super) first: Option<ServiceIndex>,
-    pub(super) source: Source,
+    pub(super) source: PickSource,
     /// The services after the first, not picked yet, in the pool's order.
     pub(super) rest: Vec<ServiceIndex>,
     pub(super) moment: u64,
-    pub(super) roll: Roll,
+    pub(super) rng: PickRng,
 }
 
-impl Source {
+impl PickSource {
     /// The name used in traces.
     pub fn name(self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ impl Source {
 
 impl Order<'_> {
     /// Why the first service comes first.
-    pub fn source(&self) -> Source {
+    pub fn source(&self) -> PickSource {
         self.source
     }
 }
@@ -57,11 +57,11 @@ impl Iterator for Order<'_> {
         let chosen = match self.rest[..] {
             [] => return None,
             [last] => last,
-            _ => self.pool.tactic.choose(&Round {
+            _ => self.pool.tactic.choose(&Selection {
                 services: &self.pool.services,
                 candidates: &self.rest,
                 moment: self.moment,
-                roll: &self.roll,
+                rng: &self.rng,
                 binding: false,
             }),
         };

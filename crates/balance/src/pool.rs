@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::affinity::{HOLD, Pins};
-use super::dice::Dice;
+use super::affinity::{Pins, RECOVERY_HOLD};
 use super::order::remove;
-use super::round::Round;
+use super::rng::SharedRng;
+use super::selection::Selection;
 use super::stats::moment;
 use super::tactic::Choose;
 use super::{
-    Order, Pick, PoolConfig, PoolSnapshot, Service, ServiceConfig, ServiceIndex, SessionKey,
-    Source, Tactic, Usability,
+    Order, Pick, PickSource, PoolConfig, PoolSnapshot, Service, ServiceConfig, ServiceIndex,
+    SessionKey, Tactic, Usability,
 };
 
 /// The services of one partition. It is shared by all requests and immutable: a reload
@@ -23,7 +23,7 @@ pub struct Pool {
     pub(super) services: Box<[Service]>,
     kind: Tactic,
     pub(super) tactic: Box<dyn Choose>,
-    dice: Dice,
+    rng: SharedRng,
     affinity: Option<Affinity>,
 }
 
@@ -34,7 +34,7 @@ struct Affinity {
 }
 
 /// The usable services, and the fallback if there are none.
-struct Field {
+struct Candidates {
     candidates: Vec<ServiceIndex>,
     least_bad: Option<ServiceIndex>,
 }
@@ -78,7 +78,7 @@ impl Pool {
             epoch,
             tactic: config.tactic.build(config.within, &services),
             kind: config.tactic,
-            dice: Dice::new(config.seed),
+            rng: SharedRng::new(config.seed),
             affinity: config.affinity.map(|lasts| Affinity {
                 lasts,
                 pins: pins.unwrap_or_default(),
@@ -107,17 +107,17 @@ impl Pool {
     /// `usable` is called once per active service.
     pub fn order(&self, pick: &Pick, usable: impl Fn(ServiceIndex) -> Usability) -> Order<'_> {
         let moment = moment(self.epoch, pick.now);
-        let Field {
+        let Candidates {
             mut candidates,
             least_bad,
-        } = self.field(moment, usable);
+        } = self.candidates_for(moment, usable);
         let mut order = Order {
             pool: self,
             first: least_bad,
-            source: Source::LeastBad,
+            source: PickSource::LeastBad,
             rest: Vec::new(),
             moment,
-            roll: self.dice.roll(),
+            rng: self.rng.derive(),
         };
         if !candidates.is_empty() {
             let (first, source) = self.first(pick, &candidates, &order);
@@ -127,12 +127,16 @@ impl Pool {
             order.rest = candidates;
         }
         if let Some(first) = order.first.filter(|_| !pick.preview) {
-            self.service(first).stats().saw_pick();
+            self.service(first).stats().record_pick();
         }
         order
     }
 
-    fn field(&self, moment: u64, usable: impl Fn(ServiceIndex) -> Usability) -> Field {
+    fn candidates_for(
+        &self,
+        moment: u64,
+        usable: impl Fn(ServiceIndex) -> Usability,
+    ) -> Candidates {
         let mut candidates = Vec::with_capacity(self.services.len());
         let mut first_free: Option<(Instant, ServiceIndex)> = None;
         let mut first_open: Option<(Instant, ServiceIndex)> = None;
@@ -144,7 +148,7 @@ impl Pool {
             }
             let usability = usable(index);
             if watched {
-                service.saw(usability, moment);
+                service.observe(usability, moment);
             }
             match usability {
                 Usability::Usable | Usability::Probe => candidates.push(index),
@@ -161,7 +165,7 @@ impl Pool {
                 Usability::Incapable => incapable = incapable.or(Some(index)),
             }
         }
-        Field {
+        Candidates {
             candidates,
             least_bad: first_free
                 .or(first_open)
@@ -175,20 +179,20 @@ impl Pool {
         pick: &Pick,
         candidates: &[ServiceIndex],
         order: &Order<'_>,
-    ) -> (ServiceIndex, Source) {
+    ) -> (ServiceIndex, PickSource) {
         let affinity = self.affinity.as_ref().zip(pick.session);
         if let Some((affinity, session)) = affinity
             && let Some(index) = self.pinned(affinity, session, candidates, pick.now)
         {
-            return (index, Source::Affinity);
+            return (index, PickSource::Affinity);
         }
         let chosen = match candidates {
             [only] => *only,
-            _ => self.tactic.choose(&Round {
+            _ => self.tactic.choose(&Selection {
                 services: &self.services,
                 candidates,
                 moment: order.moment,
-                roll: &order.roll,
+                rng: &order.rng,
                 binding: !pick.preview,
             }),
         };
@@ -196,7 +200,7 @@ impl Pool {
             let identity = self.service(chosen).identity;
             affinity.pins.set(session, identity, pick.now);
         }
-        (chosen, Source::Tactic)
+        (chosen, PickSource::Tactic)
     }
 
     /// The service that the session is pinned to, if it is usable and no better tier has
@@ -220,7 +224,7 @@ impl Pool {
         }
         let moment = moment(self.epoch, now);
         let mut better = services().filter(|(_, service)| service.tier < pinned.tier);
-        let held = better.all(|(_, service)| service.recovered_within(HOLD, moment));
+        let held = better.all(|(_, service)| service.recovered_within(RECOVERY_HOLD, moment));
         held.then_some(index)
     }
 

@@ -5,35 +5,35 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The increment of the state, from the golden ratio; odd, so the period is 2⁶⁴.
-const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+const INCREMENT: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A pool's random number generator. Each pick derives its own from it.
 #[derive(Debug)]
-pub(super) struct Dice(AtomicU64);
+pub(super) struct SharedRng(AtomicU64);
 
 /// The random number generator of one pick.
 #[derive(Debug)]
-pub(super) struct Roll(Cell<u64>);
+pub(super) struct PickRng(Cell<u64>);
 
-impl Dice {
+impl SharedRng {
     /// The same seed yields the same sequence; without one, each pool differs.
     pub(super) fn new(seed: Option<u64>) -> Self {
-        let seed = seed.unwrap_or_else(|| RandomState::new().hash_one(STEP));
+        let seed = seed.unwrap_or_else(|| RandomState::new().hash_one(INCREMENT));
         Self(AtomicU64::new(seed))
     }
 
-    pub(super) fn roll(&self) -> Roll {
-        let state = self.0.fetch_add(STEP, Ordering::Relaxed);
+    pub(super) fn derive(&self) -> PickRng {
+        let state = self.0.fetch_add(INCREMENT, Ordering::Relaxed);
         // Mixed, so that the sequences of two picks are not shifted copies of each other.
-        Roll(Cell::new(mixed(state)))
+        PickRng(Cell::new(mix(state)))
     }
 }
 
-impl Roll {
+impl PickRng {
     fn next(&self) -> u64 {
-        let state = self.0.get().wrapping_add(STEP);
+        let state = self.0.get().wrapping_add(INCREMENT);
         self.0.set(state);
-        mixed(state)
+        mix(state)
     }
 
     /// A number below the non-zero bound, by multiply-shift (Lemire, 2019) without
@@ -49,7 +49,7 @@ impl Roll {
     }
 }
 
-fn mixed(state: u64) -> u64 {
+fn mix(state: u64) -> u64 {
     let a = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let b = (a ^ (a >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     b ^ (b >> 31)
@@ -60,19 +60,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_seed_gives_the_same_rolls() {
-        let (one, other) = (Dice::new(Some(7)), Dice::new(Some(7)));
+    fn the_same_seed_yields_the_same_sequence() {
+        let (one, other) = (SharedRng::new(Some(7)), SharedRng::new(Some(7)));
         for _ in 0..100 {
-            assert_eq!(one.roll().below(1_000), other.roll().below(1_000));
+            assert_eq!(one.derive().below(1_000), other.derive().below(1_000));
         }
     }
 
     #[test]
-    fn every_face_comes_equally_often() {
-        let dice = Dice::new(Some(1));
+    fn values_are_uniformly_distributed() {
+        let dice = SharedRng::new(Some(1));
         let mut faces = [0_u32; 6];
         for _ in 0..30_000 {
-            let roll = dice.roll();
+            let roll = dice.derive();
             faces[roll.index(6)] += 1;
             faces[roll.index(6)] += 1;
         }

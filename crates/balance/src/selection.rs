@@ -1,29 +1,29 @@
 //! The input of a tactic, and the selection algorithms that most of them share.
 
-use super::dice::Roll;
+use super::rng::PickRng;
 use super::{Service, ServiceIndex};
 
 /// Most candidates whose cost is computed, where that is expensive.
-const MANY: usize = 64;
+const SAMPLE_LIMIT: usize = 64;
 
 /// One selection among usable services.
-pub(super) struct Round<'a> {
+pub(super) struct Selection<'a> {
     /// All services of the pool.
     pub(super) services: &'a [Service],
     /// The services to select from; never empty.
     pub(super) candidates: &'a [ServiceIndex],
     /// The current time, on the timeline of the statistics.
     pub(super) moment: u64,
-    pub(super) roll: &'a Roll,
+    pub(super) rng: &'a PickRng,
     /// Whether the selection takes a turn: true for a request's first pick, false for
     /// failover and previews.
     pub(super) binding: bool,
 }
 
-impl<'a> Round<'a> {
+impl<'a> Selection<'a> {
     /// The same selection among fewer candidates.
-    pub(super) fn among<'b>(&'b self, candidates: &'b [ServiceIndex]) -> Round<'b> {
-        Round {
+    pub(super) fn among<'b>(&'b self, candidates: &'b [ServiceIndex]) -> Selection<'b> {
+        Selection {
             candidates,
             ..*self
         }
@@ -66,14 +66,14 @@ impl<'a> Round<'a> {
 
     /// The cheapest candidate, for expensive costs: of many candidates, only a run of
     /// neighbours from a random start is compared.
-    pub(super) fn cheapest_of_some(&self, cost: impl Fn(&Service) -> f64) -> ServiceIndex {
+    pub(super) fn cheapest_of_sample(&self, cost: impl Fn(&Service) -> f64) -> ServiceIndex {
         let all = self.candidates;
-        if all.len() <= MANY {
+        if all.len() <= SAMPLE_LIMIT {
             return self.cheapest(cost);
         }
-        let start = self.roll.index(all.len());
+        let start = self.rng.index(all.len());
         let run = all[start..].iter().chain(&all[..start]);
-        let some: Vec<ServiceIndex> = run.take(MANY).copied().collect();
+        let some: Vec<ServiceIndex> = run.take(SAMPLE_LIMIT).copied().collect();
         self.among(&some).cheapest(cost)
     }
 
@@ -86,7 +86,7 @@ impl<'a> Round<'a> {
                 (best, least, equals) = (index, cost, 1);
             } else if cost == least {
                 equals += 1;
-                if self.roll.below(equals) == 0 {
+                if self.rng.below(equals) == 0 {
                     best = index;
                 }
             }
@@ -95,12 +95,12 @@ impl<'a> Round<'a> {
     }
 
     /// A random candidate, weighted by share; `None` if all shares are zero.
-    pub(super) fn by_share(&self, share: impl Fn(&Service) -> u64) -> Option<ServiceIndex> {
+    pub(super) fn weighted(&self, share: impl Fn(&Service) -> u64) -> Option<ServiceIndex> {
         let total: u64 = self.iter().map(|(_, service)| share(service)).sum();
         if total == 0 {
             return None;
         }
-        let mut left = self.roll.below(total);
+        let mut left = self.rng.below(total);
         for (index, service) in self.iter() {
             let share = share(service);
             if left < share {

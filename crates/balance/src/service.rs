@@ -22,7 +22,7 @@ pub struct Service {
     /// Identifies the service within the process, also across reloads.
     pub(super) identity: u64,
     /// The last moment at which it was not known to be healthy; 0 if there was none.
-    unwell: AtomicU64,
+    unhealthy_at: AtomicU64,
     stats: Arc<ServiceStats>,
     config: Box<ServiceConfig>,
 }
@@ -35,11 +35,11 @@ impl Service {
 
     /// The same service under a new configuration, with its statistics.
     pub(super) fn reloaded(&self, config: ServiceConfig) -> Self {
-        let unwell = self.unwell.load(Ordering::Relaxed);
-        Self::with(config, Arc::clone(&self.stats), unwell)
+        let unhealthy_at = self.unhealthy_at.load(Ordering::Relaxed);
+        Self::with(config, Arc::clone(&self.stats), unhealthy_at)
     }
 
-    fn with(config: ServiceConfig, stats: Arc<ServiceStats>, unwell: u64) -> Self {
+    fn with(config: ServiceConfig, stats: Arc<ServiceStats>, unhealthy_at: u64) -> Self {
         stats.set_capacity(config.capacity, config.seat_wait);
         Self {
             weight: config.weight.max(1),
@@ -48,7 +48,7 @@ impl Service {
             spare: config.weight == 0,
             limited: config.capacity.is_some(),
             identity: stats.identity(),
-            unwell: AtomicU64::new(unwell),
+            unhealthy_at: AtomicU64::new(unhealthy_at),
             stats,
             config: Box::new(config),
         }
@@ -95,25 +95,25 @@ impl Service {
     }
 
     /// Records the observed usability, for the hold after a recovery.
-    pub(super) fn saw(&self, usability: Usability, moment: u64) {
-        let unwell = self.unwell.load(Ordering::Relaxed);
+    pub(super) fn observe(&self, usability: Usability, moment: u64) {
+        let unhealthy_at = self.unhealthy_at.load(Ordering::Relaxed);
         let seen = match usability {
             Usability::Benched { until } | Usability::Closed { until } => {
                 self.stats.moment(until).max(moment)
             }
             Usability::Probe => moment,
             // Its bench was lifted early.
-            _ if unwell > moment => moment,
+            _ if unhealthy_at > moment => moment,
             _ => return,
         };
-        if seen != unwell {
-            self.unwell.store(seen.max(1), Ordering::Relaxed);
+        if seen != unhealthy_at {
+            self.unhealthy_at.store(seen.max(1), Ordering::Relaxed);
         }
     }
 
     /// Whether it recovered less than `hold` ago.
     pub(super) fn recovered_within(&self, hold: Duration, moment: u64) -> bool {
-        let unwell = self.unwell.load(Ordering::Relaxed);
-        unwell > 0 && moment < unwell.saturating_add(hold.as_micros() as u64)
+        let unhealthy_at = self.unhealthy_at.load(Ordering::Relaxed);
+        unhealthy_at > 0 && moment < unhealthy_at.saturating_add(hold.as_micros() as u64)
     }
 }

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_target_is_as_usable_as_its_worse_half_and_a_chain_as_its_best_target() {
+    fn a_target_is_as_usable_as_its_worse_part_and_a_chain_as_its_best_target() {
         let now = ManualClock::new().now();
         let benched = |secs| Usability::Benched {
             until: now + Duration::from_secs(secs),

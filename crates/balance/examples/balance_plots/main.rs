@@ -5,7 +5,7 @@
 //! when a tactic does.
 
 mod plot;
-mod world;
+mod traffic;
 
 use std::path::Path;
 use std::{fs, io};
@@ -16,8 +16,8 @@ fn main() -> io::Result<()> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/balancing");
     fs::create_dir_all(&folder)?;
     for tactic in Tactic::ALL {
-        let run = world::run(tactic);
-        let totals: Vec<u32> = world::SERVICES
+        let run = traffic::run(tactic);
+        let totals: Vec<u32> = traffic::SERVICES
             .iter()
             .enumerate()
             .map(|(service, _)| run.iter().map(|slice| slice[service]).sum())

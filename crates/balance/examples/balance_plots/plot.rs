@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use majordomo_balance::Tactic;
 
-use crate::world::{MINUTES, SERVICES, SLICE};
+use crate::traffic::{MINUTES, SERVICES, SLICE};
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 160.0;

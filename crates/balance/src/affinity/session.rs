@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_hint_that_says_something_names_the_session() {
+    fn the_first_non_empty_hint_identifies_the_session() {
         let all = SessionHints {
             user_id: Some("u"),
             prompt_cache_key: Some("p"),
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_word_from_two_sources_is_two_sessions() {
+    fn the_same_value_in_two_hints_is_two_sessions() {
         let by_user = SessionHints {
             user_id: Some("x"),
             ..SessionHints::default()
@@ -116,7 +116,7 @@ mod tests {
         assert_ne!(SessionKey::of(&by_user), SessionKey::of(&by_header));
     }
     #[test]
-    fn the_same_word_from_two_keys_is_two_sessions() {
+    fn the_same_value_under_two_keys_is_two_sessions() {
         let by_header = |key| SessionHints {
             session_header: Some("x"),
             key_name: key,

@@ -4,13 +4,14 @@
 //! read at any time. Related samples are not updated atomically together; readers
 //! tolerate that.
 //!
-//! Uses the configuration and `majordomo`'s usage types, no other sibling.
+//! Uses `majordomo`'s usage type and, for snapshots, [`Service`](super::Service); no other
+//! sibling.
 
-mod average;
-mod peak;
+mod peak_ewma;
+mod sample_ring;
 mod seats;
 mod snapshot;
-mod tokens;
+mod token_window;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,13 +19,13 @@ use std::time::{Duration, Instant};
 
 use majordomo::Usage;
 
-use average::Average;
-pub use average::Spread;
-use peak::PeakEwma;
+use peak_ewma::PeakEwma;
+use sample_ring::SampleRing;
+pub use sample_ring::SampleSummary;
 use seats::Seats;
-pub use seats::{Full, Seat};
+pub use seats::{NoFreeSeat, Seat};
 pub use snapshot::{PoolSnapshot, ServiceSnapshot};
-use tokens::TokenWindow;
+use token_window::TokenWindow;
 
 /// The statistics of one service, shared by its pool and by every target of its spec.
 #[derive(Debug)]
@@ -37,11 +38,11 @@ pub struct ServiceStats {
     peak: PeakEwma,
     tokens: TokenWindow,
     /// Microseconds.
-    first_token: Average,
+    first_token: SampleRing,
     /// Millitokens per second.
-    speed: Average,
+    speed: SampleRing,
     /// Microseconds.
-    latency: Average,
+    latency: SampleRing,
     picks: AtomicU64,
     answers: AtomicU64,
     failures: AtomicU64,
@@ -64,9 +65,9 @@ impl ServiceStats {
             seats: Seats::default(),
             peak: PeakEwma::default(),
             tokens: TokenWindow::default(),
-            first_token: Average::default(),
-            speed: Average::default(),
-            latency: Average::default(),
+            first_token: SampleRing::default(),
+            speed: SampleRing::default(),
+            latency: SampleRing::default(),
             picks: AtomicU64::new(0),
             answers: AtomicU64::new(0),
             failures: AtomicU64::new(0),
@@ -89,17 +90,17 @@ impl ServiceStats {
     }
 
     /// Time to first token of the last hundred streams, in milliseconds.
-    pub fn first_token(&self) -> Spread {
+    pub fn first_token(&self) -> SampleSummary {
         self.first_token.spread(1_000.0)
     }
 
     /// Output tokens per second of the last hundred streams.
-    pub fn speed(&self) -> Spread {
+    pub fn speed(&self) -> SampleSummary {
         self.speed.spread(1_000.0)
     }
 
     /// Duration of the last hundred complete responses, in milliseconds.
-    pub fn latency(&self) -> Spread {
+    pub fn latency(&self) -> SampleSummary {
         self.latency.spread(1_000.0)
     }
 
@@ -148,7 +149,7 @@ impl ServiceStats {
     }
 
     /// Takes a seat, waiting as long as the configuration allows.
-    pub async fn take_seat(self: &Arc<Self>) -> Result<Seat, Full> {
+    pub async fn take_seat(self: &Arc<Self>) -> Result<Seat, NoFreeSeat> {
         Seats::take(self).await
     }
 
@@ -158,13 +159,13 @@ impl ServiceStats {
     }
 
     /// Records the time to first token of a stream.
-    pub fn saw_first_token(&self, after: Duration) {
+    pub fn record_first_token(&self, after: Duration) {
         self.first_token.add(micros(after));
     }
 
     /// Records a stream's output tokens and the time since its first token; the first
     /// token itself is excluded.
-    pub fn saw_speed(&self, output: u64, took: Duration) {
+    pub fn record_speed(&self, output: u64, took: Duration) {
         if output > 1 && !took.is_zero() {
             let speed = (output - 1) as f64 / took.as_secs_f64();
             self.speed.add((speed * 1_000.0) as u64);
@@ -172,14 +173,14 @@ impl ServiceStats {
     }
 
     /// Records a complete response.
-    pub fn saw_answer(&self, took: Duration, now: Instant) {
+    pub fn record_response(&self, took: Duration, now: Instant) {
         self.answers.fetch_add(1, Ordering::Relaxed);
         self.latency.add(micros(took));
         self.peak.add(took.as_secs_f64(), self.moment(now));
     }
 
     /// Records the usage of an attempt.
-    pub fn saw_usage(&self, usage: &Usage, now: Instant) {
+    pub fn record_usage(&self, usage: &Usage, now: Instant) {
         self.tokens.add(usage.total(), self.moment(now));
         self.input.fetch_add(usage.input, Ordering::Relaxed);
         self.output.fetch_add(usage.output, Ordering::Relaxed);
@@ -192,7 +193,7 @@ impl ServiceStats {
 
     /// Records a failed attempt. Its duration is ignored, so that fast failures do not
     /// look like fast responses.
-    pub fn saw_failure(&self) {
+    pub fn record_failure(&self) {
         self.failures.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -200,7 +201,7 @@ impl ServiceStats {
         self.seats.are_taken()
     }
 
-    pub(super) fn saw_pick(&self) {
+    pub(super) fn record_pick(&self) {
         self.picks.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -240,17 +241,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn speed_counts_from_the_first_token_and_needs_two() {
+    fn speed_is_measured_from_the_first_token_and_needs_two_tokens() {
         let stats = ServiceStats::new(ManualClock::new().now());
-        stats.saw_speed(1, Duration::from_secs(1));
-        stats.saw_speed(101, Duration::ZERO);
+        stats.record_speed(1, Duration::from_secs(1));
+        stats.record_speed(101, Duration::ZERO);
         assert_eq!(stats.mean_speed(), (None, 0));
-        stats.saw_speed(101, Duration::from_secs(2));
+        stats.record_speed(101, Duration::from_secs(2));
         assert_eq!(stats.mean_speed(), (Some(50.0), 1));
     }
 
     #[test]
-    fn cache_hits_are_shares_of_answers_and_of_input() {
+    fn cache_hits_are_shares_of_responses_and_of_input() {
         let now = ManualClock::new().now();
         let stats = ServiceStats::new(now);
         assert_eq!(
@@ -263,7 +264,7 @@ mod tests {
                 cache_read,
                 ..Usage::default()
             };
-            stats.saw_usage(&usage, now);
+            stats.record_usage(&usage, now);
         }
         assert_eq!(stats.cached_share(), Some(0.25));
         assert_eq!(stats.cache_hit_share(), Some(0.5));

@@ -10,7 +10,7 @@ const WINDOW: usize = 100;
 
 /// A ring of samples with a running sum, so that the mean takes two loads.
 #[derive(Debug)]
-pub(super) struct Average {
+pub(super) struct SampleRing {
     /// Samples so far, including evicted ones.
     count: AtomicU64,
     /// The sum of the ring.
@@ -19,7 +19,7 @@ pub(super) struct Average {
     ring: Box<[AtomicU32; WINDOW]>,
 }
 
-impl Default for Average {
+impl Default for SampleRing {
     fn default() -> Self {
         Self {
             count: AtomicU64::new(0),
@@ -29,7 +29,7 @@ impl Default for Average {
     }
 }
 
-impl Average {
+impl SampleRing {
     pub(super) fn add(&self, sample: u64) {
         let sample = u32::try_from(sample).unwrap_or(u32::MAX);
         let place = self.count.fetch_add(1, Ordering::Relaxed) as usize % WINDOW;
@@ -50,13 +50,13 @@ impl Average {
     }
 
     /// Summarizes the window, in units of `unit` samples.
-    pub(super) fn spread(&self, unit: f64) -> Spread {
+    pub(super) fn spread(&self, unit: f64) -> SampleSummary {
         let len = self.len();
         let ring = self.ring[..len].iter();
         let mut samples: Vec<u32> = ring.map(|s| s.load(Ordering::Relaxed)).collect();
         samples.sort_unstable();
         let at = |share| percentile(&samples, share).map(|sample| sample / unit);
-        Spread {
+        SampleSummary {
             samples: len,
             mean: self.mean().map(|mean| mean / unit),
             p50: at(0.5),
@@ -68,7 +68,7 @@ impl Average {
 
 /// Mean and percentiles of the last hundred samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Spread {
+pub struct SampleSummary {
     /// Number of samples, at most a hundred.
     pub samples: usize,
     /// The mean.
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn only_the_last_hundred_samples_count() {
-        let average = Average::default();
+        let average = SampleRing::default();
         assert_eq!(average.mean(), None);
         for _ in 0..50 {
             average.add(1_000);
@@ -109,14 +109,14 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_lie_between_the_nearest_samples() {
-        let average = Average::default();
+    fn percentiles_are_interpolated_between_the_nearest_samples() {
+        let average = SampleRing::default();
         for sample in (1..=100).rev() {
             average.add(sample);
         }
         let spread = average.spread(1.0);
         assert_eq!(spread.p50, Some(50.5));
         assert!((spread.p99.unwrap() - 99.01).abs() < 1e-9);
-        assert_eq!(Average::default().spread(1.0), Spread::default());
+        assert_eq!(SampleRing::default().spread(1.0), SampleSummary::default());
     }
 }

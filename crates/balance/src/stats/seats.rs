@@ -39,7 +39,7 @@ pub struct Seat(Arc<ServiceStats>);
 
 /// No seat became free in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Full {
+pub struct NoFreeSeat {
     /// The number of seats.
     pub seats: usize,
     /// How long the request waited.
@@ -63,13 +63,13 @@ impl Seats {
         self.freed.notify_waiters();
     }
 
-    pub(super) async fn take(stats: &Arc<ServiceStats>) -> Result<Seat, Full> {
+    pub(super) async fn take(stats: &Arc<ServiceStats>) -> Result<Seat, NoFreeSeat> {
         if let Some(seat) = Self::try_take(stats) {
             return Ok(seat);
         }
         let seats = &stats.seats;
         let waited = Duration::from_micros(seats.wait.load(Ordering::Relaxed));
-        let full = |_| Full {
+        let full = |_| NoFreeSeat {
             seats: seats.limit.load(Ordering::Relaxed),
             waited,
         };

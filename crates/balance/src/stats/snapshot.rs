@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::Spread;
+use super::SampleSummary;
 use crate::Service;
 
 /// A pool at one moment.
@@ -42,11 +42,11 @@ pub struct ServiceSnapshot {
     /// Failed attempts.
     pub failures: u64,
     /// Time to first token in milliseconds, streams only.
-    pub first_token_ms: Spread,
+    pub first_token_ms: SampleSummary,
     /// Output tokens per second after the first token, streams only.
-    pub tokens_per_second: Spread,
+    pub tokens_per_second: SampleSummary,
     /// Duration of a complete response in milliseconds.
-    pub latency_ms: Spread,
+    pub latency_ms: SampleSummary,
     /// Peak EWMA of the latency in milliseconds, as used by the tactic `latency`.
     pub peak_latency_ms: Option<f64>,
     /// Tokens of the last minute.

@@ -7,7 +7,7 @@ const SLOTS: usize = 6;
 const SLOT: u64 = 10_000_000;
 /// The lower bits of a slot count tokens; the upper ones identify its ten seconds.
 const COUNT_BITS: u32 = 40;
-const MOST: u64 = (1 << COUNT_BITS) - 1;
+const MAX_COUNT: u64 = (1 << COUNT_BITS) - 1;
 
 /// A ring of slots; each word carries its own time, so none has to be cleared.
 #[derive(Debug, Default)]
@@ -20,11 +20,11 @@ impl TokenWindow {
         let mut word = place.load(Ordering::Relaxed);
         loop {
             let before = if word >> COUNT_BITS == slot {
-                word & MOST
+                word & MAX_COUNT
             } else {
                 0
             };
-            let count = before.saturating_add(tokens).min(MOST);
+            let count = before.saturating_add(tokens).min(MAX_COUNT);
             let next = slot << COUNT_BITS | count;
             let swap =
                 place.compare_exchange_weak(word, next, Ordering::Relaxed, Ordering::Relaxed);
@@ -41,7 +41,7 @@ impl TokenWindow {
         let words = self.0.iter().map(|place| place.load(Ordering::Relaxed));
         words
             .filter(|word| (oldest..=newest).contains(&(word >> COUNT_BITS)))
-            .map(|word| word & MOST)
+            .map(|word| word & MAX_COUNT)
             .sum()
     }
 }
@@ -58,7 +58,7 @@ mod tests {
     const SECOND: u64 = 1_000_000;
 
     #[test]
-    fn a_minute_passes_over_tokens_in_steps_of_ten_seconds() {
+    fn tokens_expire_in_steps_of_ten_seconds() {
         let window = TokenWindow::default();
         assert_eq!(window.sum(0), 0);
         window.add(100, 0);
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_slot_is_taken_over_by_the_new_minute() {
+    fn an_old_slot_is_reused_by_the_next_minute() {
         let window = TokenWindow::default();
         window.add(100, 0);
         window.add(7, 61 * SECOND);
@@ -83,6 +83,6 @@ mod tests {
         let window = TokenWindow::default();
         window.add(u64::MAX, 0);
         window.add(u64::MAX, 0);
-        assert_eq!(window.sum(0), MOST);
+        assert_eq!(window.sum(0), MAX_COUNT);
     }
 }

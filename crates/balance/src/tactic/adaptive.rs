@@ -5,7 +5,7 @@
 //! random.
 
 use super::capacity::utilization;
-use super::{Choose, Round, ServiceIndex};
+use super::{Choose, Selection, ServiceIndex};
 use crate::Service;
 
 /// Typical latency in milliseconds.
@@ -16,19 +16,19 @@ const TOKENS: f64 = 10_000.0;
 const SPEED: f64 = 50.0;
 const UNKNOWN: f64 = 0.5;
 /// Resolution at which scores are compared.
-const STEPS: f64 = 1e6;
+const SCORE_STEPS: f64 = 1e6;
 
 #[derive(Debug)]
 pub(super) struct Adaptive;
 
 impl Choose for Adaptive {
-    fn choose(&self, round: &Round<'_>) -> ServiceIndex {
-        let cost = |service: &Service| -(mark(service, round.moment) * STEPS).round();
-        round.cheapest_of_some(cost)
+    fn choose(&self, selection: &Selection<'_>) -> ServiceIndex {
+        let cost = |service: &Service| -(score(service, selection.moment) * SCORE_STEPS).round();
+        selection.cheapest_of_sample(cost)
     }
 }
 
-fn mark(service: &Service, moment: u64) -> f64 {
+fn score(service: &Service, moment: u64) -> f64 {
     let stats = service.stats();
     let latency = stats.mean_latency().map(|ms| less_is_better(ms, LATENCY));
     let (speed, _) = stats.mean_speed();

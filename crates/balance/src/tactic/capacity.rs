@@ -2,20 +2,20 @@
 //!
 //! A service without a capacity has as many seats as its weight.
 
-use super::{Choose, Round, ServiceIndex};
+use super::{Choose, Selection, ServiceIndex};
 use crate::Service;
 
 #[derive(Debug)]
 pub(super) struct Capacity;
 
 impl Choose for Capacity {
-    fn choose(&self, round: &Round<'_>) -> ServiceIndex {
+    fn choose(&self, selection: &Selection<'_>) -> ServiceIndex {
         let free = |service: &Service| {
             let taken = service.stats().in_flight() as u64;
             seats(service).saturating_sub(taken)
         };
-        let full = || round.cheapest(utilization);
-        round.by_share(free).unwrap_or_else(full)
+        let full = || selection.cheapest(utilization);
+        selection.weighted(free).unwrap_or_else(full)
     }
 }
 

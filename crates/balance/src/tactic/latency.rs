@@ -6,25 +6,25 @@
 //! Two Choices in Randomized Load Balancing", IEEE TPDS 12(10), 2001; combined with
 //! Peak EWMA as in Finagle and linkerd).
 
-use super::{Choose, Round, ServiceIndex};
+use super::{Choose, Selection, ServiceIndex};
 use crate::Service;
 
 #[derive(Debug)]
-pub(super) struct Latency;
+pub(super) struct PowerOfTwoChoices;
 
-impl Choose for Latency {
-    fn choose(&self, round: &Round<'_>) -> ServiceIndex {
-        let count = round.candidates.len();
+impl Choose for PowerOfTwoChoices {
+    fn choose(&self, selection: &Selection<'_>) -> ServiceIndex {
+        let count = selection.candidates.len();
         if count == 1 {
-            return round.candidates[0];
+            return selection.candidates[0];
         }
-        let first = round.roll.index(count);
-        let second = (first + 1 + round.roll.index(count - 1)) % count;
-        let [a, b] = [first, second].map(|place| round.candidates[place]);
-        let [one, other] = [a, b].map(|index| round.service(index));
+        let first = selection.rng.index(count);
+        let second = (first + 1 + selection.rng.index(count - 1)) % count;
+        let [a, b] = [first, second].map(|place| selection.candidates[place]);
+        let [one, other] = [a, b].map(|index| selection.service(index));
         let (cost_of_one, cost_of_other) = (
-            cost(one, other, round.moment),
-            cost(other, one, round.moment),
+            cost(one, other, selection.moment),
+            cost(other, one, selection.moment),
         );
         if cost_of_other < cost_of_one { b } else { a }
     }

@@ -1,7 +1,7 @@
 //! The tactics (load-balancing policies), one file each, named as in the configuration.
 //!
 //! A tactic is called for every selection and sees only usable services. Its state
-//! between selections is lock-free. Tactics use [`Round`] and the statistics of
+//! between selections is lock-free. Tactics use [`Selection`] and the statistics of
 //! services, never the pool.
 
 mod adaptive;
@@ -20,13 +20,13 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::round::Round;
+use super::selection::Selection;
 use super::{Service, ServiceIndex};
 use preferred::Preferred;
 
 /// Selects one of the candidates.
 pub(super) trait Choose: Send + Sync + fmt::Debug {
-    fn choose(&self, round: &Round<'_>) -> ServiceIndex;
+    fn choose(&self, selection: &Selection<'_>) -> ServiceIndex;
 }
 
 /// How a pool picks a service.
@@ -44,7 +44,7 @@ pub enum Tactic {
     /// Weighted random.
     #[default]
     Random,
-    /// Smooth weighted round robin.
+    /// Smooth weighted selection robin.
     RoundRobin,
     /// The fewest requests in flight relative to the weight.
     LeastBusy,
@@ -105,7 +105,7 @@ impl Tactic {
             Self::Random => preferred(random::Random),
             Self::RoundRobin => preferred(round_robin::RoundRobin::new(services)),
             Self::LeastBusy => preferred(least_busy::LeastBusy::new(services.len())),
-            Self::Latency => preferred(latency::Latency),
+            Self::Latency => preferred(latency::PowerOfTwoChoices),
             Self::Speed => preferred(speed::Speed::default()),
             Self::Token => preferred(token::Token::default()),
             Self::Capacity => preferred(capacity::Capacity),

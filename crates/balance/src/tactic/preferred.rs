@@ -1,17 +1,17 @@
 //! Skips spares, and services without a free seat, while others are left. Wraps every
 //! tactic that selects single services.
 
-use super::{Choose, Round, ServiceIndex};
+use super::{Choose, Selection, ServiceIndex};
 use crate::Service;
 
 #[derive(Debug)]
 pub(super) struct Preferred<T>(pub(super) T);
 
 impl<T: Choose> Choose for Preferred<T> {
-    fn choose(&self, round: &Round<'_>) -> ServiceIndex {
-        match round.lowest(rank) {
-            Some(best) => self.0.choose(&round.among(&best)),
-            None => self.0.choose(round),
+    fn choose(&self, selection: &Selection<'_>) -> ServiceIndex {
+        match selection.lowest(rank) {
+            Some(best) => self.0.choose(&selection.among(&best)),
+            None => self.0.choose(selection),
         }
     }
 }

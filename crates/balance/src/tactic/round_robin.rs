@@ -7,11 +7,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Choose, Round, ServiceIndex};
+use super::{Choose, Selection, ServiceIndex};
 use crate::Service;
 
 /// How often a selection is retried because a concurrent one took the same turn.
-const PATIENCE: usize = 8;
+const MAX_RETRIES: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct RoundRobin {
@@ -33,10 +33,10 @@ impl RoundRobin {
     }
 
     /// The earliest turn: its service, its time, and the word it was read from.
-    fn next(&self, round: &Round<'_>) -> (ServiceIndex, f64, u64) {
+    fn next(&self, selection: &Selection<'_>) -> (ServiceIndex, f64, u64) {
         let time = f64::from_bits(self.time.load(Ordering::Relaxed));
-        let mut next = (round.candidates[0], f64::INFINITY, 0);
-        for index in round.candidates.iter().copied() {
+        let mut next = (selection.candidates[0], f64::INFINITY, 0);
+        for index in selection.candidates.iter().copied() {
             let word = self.turns[index.get()].load(Ordering::Relaxed);
             let turn = f64::from_bits(word).max(time);
             if turn < next.1 {
@@ -48,13 +48,13 @@ impl RoundRobin {
 }
 
 impl Choose for RoundRobin {
-    fn choose(&self, round: &Round<'_>) -> ServiceIndex {
-        let (mut chosen, mut turn, mut word) = self.next(round);
-        if !round.binding {
+    fn choose(&self, selection: &Selection<'_>) -> ServiceIndex {
+        let (mut chosen, mut turn, mut word) = self.next(selection);
+        if !selection.binding {
             return chosen;
         }
-        for _ in 0..PATIENCE {
-            let after = turn + 1.0 / f64::from(round.service(chosen).weight);
+        for _ in 0..MAX_RETRIES {
+            let after = turn + 1.0 / f64::from(selection.service(chosen).weight);
             let taken = self.turns[chosen.get()].compare_exchange(
                 word,
                 after.to_bits(),
@@ -64,7 +64,7 @@ impl Choose for RoundRobin {
             if taken.is_ok() {
                 break;
             }
-            (chosen, turn, word) = self.next(round);
+            (chosen, turn, word) = self.next(selection);
         }
         self.time.fetch_max(turn.to_bits(), Ordering::Relaxed);
         chosen

@@ -5,15 +5,15 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Choose, Round, ServiceIndex};
+use super::{Choose, Selection, ServiceIndex};
 use crate::Service;
 
 /// Samples needed before a service's own speed counts.
-const ENOUGH: usize = 5;
+const MIN_SAMPLES: usize = 5;
 /// Assumed speed before that, in tokens per second.
-const UNKNOWN: f64 = 25.0;
+const ASSUMED_SPEED: f64 = 25.0;
 /// One in this many requests explores.
-const LOOK_AROUND: u64 = 32;
+const EXPLORE_EVERY: u64 = 32;
 
 #[derive(Debug, Default)]
 pub(super) struct Speed {
@@ -21,20 +21,20 @@ pub(super) struct Speed {
 }
 
 impl Choose for Speed {
-    fn choose(&self, round: &Round<'_>) -> ServiceIndex {
-        if round.binding {
+    fn choose(&self, selection: &Selection<'_>) -> ServiceIndex {
+        if selection.binding {
             let choice = self.choices.fetch_add(1, Ordering::Relaxed);
-            if choice % LOOK_AROUND == LOOK_AROUND - 1 {
-                return round.cheapest(|service| service.stats().picks() as f64);
+            if choice % EXPLORE_EVERY == EXPLORE_EVERY - 1 {
+                return selection.cheapest(|service| service.stats().picks() as f64);
             }
         }
-        round.cheapest(|service| -speed(service))
+        selection.cheapest(|service| -speed(service))
     }
 }
 
 fn speed(service: &Service) -> f64 {
     match service.stats().mean_speed() {
-        (Some(speed), ENOUGH..) => speed,
-        _ => UNKNOWN,
+        (Some(speed), MIN_SAMPLES..) => speed,
+        _ => ASSUMED_SPEED,
     }
 }

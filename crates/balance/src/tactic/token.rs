@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Choose, Round, ServiceIndex};
+use super::{Choose, Selection, ServiceIndex};
 use crate::Service;
 
 /// Tokens per minute after which the next service takes over, for weight 1.
@@ -24,21 +24,21 @@ impl Default for Token {
 }
 
 impl Choose for Token {
-    fn choose(&self, round: &Round<'_>) -> ServiceIndex {
+    fn choose(&self, selection: &Selection<'_>) -> ServiceIndex {
         let used = |service: &Service| {
-            let tokens = service.stats().tokens_at(round.moment);
+            let tokens = service.stats().tokens_at(selection.moment);
             tokens as f64 / f64::from(service.weight)
         };
         let current = self.current.load(Ordering::Relaxed);
-        let mut candidates = round.iter();
+        let mut candidates = selection.iter();
         let stays = candidates.find(|(index, _)| index.get() == current);
         if let Some((index, service)) = stays
             && used(service) < BUDGET
         {
             return index;
         }
-        let chosen = round.cheapest_of_some(used);
-        if round.binding {
+        let chosen = selection.cheapest_of_sample(used);
+        if selection.binding {
             self.current.store(chosen.get(), Ordering::Relaxed);
         }
         chosen

@@ -11,12 +11,12 @@ use majordomo::{
     Response, Result, RuntimeClock,
 };
 use majordomo_balance::{
-    Metered, Pick, Pool, PoolConfig, Service, ServiceConfig, ServiceIndex, ServiceStats,
-    SessionHints, SessionKey, Source, Tactic, Usability,
+    Metered, Pick, PickSource, Pool, PoolConfig, Service, ServiceConfig, ServiceIndex,
+    ServiceStats, SessionHints, SessionKey, Tactic, Usability,
 };
 
 /// The providers `up` and `alt` share nothing, not even a credential.
-pub(crate) struct House {
+pub(crate) struct TestGateway {
     pub(crate) registry: Registry,
     pub(crate) up: Fake,
     meters: Meters,
@@ -26,28 +26,28 @@ pub(crate) struct House {
 type Meters = Arc<Mutex<HashMap<String, Arc<ServiceStats>>>>;
 
 /// The outcome of one request.
-pub(crate) struct Asked {
+pub(crate) struct RequestOutcome {
     pub(crate) order: Vec<String>,
-    pub(crate) source: Source,
+    pub(crate) source: PickSource,
     pub(crate) result: Result<Response>,
 }
 
-impl Asked {
+impl RequestOutcome {
     /// The service that was picked first.
     pub(crate) fn first(&self) -> &str {
-        self.order.first().map_or("nobody", |id| id)
+        self.order.first().map_or("none", |id| id)
     }
 
     /// The service that responded.
     pub(crate) fn served(&self) -> String {
         match &self.result {
             Ok(response) => response.model.clone(),
-            Err(error) => format!("nobody: {error}"),
+            Err(error) => format!("none: {error}"),
         }
     }
 }
 
-impl House {
+impl TestGateway {
     pub(crate) fn new() -> Self {
         let registry = Registry::empty();
         let meters = Meters::default();
@@ -99,19 +99,23 @@ impl House {
     }
 
     /// Sends a request without a session.
-    pub(crate) async fn ask(&self, pool: &Pool) -> Asked {
-        self.ask_as(pool, None).await
+    pub(crate) async fn send(&self, pool: &Pool) -> RequestOutcome {
+        self.send_as(pool, None).await
     }
 
     /// Sends a request of a session.
-    pub(crate) async fn ask_as(&self, pool: &Pool, session: Option<SessionKey>) -> Asked {
-        self.ask_in(&[pool], session).await
+    pub(crate) async fn send_as(&self, pool: &Pool, session: Option<SessionKey>) -> RequestOutcome {
+        self.send_in(&[pool], session).await
     }
 
     /// Sends a request of a session to a partition, then to the route.
-    pub(crate) async fn ask_in(&self, pools: &[&Pool], session: Option<SessionKey>) -> Asked {
+    pub(crate) async fn send_in(
+        &self,
+        pools: &[&Pool],
+        session: Option<SessionKey>,
+    ) -> RequestOutcome {
         let (chain, order, source) = self.chain(pools, session);
-        Asked {
+        RequestOutcome {
             order,
             source,
             result: chain.generate(Request::user("hi")).await,
@@ -123,7 +127,7 @@ impl House {
         &self,
         pools: &[&Pool],
         session: Option<SessionKey>,
-    ) -> (Chain, Vec<String>, Source) {
+    ) -> (Chain, Vec<String>, PickSource) {
         let mut source = None;
         let mut ids = Vec::new();
         for pool in pools {

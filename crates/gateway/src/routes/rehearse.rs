@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use majordomo::{Chain, Request, Result};
-use majordomo_balance::Source;
+use majordomo_balance::PickSource;
 use majordomo_rules::Verdict;
 use majordomo_rules::processors::{Applied, dry_run};
 
@@ -19,7 +19,7 @@ pub(crate) struct Rehearsed {
     pub(crate) request: Request,
     pub(crate) candidates: Vec<Candidate>,
     pub(crate) left_out: Vec<LeftOut>,
-    pub(crate) source: Source,
+    pub(crate) source: PickSource,
     pub(crate) tactic: &'static str,
     pub(crate) chain: Chain,
 }
@@ -75,7 +75,7 @@ impl Route {
             }
         }
         let chain = Chain::join(&chains).ok_or_else(|| self.closed())?;
-        let (source, tactic) = first.unwrap_or((Source::LeastBad, ""));
+        let (source, tactic) = first.unwrap_or((PickSource::LeastBad, ""));
         Ok(Rehearsed {
             verdict,
             applied,
