@@ -13,9 +13,9 @@ use quick_cache::{OptionsBuilder, Weighter};
 
 /// Digest of an image, its prompt, its describers and the client's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Address([u8; 32]);
+pub(super) struct CacheKey([u8; 32]);
 
-impl Address {
+impl CacheKey {
     /// As a field of another key.
     pub(super) fn as_bytes(&self) -> &[u8] {
         &self.0
@@ -33,12 +33,12 @@ impl Address {
 }
 
 /// More bytes than this are hashed off the async threads.
-const MUCH: usize = 1 << 20;
+const OFFLOAD_BYTES: usize = 1 << 20;
 
 /// The digests of contents.
-pub(super) async fn addresses(contents: Vec<Bytes>) -> Vec<Address> {
-    let all = |contents: Vec<Bytes>| contents.iter().map(|c| Address::of(&[c])).collect();
-    if contents.iter().map(Bytes::len).sum::<usize>() <= MUCH {
+pub(super) async fn keys(contents: Vec<Bytes>) -> Vec<CacheKey> {
+    let all = |contents: Vec<Bytes>| contents.iter().map(|c| CacheKey::of(&[c])).collect();
+    if contents.iter().map(Bytes::len).sum::<usize>() <= OFFLOAD_BYTES {
         return all(contents);
     }
     let again = contents.clone();
@@ -51,7 +51,7 @@ pub(super) async fn addresses(contents: Vec<Bytes>) -> Vec<Address> {
 pub(super) type Description = Arc<str>;
 
 #[derive(Clone)]
-struct Entry {
+struct CacheEntry {
     description: Description,
     /// `None` if the expiry is not representable.
     until: Option<Instant>,
@@ -60,13 +60,13 @@ struct Entry {
     lasting: bool,
 }
 
-pub(super) struct Memory {
-    entries: Cache<Address, Entry, Size>,
+pub(super) struct DescriptionCache {
+    entries: Cache<CacheKey, CacheEntry, DescriptionWeigher>,
     ttl: Duration,
     clock: Arc<dyn Clock>,
 }
 
-impl Memory {
+impl DescriptionCache {
     pub(super) fn new(bytes: u64, ttl: Duration, clock: Arc<dyn Clock>) -> Self {
         let options = OptionsBuilder::new()
             .estimated_items_capacity(1_024)
@@ -75,32 +75,37 @@ impl Memory {
             .build()
             .expect("all three options are given");
         Self {
-            entries: Cache::with_options(options, Size, Default::default(), Default::default()),
+            entries: Cache::with_options(
+                options,
+                DescriptionWeigher,
+                Default::default(),
+                Default::default(),
+            ),
             ttl,
             clock,
         }
     }
 
-    pub(super) fn get(&self, address: &Address) -> Option<Description> {
-        let entry = self.entries.get(address)?;
+    pub(super) fn get(&self, key: &CacheKey) -> Option<Description> {
+        let entry = self.entries.get(key)?;
         if entry.until.is_some_and(|until| self.clock.now() >= until) {
-            self.entries.remove(address);
+            self.entries.remove(key);
             return None;
         }
         let description = Arc::clone(&entry.description);
         if entry.lasting {
-            self.put(*address, Arc::clone(&description), true);
+            self.put(*key, Arc::clone(&description), true);
         }
         Some(description)
     }
 
-    pub(super) fn put(&self, address: Address, description: Description, lasting: bool) {
-        let entry = Entry {
+    pub(super) fn put(&self, key: CacheKey, description: Description, lasting: bool) {
+        let entry = CacheEntry {
             description,
             until: self.clock.now().checked_add(self.ttl),
             lasting,
         };
-        self.entries.insert(address, entry);
+        self.entries.insert(key, entry);
     }
 
     /// Bytes in use.
@@ -113,10 +118,10 @@ impl Memory {
 const OVERHEAD: u64 = 160;
 
 #[derive(Clone)]
-struct Size;
+struct DescriptionWeigher;
 
-impl Weighter<Address, Entry> for Size {
-    fn weight(&self, _: &Address, entry: &Entry) -> u64 {
+impl Weighter<CacheKey, CacheEntry> for DescriptionWeigher {
+    fn weight(&self, _: &CacheKey, entry: &CacheEntry) -> u64 {
         OVERHEAD + entry.description.len() as u64
     }
 }
@@ -129,60 +134,60 @@ mod tests {
 
     const MINUTE: Duration = Duration::from_secs(60);
 
-    fn address(n: usize) -> Address {
-        Address::of(&[&n.to_le_bytes()])
+    fn key(n: usize) -> CacheKey {
+        CacheKey::of(&[&n.to_le_bytes()])
     }
 
-    fn memory(bytes: u64) -> (Memory, ManualClock) {
+    fn cache(bytes: u64) -> (DescriptionCache, ManualClock) {
         let clock = ManualClock::new();
-        let memory = Memory::new(bytes, 10 * MINUTE, Arc::new(clock.clone()));
-        (memory, clock)
+        let cache = DescriptionCache::new(bytes, 10 * MINUTE, Arc::new(clock.clone()));
+        (cache, clock)
     }
 
     #[test]
-    fn a_description_lasts_for_its_time_after_the_last_use() {
-        let (memory, clock) = memory(1 << 20);
-        memory.put(address(1), "a".into(), true);
+    fn a_description_expires_after_its_last_use() {
+        let (cache, clock) = cache(1 << 20);
+        cache.put(key(1), "a".into(), true);
         clock.advance(9 * MINUTE);
-        assert_eq!(memory.get(&address(1)).as_deref(), Some("a"));
+        assert_eq!(cache.get(&key(1)).as_deref(), Some("a"));
         clock.advance(9 * MINUTE);
-        assert_eq!(memory.get(&address(1)).as_deref(), Some("a"));
+        assert_eq!(cache.get(&key(1)).as_deref(), Some("a"));
         clock.advance(10 * MINUTE);
-        assert_eq!(memory.get(&address(1)), None);
+        assert_eq!(cache.get(&key(1)), None);
     }
 
     #[test]
-    fn what_is_at_a_web_address_lasts_for_its_time_however_often_it_is_used() {
-        let (memory, clock) = memory(1 << 20);
-        memory.put(address(1), "a".into(), false);
+    fn the_description_of_a_url_is_not_extended_by_use() {
+        let (cache, clock) = cache(1 << 20);
+        cache.put(key(1), "a".into(), false);
         clock.advance(9 * MINUTE);
-        assert!(memory.get(&address(1)).is_some());
+        assert!(cache.get(&key(1)).is_some());
         clock.advance(MINUTE);
-        assert_eq!(memory.get(&address(1)), None);
+        assert_eq!(cache.get(&key(1)), None);
     }
 
     #[test]
-    fn the_memory_stays_within_its_bytes() {
-        let (memory, _) = memory(64 << 10);
+    fn the_cache_stays_within_its_bytes() {
+        let (cache, _) = cache(64 << 10);
         for n in 0..1_000 {
-            memory.put(address(n), "x".repeat(1_000).into(), true);
-            assert!(memory.bytes() <= 64 << 10);
+            cache.put(key(n), "x".repeat(1_000).into(), true);
+            assert!(cache.bytes() <= 64 << 10);
         }
-        assert!(memory.get(&address(999)).is_some(), "the last one is kept");
-        let kept = (0..1_000).filter(|n| memory.get(&address(*n)).is_some());
+        assert!(cache.get(&key(999)).is_some(), "the last one is kept");
+        let kept = (0..1_000).filter(|n| cache.get(&key(*n)).is_some());
         assert!(kept.count() > 40);
     }
 
     #[test]
-    fn no_bytes_keep_nothing() {
-        let (memory, _) = memory(0);
-        memory.put(address(1), "a".into(), true);
-        assert_eq!(memory.get(&address(1)), None);
+    fn a_cache_of_zero_bytes_keeps_nothing() {
+        let (cache, _) = cache(0);
+        cache.put(key(1), "a".into(), true);
+        assert_eq!(cache.get(&key(1)), None);
     }
 
     #[test]
-    fn fields_cannot_be_shifted_into_each_other() {
-        assert_ne!(Address::of(&[b"ab", b"c"]), Address::of(&[b"a", b"bc"]));
-        assert_ne!(Address::of(&[b"ab"]), Address::of(&[b"ab", b""]));
+    fn field_boundaries_count() {
+        assert_ne!(CacheKey::of(&[b"ab", b"c"]), CacheKey::of(&[b"a", b"bc"]));
+        assert_ne!(CacheKey::of(&[b"ab"]), CacheKey::of(&[b"ab", b""]));
     }
 }

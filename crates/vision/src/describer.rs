@@ -17,10 +17,10 @@ use super::outcome::{CANCELLED, DescribeCall};
 use super::scope::Scope;
 
 /// Most bytes of the user's question that are passed on.
-const LONGEST_QUESTION: usize = 2 << 10;
+const MAX_QUESTION_BYTES: usize = 2 << 10;
 
 /// The result of one call.
-pub(super) enum Answer {
+pub(super) enum DescribeResult {
     /// The description, ready to replace the image.
     Description(String),
     /// The image was not sent: the describer's dialect has no image URLs.
@@ -30,11 +30,11 @@ pub(super) enum Answer {
 }
 
 /// The text sent along with the image.
-pub(super) fn words(prompt: &str, question: &str) -> String {
+pub(super) fn prompt_text(prompt: &str, question: &str) -> String {
     if question.is_empty() {
         return prompt.to_owned();
     }
-    let question = marker::cut(question, LONGEST_QUESTION);
+    let question = marker::cut(question, MAX_QUESTION_BYTES);
     format!(
         "{prompt}\n\nIt will be used to answer the following. Do not answer it yourself, but \
          describe what matters for it:\n{question}"
@@ -42,17 +42,17 @@ pub(super) fn words(prompt: &str, question: &str) -> String {
 }
 
 /// Describes an image and records the call, even if it is dropped.
-pub(super) async fn ask(
+pub(super) async fn call(
     chain: &Chain,
     image: Part,
-    words: &str,
+    prompt_text: &str,
     max_tokens: u64,
     scope: &Scope,
     clock: &dyn Clock,
-) -> Answer {
-    let message = Message::new(Role::User, vec![image, Part::text(words)]);
+) -> DescribeResult {
+    let message = Message::new(Role::User, vec![image, Part::text(prompt_text)]);
     let request = Request::from(vec![message]).max_tokens(max_tokens);
-    let mut record = Record::new(scope, clock);
+    let mut record = CallRecorder::new(scope, clock);
     let open = match chain.open(request).await {
         Ok(open) => open,
         Err(error) => {
@@ -66,14 +66,14 @@ pub(super) async fn ask(
     if unseen {
         // Dropping the stream cancels the call.
         record.failure = Some("the image was not sent".to_owned());
-        return Answer::Unseen;
+        return DescribeResult::Unseen;
     }
     let mut assembler = Assembler::default();
     let read = fold(open.events, &mut assembler).await;
     let response = assembler.into_response();
     record.usage = response.usage;
     let judged = match read {
-        Ok(()) => judge(&response),
+        Ok(()) => parse_description(&response),
         Err(error) => {
             if let Some(last) = record.attempts.last_mut() {
                 last.outcome = Outcome::failed(&error);
@@ -84,7 +84,7 @@ pub(super) async fn ask(
     match judged {
         Ok(description) => {
             record.failure = None;
-            Answer::Description(description)
+            DescribeResult::Description(description)
         }
         Err(reason) => record.failed(reason),
     }
@@ -102,7 +102,7 @@ async fn fold(mut events: EventStream, assembler: &mut Assembler) -> Result<()> 
 
 /// Extracts the description from a response. Neither a refusal nor a tool call is one:
 /// no tool was offered.
-fn judge(response: &Response) -> std::result::Result<String, String> {
+fn parse_description(response: &Response) -> std::result::Result<String, String> {
     let refused = matches!(
         response.finish,
         FinishReason::Refusal | FinishReason::ContentFilter
@@ -126,7 +126,7 @@ fn is_lost_image(change: &Change) -> bool {
 }
 
 /// A call in flight; recorded on drop, however it ends.
-struct Record<'r> {
+struct CallRecorder<'r> {
     scope: &'r Scope,
     clock: &'r dyn Clock,
     began: Instant,
@@ -136,7 +136,7 @@ struct Record<'r> {
     failure: Option<String>,
 }
 
-impl<'r> Record<'r> {
+impl<'r> CallRecorder<'r> {
     fn new(scope: &'r Scope, clock: &'r dyn Clock) -> Self {
         Self {
             scope,
@@ -149,13 +149,13 @@ impl<'r> Record<'r> {
         }
     }
 
-    fn failed(mut self, reason: String) -> Answer {
+    fn failed(mut self, reason: String) -> DescribeResult {
         self.failure = Some(reason.clone());
-        Answer::Failed(reason)
+        DescribeResult::Failed(reason)
     }
 }
 
-impl Drop for Record<'_> {
+impl Drop for CallRecorder<'_> {
     fn drop(&mut self) {
         self.scope.add_call(DescribeCall {
             target: self.target.take(),

@@ -6,54 +6,54 @@
 
 use majordomo::{Message, Native, Part, Prompt, Role, Text};
 
+use super::image_content::ImageContent;
 use super::opaque;
-use super::picture::Picture;
 
 /// An image and its message.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ImageSlot {
     pub(super) message: usize,
     pub(super) role: Role,
-    pub(super) picture: Picture,
+    pub(super) content: ImageContent,
 }
 
 /// Whether the prompt contains an image.
 pub(super) fn any(prompt: &Prompt) -> bool {
     let mut messages = prompt.messages.iter();
-    messages.any(|message| holds_picture(&message.parts))
+    messages.any(|message| contains_image(&message.parts))
 }
 
-fn holds_picture(parts: &[Part]) -> bool {
+fn contains_image(parts: &[Part]) -> bool {
     parts.iter().any(|part| match part {
-        Part::ToolResult(result) => holds_picture(&result.parts),
-        Part::Opaque(block) => opaque::holds_picture(block),
-        part => Picture::of(part).is_some(),
+        Part::ToolResult(result) => contains_image(&result.parts),
+        Part::Opaque(block) => opaque::contains_image(block),
+        part => ImageContent::of(part).is_some(),
     })
 }
 
 /// All images, in order.
-pub(super) fn find(prompt: &Prompt) -> Vec<Place> {
+pub(super) fn find(prompt: &Prompt) -> Vec<ImageSlot> {
     let mut places = Vec::new();
     for (index, message) in prompt.messages.iter().enumerate() {
-        collect(&message.parts, &mut |picture| {
-            places.push(Place {
+        collect(&message.parts, &mut |content| {
+            places.push(ImageSlot {
                 message: index,
                 role: message.role,
-                picture,
+                content,
             });
         });
     }
     places
 }
 
-fn collect(parts: &[Part], found: &mut impl FnMut(Picture)) {
+fn collect(parts: &[Part], found: &mut impl FnMut(ImageContent)) {
     for part in parts {
         match part {
             Part::ToolResult(result) => collect(&result.parts, found),
-            Part::Opaque(block) => opaque::pictures(block).into_iter().for_each(&mut *found),
+            Part::Opaque(block) => opaque::images(block).into_iter().for_each(&mut *found),
             part => {
-                if let Some(picture) = Picture::of(part) {
-                    found(picture);
+                if let Some(content) = ImageContent::of(part) {
+                    found(content);
                 }
             }
         }
@@ -94,7 +94,7 @@ fn replace_parts(parts: &mut [Part], texts: &mut impl Iterator<Item = String>) {
                     *part = other;
                 }
             }
-            _ if Picture::of(part).is_some() => {
+            _ if ImageContent::of(part).is_some() => {
                 *part = Part::Text(Text {
                     text: texts.next().unwrap_or_default(),
                     native: part.native().and_then(of_any_block),
@@ -117,8 +117,8 @@ fn of_any_block(native: &Native) -> Option<Box<Native>> {
 
 /// Start of the last turn of these messages: after the model's last one.
 fn turn_start(messages: &[Message]) -> usize {
-    let said = messages.iter().rposition(|m| m.role == Role::Assistant);
-    said.map_or(0, |index| index + 1)
+    let last_assistant = messages.iter().rposition(|m| m.role == Role::Assistant);
+    last_assistant.map_or(0, |index| index + 1)
 }
 
 /// Index of the last message. Coding agents append system messages after the user's, so

@@ -2,7 +2,7 @@
 //! images.
 //!
 //! There is one engine, [`Vision`], with two entry points: a processor calls
-//! [`Vision::describe`] for a whole request, and [`DescribeForBlind`] shapes the requests
+//! [`Vision::describe`] for a whole request, and [`DescribeForTextOnly`] shapes the requests
 //! of a chain for those targets that take no images.
 //!
 //! Images of the last message are described, and each is replaced by
@@ -22,28 +22,28 @@
 //! | `cache`, `scope` | known descriptions, of all requests and of one |
 //! | `marker`, `outcome`, `config` | texts, results and settings |
 
-mod blind;
+mod cache;
 mod config;
 mod describer;
 mod engine;
 mod fetch;
-mod flight;
+mod image_content;
+mod image_slots;
 mod marker;
-mod memory;
 mod objects;
 mod opaque;
 mod outcome;
-mod picture;
-mod places;
 mod plan;
 mod preview;
-mod questions;
+mod prompts;
 mod scope;
+mod single_flight;
+mod text_only;
 
-pub use blind::{DescribeForBlind, Describers};
 pub use config::{DEFAULT_PROMPT, History, Latest, OnFailure, VisionConfig};
 pub use engine::Vision;
 pub use fetch::FetchImage;
-pub use marker::{LONGEST, OMITTED, UNAVAILABLE};
-pub use outcome::{DescribeCall, Described, FROM_CACHE, Fate, ImageOutcome};
+pub use marker::{MAX_DESCRIPTION_BYTES, OMITTED, UNAVAILABLE};
+pub use outcome::{DescribeCall, Described, FROM_CACHE, ImageDisposition, ImageOutcome};
 pub use scope::Scope;
+pub use text_only::{DescribeForTextOnly, Describers};

@@ -10,7 +10,7 @@ use std::ops::Range;
 use memchr::memchr2;
 
 /// A completed object.
-pub(super) struct Object<'a, const N: usize> {
+pub(super) struct JsonObject<'a, const N: usize> {
     raw: &'a str,
     /// Its bytes.
     pub(super) span: Range<usize>,
@@ -19,7 +19,7 @@ pub(super) struct Object<'a, const N: usize> {
     fields: [Option<Range<usize>>; N],
 }
 
-impl<'a, const N: usize> Object<'a, N> {
+impl<'a, const N: usize> JsonObject<'a, N> {
     /// The span of a field's first value, by index into the requested names; empty for a
     /// number or a literal.
     pub(super) fn span_of(&self, name: usize) -> Option<Range<usize>> {
@@ -32,7 +32,7 @@ impl<'a, const N: usize> Object<'a, N> {
     }
 }
 
-struct Frame<const N: usize> {
+struct OpenContainer<const N: usize> {
     start: usize,
     is_object: bool,
     expects_key: bool,
@@ -41,7 +41,7 @@ struct Frame<const N: usize> {
     fields: [Option<Range<usize>>; N],
 }
 
-impl<const N: usize> Frame<N> {
+impl<const N: usize> OpenContainer<N> {
     fn new(start: usize, is_object: bool) -> Self {
         Self {
             start,
@@ -67,10 +67,10 @@ impl<const N: usize> Frame<N> {
 pub(super) fn walk<'a, const N: usize>(
     raw: &'a str,
     names: &[&str; N],
-    mut each: impl FnMut(Object<'a, N>),
+    mut each: impl FnMut(JsonObject<'a, N>),
 ) {
     let bytes = raw.as_bytes();
-    let mut open: Vec<Frame<N>> = Vec::new();
+    let mut open: Vec<OpenContainer<N>> = Vec::new();
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         let begin = at;
@@ -90,7 +90,7 @@ pub(super) fn walk<'a, const N: usize>(
                     frame.value(begin..at);
                 }
             }
-            b'{' | b'[' => open.push(Frame::new(begin, byte == b'{')),
+            b'{' | b'[' => open.push(OpenContainer::new(begin, byte == b'{')),
             b',' => {
                 if let Some(frame) = open.last_mut() {
                     frame.value(0..0);
@@ -107,7 +107,7 @@ pub(super) fn walk<'a, const N: usize>(
                     outer.value(span.clone());
                 }
                 if frame.is_object {
-                    each(Object {
+                    each(JsonObject {
                         raw,
                         span,
                         depth: open.len(),
@@ -121,7 +121,10 @@ pub(super) fn walk<'a, const N: usize>(
 }
 
 /// The fields of a text that is one object.
-pub(super) fn fields<'a, const N: usize>(raw: &'a str, names: &[&str; N]) -> Option<Object<'a, N>> {
+pub(super) fn fields<'a, const N: usize>(
+    raw: &'a str,
+    names: &[&str; N],
+) -> Option<JsonObject<'a, N>> {
     let mut outermost = None;
     walk(raw, names, |object| outermost = Some(object));
     outermost.filter(|object| object.depth == 0)
@@ -156,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn objects_are_given_from_the_inside_with_the_fields_that_were_asked_for() {
+    fn objects_are_reported_inside_out_with_the_requested_fields() {
         let raw = r#" { "a" : [ {"b":"x\"}"}, 1 ] , "\u0062" : { } , "b" : 2, "c":null } "#;
         let mut seen = Vec::new();
         walk(raw, &["b", "c"], |object| {
@@ -203,7 +206,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_object_and_its_fields_are_those_of_a_parser(value in json(), pretty: bool) {
+        fn every_object_and_its_fields_agree_with_a_parser(value in json(), pretty: bool) {
             let raw = if pretty {
                 serde_json::to_string_pretty(&value).unwrap()
             } else {
@@ -226,7 +229,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_makes_it_panic(raw in ".{0,60}") {
+        fn no_text_causes_a_panic(raw in ".{0,60}") {
             walk(&raw, &["a"], |_| {});
         }
     }

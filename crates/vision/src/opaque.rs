@@ -11,8 +11,8 @@ use bytes::Bytes;
 use majordomo::{Json, Opaque, Part};
 use majordomo_wire::Protocol;
 
-use super::objects::{Object, fields, text, walk};
-use super::picture::Picture;
+use super::image_content::ImageContent;
+use super::objects::{JsonObject, fields, text, walk};
 
 /// No dialect nests images deeper.
 const MAX_DEPTH: usize = 17;
@@ -31,19 +31,19 @@ const OUTPUT: usize = 1;
 const GEMINI: Range<usize> = 2..6;
 
 /// Whether a block contains an image.
-pub(super) fn holds_picture(block: &Opaque) -> bool {
-    !Found::all(block).is_empty()
+pub(super) fn contains_image(block: &Opaque) -> bool {
+    !OpaqueImage::all(block).is_empty()
 }
 
 /// The images of a block, in order.
-pub(super) fn pictures(block: &Opaque) -> Vec<Picture> {
-    let found = Found::all(block);
+pub(super) fn images(block: &Opaque) -> Vec<ImageContent> {
+    let found = OpaqueImage::all(block);
     found.iter().map(|found| found.read(block)).collect()
 }
 
 /// The block with its images replaced by texts; `None` if it has none.
 pub(super) fn replaced(block: &Opaque, texts: &mut impl Iterator<Item = String>) -> Option<Part> {
-    let found = Found::all(block);
+    let found = OpaqueImage::all(block);
     let raw = block.raw.as_str();
     let mut next = || texts.next().unwrap_or_default();
     let protocol = match found.as_slice() {
@@ -77,23 +77,23 @@ pub(super) fn replaced(block: &Opaque, texts: &mut impl Iterator<Item = String>)
 }
 
 /// An image as encoded in its dialect.
-struct Found {
+struct OpaqueImage {
     protocol: Protocol,
     span: Range<usize>,
-    source: Source,
+    source: ImageSource,
 }
 
 /// Where the image data is.
-enum Source {
+enum ImageSource {
     /// The object is a block that the dialect's decoder accepts in a message.
     Block,
     /// The object is not such a block, but contains the image's URL.
-    Address(Range<usize>),
+    Url(Range<usize>),
     /// Not readable.
     Unknown,
 }
 
-impl Found {
+impl OpaqueImage {
     fn all(block: &Opaque) -> Vec<Self> {
         let raw = block.raw.as_str();
         let Some(protocol) = Protocol::of(&block.origin) else {
@@ -104,7 +104,7 @@ impl Found {
             let unknown = Self {
                 protocol,
                 span: 0..raw.trim().len(),
-                source: Source::Unknown,
+                source: ImageSource::Unknown,
             };
             return (block.kind == "images")
                 .then_some(unknown)
@@ -136,18 +136,18 @@ impl Found {
     }
 
     /// Decodes the block like the dialect's decoder does in a message.
-    fn read(&self, block: &Opaque) -> Picture {
+    fn read(&self, block: &Opaque) -> ImageContent {
         let raw = block.raw.as_str();
         let block = match &self.source {
-            Source::Block => raw.get(self.span.clone()).map(Cow::Borrowed),
-            Source::Address(span) => raw
+            ImageSource::Block => raw.get(self.span.clone()).map(Cow::Borrowed),
+            ImageSource::Url(span) => raw
                 .get(span.clone())
                 .map(|url| Cow::Owned(format!("{{\"type\":\"input_image\",\"image_url\":{url}}}"))),
-            Source::Unknown => None,
+            ImageSource::Unknown => None,
         };
         let part = block.and_then(|block| self.part(&block));
-        let picture = part.and_then(|part| Picture::of(&part));
-        picture.unwrap_or(Picture::Unreadable)
+        let content = part.and_then(|part| ImageContent::of(&part));
+        content.unwrap_or(ImageContent::Unreadable)
     }
 
     fn part(&self, block: &str) -> Option<Part> {
@@ -165,30 +165,30 @@ impl Found {
 }
 
 /// The image source of an object, if it is an image in its dialect.
-fn source(protocol: Protocol, raw: &str, object: &Object<'_, 6>) -> Option<Source> {
+fn source(protocol: Protocol, raw: &str, object: &JsonObject<'_, 6>) -> Option<ImageSource> {
     let kind = object.field(TYPE).and_then(text);
     match (protocol, kind.as_deref()) {
         (Protocol::Chat, Some("image_url"))
         | (Protocol::Messages, Some("image"))
-        | (Protocol::Responses, Some("input_image")) => Some(Source::Block),
+        | (Protocol::Responses, Some("input_image")) => Some(ImageSource::Block),
         // These are items, which cannot contain text.
         (Protocol::Responses, Some("computer_call_output")) => {
             let output = object.span_of(OUTPUT).unwrap_or_default();
             let inside = raw.get(output.clone()).unwrap_or_default();
             let url = fields(inside, &["image_url"]).and_then(|inside| inside.span_of(0));
             let address = |url: Range<usize>| output.start + url.start..output.start + url.end;
-            Some(url.map_or(Source::Unknown, |url| Source::Address(address(url))))
+            Some(url.map_or(ImageSource::Unknown, |url| ImageSource::Url(address(url))))
         }
-        (Protocol::Responses, Some("image_generation_call")) => Some(Source::Unknown),
+        (Protocol::Responses, Some("image_generation_call")) => Some(ImageSource::Unknown),
         (Protocol::Gemini, _) => {
             let data = GEMINI.filter_map(|name| object.field(name)).next()?;
-            is_gemini_picture(data).then_some(Source::Block)
+            is_gemini_image(data).then_some(ImageSource::Block)
         }
         _ => None,
     }
 }
 
-fn is_gemini_picture(data: &str) -> bool {
+fn is_gemini_image(data: &str) -> bool {
     let names = ["mimeType", "mime_type", "fileUri", "file_uri"];
     let Some(object) = fields(data, &names) else {
         return false;

@@ -25,12 +25,12 @@ pub struct ImageOutcome {
     /// Index of its message.
     pub message: usize,
     /// How it was replaced.
-    pub fate: Fate,
+    pub disposition: ImageDisposition,
 }
 
 /// How an image was replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum ImageDisposition {
     /// Described for this request.
     Described,
     /// Described from the cache, or by a concurrent request.
@@ -72,7 +72,7 @@ impl DescribeCall {
     }
 
     /// The target that responded, else the last one attempted, else empty.
-    pub fn asked(&self) -> &str {
+    pub fn last_target(&self) -> &str {
         let last = self.attempts.last().map(|attempt| &*attempt.target);
         self.target.as_deref().or(last).unwrap_or_default()
     }
@@ -83,13 +83,23 @@ pub const FROM_CACHE: &str = "described from cache";
 
 /// The changes for the attempt log, one per kind of outcome.
 pub(super) fn changes(images: &[ImageOutcome], by: &str) -> Vec<Change> {
-    let count = |wanted: &dyn Fn(&Fate) -> bool| images.iter().filter(|i| wanted(&i.fate)).count();
+    let count = |wanted: &dyn Fn(&ImageDisposition) -> bool| {
+        images.iter().filter(|i| wanted(&i.disposition)).count()
+    };
     let kinds = [
-        ("described", count(&|fate| *fate == Fate::Described), by),
-        (FROM_CACHE, count(&|fate| *fate == Fate::FromCache), ""),
+        (
+            "described",
+            count(&|disposition| *disposition == ImageDisposition::Described),
+            by,
+        ),
+        (
+            FROM_CACHE,
+            count(&|disposition| *disposition == ImageDisposition::FromCache),
+            "",
+        ),
         (
             "omitted",
-            count(&|fate| *fate == Fate::Omitted),
+            count(&|disposition| *disposition == ImageDisposition::Omitted),
             "of earlier messages",
         ),
     ];
@@ -100,7 +110,7 @@ pub(super) fn changes(images: &[ImageOutcome], by: &str) -> Vec<Change> {
         .collect();
     let mut reasons: Vec<&str> = Vec::new();
     for image in images {
-        if let Fate::Undescribed(reason) = &image.fate {
+        if let ImageDisposition::Undescribed(reason) = &image.disposition {
             reasons.push(reason);
         }
     }

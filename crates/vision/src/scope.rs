@@ -3,20 +3,20 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::flight::{Made, Told};
-use super::memory::Address;
+use super::cache::CacheKey;
 use super::outcome::DescribeCall;
+use super::single_flight::{CallOrigin, DescriptionResult};
 
 /// One request of one client: its key, its descriptions so far, and the calls they took.
 /// Clones share all of it, so a chain's second attempt does not call again.
 #[derive(Clone)]
-pub struct Scope(Arc<Inner>);
+pub struct Scope(Arc<ScopeState>);
 
-struct Inner {
+struct ScopeState {
     key: String,
     /// Index of the client's latest message; a repair appends messages after it.
     latest: OnceLock<usize>,
-    told: Mutex<HashMap<Address, (Told, Made)>>,
+    result: Mutex<HashMap<CacheKey, (DescriptionResult, CallOrigin)>>,
     calls: Mutex<Vec<DescribeCall>>,
 }
 
@@ -24,15 +24,15 @@ impl Scope {
     /// A request of the client with this key name; empty without keys. Descriptions are
     /// cached for that key alone.
     pub fn of_key(name: impl Into<String>) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(ScopeState {
             key: name.into(),
             latest: OnceLock::new(),
-            told: Mutex::default(),
+            result: Mutex::default(),
             calls: Mutex::default(),
         }))
     }
 
-    /// Every call made for the request so far, by either entry point.
+    /// Every call origin for the request so far, by either entry point.
     pub fn calls(&self) -> Vec<DescribeCall> {
         lock(&self.0.calls).clone()
     }
@@ -46,12 +46,12 @@ impl Scope {
         *self.0.latest.get_or_init(look)
     }
 
-    pub(super) fn told(&self, address: &Address) -> Option<(Told, Made)> {
-        lock(&self.0.told).get(address).cloned()
+    pub(super) fn result(&self, address: &CacheKey) -> Option<(DescriptionResult, CallOrigin)> {
+        lock(&self.0.result).get(address).cloned()
     }
 
-    pub(super) fn keep(&self, address: Address, told: Told, made: Made) {
-        lock(&self.0.told).insert(address, (told, made));
+    pub(super) fn store(&self, address: CacheKey, result: DescriptionResult, origin: CallOrigin) {
+        lock(&self.0.result).insert(address, (result, origin));
     }
 
     pub(super) fn add_call(&self, call: DescribeCall) {

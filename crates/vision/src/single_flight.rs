@@ -10,85 +10,89 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use super::memory::{Address, Description};
+use super::cache::{CacheKey, Description};
 
 /// A description, or why there is none.
-pub(super) type Told = Result<Description, String>;
+pub(super) type DescriptionResult = Result<Description, String>;
 
 #[derive(Default)]
-pub(super) struct Flights(Mutex<HashMap<Address, watch::Receiver<Option<Told>>>>);
+pub(super) struct SingleFlight(
+    Mutex<HashMap<CacheKey, watch::Receiver<Option<DescriptionResult>>>>,
+);
 
 /// Which request made the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Made {
-    Here,
-    Elsewhere,
+pub(super) enum CallOrigin {
+    ThisRequest,
+    Shared,
 }
 
-enum Seat<'f> {
+enum FlightSlot<'f> {
     Leader(Leader<'f>),
-    Follower(watch::Receiver<Option<Told>>),
+    Follower(watch::Receiver<Option<DescriptionResult>>),
 }
 
 /// Removes the flight when it ends or is dropped.
 struct Leader<'f> {
-    flights: &'f Flights,
-    address: Address,
-    tell: watch::Sender<Option<Told>>,
+    in_flight: &'f SingleFlight,
+    key: CacheKey,
+    sender: watch::Sender<Option<DescriptionResult>>,
 }
 
-impl Flights {
+impl SingleFlight {
     /// The result of `work`, run here or already in flight. `known` is checked again after
     /// each wait, since a leader may have just finished.
-    pub(super) async fn join<F: Future<Output = Told>>(
+    pub(super) async fn join<F: Future<Output = DescriptionResult>>(
         &self,
-        address: Address,
+        key: CacheKey,
         known: impl Fn() -> Option<Description>,
         work: impl Fn() -> F,
-    ) -> (Told, Made) {
+    ) -> (DescriptionResult, CallOrigin) {
         loop {
             if let Some(description) = known() {
-                return (Ok(description), Made::Elsewhere);
+                return (Ok(description), CallOrigin::Shared);
             }
-            match self.board(address) {
-                Seat::Leader(leader) => {
-                    let told = work().await;
-                    leader.tell.send_replace(Some(told.clone()));
-                    return (told, Made::Here);
+            match self.enter(key) {
+                FlightSlot::Leader(leader) => {
+                    let result = work().await;
+                    leader.sender.send_replace(Some(result.clone()));
+                    return (result, CallOrigin::ThisRequest);
                 }
-                Seat::Follower(mut news) => {
-                    let told = news.wait_for(Option::is_some).await;
-                    let told = told.ok().and_then(|told| told.clone());
-                    if let Some(told) = told {
-                        return (told, Made::Elsewhere);
+                FlightSlot::Follower(mut receiver) => {
+                    let result = receiver.wait_for(Option::is_some).await;
+                    let result = result.ok().and_then(|result| result.clone());
+                    if let Some(result) = result {
+                        return (result, CallOrigin::Shared);
                     }
                 }
             }
         }
     }
 
-    fn board(&self, address: Address) -> Seat<'_> {
-        let mut flights = self.lock();
-        if let Some(news) = flights.get(&address) {
-            return Seat::Follower(news.clone());
+    fn enter(&self, key: CacheKey) -> FlightSlot<'_> {
+        let mut in_flight = self.lock();
+        if let Some(receiver) = in_flight.get(&key) {
+            return FlightSlot::Follower(receiver.clone());
         }
-        let (tell, news) = watch::channel(None);
-        flights.insert(address, news);
-        Seat::Leader(Leader {
-            flights: self,
-            address,
-            tell,
+        let (sender, receiver) = watch::channel(None);
+        in_flight.insert(key, receiver);
+        FlightSlot::Leader(Leader {
+            in_flight: self,
+            key,
+            sender,
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Address, watch::Receiver<Option<Told>>>> {
+    fn lock(
+        &self,
+    ) -> MutexGuard<'_, HashMap<CacheKey, watch::Receiver<Option<DescriptionResult>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Leader<'_> {
     fn drop(&mut self) {
-        self.flights.lock().remove(&self.address);
+        self.in_flight.lock().remove(&self.key);
     }
 }
 
@@ -102,56 +106,62 @@ mod tests {
 
     use super::*;
 
-    fn address() -> Address {
-        Address::of(&[b"same"])
+    fn key() -> CacheKey {
+        CacheKey::of(&[b"same"])
     }
 
     #[tokio::test]
-    async fn many_who_want_the_same_make_one_call() {
-        let (flights, calls) = (Flights::default(), Cell::new(0));
+    async fn concurrent_requests_for_the_same_description_make_one_call() {
+        let (in_flight, calls) = (SingleFlight::default(), Cell::new(0));
         let work = || async {
             calls.set(calls.get() + 1);
             tokio::task::yield_now().await;
             Ok("an apple".into())
         };
-        let all = join_all((0..5).map(|_| flights.join(address(), || None, work))).await;
+        let all = join_all((0..5).map(|_| in_flight.join(key(), || None, work))).await;
         assert_eq!(calls.get(), 1);
-        let here = all.iter().filter(|(_, made)| *made == Made::Here).count();
+        let here = all
+            .iter()
+            .filter(|(_, origin)| *origin == CallOrigin::ThisRequest)
+            .count();
         assert_eq!(here, 1);
         assert!(
             all.iter()
-                .all(|(told, _)| told.as_deref() == Ok("an apple"))
+                .all(|(result, _)| result.as_deref() == Ok("an apple"))
         );
-        assert!(flights.lock().is_empty());
+        assert!(in_flight.lock().is_empty());
     }
 
     #[tokio::test]
-    async fn a_leader_who_leaves_hands_over_to_a_follower() {
-        let (flights, gate) = (Flights::default(), Notify::new());
+    async fn a_dropped_leader_hands_over_to_a_follower() {
+        let (in_flight, gate) = (SingleFlight::default(), Notify::new());
         let wait = || async {
             gate.notified().await;
             Ok("never".into())
         };
         let work = || async { Ok("an apple".into()) };
-        let mut follower = pin!(flights.join(address(), || None, work));
+        let mut follower = pin!(in_flight.join(key(), || None, work));
         {
-            let mut leader = pin!(flights.join(address(), || None, wait));
+            let mut leader = pin!(in_flight.join(key(), || None, wait));
             assert!((&mut leader).now_or_never().is_none(), "it waits");
             assert!((&mut follower).now_or_never().is_none(), "it follows");
         }
-        let (told, made) = follower.await;
-        assert_eq!((told.as_deref(), made), (Ok("an apple"), Made::Here));
+        let (result, origin) = follower.await;
+        assert_eq!(
+            (result.as_deref(), origin),
+            (Ok("an apple"), CallOrigin::ThisRequest)
+        );
     }
 
     #[tokio::test]
-    async fn a_failure_is_shared_by_those_who_waited_and_forgotten() {
-        let (flights, calls) = (Flights::default(), Cell::new(0));
+    async fn a_failure_is_shared_with_followers_and_not_cached() {
+        let (in_flight, calls) = (SingleFlight::default(), Cell::new(0));
         let fail = || async {
             calls.set(calls.get() + 1);
             tokio::task::yield_now().await;
             Err("it broke".to_owned())
         };
-        let flight = || flights.join(address(), || None, fail);
+        let flight = || in_flight.join(key(), || None, fail);
         let ((first, _), (second, _)) = join(flight(), flight()).await;
         assert!(first.is_err() && second.is_err());
         assert_eq!(calls.get(), 1);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use majordomo::{BoxFuture, Chain, Request, Result, Shape, Shaped, TargetName, TargetView};
 
 use super::engine::Vision;
-use super::places;
+use super::image_slots;
 use super::scope::Scope;
 
 /// The describers of each target. Those of a service take precedence over those of its
@@ -64,13 +64,13 @@ impl Describers {
 /// Created per request, since it belongs to one client; see `Chain::shaped_by`. The
 /// calls are recorded in the scope.
 #[derive(Clone)]
-pub struct DescribeForBlind {
+pub struct DescribeForTextOnly {
     vision: Arc<Vision>,
     describers: Arc<Describers>,
     scope: Scope,
 }
 
-impl DescribeForBlind {
+impl DescribeForTextOnly {
     /// Describes with this engine and these describers, for this request.
     pub fn new(vision: Arc<Vision>, describers: Arc<Describers>, scope: Scope) -> Self {
         Self {
@@ -81,11 +81,11 @@ impl DescribeForBlind {
     }
 }
 
-impl Shape for DescribeForBlind {
+impl Shape for DescribeForTextOnly {
     fn concerns(&self, request: &Request, target: TargetView<'_>) -> bool {
         !target.capabilities.takes_images()
             && self.describers.of(target.name).is_some()
-            && places::any(request)
+            && image_slots::any(request)
     }
 
     fn shape<'a>(

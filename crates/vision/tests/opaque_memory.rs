@@ -1,4 +1,4 @@
-//! Memory that the vision proxy allocates for an opaque block. Its own test binary, because
+//! DescriptionCache that the vision proxy allocates for an opaque block. Its own test binary, because
 //! it measures the allocations of the whole process.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -38,7 +38,7 @@ fn shapes() -> [(&'static str, String); 3] {
 }
 
 #[tokio::test]
-async fn a_walk_over_an_opaque_block_needs_no_more_than_three_times_the_block() {
+async fn scanning_an_opaque_block_allocates_at_most_three_times_its_size() {
     let pixel = "R0lGODlhAQABAIAAAAAAAP///ywAAAAAAQABAAACAUwAOw==";
     for (name, filler) in shapes() {
         let image = format!(

@@ -1,12 +1,12 @@
 //! The vision proxy over fake and HTTP describers.
 
-mod asking;
-mod blind;
 mod caching;
+mod describers;
 mod dialects;
 mod hostile;
 mod over_http;
 mod properties;
 mod recorded;
 mod replacing;
-mod stage;
+mod support;
+mod text_only;

@@ -9,7 +9,7 @@ use majordomo_testkit::{Script, Upstream};
 use majordomo_vision::{Described, Scope, UNAVAILABLE, Vision, VisionConfig};
 use majordomo_wire::{Protocol, Reply};
 
-use crate::stage::{question, texts};
+use crate::support::{question, texts};
 
 const DIALECTS: [(ProviderKind, Protocol); 5] = [
     (ProviderKind::OpenAi, Protocol::Chat),
@@ -65,7 +65,7 @@ async fn describe(request: Request, chain: &Chain) -> Described {
 }
 
 #[tokio::test]
-async fn v28_describers_of_every_dialect_describe() {
+async fn describers_of_every_dialect_describe_over_http() {
     for (kind, protocol) in DIALECTS {
         let (upstream, chain) = describer(kind, protocol).await;
         let described = describe(question(&[1]), &chain).await;
@@ -81,7 +81,7 @@ async fn v28_describers_of_every_dialect_describe() {
 }
 
 #[tokio::test]
-async fn an_address_reaches_the_describers_whose_dialect_has_one() {
+async fn a_url_reaches_describers_whose_dialect_supports_urls() {
     let url = "https://pictures.example/apple.png";
     let remote = Part::RemoteImage(RemoteImage {
         url: url.into(),

@@ -5,43 +5,43 @@ use majordomo_vision::{History, Latest, Vision, VisionConfig};
 use majordomo_wire::Protocol;
 use proptest::prelude::*;
 
-use crate::stage::{Stage, gif, image, through, written};
+use crate::support::{VisionFixture, gif, image, through, written};
 
 /// A part before its text is numbered.
 #[derive(Clone, Debug)]
-enum Piece {
+enum TestPart {
     Text(String),
     Image(u8),
     Remote(u8),
     File(u8),
-    Tool(Vec<Piece>),
+    Tool(Vec<TestPart>),
 }
 
-fn piece() -> impl Strategy<Value = Piece> {
+fn piece() -> impl Strategy<Value = TestPart> {
     let leaf = prop_oneof![
-        3 => "[a-zé\"\\\\<\\]\\[ ]{0,12}".prop_map(Piece::Text),
-        3 => any::<u8>().prop_map(Piece::Image),
-        1 => any::<u8>().prop_map(Piece::Remote),
-        1 => any::<u8>().prop_map(Piece::File),
+        3 => "[a-zé\"\\\\<\\]\\[ ]{0,12}".prop_map(TestPart::Text),
+        3 => any::<u8>().prop_map(TestPart::Image),
+        1 => any::<u8>().prop_map(TestPart::Remote),
+        1 => any::<u8>().prop_map(TestPart::File),
     ];
     prop_oneof![
         5 => leaf.clone(),
-        1 => prop::collection::vec(leaf, 1..4).prop_map(Piece::Tool),
+        1 => prop::collection::vec(leaf, 1..4).prop_map(TestPart::Tool),
     ]
 }
 
-fn conversation() -> impl Strategy<Value = Vec<Vec<Piece>>> {
+fn conversation() -> impl Strategy<Value = Vec<Vec<TestPart>>> {
     prop::collection::vec(prop::collection::vec(piece(), 1..5), 1..6)
 }
 
 /// Numbers every text, so that it can be found again.
-fn build(turns: &[Vec<Piece>]) -> Request {
+fn build(turns: &[Vec<TestPart>]) -> Request {
     let (mut messages, mut number, mut calls) = (Vec::new(), 0, 0);
     for (turn, pieces) in turns.iter().enumerate() {
         let mut said = Vec::new();
         for piece in pieces {
             match piece {
-                Piece::Tool(inside) => {
+                TestPart::Tool(inside) => {
                     let call = ToolCall::new(format!("id_{calls}"), "look", "{}");
                     calls += 1;
                     let mut result = ToolResult::new(&call, numbered("tool", &mut number));
@@ -69,21 +69,21 @@ fn numbered(text: &str, number: &mut usize) -> String {
     format!("t{number}. {text} .t{number}")
 }
 
-fn part(piece: &Piece, number: &mut usize) -> Part {
+fn part(piece: &TestPart, number: &mut usize) -> Part {
     match piece {
-        Piece::Text(text) => Part::text(numbered(text, number)),
-        Piece::Image(n) => image(*n),
-        Piece::Remote(n) => Part::RemoteImage(RemoteImage {
+        TestPart::Text(text) => Part::text(numbered(text, number)),
+        TestPart::Image(n) => image(*n),
+        TestPart::Remote(n) => Part::RemoteImage(RemoteImage {
             url: format!("https://pictures.example/{n}.png"),
             native: None,
         }),
-        Piece::File(n) => Part::File(File {
+        TestPart::File(n) => Part::File(File {
             media_type: "image/gif".into(),
             data: gif(*n),
             name: None,
             native: None,
         }),
-        Piece::Tool(_) => unreachable!("tool results contain leaves only"),
+        TestPart::Tool(_) => unreachable!("tool results contain leaves only"),
     }
 }
 
@@ -150,7 +150,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn s43_no_image_is_left_in_any_dialect_and_all_else_is_unchanged(
+    fn no_image_is_left_in_any_dialect_and_everything_else_is_unchanged(
         turns in conversation(),
         turn in any::<bool>(),
         cached in any::<bool>(),
@@ -162,10 +162,10 @@ proptest! {
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let runtime = runtime.expect("a runtime");
-        let stage = Stage::with(config);
+        let fixture = VisionFixture::with(config);
         let request = build(&turns);
 
-        let described = runtime.block_on(stage.describe(request.clone())).request;
+        let described = runtime.block_on(fixture.describe(request.clone())).request;
         let pairs = request.messages.iter().zip(&described.messages);
         for (before, after) in pairs {
             prop_assert_eq!(before.role, after.role);
@@ -181,7 +181,7 @@ proptest! {
             // The same conversation as sent by a client of this dialect.
             let sent = through(protocol, &request);
             let before = written(protocol, &sent);
-            let changed = runtime.block_on(stage.describe(sent)).request;
+            let changed = runtime.block_on(fixture.describe(sent)).request;
             prop_assert!(!Vision::has_images(&changed));
             let after = written(protocol, &changed);
             for sign in SIGNS {

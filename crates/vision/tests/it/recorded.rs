@@ -1,4 +1,4 @@
-//! Recorded client requests: every image is replaced, and nothing else changes.
+//! RecordedRequest client requests: every image is replaced, and nothing else changes.
 //!
 //! `MAJORDOMO_CLIENT_REQUESTS` names a folder of folders, one per client, each file with
 //! `path` and `body`. Without it the test is skipped with a message.
@@ -10,12 +10,12 @@ use majordomo_wire::{Outgoing, Protocol};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::stage::Stage;
+use crate::support::VisionFixture;
 
 const VARIABLE: &str = "MAJORDOMO_CLIENT_REQUESTS";
 
 #[derive(serde::Deserialize)]
-struct Recorded {
+struct RecordedRequest {
     path: String,
     body: Box<RawValue>,
 }
@@ -78,7 +78,7 @@ fn difference(before: &Value, after: &Value, at: &str) -> Option<String> {
 }
 
 #[tokio::test]
-async fn every_image_of_a_recorded_request_goes_and_nothing_else() {
+async fn every_image_of_a_recorded_request_is_replaced_and_nothing_else_changes() {
     let Some(folder) = majordomo_testkit::data(VARIABLE) else {
         return;
     };
@@ -86,7 +86,7 @@ async fn every_image_of_a_recorded_request_goes_and_nothing_else() {
     for file in files(&folder) {
         let name = file.display();
         let text = std::fs::read_to_string(&file).unwrap_or_default();
-        let Ok(recorded) = serde_json::from_str::<Recorded>(&text) else {
+        let Ok(recorded) = serde_json::from_str::<RecordedRequest>(&text) else {
             continue;
         };
         let Some(protocol) = protocol(&recorded.path) else {
@@ -99,7 +99,7 @@ async fn every_image_of_a_recorded_request_goes_and_nothing_else() {
         looked += 1;
         let had_images = Vision::has_images(&incoming.request);
         changed += usize::from(had_images);
-        let described = Stage::new()
+        let described = VisionFixture::new()
             .describe(incoming.request.clone())
             .await
             .request;

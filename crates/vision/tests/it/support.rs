@@ -92,16 +92,16 @@ pub(crate) fn written(protocol: Protocol, request: &Request) -> String {
 /// A fake provider that counts open calls, their start times, and calls dropped before
 /// their end.
 #[derive(Clone)]
-pub(crate) struct Eyes {
+pub(crate) struct FakeDescriber {
     pub(crate) fake: Fake,
     open: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
     starts: Arc<Mutex<Vec<Instant>>>,
     /// Whether its dialect has no image URLs.
-    pub(crate) no_addresses: Arc<AtomicBool>,
+    pub(crate) no_urls: Arc<AtomicBool>,
 }
 
-impl Eyes {
+impl FakeDescriber {
     fn new(name: &str) -> Self {
         let fake = Fake::new(name);
         fake.otherwise(|call| Step::reply(format!("picture {}", number(call))));
@@ -110,7 +110,7 @@ impl Eyes {
             open: Arc::default(),
             most: Arc::default(),
             starts: Arc::default(),
-            no_addresses: Arc::default(),
+            no_urls: Arc::default(),
         }
     }
 
@@ -134,7 +134,7 @@ impl Eyes {
     }
 
     /// Responds after this many milliseconds.
-    pub(crate) fn slow(&self, millis: impl Fn(u8) -> u64 + Send + Sync + 'static) {
+    pub(crate) fn delay(&self, millis: impl Fn(u8) -> u64 + Send + Sync + 'static) {
         self.fake.otherwise(move |call| {
             let number = number(call);
             let wait = Duration::from_millis(millis(number));
@@ -142,12 +142,12 @@ impl Eyes {
         });
     }
 
-    pub(crate) fn says(&self, text: &str) {
+    pub(crate) fn reply_with(&self, text: &str) {
         let text = text.to_owned();
         self.fake.otherwise(move |_| Step::reply(text.clone()));
     }
 
-    pub(crate) fn does(&self, step: Step) {
+    pub(crate) fn respond_with(&self, step: Step) {
         self.fake.otherwise(move |_| step.clone());
     }
 }
@@ -164,33 +164,33 @@ pub(crate) fn number(call: &Call) -> u8 {
         .unwrap_or_default()
 }
 
-impl Provider for Eyes {
+impl Provider for FakeDescriber {
     fn name(&self) -> &str {
         self.fake.name()
     }
 
     fn model(&self, id: &str) -> Result<Arc<dyn Model>> {
-        Ok(Arc::new(Watched {
+        Ok(Arc::new(InstrumentedModel {
             model: self.fake.model(id)?,
-            eyes: self.clone(),
+            describer: self.clone(),
         }))
     }
 }
 
-struct Watched {
+struct InstrumentedModel {
     model: Arc<dyn Model>,
-    eyes: Eyes,
+    describer: FakeDescriber,
 }
 
-struct OpenCall(Arc<AtomicUsize>);
+struct OpenDescribeCall(Arc<AtomicUsize>);
 
-impl Drop for OpenCall {
+impl Drop for OpenDescribeCall {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-impl Model for Watched {
+impl Model for InstrumentedModel {
     fn name(&self) -> &str {
         self.model.name()
     }
@@ -205,15 +205,15 @@ impl Model for Watched {
 
     fn events(&self, request: Request) -> BoxFuture<'_, Result<EventStream>> {
         Box::pin(async move {
-            let eyes = &self.eyes;
-            let open = eyes.open.fetch_add(1, Ordering::SeqCst) + 1;
-            let guard = OpenCall(Arc::clone(&eyes.open));
-            eyes.most.fetch_max(open, Ordering::SeqCst);
+            let describer = &self.describer;
+            let open = describer.open.fetch_add(1, Ordering::SeqCst) + 1;
+            let guard = OpenDescribeCall(Arc::clone(&describer.open));
+            describer.most.fetch_max(open, Ordering::SeqCst);
             let now = Instant::now();
-            eyes.starts.lock().expect("not poisoned").push(now);
+            describer.starts.lock().expect("not poisoned").push(now);
             let mut parts = request.messages[0].parts.iter();
             let remote = parts.any(|part| matches!(part, Part::RemoteImage(_)));
-            if remote && eyes.no_addresses.load(Ordering::SeqCst) {
+            if remote && describer.no_urls.load(Ordering::SeqCst) {
                 request.note(Change::new("image", "dropped"));
             }
             let events = self.model.events(request).await?;
@@ -227,15 +227,15 @@ impl Model for Watched {
 }
 
 /// The engine with its describers.
-pub(crate) struct Stage {
+pub(crate) struct VisionFixture {
     pub(crate) registry: Registry,
-    pub(crate) eyes: Eyes,
-    pub(crate) spare: Eyes,
+    pub(crate) describer: FakeDescriber,
+    pub(crate) spare: FakeDescriber,
     pub(crate) vision: Arc<Vision>,
     pub(crate) describers: Chain,
 }
 
-impl Stage {
+impl VisionFixture {
     pub(crate) fn new() -> Self {
         Self::with(VisionConfig::default())
     }
@@ -246,13 +246,13 @@ impl Stage {
 
     pub(crate) fn around(vision: Vision) -> Self {
         let registry = Registry::empty();
-        let (eyes, spare) = (Eyes::new("eyes"), Eyes::new("spare"));
-        registry.register(eyes.clone());
+        let (describer, spare) = (FakeDescriber::new("eyes"), FakeDescriber::new("spare"));
+        registry.register(describer.clone());
         registry.register(spare.clone());
         Self {
             describers: registry.parse("eyes/sharp").expect("a valid spec"),
             registry,
-            eyes,
+            describer,
             spare,
             vision: Arc::new(vision),
         }
