@@ -82,14 +82,14 @@ pub(super) fn only_fields(table: &Map<String, Value>, known: &[&str]) -> Result<
     }
 }
 
-/// Formats names as `` `a`, `b` and `c` ``.
+/// Formats names as `` `a`, `b` or `c` ``.
 pub(super) fn listed(words: &[&str]) -> String {
     match words {
         [] => "none".to_owned(),
         [one] => format!("`{one}`"),
         [first @ .., last] => {
             let first: Vec<String> = first.iter().map(|word| format!("`{word}`")).collect();
-            format!("{} and `{last}`", first.join(", "))
+            format!("{} or `{last}`", first.join(", "))
         }
     }
 }
@@ -156,6 +156,6 @@ mod tests {
         let table = table(Some(&json!({"strat": "09:00"})), "{}").unwrap();
         let bad = only_fields(&table, &["start", "end"]).unwrap_err();
         assert_eq!(bad.suggestion.as_deref(), Some("start"));
-        assert!(bad.message.contains("`start` and `end`"), "{}", bad.message);
+        assert!(bad.message.contains("`start` or `end`"), "{}", bad.message);
     }
 }

@@ -36,12 +36,12 @@ fn an_unknown_position_or_operation_is_rejected_with_the_nearest_name() {
     assert_eq!(
         errors_of(&leaf("model", "contain", "gpt")),
         [
-            "`contain` is not an operation of `model`; there are `equals`, `contains` and `glob`; \
+            "unknown operation `contain` for position `model`; expected one of `equals`, `contains` or `glob`; \
              did you mean `contains`?"
         ]
     );
     let op = &errors_of(&leaf("token", "contains", "x"))[0];
-    assert!(op.contains("`ge`, `gt`, `le` and `lt`"), "{op}");
+    assert!(op.contains("`ge`, `gt`, `le` or `lt`"), "{op}");
 }
 
 #[test]

@@ -188,7 +188,7 @@ async fn each_route_has_its_own_describers() {
 async fn a_failing_describer_does_not_count_against_the_target() {
     let fixture = ChainFixture::new();
     fixture
-        .fixture
+        .vision
         .describer
         .respond_with(Step::fail(Error::provider(500, "broken")));
     let (chain, _) = fixture.chain("main/blind", fixture.for_blind());
@@ -206,7 +206,7 @@ async fn on_failure_fail_moves_on_to_the_next_target() {
         ..VisionConfig::default()
     });
     fixture
-        .fixture
+        .vision
         .describer
         .respond_with(Step::fail(Error::provider(500, "broken")));
     let (chain, _) = fixture.chain("main/blind,main/seeing", fixture.for_blind());
