@@ -1,29 +1,29 @@
-//! What a tactic sees of one pick, and the two ways to choose that most share.
+//! The input of a tactic, and the selection algorithms that most of them share.
 
-use super::dice::Roll;
+use super::rng::PickRng;
 use super::{Service, ServiceIndex};
 
-/// More candidates than this are not all looked at, where that takes time.
-const MANY: usize = 64;
+/// Most candidates whose cost is computed, where that is expensive.
+const SAMPLE_LIMIT: usize = 64;
 
-/// One choice among the services that can be asked.
-pub(super) struct Round<'a> {
+/// One selection among usable services.
+pub(super) struct Selection<'a> {
     /// All services of the pool.
     pub(super) services: &'a [Service],
-    /// Those to choose from; never empty.
+    /// The services to select from; never empty.
     pub(super) candidates: &'a [ServiceIndex],
-    /// When, in the time of the services' statistics.
+    /// The current time, on the timeline of the statistics.
     pub(super) moment: u64,
-    pub(super) roll: &'a Roll,
-    /// Whether the choice is a request's first one, which takes turns; failover
-    /// and previews do not.
+    pub(super) rng: &'a PickRng,
+    /// Whether the selection takes a turn: true for a request's first pick, false for
+    /// failover and previews.
     pub(super) binding: bool,
 }
 
-impl<'a> Round<'a> {
-    /// The same choice among fewer.
-    pub(super) fn among<'b>(&'b self, candidates: &'b [ServiceIndex]) -> Round<'b> {
-        Round {
+impl<'a> Selection<'a> {
+    /// The same selection among fewer candidates.
+    pub(super) fn among<'b>(&'b self, candidates: &'b [ServiceIndex]) -> Selection<'b> {
+        Selection {
             candidates,
             ..*self
         }
@@ -38,15 +38,14 @@ impl<'a> Round<'a> {
         candidates.map(|index| (*index, self.service(*index)))
     }
 
-    /// Those of the lowest rank; none if that is everybody.
+    /// The candidates of the lowest rank; `None` if all have the same.
     pub(super) fn lowest<R: Ord + Copy>(
         &self,
         rank: impl Fn(&Service) -> R,
     ) -> Option<Vec<ServiceIndex>> {
         let mut ranked = self.iter().map(|(index, service)| (index, rank(service)));
         let (_, mut lowest) = ranked.next()?;
-        // Everybody so far is of one rank until somebody differs; then the list
-        // is made, and made anew for a lower rank.
+        // No list is built until two ranks differ; a lower rank starts it again.
         let mut chosen: Option<Vec<ServiceIndex>> = None;
         for (place, (index, rank)) in (1..).zip(ranked) {
             if rank == lowest {
@@ -65,20 +64,20 @@ impl<'a> Round<'a> {
         chosen
     }
 
-    /// The cheapest one, where a cost takes time to say: of many candidates, only
-    /// some are looked at, neighbours from a random place on.
-    pub(super) fn cheapest_of_some(&self, cost: impl Fn(&Service) -> f64) -> ServiceIndex {
+    /// The cheapest candidate, for expensive costs: of many candidates, only a run of
+    /// neighbours from a random start is compared.
+    pub(super) fn cheapest_of_sample(&self, cost: impl Fn(&Service) -> f64) -> ServiceIndex {
         let all = self.candidates;
-        if all.len() <= MANY {
+        if all.len() <= SAMPLE_LIMIT {
             return self.cheapest(cost);
         }
-        let start = self.roll.index(all.len());
+        let start = self.rng.index(all.len());
         let run = all[start..].iter().chain(&all[..start]);
-        let some: Vec<ServiceIndex> = run.take(MANY).copied().collect();
+        let some: Vec<ServiceIndex> = run.take(SAMPLE_LIMIT).copied().collect();
         self.among(&some).cheapest(cost)
     }
 
-    /// The cheapest one; a random one of those that are equally cheap.
+    /// The cheapest candidate; ties are broken at random (reservoir sampling).
     pub(super) fn cheapest(&self, cost: impl Fn(&Service) -> f64) -> ServiceIndex {
         let (mut best, mut least, mut equals) = (self.candidates[0], f64::INFINITY, 0);
         for (index, service) in self.iter() {
@@ -87,7 +86,7 @@ impl<'a> Round<'a> {
                 (best, least, equals) = (index, cost, 1);
             } else if cost == least {
                 equals += 1;
-                if self.roll.below(equals) == 0 {
+                if self.rng.below(equals) == 0 {
                     best = index;
                 }
             }
@@ -95,13 +94,13 @@ impl<'a> Round<'a> {
         best
     }
 
-    /// A random one, each by its share; none if nobody has any.
-    pub(super) fn by_share(&self, share: impl Fn(&Service) -> u64) -> Option<ServiceIndex> {
+    /// A random candidate, weighted by share; `None` if all shares are zero.
+    pub(super) fn weighted(&self, share: impl Fn(&Service) -> u64) -> Option<ServiceIndex> {
         let total: u64 = self.iter().map(|(_, service)| share(service)).sum();
         if total == 0 {
             return None;
         }
-        let mut left = self.roll.below(total);
+        let mut left = self.rng.below(total);
         for (index, service) in self.iter() {
             let share = share(service);
             if left < share {
@@ -109,7 +108,7 @@ impl<'a> Round<'a> {
             }
             left -= share;
         }
-        // Shares that come from live counts may have shrunk meanwhile.
+        // Shares from live counters may have shrunk since they were summed.
         self.candidates.last().copied()
     }
 }

@@ -1,25 +1,25 @@
-//! The mean and the spread of the last hundred samples.
+//! Mean and percentiles over a sliding window of the last hundred samples.
 
 use std::array;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use serde::Serialize;
 
-/// As many samples as are remembered.
+/// Size of the window.
 const WINDOW: usize = 100;
 
-/// A ring of samples with its running sum, so that the mean costs two loads.
+/// A ring of samples with a running sum, so that the mean takes two loads.
 #[derive(Debug)]
-pub(super) struct Average {
-    /// Samples so far, forgotten ones included.
+pub(super) struct SampleRing {
+    /// Samples so far, including evicted ones.
     count: AtomicU64,
-    /// The sum of what is in the ring.
+    /// The sum of the ring.
     sum: AtomicU64,
-    /// Apart: picks read counts and sums of many services, and no samples.
+    /// Boxed: picks read the counts and sums of many services, but no samples.
     ring: Box<[AtomicU32; WINDOW]>,
 }
 
-impl Default for Average {
+impl Default for SampleRing {
     fn default() -> Self {
         Self {
             count: AtomicU64::new(0),
@@ -29,11 +29,11 @@ impl Default for Average {
     }
 }
 
-impl Average {
+impl SampleRing {
     pub(super) fn add(&self, sample: u64) {
         let sample = u32::try_from(sample).unwrap_or(u32::MAX);
         let place = self.count.fetch_add(1, Ordering::Relaxed) as usize % WINDOW;
-        // The swap says exactly which sample leaves, whoever else is writing.
+        // The swap returns exactly the evicted sample, also with concurrent writers.
         let left = self.ring[place].swap(sample, Ordering::Relaxed);
         self.sum.fetch_add(u64::from(sample), Ordering::Relaxed);
         self.sum.fetch_sub(u64::from(left), Ordering::Relaxed);
@@ -49,14 +49,14 @@ impl Average {
         (len > 0).then(|| sum as f64 / len as f64)
     }
 
-    /// All that is known, in units of `unit` samples.
-    pub(super) fn spread(&self, unit: f64) -> Spread {
+    /// Summarizes the window, in units of `unit` samples.
+    pub(super) fn spread(&self, unit: f64) -> SampleSummary {
         let len = self.len();
         let ring = self.ring[..len].iter();
         let mut samples: Vec<u32> = ring.map(|s| s.load(Ordering::Relaxed)).collect();
         samples.sort_unstable();
         let at = |share| percentile(&samples, share).map(|sample| sample / unit);
-        Spread {
+        SampleSummary {
             samples: len,
             mean: self.mean().map(|mean| mean / unit),
             p50: at(0.5),
@@ -66,22 +66,22 @@ impl Average {
     }
 }
 
-/// The mean and the percentiles of the last hundred samples.
+/// Mean and percentiles of the last hundred samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Spread {
-    /// How many samples there are, at most a hundred.
+pub struct SampleSummary {
+    /// Number of samples, at most a hundred.
     pub samples: usize,
-    /// Their mean.
+    /// The mean.
     pub mean: Option<f64>,
-    /// Half of them are at most this.
+    /// The median.
     pub p50: Option<f64>,
-    /// 95 of a hundred are at most this.
+    /// The 95th percentile.
     pub p95: Option<f64>,
-    /// 99 of a hundred are at most this.
+    /// The 99th percentile.
     pub p99: Option<f64>,
 }
 
-/// Linear between the two nearest samples.
+/// Interpolates linearly between the two nearest samples.
 fn percentile(sorted: &[u32], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let rank = share * last as f64;
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn only_the_last_hundred_samples_count() {
-        let average = Average::default();
+        let average = SampleRing::default();
         assert_eq!(average.mean(), None);
         for _ in 0..50 {
             average.add(1_000);
@@ -109,14 +109,14 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_lie_between_the_nearest_samples() {
-        let average = Average::default();
+    fn percentiles_are_interpolated_between_the_nearest_samples() {
+        let average = SampleRing::default();
         for sample in (1..=100).rev() {
             average.add(sample);
         }
         let spread = average.spread(1.0);
         assert_eq!(spread.p50, Some(50.5));
         assert!((spread.p99.unwrap() - 99.01).abs() < 1e-9);
-        assert_eq!(Average::default().spread(1.0), Spread::default());
+        assert_eq!(SampleRing::default().spread(1.0), SampleSummary::default());
     }
 }

@@ -1,66 +1,66 @@
-//! Every place of a conversation where an image can be.
+//! Finds every image of a conversation and replaces it.
 //!
-//! Images are found and replaced by the same walk in the same order: the parts
-//! of messages of every role, tool results at any depth, files that are
-//! pictures, and blocks of one dialect that hold images inside.
+//! Both walks visit the same places in the same order: parts of messages of every role,
+//! tool results at any depth, files that are images, and dialect-specific blocks that
+//! contain images.
 
 use majordomo::{Message, Native, Part, Prompt, Role, Text};
 
+use super::image_content::ImageContent;
 use super::opaque;
-use super::picture::Picture;
 
-/// An image and the message that it is in.
+/// An image and its message.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ImageSlot {
     pub(super) message: usize,
     pub(super) role: Role,
-    pub(super) picture: Picture,
+    pub(super) content: ImageContent,
 }
 
-/// Whether there is any image.
+/// Whether the prompt contains an image.
 pub(super) fn any(prompt: &Prompt) -> bool {
     let mut messages = prompt.messages.iter();
-    messages.any(|message| holds_picture(&message.parts))
+    messages.any(|message| contains_image(&message.parts))
 }
 
-fn holds_picture(parts: &[Part]) -> bool {
+fn contains_image(parts: &[Part]) -> bool {
     parts.iter().any(|part| match part {
-        Part::ToolResult(result) => holds_picture(&result.parts),
-        Part::Opaque(block) => opaque::holds_picture(block),
-        part => Picture::of(part).is_some(),
+        Part::ToolResult(result) => contains_image(&result.parts),
+        Part::Opaque(block) => opaque::contains_image(block),
+        part => ImageContent::of(part).is_some(),
     })
 }
 
-/// All images in order.
-pub(super) fn find(prompt: &Prompt) -> Vec<Place> {
+/// All images, in order.
+pub(super) fn find(prompt: &Prompt) -> Vec<ImageSlot> {
     let mut places = Vec::new();
     for (index, message) in prompt.messages.iter().enumerate() {
-        collect(&message.parts, &mut |picture| {
-            places.push(Place {
+        collect(&message.parts, &mut |content| {
+            places.push(ImageSlot {
                 message: index,
                 role: message.role,
-                picture,
+                content,
             });
         });
     }
     places
 }
 
-fn collect(parts: &[Part], found: &mut impl FnMut(Picture)) {
+fn collect(parts: &[Part], found: &mut impl FnMut(ImageContent)) {
     for part in parts {
         match part {
             Part::ToolResult(result) => collect(&result.parts, found),
-            Part::Opaque(block) => opaque::pictures(block).into_iter().for_each(&mut *found),
+            Part::Opaque(block) => opaque::images(block).into_iter().for_each(&mut *found),
             part => {
-                if let Some(picture) = Picture::of(part) {
-                    found(picture);
+                if let Some(content) = ImageContent::of(part) {
+                    found(content);
                 }
             }
         }
     }
 }
 
-/// Bytes of blocks that may hold images inside.
+/// Bytes of the blocks that may contain images.
 pub(super) fn opaque_bytes(prompt: &Prompt) -> u64 {
     fn of(parts: &[Part]) -> u64 {
         let of_part = |part: &Part| match part {
@@ -77,7 +77,7 @@ pub(super) fn opaque_bytes(prompt: &Prompt) -> u64 {
         .sum()
 }
 
-/// Puts the texts in the places of the images, in the order of [`find`].
+/// Replaces the images with texts, in the order of [`find`].
 pub(super) fn replace(messages: &mut [Message], texts: impl IntoIterator<Item = String>) {
     let mut texts = texts.into_iter();
     for message in messages {
@@ -94,7 +94,7 @@ fn replace_parts(parts: &mut [Part], texts: &mut impl Iterator<Item = String>) {
                     *part = other;
                 }
             }
-            _ if Picture::of(part).is_some() => {
+            _ if ImageContent::of(part).is_some() => {
                 *part = Part::Text(Text {
                     text: texts.next().unwrap_or_default(),
                     native: part.native().and_then(of_any_block),
@@ -105,8 +105,8 @@ fn replace_parts(parts: &mut [Part], texts: &mut impl Iterator<Item = String>) {
     }
 }
 
-/// The field that a text may have as well as an image: where the provider's
-/// prompt cache ends.
+/// The field that both text and image blocks may have: the end of the provider's prompt
+/// cache.
 const OF_ANY_BLOCK: &str = "cache_control";
 
 fn of_any_block(native: &Native) -> Option<Box<Native>> {
@@ -115,21 +115,20 @@ fn of_any_block(native: &Native) -> Option<Box<Native>> {
     kept.into_option()
 }
 
-/// Where the last turn of these messages begins: after what the model said last.
+/// Start of the last turn of these messages: after the model's last one.
 fn turn_start(messages: &[Message]) -> usize {
-    let said = messages.iter().rposition(|m| m.role == Role::Assistant);
-    said.map_or(0, |index| index + 1)
+    let last_assistant = messages.iter().rposition(|m| m.role == Role::Assistant);
+    last_assistant.map_or(0, |index| index + 1)
 }
 
-/// Which message is the last. Coding agents add instructions after what their
-/// user said, so those are looked past.
+/// Index of the last message. Coding agents append system messages after the user's, so
+/// those are skipped.
 pub(super) fn latest_message(messages: &[Message]) -> usize {
     let last = messages.iter().rposition(|m| m.role != Role::System);
     last.unwrap_or(messages.len().saturating_sub(1))
 }
 
-/// Where the turn begins that is to be answered. What the client put into the
-/// model's mouth at the end belongs to it.
+/// Start of the turn to respond to. An assistant prefill at the end belongs to it.
 pub(super) fn latest_turn(messages: &[Message]) -> usize {
     let heard = messages.iter().rposition(|m| m.role != Role::Assistant);
     turn_start(&messages[..heard.map_or(0, |index| index + 1)])

@@ -1,5 +1,5 @@
-//! A small gateway around pools: two scripted providers whose models are metered,
-//! real chains, real health, virtual time.
+//! A small gateway around pools: two scripted providers with metered models, real chains,
+//! real health, virtual time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -11,43 +11,43 @@ use majordomo::{
     Response, Result, RuntimeClock,
 };
 use majordomo_balance::{
-    Metered, Pick, Pool, PoolConfig, Service, ServiceConfig, ServiceIndex, ServiceStats,
-    SessionHints, SessionKey, Source, Tactic, Usability,
+    Metered, Pick, PickSource, Pool, PoolConfig, Service, ServiceConfig, ServiceIndex,
+    ServiceStats, SessionHints, SessionKey, Tactic, Usability,
 };
 
 /// The providers `up` and `alt` share nothing, not even a credential.
-pub(crate) struct House {
+pub(crate) struct TestGateway {
     pub(crate) registry: Registry,
     pub(crate) up: Fake,
     meters: Meters,
 }
 
-/// Whose statistics a target feeds.
+/// The statistics that each target feeds.
 type Meters = Arc<Mutex<HashMap<String, Arc<ServiceStats>>>>;
 
-/// What came of one request.
-pub(crate) struct Asked {
+/// The outcome of one request.
+pub(crate) struct RequestOutcome {
     pub(crate) order: Vec<String>,
-    pub(crate) source: Source,
+    pub(crate) source: PickSource,
     pub(crate) result: Result<Response>,
 }
 
-impl Asked {
-    /// Who was picked first.
+impl RequestOutcome {
+    /// The service that was picked first.
     pub(crate) fn first(&self) -> &str {
-        self.order.first().map_or("nobody", |id| id)
+        self.order.first().map_or("none", |id| id)
     }
 
-    /// Who served.
+    /// The service that responded.
     pub(crate) fn served(&self) -> String {
         match &self.result {
             Ok(response) => response.model.clone(),
-            Err(error) => format!("nobody: {error}"),
+            Err(error) => format!("none: {error}"),
         }
     }
 }
 
-impl House {
+impl TestGateway {
     pub(crate) fn new() -> Self {
         let registry = Registry::empty();
         let meters = Meters::default();
@@ -73,13 +73,13 @@ impl House {
     }
 
     pub(crate) fn meter(&self, pool: &Pool) {
-        let mut meters = self.meters.lock().expect("nothing panics under it");
+        let mut meters = self.meters.lock().expect("not poisoned");
         for (_, service) in pool.services() {
             meters.insert(service.id().to_owned(), Arc::clone(service.stats()));
         }
     }
 
-    /// How a service is doing: as its best target, with its credential.
+    /// The usability of a service: that of its best target with its credential.
     pub(crate) fn usability(&self, service: &Service) -> Usability {
         let health = self.registry.health().snapshot();
         let of = |subject: &str| {
@@ -88,7 +88,7 @@ impl House {
             status.map_or(Usability::Usable, |status| Usability::of(status, now()))
         };
         let targets = service.id().split(',').map(|target| {
-            let (provider, _) = target.split_once('/').expect("a target's name");
+            let (provider, _) = target.split_once('/').expect("a target name");
             of(target).and(of(provider))
         });
         targets.reduce(Usability::or).expect("a spec has a target")
@@ -98,32 +98,36 @@ impl House {
         |index| self.usability(pool.service(index))
     }
 
-    /// One request without a session.
-    pub(crate) async fn ask(&self, pool: &Pool) -> Asked {
-        self.ask_as(pool, None).await
+    /// Sends a request without a session.
+    pub(crate) async fn send(&self, pool: &Pool) -> RequestOutcome {
+        self.send_as(pool, None).await
     }
 
-    /// One request of a session.
-    pub(crate) async fn ask_as(&self, pool: &Pool, session: Option<SessionKey>) -> Asked {
-        self.ask_in(&[pool], session).await
+    /// Sends a request of a session.
+    pub(crate) async fn send_as(&self, pool: &Pool, session: Option<SessionKey>) -> RequestOutcome {
+        self.send_in(&[pool], session).await
     }
 
-    /// One request of a session to a partition, and then to the route.
-    pub(crate) async fn ask_in(&self, pools: &[&Pool], session: Option<SessionKey>) -> Asked {
+    /// Sends a request of a session to a partition, then to the route.
+    pub(crate) async fn send_in(
+        &self,
+        pools: &[&Pool],
+        session: Option<SessionKey>,
+    ) -> RequestOutcome {
         let (chain, order, source) = self.chain(pools, session);
-        Asked {
+        RequestOutcome {
             order,
             source,
             result: chain.generate(Request::user("hi")).await,
         }
     }
 
-    /// The chain of one request: everybody of the first pool, then of the next.
+    /// The chain of one request: all services of the first pool, then of the next.
     pub(crate) fn chain(
         &self,
         pools: &[&Pool],
         session: Option<SessionKey>,
-    ) -> (Chain, Vec<String>, Source) {
+    ) -> (Chain, Vec<String>, PickSource) {
         let mut source = None;
         let mut ids = Vec::new();
         for pool in pools {
@@ -132,10 +136,10 @@ impl House {
             ids.extend(order.map(|index| pool.service(index).id().to_owned()));
         }
         let chain = self.registry.parse(&ids.join(",")).expect("known services");
-        (chain, ids, source.expect("one pool at least"))
+        (chain, ids, source.expect("at least one pool"))
     }
 
-    /// Everything that was asked of `up`, in order.
+    /// All calls to `up`, in order.
     pub(crate) fn calls(&self) -> Vec<String> {
         let calls = self.up.calls().into_iter();
         calls.map(|call| call.model).collect()
@@ -147,7 +151,7 @@ impl House {
     }
 }
 
-/// Gives models with a meter, for services that have one.
+/// Wraps models of metered services.
 struct MeteredProvider {
     fake: Fake,
     meters: Meters,
@@ -160,7 +164,7 @@ impl Provider for MeteredProvider {
 
     fn model(&self, id: &str) -> Result<Arc<dyn Model>> {
         let model = self.fake.model(id)?;
-        let meters = self.meters.lock().expect("nothing panics under it");
+        let meters = self.meters.lock().expect("not poisoned");
         Ok(match meters.get(model.name()) {
             Some(stats) => Arc::new(metered(model, stats)),
             None => model,
@@ -176,7 +180,7 @@ pub(crate) fn metered(model: Arc<dyn Model>, stats: &Arc<ServiceStats>) -> Meter
     Metered::new(model, Arc::clone(stats), Arc::new(RuntimeClock))
 }
 
-/// Services that differ in nothing but their names.
+/// Services that differ only in their names.
 pub(crate) fn flat(ids: &[&str]) -> PoolConfig {
     PoolConfig {
         services: ids.iter().map(|id| ServiceConfig::new(*id)).collect(),
@@ -185,7 +189,7 @@ pub(crate) fn flat(ids: &[&str]) -> PoolConfig {
     }
 }
 
-/// One tier for each list.
+/// One tier per list.
 pub(crate) fn tiers(tiers: &[&[&str]]) -> PoolConfig {
     let service = |tier, id: &&str| ServiceConfig {
         tier,
@@ -202,7 +206,7 @@ pub(crate) fn tiers(tiers: &[&[&str]]) -> PoolConfig {
     }
 }
 
-/// The same pool with sessions that stay for half an hour.
+/// The same pool, with sessions pinned for half an hour.
 pub(crate) fn pinned(config: PoolConfig) -> PoolConfig {
     PoolConfig {
         affinity: Some(secs(1_800)),
@@ -234,7 +238,7 @@ pub(crate) fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// Lets virtual time pass.
+/// Advances virtual time.
 pub(crate) async fn pass(seconds: u64) {
     tokio::time::advance(secs(seconds)).await;
 }

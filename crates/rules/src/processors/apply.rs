@@ -1,4 +1,4 @@
-//! Acts on the rule that matched: runs its processors, or makes it the destination.
+//! Applies a matched rule: runs its processors or makes its services the destination.
 
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
@@ -8,54 +8,54 @@ use futures_util::FutureExt;
 use majordomo::{Change, Request, scrub};
 use serde::Serialize;
 
-use super::{Processor, ProcessorError, Processors, Task};
+use super::{Processor, ProcessorError, ProcessorTask, Processors};
 use crate::condition::Leaf;
 use crate::{RuleIndex, RuleSet, Subject};
 
-/// The rules of a route that already had their turn with a request.
+/// The rules of a route that were already applied to a request.
 pub type Bypassed = BTreeSet<RuleIndex>;
 
-/// Where the balancer may pick from.
+/// The services that the balancer picks from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Destination {
     /// The services of the matched rule.
     Rule(RuleIndex),
-    /// The route's own services: no rule matched, or the one that did only
-    /// changed the request. The rule's services are never among them.
+    /// The route's services: no rule matched, or the matching rule only changed the
+    /// request. Never includes the rule's services.
     Route,
 }
 
-/// What came of applying the matched rule.
+/// The result of applying the matched rule.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Applied {
-    /// Where the balancer may pick from.
+    /// The services that the balancer picks from.
     pub destination: Destination,
-    /// What processors changed, for the ledger.
+    /// Changes made by processors, for the attempt log.
     pub changes: Vec<Change>,
-    /// The processors that ran, in their order, for the trace.
+    /// The processors that ran, in order.
     pub processors: Vec<ProcessorTrace>,
 }
 
-/// How one processor fared.
+/// The outcome of one processor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ProcessorTrace {
     /// The position of its operation.
     pub position: &'static str,
     /// Its operation.
     pub op: &'static str,
-    /// What it changed, `image:2 described` say.
+    /// What it changed, such as `image:2 described`.
     pub changes: Vec<String>,
     /// Why it failed, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// Acts on the matched rule: runs its processors on the request, once, or names
-/// its services as the destination.
+/// Applies the matched rule: runs its processors on the request, or selects its
+/// services as the destination.
 ///
-/// `matched` is the verdict on `subject`, which still sees the request as it was;
-/// `request` is the copy that goes on. What is in `bypassed` had its turn.
+/// `matched` is the verdict on `subject`, which keeps the original request;
+/// `request` is the copy to change. Rules in `bypassed` are not applied again.
 pub async fn apply<S: Sync>(
     rules: &RuleSet<S>,
     matched: Option<RuleIndex>,
@@ -64,15 +64,15 @@ pub async fn apply<S: Sync>(
     request: &mut Request,
     bypassed: &mut Bypassed,
 ) -> Applied {
-    let how = How::InEarnest;
-    act(rules, matched, processors, subject, request, bypassed, how).await
+    let mode = RunMode::Run;
+    act(rules, matched, processors, subject, request, bypassed, mode).await
 }
 
-/// Whether processors may ask somebody.
+/// Whether processors run or only report what they would change.
 #[derive(Clone, Copy)]
-enum How {
-    InEarnest,
-    Rehearsed,
+enum RunMode {
+    Run,
+    DryRun,
 }
 
 async fn act<S: Sync>(
@@ -82,7 +82,7 @@ async fn act<S: Sync>(
     subject: &Subject<'_>,
     request: &mut Request,
     bypassed: &mut Bypassed,
-    how: How,
+    mode: RunMode,
 ) -> Applied {
     let mut applied = Applied {
         destination: Destination::Route,
@@ -99,21 +99,21 @@ async fn act<S: Sync>(
     }
     bypassed.insert(rule);
     for (leaf, processor) in bound {
-        // Of an `any` group, only the members that hold have something to do.
+        // In an `any` group, only the members that hold are processed.
         if !leaf.check.holds(subject, rule) {
             continue;
         }
-        let task = Task {
+        let task = ProcessorTask {
             request: &mut *request,
             subject,
             services: rules.services(rule),
             rule,
         };
-        // Polled with the work, so that a panic before its first await is caught, too.
-        let outcome = surviving(async {
-            match how {
-                How::InEarnest => processor.process(task).await,
-                How::Rehearsed => processor.preview(task).await,
+        // Inside the guarded future, so that a panic before the first await is caught.
+        let outcome = catch_panic(async {
+            match mode {
+                RunMode::Run => processor.process(task).await,
+                RunMode::DryRun => processor.preview(task).await,
             }
         })
         .await;
@@ -122,9 +122,9 @@ async fn act<S: Sync>(
     applied
 }
 
-/// What [`apply`] would do with a rule that had no turn yet: for dry runs. The
-/// processors tell what they would change, and ask nobody.
-pub async fn rehearse<S: Sync>(
+/// Reports what [`apply`] would do with a rule not applied yet. Processors report
+/// their changes without calling a service.
+pub async fn dry_run<S: Sync>(
     rules: &RuleSet<S>,
     matched: Option<RuleIndex>,
     processors: &Processors<S>,
@@ -132,11 +132,11 @@ pub async fn rehearse<S: Sync>(
     request: &mut Request,
 ) -> Applied {
     let fresh = &mut Bypassed::new();
-    let how = How::Rehearsed;
-    act(rules, matched, processors, subject, request, fresh, how).await
+    let mode = RunMode::DryRun;
+    act(rules, matched, processors, subject, request, fresh, mode).await
 }
 
-/// Where the balancer may pick from, for what no processor changes.
+/// The destination of a request that no processor changes.
 pub fn destination<S>(
     rules: &RuleSet<S>,
     matched: Option<RuleIndex>,
@@ -148,7 +148,7 @@ pub fn destination<S>(
     }
 }
 
-/// Each operation of a rule that has a processor, in the order of the operations.
+/// The operations of a rule that have a processor, in order.
 fn bound<'a, S>(
     rules: &'a RuleSet<S>,
     rule: RuleIndex,
@@ -160,8 +160,8 @@ fn bound<'a, S>(
         .collect()
 }
 
-/// A panic is a failure like any other.
-async fn surviving(
+/// Turns a panic into an error.
+async fn catch_panic(
     work: impl Future<Output = Result<Vec<Change>, ProcessorError>>,
 ) -> Result<Vec<Change>, ProcessorError> {
     match AssertUnwindSafe(work).catch_unwind().await {

@@ -1,4 +1,4 @@
-//! How describers are asked: how many at once, for how long, who comes next.
+//! How describers are called: concurrency, timeouts and failover.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,7 +16,7 @@ use majordomo_vision::{
 use majordomo_wire::{Outgoing, Protocol};
 use tokio::time::Instant;
 
-use crate::stage::{Stage, changes, gif, image, question, seen, texts};
+use crate::support::{VisionFixture, changes, gif, image, question, seen, texts};
 
 fn ten() -> Vec<u8> {
     (1..=10).collect()
@@ -31,53 +31,55 @@ fn answered(numbers: &[u8]) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v17_ten_images_go_in_three_rounds_of_at_most_four() {
-    let stage = Stage::new();
-    stage.eyes.slow(|_| 300);
+async fn ten_images_are_described_in_three_batches_of_at_most_four() {
+    let fixture = VisionFixture::new();
+    fixture.describer.delay(|_| 300);
     let begin = Instant::now();
-    let described = stage.describe(question(&ten())).await;
+    let described = fixture.describe(question(&ten())).await;
     assert_eq!(begin.elapsed(), Duration::from_millis(900));
     assert_eq!(
-        stage.eyes.starts_after(begin),
+        fixture.describer.starts_after(begin),
         [0, 0, 0, 0, 300, 300, 300, 300, 600, 600]
     );
-    assert_eq!(stage.eyes.most_at_once(), 4);
+    assert_eq!(fixture.describer.most_at_once(), 4);
     assert_eq!(texts(&described.request), answered(&ten()));
 }
 
 #[tokio::test(start_paused = true)]
-async fn v16_descriptions_that_come_in_reverse_order_find_their_places() {
-    let stage = Stage::with(VisionConfig {
+async fn descriptions_that_arrive_in_reverse_order_replace_the_right_images() {
+    let fixture = VisionFixture::with(VisionConfig {
         per_request: 10,
         ..VisionConfig::default()
     });
-    stage.eyes.slow(|number| 1_000 - 50 * u64::from(number));
-    let described = stage.describe(question(&ten())).await;
+    fixture
+        .describer
+        .delay(|number| 1_000 - 50 * u64::from(number));
+    let described = fixture.describe(question(&ten())).await;
     assert_eq!(texts(&described.request), answered(&ten()));
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_whole_process_has_a_limit_of_its_own() {
-    let stage = Stage::with(VisionConfig {
+async fn concurrent_calls_are_limited_per_process() {
+    let fixture = VisionFixture::with(VisionConfig {
         total: 6,
         ..VisionConfig::default()
     });
-    stage.eyes.slow(|_| 300);
+    fixture.describer.delay(|_| 300);
     let begin = Instant::now();
     let requests = [1, 11, 21].map(|first| question(&[first, first + 1, first + 2, first + 3]));
-    join_all(requests.map(|request| stage.describe(request))).await;
-    assert_eq!(stage.eyes.most_at_once(), 6);
+    join_all(requests.map(|request| fixture.describe(request))).await;
+    assert_eq!(fixture.describer.most_at_once(), 6);
     assert_eq!(
         begin.elapsed(),
         Duration::from_millis(600),
-        "twelve calls in two rounds"
+        "twelve calls in two batches"
     );
 }
 
 #[tokio::test]
-async fn limits_beyond_reason_do_no_harm() {
+async fn extreme_limits_are_accepted() {
     for count in [0, usize::MAX] {
-        let stage = Stage::with(VisionConfig {
+        let fixture = VisionFixture::with(VisionConfig {
             per_request: count,
             total: count,
             timeout: Duration::MAX,
@@ -85,19 +87,19 @@ async fn limits_beyond_reason_do_no_harm() {
             cache: u64::MAX,
             ..VisionConfig::default()
         });
-        let described = stage.describe(question(&[1, 2])).await;
+        let described = fixture.describe(question(&[1, 2])).await;
         assert_eq!(texts(&described.request), answered(&[1, 2]), "{count}");
-        stage.describe(question(&[1, 2])).await;
-        assert_eq!(stage.eyes.calls(), 2, "{count}: they are remembered");
+        fixture.describe(question(&[1, 2])).await;
+        assert_eq!(fixture.describer.calls(), 2, "{count}: they are cached");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn v25_a_describer_that_hangs_costs_the_timeout_and_the_request_goes_on() {
-    let stage = Stage::new();
-    stage.eyes.does(Step::hang());
+async fn a_hanging_describer_costs_the_timeout_and_the_request_continues() {
+    let fixture = VisionFixture::new();
+    fixture.describer.respond_with(Step::hang());
     let begin = Instant::now();
-    let described = stage.describe(question(&ten())).await;
+    let described = fixture.describe(question(&ten())).await;
     assert_eq!(
         begin.elapsed(),
         Duration::from_secs(30),
@@ -111,112 +113,115 @@ async fn v25_a_describer_that_hangs_costs_the_timeout_and_the_request_goes_on() 
         10
     );
     assert_eq!(changes(&described), ["image:10 undescribed"]);
-    assert_eq!(stage.eyes.open(), 0, "every call was cancelled");
+    assert_eq!(fixture.describer.open(), 0, "every call was cancelled");
     assert_eq!(
-        stage.eyes.calls(),
+        fixture.describer.calls(),
         4,
-        "those behind them were not asked in vain"
+        "images still queued were not sent"
     );
     let why = &described.changes[0].detail;
     assert_eq!(why, "no description within 30 s");
 }
 
 #[tokio::test(start_paused = true)]
-async fn v27_when_the_client_leaves_its_calls_are_cancelled() {
-    let stage = Stage::new();
-    stage.eyes.does(Step::hang());
+async fn when_the_client_disconnects_its_calls_are_cancelled() {
+    let fixture = VisionFixture::new();
+    fixture.describer.respond_with(Step::hang());
     let scope = Scope::of_key("laptop");
-    let work = stage
+    let work = fixture
         .vision
-        .describe(question(&ten()), Some(&stage.describers), &scope);
+        .describe(question(&ten()), Some(&fixture.describers), &scope);
     let left = tokio::time::timeout(Duration::from_secs(1), work).await;
-    assert!(left.is_err(), "the client left first");
-    assert_eq!((stage.eyes.calls(), stage.eyes.open()), (4, 0));
+    assert!(left.is_err(), "the client disconnected first");
     assert_eq!(
-        scope.calls().len(),
-        4,
-        "they are in the record all the same"
+        (fixture.describer.calls(), fixture.describer.open()),
+        (4, 0)
     );
+    assert_eq!(scope.calls().len(), 4, "they are recorded nevertheless");
 }
 
 #[tokio::test]
-async fn v26_the_next_describer_is_asked_when_the_first_fails() {
+async fn the_next_describer_is_called_when_the_first_fails() {
     for status in [500, 429] {
-        let mut stage = Stage::new();
-        stage.describers = stage.chain("eyes/sharp,spare/blurred");
-        stage.eyes.does(Step::fail(Error::provider(status, "no")));
-        let described = stage.describe(question(&[1])).await;
+        let mut fixture = VisionFixture::new();
+        fixture.describers = fixture.chain("eyes/sharp,spare/blurred");
+        fixture
+            .describer
+            .respond_with(Step::fail(Error::provider(status, "no")));
+        let described = fixture.describe(question(&[1])).await;
         assert_eq!(texts(&described.request), answered(&[1]), "{status}");
         let call = &described.calls[0];
         assert_eq!(call.target.as_deref(), Some("spare/blurred"));
-        assert!(
-            call.attempts.len() >= 2,
-            "everybody who was asked is listed"
-        );
+        assert!(call.attempts.len() >= 2, "every attempt is listed");
         assert_eq!(described.changes[0].detail, "spare/blurred");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_describer_that_hangs_leaves_time_for_the_next() {
-    let mut stage = Stage::new();
-    stage.describers = stage.chain("eyes/sharp,spare/blurred");
-    stage.eyes.does(Step::hang());
-    // It has half of the time, twice; then it is benched.
+async fn a_hanging_describer_leaves_time_for_the_next() {
+    let mut fixture = VisionFixture::new();
+    fixture.describers = fixture.chain("eyes/sharp,spare/blurred");
+    fixture.describer.respond_with(Step::hang());
+    // It gets half of the time, twice; then it is benched.
     for (number, seconds) in [(1, 15), (2, 15), (3, 0)] {
         let begin = Instant::now();
-        let described = stage.describe(question(&[number])).await;
+        let described = fixture.describe(question(&[number])).await;
         assert_eq!(texts(&described.request), answered(&[number]));
         assert_eq!(begin.elapsed(), Duration::from_secs(seconds));
     }
 }
 
 #[tokio::test]
-async fn a_describer_that_keeps_failing_is_left_alone() {
-    let mut stage = Stage::new();
-    stage.describers = stage.chain("eyes/sharp,spare/blurred");
-    stage.eyes.does(Step::fail(Error::provider(500, "no")));
+async fn a_describer_that_keeps_failing_is_benched() {
+    let mut fixture = VisionFixture::new();
+    fixture.describers = fixture.chain("eyes/sharp,spare/blurred");
+    fixture
+        .describer
+        .respond_with(Step::fail(Error::provider(500, "no")));
     for number in 1..=5 {
-        stage.describe(question(&[number])).await;
+        fixture.describe(question(&[number])).await;
     }
-    assert_eq!(stage.eyes.calls(), 2, "two failures bench it");
-    assert_eq!(stage.spare.calls(), 5);
+    assert_eq!(fixture.describer.calls(), 2, "two failures bench it");
+    assert_eq!(fixture.spare.calls(), 5);
 }
 
 #[tokio::test]
-async fn v15_a_describer_that_panics_leaves_the_marker() {
-    let stage = Stage::new();
-    stage.eyes.fake.otherwise(|_| panic!("a bug in a provider"));
-    let described = stage.describe(question(&[1, 2])).await;
+async fn a_panicking_describer_leaves_the_marker() {
+    let fixture = VisionFixture::new();
+    fixture
+        .describer
+        .fake
+        .otherwise(|_| panic!("a bug in a provider"));
+    let described = fixture.describe(question(&[1, 2])).await;
     assert_eq!(
         texts(&described.request),
         ["What is this?", UNAVAILABLE, UNAVAILABLE]
     );
-    stage.eyes.says("fine again");
-    let described = stage.describe(question(&[1])).await;
+    fixture.describer.reply_with("fine again");
+    let described = fixture.describe(question(&[1])).await;
     assert_eq!(texts(&described.request)[1], "[image: fine again]");
 }
 
 #[tokio::test]
-async fn s42_refusals_and_tool_calls_are_no_descriptions() {
+async fn refusals_and_tool_calls_are_not_descriptions() {
     let call = Part::ToolCall(ToolCall::new("a", "delete_all", "{}"));
     for answer in [
         Response::new(vec![Part::Refusal(majordomo::Text::new("I will not"))]),
         Response::new(vec![call.clone()]),
         Response::new(vec![Part::text("an apple"), call]),
     ] {
-        let stage = Stage::new();
-        stage.eyes.does(Step::respond(answer));
-        let described = stage.describe(question(&[1])).await;
+        let fixture = VisionFixture::new();
+        fixture.describer.respond_with(Step::respond(answer));
+        let described = fixture.describe(question(&[1])).await;
         assert_eq!(texts(&described.request), ["What is this?", UNAVAILABLE]);
     }
 }
 
 #[tokio::test]
-async fn v28_a_describer_of_any_dialect_gets_the_image_and_the_prompt() {
-    let stage = Stage::new();
-    stage.describe(question(&[1])).await;
-    let asked = &stage.eyes.fake.calls()[0].request;
+async fn a_describer_of_any_dialect_gets_the_image_and_the_prompt() {
+    let fixture = VisionFixture::new();
+    fixture.describe(question(&[1])).await;
+    let asked = &fixture.describer.fake.calls()[0].request;
     assert_eq!(
         asked.messages[0].parts,
         [image(1), Part::text(DEFAULT_PROMPT)]
@@ -225,7 +230,7 @@ async fn v28_a_describer_of_any_dialect_gets_the_image_and_the_prompt() {
     assert_eq!(
         asked.messages.len(),
         1,
-        "the user's request is not the describer's business"
+        "the user's request is not sent to the describer"
     );
     for protocol in Protocol::ALL {
         let written = protocol
@@ -241,48 +246,48 @@ async fn v28_a_describer_of_any_dialect_gets_the_image_and_the_prompt() {
 }
 
 #[tokio::test]
-async fn an_image_is_fitted_to_what_its_describer_takes() {
-    let stage = Stage::new();
-    stage.eyes.fake.set_capabilities(Capabilities {
+async fn an_image_is_fitted_to_the_limits_of_its_describer() {
+    let fixture = VisionFixture::new();
+    fixture.describer.fake.set_capabilities(Capabilities {
         images: Some(ImageLimits {
             types: vec!["image/png".into()],
             ..ImageLimits::default()
         }),
         ..Capabilities::default()
     });
-    let described = stage.describe(question(&[1])).await;
-    let Part::Image(got) = &stage.eyes.fake.calls()[0].request.messages[0].parts[0] else {
-        panic!("the describer gets an image");
+    let described = fixture.describe(question(&[1])).await;
+    let Part::Image(got) = &fixture.describer.fake.calls()[0].request.messages[0].parts[0] else {
+        panic!("the describer did not get an image");
     };
     assert_eq!(got.media_type, "image/png");
     assert_eq!(changes(&described), ["image:1 described"]);
 }
 
 #[tokio::test]
-async fn large_images_are_told_apart() {
+async fn large_images_are_distinguished() {
     let large = |number| {
         let mut bytes = gif(number).to_vec();
         bytes.resize(2 << 20, 0);
         Part::image("image/gif", bytes)
     };
-    let stage = Stage::new();
+    let fixture = VisionFixture::new();
     let request = Request::user("look")
         .part(large(1))
         .part(large(2))
         .part(large(1));
-    stage.describe(request).await;
-    assert_eq!(stage.eyes.calls(), 2);
+    fixture.describe(request).await;
+    assert_eq!(fixture.describer.calls(), 2);
 }
 
 #[tokio::test]
-async fn with_question_the_describer_is_told_what_the_user_asks() {
-    let stage = Stage::with(VisionConfig {
+async fn with_question_the_prompt_contains_the_users_question() {
+    let fixture = VisionFixture::with(VisionConfig {
         question: true,
         prompt: "Describe.".into(),
         ..VisionConfig::default()
     });
-    stage.describe(question(&[1])).await;
-    let asked = stage.eyes.fake.calls()[0].request.messages[0].text();
+    fixture.describe(question(&[1])).await;
+    let asked = fixture.describer.fake.calls()[0].request.messages[0].text();
     assert!(
         asked.starts_with("Describe.") && asked.ends_with("What is this?"),
         "{asked}"
@@ -290,28 +295,30 @@ async fn with_question_the_describer_is_told_what_the_user_asks() {
 }
 
 #[tokio::test]
-async fn on_failure_fail_is_an_error_that_says_why() {
-    let stage = Stage::with(VisionConfig {
+async fn on_failure_fail_returns_an_error_with_the_reason() {
+    let fixture = VisionFixture::with(VisionConfig {
         on_failure: OnFailure::Fail,
         ..VisionConfig::default()
     });
-    stage.eyes.does(Step::fail(Error::provider(400, "no eyes")));
+    fixture
+        .describer
+        .respond_with(Step::fail(Error::provider(400, "no eyes")));
     let scope = Scope::of_key("laptop");
-    let described = stage
+    let described = fixture
         .vision
-        .describe(question(&[1]), Some(&stage.describers), &scope)
+        .describe(question(&[1]), Some(&fixture.describers), &scope)
         .await;
-    let error = described.expect_err("it shall fail");
+    let error = described.expect_err("on_failure is fail");
     assert_eq!(error.status(), Some(502));
     assert!(error.to_string().contains("no eyes"), "{error}");
     assert_eq!(error.attempt_log().attempts.len(), 1);
 }
 
 #[tokio::test]
-async fn s44_of_many_images_the_newest_are_described_and_each_call_is_listed() {
-    let stage = Stage::new();
+async fn of_many_images_the_newest_are_described_and_each_call_is_listed() {
+    let fixture = VisionFixture::new();
     let numbers: Vec<u8> = (1..=25).collect();
-    let described = stage.describe(question(&numbers)).await;
+    let described = fixture.describe(question(&numbers)).await;
     assert_eq!(
         changes(&described),
         ["image:20 described", "image:5 undescribed"]
@@ -340,53 +347,53 @@ fn remote() -> Request {
 }
 
 #[tokio::test]
-async fn an_address_that_did_not_reach_the_describer_is_never_described() {
-    let stage = Stage::new();
-    stage.eyes.no_addresses.store(true, Ordering::SeqCst);
-    stage.eyes.says("I imagine an apple");
-    let described = stage.describe(remote()).await;
+async fn a_url_that_was_not_sent_is_never_described() {
+    let fixture = VisionFixture::new();
+    fixture.describer.no_urls.store(true, Ordering::SeqCst);
+    fixture.describer.reply_with("I imagine an apple");
+    let described = fixture.describe(remote()).await;
     assert_eq!(texts(&described.request), ["look", UNAVAILABLE]);
 }
 
 #[tokio::test]
-async fn an_address_is_fetched_where_the_describer_takes_none_and_that_is_enabled() {
+async fn a_url_is_fetched_if_enabled_and_the_describer_does_not_accept_urls() {
     let fetcher = Fetcher(Ok(Image::new("image/gif", gif(9))));
     let vision = Vision::new(VisionConfig::default()).fetching(Arc::new(fetcher));
-    let stage = Stage::around(vision);
-    stage.eyes.no_addresses.store(true, Ordering::SeqCst);
-    let described = stage.describe(remote()).await;
+    let fixture = VisionFixture::around(vision);
+    fixture.describer.no_urls.store(true, Ordering::SeqCst);
+    let described = fixture.describe(remote()).await;
     assert_eq!(texts(&described.request), ["look".to_owned(), seen(9)]);
 }
 
 #[tokio::test]
-async fn a_configuration_that_is_read_again_does_not_fetch_with_the_old_ones_fetcher() {
+async fn a_reload_does_not_keep_the_old_fetcher() {
     let fetcher = Fetcher(Ok(Image::new("image/gif", gif(9))));
     let vision = Vision::new(VisionConfig::default()).fetching(Arc::new(fetcher));
-    let stage = Stage::around(vision.reconfigured(VisionConfig::default()));
-    stage.eyes.no_addresses.store(true, Ordering::SeqCst);
-    let described = stage.describe(remote()).await;
+    let fixture = VisionFixture::around(vision.reconfigured(VisionConfig::default()));
+    fixture.describer.no_urls.store(true, Ordering::SeqCst);
+    let described = fixture.describe(remote()).await;
     assert_eq!(texts(&described.request), ["look", UNAVAILABLE]);
 }
 
 #[tokio::test]
-async fn an_address_that_cannot_be_fetched_is_the_marker_and_no_error() {
+async fn a_url_that_cannot_be_fetched_gets_the_marker() {
     let refused = Error::new(ErrorKind::Local, "private address");
     let vision = Vision::new(VisionConfig::default()).fetching(Arc::new(Fetcher(Err(refused))));
-    let stage = Stage::around(vision);
-    stage.eyes.no_addresses.store(true, Ordering::SeqCst);
-    let described = stage.describe(remote()).await;
+    let fixture = VisionFixture::around(vision);
+    fixture.describer.no_urls.store(true, Ordering::SeqCst);
+    let described = fixture.describe(remote()).await;
     assert_eq!(texts(&described.request), ["look", UNAVAILABLE]);
     assert!(described.changes[0].detail.contains("private address"));
 }
 
 #[tokio::test]
-async fn bytes_that_were_not_understood_are_no_address() {
+async fn undecodable_data_is_not_a_url() {
     let broken = Part::RemoteImage(RemoteImage {
         url: "data:image/png;base64,@@".into(),
         native: None,
     });
-    let stage = Stage::new();
-    let described = stage.describe(Request::user("look").part(broken)).await;
+    let fixture = VisionFixture::new();
+    let described = fixture.describe(Request::user("look").part(broken)).await;
     assert_eq!(texts(&described.request), ["look", UNAVAILABLE]);
-    assert_eq!(stage.eyes.calls(), 0);
+    assert_eq!(fixture.describer.calls(), 0);
 }

@@ -1,18 +1,19 @@
-//! A latency that believes bad news at once and good news slowly.
+//! Peak EWMA, the latency estimate of Finagle and linkerd.
 //!
-//! A sample above the estimate replaces it; one below pulls it down, the more the
-//! longer ago the last one was. Without samples the estimate fades, so that a
-//! service that was slow once is tried again.
+//! An exponentially weighted moving average that is sensitive to peaks: a sample above
+//! the estimate replaces it; one below lowers it, by more the older the estimate is.
+//! Without samples the estimate decays, so that a service that was slow once is tried
+//! again.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// After so many seconds without a sample, the estimate is a third (1/e).
-const FADES_IN: f64 = 30.0;
-/// The estimate and its time share one word; the time is counted in such ticks
-/// of microseconds, which lasts two years.
+/// Time constant: without a sample, the estimate falls to 1/e in this many seconds.
+const DECAY_SECONDS: f64 = 30.0;
+/// The estimate and its time share one word; the time is counted in ticks of this many
+/// microseconds, which lasts two years.
 const TICK: u64 = 1 << 14;
 
-/// Seconds as `f32` in the upper half, ticks in the lower; 0 is no sample yet.
+/// Seconds as `f32` in the upper half, ticks in the lower; 0 means no sample.
 #[derive(Debug, Default)]
 pub(super) struct PeakEwma(AtomicU64);
 
@@ -21,7 +22,7 @@ impl PeakEwma {
         let mut word = self.0.load(Ordering::Relaxed);
         loop {
             let (estimate, then) = parts(word);
-            let kept = fading(then, moment);
+            let kept = decay(then, moment);
             let next = if seconds > estimate {
                 seconds
             } else {
@@ -40,7 +41,7 @@ impl PeakEwma {
 
     pub(super) fn read(&self, moment: u64) -> f64 {
         let (estimate, then) = parts(self.0.load(Ordering::Relaxed));
-        estimate * fading(then, moment)
+        estimate * decay(then, moment)
     }
 }
 
@@ -54,10 +55,10 @@ fn parts(word: u64) -> (f64, u64) {
     (f64::from(seconds), u64::from(word as u32) * TICK)
 }
 
-/// How much of an estimate is left after the time between two moments.
-fn fading(then: u64, now: u64) -> f64 {
+/// The share of an estimate that remains after the time between two moments.
+fn decay(then: u64, now: u64) -> f64 {
     let seconds = now.saturating_sub(then) as f64 / 1e6;
-    (-seconds / FADES_IN).exp()
+    (-seconds / DECAY_SECONDS).exp()
 }
 
 #[cfg(test)]
@@ -67,7 +68,7 @@ mod tests {
     const SECOND: u64 = 1_000_000;
 
     #[test]
-    fn bad_news_is_believed_at_once_and_good_news_slowly() {
+    fn peaks_are_adopted_at_once_and_improvements_slowly() {
         let peak = PeakEwma::default();
         peak.add(1.0, 10 * SECOND);
         peak.add(5.0, 10 * SECOND);
@@ -78,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn without_samples_the_estimate_fades() {
+    fn without_samples_the_estimate_decays() {
         let peak = PeakEwma::default();
         assert_eq!(peak.read(SECOND), 0.0);
         peak.add(5.0, SECOND);

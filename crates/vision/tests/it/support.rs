@@ -1,4 +1,4 @@
-//! A describer that says which picture it sees, watched while it does.
+//! An instrumented describer that reports which image it got.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use majordomo_vision::{Described, Scope, Vision, VisionConfig};
 use majordomo_wire::{Outgoing, Protocol};
 use tokio::time::Instant;
 
-/// One pixel, whose colour tells the pictures apart.
+/// A one-pixel GIF whose colour is its number.
 pub(crate) fn gif(number: u8) -> Bytes {
     let head = b"GIF89a\x01\0\x01\0\x80\0\0";
     let colours = [number, number, number, 0, 0, 0];
@@ -23,14 +23,14 @@ pub(crate) fn gif(number: u8) -> Bytes {
     [&head[..], &colours, pixel].concat().into()
 }
 
-/// Where the colour is.
+/// Offset of the colour.
 const COLOUR: usize = 13;
 
 pub(crate) fn image(number: u8) -> Part {
     Part::image("image/gif", gif(number))
 }
 
-/// What the describer says about a picture.
+/// The marker with the description of an image.
 pub(crate) fn seen(number: u8) -> String {
     format!("[image: picture {number}]")
 }
@@ -39,14 +39,14 @@ pub(crate) fn user(parts: Vec<Part>) -> Message {
     Message::new(Role::User, parts)
 }
 
-/// A question about pictures.
+/// A user message with images.
 pub(crate) fn question(numbers: &[u8]) -> Request {
     let mut parts = vec![Part::text("What is this?")];
     parts.extend(numbers.iter().map(|n| image(*n)));
     Request::from(vec![user(parts)])
 }
 
-/// A tool was called and answered with a picture.
+/// A tool call and its result with an image.
 pub(crate) fn tool_answer(number: u8) -> [Message; 2] {
     let call = ToolCall::new("call_1", "screenshot", "{}");
     let mut result = ToolResult::new(&call, "taken");
@@ -55,7 +55,7 @@ pub(crate) fn tool_answer(number: u8) -> [Message; 2] {
     [asked, Message::tool_results_message([result])]
 }
 
-/// All texts of a conversation, those of tools included.
+/// All texts of a conversation, including tool results.
 pub(crate) fn texts(request: &Request) -> Vec<String> {
     fn collect(parts: &[Part], all: &mut Vec<String>) {
         for part in parts {
@@ -73,15 +73,15 @@ pub(crate) fn texts(request: &Request) -> Vec<String> {
     all
 }
 
-/// The request as a client of this protocol sends it and its reader reads it.
+/// The request, encoded and decoded in this protocol.
 pub(crate) fn through(protocol: Protocol, request: &Request) -> Request {
     let codec = protocol.codec();
     let written = codec.write_request(request, &Outgoing::new("client-model"));
     let incoming = codec.read_request(written.body);
-    incoming.expect("what was written can be read").request
+    incoming.expect("a codec reads what it writes").request
 }
 
-/// The request as it goes to a target of this protocol.
+/// The request as sent to a target of this protocol.
 pub(crate) fn written(protocol: Protocol, request: &Request) -> String {
     let written = protocol
         .codec()
@@ -89,19 +89,19 @@ pub(crate) fn written(protocol: Protocol, request: &Request) -> String {
     String::from_utf8(written.body.to_vec()).expect("JSON is text")
 }
 
-/// A provider whose models are a fake's, watched: how many calls are open, when
-/// each began, and how many were dropped before their end.
+/// A fake provider that counts open calls, their start times, and calls dropped before
+/// their end.
 #[derive(Clone)]
-pub(crate) struct Eyes {
+pub(crate) struct FakeDescriber {
     pub(crate) fake: Fake,
     open: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
     starts: Arc<Mutex<Vec<Instant>>>,
-    /// Whether its dialect has no addresses of images.
-    pub(crate) no_addresses: Arc<AtomicBool>,
+    /// Whether its dialect has no image URLs.
+    pub(crate) no_urls: Arc<AtomicBool>,
 }
 
-impl Eyes {
+impl FakeDescriber {
     fn new(name: &str) -> Self {
         let fake = Fake::new(name);
         fake.otherwise(|call| Step::reply(format!("picture {}", number(call))));
@@ -110,7 +110,7 @@ impl Eyes {
             open: Arc::default(),
             most: Arc::default(),
             starts: Arc::default(),
-            no_addresses: Arc::default(),
+            no_urls: Arc::default(),
         }
     }
 
@@ -126,15 +126,15 @@ impl Eyes {
         self.fake.calls().len()
     }
 
-    /// When each call began, in milliseconds after this.
+    /// Start of each call, in milliseconds after `begin`.
     pub(crate) fn starts_after(&self, begin: Instant) -> Vec<u128> {
-        let starts = self.starts.lock().expect("nobody panics here");
+        let starts = self.starts.lock().expect("not poisoned");
         let millis = |at: &Instant| at.duration_since(begin).as_millis();
         starts.iter().map(millis).collect()
     }
 
-    /// Answers after so many milliseconds.
-    pub(crate) fn slow(&self, millis: impl Fn(u8) -> u64 + Send + Sync + 'static) {
+    /// Responds after this many milliseconds.
+    pub(crate) fn delay(&self, millis: impl Fn(u8) -> u64 + Send + Sync + 'static) {
         self.fake.otherwise(move |call| {
             let number = number(call);
             let wait = Duration::from_millis(millis(number));
@@ -142,17 +142,17 @@ impl Eyes {
         });
     }
 
-    pub(crate) fn says(&self, text: &str) {
+    pub(crate) fn reply_with(&self, text: &str) {
         let text = text.to_owned();
         self.fake.otherwise(move |_| Step::reply(text.clone()));
     }
 
-    pub(crate) fn does(&self, step: Step) {
+    pub(crate) fn respond_with(&self, step: Step) {
         self.fake.otherwise(move |_| step.clone());
     }
 }
 
-/// The number of the picture that a describer is asked about; 0 for an address.
+/// The number of the image in a call; 0 for a URL.
 pub(crate) fn number(call: &Call) -> u8 {
     let parts = &call.request.messages[0].parts;
     parts
@@ -164,33 +164,33 @@ pub(crate) fn number(call: &Call) -> u8 {
         .unwrap_or_default()
 }
 
-impl Provider for Eyes {
+impl Provider for FakeDescriber {
     fn name(&self) -> &str {
         self.fake.name()
     }
 
     fn model(&self, id: &str) -> Result<Arc<dyn Model>> {
-        Ok(Arc::new(Watched {
+        Ok(Arc::new(InstrumentedModel {
             model: self.fake.model(id)?,
-            eyes: self.clone(),
+            describer: self.clone(),
         }))
     }
 }
 
-struct Watched {
+struct InstrumentedModel {
     model: Arc<dyn Model>,
-    eyes: Eyes,
+    describer: FakeDescriber,
 }
 
-struct OpenCall(Arc<AtomicUsize>);
+struct OpenDescribeCall(Arc<AtomicUsize>);
 
-impl Drop for OpenCall {
+impl Drop for OpenDescribeCall {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-impl Model for Watched {
+impl Model for InstrumentedModel {
     fn name(&self) -> &str {
         self.model.name()
     }
@@ -205,15 +205,15 @@ impl Model for Watched {
 
     fn events(&self, request: Request) -> BoxFuture<'_, Result<EventStream>> {
         Box::pin(async move {
-            let eyes = &self.eyes;
-            let open = eyes.open.fetch_add(1, Ordering::SeqCst) + 1;
-            let guard = OpenCall(Arc::clone(&eyes.open));
-            eyes.most.fetch_max(open, Ordering::SeqCst);
+            let describer = &self.describer;
+            let open = describer.open.fetch_add(1, Ordering::SeqCst) + 1;
+            let guard = OpenDescribeCall(Arc::clone(&describer.open));
+            describer.most.fetch_max(open, Ordering::SeqCst);
             let now = Instant::now();
-            eyes.starts.lock().expect("nobody panics here").push(now);
+            describer.starts.lock().expect("not poisoned").push(now);
             let mut parts = request.messages[0].parts.iter();
             let remote = parts.any(|part| matches!(part, Part::RemoteImage(_)));
-            if remote && eyes.no_addresses.load(Ordering::SeqCst) {
+            if remote && describer.no_urls.load(Ordering::SeqCst) {
                 request.note(Change::new("image", "dropped"));
             }
             let events = self.model.events(request).await?;
@@ -227,15 +227,15 @@ impl Model for Watched {
 }
 
 /// The engine with its describers.
-pub(crate) struct Stage {
+pub(crate) struct VisionFixture {
     pub(crate) registry: Registry,
-    pub(crate) eyes: Eyes,
-    pub(crate) spare: Eyes,
+    pub(crate) describer: FakeDescriber,
+    pub(crate) spare: FakeDescriber,
     pub(crate) vision: Arc<Vision>,
     pub(crate) describers: Chain,
 }
 
-impl Stage {
+impl VisionFixture {
     pub(crate) fn new() -> Self {
         Self::with(VisionConfig::default())
     }
@@ -246,23 +246,23 @@ impl Stage {
 
     pub(crate) fn around(vision: Vision) -> Self {
         let registry = Registry::empty();
-        let (eyes, spare) = (Eyes::new("eyes"), Eyes::new("spare"));
-        registry.register(eyes.clone());
+        let (describer, spare) = (FakeDescriber::new("eyes"), FakeDescriber::new("spare"));
+        registry.register(describer.clone());
         registry.register(spare.clone());
         Self {
-            describers: registry.parse("eyes/sharp").expect("a good spec"),
+            describers: registry.parse("eyes/sharp").expect("a valid spec"),
             registry,
-            eyes,
+            describer,
             spare,
             vision: Arc::new(vision),
         }
     }
 
     pub(crate) fn chain(&self, spec: &str) -> Chain {
-        self.registry.parse(spec).expect("a good spec")
+        self.registry.parse(spec).expect("a valid spec")
     }
 
-    /// One request of the key `laptop`.
+    /// Describes a request of the key `laptop`.
     pub(crate) async fn describe(&self, request: Request) -> Described {
         self.describe_for("laptop", request).await
     }
@@ -271,11 +271,11 @@ impl Stage {
         let scope = Scope::of_key(key);
         let describers = Some(&self.describers);
         let described = self.vision.describe(request, describers, &scope).await;
-        described.expect("a failure is a marker")
+        described.expect("a failure becomes a marker")
     }
 }
 
-/// The changes in the words of the header.
+/// The changes as shown in the header.
 pub(crate) fn changes(described: &Described) -> Vec<String> {
     described.changes.iter().map(ToString::to_string).collect()
 }

@@ -1,29 +1,29 @@
-//! What a describer is told beside each image: the prompt and, if the
-//! configuration says so, what the user asked in the image's turn or before it.
+//! The prompt for each image: the configured text and, if enabled, the user's question
+//! from the image's turn or before it.
 //!
-//! A turn may hold thousands of images and a long text, so each turn is found
-//! and read once. What is told depends on nothing after the turn: it stays the
-//! same while the conversation grows.
+//! A turn may have thousands of images and a long text, so each turn is found and read
+//! once. A prompt depends on nothing after its turn, so it stays the same while the
+//! conversation grows.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use majordomo::{Message, Part, Role};
 
+use super::cache::CacheKey;
 use super::config::VisionConfig;
 use super::describer;
-use super::memory::Address;
 
-/// The words of one question, and what they are known by.
+/// The prompt for an image, and its digest.
 #[derive(Clone)]
-pub(super) struct Words {
+pub(super) struct DescribePrompt {
     pub(super) text: Arc<str>,
-    pub(super) address: Address,
+    pub(super) key: CacheKey,
 }
 
-/// Where a question stands.
+/// Where a question is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Asked {
+enum QuestionSource {
     /// In the messages of a turn.
     Turn {
         start: usize,
@@ -34,66 +34,65 @@ enum Asked {
     Nowhere,
 }
 
-/// The questions of one conversation.
-pub(super) struct Questions<'a> {
+/// The prompts of one conversation.
+pub(super) struct DescribePrompts<'a> {
     config: &'a VisionConfig,
     messages: &'a [Message],
-    /// Where the turn of each message begins and ends; empty without questions.
+    /// Start and end of the turn of each message; empty if questions are disabled.
     turns: Vec<(usize, usize)>,
-    /// The last message of the user with a text, before each index.
-    said_before: Vec<Option<usize>>,
-    known: HashMap<Asked, Words>,
+    /// The user's last message with text, before each index.
+    spoke_before: Vec<Option<usize>>,
+    cache: HashMap<QuestionSource, DescribePrompt>,
 }
 
-impl<'a> Questions<'a> {
+impl<'a> DescribePrompts<'a> {
     pub(super) fn of(config: &'a VisionConfig, messages: &'a [Message]) -> Self {
-        let (turns, said_before) = match config.question {
-            true => (turns(messages), said_before(messages)),
+        let (turns, spoke_before) = match config.question {
+            true => (turns(messages), spoke_before(messages)),
             false => (Vec::new(), Vec::new()),
         };
         Self {
             config,
             messages,
             turns,
-            said_before,
-            known: HashMap::new(),
+            spoke_before,
+            cache: HashMap::new(),
         }
     }
 
-    /// What to tell about an image of this message.
-    pub(super) fn words(&mut self, message: usize) -> Words {
-        let asked = self.asked(message);
-        if let Some(known) = self.known.get(&asked) {
-            return known.clone();
+    /// The prompt for an image of this message.
+    pub(super) fn prompt(&mut self, message: usize) -> DescribePrompt {
+        let source = self.source(message);
+        if let Some(cache) = self.cache.get(&source) {
+            return cache.clone();
         }
-        let question = match asked {
-            Asked::Turn { start, end } => text(&self.messages[start..end]),
-            Asked::Earlier(at) => text(&self.messages[at..=at]),
-            Asked::Nowhere => String::new(),
+        let question = match source {
+            QuestionSource::Turn { start, end } => text(&self.messages[start..end]),
+            QuestionSource::Earlier(at) => text(&self.messages[at..=at]),
+            QuestionSource::Nowhere => String::new(),
         };
-        let text = describer::words(&self.config.prompt, &question);
-        let words = Words {
-            address: Address::of(&[text.as_bytes()]),
+        let text = describer::prompt_text(&self.config.prompt, &question);
+        let prompt = DescribePrompt {
+            key: CacheKey::of(&[text.as_bytes()]),
             text: text.into(),
         };
-        self.known.insert(asked, words.clone());
-        words
+        self.cache.insert(source, prompt.clone());
+        prompt
     }
 
-    fn asked(&self, message: usize) -> Asked {
+    fn source(&self, message: usize) -> QuestionSource {
         let Some((start, end)) = self.turns.get(message).copied() else {
-            return Asked::Nowhere;
+            return QuestionSource::Nowhere;
         };
-        let before = |at: usize| self.said_before.get(at).copied().flatten();
+        let before = |at: usize| self.spoke_before.get(at).copied().flatten();
         match before(end).filter(|at| *at >= start) {
-            Some(_) => Asked::Turn { start, end },
-            None => before(start).map_or(Asked::Nowhere, Asked::Earlier),
+            Some(_) => QuestionSource::Turn { start, end },
+            None => before(start).map_or(QuestionSource::Nowhere, QuestionSource::Earlier),
         }
     }
 }
 
-/// The turn around each message: from what the model said last before it to
-/// what the model says next.
+/// The turn around each message: after the model's previous message, up to its next one.
 fn turns(messages: &[Message]) -> Vec<(usize, usize)> {
     let is_assistant = |message: &Message| message.role == Role::Assistant;
     let mut turns = Vec::with_capacity(messages.len());
@@ -114,15 +113,15 @@ fn turns(messages: &[Message]) -> Vec<(usize, usize)> {
     turns
 }
 
-fn said_before(messages: &[Message]) -> Vec<Option<usize>> {
-    let says = |message: &Message| {
+fn spoke_before(messages: &[Message]) -> Vec<Option<usize>> {
+    let has_text = |message: &Message| {
         let mut texts = message.parts.iter().filter_map(Part::as_text);
         message.role == Role::User && texts.any(|text| !text.is_empty())
     };
     let mut last = None;
     let mut before = vec![None];
     for (at, message) in messages.iter().enumerate() {
-        if says(message) {
+        if has_text(message) {
             last = Some(at);
         }
         before.push(last);
@@ -130,7 +129,7 @@ fn said_before(messages: &[Message]) -> Vec<Option<usize>> {
     before
 }
 
-/// What the user says in some messages.
+/// The user's text in these messages.
 fn text(messages: &[Message]) -> String {
     let users = messages.iter().filter(|m| m.role == Role::User);
     let texts: Vec<String> = users.map(Message::text).filter(|t| !t.is_empty()).collect();
@@ -143,7 +142,7 @@ mod tests {
 
     use super::*;
 
-    /// The definition: the turn is searched for each message anew.
+    /// The reference: searches the turn of each message from scratch.
     fn plain(messages: &[Message], index: usize) -> String {
         let said = messages[..index]
             .iter()
@@ -165,34 +164,34 @@ mod tests {
     fn message() -> impl Strategy<Value = Message> {
         let role =
             prop::sample::select(vec![Role::User, Role::Assistant, Role::Tool, Role::System]);
-        let words = prop::collection::vec("[ab]{0,2}", 0..3);
-        (role, words).prop_map(|(role, words)| {
-            Message::new(role, words.into_iter().map(Part::text).collect())
+        let prompt = prop::collection::vec("[ab]{0,2}", 0..3);
+        (role, prompt).prop_map(|(role, prompt)| {
+            Message::new(role, prompt.into_iter().map(Part::text).collect())
         })
     }
 
     proptest! {
         #[test]
-        fn each_image_is_asked_about_in_its_own_turn(
+        fn each_image_gets_the_question_of_its_own_turn(
             messages in prop::collection::vec(message(), 1..30),
         ) {
             let config = VisionConfig {
                 question: true,
                 ..VisionConfig::default()
             };
-            let mut questions = Questions::of(&config, &messages);
+            let mut questions = DescribePrompts::of(&config, &messages);
             for at in 0..messages.len() {
-                let expected = describer::words(&config.prompt, &plain(&messages, at));
-                prop_assert_eq!(&*questions.words(at).text, &*expected);
+                let expected = describer::prompt_text(&config.prompt, &plain(&messages, at));
+                prop_assert_eq!(&*questions.prompt(at).text, &*expected);
             }
         }
     }
 
     #[test]
-    fn without_the_setting_nothing_but_the_prompt_is_told() {
+    fn without_the_setting_only_the_prompt_is_sent() {
         let config = VisionConfig::default();
         let messages = [Message::user("what is this?")];
-        let words = Questions::of(&config, &messages).words(0);
-        assert_eq!(*words.text, *config.prompt);
+        let prompt = DescribePrompts::of(&config, &messages).prompt(0);
+        assert_eq!(*prompt.text, *config.prompt);
     }
 }

@@ -1,16 +1,15 @@
-//! The tokens of the last minute.
+//! Tokens of the last minute: a sliding-window counter of ten-second slots.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A minute is looked at in slots of ten seconds.
+/// Slots per minute.
 const SLOTS: usize = 6;
 const SLOT: u64 = 10_000_000;
-/// The lower bits of a slot's word count tokens, the upper ones say which ten
-/// seconds they belong to.
+/// The lower bits of a slot count tokens; the upper ones identify its ten seconds.
 const COUNT_BITS: u32 = 40;
-const MOST: u64 = (1 << COUNT_BITS) - 1;
+const MAX_COUNT: u64 = (1 << COUNT_BITS) - 1;
 
-/// A ring of slots; each word holds its own time, so that nobody has to clear it.
+/// A ring of slots; each word carries its own time, so none has to be cleared.
 #[derive(Debug, Default)]
 pub(super) struct TokenWindow([AtomicU64; SLOTS]);
 
@@ -21,11 +20,11 @@ impl TokenWindow {
         let mut word = place.load(Ordering::Relaxed);
         loop {
             let before = if word >> COUNT_BITS == slot {
-                word & MOST
+                word & MAX_COUNT
             } else {
                 0
             };
-            let count = before.saturating_add(tokens).min(MOST);
+            let count = before.saturating_add(tokens).min(MAX_COUNT);
             let next = slot << COUNT_BITS | count;
             let swap =
                 place.compare_exchange_weak(word, next, Ordering::Relaxed, Ordering::Relaxed);
@@ -42,12 +41,12 @@ impl TokenWindow {
         let words = self.0.iter().map(|place| place.load(Ordering::Relaxed));
         words
             .filter(|word| (oldest..=newest).contains(&(word >> COUNT_BITS)))
-            .map(|word| word & MOST)
+            .map(|word| word & MAX_COUNT)
             .sum()
     }
 }
 
-/// Which ten seconds; slot 0 is never used, so that an empty word is no slot.
+/// The number of the ten-second slot, from 1 on, so that an empty word is no slot.
 fn slot_of(moment: u64) -> u64 {
     (moment / SLOT + 1) & (u64::MAX >> COUNT_BITS)
 }
@@ -59,7 +58,7 @@ mod tests {
     const SECOND: u64 = 1_000_000;
 
     #[test]
-    fn a_minute_passes_over_tokens_in_steps_of_ten_seconds() {
+    fn tokens_expire_in_steps_of_ten_seconds() {
         let window = TokenWindow::default();
         assert_eq!(window.sum(0), 0);
         window.add(100, 0);
@@ -72,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_slot_is_taken_over_by_the_new_minute() {
+    fn an_old_slot_is_reused_by_the_next_minute() {
         let window = TokenWindow::default();
         window.add(100, 0);
         window.add(7, 61 * SECOND);
@@ -84,6 +83,6 @@ mod tests {
         let window = TokenWindow::default();
         window.add(u64::MAX, 0);
         window.add(u64::MAX, 0);
-        assert_eq!(window.sum(0), MOST);
+        assert_eq!(window.sum(0), MAX_COUNT);
     }
 }

@@ -1,5 +1,5 @@
-//! The traffic of the plots: four minutes of requests to three services, of which
-//! the cheap one is away for the second minute and the slow one is slow.
+//! The traffic of the plots: four minutes of requests to three services. The cheap one is
+//! unavailable for the second minute, and one is slow.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -11,7 +11,7 @@ use majordomo_balance::{
 };
 
 /// One service of the plots.
-pub(crate) struct Kind {
+pub(crate) struct PlotService {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
     weight: u32,
@@ -19,12 +19,12 @@ pub(crate) struct Kind {
     capacity: usize,
     /// Milliseconds to the first token.
     first_token: u64,
-    /// Tokens a second.
+    /// Output tokens per second.
     speed: u64,
 }
 
-pub(crate) const SERVICES: [Kind; 3] = [
-    Kind {
+pub(crate) const SERVICES: [PlotService; 3] = [
+    PlotService {
         name: "cheap",
         about: "weight 3, tier 0, 12 seats, 50 tokens/s; away from 1:00 to 2:00",
         weight: 3,
@@ -33,7 +33,7 @@ pub(crate) const SERVICES: [Kind; 3] = [
         first_token: 400,
         speed: 50,
     },
-    Kind {
+    PlotService {
         name: "fast",
         about: "weight 2, tier 1, 24 seats, 120 tokens/s",
         weight: 2,
@@ -42,7 +42,7 @@ pub(crate) const SERVICES: [Kind; 3] = [
         first_token: 200,
         speed: 120,
     },
-    Kind {
+    PlotService {
         name: "slow",
         about: "weight 1, tier 2, 24 seats, 24 tokens/s",
         weight: 1,
@@ -54,20 +54,20 @@ pub(crate) const SERVICES: [Kind; 3] = [
 ];
 
 pub(crate) const MINUTES: u64 = 4;
-/// The plots count requests in slices of so many seconds.
+/// Width of a slice in seconds.
 pub(crate) const SLICE: u64 = 5;
-const EVERY: Duration = Duration::from_millis(125);
-const AWAY: std::ops::Range<u64> = 60..120;
+const INTERVAL: Duration = Duration::from_millis(125);
+const UNAVAILABLE: std::ops::Range<u64> = 60..120;
 
-/// One request on its way.
-struct Running {
+/// A request in flight.
+struct InFlight {
     service: ServiceIndex,
     began: Instant,
     tokens: u64,
     _seat: Option<Seat>,
 }
 
-/// How many requests each service got in each slice of time.
+/// The requests of each service per slice.
 pub(crate) fn run(tactic: Tactic) -> Vec<[u32; 3]> {
     let start = RuntimeClock.now();
     let pool = Pool::new(config(tactic), start);
@@ -87,8 +87,8 @@ pub(crate) fn run(tactic: Tactic) -> Vec<[u32; 3]> {
             }
         }
         let now = start + time;
-        let away = AWAY.contains(&time.as_secs());
-        let until = start + Duration::from_secs(AWAY.end);
+        let away = UNAVAILABLE.contains(&time.as_secs());
+        let until = start + Duration::from_secs(UNAVAILABLE.end);
         let order = pool.order(&Pick::at(now), |index| match index.get() {
             0 if away => Usability::Benched { until },
             _ => Usability::Usable,
@@ -103,7 +103,7 @@ pub(crate) fn run(tactic: Tactic) -> Vec<[u32; 3]> {
             let kind = &SERVICES[service.get()];
             let took = Duration::from_millis(kind.first_token + 1_000 * tokens / kind.speed);
             ends.push(Reverse((time + took, number)));
-            let one = Running {
+            let one = InFlight {
                 service,
                 began: now,
                 tokens,
@@ -112,13 +112,13 @@ pub(crate) fn run(tactic: Tactic) -> Vec<[u32; 3]> {
             running.insert(number, one);
             slices[(time.as_secs() / SLICE) as usize][service.get()] += 1;
         }
-        time += EVERY;
+        time += INTERVAL;
     }
     slices
 }
 
 fn config(tactic: Tactic) -> PoolConfig {
-    let service = |kind: &Kind| ServiceConfig {
+    let service = |kind: &PlotService| ServiceConfig {
         weight: kind.weight,
         tier: kind.tier,
         capacity: Some(kind.capacity),
@@ -132,19 +132,19 @@ fn config(tactic: Tactic) -> PoolConfig {
     }
 }
 
-/// What a meter would have said.
-fn finish(pool: &Pool, done: &Running, end: Instant) {
+/// Records what a meter would have measured.
+fn finish(pool: &Pool, done: &InFlight, end: Instant) {
     let kind = &SERVICES[done.service.get()];
     let stats = pool.service(done.service).stats();
     let first = Duration::from_millis(kind.first_token);
     let took = end - done.began;
-    stats.saw_first_token(first);
-    stats.saw_speed(done.tokens, took.saturating_sub(first));
-    stats.saw_answer(took, end);
+    stats.record_first_token(first);
+    stats.record_speed(done.tokens, took.saturating_sub(first));
+    stats.record_response(took, end);
     let usage = Usage {
         input: 400,
         output: done.tokens,
         ..Usage::default()
     };
-    stats.saw_usage(&usage, end);
+    stats.record_usage(&usage, end);
 }

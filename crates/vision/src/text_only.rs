@@ -1,4 +1,4 @@
-//! Descriptions for those targets of a chain that cannot see.
+//! Descriptions for the targets of a chain that take no images.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use majordomo::{BoxFuture, Chain, Request, Result, Shape, Shaped, TargetName, TargetView};
 
 use super::engine::Vision;
-use super::places;
+use super::image_slots;
 use super::scope::Scope;
 
-/// Who describes for which target. What a service says goes before what its
-/// provider's model says, and that before what the route says.
+/// The describers of each target. Those of a service take precedence over those of its
+/// model, and those over the route's.
 #[derive(Clone, Debug, Default)]
 pub struct Describers {
     services: HashMap<String, Chain>,
@@ -19,7 +19,7 @@ pub struct Describers {
 }
 
 impl Describers {
-    /// Nobody describes.
+    /// No describers.
     pub fn new() -> Self {
         Self::default()
     }
@@ -38,19 +38,19 @@ impl Describers {
         self
     }
 
-    /// `describe` on the route, for every target that has none of its own.
+    /// `describe` on the route, for every target without its own.
     #[must_use]
     pub fn for_route(mut self, chain: Chain) -> Self {
         self.route = Some(chain);
         self
     }
 
-    /// Whether nobody describes for anybody.
+    /// Whether no target has a describer.
     pub fn is_empty(&self) -> bool {
         self.services.is_empty() && self.models.is_empty() && self.route.is_none()
     }
 
-    /// Who describes for this target.
+    /// The describers of a target.
     pub fn of(&self, target: &TargetName) -> Option<&Chain> {
         let name = target.as_str();
         let own = self.services.get(name).or_else(|| self.models.get(name));
@@ -58,20 +58,20 @@ impl Describers {
     }
 }
 
-/// The shape of one request's chain: a target that takes no images gets
-/// descriptions instead of being passed over, and those that see get pixels.
+/// Shapes the requests of a chain: a target that takes no images gets descriptions
+/// instead of being skipped; others get the images.
 ///
-/// Made for each request, since it knows whose it is; see `Chain::shaped_by`.
-/// What the calls cost is in the scope.
+/// Created per request, since it belongs to one client; see `Chain::shaped_by`. The
+/// calls are recorded in the scope.
 #[derive(Clone)]
-pub struct DescribeForBlind {
+pub struct DescribeForTextOnly {
     vision: Arc<Vision>,
     describers: Arc<Describers>,
     scope: Scope,
 }
 
-impl DescribeForBlind {
-    /// Describes with this engine, by these describers, for this request.
+impl DescribeForTextOnly {
+    /// Describes with this engine and these describers, for this request.
     pub fn new(vision: Arc<Vision>, describers: Arc<Describers>, scope: Scope) -> Self {
         Self {
             vision,
@@ -81,11 +81,11 @@ impl DescribeForBlind {
     }
 }
 
-impl Shape for DescribeForBlind {
+impl Shape for DescribeForTextOnly {
     fn concerns(&self, request: &Request, target: TargetView<'_>) -> bool {
         !target.capabilities.takes_images()
             && self.describers.of(target.name).is_some()
-            && places::any(request)
+            && image_slots::any(request)
     }
 
     fn shape<'a>(
