@@ -39,10 +39,10 @@ mod transcript;
 mod typed;
 
 pub use agent::{
-    Agent, AgentBuilder, AgentError, AgentEvent, Approve, Checkpoint, CheckpointStore, Decision,
-    Outcome, Run, RunStream, Steer, Step, StopReason,
+    Agent, AgentBuilder, AgentError, AgentEvent, AgentStep, Approve, Checkpoint, CheckpointStore,
+    Decision, Run, RunOutcome, RunStream, Steer, StopReason,
 };
-pub use compact::{Compact, Compacted, Conversation, Summarize};
+pub use compact::{Compact, Compacted, CompactionInput, Summarize};
 pub use majordomo_agent_macros::tool;
 #[cfg(feature = "mcp")]
 pub use mcp::{McpError, McpServer};
@@ -50,7 +50,7 @@ pub use schema::schema_in_words;
 pub use skills::{BuiltSkill, Skill, SkillBuilder, calc, clock, clock_with};
 pub use tools::{Function, IntoToolOutput, NoArguments, ToolOutput, Toolbox, ToolboxError};
 pub use transcript::check_transcript;
-pub use typed::{Answer, GenerateAs, ObjectItem, ObjectStream, TypedOutput};
+pub use typed::{GenerateAs, ObjectItem, ObjectStream, TypedOutput, TypedResponse};
 
 /// Ends a run from outside; see [`Run::cancel`].
 pub use tokio_util::sync::CancellationToken;

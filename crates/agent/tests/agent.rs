@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use majordomo::agent::{
-    AgentEvent, Compact, Compacted, Conversation, Decision, Skill, SkillBuilder, Steer, StopReason,
-    Toolbox, ToolboxError, calc, check_transcript,
+    AgentEvent, Compact, Compacted, CompactionInput, Decision, Skill, SkillBuilder, Steer,
+    StopReason, Toolbox, ToolboxError, calc, check_transcript,
 };
 use majordomo::fake::{Beat, Step};
 use majordomo::{
@@ -453,7 +453,7 @@ struct KeepEnds;
 impl Compact for KeepEnds {
     fn compact<'a>(
         &'a self,
-        conversation: Conversation<'a>,
+        conversation: CompactionInput<'a>,
     ) -> BoxFuture<'a, majordomo::Result<Option<Compacted>>> {
         let messages = &conversation.request.messages;
         let short = (messages.len() > 4).then(|| {
@@ -509,7 +509,7 @@ enum Broken {
 impl Compact for Broken {
     fn compact<'a>(
         &'a self,
-        conversation: Conversation<'a>,
+        conversation: CompactionInput<'a>,
     ) -> BoxFuture<'a, majordomo::Result<Option<Compacted>>> {
         let last = conversation.request.messages.last().unwrap().clone();
         let result = match self {

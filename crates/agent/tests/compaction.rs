@@ -7,7 +7,7 @@ mod support;
 use std::sync::Arc;
 
 use majordomo::agent::{
-    AgentEvent, Compact, Compacted, Conversation, Function, NoArguments, Summarize,
+    AgentEvent, Compact, Compacted, CompactionInput, Function, NoArguments, Summarize,
     check_transcript,
 };
 use majordomo::fake::{Fake, Step};
@@ -63,7 +63,7 @@ fn long_conversation() -> Vec<Message> {
 async fn compact(summarize: &Summarize, messages: Vec<Message>) -> Result<Option<Compacted>> {
     let model = fake([]).model("m").unwrap();
     let request = Request::from(messages);
-    let conversation = Conversation {
+    let conversation = CompactionInput {
         model: &*model,
         request: &request,
     };
@@ -110,7 +110,7 @@ async fn three_quarters_of_the_window_are_the_limit_where_it_is_known() {
             ..Capabilities::default()
         });
         let model = target.model("m").unwrap();
-        let conversation = Conversation {
+        let conversation = CompactionInput {
             model: &*model,
             request: &request,
         };

@@ -14,7 +14,7 @@ use std::future::IntoFuture;
 
 use majordomo::agent::{Agent, GenerateAs, Skill, SkillBuilder, StopReason, TypedOutput, calc};
 use majordomo::fake::Step;
-use majordomo::{ErrorKind, Json, Output, Provider, Registry, Request};
+use majordomo::{ErrorKind, Json, OutputFormat, Provider, Registry, Request};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -96,7 +96,7 @@ async fn a_schema_may_be_put_on_any_request_and_the_answer_is_json_text() {
     let request = Request::user("on?").schema(schema, "switch");
     let reply = fake.model("m").unwrap().generate(request).await.unwrap();
     assert_eq!(reply.text(), r#"{"on": true}"#);
-    let Output::Schema(sent) = &fake.calls()[0].request.output else {
+    let OutputFormat::Schema(sent) = &fake.calls()[0].request.output else {
         panic!("no schema was sent")
     };
     assert_eq!(sent.name.as_deref(), Some("switch"));
@@ -114,7 +114,7 @@ async fn the_schemas_name_is_that_of_the_type_or_response() {
         .calls()
         .iter()
         .map(|call| match &call.request.output {
-            Output::Schema(sent) => sent.name.clone(),
+            OutputFormat::Schema(sent) => sent.name.clone(),
             other => panic!("{other:?}"),
         })
         .collect();

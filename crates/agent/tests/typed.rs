@@ -7,8 +7,8 @@ use std::sync::Arc;
 use majordomo::agent::{GenerateAs, ObjectItem, TypedOutput};
 use majordomo::fake::{Beat, Fake, Step};
 use majordomo::{
-    Accept, Capabilities, Chain, Error, ErrorKind, Event, FinishReason, Model, Outcome, Output,
-    Part, Provider, Refused, Registry, Request, Response, Role, ToolCall,
+    Accept, AttemptOutcome, Capabilities, Chain, Error, ErrorKind, Event, FinishReason, Model,
+    OutputFormat, Part, Provider, Registry, Rejection, Request, Response, Role, ToolCall,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -62,7 +62,7 @@ async fn the_schema_goes_to_the_target_under_the_types_name_and_without_a_strict
     let fake = fake([Step::reply(ADA)]);
     assert_eq!(ask(&*single(&fake)).await.unwrap(), ada());
     let request = &fake.calls()[0].request;
-    let Output::Schema(sent) = &request.output else {
+    let OutputFormat::Schema(sent) = &request.output else {
         panic!("{:?}", request.output)
     };
     assert_eq!(sent.name.as_deref(), Some("person"));
@@ -79,7 +79,7 @@ async fn the_strict_flag_is_a_switch_that_open_types_cannot_turn() {
     let output = TypedOutput::<Person>::new().unwrap().strict().unwrap();
     let request = Request::user("who?");
     output.generate(&*single(&fake), request).await.unwrap();
-    let Output::Schema(sent) = fake.calls()[0].request.output.clone() else {
+    let OutputFormat::Schema(sent) = fake.calls()[0].request.output.clone() else {
         panic!("no schema")
     };
     assert_eq!(sent.strict, Some(true));
@@ -93,7 +93,7 @@ async fn a_target_without_structured_output_is_told_in_words() {
     fake.set_capabilities(without_structure());
     assert_eq!(ask(&*single(&fake)).await.unwrap(), ada());
     let request = &fake.calls()[0].request;
-    assert_eq!(request.output, Output::Text);
+    assert_eq!(request.output, OutputFormat::Text);
     assert!(
         request
             .system_text()
@@ -113,8 +113,8 @@ async fn a_mixed_chain_gives_each_target_its_own_form() {
         .await
         .unwrap();
     let calls = fake.calls();
-    assert_eq!(calls[0].request.output, Output::Text);
-    assert!(matches!(calls[1].request.output, Output::Schema(_)));
+    assert_eq!(calls[0].request.output, OutputFormat::Text);
+    assert!(matches!(calls[1].request.output, OutputFormat::Schema(_)));
     assert!(calls[1].request.system.is_empty());
     let changes: Vec<String> = answer.response.attempt_log.attempts[0]
         .changes
@@ -185,7 +185,7 @@ async fn a_chain_fails_over_after_the_repair() {
     );
     assert_eq!(fake.call_count("a"), 2);
     let outcomes = &answer.response.attempt_log.attempts;
-    assert!(matches!(outcomes[1].outcome, Outcome::Failed { .. }));
+    assert!(matches!(outcomes[1].outcome, AttemptOutcome::Failed { .. }));
     assert_eq!(
         fake.calls()[2].request.messages.len(),
         1,
@@ -229,11 +229,11 @@ async fn a_refusal_ends_the_chain() {
 async fn the_callers_own_judge_is_asked_as_well() {
     struct NoAda;
     impl Accept for NoAda {
-        fn accept(&self, response: &Response) -> Result<(), Refused> {
+        fn accept(&self, response: &Response) -> Result<(), Rejection> {
             if !response.text().contains("Ada") {
                 return Ok(());
             }
-            Err(Refused {
+            Err(Rejection {
                 reason: "anybody but Ada".into(),
                 repair: Vec::new(),
             })

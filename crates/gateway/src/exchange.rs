@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use majordomo::{AttemptLog, Chain, Change, Error, ErrorKind, Event, Model, Outcome, Usage};
+use majordomo::{AttemptLog, AttemptOutcome, Chain, Change, Error, ErrorKind, Event, Model, Usage};
 #[cfg(feature = "otel")]
 use majordomo::{Request, Response};
 use majordomo_wire::Loss;
@@ -291,17 +291,17 @@ pub(crate) fn reason(error: &Error) -> String {
     let mut failures = String::new();
     for attempt in &error.attempt_log().attempts {
         let what = match &attempt.outcome {
-            Outcome::Served => continue,
-            Outcome::Skipped { class: None, .. } => "Benched".to_owned(),
-            Outcome::Skipped {
+            AttemptOutcome::Served => continue,
+            AttemptOutcome::Skipped { class: None, .. } => "Benched".to_owned(),
+            AttemptOutcome::Skipped {
                 class: Some(class), ..
             } => format!("{class:?}, not asked"),
-            Outcome::Failed {
+            AttemptOutcome::Failed {
                 class,
                 status: Some(status),
                 ..
             } => format!("{class:?} {status}"),
-            Outcome::Failed { class, .. } => format!("{class:?}"),
+            AttemptOutcome::Failed { class, .. } => format!("{class:?}"),
         };
         if failures.len() > LONGEST_TEXT {
             failures.push_str("; …");
@@ -406,7 +406,7 @@ mod tests {
                 at: Duration::ZERO,
                 took: Duration::ZERO,
                 changes: Vec::new(),
-                outcome: Outcome::Failed {
+                outcome: AttemptOutcome::Failed {
                     class: Class::Transient,
                     status: Some(500),
                     reason: String::new(),

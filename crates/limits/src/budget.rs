@@ -27,7 +27,7 @@ struct Source {
 /// The budget is exhausted; it is not once other requests have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the requests being served hold as many bytes as they may; try again")]
-pub struct Exhausted;
+pub struct BudgetExhausted;
 
 impl Budget {
     /// The budget that a permit takes its units from, for the permit's flow.
@@ -78,12 +78,12 @@ impl Charge {
     }
 
     /// Charges up to so many bytes in all. It never waits.
-    pub fn reach(&mut self, bytes: u64) -> Result<(), Exhausted> {
+    pub fn reach(&mut self, bytes: u64) -> Result<(), BudgetExhausted> {
         let Some(permit) = &mut self.0 else {
             return Ok(());
         };
         let more = bytes.saturating_sub(permit.units());
-        permit.try_grow(more).then_some(()).ok_or(Exhausted)
+        permit.try_grow(more).then_some(()).ok_or(BudgetExhausted)
     }
 
     /// Charges so many bytes, once they are free. What waits here delays nobody who

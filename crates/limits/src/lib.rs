@@ -30,7 +30,7 @@ mod semaphore;
 
 pub use acquire::Acquire;
 pub use bounds::Bounds;
-pub use budget::{Budget, Charge, Exhausted};
+pub use budget::{Budget, BudgetExhausted, Charge};
 pub use error::AcquireError;
 pub use flow::Flow;
 pub use permit::Permit;

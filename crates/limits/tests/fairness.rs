@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use majordomo_limits::{
-    Acquire, AcquireError, Bounds, Budget, Charge, Exhausted, FairSemaphore, Flow, Permit,
+    Acquire, AcquireError, Bounds, Budget, BudgetExhausted, Charge, FairSemaphore, Flow, Permit,
 };
 
 type Waiting = Pin<Box<Acquire>>;
@@ -105,7 +105,7 @@ async fn what_is_held_within_a_budget_is_charged_until_its_last_clone_is_gone() 
         .scope(async {
             let mut charge = Charge::begin();
             charge.reach(60).unwrap();
-            assert_eq!(charge.reach(91), Err(Exhausted));
+            assert_eq!(charge.reach(91), Err(BudgetExhausted));
             let carried = tokio::spawn(Budget::carry(Budget::current(), async { Flow::current() }));
             assert_eq!(carried.await.unwrap(), flows().0);
             charge.hold(Bytes::from_static(b"an answer"))

@@ -9,12 +9,12 @@ use crate::{Message, Response};
 /// the chain goes on to the next target.
 pub trait Accept: Send + Sync {
     /// Takes the answer, or says why not.
-    fn accept(&self, response: &Response) -> Result<(), Refused>;
+    fn accept(&self, response: &Response) -> Result<(), Rejection>;
 }
 
 /// Why an answer was not taken.
 #[derive(Clone, Debug)]
-pub struct Refused {
+pub struct Rejection {
     /// In a sentence, for the error.
     pub reason: String,
     /// What to add to the conversation, after the refused answer itself, before

@@ -165,7 +165,7 @@ impl Assembler {
         let earlier = self.calls().count();
         let id = id
             .filter(|id| !id.is_empty())
-            .unwrap_or_else(|| ToolCall::made_up_id(self.first_call + earlier));
+            .unwrap_or_else(|| ToolCall::synthetic_id(self.first_call + earlier));
         let call = ToolCall {
             native,
             ..ToolCall::new(id, name, "")

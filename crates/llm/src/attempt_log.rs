@@ -20,7 +20,7 @@ pub struct AttemptLog {
 impl AttemptLog {
     /// How many requests went out.
     pub fn calls(&self) -> usize {
-        let asked = |a: &&Attempt| !matches!(a.outcome, Outcome::Skipped { .. });
+        let asked = |a: &&Attempt| !matches!(a.outcome, AttemptOutcome::Skipped { .. });
         self.attempts.iter().filter(asked).count()
     }
 
@@ -45,13 +45,13 @@ pub struct Attempt {
     /// What was changed in the request for this target.
     pub changes: Vec<Change>,
     /// How it went.
-    pub outcome: Outcome,
+    pub outcome: AttemptOutcome,
 }
 
 /// How an attempt went.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum AttemptOutcome {
     /// It served the request.
     Served,
     /// It was not asked.
@@ -73,7 +73,7 @@ pub enum Outcome {
     },
 }
 
-impl Outcome {
+impl AttemptOutcome {
     /// The outcome of an attempt that ended in this error.
     pub fn failed(error: &Error) -> Self {
         Self::Failed {
@@ -87,9 +87,11 @@ impl Outcome {
 impl fmt::Display for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.outcome {
-            Outcome::Served => write!(f, "{}: served", self.target),
-            Outcome::Skipped { reason, .. } => write!(f, "{}: skipped, {reason}", self.target),
-            Outcome::Failed { reason, .. } => write!(f, "{}: {reason}", self.target),
+            AttemptOutcome::Served => write!(f, "{}: served", self.target),
+            AttemptOutcome::Skipped { reason, .. } => {
+                write!(f, "{}: skipped, {reason}", self.target)
+            }
+            AttemptOutcome::Failed { reason, .. } => write!(f, "{}: {reason}", self.target),
         }
     }
 }

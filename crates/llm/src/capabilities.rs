@@ -74,7 +74,7 @@ pub struct ImageLimits {
     /// Pixels on the longer side.
     pub max_px: Option<u32>,
     /// A bound on the number of square patches that an image is cut into.
-    pub patches: Option<Patches>,
+    pub patches: Option<PatchLimit>,
     /// A tighter bound when a request holds many images.
     pub many: Option<ManyImages>,
     /// Accepted MIME types; empty is any.
@@ -132,7 +132,7 @@ impl ByteCount {
 
 /// A bound on `⌈width/size⌉ × ⌈height/size⌉`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Patches {
+pub struct PatchLimit {
     /// Side of a patch in pixels.
     pub size: u32,
     /// How many there may be.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::scrub::{self, scrub};
+use crate::redact::{self, redact};
 use crate::{AttemptLog, Class, KeyOwner, Response, classify};
 
 /// A result of this crate.
@@ -135,7 +135,7 @@ impl Error {
             model: None,
             status: None,
             code: None,
-            message: scrub(message.as_ref()),
+            message: redact(message.as_ref()),
             request_id: None,
             retry_after: None,
             key_owner: KeyOwner::default(),
@@ -226,8 +226,8 @@ impl Error {
     /// Takes a key out of everything that the error says: providers repeat what
     /// they were sent. Texts too short to be a key are left alone.
     #[must_use]
-    pub fn hiding(mut self, key: &str) -> Self {
-        if key.len() < scrub::SHORTEST_KEY {
+    pub fn redacting(mut self, key: &str) -> Self {
+        if key.len() < redact::SHORTEST_KEY {
             return self;
         }
         let detail = &mut *self.0;
@@ -238,7 +238,7 @@ impl Error {
             .flatten()
         {
             if text.contains(key) {
-                *text = text.replace(key, scrub::HIDDEN);
+                *text = text.replace(key, redact::HIDDEN);
             }
         }
         detail
@@ -351,7 +351,7 @@ impl fmt::Display for Reason<'_> {
             separator = ": ";
         }
         if let Some(cause) = &detail.cause {
-            write!(f, "{separator}{}", scrub(&cause.to_string()))?;
+            write!(f, "{separator}{}", redact(&cause.to_string()))?;
         }
         Ok(())
     }
@@ -415,7 +415,7 @@ mod tests {
             .with_code("hunter2-hunter2")
             .with_request_id("hunter2-hunter2")
             .with_cause(std::io::Error::other("hunter2-hunter2"))
-            .hiding("hunter2-hunter2");
+            .redacting("hunter2-hunter2");
         assert_eq!(
             error.to_string(),
             "HTTP 401 [[hidden]]: the key [hidden] is wrong"

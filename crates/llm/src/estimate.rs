@@ -3,7 +3,7 @@
 use crate::{Message, Part, Request};
 
 /// Guesses a request's tokens, well enough to choose a target by.
-pub trait TokenEstimate: Send + Sync {
+pub trait TokenEstimator: Send + Sync {
     /// The guess.
     fn estimate(&self, request: &Request) -> u64;
 }
@@ -13,13 +13,13 @@ pub trait TokenEstimate: Send + Sync {
 /// Providers know better and say so through `Model::estimate_tokens`; this one
 /// is for targets about which nothing is known.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct PlainEstimate;
+pub struct HeuristicEstimator;
 
 const BYTES_PER_TOKEN: usize = 4;
 const TOKENS_PER_MESSAGE: usize = 4;
 const TOKENS_PER_IMAGE: usize = 1_000;
 
-impl TokenEstimate for PlainEstimate {
+impl TokenEstimator for HeuristicEstimator {
     fn estimate(&self, request: &Request) -> u64 {
         let system: usize = request.system.iter().map(|t| text(&t.text)).sum();
         let messages: usize = request.messages.iter().map(message).sum();
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn everything_that_is_sent_counts() {
         let base = Request::user("x".repeat(400));
-        let estimate = |request: &Request| PlainEstimate.estimate(request);
+        let estimate = |request: &Request| HeuristicEstimator.estimate(request);
         assert_eq!(estimate(&base), 104);
         let grown = [
             base.clone().system("be brief and exact"),
@@ -82,8 +82,8 @@ mod tests {
         let small = Request::user(Part::image("image/png", vec![0; 10]));
         let large = Request::user(Part::image("image/png", vec![0; 1_000_000]));
         assert_eq!(
-            PlainEstimate.estimate(&small),
-            PlainEstimate.estimate(&large)
+            HeuristicEstimator.estimate(&small),
+            HeuristicEstimator.estimate(&large)
         );
     }
 }

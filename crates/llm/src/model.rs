@@ -8,8 +8,8 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Capabilities, Change, Dialect, Error, ErrorKind, EventStream, Fingerprint, PieceStream,
-    PlainEstimate, Request, Response, ResponseStream, Result, TokenEstimate,
+    Capabilities, Change, Dialect, Error, ErrorKind, EventStream, Fingerprint, HeuristicEstimator,
+    RawChunkStream, Request, Response, ResponseStream, Result, TokenEstimator,
 };
 
 /// A boxed future; dropping it cancels the work behind it.
@@ -40,7 +40,7 @@ pub trait Model: Send + Sync {
 
     /// About how many tokens the request is for this model.
     fn estimate_tokens(&self, request: &Request) -> u64 {
-        PlainEstimate.estimate(request)
+        HeuristicEstimator.estimate(request)
     }
 
     /// What asking it would change in a request on the way out, for dry runs: it is
@@ -57,7 +57,7 @@ pub trait Model: Send + Sync {
     /// The answer in the provider's own bytes, for a client of its [`dialect`].
     ///
     /// [`dialect`]: Model::dialect
-    fn pieces(&self, _request: Request) -> BoxFuture<'_, Result<PieceStream>> {
+    fn raw_chunks(&self, _request: Request) -> BoxFuture<'_, Result<RawChunkStream>> {
         unsupported("its answers cannot be passed on as they are")
     }
 

@@ -14,8 +14,8 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Accept, Change, Dialect, Json, Message, Native, Notes, Opaque, Part, Role, Text, Timer, Tool,
-    ToolCall, ToolChoice, WireSource,
+    Accept, Change, ChangeRecorder, Dialect, Json, Message, Native, Opaque, Part, Role, Text,
+    Timer, Tool, ToolCall, ToolChoice, WireSource,
 };
 
 /// How hard the model should think.
@@ -41,7 +41,7 @@ pub enum Effort {
 /// The shape of the answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Output {
+pub enum OutputFormat {
     /// Free text.
     #[default]
     Text,
@@ -81,7 +81,7 @@ pub struct Prompt {
     /// Whether several tools may be called at once.
     pub parallel_tool_calls: Option<bool>,
     /// The shape of the answer.
-    pub output: Output,
+    pub output: OutputFormat,
     /// At most so many tokens of answer.
     pub max_tokens: Option<u64>,
     /// Sampling temperature.
@@ -130,7 +130,7 @@ pub struct Request {
     /// Seldom any; an empty list costs nothing to clone.
     timers: Vec<(Timer, Duration)>,
     accept: Option<Arc<dyn Accept>>,
-    notes: Option<Notes>,
+    notes: Option<ChangeRecorder>,
     client_headers: Option<Arc<[(String, String)]>>,
 }
 
@@ -257,7 +257,7 @@ impl Request {
     /// Asks for JSON of this schema.
     #[must_use]
     pub fn schema(mut self, schema: Json, name: impl Into<String>) -> Self {
-        self.edit().output = Output::Schema(OutputSchema {
+        self.edit().output = OutputFormat::Schema(OutputSchema {
             schema,
             name: Some(name.into()),
             strict: None,
@@ -338,15 +338,15 @@ impl Request {
     }
 
     /// The request for one attempt, and the notes that will be made on it.
-    pub fn noting(mut self) -> (Self, Notes) {
-        let notes = Notes::default();
+    pub fn recording_changes(mut self) -> (Self, ChangeRecorder) {
+        let notes = ChangeRecorder::default();
         self.notes = Some(notes.clone());
         (self, notes)
     }
 
     /// Writes down that a target gets something differently; without anybody who
     /// keeps notes, nothing happens.
-    pub fn note(&self, change: Change) {
+    pub fn record_change(&self, change: Change) {
         if let Some(notes) = &self.notes {
             notes.add(change);
         }
@@ -400,7 +400,7 @@ impl Prompt {
         self.messages
             .iter()
             .flat_map(Message::tool_calls)
-            .filter_map(|call| ToolCall::made_up_number(&call.id))
+            .filter_map(|call| ToolCall::synthetic_number(&call.id))
             .max()
             .map_or(0, |highest| highest.saturating_add(1))
     }

@@ -31,14 +31,14 @@ pub enum FinishReason {
 
 /// An answer in the provider's own bytes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Raw {
+pub struct RawBody {
     /// The dialect that they are in.
     pub dialect: Dialect,
     /// The body.
     pub bytes: Bytes,
 }
 
-impl Raw {
+impl RawBody {
     /// A body of this dialect.
     pub fn new(dialect: Dialect, bytes: Bytes) -> Self {
         Self { dialect, bytes }
@@ -67,7 +67,7 @@ pub struct Response {
     pub native: Option<Box<Native>>,
     /// The provider's bytes: what the contract does not model is in there, too.
     #[serde(skip)]
-    pub raw: Option<Raw>,
+    pub raw: Option<RawBody>,
     /// Who was asked on the way here, and what was changed for them.
     #[serde(default, alias = "ledger")]
     pub attempt_log: AttemptLog,

@@ -9,7 +9,8 @@ use std::task::{Context, Poll, ready};
 use futures_core::Stream;
 
 use crate::{
-    Assembler, AttemptLog, Error, ErrorKind, Event, Outcome, Part, Response, Result, ToolCall,
+    Assembler, AttemptLog, AttemptOutcome, Error, ErrorKind, Event, Part, Response, Result,
+    ToolCall,
 };
 
 /// The fine events of one answer. Dropping it cancels the request.
@@ -115,7 +116,7 @@ impl ResponseStream {
         self.events = None;
         let mut partial = self.response();
         if let Some(attempt) = partial.attempt_log.attempts.last_mut() {
-            attempt.outcome = Outcome::failed(&error);
+            attempt.outcome = AttemptOutcome::failed(&error);
         }
         let error = error.with_attempt_log(partial.attempt_log.clone());
         if partial.parts.is_empty() {

@@ -97,12 +97,12 @@ impl ToolCall {
     }
 
     /// The id of a call whose provider gave none.
-    pub fn made_up_id(n: usize) -> String {
+    pub fn synthetic_id(n: usize) -> String {
         format!("call_{n}")
     }
 
     /// The number in a made-up id, if it is one.
-    pub(crate) fn made_up_number(id: &str) -> Option<usize> {
+    pub(crate) fn synthetic_number(id: &str) -> Option<usize> {
         id.strip_prefix("call_")?.parse().ok()
     }
 

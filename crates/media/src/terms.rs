@@ -1,6 +1,6 @@
 //! A target's limits as they bear on one image of one request.
 
-use majordomo_llm::{ByteCount, ImageLimits, Patches};
+use majordomo_llm::{ByteCount, ImageLimits, PatchLimit};
 
 use crate::Format;
 
@@ -15,7 +15,7 @@ pub struct Terms {
     /// Bytes of the encoded image, however the target counts them.
     pub max_bytes: Option<u64>,
     /// A bound on square patches.
-    pub patches: Option<Patches>,
+    pub patches: Option<PatchLimit>,
     /// Accepted MIME types in lower case; empty is any.
     pub types: Vec<String>,
     /// Whether the target turns pictures upright by itself.
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn patches_bound_the_area() {
         let patches = terms(ImageLimits {
-            patches: Some(Patches {
+            patches: Some(PatchLimit {
                 size: 28,
                 max: 1568,
             }),

@@ -4,7 +4,7 @@
 mod mediagen;
 
 use bytes::Bytes;
-use majordomo_llm::{ByteCount, ErrorKind, ImageLimits, ManyImages, Part, Patches, Request};
+use majordomo_llm::{ByteCount, ErrorKind, ImageLimits, ManyImages, Part, PatchLimit, Request};
 use majordomo_media::{Fitter, Problem, measure};
 use mediagen::*;
 use proptest::prelude::*;
@@ -56,7 +56,7 @@ prop_compose! {
             counted: if base64 { ByteCount::Base64 } else { ByteCount::Raw },
             max_total_bytes,
             max_px,
-            patches: patches.map(|(size, max)| Patches { size, max }),
+            patches: patches.map(|(size, max)| PatchLimit { size, max }),
             many: many.map(|(above, max_px)| ManyImages { above, max_px }),
             types,
             honours_orientation,

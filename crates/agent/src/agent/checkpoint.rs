@@ -20,7 +20,7 @@ pub struct Checkpoint {
     pub(super) messages: Vec<Message>,
     /// Where this run begins in it: at its input.
     pub(super) run_start: usize,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<AgentStep>,
     pub(super) usage: Usage,
     /// One place per call of the last message while they are being answered.
     pub(super) results: Option<Vec<Option<ToolResult>>>,
@@ -40,7 +40,7 @@ pub(super) struct CompactedStart {
 
 /// One answer of the model and what followed from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Step {
+pub struct AgentStep {
     /// Counted from 0.
     pub index: usize,
     /// Who answered, as `provider/model`.
@@ -111,7 +111,7 @@ impl Checkpoint {
     pub(super) fn answered(&mut self, response: &Response) {
         let at = self.messages.len();
         self.usage += response.usage;
-        self.steps.push(Step {
+        self.steps.push(AgentStep {
             index: self.steps.len(),
             model: response.model.clone(),
             finish: response.finish.clone(),

@@ -16,7 +16,7 @@ use super::checkpoint::CompactedStart;
 use super::event::tell;
 use super::unique_ids::make_unique;
 use super::{AgentEvent, Checkpoint, CheckpointStore, Steer, StopReason};
-use crate::compact::{Compacted, Conversation};
+use crate::compact::{Compacted, CompactionInput};
 use crate::transcript::check_transcript;
 
 /// What a run was started with.
@@ -101,7 +101,7 @@ async fn request(context: &Context, progress: &mut Checkpoint) -> Request {
         return full;
     };
     let step = progress.steps.len();
-    let conversation = Conversation {
+    let conversation = CompactionInput {
         model: &*context.config.model,
         request: &full,
     };

@@ -5,27 +5,27 @@ use std::fmt;
 
 use majordomo_llm::{Error, Message, ToolCall, Usage};
 
-use super::{Checkpoint, Step};
+use super::{AgentStep, Checkpoint};
 
 /// What came of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// The final answer; in a run that was cut short, the last text of the model.
     pub output: String,
     /// The whole conversation, history and input included. It is valid for every
     /// provider, and the next run's history.
     pub messages: Vec<Message>,
     /// Every answer of the model in this run.
-    pub steps: Vec<Step>,
+    pub steps: Vec<AgentStep>,
     /// Tokens of all calls together, compaction included.
     pub usage: Usage,
     /// Text of an answer that was still being streamed when the run ended.
     pub unfinished: String,
 }
 
-impl Outcome {
+impl RunOutcome {
     /// A step's messages: the model's answer, and the results if tools were run.
-    pub fn messages_of(&self, step: &Step) -> &[Message] {
+    pub fn messages_of(&self, step: &AgentStep) -> &[Message] {
         self.messages.get(step.messages.clone()).unwrap_or_default()
     }
 }
@@ -73,12 +73,12 @@ pub struct AgentError(Box<Detail>);
 #[derive(Clone)]
 struct Detail {
     reason: StopReason,
-    outcome: Outcome,
+    outcome: RunOutcome,
     checkpoint: Checkpoint,
 }
 
 impl AgentError {
-    pub(super) fn new(reason: StopReason, outcome: Outcome, checkpoint: Checkpoint) -> Self {
+    pub(super) fn new(reason: StopReason, outcome: RunOutcome, checkpoint: Checkpoint) -> Self {
         Self(Box::new(Detail {
             reason,
             outcome,
@@ -92,12 +92,12 @@ impl AgentError {
     }
 
     /// What was done until then. Calls that were not answered say so.
-    pub fn outcome(&self) -> &Outcome {
+    pub fn outcome(&self) -> &RunOutcome {
         &self.0.outcome
     }
 
     /// What was done until then.
-    pub fn into_outcome(self) -> Outcome {
+    pub fn into_outcome(self) -> RunOutcome {
         self.0.outcome
     }
 

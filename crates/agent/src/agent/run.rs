@@ -13,7 +13,7 @@ use super::builder::{Config, Observer, Options};
 use super::drive::{Context, drive};
 use super::recover::better_answer;
 use super::{
-    AgentError, AgentEvent, Checkpoint, CheckpointStore, Outcome, RunStream, Steer, StopReason,
+    AgentError, AgentEvent, Checkpoint, CheckpointStore, RunOutcome, RunStream, Steer, StopReason,
 };
 
 /// A question to an agent. Await it, or [`stream`](Run::stream) it.
@@ -104,7 +104,7 @@ impl Run {
         RunStream::new(self)
     }
 
-    async fn finish(self) -> Result<Outcome, AgentError> {
+    async fn finish(self) -> Result<RunOutcome, AgentError> {
         let deadline = self.timeout.and_then(|t| Instant::now().checked_add(t));
         let context = Context {
             base: base_request(&self.config, self.options.as_ref()),
@@ -135,7 +135,7 @@ impl Run {
 
 /// Boxed, because a run is far larger than what holds it.
 impl IntoFuture for Run {
-    type Output = Result<Outcome, AgentError>;
+    type Output = Result<RunOutcome, AgentError>;
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
@@ -155,7 +155,7 @@ fn base_request(config: &Config, own: Option<&Options>) -> Request {
     request
 }
 
-fn outcome(config: &Config, mut progress: Checkpoint, unfinished: String) -> Outcome {
+fn outcome(config: &Config, mut progress: Checkpoint, unfinished: String) -> RunOutcome {
     progress.close_results("The run ended before this tool gave a result.");
     let run = &progress.messages[progress.run_start.min(progress.messages.len())..];
     let answers = progress.steps.iter().rev();
@@ -167,7 +167,7 @@ fn outcome(config: &Config, mut progress: Checkpoint, unfinished: String) -> Out
     if progress.finished && config.recover_final_answer {
         output = better_answer(run, &output).unwrap_or(output);
     }
-    Outcome {
+    RunOutcome {
         output,
         messages: progress.messages,
         steps: progress.steps,

@@ -10,12 +10,12 @@ use std::task::{Context, Poll};
 use futures_core::Stream;
 use majordomo_llm::BoxFuture;
 
-use super::{AgentError, AgentEvent, Outcome, Run};
+use super::{AgentError, AgentEvent, Run, RunOutcome};
 
 /// The events of a run, then its outcome. Dropping it stops the run.
 ///
 /// ```
-/// # use majordomo::agent::{Agent, AgentError, AgentEvent, Outcome};
+/// # use majordomo::agent::{Agent, AgentError, AgentEvent, RunOutcome};
 /// async fn watch(agent: &Agent) -> Result<Outcome, AgentError> {
 ///     let mut run = agent.run("Tell me a story.").stream();
 ///     while let Some(event) = run.next().await {
@@ -32,8 +32,8 @@ pub struct RunStream {
 }
 
 enum Work {
-    Going(BoxFuture<'static, Result<Outcome, AgentError>>),
-    Done(Box<Result<Outcome, AgentError>>),
+    Going(BoxFuture<'static, Result<RunOutcome, AgentError>>),
+    Done(Box<Result<RunOutcome, AgentError>>),
 }
 
 impl RunStream {
@@ -56,7 +56,7 @@ impl RunStream {
     }
 
     /// Goes on to the end and gives the outcome; events that nobody took are lost.
-    pub async fn finish(self) -> Result<Outcome, AgentError> {
+    pub async fn finish(self) -> Result<RunOutcome, AgentError> {
         match self.run {
             Work::Going(run) => run.await,
             Work::Done(result) => *result,

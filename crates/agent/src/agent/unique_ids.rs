@@ -20,7 +20,7 @@ pub(super) fn make_unique(response: &mut Response, messages: &[Message]) {
             continue;
         }
         call.id = loop {
-            let id = ToolCall::made_up_id(next);
+            let id = ToolCall::synthetic_id(next);
             next += 1;
             if used.insert(id.clone()) {
                 break id;

@@ -9,7 +9,7 @@ pub use summarize::Summarize;
 
 /// A conversation that is about to be sent.
 #[derive(Clone, Copy)]
-pub struct Conversation<'a> {
+pub struct CompactionInput<'a> {
     /// Who will get it.
     pub model: &'a dyn Model,
     /// What would be sent: system, tools and messages, earlier compaction
@@ -35,6 +35,6 @@ pub trait Compact: Send + Sync {
     /// The shorter conversation, or `None` while it is short enough.
     fn compact<'a>(
         &'a self,
-        conversation: Conversation<'a>,
+        conversation: CompactionInput<'a>,
     ) -> BoxFuture<'a, Result<Option<Compacted>>>;
 }

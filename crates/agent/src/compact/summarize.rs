@@ -10,7 +10,7 @@ use std::sync::Arc;
 use majordomo_llm::{BoxFuture, Error, ErrorKind, Message, Model, Request, Result, Role, Usage};
 
 use super::render::render;
-use super::{Compact, Compacted, Conversation};
+use super::{Compact, Compacted, CompactionInput};
 
 const PROMPT: &str = "You shorten conversations between a user and an assistant with tools. \
     Write a summary from which the assistant can go on without the original: what the user \
@@ -67,8 +67,8 @@ impl Summarize {
         self
     }
 
-    async fn shorten(&self, conversation: Conversation<'_>) -> Result<Option<Compacted>> {
-        let Conversation { model, request } = conversation;
+    async fn shorten(&self, conversation: CompactionInput<'_>) -> Result<Option<Compacted>> {
+        let CompactionInput { model, request } = conversation;
         let window = model.capabilities().context_window;
         let Some(limit) = self.above.or(window.map(|tokens| tokens / 4 * 3)) else {
             return Ok(None);
@@ -115,7 +115,7 @@ impl Summarize {
 impl Compact for Summarize {
     fn compact<'a>(
         &'a self,
-        conversation: Conversation<'a>,
+        conversation: CompactionInput<'a>,
     ) -> BoxFuture<'a, Result<Option<Compacted>>> {
         Box::pin(self.shorten(conversation))
     }

@@ -1,6 +1,6 @@
 //! Says a schema in words, for targets that cannot bind their answer to one.
 
-use majordomo_llm::{Output, Request, Text};
+use majordomo_llm::{OutputFormat, Request, Text};
 
 /// Replaces a request's schema by an instruction at the end of its system
 /// prompt, and tells whether there was one.
@@ -9,17 +9,17 @@ use majordomo_llm::{Output, Request, Text};
 /// mixed chain gives every target the best that it can take.
 ///
 /// ```
-/// use majordomo::agent::schema_in_words;
-/// use majordomo::{Json, Output, Request};
+/// use majordomo::agent::schema_to_instructions;
+/// use majordomo::{Json, OutputFormat, Request};
 ///
 /// let schema = Json::parse(r#"{"type": "object"}"#).unwrap();
 /// let mut request = Request::user("who?").schema(schema, "person");
-/// assert!(schema_in_words(&mut request));
-/// assert_eq!(request.output, Output::Text);
+/// assert!(schema_to_instructions(&mut request));
+/// assert_eq!(request.output, OutputFormat::Text);
 /// assert!(request.system_text().contains(r#"{"type": "object"}"#));
 /// ```
-pub fn schema_in_words(request: &mut Request) -> bool {
-    let Output::Schema(output) = &request.output else {
+pub fn schema_to_instructions(request: &mut Request) -> bool {
+    let OutputFormat::Schema(output) = &request.output else {
         return false;
     };
     let text = format!(
@@ -28,7 +28,7 @@ pub fn schema_in_words(request: &mut Request) -> bool {
         output.schema.as_str()
     );
     let prompt = request.edit();
-    prompt.output = Output::Text;
+    prompt.output = OutputFormat::Text;
     prompt.system.push(Text::new(text));
     true
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use majordomo_llm::{Accept, Error, Message, Model, Refused, Request, Response, Result};
+use majordomo_llm::{Accept, Error, Message, Model, Rejection, Request, Response, Result};
 use serde::de::DeserializeOwned;
 
 use super::TypedOutput;
@@ -31,16 +31,16 @@ impl<T: DeserializeOwned> Judge<T> {
         self.asked.load(Ordering::Relaxed)
     }
 
-    fn judge(&self, response: &Response) -> std::result::Result<(), Refused> {
+    fn judge(&self, response: &Response) -> std::result::Result<(), Rejection> {
         match self.output.read_response(response) {
             Ok(_) => self.then.as_ref().map_or(Ok(()), |t| t.accept(response)),
             // A policy stop ends the chain; whoever asked is told.
             Err(NotAnAnswer::Declined(_)) => Ok(()),
-            Err(NotAnAnswer::Useless(reason)) => Err(Refused {
+            Err(NotAnAnswer::Useless(reason)) => Err(Rejection {
                 reason,
                 repair: Vec::new(),
             }),
-            Err(NotAnAnswer::Wrong(reason)) => Err(Refused {
+            Err(NotAnAnswer::Wrong(reason)) => Err(Rejection {
                 repair: vec![Message::user(repair_text(&reason))],
                 reason,
             }),
@@ -78,7 +78,7 @@ impl<T: DeserializeOwned> Judge<T> {
 }
 
 impl<T: DeserializeOwned> Accept for Judge<T> {
-    fn accept(&self, response: &Response) -> std::result::Result<(), Refused> {
+    fn accept(&self, response: &Response) -> std::result::Result<(), Rejection> {
         self.asked.store(true, Ordering::Relaxed);
         self.judge(response)
     }

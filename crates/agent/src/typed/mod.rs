@@ -22,7 +22,7 @@ pub use stream::{ObjectItem, ObjectStream};
 
 /// A value, and the response that it was read from.
 #[derive(Clone, Debug)]
-pub struct Answer<T> {
+pub struct TypedResponse<T> {
     /// What was asked for.
     pub value: T,
     /// Who served, what it cost, what happened on the way.

@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use majordomo_llm::{
-    Error, ErrorKind, FinishReason, Json, Model, Output, OutputSchema, Part, Request, Response,
-    Result,
+    Error, ErrorKind, FinishReason, Json, Model, OutputFormat, OutputSchema, Part, Request,
+    Response, Result,
 };
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -15,9 +15,9 @@ use serde_json::Value;
 use super::fence::strip_fence;
 use super::judge::Judge;
 use super::stream::ObjectStream;
-use super::{Answer, partial};
+use super::{TypedResponse, partial};
 use crate::bounded_json;
-use crate::schema::{Checker, Strict, WRAPPER, of, schema_in_words, strict};
+use crate::schema::{Checker, Strict, WRAPPER, of, schema_to_instructions, strict};
 
 /// A type's schema, derived and compiled once, to be used for many requests.
 /// Clones share it.
@@ -153,9 +153,9 @@ impl<T> TypedOutput<T> {
     /// Asks for this type: the schema where the model binds its answer to one,
     /// an instruction where not.
     pub(super) fn put_into(&self, model: &(impl Model + ?Sized), request: &mut Request) {
-        request.edit().output = Output::Schema(self.shape.sent.clone());
+        request.edit().output = OutputFormat::Schema(self.shape.sent.clone());
         if !model.capabilities().structured {
-            schema_in_words(request);
+            schema_to_instructions(request);
         }
     }
 
@@ -228,7 +228,7 @@ where
         &self,
         model: &(impl Model + ?Sized),
         mut request: Request,
-    ) -> Result<Answer<T>> {
+    ) -> Result<TypedResponse<T>> {
         self.put_into(model, &mut request);
         let judge = Arc::new(Judge::new(self.clone(), request.get_accept().cloned()));
         let request = request.accept(judge.clone());
@@ -239,7 +239,7 @@ where
             judge.repair_with(model, request, response).await?
         };
         match self.read_response(&response) {
-            Ok(value) => Ok(Answer { value, response }),
+            Ok(value) => Ok(TypedResponse { value, response }),
             Err(why) => Err(why.into_error(response)),
         }
     }

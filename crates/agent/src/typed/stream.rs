@@ -10,7 +10,7 @@ use majordomo_llm::{Error, ErrorKind, Response, ResponseStream, Result, StreamIt
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Answer, TypedOutput};
+use super::{TypedOutput, TypedResponse};
 
 /// A glimpse costs reading the whole text again, so one comes only when the text
 /// has grown by this part of itself. Short answers show every delta.
@@ -22,7 +22,7 @@ pub enum ObjectItem<T> {
     /// What there is so far: fields that have come, texts as far as they came.
     Partial(Value),
     /// The checked value; always the last item.
-    Done(Box<Answer<T>>),
+    Done(Box<TypedResponse<T>>),
 }
 
 /// A typed answer as it grows. It ends after one [`ObjectItem::Done`] or one
@@ -53,7 +53,7 @@ impl<T: DeserializeOwned> ObjectStream<T> {
     }
 
     /// Reads to the end and gives the value with its response.
-    pub async fn finish(mut self) -> Result<Answer<T>> {
+    pub async fn finish(mut self) -> Result<TypedResponse<T>> {
         loop {
             match self.next().await {
                 Some(Ok(ObjectItem::Done(answer))) => return Ok(*answer),
@@ -84,7 +84,10 @@ impl<T: DeserializeOwned> ObjectStream<T> {
 
     fn done(&self, response: Response) -> Result<ObjectItem<T>> {
         match self.output.read_response(&response) {
-            Ok(value) => Ok(ObjectItem::Done(Box::new(Answer { value, response }))),
+            Ok(value) => Ok(ObjectItem::Done(Box::new(TypedResponse {
+                value,
+                response,
+            }))),
             Err(why) => Err(why.into_error(response)),
         }
     }

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use majordomo::fake::Step;
-use majordomo::{Error, Outcome, Request};
+use majordomo::{AttemptOutcome, Error, Request};
 use majordomo_gateway::balance::{
     Pick, Pool, PoolConfig, ServiceConfig, Source, Tactic, Usability,
 };
@@ -139,7 +139,7 @@ async fn b18_when_everything_fails_the_error_tells_of_every_service() {
     for attempt in &attempts {
         let real = matches!(
             attempt.outcome,
-            Outcome::Failed {
+            AttemptOutcome::Failed {
                 status: Some(500),
                 ..
             }

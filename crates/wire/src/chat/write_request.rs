@@ -1,7 +1,7 @@
 //! Writes a request: untouched, edited, or from scratch.
 
 use bytes::BytesMut;
-use majordomo_llm::{Message, Native, Output, Prompt, Request, Role, ToolChoice};
+use majordomo_llm::{Message, Native, OutputFormat, Prompt, Request, Role, ToolChoice};
 
 use super::CHAT;
 use super::write_message::MessageWriter;
@@ -139,7 +139,7 @@ fn has_native(prompt: &Prompt, name: &str) -> bool {
 fn fields(prompt: &Prompt, to: &Outgoing<'_>, same: bool, losses: &mut Losses) -> Fields {
     let mut fields = Fields::default();
     tools(prompt, &mut fields, losses);
-    if let Output::Json | Output::Schema(_) = &prompt.output {
+    if let OutputFormat::Json | OutputFormat::Schema(_) = &prompt.output {
         let native = prompt.native.as_deref().filter(|n| *n.dialect() == CHAT);
         object(fields.value("response_format"), |o| {
             response_format(&prompt.output, native, o);
@@ -240,8 +240,8 @@ fn tools(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
     }
 }
 
-fn response_format(output: &Output, native: Option<&Native>, object: &mut Object<'_>) {
-    let Output::Schema(schema) = output else {
+fn response_format(output: &OutputFormat, native: Option<&Native>, object: &mut Object<'_>) {
+    let OutputFormat::Schema(schema) = output else {
         return object.string("type", "json_object");
     };
     object.string("type", "json_schema");

@@ -1,7 +1,7 @@
 //! Writes a request: untouched, edited, or from scratch.
 
 use bytes::BytesMut;
-use majordomo_llm::{Message, Output, Prompt, Request, Role};
+use majordomo_llm::{Message, OutputFormat, Prompt, Request, Role};
 
 use super::generate::{Form, form};
 use super::write_fields::{fields, has_truncate};
@@ -186,7 +186,7 @@ fn messages(
 /// The schema as an instruction, for servers that ignore `format`.
 fn in_words(prompt: &Prompt, to: &Outgoing<'_>) -> Option<String> {
     match &prompt.output {
-        Output::Schema(output) if to.ollama.schema_in_words => Some(format!(
+        OutputFormat::Schema(output) if to.ollama.schema_in_words => Some(format!(
             "Answer with one JSON value that satisfies this JSON Schema, and with nothing else: \
              no markdown, no code fence, no explanation.\n{}",
             output.schema.as_str()

@@ -1,7 +1,7 @@
 //! Writes a request: untouched, edited, or from scratch.
 
 use bytes::BytesMut;
-use majordomo_llm::{Native, Output, Prompt, Request, Tool, ToolChoice};
+use majordomo_llm::{Native, OutputFormat, Prompt, Request, Tool, ToolChoice};
 
 use super::RESPONSES;
 use super::write_message::MessageWriter;
@@ -187,9 +187,9 @@ fn nested(
 
 fn format(prompt: &Prompt, native: Option<&Native>, object: &mut Object<'_>) {
     match &prompt.output {
-        Output::Text => {}
-        Output::Json => object.object("format", |o| o.string("type", "json_object")),
-        Output::Schema(schema) => object.object("format", |o| {
+        OutputFormat::Text => {}
+        OutputFormat::Json => object.object("format", |o| o.string("type", "json_object")),
+        OutputFormat::Schema(schema) => object.object("format", |o| {
             o.string("type", "json_schema");
             o.string("name", schema.name.as_deref().unwrap_or("response"));
             o.raw("schema", schema.schema.as_str());

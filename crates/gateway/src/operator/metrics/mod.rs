@@ -12,7 +12,7 @@ mod text;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use majordomo::{Attempt, AttemptLog, Change, Class, HealthStatus, Outcome, Usage};
+use majordomo::{Attempt, AttemptLog, AttemptOutcome, Change, Class, HealthStatus, Usage};
 
 use counter::Counter;
 pub(crate) use counter::Gauge;
@@ -79,9 +79,9 @@ impl Tried {
 impl From<&Attempt> for Tried {
     fn from(attempt: &Attempt) -> Self {
         let (outcome, class, status) = match &attempt.outcome {
-            Outcome::Served => ("served", None, None),
-            Outcome::Skipped { class, .. } => ("skipped", *class, None),
-            Outcome::Failed { class, status, .. } => ("failed", Some(*class), *status),
+            AttemptOutcome::Served => ("served", None, None),
+            AttemptOutcome::Skipped { class, .. } => ("skipped", *class, None),
+            AttemptOutcome::Failed { class, status, .. } => ("failed", Some(*class), *status),
         };
         Self {
             target: clip(&attempt.target, LONGEST_TARGET).to_owned(),

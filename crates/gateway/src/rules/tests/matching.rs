@@ -1,6 +1,6 @@
 //! Acceptance cases R: which rule a request goes to.
 
-use majordomo::{Message, Part, PlainEstimate, Request, TokenEstimate, ToolCall, ToolResult};
+use majordomo::{HeuristicEstimator, Message, Part, Request, TokenEstimator, ToolCall, ToolResult};
 use majordomo_wire::{Outgoing, Protocol};
 use serde_json::{Value, json};
 
@@ -90,7 +90,7 @@ fn r5_r6_a_keyword_counts_only_in_the_message_that_the_request_ends_with() {
 fn r7_tokens_are_those_of_the_given_estimator() {
     for text in ["", "hello", "hello world", &"x".repeat(65)] {
         let request = Request::user(text);
-        let plain = PlainEstimate.estimate(&request);
+        let plain = HeuristicEstimator.estimate(&request);
         assert_eq!(Subject::new(&request, "m").tokens(), plain);
     }
     let request = Request::user("hello");

@@ -17,7 +17,7 @@ use crate::{Event, Result};
 /// the end, because the rest is in the bytes. As in any stream, a
 /// [`Event::Finish`] is the last event, and the only sign of completeness.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Piece {
+pub struct RawChunk {
     /// The provider's bytes; may be empty.
     pub bytes: Bytes,
     /// What they say.
@@ -25,4 +25,4 @@ pub struct Piece {
 }
 
 /// The pieces of one answer. Dropping it cancels the request.
-pub type PieceStream = Pin<Box<dyn Stream<Item = Result<Piece>> + Send>>;
+pub type RawChunkStream = Pin<Box<dyn Stream<Item = Result<RawChunk>> + Send>>;

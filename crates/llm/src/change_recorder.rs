@@ -13,14 +13,14 @@ use crate::Change;
 /// ```
 /// use majordomo_llm::{Change, Request};
 ///
-/// let (request, notes) = Request::user("hi").noting();
-/// request.clone().note(Change::new("top_k", "dropped"));
+/// let (request, notes) = Request::user("hi").recording_changes();
+/// request.clone().record_change(Change::new("top_k", "dropped"));
 /// assert_eq!(notes.take()[0].to_string(), "top_k dropped");
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Notes(Arc<Mutex<Vec<Change>>>);
+pub struct ChangeRecorder(Arc<Mutex<Vec<Change>>>);
 
-impl Notes {
+impl ChangeRecorder {
     pub(crate) fn add(&self, change: Change) {
         self.lock().push(change);
     }

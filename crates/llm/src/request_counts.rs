@@ -12,14 +12,14 @@ use crate::{
 /// The repeated elements of one request.
 ///
 /// ```
-/// use majordomo_llm::{Counts, Part, Request};
+/// use majordomo_llm::{RequestCounts, Part, Request};
 ///
 /// let request = Request::user("look").part(Part::image("image/png", vec![1]));
-/// let counts = Counts::of(&request);
+/// let counts = RequestCounts::of(&request);
 /// assert_eq!((counts.messages, counts.parts, counts.images), (1, 2, 1));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct RequestCounts {
     /// Messages, and texts of the instructions.
     pub messages: usize,
     /// Parts of messages and of tool results.
@@ -34,7 +34,7 @@ pub struct Counts {
     pub fields: usize,
 }
 
-impl Counts {
+impl RequestCounts {
     /// Counts in one pass.
     pub fn of(request: &Request) -> Self {
         let mut counts = Self::default();
@@ -192,7 +192,7 @@ mod tests {
             raw: Json::string("search"),
         });
         request.edit().native = native();
-        let expected = Counts {
+        let expected = RequestCounts {
             messages: 4,
             parts: 6,
             images: 2,
@@ -200,6 +200,6 @@ mod tests {
             stops: 2,
             fields: 6,
         };
-        assert_eq!(Counts::of(&request), expected);
+        assert_eq!(RequestCounts::of(&request), expected);
     }
 }

@@ -17,12 +17,12 @@ pub(crate) const SHORTEST_KEY: usize = 8;
 /// The text without keys, URL queries and URL user names.
 ///
 /// ```
-/// use majordomo_llm::scrub;
+/// use majordomo_llm::redact;
 ///
-/// let text = scrub("POST https://api.example/v1?key=abc failed for sk-12345678");
+/// let text = redact("POST https://api.example/v1?key=abc failed for sk-12345678");
 /// assert_eq!(text, "POST https://api.example/v1?[hidden] failed for [hidden]");
 /// ```
-pub fn scrub(text: &str) -> String {
+pub fn redact(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut after_bearer = false;
     for piece in text.split_inclusive(is_boundary) {
@@ -96,7 +96,7 @@ mod tests {
             "foreman://CANARYTOKEN@m1.example.com",
             "key=gsk_CANARYCANARY",
         ] {
-            let clean = scrub(text);
+            let clean = redact(text);
             assert!(!clean.contains("CANARY"), "{clean}");
         }
     }
@@ -109,15 +109,15 @@ mod tests {
             "sk-1",
             "",
         ] {
-            assert_eq!(scrub(text), text);
+            assert_eq!(redact(text), text);
         }
     }
 
     proptest! {
         #[test]
         fn no_text_panics_and_scrubbing_twice_changes_nothing(text in ".*") {
-            let once = scrub(&text);
-            prop_assert_eq!(scrub(&once), once);
+            let once = redact(&text);
+            prop_assert_eq!(redact(&once), once);
         }
     }
 }
