@@ -1,21 +1,21 @@
-//! Where whoever handles a request writes down what it changed.
+//! Records the changes made to a request on its way to a target.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::Change;
 
-/// The notes of one attempt; clones share them.
+/// Collects the [`Change`]s of one attempt. Clones share the list.
 ///
-/// A codec finds out what a target's dialect cannot say only while it writes the
-/// request, deep inside the provider. It notes that on the request, and the
-/// chain puts the notes into the attempt's line of the ledger.
+/// A codec discovers what a dialect cannot express only while it encodes the request,
+/// deep inside the provider. It records the change on the request, and the chain moves
+/// it to the [`AttemptLog`](crate::AttemptLog).
 ///
 /// ```
 /// use majordomo_llm::{Change, Request};
 ///
-/// let (request, notes) = Request::user("hi").recording_changes();
+/// let (request, changes) = Request::user("hi").recording_changes();
 /// request.clone().record_change(Change::new("top_k", "dropped"));
-/// assert_eq!(notes.take()[0].to_string(), "top_k dropped");
+/// assert_eq!(changes.take()[0].to_string(), "top_k dropped");
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ChangeRecorder(Arc<Mutex<Vec<Change>>>);
@@ -25,7 +25,7 @@ impl ChangeRecorder {
         self.lock().push(change);
     }
 
-    /// Everything that was noted so far.
+    /// Removes and returns the changes recorded so far.
     pub fn take(&self) -> Vec<Change> {
         std::mem::take(&mut *self.lock())
     }

@@ -1,17 +1,17 @@
-//! About how many tokens a request is.
+//! Token estimates.
 
 use crate::{Message, Part, Request};
 
-/// Guesses a request's tokens, well enough to choose a target by.
+/// Estimates a request's input tokens, precisely enough to select a target.
 pub trait TokenEstimator: Send + Sync {
-    /// The guess.
+    /// Returns the estimate.
     fn estimate(&self, request: &Request) -> u64;
 }
 
-/// Four bytes a token, a thousand tokens an image, a few per message.
+/// Estimates four bytes per token, a thousand tokens per image and a few per message.
 ///
-/// Providers know better and say so through `Model::estimate_tokens`; this one
-/// is for targets about which nothing is known.
+/// The fallback for unknown targets; providers refine it in
+/// [`Model::estimate_tokens`](crate::Model::estimate_tokens).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HeuristicEstimator;
 
@@ -62,7 +62,7 @@ mod tests {
     use crate::{Json, Tool};
 
     #[test]
-    fn everything_that_is_sent_counts() {
+    fn every_part_of_a_request_counts() {
         let base = Request::user("x".repeat(400));
         let estimate = |request: &Request| HeuristicEstimator.estimate(request);
         assert_eq!(estimate(&base), 104);
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn images_count_by_kind_and_not_by_bytes() {
+    fn the_size_of_an_image_does_not_matter() {
         let small = Request::user(Part::image("image/png", vec![0; 10]));
         let large = Request::user(Part::image("image/png", vec![0; 1_000_000]));
         assert_eq!(

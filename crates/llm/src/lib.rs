@@ -1,11 +1,20 @@
-//! The contract between programs that ask and language models that answer.
+//! Provider-neutral types for language models.
 //!
-//! This crate holds data types, two traits and one classification function. It
-//! does no I/O, starts no task and names no provider; every other crate of the
-//! workspace may rely on it and it relies on none of them.
+//! - [`Request`] is what a caller sends: messages made of [`Part`]s, [`Tool`]s and
+//!   sampling settings.
+//! - [`Model`] serves requests and [`Provider`] creates models; codecs, transports
+//!   and chains implement them.
+//! - [`Response`] is a complete result. A streamed one arrives as [`Event`]s, which
+//!   an [`Assembler`] folds into a `Response`.
+//! - [`Error`] is what failed; [`classify`] decides whether to retry, fail over or
+//!   give up.
+//! - [`AttemptLog`] records which targets were tried and what was changed for them.
+//!
+//! The crate performs no I/O, spawns no tasks and knows no provider. It depends on no
+//! other crate of the workspace.
 //!
 //! ```
-//! use majordomo_llm::{Message, Part, Request};
+//! use majordomo_llm::Request;
 //!
 //! let request = Request::user("What is in this picture?")
 //!     .system("You are terse.")
@@ -29,6 +38,7 @@ mod json;
 mod message;
 mod model;
 mod part;
+mod prompt;
 mod raw_chunk;
 mod redact;
 mod request;
@@ -55,9 +65,10 @@ pub use json::Json;
 pub use message::{Message, Role};
 pub use model::{BoxFuture, Model, ModelInfo, Provider};
 pub use part::{File, Image, Opaque, Part, Reasoning, RemoteImage, Text};
+pub use prompt::{Effort, OutputFormat, OutputSchema, Prompt};
 pub use raw_chunk::{RawChunk, RawChunkStream};
 pub use redact::redact;
-pub use request::{Effort, OutputFormat, OutputSchema, Prompt, Request};
+pub use request::Request;
 pub use request_counts::RequestCounts;
 pub use response::{FinishReason, RawBody, Response};
 pub use retry_after::retry_after;

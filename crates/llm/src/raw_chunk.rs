@@ -1,8 +1,7 @@
-//! A streamed answer in the provider's own bytes.
+//! Streamed responses in the provider's bytes, for clients that speak its dialect.
 //!
-//! For a client that speaks the provider's dialect nothing is better than what
-//! the provider said. The bytes come in whole frames, each with the events that
-//! somebody on the way must know of.
+//! Forwarding the bytes unchanged is both the cheapest and the most faithful
+//! translation. They arrive in whole frames, with the events that intermediaries need.
 
 use std::pin::Pin;
 
@@ -11,18 +10,18 @@ use futures_core::Stream;
 
 use crate::{Event, Result};
 
-/// Some whole frames of a stream.
+/// One or more whole frames of a raw stream.
 ///
-/// Up to the first semantic event every event is told; after it only usage and
-/// the end, because the rest is in the bytes. As in any stream, a
-/// [`Event::Finish`] is the last event, and the only sign of completeness.
+/// `events` holds every event up to the first semantic one, and afterwards only
+/// [`Event::Usage`] and [`Event::Finish`]. As in any stream, `Finish` is the last event
+/// and its absence means truncation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RawChunk {
     /// The provider's bytes; may be empty.
     pub bytes: Bytes,
-    /// What they say.
+    /// The events decoded from the bytes.
     pub events: Vec<Event>,
 }
 
-/// The pieces of one answer. Dropping it cancels the request.
+/// A raw response stream. Dropping it cancels the request.
 pub type RawChunkStream = Pin<Box<dyn Stream<Item = Result<RawChunk>> + Send>>;

@@ -1,20 +1,21 @@
-//! Takes keys and URL queries out of a text that people will see.
+//! Redacts keys, URL queries and URL credentials in text for logs and errors.
 //!
-//! Providers echo keys in their errors and HTTP crates print whole URLs. This
-//! works on words, so it needs no pattern engine; it would rather hide too much.
+//! Providers echo keys in their errors, and HTTP crates print whole URLs. The scan is
+//! word by word, without regular expressions, and errs on the side of redacting.
 
 use std::borrow::Cow;
 
 pub(crate) const HIDDEN: &str = "[hidden]";
 
-/// Prefixes that the common providers give their keys.
+/// Key prefixes of common providers.
 const KEY_PREFIXES: &[&str] = &[
     "sk-", "sk_", "pk-", "gsk_", "xai-", "AIza", "hf_", "r8_", "nvapi-", "fw_", "tgp_", "csk-",
     "mjd_", "ya29.", "eyJ",
 ];
-pub(crate) const SHORTEST_KEY: usize = 8;
+/// Shorter words are not considered keys.
+pub(crate) const MIN_KEY_LEN: usize = 8;
 
-/// The text without keys, URL queries and URL user names.
+/// Replaces keys, URL queries and URL credentials with `[hidden]`.
 ///
 /// ```
 /// use majordomo_llm::redact;
@@ -25,13 +26,13 @@ pub(crate) const SHORTEST_KEY: usize = 8;
 pub fn redact(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut after_bearer = false;
-    for piece in text.split_inclusive(is_boundary) {
-        let word = piece.trim_end_matches(is_boundary);
-        let rest = &piece[word.len()..];
-        if after_bearer && word.len() >= SHORTEST_KEY {
+    for segment in text.split_inclusive(is_boundary) {
+        let word = segment.trim_end_matches(is_boundary);
+        let rest = &segment[word.len()..];
+        if after_bearer && word.len() >= MIN_KEY_LEN {
             clean.push_str(HIDDEN);
         } else {
-            clean.push_str(&scrub_word(word));
+            clean.push_str(&redact_word(word));
         }
         clean.push_str(rest);
         after_bearer = word.eq_ignore_ascii_case("bearer") || (after_bearer && word.is_empty());
@@ -47,11 +48,11 @@ fn is_boundary(c: char) -> bool {
         )
 }
 
-fn scrub_word(word: &str) -> Cow<'_, str> {
+fn redact_word(word: &str) -> Cow<'_, str> {
     if let Some((scheme, rest)) = word.split_once("://") {
-        return Cow::Owned(format!("{scheme}://{}", scrub_address(rest)));
+        return Cow::Owned(format!("{scheme}://{}", redact_address(rest)));
     }
-    // `key=sk-…` and `key:sk-…` hide the value only.
+    // `key=sk-…` and `key:sk-…`: redact the value only.
     let start = word.rfind(['=', ':']).map_or(0, |at| at + 1);
     let value = &word[start..];
     if is_key(value) {
@@ -60,14 +61,14 @@ fn scrub_word(word: &str) -> Cow<'_, str> {
     Cow::Borrowed(word)
 }
 
-fn scrub_address(address: &str) -> String {
-    let (place, query) = match address.split_once('?') {
-        Some((place, _)) => (place, format!("?{HIDDEN}")),
+fn redact_address(address: &str) -> String {
+    let (authority_and_path, query) = match address.split_once('?') {
+        Some((before, _)) => (before, format!("?{HIDDEN}")),
         None => (address, String::new()),
     };
-    let (host, path) = match place.find('/') {
-        Some(at) => place.split_at(at),
-        None => (place, ""),
+    let (host, path) = match authority_and_path.find('/') {
+        Some(at) => authority_and_path.split_at(at),
+        None => (authority_and_path, ""),
     };
     let host = match host.rsplit_once('@') {
         Some((_, host)) => format!("{HIDDEN}@{host}"),
@@ -77,7 +78,7 @@ fn scrub_address(address: &str) -> String {
 }
 
 fn is_key(word: &str) -> bool {
-    word.len() >= SHORTEST_KEY && KEY_PREFIXES.iter().any(|prefix| word.starts_with(prefix))
+    word.len() >= MIN_KEY_LEN && KEY_PREFIXES.iter().any(|prefix| word.starts_with(prefix))
 }
 
 #[cfg(test)]
@@ -86,7 +87,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn keys_are_hidden_in_all_places_where_they_were_seen() {
+    fn keys_are_redacted_in_every_known_position() {
         for text in [
             "Incorrect API key provided: sk-CANARYCANARY.",
             "{\"key\":\"AIzaCANARYCANARY\"}",
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_text_is_left_alone() {
+    fn ordinary_text_is_unchanged() {
         for text in [
             "prompt is too long: 9 tokens > 8 maximum",
             "model 'qwen3:30b' not found, try https://ollama.com/library",
@@ -115,7 +116,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_panics_and_scrubbing_twice_changes_nothing(text in ".*") {
+        fn redaction_never_panics_and_is_idempotent(text in ".*") {
             let once = redact(&text);
             prop_assert_eq!(redact(&once), once);
         }

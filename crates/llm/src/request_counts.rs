@@ -1,15 +1,14 @@
-//! How many repeated elements a request has, for limits on them.
+//! Counts the repeated elements of a request, to enforce limits on them.
 //!
-//! Every type of the contract is taken apart field by field, so that a new
-//! list in one of them does not compile before it is counted, or named here as
-//! one that needs no count.
+//! Every type is destructured field by field, so that a new list does not compile
+//! until it is counted or explicitly ignored here.
 
 use crate::{
     File, Image, Message, Native, Opaque, Part, Prompt, Reasoning, RemoteImage, Request, Text,
     Tool, ToolCall, ToolResult,
 };
 
-/// The repeated elements of one request.
+/// The numbers of repeated elements in a request.
 ///
 /// ```
 /// use majordomo_llm::{RequestCounts, Part, Request};
@@ -20,22 +19,22 @@ use crate::{
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RequestCounts {
-    /// Messages, and texts of the instructions.
+    /// Messages and system texts.
     pub messages: usize,
-    /// Parts of messages and of tool results.
+    /// Parts of messages and tool results.
     pub parts: usize,
-    /// Images among the parts, as bytes or as addresses.
+    /// Images, inline or remote.
     pub images: usize,
-    /// Tools, those that the provider runs included.
+    /// Tools, including those hosted by the provider.
     pub tools: usize,
-    /// Texts that end the answer.
+    /// Stop sequences.
     pub stops: usize,
-    /// Fields that only one dialect understands, wherever they are.
+    /// Native fields at any level.
     pub fields: usize,
 }
 
 impl RequestCounts {
-    /// Counts in one pass.
+    /// Counts the elements of a request in one pass.
     pub fn of(request: &Request) -> Self {
         let mut counts = Self::default();
         counts.prompt(request.counted());
@@ -162,7 +161,7 @@ mod tests {
     use crate::{Dialect, Json};
 
     #[test]
-    fn everything_is_counted_wherever_it_is() {
+    fn elements_are_counted_at_every_level() {
         let native = || {
             Native::new(Dialect::new("x"))
                 .with("a", Json::string("1"))

@@ -1,4 +1,4 @@
-//! The public stream: text deltas, whole tool calls, the final response.
+//! The high-level response stream.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,27 +13,27 @@ use crate::{
     ToolCall,
 };
 
-/// The fine events of one answer. Dropping it cancels the request.
+/// A stream of [`Event`]s. Dropping it cancels the request.
 pub type EventStream = Pin<Box<dyn Stream<Item = Result<Event>> + Send>>;
 
 /// One item of a [`ResponseStream`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum StreamItem {
-    /// More text.
+    /// A text delta.
     Text(String),
-    /// More reasoning.
+    /// A reasoning delta.
     Reasoning(String),
-    /// A tool call, once its arguments are complete.
+    /// A complete tool call.
     ToolCall(ToolCall),
-    /// The whole answer; always the last item.
+    /// The complete response; always the last item.
     Response(Box<Response>),
 }
 
-/// A streamed answer for people and agents: nothing in it is half.
+/// A streamed response: text deltas, complete tool calls and the final [`Response`].
 ///
-/// It ends after one [`StreamItem::Response`] or one error, whichever comes
-/// first. An error after text was given carries what came so far in
-/// [`Error::partial`]. Dropping the stream cancels the request.
+/// The stream ends after one [`StreamItem::Response`] or one error. An error carries
+/// the content received so far in [`Error::partial`]. Dropping the stream cancels the
+/// request.
 pub struct ResponseStream {
     events: Option<EventStream>,
     assembler: Assembler,
@@ -43,7 +43,7 @@ pub struct ResponseStream {
 }
 
 impl ResponseStream {
-    /// Wraps the events of the named model; missing call ids count from `first_call`.
+    /// Wraps the events of a model. Missing call ids are numbered from `first_call`.
     pub fn new(events: EventStream, model: impl Into<String>, first_call: usize) -> Self {
         Self {
             events: Some(events),
@@ -54,19 +54,19 @@ impl ResponseStream {
         }
     }
 
-    /// Adds who was asked before the stream opened; the final response tells.
+    /// Sets the attempt log for the final response or error.
     #[must_use]
     pub fn with_attempt_log(mut self, attempt_log: AttemptLog) -> Self {
         self.attempt_log = attempt_log;
         self
     }
 
-    /// The next item; `None` after the last one.
+    /// Returns the next item, or `None` after the last one.
     pub async fn next(&mut self) -> Option<Result<StreamItem>> {
         poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
-    /// Reads to the end and gives the whole answer.
+    /// Consumes the stream and returns the complete response.
     pub async fn finish(mut self) -> Result<Response> {
         loop {
             match self.next().await {
@@ -78,7 +78,7 @@ impl ResponseStream {
         }
     }
 
-    fn take(&mut self, event: Event) {
+    fn apply(&mut self, event: Event) {
         match &event {
             Event::Text(text) if !text.is_empty() => {
                 self.ready.push_back(StreamItem::Text(text.clone()));
@@ -130,7 +130,7 @@ impl ResponseStream {
 fn truncated() -> Error {
     Error::new(
         ErrorKind::Truncated,
-        "the stream ended before the model said that it was done",
+        "the stream ended without a finish event",
     )
 }
 
@@ -146,7 +146,7 @@ impl Stream for ResponseStream {
                 return Poll::Ready(None);
             };
             match ready!(events.as_mut().poll_next(cx)) {
-                Some(Ok(event)) => self.take(event),
+                Some(Ok(event)) => self.apply(event),
                 Some(Err(error)) => return Poll::Ready(Some(Err(self.fail(error)))),
                 None => {
                     let error = self.fail(truncated());
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn parts_that_come_whole_are_shown_like_deltas() {
+    async fn complete_parts_are_delivered_like_deltas() {
         let events = VecDeque::from([
             Event::Part(Part::Reasoning(Reasoning::new("hm"))),
             Event::Part(Part::text("yes")),

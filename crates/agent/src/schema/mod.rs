@@ -8,5 +8,5 @@ mod strict;
 
 pub(crate) use checker::Checker;
 pub(crate) use derive::{arguments_of, of};
-pub use in_words::schema_in_words;
+pub use in_words::schema_to_instructions;
 pub(crate) use strict::{Strict, WRAPPER, strict};

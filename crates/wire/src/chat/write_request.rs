@@ -62,26 +62,26 @@ fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let source = request.source().filter(|s| *s.dialect() == CHAT)?;
     let mut losses = Losses::default();
     let edit = Edit {
-        old: &fields(source.read(), to, true, &mut Losses::default()),
+        old: &fields(source.prompt(), to, true, &mut Losses::default()),
         new: &fields(request, to, true, &mut losses),
         aliases: ALIASES,
         streams: false,
     };
-    let mut up_to_date = same_conversation(request, source.read());
+    let mut up_to_date = same_conversation(request, source.prompt());
     let body = edit.write(source.bytes(), to, |key, value, out| match key {
         "messages" if !up_to_date => {
-            let one_to_one = |raw: &Vec<&str>| raw.len() == source.read().messages.len();
+            let one_to_one = |raw: &Vec<&str>| raw.len() == source.prompt().messages.len();
             let Some(elements) = splice::elements(value).filter(one_to_one) else {
                 return Fate::Keep;
             };
             up_to_date = true;
             write_array(out, |array| {
-                messages(request, source.read(), &elements, array, &mut losses);
+                messages(request, source.prompt(), &elements, array, &mut losses);
             });
             Fate::Replace
         }
         // OpenRouter's form of what is now said as `reasoning_effort`.
-        "reasoning" if request.effort != source.read().effort => Fate::Remove,
+        "reasoning" if request.effort != source.prompt().effort => Fate::Remove,
         _ => Fate::Keep,
     })?;
     // A source without messages has no place for new ones: written from scratch.

@@ -78,7 +78,7 @@ fn conversation(prompt: &Prompt, to: &Outgoing<'_>, array: &mut Array<'_>, losse
 /// and still of the same form.
 fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let source = request.source().filter(|s| *s.dialect() == OLLAMA)?;
-    let (old, new): (&Prompt, &Prompt) = (source.read(), request);
+    let (old, new): (&Prompt, &Prompt) = (source.prompt(), request);
     let text = std::str::from_utf8(source.bytes()).ok()?;
     let form = form(new);
     let is_chat = splice::member(text, "messages").is_some();

@@ -59,13 +59,13 @@ fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let source = request.source().filter(|s| *s.dialect() == RESPONSES)?;
     let mut losses = Losses::default();
     let edit = Edit {
-        old: &fields(source.read(), &mut Losses::default()),
+        old: &fields(source.prompt(), &mut Losses::default()),
         new: &fields(request, &mut losses),
         aliases: ALIASES,
         streams: false,
     };
     // A request may have no `input`: then there is no place for new messages.
-    let mut placed = request.messages == source.read().messages;
+    let mut placed = request.messages == source.prompt().messages;
     let body = edit.write(source.bytes(), to, |key, value, out| {
         if key != "input" || placed {
             return Fate::Keep;
@@ -73,7 +73,7 @@ fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
         placed = true;
         let elements = splice::elements(value).unwrap_or_default();
         write_array(out, |array| {
-            messages(request, source.read(), &elements, array, &mut losses);
+            messages(request, source.prompt(), &elements, array, &mut losses);
         });
         Fate::Replace
     })?;
