@@ -1,6 +1,4 @@
-//! What tenants notice: order, bounds and what a cancelled wait leaves behind.
-
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! Order, limits and cancellation, as tenants observe them.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -10,15 +8,14 @@ use majordomo_limits::{
     Acquire, AcquireError, Bounds, Budget, BudgetExhausted, Charge, FairSemaphore, Flow, Permit,
 };
 
-type Waiting = Pin<Box<Acquire>>;
-type Outcome = Poll<Result<Permit, AcquireError>>;
+type BoxedAcquire = Pin<Box<Acquire>>;
 
-fn poll(waiting: &mut Waiting) -> Outcome {
+fn poll(waiting: &mut BoxedAcquire) -> Poll<Result<Permit, AcquireError>> {
     let mut cx = Context::from_waker(Waker::noop());
     waiting.as_mut().poll(&mut cx)
 }
 
-fn wait(semaphore: &FairSemaphore, flow: Flow, cost: u64) -> Waiting {
+fn wait(semaphore: &FairSemaphore, flow: Flow, cost: u64) -> BoxedAcquire {
     let mut waiting = Box::pin(semaphore.acquire(flow, cost));
     assert!(poll(&mut waiting).is_pending());
     waiting
@@ -29,7 +26,7 @@ fn flows() -> (Flow, Flow) {
 }
 
 #[test]
-fn a_flow_with_a_thousand_waiters_delays_anothers_single_one_by_one_turn() {
+fn a_flow_with_a_thousand_waiters_delays_another_flow_by_one_turn() {
     let (alice, bob) = flows();
     let seats = FairSemaphore::new(Bounds::new(1));
     let mut held = seats.try_acquire(alice, 1);
@@ -54,7 +51,7 @@ fn a_flow_with_a_thousand_waiters_delays_anothers_single_one_by_one_turn() {
 }
 
 #[test]
-fn a_try_passes_nobody_who_waits() {
+fn try_acquire_does_not_overtake_waiters() {
     let (alice, bob) = flows();
     let units = FairSemaphore::new(Bounds::new(10));
     let held = units.try_acquire(alice, 5).unwrap();
@@ -65,7 +62,7 @@ fn a_try_passes_nobody_who_waits() {
 }
 
 #[test]
-fn growth_stops_at_an_equal_share_while_others_wait() {
+fn growth_stops_at_an_equal_share_while_other_flows_wait() {
     let (alice, bob) = flows();
     let units = FairSemaphore::new(Bounds::new(12));
     let mut held = units.try_acquire(alice, 8).unwrap();
@@ -79,7 +76,7 @@ fn growth_stops_at_an_equal_share_while_others_wait() {
 }
 
 #[tokio::test]
-async fn growth_that_waits_gets_what_is_freed_and_delays_nobody() {
+async fn waiting_growth_takes_released_units_and_delays_no_one() {
     let (alice, bob) = flows();
     let units = FairSemaphore::new(Bounds::new(8));
     let mut held = units.try_acquire(alice, 2).unwrap();
@@ -89,7 +86,7 @@ async fn growth_that_waits_gets_what_is_freed_and_delays_nobody() {
         held
     });
     tokio::task::yield_now().await;
-    // One unit is left for whoever asks for no more.
+    // One unit remains available to others.
     drop(units.try_acquire(bob, 1).unwrap());
     assert!(!growing.is_finished());
     drop(other);
@@ -98,7 +95,7 @@ async fn growth_that_waits_gets_what_is_freed_and_delays_nobody() {
 }
 
 #[tokio::test]
-async fn what_is_held_within_a_budget_is_charged_until_its_last_clone_is_gone() {
+async fn bytes_stay_charged_until_their_last_clone_is_dropped() {
     let bytes = FairSemaphore::new(Bounds::new(100));
     let permit = bytes.try_acquire(flows().0, 10).unwrap();
     let held = Budget::of(&permit)
@@ -108,7 +105,7 @@ async fn what_is_held_within_a_budget_is_charged_until_its_last_clone_is_gone() 
             assert_eq!(charge.reach(91), Err(BudgetExhausted));
             let carried = tokio::spawn(Budget::carry(Budget::current(), async { Flow::current() }));
             assert_eq!(carried.await.unwrap(), flows().0);
-            charge.hold(Bytes::from_static(b"an answer"))
+            charge.hold(Bytes::from_static(b"a response"))
         })
         .await;
     let clone = held.slice(3..);
@@ -121,13 +118,16 @@ async fn what_is_held_within_a_budget_is_charged_until_its_last_clone_is_gone() 
 }
 
 #[test]
-fn a_full_queue_makes_room_for_a_flow_with_a_shorter_one() {
+fn a_full_queue_evicts_from_the_longest_flow_for_a_shorter_one() {
     let (alice, bob) = flows();
     let seats = FairSemaphore::new(Bounds::new(1).waiters(3));
     let _held = seats.try_acquire(alice, 1).unwrap();
     let mut crowd: Vec<_> = (0..3).map(|_| wait(&seats, alice, 1)).collect();
-    let refused = poll(&mut Box::pin(seats.acquire(alice, 1)));
-    assert!(matches!(refused, Poll::Ready(Err(AcquireError::QueueFull))));
+    let rejected = poll(&mut Box::pin(seats.acquire(alice, 1)));
+    assert!(matches!(
+        rejected,
+        Poll::Ready(Err(AcquireError::QueueFull))
+    ));
     let mut single = wait(&seats, bob, 1);
     let evicted = poll(&mut crowd[2]);
     assert!(matches!(evicted, Poll::Ready(Err(AcquireError::QueueFull))));
@@ -137,7 +137,7 @@ fn a_full_queue_makes_room_for_a_flow_with_a_shorter_one() {
 }
 
 #[test]
-fn a_flows_own_queue_is_bounded() {
+fn each_flows_queue_is_bounded() {
     let (alice, bob) = flows();
     let seats = FairSemaphore::new(Bounds::new(1).waiters_per_flow(1));
     let _held = seats.try_acquire(alice, 1).unwrap();
@@ -148,7 +148,7 @@ fn a_flows_own_queue_is_bounded() {
 }
 
 #[test]
-fn headroom_is_for_the_others_and_not_for_those_who_hold_the_rest() {
+fn headroom_is_reserved_for_other_flows() {
     let (alice, bob) = flows();
     let seats = FairSemaphore::new(Bounds::new(8).held_per_flow(7));
     let held: Vec<_> = (0..7)
@@ -156,7 +156,7 @@ fn headroom_is_for_the_others_and_not_for_those_who_hold_the_rest() {
         .collect();
     assert!(seats.try_acquire(alice, 1).is_none());
     let mut eighth = wait(&seats, alice, 1);
-    // Whoever is held back by its own bound holds up nobody else.
+    // A flow at its own limit blocks no other flow.
     let got = poll(&mut Box::pin(seats.acquire(bob, 1)));
     assert!(matches!(got, Poll::Ready(Ok(_))));
     assert!(poll(&mut eighth).is_pending());
@@ -165,7 +165,7 @@ fn headroom_is_for_the_others_and_not_for_those_who_hold_the_rest() {
 }
 
 #[test]
-fn a_flows_only_permit_may_take_everything() {
+fn a_flows_only_permit_may_take_all_units() {
     let (alice, _) = flows();
     let bytes = FairSemaphore::new(Bounds::new(8).held_per_flow(4));
     let mut permit = bytes.try_acquire(alice, 6).unwrap();
@@ -173,7 +173,7 @@ fn a_flows_only_permit_may_take_everything() {
 }
 
 #[test]
-fn more_than_there_is_is_refused_at_once() {
+fn a_request_above_the_capacity_fails_immediately() {
     let (alice, _) = flows();
     let bytes = FairSemaphore::new(Bounds::new(8));
     let refused = poll(&mut Box::pin(bytes.acquire(alice, 9)));
@@ -182,7 +182,7 @@ fn more_than_there_is_is_refused_at_once() {
 }
 
 #[test]
-fn what_a_cancelled_waiter_had_saved_up_is_not_for_those_behind_it() {
+fn a_cancelled_waiters_deficit_does_not_benefit_the_waiters_behind_it() {
     let (alice, bob) = flows();
     let units = FairSemaphore::new(Bounds::new(100));
     let all = units.try_acquire(alice, 100).unwrap();
@@ -192,7 +192,7 @@ fn what_a_cancelled_waiter_had_saved_up_is_not_for_those_behind_it() {
     drop(large);
     let mut all = all;
     all.shrink_to(80);
-    let served = |waiting: &mut Vec<Waiting>| {
+    let served = |waiting: &mut Vec<BoxedAcquire>| {
         let mut kept = Vec::new();
         for waiting in waiting.iter_mut() {
             if let Poll::Ready(got) = poll(waiting) {
@@ -206,9 +206,8 @@ fn what_a_cancelled_waiter_had_saved_up_is_not_for_those_behind_it() {
     assert!(kept.len() <= 11, "{} of one flow", kept.len());
 }
 
-/// Many threads, each with its own flow: every wait ends, and nothing is left.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn no_wakeup_is_lost_between_threads() {
+async fn no_wakeup_is_lost_across_threads() {
     let units = FairSemaphore::new(Bounds::new(4).quantum(2));
     let mut tasks = tokio::task::JoinSet::new();
     for task in 0..16u64 {
@@ -219,7 +218,7 @@ async fn no_wakeup_is_lost_between_threads() {
                 let cost = 1 + (task + round) % 4;
                 let acquire = units.acquire(flow, cost);
                 if round % 7 == 0 {
-                    // Dropped after one poll, granted or not.
+                    // Drop the future after one poll, granted or not.
                     tokio::select! { biased; got = acquire => drop(got), () = std::future::ready(()) => {} }
                     continue;
                 }

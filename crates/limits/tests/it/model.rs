@@ -1,7 +1,5 @@
-//! The semaphore against a textbook model: every step grants exactly whom the model
-//! grants, in whatever order permits and waits come, grow, shrink and go.
-
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! Property test against a textbook model of deficit round robin: after every random
+//! operation, the semaphore grants exactly what the model grants.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;
@@ -15,7 +13,7 @@ const QUANTUM: u64 = 3;
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 
 #[derive(Clone, Debug)]
-enum Step {
+enum Operation {
     Acquire { flow: usize, cost: u64 },
     Try { flow: usize, cost: u64 },
     Cancel(usize),
@@ -24,31 +22,31 @@ enum Step {
     Shrink(usize, u64),
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn operations() -> impl Strategy<Value = Vec<Operation>> {
     let flow = 0..NAMES.len();
     let cost = 0..=UNITS;
-    let step = prop_oneof![
-        6 => (flow.clone(), cost.clone()).prop_map(|(flow, cost)| Step::Acquire { flow, cost }),
-        2 => (flow, cost.clone()).prop_map(|(flow, cost)| Step::Try { flow, cost }),
-        2 => (0..100usize).prop_map(Step::Cancel),
-        5 => (0..100usize).prop_map(Step::Release),
-        1 => (0..100usize, 1..=UNITS).prop_map(|(at, by)| Step::Grow(at, by)),
-        1 => (0..100usize, cost).prop_map(|(at, to)| Step::Shrink(at, to)),
+    let operation = prop_oneof![
+        6 => (flow.clone(), cost.clone()).prop_map(|(flow, cost)| Operation::Acquire { flow, cost }),
+        2 => (flow, cost.clone()).prop_map(|(flow, cost)| Operation::Try { flow, cost }),
+        2 => (0..100usize).prop_map(Operation::Cancel),
+        5 => (0..100usize).prop_map(Operation::Release),
+        1 => (0..100usize, 1..=UNITS).prop_map(|(at, by)| Operation::Grow(at, by)),
+        1 => (0..100usize, cost).prop_map(|(at, to)| Operation::Shrink(at, to)),
     ];
-    prop::collection::vec(step, 1..120)
+    prop::collection::vec(operation, 1..120)
 }
 
-/// Deficit round robin as the paper has it, one quantum at a time.
+/// Deficit round robin as in the paper, one quantum at a time.
 #[derive(Default)]
-struct Model {
+struct DrrModel {
     free: u64,
-    /// The flow in front has its turn.
+    /// The first flow has its turn.
     round: VecDeque<(usize, u64)>,
     begun: bool,
     queues: BTreeMap<usize, VecDeque<(u64, u64)>>,
 }
 
-impl Model {
+impl DrrModel {
     fn waiting(&self) -> usize {
         self.queues.values().map(VecDeque::len).sum()
     }
@@ -108,7 +106,7 @@ impl Model {
     }
 }
 
-struct Waiting {
+struct PendingAcquire {
     id: u64,
     flow: usize,
     acquire: Pin<Box<Acquire>>,
@@ -128,16 +126,16 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn every_step_grants_whom_the_model_grants(steps in steps()) {
+    fn every_operation_grants_what_the_model_grants(operations in operations()) {
         let flows = NAMES.map(Flow::named);
         let semaphore = FairSemaphore::new(Bounds::new(UNITS).quantum(QUANTUM));
-        let mut model = Model { free: UNITS, ..Model::default() };
-        let mut waiting: Vec<Waiting> = Vec::new();
+        let mut model = DrrModel { free: UNITS, ..DrrModel::default() };
+        let mut waiting: Vec<PendingAcquire> = Vec::new();
         let mut held: Vec<Permit> = Vec::new();
         let mut last = 0;
-        for step in steps {
-            match step {
-                Step::Acquire { flow, cost } => {
+        for operation in operations {
+            match operation {
+                Operation::Acquire { flow, cost } => {
                     last += 1;
                     let mut acquire = Box::pin(semaphore.acquire(flows[flow], cost));
                     let got = poll(&mut acquire);
@@ -145,27 +143,27 @@ proptest! {
                         model.free -= cost;
                         held.push(got.expect("free units are granted at once"));
                     } else {
-                        prop_assert!(got.is_none(), "it passed those who wait");
+                        prop_assert!(got.is_none(), "it overtook waiters");
                         model.push(flow, last, cost);
-                        waiting.push(Waiting { id: last, flow, acquire });
+                        waiting.push(PendingAcquire { id: last, flow, acquire });
                     }
                 }
-                Step::Try { flow, cost } => {
+                Operation::Try { flow, cost } => {
                     let free = cost == 0 || (model.waiting() == 0 && cost <= model.free);
                     let got = semaphore.try_acquire(flows[flow], cost);
                     prop_assert_eq!(got.is_some(), free);
                     held.extend(got);
                     model.free -= if free { cost } else { 0 };
                 }
-                Step::Cancel(at) if !waiting.is_empty() => {
+                Operation::Cancel(at) if !waiting.is_empty() => {
                     let gone = waiting.remove(at % waiting.len());
                     model.cancel(gone.flow, gone.id);
                 }
-                Step::Release(at) if !held.is_empty() => {
+                Operation::Release(at) if !held.is_empty() => {
                     let gone = held.remove(at % held.len());
                     model.free += gone.units();
                 }
-                Step::Grow(at, by) if !held.is_empty() => {
+                Operation::Grow(at, by) if !held.is_empty() => {
                     let at = at % held.len();
                     if held[at].try_grow(by) {
                         prop_assert!(by <= model.free);
@@ -174,7 +172,7 @@ proptest! {
                         prop_assert!(by > model.free || model.waiting() > 0);
                     }
                 }
-                Step::Shrink(at, to) if !held.is_empty() => {
+                Operation::Shrink(at, to) if !held.is_empty() => {
                     let at = at % held.len();
                     model.free += held[at].units().saturating_sub(to);
                     held[at].shrink_to(to);
