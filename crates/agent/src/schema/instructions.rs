@@ -1,12 +1,12 @@
-//! Says a schema in words, for targets that cannot bind their answer to one.
+//! Schemas as instructions, for targets without structured output.
 
 use majordomo_llm::{OutputFormat, Request, Text};
 
-/// Replaces a request's schema by an instruction at the end of its system
-/// prompt, and tells whether there was one.
+/// Replaces a request's output schema with an instruction in its system prompt. Returns
+/// `false` if the request has no schema.
 ///
-/// A chain does this for each target that has no structured output, so that a
-/// mixed chain gives every target the best that it can take.
+/// A chain does this for each target without structured output, so that the other
+/// targets still receive the schema itself.
 ///
 /// ```
 /// use majordomo::agent::schema_to_instructions;

@@ -1,61 +1,60 @@
-//! Reads as much as there is of a JSON text that is still being written.
+//! Lenient parsing of unfinished JSON.
 //!
-//! Strings show as far as they came; numbers and words only when they are
-//! complete, since `1` may yet become `12`.
+//! Strings are returned as far as received. Numbers and literals are returned only when
+//! complete, since `1` may become `12`.
 
 use serde_json::{Map, Value};
 
-/// Deeper texts are not shown before they are whole.
-const DEEPEST: usize = 64;
+/// Maximum nesting depth; deeper values are omitted.
+const MAX_DEPTH: usize = 64;
 
-/// What the text holds so far; white space, prose and a code fence before the
-/// first bracket are passed over.
-pub(super) fn read(text: &str) -> Option<Value> {
+/// Parses the value so far, skipping anything before the first bracket.
+pub(super) fn parse(text: &str) -> Option<Value> {
     let start = text.find(['{', '['])?;
-    let mut reader = Reader {
+    let mut parser = PartialJsonParser {
         rest: &text[start..],
     };
-    match reader.value(DEEPEST) {
-        Piece::Whole(value) | Piece::Cut(Some(value)) => Some(value),
-        Piece::Cut(None) => None,
+    match parser.value(MAX_DEPTH) {
+        PartialValue::Complete(value) | PartialValue::Truncated(Some(value)) => Some(value),
+        PartialValue::Truncated(None) => None,
     }
 }
 
-/// A value that ended, or what was there when the text did.
-enum Piece {
-    Whole(Value),
-    Cut(Option<Value>),
+/// A complete value, or as much of it as was received.
+enum PartialValue {
+    Complete(Value),
+    Truncated(Option<Value>),
 }
 
-struct Reader<'a> {
+struct PartialJsonParser<'a> {
     rest: &'a str,
 }
 
-impl Reader<'_> {
-    fn value(&mut self, depth: usize) -> Piece {
+impl PartialJsonParser<'_> {
+    fn value(&mut self, depth: usize) -> PartialValue {
         let Some(depth) = depth.checked_sub(1) else {
-            return Piece::Cut(None);
+            return PartialValue::Truncated(None);
         };
         match self.peek() {
             Some('{') => self.object(depth),
             Some('[') => self.array(depth),
             Some('"') => self.string(),
-            _ => self.word(),
+            _ => self.literal(),
         }
     }
 
-    fn object(&mut self, depth: usize) -> Piece {
+    fn object(&mut self, depth: usize) -> PartialValue {
         let mut object = Map::new();
         self.skip(1);
         loop {
             match self.peek() {
                 Some('}') => {
                     self.skip(1);
-                    return Piece::Whole(Value::Object(object));
+                    return PartialValue::Complete(Value::Object(object));
                 }
                 Some(',') => self.skip(1),
                 Some('"') => {
-                    let Piece::Whole(Value::String(key)) = self.string() else {
+                    let PartialValue::Complete(Value::String(key)) = self.string() else {
                         break;
                     };
                     if self.peek() != Some(':') {
@@ -63,10 +62,10 @@ impl Reader<'_> {
                     }
                     self.skip(1);
                     match self.value(depth) {
-                        Piece::Whole(value) => {
+                        PartialValue::Complete(value) => {
                             object.insert(key, value);
                         }
-                        Piece::Cut(value) => {
+                        PartialValue::Truncated(value) => {
                             object.extend(value.map(|value| (key, value)));
                             break;
                         }
@@ -75,33 +74,33 @@ impl Reader<'_> {
                 _ => break,
             }
         }
-        Piece::Cut(Some(Value::Object(object)))
+        PartialValue::Truncated(Some(Value::Object(object)))
     }
 
-    fn array(&mut self, depth: usize) -> Piece {
+    fn array(&mut self, depth: usize) -> PartialValue {
         let mut list = Vec::new();
         self.skip(1);
         loop {
             match self.peek() {
                 Some(']') => {
                     self.skip(1);
-                    return Piece::Whole(Value::Array(list));
+                    return PartialValue::Complete(Value::Array(list));
                 }
                 Some(',') => self.skip(1),
                 None => break,
                 Some(_) => match self.value(depth) {
-                    Piece::Whole(value) => list.push(value),
-                    Piece::Cut(value) => {
+                    PartialValue::Complete(value) => list.push(value),
+                    PartialValue::Truncated(value) => {
                         list.extend(value);
                         break;
                     }
                 },
             }
         }
-        Piece::Cut(Some(Value::Array(list)))
+        PartialValue::Truncated(Some(Value::Array(list)))
     }
 
-    fn string(&mut self) -> Piece {
+    fn string(&mut self) -> PartialValue {
         let mut escaped = false;
         let inside = &self.rest[1..];
         for (at, c) in inside.char_indices() {
@@ -112,40 +111,40 @@ impl Reader<'_> {
                     let whole = &self.rest[..at + 2];
                     self.rest = &inside[at + 1..];
                     let read = serde_json::from_str(whole);
-                    return read.map_or(Piece::Cut(None), Piece::Whole);
+                    return read.map_or(PartialValue::Truncated(None), PartialValue::Complete);
                 }
                 _ => {}
             }
         }
         self.rest = "";
-        Piece::Cut(unfinished_string(inside))
+        PartialValue::Truncated(unfinished_string(inside))
     }
 
     /// A number, `true`, `false` or `null`.
-    fn word(&mut self) -> Piece {
+    fn literal(&mut self) -> PartialValue {
         let Some(end) = self.rest.find([',', '}', ']', ' ', '\n', '\r', '\t']) else {
             self.rest = "";
-            return Piece::Cut(None);
+            return PartialValue::Truncated(None);
         };
         let (word, rest) = self.rest.split_at(end);
         self.rest = rest;
-        serde_json::from_str(word).map_or(Piece::Cut(None), Piece::Whole)
+        serde_json::from_str(word).map_or(PartialValue::Truncated(None), PartialValue::Complete)
     }
 
-    /// The next character that is not white space.
+    /// Skips whitespace and returns the next character.
     fn peek(&mut self) -> Option<char> {
         self.rest = self.rest.trim_start();
         self.rest.chars().next()
     }
 
-    /// Passes over ASCII characters.
+    /// Skips ASCII characters.
     fn skip(&mut self, bytes: usize) {
         self.rest = &self.rest[bytes..];
     }
 }
 
-/// A string without its end, and without an escape that was cut. A surrogate
-/// pair is two escapes, so the second try may drop one more.
+/// Parses a string without its end, dropping an incomplete escape. A surrogate pair is
+/// two escapes, so up to two are dropped.
 fn unfinished_string(mut inside: &str) -> Option<Value> {
     for _ in 0..3 {
         if let Ok(text) = serde_json::from_str::<String>(&format!("\"{inside}\"")) {
@@ -163,7 +162,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_growing_text_shows_what_is_certain() {
+    fn an_unfinished_text_yields_its_certain_content() {
         for (text, value) in [
             ("", None),
             ("Sure! ```json\n", None),
@@ -179,7 +178,7 @@ mod tests {
             (r#"["\ud83d\ude00!"#, Some(json!(["😀!"]))),
             (r#"{"a":1} done"#, Some(json!({"a": 1}))),
         ] {
-            assert_eq!(read(text), value, "{text}");
+            assert_eq!(parse(text), value, "{text}");
         }
     }
 
@@ -200,35 +199,35 @@ mod tests {
         prop::collection::vec(inner, 0..5).prop_map(Value::from)
     }
 
-    /// Whether everything shown is there in the end as well.
-    fn begins(part: &Value, whole: &Value) -> bool {
+    /// Returns `true` if `part` is a prefix of `whole`.
+    fn is_prefix(part: &Value, whole: &Value) -> bool {
         match (part, whole) {
             (Value::String(part), Value::String(whole)) => whole.starts_with(part.as_str()),
             (Value::Array(part), Value::Array(whole)) => {
-                part.len() <= whole.len() && part.iter().zip(whole).all(|(p, w)| begins(p, w))
+                part.len() <= whole.len() && part.iter().zip(whole).all(|(p, w)| is_prefix(p, w))
             }
             (Value::Object(part), Value::Object(whole)) => part
                 .iter()
-                .all(|(key, p)| whole.get(key).is_some_and(|w| begins(p, w))),
+                .all(|(key, p)| whole.get(key).is_some_and(|w| is_prefix(p, w))),
             (part, whole) => part == whole,
         }
     }
 
     proptest! {
         #[test]
-        fn every_beginning_of_a_text_shows_a_beginning_of_its_value(
+        fn every_prefix_of_a_text_yields_a_prefix_of_its_value(
             value in any_json(),
             cut in any::<prop::sample::Index>(),
         ) {
             let text = value.to_string();
-            prop_assert_eq!(read(&text), Some(value.clone()));
-            let part = read(crate::head::head(&text, cut.index(text.len() + 1)));
-            prop_assert!(part.is_none_or(|part| begins(&part, &value)));
+            prop_assert_eq!(parse(&text), Some(value.clone()));
+            let part = parse(crate::char_prefix::char_prefix(&text, cut.index(text.len() + 1)));
+            prop_assert!(part.is_none_or(|part| is_prefix(&part, &value)));
         }
 
         #[test]
         fn no_text_panics(text in any::<String>()) {
-            let _ = read(&format!("[{text}"));
+            let _ = parse(&format!("[{text}"));
         }
     }
 }

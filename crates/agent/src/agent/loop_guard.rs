@@ -1,17 +1,17 @@
-//! Notices when tools get the model nowhere.
+//! Detects runs that make no progress.
 
 use majordomo_llm::{Message, Role, ToolCall};
 use serde_json::Value;
 
-/// Limits that end a run; none are set by default.
+/// Limits that end a run. None is set by default.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Guards {
+pub(super) struct LoopGuards {
     pub(super) consecutive_errors: Option<u32>,
     pub(super) same_call: Option<u32>,
 }
 
-impl Guards {
-    /// Looks at a run's own messages, after the last step's results came in.
+impl LoopGuards {
+    /// Checks the messages of a run, including the results of its last step.
     pub(super) fn check(&self, run: &[Message]) -> Result<(), String> {
         if let Some(limit) = self.consecutive_errors
             && failed_steps(run) >= limit
@@ -30,33 +30,33 @@ impl Guards {
     }
 }
 
-/// Steps in a row, counted from the last one, whose results are all errors.
+/// Counts the trailing steps whose results are all errors.
 fn failed_steps(run: &[Message]) -> u32 {
     let steps = run.iter().rev().filter(|m| m.role == Role::Tool);
     let failed = steps.take_while(|m| m.tool_results().all(|result| result.is_error));
     u32::try_from(failed.count()).unwrap_or(u32::MAX)
 }
 
-/// A call of the last answer that was made so often in the whole run.
+/// Finds a call of the last response that the run has made `limit` times.
 fn repeated(run: &[Message], limit: u32) -> Option<&ToolCall> {
-    let asking = |m: &&Message| m.role == Role::Assistant;
-    let last = run.iter().rev().find(asking)?;
+    let by_model = |m: &&Message| m.role == Role::Assistant;
+    let last = run.iter().rev().find(by_model)?;
     last.tool_calls().find(|call| {
-        let wanted = Signature::of(call);
-        let made = run.iter().filter(asking).flat_map(Message::tool_calls);
-        let same = made.filter(|made| made.name == call.name && Signature::of(made) == wanted);
+        let wanted = CallArguments::of(call);
+        let made = run.iter().filter(by_model).flat_map(Message::tool_calls);
+        let same = made.filter(|made| made.name == call.name && CallArguments::of(made) == wanted);
         same.count() >= limit as usize
     })
 }
 
-/// Arguments without regard to spaces and the order of keys.
+/// Arguments, compared regardless of whitespace and key order.
 #[derive(PartialEq)]
-enum Signature<'a> {
+enum CallArguments<'a> {
     Json(Value),
     Text(&'a str),
 }
 
-impl<'a> Signature<'a> {
+impl<'a> CallArguments<'a> {
     fn of(call: &'a ToolCall) -> Self {
         call.parse().map_or(Self::Text(&call.arguments), Self::Json)
     }
@@ -80,10 +80,10 @@ mod tests {
     }
 
     #[test]
-    fn only_failed_steps_in_a_row_count() {
-        let guards = Guards {
+    fn only_consecutive_failed_steps_count() {
+        let guards = LoopGuards {
             consecutive_errors: Some(2),
-            ..Guards::default()
+            ..LoopGuards::default()
         };
         let run = |errors: &[bool]| -> Vec<Message> {
             errors.iter().flat_map(|error| step("{}", *error)).collect()
@@ -93,10 +93,10 @@ mod tests {
     }
 
     #[test]
-    fn the_same_call_is_known_in_any_spelling_of_its_arguments() {
-        let guards = Guards {
+    fn equal_calls_are_recognized_regardless_of_formatting() {
+        let guards = LoopGuards {
             same_call: Some(3),
-            ..Guards::default()
+            ..LoopGuards::default()
         };
         let run = |arguments: &[&str]| -> Vec<Message> {
             arguments.iter().flat_map(|a| step(a, false)).collect()

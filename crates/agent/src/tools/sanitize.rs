@@ -1,21 +1,21 @@
-//! Makes text from a tool fit for a conversation.
+//! Sanitizes the text of tools.
 //!
-//! Tools hand over what programs print: colours, progress bars, binary dumps,
-//! megabytes. None of it helps a model, and some of it breaks providers.
+//! Programs print colours, progress bars, binary dumps and megabytes. None of it helps a
+//! model, and some of it breaks providers.
 
 use std::borrow::Cow;
 
-use crate::head::head;
+use crate::char_prefix::char_prefix;
 
-/// Text of one result, all parts together.
-pub(super) const LONGEST_RESULT: usize = 256 * 1024;
+/// Maximum bytes of text in one result.
+pub(super) const MAX_RESULT_LEN: usize = 256 * 1024;
 
-/// Keeps at most `longest` bytes, and says so if it cut something.
-pub(super) fn shorten(text: Cow<'_, str>, longest: usize) -> Cow<'_, str> {
-    if text.len() <= longest {
+/// Truncates text to `max_len` bytes and appends a marker.
+pub(super) fn shorten(text: Cow<'_, str>, max_len: usize) -> Cow<'_, str> {
+    if text.len() <= max_len {
         return text;
     }
-    let kept = head(&text, longest);
+    let kept = char_prefix(&text, max_len);
     Cow::Owned(format!(
         "{kept}\n[truncated: the first {} of {} bytes are shown]",
         kept.len(),
@@ -23,7 +23,7 @@ pub(super) fn shorten(text: Cow<'_, str>, longest: usize) -> Cow<'_, str> {
     ))
 }
 
-/// Removes terminal escapes and control characters, except line ends and tabs.
+/// Removes terminal escape sequences and control characters, except newlines and tabs.
 pub(super) fn printable(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unprintable) {
         return Cow::Borrowed(text);
@@ -44,17 +44,17 @@ fn is_unprintable(c: char) -> bool {
     c.is_control() && !matches!(c, '\n' | '\r' | '\t')
 }
 
-/// Skips what follows an escape character.
+/// Skips the rest of an escape sequence (ECMA-48).
 fn skip_escape(rest: &mut std::str::Chars<'_>) {
     match rest.clone().next() {
-        // `ESC [ parameters letter`: colours and cursor moves.
+        // CSI: `ESC [ parameters letter`.
         Some('[') => {
             rest.next();
             let after = rest.as_str();
             let end = after.find(|c| matches!(c, '@'..='~'));
             *rest = after[end.map_or(after.len(), |at| at + 1)..].chars();
         }
-        // `ESC ] text BEL` or `ESC ] text ESC \`: titles and links.
+        // OSC: `ESC ] text BEL` or `ESC ] text ESC \`.
         Some(']') => {
             let after = rest.as_str();
             let end = after.find(['\u{7}', '\u{1b}']);
@@ -76,7 +76,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn escapes_and_control_characters_go_and_the_text_stays() {
+    fn escape_sequences_and_control_characters_are_removed() {
         for (raw, clean) in [
             ("plain\ttext\r\n", "plain\ttext\r\n"),
             ("\u{1b}[1;31mred\u{1b}[0m", "red"),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn long_text_is_cut_at_a_character_with_a_marker() {
+    fn long_text_is_truncated_at_a_character_boundary_with_a_marker() {
         let text = "ä".repeat(10);
         let short = shorten(text.as_str().into(), 5);
         assert_eq!(short, "ää\n[truncated: the first 4 of 20 bytes are shown]");
@@ -103,12 +103,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_unprintable_survives(text in any::<String>()) {
+        fn no_unprintable_character_remains(text in any::<String>()) {
             prop_assert!(!printable(&text).chars().any(is_unprintable));
         }
 
         #[test]
-        fn printable_text_is_left_alone(text in "[^\\p{Cc}]*") {
+        fn printable_text_is_unchanged(text in "[^\\p{Cc}]*") {
             prop_assert_eq!(printable(&text), text.as_str());
         }
     }

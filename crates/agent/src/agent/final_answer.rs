@@ -1,7 +1,6 @@
-//! Finds the real answer behind a last message that only points back at it.
+//! Recovers the answer when the final response only refers back to it.
 //!
-//! The numbers and phrases are the original's. They are English, which is why
-//! this is off unless asked for.
+//! The phrases are English, so this is off by default.
 
 use majordomo_llm::{Message, Role};
 
@@ -19,12 +18,12 @@ const POINTS_BACK: [&str; 9] = [
 const PREAMBLES: [&str; 7] = [
     "let me", "i'll", "first", "sure", "okay", "on it", "checking",
 ];
-const LONGEST_POINTER: usize = 120;
+const MAX_POINTER_LEN: usize = 120;
 const SUBSTANTIAL: usize = 200;
 const MAYBE_SUBSTANTIAL: usize = 80;
 
-/// The text to give for a run whose last text is `last`, if another is better.
-pub(super) fn better_answer(run: &[Message], last: &str) -> Option<String> {
+/// Returns an earlier substantial text of the run, if its last text is weak.
+pub(super) fn find_substantial_answer(run: &[Message], last: &str) -> Option<String> {
     if !is_weak(last) {
         return None;
     }
@@ -41,7 +40,7 @@ fn is_weak(text: &str) -> bool {
     let text = text.trim();
     let lower = text.to_lowercase();
     text.is_empty()
-        || (text.chars().count() <= LONGEST_POINTER
+        || (text.chars().count() <= MAX_POINTER_LEN
             && POINTS_BACK.iter().any(|phrase| lower.contains(phrase)))
 }
 
@@ -58,13 +57,13 @@ fn is_substantial(text: &str, last: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn better(earlier: &str, last: &str) -> bool {
+    fn recovers(earlier: &str, last: &str) -> bool {
         let run = [Message::assistant(earlier), Message::assistant(last)];
-        better_answer(&run, last).is_some()
+        find_substantial_answer(&run, last).is_some()
     }
 
     #[test]
-    fn a_weak_last_text_gives_way_to_a_substantial_one() {
+    fn a_weak_final_text_is_replaced_by_a_substantial_one() {
         let long = "x".repeat(200);
         let medium = "y".repeat(80);
         let preamble = format!("Let me look at that. {medium}");
@@ -77,12 +76,9 @@ mod tests {
             (preamble.as_str(), "See above.", false),
             ("short", "", false),
         ] {
-            assert_eq!(better(earlier, last), recovered, "{earlier:.10} {last}");
+            assert_eq!(recovers(earlier, last), recovered, "{earlier:.10} {last}");
         }
         let long_pointer = format!("see above {}", "z".repeat(120));
-        assert!(
-            !better(&long, &long_pointer),
-            "a long text stands by itself"
-        );
+        assert!(!recovers(&long, &long_pointer), "a long text is not weak");
     }
 }

@@ -1,4 +1,4 @@
-//! Schemas from Rust types.
+//! Schemas derived from Rust types.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -6,13 +6,13 @@ use serde_json::{Map, Value};
 
 use super::portable::make_portable;
 
-/// The schema of a tool's arguments: as serde reads the type, optional fields
-/// optional, everything inline but what refers to itself.
+/// Returns the schema of a tool's arguments, as serde deserializes the type. Everything
+/// but recursive types is inlined.
 pub(crate) fn arguments_of<T: JsonSchema>() -> Value {
     let mut schema = of::<T>();
     if let Value::Object(object) = &mut schema {
         object.remove("title");
-        // OpenAI refuses an object schema that names no properties at all.
+        // OpenAI rejects an object schema without `properties`.
         let is_object = object.get("type").is_some_and(|kind| kind == "object");
         if is_object && !object.contains_key("properties") {
             object.insert("properties".into(), Value::Object(Map::new()));
@@ -22,7 +22,7 @@ pub(crate) fn arguments_of<T: JsonSchema>() -> Value {
     schema
 }
 
-/// The schema of what serde reads into the type.
+/// Returns the schema of the type, as serde deserializes it.
 pub(crate) fn of<T: JsonSchema>() -> Value {
     generator().into_root_schema_for::<T>().to_value()
 }
@@ -30,7 +30,7 @@ pub(crate) fn of<T: JsonSchema>() -> Value {
 fn generator() -> SchemaGenerator {
     let mut settings = SchemaSettings::draft2020_12();
     settings.meta_schema = None;
-    // Fewer targets understand references than understand long schemas.
+    // Not all targets support references.
     settings.inline_subschemas = true;
     settings.into_generator()
 }
@@ -43,9 +43,9 @@ mod tests {
 
     #[test]
     fn arguments_keep_their_order_descriptions_and_optional_fields() {
-        /// Not told.
+        /// Searches.
         #[derive(Deserialize, JsonSchema)]
-        #[allow(dead_code, reason = "only its schema is looked at")]
+        #[allow(dead_code, reason = "only the schema is used")]
         struct Search {
             /// What to look for.
             query: String,
@@ -53,12 +53,12 @@ mod tests {
             deep: Deep,
         }
         #[derive(Deserialize, JsonSchema)]
-        #[allow(dead_code, reason = "only its schema is looked at")]
+        #[allow(dead_code, reason = "only the schema is used")]
         struct Deep {
             at: f64,
         }
         let expected = json!({
-            "description": "Not told.",
+            "description": "Searches.",
             "type": "object",
             "properties": {
                 "query": {"description": "What to look for.", "type": "string"},
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_without_arguments_still_names_its_properties() {
+    fn a_tool_without_arguments_has_empty_properties() {
         let schema = arguments_of::<crate::NoArguments>();
         assert_eq!(schema["type"], "object");
         assert_eq!(schema["properties"], json!({}));

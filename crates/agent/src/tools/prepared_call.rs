@@ -1,4 +1,4 @@
-//! One call of a tool: its arguments checked, then run to one result.
+//! Validation and execution of a tool call.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -11,26 +11,26 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::ToolOutput;
-use super::clean::{printable, shorten};
-use super::toolbox::Entry;
+use super::sanitize::{printable, shorten};
+use super::toolbox::ToolEntry;
 use crate::bounded_json;
 
-/// Longer arguments are refused unread.
-const LONGEST_ARGUMENTS: usize = 1024 * 1024;
-/// A longer schema is not repeated in an error.
-const LONGEST_QUOTED_SCHEMA: usize = 4 * 1024;
-/// An error's text is for reading, not for data.
-const LONGEST_ERROR: usize = 16 * 1024;
+/// Maximum bytes of arguments.
+const MAX_ARGUMENTS_LEN: usize = 1024 * 1024;
+/// Maximum bytes of a schema quoted in an error.
+const MAX_QUOTED_SCHEMA_LEN: usize = 4 * 1024;
+/// Maximum bytes of an error.
+const MAX_ERROR_LEN: usize = 16 * 1024;
 
-/// A call whose tool exists and whose arguments match.
-pub(crate) struct Prepared {
-    entry: Arc<Entry>,
+/// A call whose tool exists and whose arguments are valid.
+pub(crate) struct PreparedCall {
+    entry: Arc<ToolEntry>,
     call: ToolCall,
     arguments: Value,
 }
 
-impl Prepared {
-    pub(super) fn new(entry: &Arc<Entry>, call: &ToolCall) -> Result<Self, ToolResult> {
+impl PreparedCall {
+    pub(super) fn new(entry: &Arc<ToolEntry>, call: &ToolCall) -> Result<Self, ToolResult> {
         match arguments(entry, call) {
             Ok(arguments) => Ok(Self {
                 entry: Arc::clone(entry),
@@ -41,12 +41,12 @@ impl Prepared {
         }
     }
 
-    /// Whether the tool wants to run alone.
+    /// Returns `true` if the tool must not run concurrently with others.
     pub(crate) fn is_alone(&self) -> bool {
         self.entry.function.alone
     }
 
-    /// Runs the tool to exactly one result, whatever it does.
+    /// Runs the tool. It yields a result even if the handler panics or times out.
     pub(crate) async fn run(self) -> ToolResult {
         let Self {
             entry,
@@ -54,13 +54,13 @@ impl Prepared {
             arguments,
         } = self;
         let function = &entry.function;
-        // The handler is called inside, so that a panic before its first await
-        // is caught as well. Nothing of ours is shared with it.
+        // The handler is called inside the future to catch panics before its first
+        // await as well. It shares no state with us.
         let work = AssertUnwindSafe(async { (function.handler)(call.clone(), arguments).await });
         let output = match within(function.timeout, work.catch_unwind()).await {
             Ok(Ok(output)) => output,
-            Ok(Err(panic)) => Err(format!("The tool broke: {}.", reason(&*panic))),
-            Err(limit) => Err(format!("The tool did not answer within {limit:?}.")),
+            Ok(Err(panic)) => Err(format!("The tool panicked: {}.", panic_message(&*panic))),
+            Err(limit) => Err(format!("The tool did not finish within {limit:?}.")),
         };
         match output {
             Ok(output) => success(&call, output),
@@ -69,7 +69,7 @@ impl Prepared {
     }
 }
 
-/// Gives the limit back when it passed.
+/// Applies an optional timeout; the error is the limit.
 async fn within<T>(limit: Option<Duration>, work: impl Future<Output = T>) -> Result<T, Duration> {
     match limit {
         None => Ok(work.await),
@@ -77,16 +77,16 @@ async fn within<T>(limit: Option<Duration>, work: impl Future<Output = T>) -> Re
     }
 }
 
-fn arguments(entry: &Entry, call: &ToolCall) -> Result<Value, String> {
+fn arguments(entry: &ToolEntry, call: &ToolCall) -> Result<Value, String> {
     let text = call.arguments.trim();
     let text = if text.is_empty() { "{}" } else { text };
-    if text.len() > LONGEST_ARGUMENTS {
+    if text.len() > MAX_ARGUMENTS_LEN {
         return Err(format!(
-            "The arguments are {} bytes long, and at most {LONGEST_ARGUMENTS} are read. Send less.",
+            "The arguments are {} bytes long; at most {MAX_ARGUMENTS_LEN} are accepted. Send less.",
             text.len()
         ));
     }
-    let value = bounded_json::read(text).map_err(|error| {
+    let value = bounded_json::parse(text).map_err(|error| {
         format!(
             "The arguments are not valid JSON: {error}. Call the tool again with one JSON object."
         )
@@ -102,14 +102,14 @@ fn arguments(entry: &Entry, call: &ToolCall) -> Result<Value, String> {
     Ok(value)
 }
 
-fn mismatch(entry: &Entry, problems: &str) -> String {
+fn mismatch(entry: &ToolEntry, problems: &str) -> String {
     let tool = &entry.function.tool;
     let mut text = format!(
         "The arguments do not match the schema of `{}`:\n{problems}Call it again with arguments that match.",
         tool.name
     );
     let schema = tool.parameters.as_ref().map(|schema| schema.as_str());
-    if let Some(schema) = schema.filter(|schema| schema.len() <= LONGEST_QUOTED_SCHEMA) {
+    if let Some(schema) = schema.filter(|schema| schema.len() <= MAX_QUOTED_SCHEMA_LEN) {
         text.push_str(" The schema: ");
         text.push_str(schema);
     }
@@ -123,14 +123,14 @@ fn success(call: &ToolCall, output: ToolOutput) -> ToolResult {
     }
 }
 
-/// An error result in readable form.
+/// Creates a sanitized error result.
 pub(super) fn failure(call: &ToolCall, text: &str) -> ToolResult {
-    let short = shorten(text.into(), LONGEST_ERROR);
+    let short = shorten(text.into(), MAX_ERROR_LEN);
     ToolResult::error(call, printable(&short))
 }
 
-fn reason(panic: &(dyn Any + Send)) -> &str {
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("it panicked without a message")
+        .unwrap_or("no message")
 }

@@ -1,15 +1,15 @@
-//! MCP tool names as names that providers take.
+//! Converts MCP tool names into names that providers accept.
 
-/// The longest name that all providers take.
-const LONGEST: usize = 64;
+/// Maximum length of a name that all providers accept.
+const MAX_LEN: usize = 64;
 
-/// MCP allows dots, slashes and more; providers allow letters, digits, `_` and
-/// `-`. Two names that become the same are an error of the toolbox.
+/// Replaces everything but letters, digits, `_` and `-` with `_`. The toolbox rejects
+/// names that collide as a result.
 pub(super) fn tool_name(name: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     name.chars()
         .map(|c| if allowed(c) { c } else { '_' })
-        .take(LONGEST)
+        .take(MAX_LEN)
         .collect()
 }
 
@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_providers_refuse_becomes_an_underscore() {
+    fn unsupported_characters_become_underscores() {
         assert_eq!(tool_name("read_file"), "read_file");
         assert_eq!(tool_name("files/read.v2 ü"), "files_read_v2__");
         assert_eq!(tool_name(&"x".repeat(99)).len(), 64);
