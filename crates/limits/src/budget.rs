@@ -112,7 +112,7 @@ struct ChargedBytes {
     _permit: Permit,
 }
 
-impl AsRef<[u8]> for ChargedBytesBytes {
+impl AsRef<[u8]> for ChargedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }

@@ -171,9 +171,9 @@ mod tests {
     use super::*;
     use crate::{FinishReason, Reasoning};
 
-    struct Events(VecDeque<Event>);
+    struct ScriptedEvents(VecDeque<Event>);
 
-    impl Stream for Events {
+    impl Stream for ScriptedEvents {
         type Item = Result<Event>;
 
         fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -189,7 +189,7 @@ mod tests {
             Event::Part(Part::text("")),
             Event::Finish(FinishReason::Stop),
         ]);
-        let mut stream = ResponseStream::new(Box::pin(Events(events)), "p/m", 0);
+        let mut stream = ResponseStream::new(Box::pin(ScriptedEvents(events)), "p/m", 0);
         let mut next = async || stream.next().await.unwrap().unwrap();
         assert_eq!(next().await, StreamItem::Reasoning("hm".into()));
         assert_eq!(next().await, StreamItem::Text("yes".into()));

@@ -224,13 +224,13 @@ mod tests {
     fn choices_become_any_of_and_enum() {
         #[derive(Deserialize, JsonSchema)]
         #[serde(tag = "kind", rename_all = "snake_case")]
-        enum Shape {
+        enum Figure {
             Dot,
             Circle { radius: f64 },
         }
         #[derive(Deserialize, JsonSchema)]
         struct Drawing {
-            shape: Shape,
+            shape: Figure,
         }
         let schema = strict(of::<Drawing>()).schema;
         let circle = json!({

@@ -39,11 +39,11 @@ impl<T: DeserializeOwned> AcceptTyped<T> {
                 .map_or(Ok(()), |next| next.accept(response)),
             // A refusal ends the chain; the caller gets the error.
             Err(UnusableResponse::Declined(_)) => Ok(()),
-            Err(UnusableResponse::Useless(reason)) => Err(Rejection {
+            Err(UnusableResponse::Unrepairable(reason)) => Err(Rejection {
                 reason,
                 repair: Vec::new(),
             }),
-            Err(UnusableResponse::Wrong(reason)) => Err(Rejection {
+            Err(UnusableResponse::Repairable(reason)) => Err(Rejection {
                 repair: vec![Message::user(repair_text(&reason))],
                 reason,
             }),
@@ -74,11 +74,11 @@ impl<T: DeserializeOwned> AcceptTyped<T> {
             return match self.check(&second) {
                 Ok(()) => Ok(second),
                 Err(rejection) => {
-                    Err(UnusableResponse::Useless(rejection.reason).into_error(second))
+                    Err(UnusableResponse::Unrepairable(rejection.reason).into_error(second))
                 }
             };
         }
-        Err(UnusableResponse::Useless(rejection.reason).into_error(response))
+        Err(UnusableResponse::Unrepairable(rejection.reason).into_error(response))
     }
 }
 

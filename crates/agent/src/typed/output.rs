@@ -217,14 +217,16 @@ impl<T: DeserializeOwned> TypedOutput<T> {
         }
         if response.tool_calls().next().is_some() {
             let text = "the model called a tool instead of answering";
-            return Err(UnusableResponse::Useless(text.into()));
+            return Err(UnusableResponse::Unrepairable(text.into()));
         }
         self.read(&response.text())
             .map_err(|problems| match response.finish {
-                FinishReason::Length | FinishReason::ContextWindow => UnusableResponse::Useless(
-                    format!("it was truncated at the token limit, and {problems}"),
-                ),
-                _ => UnusableResponse::Wrong(problems),
+                FinishReason::Length | FinishReason::ContextWindow => {
+                    UnusableResponse::Unrepairable(format!(
+                        "it was truncated at the token limit, and {problems}"
+                    ))
+                }
+                _ => UnusableResponse::Repairable(problems),
             })
     }
 }
@@ -277,16 +279,16 @@ pub(super) enum UnusableResponse {
     /// The model or a content filter declined. No failover: it is the caller's decision.
     Declined(String),
     /// A repair is pointless.
-    Useless(String),
+    Unrepairable(String),
     /// The model may succeed when shown these problems.
-    Wrong(String),
+    Repairable(String),
 }
 
 impl UnusableResponse {
     pub(super) fn into_error(self, response: Response) -> Error {
         let text = match self {
             Self::Declined(text) => format!("the model declined to answer: {text}"),
-            Self::Useless(text) | Self::Wrong(text) => {
+            Self::Unrepairable(text) | Self::Repairable(text) => {
                 format!("the response was rejected: {text}")
             }
         };

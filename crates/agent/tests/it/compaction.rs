@@ -1,8 +1,4 @@
-//! What the shipped compactor promises.
-
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod support;
+//! Compaction by summarization.
 
 use std::sync::Arc;
 
@@ -16,20 +12,21 @@ use majordomo::{
     Result, Role, ToolCall, ToolResult,
 };
 use proptest::prelude::*;
-use support::{Log, call, fake, on};
+
+use crate::support::{SharedLog, call, fake, on};
 
 /// The model that writes the summaries.
-fn writer(steps: impl IntoIterator<Item = Step>) -> (Fake, Shared) {
+fn writer(steps: impl IntoIterator<Item = Step>) -> (Fake, SharedModel) {
     let fake = Fake::new("cheap");
     fake.enqueue("m", steps);
-    let model = Shared(fake.model("m").unwrap());
+    let model = SharedModel(fake.model("m").unwrap());
     (fake, model)
 }
 
-/// A shared model as one of its own.
-struct Shared(Arc<dyn Model>);
+/// Adapts a shared model to `impl Model`.
+struct SharedModel(Arc<dyn Model>);
 
-impl Model for Shared {
+impl Model for SharedModel {
     fn name(&self) -> &str {
         self.0.name()
     }
@@ -44,7 +41,7 @@ impl Model for Shared {
     }
 }
 
-/// One call and its result, of about so many tokens.
+/// One call and its result, of about `tokens` tokens.
 fn turn(id: usize, tokens: usize) -> [Message; 2] {
     let call = ToolCall::new(format!("c{id}"), "look", "{}");
     let result = ToolResult::new(&call, "word".repeat(tokens));
@@ -71,7 +68,7 @@ async fn compact(summarize: &Summarize, messages: Vec<Message>) -> Result<Option
 }
 
 #[tokio::test]
-async fn a_conversation_below_the_limit_is_left_alone() {
+async fn a_conversation_below_the_limit_is_unchanged() {
     let (cheap, model) = writer([]);
     let summarize = Summarize::with(model).above(100_000);
     assert_eq!(
@@ -82,7 +79,7 @@ async fn a_conversation_below_the_limit_is_left_alone() {
 }
 
 #[tokio::test]
-async fn the_middle_is_summarised_and_both_ends_stay() {
+async fn the_middle_is_summarized_and_both_ends_are_kept() {
     let (cheap, model) = writer([Step::reply("They looked in eight places.")]);
     let summarize = Summarize::with(model).above(1_000).keep(300);
     let before = long_conversation();
@@ -99,11 +96,11 @@ async fn the_middle_is_summarised_and_both_ends_stay() {
 }
 
 #[tokio::test]
-async fn three_quarters_of_the_window_are_the_limit_where_it_is_known() {
+async fn the_default_limit_is_three_quarters_of_a_known_context_window() {
     let (cheap, model) = writer([Step::reply("short")]);
     let summarize = Summarize::with(model);
     let request = Request::from(long_conversation());
-    for (window, shortened) in [(None, false), (Some(4_000), false), (Some(1_200), true)] {
+    for (window, compacted) in [(None, false), (Some(4_000), false), (Some(1_200), true)] {
         let target = fake([]);
         target.set_capabilities(Capabilities {
             context_window: window,
@@ -115,13 +112,13 @@ async fn three_quarters_of_the_window_are_the_limit_where_it_is_known() {
             request: &request,
         };
         let result = summarize.compact(conversation).await.unwrap();
-        assert_eq!(result.is_some(), shortened, "{window:?}");
+        assert_eq!(result.is_some(), compacted, "{window:?}");
     }
     assert_eq!(cheap.call_count("m"), 1);
 }
 
 #[tokio::test]
-async fn instructions_in_the_middle_stay_word_for_word() {
+async fn system_messages_in_the_middle_are_kept_verbatim() {
     let (_, model) = writer([Step::reply("short")]);
     let summarize = Summarize::with(model).above(100).keep(10);
     let mut messages = long_conversation();
@@ -145,7 +142,7 @@ async fn a_summary_that_is_empty_or_too_long_is_an_error() {
 }
 
 #[tokio::test]
-async fn an_agent_goes_on_with_its_summary_and_summarises_that_in_turn() {
+async fn an_agent_continues_with_its_summary_and_summarizes_it_again() {
     let (cheap, model) = writer([]);
     cheap.otherwise(|_| Step::reply("a summary"));
     let fake = fake(
@@ -153,7 +150,7 @@ async fn an_agent_goes_on_with_its_summary_and_summarises_that_in_turn() {
             .map(|n| call(&format!("c{n}"), "look"))
             .chain([Step::reply("done")]),
     );
-    let log = Log::default();
+    let log = SharedLog::default();
     let seen = log.clone();
     let wordy = Function::new("look", "Tells a lot.", |_: NoArguments| async {
         Ok::<_, String>("word".repeat(100))
@@ -177,7 +174,7 @@ async fn an_agent_goes_on_with_its_summary_and_summarises_that_in_turn() {
         check_transcript(&call.request.messages).unwrap();
         assert!(call.request.messages.len() < 12);
     }
-    assert_eq!(outcome.messages.len(), 18, "the transcript stays whole");
+    assert_eq!(outcome.messages.len(), 18, "the transcript stays complete");
 }
 
 /// Turns of one to three messages, as conversations have them.
@@ -187,7 +184,7 @@ fn any_turns() -> impl Strategy<Value = Vec<(u8, usize)>> {
 
 proptest! {
     #[test]
-    fn whatever_is_cut_pairs_stay_together_and_the_ends_stay(
+    fn compaction_keeps_calls_with_their_results_and_both_ends(
         turns in any_turns(),
         above in 1..2_000_u64,
         keep in 0..1_000_u64,

@@ -1,10 +1,13 @@
-//! A scripted model and tools to try an agent on.
+//! A scripted model and tools for tests.
 
 #![allow(
     dead_code,
     clippy::unwrap_used,
-    reason = "each test file uses its own part"
+    reason = "each test binary uses a part; a failed unwrap fails the test"
 )]
+
+#[cfg(feature = "mcp-tests")]
+pub(crate) mod mcp_server;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -26,7 +29,7 @@ pub(crate) fn on(fake: &Fake) -> AgentBuilder {
     Agent::builder_on(fake.model("m").unwrap())
 }
 
-/// The model calls tools: id, name and arguments of each.
+/// A response with these calls: id, name and arguments of each.
 pub(crate) fn calls(calls: &[(&str, &str, &str)]) -> Step {
     let parts = calls
         .iter()
@@ -47,9 +50,9 @@ pub(crate) fn call(id: &str, name: &str) -> Step {
     calls(&[(id, name, "{}")])
 }
 
-/// Two answers that call the tool `work` four times and a tool that is not there
-/// once, then `done`. What comes next depends only on what the model is sent, so
-/// another process can go on where one has died.
+/// Calls the tool `work` four times and a missing tool once in two steps, then replies
+/// `done`. Each response depends only on the request, so that another process can
+/// continue a run.
 pub(crate) fn scripted() -> Fake {
     let fake = fake([]);
     fake.otherwise(|call| match call.request.messages.len() {
@@ -67,7 +70,7 @@ pub(crate) fn scripted() -> Fake {
 /// The calls of the tool `work` in that script.
 pub(crate) const WORK: [&str; 4] = ["aaaa", "bb", "d", "eeeeee"];
 
-/// The ids of all calls whose results are in a saved checkpoint.
+/// Returns the ids of all calls whose results are in a saved checkpoint.
 pub(crate) fn reported_in(checkpoint: &str) -> BTreeSet<String> {
     let mut ids = BTreeSet::new();
     collect_result_ids(&serde_json::from_str(checkpoint).unwrap(), &mut ids);
@@ -86,24 +89,26 @@ fn collect_result_ids(value: &Value, ids: &mut BTreeSet<String>) {
     }
 }
 
-/// A tool that says its name.
+/// A tool that returns its name.
 pub(crate) fn echo(name: &'static str) -> Function {
-    Function::new(name, "Says its name.", move |_: NoArguments| async move {
-        Ok::<_, String>(name)
-    })
+    Function::new(
+        name,
+        "Returns its name.",
+        move |_: NoArguments| async move { Ok::<_, String>(name) },
+    )
 }
 
-/// A list that closures can write to.
+/// A list shared with closures.
 #[derive(Clone)]
-pub(crate) struct Log<T>(Arc<Mutex<Vec<T>>>);
+pub(crate) struct SharedLog<T>(Arc<Mutex<Vec<T>>>);
 
-impl<T> Default for Log<T> {
+impl<T> Default for SharedLog<T> {
     fn default() -> Self {
         Self(Arc::default())
     }
 }
 
-impl<T: Clone> Log<T> {
+impl<T: Clone> SharedLog<T> {
     pub(crate) fn push(&self, item: T) {
         self.0.lock().unwrap().push(item);
     }

@@ -1,10 +1,4 @@
-//! Tools of an MCP server over streamable HTTP.
-
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod support {
-    pub(crate) mod mcp_server;
-}
+//! MCP servers over streamable HTTP.
 
 use std::sync::Arc;
 
@@ -16,9 +10,10 @@ use majordomo::fake::{Fake, Step};
 use majordomo::{Part, Provider, Response, ToolCall, ToolResult};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use support::mcp_server::Sums;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+
+use crate::support::mcp_server::Sums;
 
 /// Serves on loopback until the handle is aborted.
 async fn serve() -> (String, JoinHandle<()>) {
@@ -58,7 +53,7 @@ async fn a_server_is_a_skill_with_its_instructions_and_tools() {
 }
 
 #[tokio::test]
-async fn calls_go_to_the_server_and_come_back_as_results() {
+async fn calls_are_forwarded_and_their_content_is_converted() {
     let (url, _server) = serve().await;
     let sums = McpServer::http(url).await.unwrap();
     assert_eq!(
@@ -81,7 +76,7 @@ async fn calls_go_to_the_server_and_come_back_as_results() {
 }
 
 #[tokio::test]
-async fn arguments_are_checked_before_anything_is_sent() {
+async fn arguments_are_validated_before_a_call_is_sent() {
     let (url, _server) = serve().await;
     let sums = McpServer::http(url).await.unwrap();
     let result = call(&sums, "math_add", r#"{"a": "two"}"#).await;
@@ -93,7 +88,7 @@ async fn arguments_are_checked_before_anything_is_sent() {
 }
 
 #[tokio::test]
-async fn an_agent_uses_the_server_like_any_skill() {
+async fn an_agent_uses_a_server_as_a_skill() {
     let (url, _server) = serve().await;
     let sums = McpServer::http(url).await.unwrap();
     let fake = Fake::new("fp");
@@ -121,7 +116,7 @@ async fn an_agent_uses_the_server_like_any_skill() {
 }
 
 #[tokio::test]
-async fn a_missing_server_is_an_error_in_words() {
+async fn a_missing_server_is_an_error() {
     let error = McpServer::http("http://127.0.0.1:9/mcp").await.unwrap_err();
     assert!(matches!(error, McpError::Connect(_)), "{error}");
     let missing = tokio::process::Command::new("no-such-program-anywhere");

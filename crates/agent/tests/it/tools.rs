@@ -1,6 +1,4 @@
-//! What running a tool promises: one result, whatever happens.
-
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! Tool calls yield exactly one result.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,7 +37,7 @@ async fn run_one(function: Function) -> ToolResult {
 }
 
 #[tokio::test]
-async fn a_call_runs_with_its_arguments_and_is_answered_by_id_and_name() {
+async fn a_result_carries_the_id_and_name_of_its_call() {
     let (toolbox, _) = counted();
     let result = toolbox.call(&call("add", r#"{"a":2,"b":3}"#)).await;
     assert_eq!((result.text().as_str(), result.is_error), ("5", false));
@@ -48,7 +46,7 @@ async fn a_call_runs_with_its_arguments_and_is_answered_by_id_and_name() {
 }
 
 #[tokio::test]
-async fn a01_unknown_names_are_answered_with_an_error_and_never_guessed() {
+async fn unknown_tool_names_get_an_error_result_and_are_never_guessed() {
     let (toolbox, runs) = counted();
     for name in ["sum", "Add", "ADD", ""] {
         let result = toolbox.call(&call(name, r#"{"a":2,"b":3}"#)).await;
@@ -63,11 +61,11 @@ async fn a01_unknown_names_are_answered_with_an_error_and_never_guessed() {
 }
 
 #[tokio::test]
-async fn a03_bad_arguments_are_refused_before_the_handler_runs() {
+async fn invalid_arguments_are_rejected_before_the_handler_runs() {
     let (toolbox, runs) = counted();
     let deep = format!(r#"{{"a":{}1{}}}"#, "[".repeat(70), "]".repeat(70));
     let huge = format!(r#"{{"a":1,"b":2,"c":"{}"}}"#, "x".repeat(1024 * 1024));
-    for (arguments, says) in [
+    for (arguments, expected) in [
         (r#"{"a":"2","b":3}"#, "at /a: \"2\" is not of type"),
         (r#"{"a":2}"#, "\"b\" is a required property"),
         (r#"{"a":2,"b":"#, "not valid JSON"),
@@ -79,8 +77,8 @@ async fn a03_bad_arguments_are_refused_before_the_handler_runs() {
         let result = toolbox.call(&call("add", arguments)).await;
         assert!(result.is_error);
         assert!(
-            result.text().contains(says),
-            "{says:?} in {}",
+            result.text().contains(expected),
+            "{expected:?} in {}",
             result.text()
         );
     }
@@ -88,14 +86,14 @@ async fn a03_bad_arguments_are_refused_before_the_handler_runs() {
 }
 
 #[tokio::test]
-async fn a_mismatch_shows_the_model_the_schema() {
+async fn a_schema_mismatch_shows_the_schema_to_the_model() {
     let (toolbox, _) = counted();
     let text = toolbox.call(&call("add", "{}")).await.text();
     assert!(text.contains(r#"The schema: {"type":"object""#), "{text}");
 }
 
 #[tokio::test]
-async fn a02_a_panic_is_an_error_result() {
+async fn a_panic_becomes_an_error_result() {
     let during = Function::new("t", "Panics.", |_: NoArguments| async {
         panic!("no such table");
         #[allow(unreachable_code, reason = "gives the block its type")]
@@ -110,23 +108,23 @@ async fn a02_a_panic_is_an_error_result() {
     for function in [during, before] {
         let result = run_one(function).await;
         assert!(result.is_error);
-        assert_eq!(result.text(), "The tool broke: no such table.");
+        assert_eq!(result.text(), "The tool panicked: no such table.");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a02_a_hanging_tool_is_stopped_at_its_timeout() {
+async fn a_hanging_tool_is_stopped_at_its_timeout() {
     let hang = Function::new("t", "Hangs.", |_: NoArguments| async {
         std::future::pending::<()>().await;
         Ok::<(), String>(())
     });
     let result = run_one(hang.timeout(Duration::from_secs(3))).await;
     assert!(result.is_error);
-    assert_eq!(result.text(), "The tool did not answer within 3s.");
+    assert_eq!(result.text(), "The tool did not finish within 3s.");
 }
 
 #[tokio::test]
-async fn a02_megabytes_are_cut_with_a_marker() {
+async fn large_output_is_truncated_with_a_marker() {
     let large = Function::new("t", "Prints.", |_: NoArguments| async {
         Ok::<_, String>("y".repeat(50_000_000))
     });
@@ -136,7 +134,7 @@ async fn a02_megabytes_are_cut_with_a_marker() {
 }
 
 #[tokio::test]
-async fn a02_unprintable_output_is_cleaned_in_results_and_errors() {
+async fn unprintable_output_is_sanitized_in_results_and_errors() {
     let dirty = |fail: bool| {
         Function::new("t", "Prints.", move |_: NoArguments| async move {
             let text = "\u{1b}[31mred\0\u{1b}[0m";
@@ -150,7 +148,7 @@ async fn a02_unprintable_output_is_cleaned_in_results_and_errors() {
 }
 
 #[tokio::test]
-async fn errors_become_error_results_that_the_model_reads() {
+async fn errors_become_error_results() {
     let fails = Function::new("t", "Fails.", |_: NoArguments| async {
         Err::<(), _>(std::io::Error::other("disk full"))
     });
@@ -162,7 +160,7 @@ async fn errors_become_error_results_that_the_model_reads() {
 }
 
 #[tokio::test]
-async fn results_may_hold_images() {
+async fn results_may_contain_images() {
     let draw = Function::new("t", "Draws.", |_: NoArguments| async {
         Ok::<_, String>(ToolOutput::text("a dot").image("image/png", [1, 2]))
     });
@@ -171,28 +169,28 @@ async fn results_may_hold_images() {
 }
 
 #[test]
-fn a_toolbox_refuses_what_no_provider_would_take() {
+fn a_toolbox_rejects_names_and_schemas_that_providers_reject() {
     let named =
         |name: &str| Function::new(name, "x", |_: NoArguments| async { Ok::<_, String>(1) });
-    let refused = |function| Toolbox::new([named("a"), function]).unwrap_err();
+    let rejection = |function| Toolbox::new([named("a"), function]).unwrap_err();
     assert!(matches!(
-        refused(named("a")),
+        rejection(named("a")),
         ToolboxError::Duplicate { .. }
     ));
     for name in ["", "a b", "ä", &"x".repeat(65)] {
-        assert!(matches!(refused(named(name)), ToolboxError::Name { .. }));
+        assert!(matches!(rejection(named(name)), ToolboxError::Name { .. }));
     }
     let text = Function::new("t", "x", |_: String| async { Ok::<_, String>(1) });
-    assert!(matches!(refused(text), ToolboxError::Schema { .. }));
+    assert!(matches!(rejection(text), ToolboxError::Schema { .. }));
     let broken = Json::parse(r#"{"type": "object", "properties": 3}"#).unwrap();
     let broken = Function::untyped(Tool::new("t").parameters(broken), |_, _| async {
         Ok::<_, String>(ToolOutput::default())
     });
-    assert!(matches!(refused(broken), ToolboxError::Schema { .. }));
+    assert!(matches!(rejection(broken), ToolboxError::Schema { .. }));
 }
 
 #[test]
-fn joining_boxes_keeps_the_order_and_takes_all_or_nothing() {
+fn extending_a_toolbox_keeps_the_order_and_is_atomic() {
     let named =
         |name: &str| Function::new(name, "x", |_: NoArguments| async { Ok::<_, String>(1) });
     let names = |toolbox: &Toolbox| -> Vec<String> {
@@ -232,7 +230,7 @@ async fn ping() -> &'static str {
 }
 
 #[tokio::test]
-async fn the_attribute_takes_name_texts_and_arguments_from_the_function() {
+async fn the_tool_attribute_derives_name_description_and_arguments() {
     let function = division();
     let definition = function.definition();
     assert_eq!(definition.name, "divide");

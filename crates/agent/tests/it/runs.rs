@@ -1,8 +1,4 @@
-//! What a run promises.
-
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod support;
+//! Runs: the loop, steering, approval, guards and compaction.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,10 +12,11 @@ use majordomo::{
     BoxFuture, Error, ErrorKind, Event, FinishReason, Message, Part, Response, Role, ToolChoice,
     Usage,
 };
-use support::{Log, call, calls, echo, fake, on};
+
+use crate::support::{SharedLog, call, calls, echo, fake, on};
 
 #[tokio::test]
-async fn a_run_goes_on_until_the_model_asks_for_no_tool() {
+async fn a_run_continues_until_the_model_calls_no_tool() {
     let fake = fake([call("a", "look"), Step::reply("a cat")]);
     let agent = on(&fake)
         .system("Be brief.")
@@ -56,8 +53,8 @@ async fn usage_is_summed_over_all_calls() {
 }
 
 #[tokio::test]
-async fn all_results_of_an_answer_are_one_message_in_the_order_of_the_calls() {
-    let slow_first = |name: &'static str, ms: u64| {
+async fn all_results_of_a_step_form_one_message_in_call_order() {
+    let delayed = |name: &'static str, ms: u64| {
         majordomo::agent::Function::new(
             name,
             "Waits.",
@@ -73,8 +70,8 @@ async fn all_results_of_an_answer_are_one_message_in_the_order_of_the_calls() {
         Step::reply("done"),
     ]);
     let agent = on(&fake)
-        .tool(slow_first("slow", 500))
-        .tool(slow_first("fast", 1))
+        .tool(delayed("slow", 500))
+        .tool(delayed("fast", 1))
         .build()
         .unwrap();
     let outcome = agent.run("go").await.unwrap();
@@ -86,7 +83,7 @@ async fn all_results_of_an_answer_are_one_message_in_the_order_of_the_calls() {
 }
 
 #[tokio::test]
-async fn history_goes_in_and_the_transcript_comes_out() {
+async fn a_transcript_can_be_the_history_of_the_next_run() {
     let fake = fake([Step::reply("hello Ada"), Step::reply("Ada")]);
     let agent = on(&fake).build().unwrap();
     let first = agent.run("I am Ada").await.unwrap();
@@ -101,7 +98,7 @@ async fn history_goes_in_and_the_transcript_comes_out() {
 }
 
 #[tokio::test]
-async fn the_input_may_hold_images() {
+async fn the_input_may_contain_images() {
     let fake = fake([Step::reply("a cat")]);
     let agent = on(&fake).build().unwrap();
     let run = agent
@@ -112,7 +109,7 @@ async fn the_input_may_hold_images() {
 }
 
 #[tokio::test]
-async fn a_run_takes_at_most_ten_steps_unless_told_otherwise() {
+async fn a_run_is_limited_to_ten_steps_by_default() {
     let fake = fake([]);
     fake.otherwise(|_| call("", "look"));
     let agent = on(&fake).tool(echo("look")).build().unwrap();
@@ -120,7 +117,7 @@ async fn a_run_takes_at_most_ten_steps_unless_told_otherwise() {
     assert!(matches!(error.reason(), StopReason::MaxSteps(10)));
     assert_eq!(
         error.to_string(),
-        "max steps reached without a final answer (10)"
+        "no final answer within the maximum of 10 steps"
     );
     assert_eq!(fake.call_count("m"), 10);
     let outcome = error.into_outcome();
@@ -133,10 +130,10 @@ async fn a_run_takes_at_most_ten_steps_unless_told_otherwise() {
 }
 
 #[tokio::test]
-async fn the_ceiling_may_be_raised_while_a_run_goes_on() {
+async fn the_step_limit_may_be_raised_during_a_run() {
     let fake = fake([call("a", "more"), call("b", "more"), Step::reply("done")]);
-    let ceiling = Arc::new(AtomicU32::new(1));
-    let raised = Arc::clone(&ceiling);
+    let limit = Arc::new(AtomicU32::new(1));
+    let raised = Arc::clone(&limit);
     let more = majordomo::agent::Function::new(
         "more",
         "Asks for time.",
@@ -147,22 +144,22 @@ async fn the_ceiling_may_be_raised_while_a_run_goes_on() {
     );
     let agent = on(&fake)
         .tool(more)
-        .max_steps_with(move || ceiling.load(Ordering::Relaxed))
+        .max_steps_with(move || limit.load(Ordering::Relaxed))
         .build()
         .unwrap();
     assert_eq!(agent.run("go").await.unwrap().output, "done");
 }
 
 #[tokio::test]
-async fn steering_is_heard_before_the_next_step() {
+async fn steering_messages_are_sent_with_the_next_step() {
     let fake = fake([call("a", "look"), Step::reply("done")]);
     let steer = Steer::new();
-    let hand = steer.clone();
+    let handle = steer.clone();
     let agent = on(&fake)
         .tool(echo("look"))
         .observe(move |event| {
             if matches!(event, AgentEvent::ToolFinished { .. }) {
-                hand.say("be quick");
+                handle.say("be quick");
             }
         })
         .build()
@@ -197,7 +194,7 @@ async fn options_of_agent_and_run_are_merged_into_every_request() {
 }
 
 #[test]
-fn two_tools_of_one_name_are_refused_when_the_agent_is_built() {
+fn build_rejects_duplicate_tool_names() {
     let toolbox = Toolbox::new([echo("look")]).unwrap();
     let built = on(&fake([])).tool(echo("look")).toolbox(&toolbox).build();
     let name = String::from("look");
@@ -205,7 +202,7 @@ fn two_tools_of_one_name_are_refused_when_the_agent_is_built() {
 }
 
 #[tokio::test]
-async fn skills_add_instructions_and_tools_in_the_order_of_their_attachment() {
+async fn skills_add_instructions_and_tools_in_order() {
     struct Manners;
     impl Skill for Manners {
         fn name(&self) -> &str {
@@ -245,15 +242,15 @@ async fn skills_add_instructions_and_tools_in_the_order_of_their_attachment() {
 }
 
 #[tokio::test]
-async fn events_come_before_and_after_each_model_and_tool_call() {
+async fn events_surround_each_model_and_tool_call() {
     let fake = fake([call("a", "look"), Step::reply("done")]);
-    let log = Log::default();
-    let heard = log.clone();
+    let log = SharedLog::default();
+    let seen = log.clone();
     let agent = on(&fake)
         .tool(echo("look"))
-        .observe(|_| panic!("an observer's panic is its own problem"))
+        .observe(|_| panic!("an observer's panic is ignored"))
         .observe(move |event| {
-            heard.push(match event {
+            seen.push(match event {
                 AgentEvent::ModelStarted { step } => format!("ask {step}"),
                 AgentEvent::ModelFinished { step, .. } => format!("answer {step}"),
                 AgentEvent::ToolStarted { step, call } => format!("run {} {step}", call.name),
@@ -276,7 +273,7 @@ async fn events_come_before_and_after_each_model_and_tool_call() {
 }
 
 #[tokio::test]
-async fn a_streamed_run_gives_the_text_as_it_comes() {
+async fn a_streamed_run_yields_text_deltas() {
     let words = ["It ", "is ", "a cat."].map(|word| Event::Text(word.into()));
     let finish = Event::Finish(FinishReason::Stop);
     let fake = fake([
@@ -285,19 +282,19 @@ async fn a_streamed_run_gives_the_text_as_it_comes() {
     ]);
     let agent = on(&fake).tool(echo("look")).build().unwrap();
     let mut run = agent.run("go").stream();
-    let mut heard = Vec::new();
+    let mut deltas = Vec::new();
     while let Some(event) = run.next().await {
         if let AgentEvent::Text(delta) = event {
-            heard.push(delta);
+            deltas.push(delta);
         }
     }
-    assert_eq!(heard, ["It ", "is ", "a cat."]);
+    assert_eq!(deltas, ["It ", "is ", "a cat."]);
     assert_eq!(run.finish().await.unwrap().output, "It is a cat.");
     assert!(fake.calls().iter().all(|call| call.streamed));
 }
 
 #[tokio::test]
-async fn a_model_error_comes_with_everything_that_was_done_before() {
+async fn a_model_error_carries_the_transcript_so_far() {
     let broken = Step::events([
         Event::Text("It is".into()),
         Event::Usage(Usage {
@@ -313,16 +310,16 @@ async fn a_model_error_comes_with_everything_that_was_done_before() {
     let outcome = error.into_outcome();
     assert_eq!(outcome.messages.len(), 3);
     assert_eq!(outcome.unfinished, "It is");
-    assert_eq!(outcome.usage.input, 15, "what broke off was paid for");
+    assert_eq!(outcome.usage.input, 15, "a partial response is billed");
 }
 
 #[tokio::test]
-async fn the_gate_allows_denies_or_suspends() {
+async fn a_denied_call_gets_an_error_result_and_invalid_calls_need_no_approval() {
     let fake = fake([
         calls(&[("1", "look", ""), ("2", "rm", ""), ("3", "bad", "{")]),
         Step::reply("done"),
     ]);
-    let asked = Log::default();
+    let asked = SharedLog::default();
     let seen = asked.clone();
     let agent = on(&fake)
         .tool(echo("look"))
@@ -331,7 +328,7 @@ async fn the_gate_allows_denies_or_suspends() {
         .approve(move |call: &majordomo::ToolCall| {
             seen.push(call.name.clone());
             match call.name.as_str() {
-                "rm" => Decision::Deny("ask your mother".into()),
+                "rm" => Decision::Deny("not on Sundays".into()),
                 _ => Decision::Allow,
             }
         })
@@ -345,22 +342,22 @@ async fn the_gate_allows_denies_or_suspends() {
     assert_eq!(results[0], ("look".into(), false));
     assert_eq!(
         results[1],
-        ("This call was not allowed: ask your mother".into(), true)
+        ("This call was not allowed: not on Sundays".into(), true)
     );
     assert_eq!(
         asked.all(),
         ["look", "rm"],
-        "nobody is asked about a call that cannot run"
+        "an invalid call needs no approval"
     );
 }
 
 #[tokio::test]
-async fn a_suspended_run_is_resumed_without_running_anything_twice() {
+async fn a_suspended_run_resumes_without_repeating_tools() {
     let fake = fake([
         calls(&[("1", "look", ""), ("2", "rm", "")]),
         Step::reply("done"),
     ]);
-    let runs = Log::default();
+    let runs = SharedLog::default();
     let agent_with = |decision: Decision| {
         let ran = runs.clone();
         on(&fake)
@@ -395,7 +392,7 @@ async fn a_suspended_run_is_resumed_without_running_anything_twice() {
 }
 
 #[tokio::test]
-async fn guards_end_a_run_that_gets_nowhere() {
+async fn guards_end_a_run_without_progress() {
     let fake = fake([]);
     fake.otherwise(|_| call("", "missing"));
     let agent = on(&fake).max_consecutive_tool_errors(3).build().unwrap();
@@ -416,7 +413,7 @@ async fn guards_end_a_run_that_gets_nowhere() {
 }
 
 #[tokio::test]
-async fn a_pause_is_sent_again() {
+async fn a_paused_response_is_sent_again() {
     let paused = Response {
         finish: FinishReason::Paused,
         ..Response::new(vec![Part::text("thinking")])
@@ -428,9 +425,9 @@ async fn a_pause_is_sent_again() {
 }
 
 #[tokio::test]
-async fn final_answer_recovery_is_a_switch() {
+async fn final_answer_recovery_is_opt_in() {
     let long = "The answer is forty-two. ".repeat(10);
-    for on_switch in [false, true] {
+    for enabled in [false, true] {
         let said = Response::new(vec![
             Part::text(long.clone()),
             Part::ToolCall(majordomo::ToolCall::new("a", "look", "{}")),
@@ -438,11 +435,11 @@ async fn final_answer_recovery_is_a_switch() {
         let fake = fake([Step::respond(said), Step::reply("See above.")]);
         let agent = on(&fake)
             .tool(echo("look"))
-            .recover_final_answer(on_switch)
+            .recover_final_answer(enabled)
             .build()
             .unwrap();
         let outcome = agent.run("go").await.unwrap();
-        assert_eq!(outcome.output == long, on_switch);
+        assert_eq!(outcome.output == long, enabled);
         assert_eq!(outcome.messages.last().unwrap().text(), "See above.");
     }
 }
@@ -472,7 +469,7 @@ impl Compact for KeepEnds {
 }
 
 #[tokio::test]
-async fn compaction_changes_what_is_sent_and_never_the_transcript() {
+async fn compaction_affects_requests_but_not_the_transcript() {
     let fake = fake(
         (0..4)
             .map(|n| call(&format!("c{n}"), "look"))
@@ -491,22 +488,22 @@ async fn compaction_changes_what_is_sent_and_never_the_transcript() {
         .iter()
         .map(|c| c.request.messages.len())
         .collect();
-    assert_eq!(sent, [1, 3, 3, 3, 3], "what was shortened once stays short");
+    assert_eq!(sent, [1, 3, 3, 3, 3], "compaction is permanent");
     assert_eq!(
         outcome.usage.input,
         4 * 10 + 1 + 3 * 100,
-        "compaction is paid for as well"
+        "compaction is billed"
     );
 }
 
 #[derive(Clone, Copy)]
-enum Broken {
+enum BrokenCompactor {
     Fails,
     Panics,
-    PartsACallFromItsResult,
+    SeparatesCallAndResult,
 }
 
-impl Compact for Broken {
+impl Compact for BrokenCompactor {
     fn compact<'a>(
         &'a self,
         conversation: CompactionInput<'a>,
@@ -515,7 +512,7 @@ impl Compact for Broken {
         let result = match self {
             Self::Fails => Err(Error::new(ErrorKind::Unknown, "no idea")),
             Self::Panics => std::panic::resume_unwind(Box::new("broken")),
-            Self::PartsACallFromItsResult => Ok(Some(Compacted {
+            Self::SeparatesCallAndResult => Ok(Some(Compacted {
                 messages: vec![last],
                 usage: Usage::default(),
             })),
@@ -525,14 +522,14 @@ impl Compact for Broken {
 }
 
 #[tokio::test]
-async fn compaction_that_fails_panics_or_breaks_a_pair_sends_everything() {
+async fn failed_compaction_sends_the_whole_conversation() {
     for broken in [
-        Broken::Fails,
-        Broken::Panics,
-        Broken::PartsACallFromItsResult,
+        BrokenCompactor::Fails,
+        BrokenCompactor::Panics,
+        BrokenCompactor::SeparatesCallAndResult,
     ] {
         let fake = fake([call("a", "look"), Step::reply("done")]);
-        let failures = Log::default();
+        let failures = SharedLog::default();
         let seen = failures.clone();
         let agent = on(&fake)
             .tool(echo("look"))

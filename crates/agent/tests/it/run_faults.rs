@@ -1,9 +1,4 @@
-//! The fault catalogue's cases for agents. What concerns a single
-//! tool call is in `tools.rs`.
-
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod support;
+//! Faults in runs. Faults of a single tool call are in `tools.rs`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,11 +9,12 @@ use majordomo::agent::{
 };
 use majordomo::fake::{Fake, Step};
 use majordomo::{Error, Registry, ToolCall};
-use support::{Log, call, calls, echo, fake, on};
 use tokio::time::{Instant, sleep};
 
+use crate::support::{SharedLog, call, calls, echo, fake, on};
+
 #[tokio::test]
-async fn a01_a02_a03_bad_calls_are_answered_and_the_run_goes_on() {
+async fn invalid_and_panicking_calls_get_error_results_and_the_run_continues() {
     let fake = fake([
         calls(&[
             ("1", "Look", "{}"),
@@ -46,7 +42,7 @@ async fn a01_a02_a03_bad_calls_are_answered_and_the_run_goes_on() {
 }
 
 #[tokio::test]
-async fn a04_a_model_that_repeats_itself_is_stopped_with_the_transcript() {
+async fn a_model_that_repeats_a_call_is_stopped_with_its_transcript() {
     let fake = fake([]);
     fake.otherwise(|_| call("", "look"));
     let agent = on(&fake)
@@ -62,7 +58,7 @@ async fn a04_a_model_that_repeats_itself_is_stopped_with_the_transcript() {
 }
 
 #[tokio::test]
-async fn a04_a_model_that_never_ends_is_stopped_at_its_last_step_with_the_transcript() {
+async fn a_model_that_never_finishes_is_stopped_at_the_step_limit_with_its_transcript() {
     let fake = fake([]);
     let turns = AtomicUsize::new(0);
     fake.otherwise(move |_| {
@@ -85,7 +81,7 @@ async fn a04_a_model_that_never_ends_is_stopped_at_its_last_step_with_the_transc
     check_transcript(&error.outcome().messages).unwrap();
 }
 
-/// A tool that notes how many of its kind run at once.
+/// A tool that records the maximum number of concurrent calls.
 fn counted(name: &str, running: &Arc<AtomicUsize>, most: &Arc<AtomicUsize>) -> Function {
     let (running, most) = (Arc::clone(running), Arc::clone(most));
     let run = move |call: ToolCall, _: NoArguments| {
@@ -93,7 +89,7 @@ fn counted(name: &str, running: &Arc<AtomicUsize>, most: &Arc<AtomicUsize>) -> F
         async move {
             let now = running.fetch_add(1, Ordering::SeqCst) + 1;
             most.fetch_max(now, Ordering::SeqCst);
-            // The later a call, the sooner it is done.
+            // Later calls finish earlier.
             let number: u64 = call.id.parse().unwrap();
             sleep(Duration::from_millis(1_000 - number)).await;
             running.fetch_sub(1, Ordering::SeqCst);
@@ -104,7 +100,7 @@ fn counted(name: &str, running: &Arc<AtomicUsize>, most: &Arc<AtomicUsize>) -> F
 }
 
 #[tokio::test(start_paused = true)]
-async fn a05_of_128_calls_at_most_eight_run_at_once_and_results_keep_their_order() {
+async fn of_128_calls_at_most_eight_run_concurrently_and_results_keep_their_order() {
     let ids: Vec<String> = (0..128).map(|n| n.to_string()).collect();
     let many: Vec<(&str, &str, &str)> = ids.iter().map(|id| (id.as_str(), "wait", "")).collect();
     let fake = fake([calls(&many), Step::reply("done")]);
@@ -123,7 +119,7 @@ async fn a05_of_128_calls_at_most_eight_run_at_once_and_results_keep_their_order
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_wants_to_be_alone_is_and_the_others_are_not_held_up_by_it() {
+async fn an_exclusive_tool_runs_alone_and_the_others_run_concurrently() {
     let fake = fake([
         calls(&[
             ("1", "wait", ""),
@@ -148,22 +144,22 @@ async fn a_tool_that_wants_to_be_alone_is_and_the_others_are_not_held_up_by_it()
     assert_eq!(began.elapsed().as_millis(), 999 + 997 + 996);
 }
 
-/// Notes when it is dropped.
-struct Dropped(Arc<AtomicBool>);
+/// Sets a flag when dropped.
+struct DropFlag(Arc<AtomicBool>);
 
-impl Drop for Dropped {
+impl Drop for DropFlag {
     fn drop(&mut self) {
         self.0.store(true, Ordering::SeqCst);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a06_cancelling_drops_the_tool_and_asks_the_model_no_more() {
+async fn cancellation_drops_running_tools_and_stops_model_calls() {
     let fake = fake([calls(&[("1", "look", ""), ("2", "hang", "")])]);
     let dropped = Arc::new(AtomicBool::new(false));
-    let note = Arc::clone(&dropped);
+    let flag = Arc::clone(&dropped);
     let hang = Function::new("hang", "Hangs.", move |_: NoArguments| {
-        let guard = Dropped(Arc::clone(&note));
+        let guard = DropFlag(Arc::clone(&flag));
         async move {
             let _guard = guard;
             std::future::pending::<()>().await;
@@ -188,15 +184,19 @@ async fn a06_cancelling_drops_the_tool_and_asks_the_model_no_more() {
         .tool_results()
         .map(|result| (result.text(), result.is_error))
         .collect();
-    assert_eq!(results[0], ("look".into(), false), "what was done is kept");
+    assert_eq!(
+        results[0],
+        ("look".into(), false),
+        "completed results are kept"
+    );
     assert!(results[1].0.starts_with("The run ended before"));
 }
 
 #[tokio::test]
-async fn a07_ids_stay_unique_when_another_provider_serves_the_next_turn() {
+async fn call_ids_stay_unique_after_a_failover() {
     let (first, second) = (Fake::new("one"), Fake::new("two"));
-    let sick = || Step::fail(Error::provider(500, "sick"));
-    first.enqueue("m", [call("call_0", "look"), sick(), sick()]);
+    let unhealthy = || Step::fail(Error::provider(500, "unhealthy"));
+    first.enqueue("m", [call("call_0", "look"), unhealthy(), unhealthy()]);
     second.enqueue(
         "m",
         [
@@ -218,14 +218,14 @@ async fn a07_ids_stay_unique_when_another_provider_serves_the_next_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a08_one_deadline_holds_for_all_steps_and_tools() {
+async fn one_deadline_covers_all_steps_and_tools() {
     let slow = Function::new("slow", "Waits.", |_: NoArguments| async {
         sleep(Duration::from_secs(4)).await;
         Ok::<_, String>("late")
     });
     let fake = fake([]);
     fake.otherwise(|_| call("", "slow").after(Duration::from_secs(3)));
-    let limits = Log::default();
+    let limits = SharedLog::default();
     let agent = on(&fake).tool(slow).build().unwrap();
     let began = Instant::now();
     let run = agent.run("go").timeout(Duration::from_secs(20));
@@ -238,7 +238,7 @@ async fn a08_one_deadline_holds_for_all_steps_and_tools() {
     assert_eq!(
         limits.all(),
         [20, 13, 6],
-        "each request knows how much is left"
+        "each request gets the remaining time"
     );
     check_transcript(&error.outcome().messages).unwrap();
 }

@@ -1,6 +1,4 @@
-//! What typed output promises, on single models and on chains.
-
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! Typed responses from single models and chains.
 
 use std::sync::Arc;
 
@@ -58,7 +56,7 @@ async fn ask(model: &dyn Model) -> Result<Person, Error> {
 }
 
 #[tokio::test]
-async fn the_schema_goes_to_the_target_under_the_types_name_and_without_a_strict_flag() {
+async fn the_schema_is_sent_under_the_types_name_without_a_strict_flag() {
     let fake = fake([Step::reply(ADA)]);
     assert_eq!(ask(&*single(&fake)).await.unwrap(), ada());
     let request = &fake.calls()[0].request;
@@ -74,7 +72,7 @@ async fn the_schema_goes_to_the_target_under_the_types_name_and_without_a_strict
 }
 
 #[tokio::test]
-async fn the_strict_flag_is_a_switch_that_open_types_cannot_turn() {
+async fn strict_mode_is_opt_in_and_rejects_open_types() {
     let fake = fake([Step::reply(ADA)]);
     let output = TypedOutput::<Person>::new().unwrap().strict().unwrap();
     let request = Request::user("who?");
@@ -88,7 +86,7 @@ async fn the_strict_flag_is_a_switch_that_open_types_cannot_turn() {
 }
 
 #[tokio::test]
-async fn a_target_without_structured_output_is_told_in_words() {
+async fn a_target_without_structured_output_receives_an_instruction() {
     let fake = fake([Step::reply(ADA)]);
     fake.set_capabilities(without_structure());
     assert_eq!(ask(&*single(&fake)).await.unwrap(), ada());
@@ -102,7 +100,7 @@ async fn a_target_without_structured_output_is_told_in_words() {
 }
 
 #[tokio::test]
-async fn a_mixed_chain_gives_each_target_its_own_form() {
+async fn a_mixed_chain_sends_each_target_what_it_supports() {
     let fake = fake([Step::fail(Error::provider(404, "gone"))]);
     fake.set_model_capabilities("a", without_structure());
     fake.enqueue("b", [Step::reply(ADA)]);
@@ -125,13 +123,13 @@ async fn a_mixed_chain_gives_each_target_its_own_form() {
 }
 
 #[tokio::test]
-async fn fences_are_stripped() {
+async fn code_fences_are_stripped() {
     let fake = fake([Step::reply(format!("Sure:\n```json\n{ADA}\n```"))]);
     assert_eq!(ask(&*single(&fake)).await.unwrap(), ada());
 }
 
 #[tokio::test]
-async fn a_bad_answer_is_shown_its_problems_and_asked_for_once_more() {
+async fn an_invalid_response_is_repaired_once_with_its_problems() {
     for on_chain in [false, true] {
         let fake = fake([
             Step::reply(r#"{"name": "Ada", "age": 200}"#),
@@ -156,7 +154,7 @@ async fn a_bad_answer_is_shown_its_problems_and_asked_for_once_more() {
 }
 
 #[tokio::test]
-async fn the_repair_is_bounded_and_the_error_names_the_model() {
+async fn repair_is_attempted_once_and_the_error_names_the_target() {
     let fake = fake([Step::reply("no"), Step::reply("still no"), Step::reply(ADA)]);
     let error = ask(&*single(&fake)).await.unwrap_err();
     assert_eq!(fake.call_count("a"), 2);
@@ -164,7 +162,7 @@ async fn the_repair_is_bounded_and_the_error_names_the_model() {
     assert!(
         error
             .to_string()
-            .starts_with("fp/a: the answer was not accepted: it is not valid JSON")
+            .starts_with("fp/a: the response was rejected: it is not valid JSON")
     );
     assert_eq!(error.partial().unwrap().text(), "still no");
 }
@@ -189,21 +187,21 @@ async fn a_chain_fails_over_after_the_repair() {
     assert_eq!(
         fake.calls()[2].request.messages.len(),
         1,
-        "the next target starts from the question"
+        "the next target receives the original request"
     );
 }
 
 #[tokio::test]
-async fn a_cut_answer_and_a_tool_call_are_not_asked_for_again() {
+async fn a_truncated_response_and_a_tool_call_are_not_repaired() {
     let cut = Response {
         finish: FinishReason::Length,
         ..Response::new(vec![Part::text(r#"{"name": "A"#)])
     };
     let asks = Response::new(vec![Part::ToolCall(ToolCall::new("x", "look", "{}"))]);
-    for (response, says) in [(cut, "token limit"), (asks, "asked for a tool")] {
+    for (response, expected) in [(cut, "token limit"), (asks, "called a tool")] {
         let fake = fake([Step::respond(response)]);
         let error = ask(&*single(&fake)).await.unwrap_err();
-        assert!(error.to_string().contains(says), "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
         assert_eq!(fake.call_count("a"), 1);
     }
 }
@@ -226,7 +224,7 @@ async fn a_refusal_ends_the_chain() {
 }
 
 #[tokio::test]
-async fn the_callers_own_judge_is_asked_as_well() {
+async fn the_callers_accept_hook_still_applies() {
     struct NoAda;
     impl Accept for NoAda {
         fn accept(&self, response: &Response) -> Result<(), Rejection> {
@@ -234,7 +232,7 @@ async fn the_callers_own_judge_is_asked_as_well() {
                 return Ok(());
             }
             Err(Rejection {
-                reason: "anybody but Ada".into(),
+                reason: "anyone but Ada".into(),
                 repair: Vec::new(),
             })
         }
@@ -254,13 +252,13 @@ async fn the_callers_own_judge_is_asked_as_well() {
                 .generate_as::<Person>(request)
                 .await
                 .unwrap_err();
-            assert!(error.to_string().contains("anybody but Ada"), "{error}");
+            assert!(error.to_string().contains("anyone but Ada"), "{error}");
         }
     }
 }
 
 #[tokio::test]
-async fn lists_are_asked_for_inside_an_object_and_taken_either_way() {
+async fn lists_are_requested_inside_an_object_and_accepted_either_way() {
     for text in [r#"{"value": ["a", "b"]}"#, r#"["a", "b"]"#] {
         let fake = fake([Step::reply(text)]);
         let names: Vec<String> = single(&fake)
@@ -272,7 +270,7 @@ async fn lists_are_asked_for_inside_an_object_and_taken_either_way() {
 }
 
 #[tokio::test]
-async fn usage_of_both_rounds_is_summed_on_a_single_model() {
+async fn usage_includes_the_repair_on_a_single_model() {
     let fake = fake([Step::reply("no"), Step::reply(ADA)]);
     let output = TypedOutput::<Person>::new().unwrap();
     let answer = output
@@ -281,14 +279,14 @@ async fn usage_of_both_rounds_is_summed_on_a_single_model() {
     assert_eq!(answer.unwrap().response.usage.total(), 4);
 }
 
-fn in_pieces(pieces: &[&str]) -> Step {
-    let texts = pieces.iter().map(|text| Event::Text((*text).into()));
+fn in_deltas(deltas: &[&str]) -> Step {
+    let texts = deltas.iter().map(|text| Event::Text((*text).into()));
     Step::events(texts.chain([Event::Finish(FinishReason::Stop)]))
 }
 
 #[tokio::test]
-async fn a_stream_shows_the_object_while_it_grows() {
-    let fake = fake([in_pieces(&[
+async fn a_stream_yields_the_growing_object() {
+    let fake = fake([in_deltas(&[
         "```json\n{\"na",
         "me\": \"A",
         "da\", \"age\": 3",
@@ -314,14 +312,14 @@ async fn a_stream_shows_the_object_while_it_grows() {
     assert_eq!(shown, expected);
     assert_eq!(person, ada());
     assert!(stream.next().await.is_none());
-    assert!(stream.finish().await.is_err(), "it was read to its end");
+    assert!(stream.finish().await.is_err(), "it has ended");
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_or_is_wrong_ends_with_one_error_and_what_came() {
+async fn a_broken_or_invalid_stream_ends_with_an_error_and_its_partial_response() {
     let broken = Step::events([Event::Text("{\"name\"".into())])
         .then(Beat::Fail(Error::provider(500, "gone")));
-    for step in [broken, in_pieces(&["{\"name\"", ": 3}"])] {
+    for step in [broken, in_deltas(&["{\"name\"", ": 3}"])] {
         let fake = fake([step]);
         let stream = single(&fake)
             .stream_as::<Person>(Request::user("who?"))
@@ -333,14 +331,14 @@ async fn a_stream_that_breaks_or_is_wrong_ends_with_one_error_and_what_came() {
 }
 
 #[tokio::test]
-async fn long_answers_are_not_read_again_for_every_delta() {
-    let piece = "\"0123456789\", ";
-    let pieces: Vec<&str> = ["["]
+async fn long_responses_are_not_parsed_again_for_every_delta() {
+    let delta = "\"0123456789\", ";
+    let deltas: Vec<&str> = ["["]
         .into_iter()
-        .chain([piece; 2_000])
+        .chain([delta; 2_000])
         .chain(["\"end\"]"])
         .collect();
-    let fake = fake([in_pieces(&pieces)]);
+    let fake = fake([in_deltas(&deltas)]);
     let mut stream = single(&fake)
         .stream_as::<Vec<String>>(Request::user("list"))
         .await

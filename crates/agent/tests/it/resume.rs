@@ -1,8 +1,5 @@
-//! A process may die at any point: nothing that reported a result runs twice.
-
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod support;
+//! A run that is dropped at any await point resumes without repeating tools that have
+//! returned a result.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, IntoFuture, poll_fn};
@@ -15,10 +12,11 @@ use majordomo::agent::{
 };
 use majordomo::fake::{Fake, Step};
 use majordomo::{BoxFuture, ToolCall};
-use support::{Log, WORK, echo, on, reported_in, scripted};
 use tokio::task::yield_now;
 
-/// The disk: what was written last, as text.
+use crate::support::{SharedLog, WORK, echo, on, reported_in, scripted};
+
+/// Keeps the last checkpoint as text.
 #[derive(Clone, Default)]
 struct Disk(Arc<Mutex<Option<String>>>);
 
@@ -50,10 +48,10 @@ impl CheckpointStore for Disk {
     }
 }
 
-type Counts = Arc<Mutex<BTreeMap<String, usize>>>;
+type RunCounts = Arc<Mutex<BTreeMap<String, usize>>>;
 
 /// Counts its runs by call id, and takes as many polls as its id is long.
-fn counting(counts: &Counts) -> Function {
+fn counting(counts: &RunCounts) -> Function {
     let counts = Arc::clone(counts);
     Function::with_call("work", "Works.", move |call: ToolCall, _: NoArguments| {
         let counts = Arc::clone(&counts);
@@ -67,8 +65,8 @@ fn counting(counts: &Counts) -> Function {
     })
 }
 
-/// An agent that notes each result which it tells before it is on the disk.
-fn agent(fake: &Fake, counts: &Counts, disk: &Disk, too_early: &Log<String>) -> Agent {
+/// An agent that records results announced before they are saved.
+fn agent(fake: &Fake, counts: &RunCounts, disk: &Disk, too_early: &SharedLog<String>) -> Agent {
     let (disk, too_early) = (disk.clone(), too_early.clone());
     on(fake)
         .tool(counting(counts))
@@ -84,7 +82,7 @@ fn agent(fake: &Fake, counts: &Counts, disk: &Disk, too_early: &Log<String>) -> 
         .unwrap()
 }
 
-/// Polls the future so often and then drops it, as a dying process does.
+/// Polls the future `polls` times and then drops it, as a crash would.
 async fn die_after<F: Future>(polls: usize, work: F) -> Option<F::Output> {
     let mut work = Box::pin(work);
     for _ in 0..polls {
@@ -98,11 +96,11 @@ async fn die_after<F: Future>(polls: usize, work: F) -> Option<F::Output> {
 }
 
 #[tokio::test]
-async fn a_run_that_dies_at_any_point_is_resumed_and_repeats_nothing_that_reported() {
+async fn a_run_dropped_at_any_point_resumes_without_repeating_finished_tools() {
     let mut deaths = 0;
     for polls in 0.. {
-        let (fake, counts, disk) = (scripted(), Counts::default(), Disk::default());
-        let too_early = Log::default();
+        let (fake, counts, disk) = (scripted(), RunCounts::default(), Disk::default());
+        let too_early = SharedLog::default();
         let agent = agent(&fake, &counts, &disk, &too_early);
         let run = agent.run("go").checkpoints(disk.clone());
         if die_after(polls, run.into_future()).await.is_some() {
@@ -132,9 +130,9 @@ async fn a_run_that_dies_at_any_point_is_resumed_and_repeats_nothing_that_report
 }
 
 #[tokio::test]
-async fn a_finished_run_is_resumed_to_its_answer_without_asking_anybody() {
+async fn resuming_a_finished_run_returns_its_answer_without_model_calls() {
     let (fake, disk) = (scripted(), Disk::default());
-    let agent = agent(&fake, &Counts::default(), &disk, &Log::default());
+    let agent = agent(&fake, &RunCounts::default(), &disk, &SharedLog::default());
     agent.run("go").checkpoints(disk.clone()).await.unwrap();
     fake.forget_calls();
     let outcome = agent.resume(disk.read().unwrap()).await.unwrap();
@@ -155,9 +153,12 @@ async fn a_checkpoint_that_cannot_be_saved_ends_the_run() {
 }
 
 #[tokio::test]
-async fn a_run_goes_on_after_its_model_failed() {
+async fn a_run_resumes_after_a_model_failure() {
     let fake = scripted();
-    fake.enqueue("m", [Step::fail(majordomo::Error::provider(500, "sick"))]);
+    fake.enqueue(
+        "m",
+        [Step::fail(majordomo::Error::provider(500, "unhealthy"))],
+    );
     let agent = on(&fake).tool(echo("work")).build().unwrap();
     let error = agent.run("go").await.unwrap_err();
     let outcome = agent.resume(error.into_checkpoint()).await.unwrap();
