@@ -16,7 +16,7 @@ use super::{AgentError, AgentEvent, Run, RunOutcome};
 ///
 /// ```
 /// # use majordomo::agent::{Agent, AgentError, AgentEvent, RunOutcome};
-/// async fn watch(agent: &Agent) -> Result<Outcome, AgentError> {
+/// async fn watch(agent: &Agent) -> Result<RunOutcome, AgentError> {
 ///     let mut run = agent.run("Tell me a story.").stream();
 ///     while let Some(event) = run.next().await {
 ///         if let AgentEvent::Text(delta) = event {
