@@ -13,7 +13,7 @@ use bytes::Bytes;
 use futures_core::Stream;
 use majordomo::{
     BoxFuture, Capabilities, Change, Clock, Dialect, Error, ErrorKind, Event, EventStream, Model,
-    Piece, PieceStream, Request, Response, Result, Usage,
+    RawChunk, RawChunkStream, Request, Response, Result, Usage,
 };
 
 use super::{Seat, ServiceStats};
@@ -110,13 +110,13 @@ impl Model for Metered {
         self.model.dialect()
     }
 
-    fn pieces(&self, request: Request) -> BoxFuture<'_, Result<PieceStream>> {
+    fn raw_chunks(&self, request: Request) -> BoxFuture<'_, Result<RawChunkStream>> {
         Box::pin(async move {
             let mut meter = self.meter().await?;
-            match self.model.pieces(request).await {
+            match self.model.raw_chunks(request).await {
                 Ok(pieces) => {
                     let metered = MeteredStream::new(pieces, meter, read_piece);
-                    Ok(Box::pin(metered) as PieceStream)
+                    Ok(Box::pin(metered) as RawChunkStream)
                 }
                 Err(error) => {
                     meter.fail();
@@ -144,7 +144,7 @@ impl Model for Metered {
     }
 }
 
-fn read_piece(meter: &mut Meter, piece: &Piece) {
+fn read_piece(meter: &mut Meter, piece: &RawChunk) {
     for event in &piece.events {
         read_event(meter, event);
     }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use majordomo::{Attempt, Class, Error, ErrorKind, Outcome, SpecError};
+use majordomo::{Attempt, AttemptOutcome, Class, Error, ErrorKind, SpecError};
 
 /// The end of a command that did not do what it was asked for.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         // Most errors say what to do; that a server was not reached does not.
         let not_reached = |attempt: &Attempt| {
-            let Outcome::Failed { class, status, .. } = &attempt.outcome else {
+            let AttemptOutcome::Failed { class, status, .. } = &attempt.outcome else {
                 return false;
             };
             *class == Class::Transient && status.is_none()

@@ -59,7 +59,7 @@ pub(crate) fn images(limits: &ImageLimits) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use majordomo::{ManyImages, Patches};
+    use majordomo::{ManyImages, PatchLimit};
 
     #[test]
     fn every_limit_is_told() {
@@ -69,7 +69,7 @@ mod tests {
             counted: ByteCount::Base64,
             max_total_bytes: Some(400),
             max_px: Some(8000),
-            patches: Some(Patches { size: 32, max: 9 }),
+            patches: Some(PatchLimit { size: 32, max: 9 }),
             many: Some(ManyImages {
                 above: 20,
                 max_px: 2000,

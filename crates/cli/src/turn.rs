@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use majordomo::agent::TypedOutput;
 use majordomo::{
-    Attempt, Chain, FinishReason, Outcome, Part, Request, Response, StreamItem, Usage,
+    Attempt, AttemptOutcome, Chain, FinishReason, Part, Request, Response, StreamItem, Usage,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -100,7 +100,7 @@ fn print(json: &serde_json::Result<String>) -> Result<(), Failure> {
 /// Who served, who did not, and what was changed.
 fn tell(response: &Response) {
     for attempt in &response.attempt_log.attempts {
-        if attempt.outcome != Outcome::Served {
+        if attempt.outcome != AttemptOutcome::Served {
             paint::note(&attempt.to_string());
         }
     }

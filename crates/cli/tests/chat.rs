@@ -243,7 +243,7 @@ async fn mistakes_are_one_sentence_that_says_what_to_do() {
         (
             &["chat", "openai/gpt", "hi", "--schema", &no_schema],
             &format!(
-                "error: `{no_schema}`: the schema cannot be used: 7 is not valid under any of the schemas listed in the 'anyOf' keyword\n"
+                "error: `{no_schema}`: the schema is invalid: 7 is not valid under any of the schemas listed in the 'anyOf' keyword\n"
             ),
         ),
     ] {

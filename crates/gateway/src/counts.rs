@@ -4,7 +4,7 @@
 //! many times its size in memory and work, so their numbers are bounded, too:
 //! once, for every front, right after the request was read.
 
-use majordomo::{Counts, Error, ErrorKind, Request, Result};
+use majordomo::{Error, ErrorKind, Request, RequestCounts, Result};
 
 use crate::json_values;
 
@@ -64,14 +64,14 @@ impl MaxCounts {
 
     /// Refuses a request that has more, with the name of the setting.
     pub(crate) fn check(&self, request: &Request) -> Result<()> {
-        let Counts {
+        let RequestCounts {
             messages,
             parts,
             images,
             tools,
             stops,
             fields,
-        } = Counts::of(request);
+        } = RequestCounts::of(request);
         let rows = [
             ("messages", messages, self.messages, "max_messages"),
             ("parts", parts, self.parts, "max_parts"),

@@ -6,7 +6,7 @@ mod support;
 use std::sync::Arc;
 
 use majordomo::fake::Step;
-use majordomo::{Accept, ErrorKind, Message, Part, Refused, Request, Response, Usage};
+use majordomo::{Accept, ErrorKind, Message, Part, Rejection, Request, Response, Usage};
 use support::{House, lines, status};
 
 /// Takes only `yes`; says how to repair, or not.
@@ -15,7 +15,7 @@ struct OnlyYes {
 }
 
 impl Accept for OnlyYes {
-    fn accept(&self, response: &Response) -> Result<(), Refused> {
+    fn accept(&self, response: &Response) -> Result<(), Rejection> {
         if response.text() == "yes" {
             return Ok(());
         }
@@ -23,7 +23,7 @@ impl Accept for OnlyYes {
         let repair = self
             .repair
             .then(|| Message::user("say yes and nothing else"));
-        Err(Refused {
+        Err(Rejection {
             reason: format!("it said {said}"),
             repair: repair.into_iter().collect(),
         })

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use majordomo::fake::Fake;
 use majordomo::{
-    BoxFuture, Capabilities, ErrorKind, EventStream, Json, Model, Output, Part, Provider, Request,
-    Response, Tool, ToolCall, ToolResult,
+    BoxFuture, Capabilities, ErrorKind, EventStream, Json, Model, OutputFormat, Part, Provider,
+    Request, Response, Tool, ToolCall, ToolResult,
 };
 use support::{House, lines};
 
@@ -94,7 +94,7 @@ async fn a_target_without_schemas_gets_the_schema_in_words() {
     let (model, house) = server(loose, request).await;
     assert_eq!(model, "fp/head");
     let asked = house.fp.calls()[0].request.clone();
-    assert_eq!(asked.output, Output::Text);
+    assert_eq!(asked.output, OutputFormat::Text);
     assert!(asked.system_text().contains(r#"{"type":"object"}"#));
 }
 

@@ -33,12 +33,12 @@ impl Model for ForgetfulModel {
     }
 
     fn generate(&self, request: Request) -> BoxFuture<'_, Result<Response>> {
-        request.note(Change::new("top_k", "dropped"));
+        request.record_change(Change::new("top_k", "dropped"));
         self.0.generate(request)
     }
 
     fn events(&self, request: Request) -> BoxFuture<'_, Result<EventStream>> {
-        request.note(Change::new("top_k", "dropped"));
+        request.record_change(Change::new("top_k", "dropped"));
         self.0.events(request)
     }
 }

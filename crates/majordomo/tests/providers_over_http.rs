@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use majordomo::transport::{Config, Proxies, Transport};
 use majordomo::{
-    Class, Error, ErrorKind, Model, Outcome, Provider, ProviderKind, Registry, Request, Result,
-    Settings, Timer,
+    AttemptOutcome, Class, Error, ErrorKind, Model, Provider, ProviderKind, Registry, Request,
+    Result, Settings, Timer,
 };
 use majordomo_testkit::{Authority, Script, Upstream};
 use tokio::time::Instant;
@@ -229,7 +229,7 @@ async fn a_missing_key_names_the_variable_to_set_and_the_chain_goes_on() -> Resu
     assert_eq!(reply.model, "well/b");
     let first = &reply.attempt_log.attempts[0];
     assert!(
-        matches!(&first.outcome, Outcome::Failed { class: Class::Auth, reason, .. }
+        matches!(&first.outcome, AttemptOutcome::Failed { class: Class::Auth, reason, .. }
             if reason.contains("set GOOGLE_API_KEY or GEMINI_API_KEY")),
         "{first}"
     );

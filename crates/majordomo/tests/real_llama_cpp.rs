@@ -10,7 +10,8 @@ use std::time::Duration;
 use majordomo::agent::{ObjectItem, TypedOutput};
 use majordomo::transport::{Config, Proxies, Transport};
 use majordomo::{
-    Chain, Class, ErrorKind, FinishReason, Outcome, Part, Registry, Request, Settings, StreamItem,
+    AttemptOutcome, Chain, Class, ErrorKind, FinishReason, Part, Registry, Request, Settings,
+    StreamItem,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -223,7 +224,7 @@ async fn an_image_that_it_cannot_see_is_refused_and_never_lost() {
         let error = error.expect_err("nobody has seen it");
         assert_eq!(error.kind(), ErrorKind::Exhausted, "{provider}: {error}");
         let class = match &error.attempt_log().attempts[0].outcome {
-            Outcome::Failed { class, .. } => *class,
+            AttemptOutcome::Failed { class, .. } => *class,
             other => panic!("{provider}: {other:?}"),
         };
         assert_eq!(class, Class::Unsupported, "{provider}: {error}");
@@ -246,7 +247,7 @@ async fn a_prompt_that_is_too_long_for_it_is_passed_over() {
     assert!(
         matches!(
             &error.attempt_log().attempts[0].outcome,
-            Outcome::Failed {
+            AttemptOutcome::Failed {
                 class: Class::ContextLength,
                 ..
             }
@@ -279,7 +280,7 @@ async fn a_dead_head_fails_over_to_it() {
         .attempts
         .iter()
         .filter_map(|attempt| match attempt.outcome {
-            Outcome::Failed { class, .. } => Some(class),
+            AttemptOutcome::Failed { class, .. } => Some(class),
             _ => None,
         })
         .collect();

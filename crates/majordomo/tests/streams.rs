@@ -4,7 +4,7 @@ mod support;
 
 use majordomo::fake::{Beat, Step};
 use majordomo::{
-    Class, Error, ErrorKind, Event, FinishReason, Model, Outcome, Request, Response,
+    AttemptOutcome, Class, Error, ErrorKind, Event, FinishReason, Model, Request, Response,
     ResponseStream, Result, StreamItem, Usage,
 };
 use support::{House, drain, kind, lines, next, secs, status, status_after};
@@ -194,7 +194,7 @@ async fn the_error_of_a_broken_stream_has_a_ledger_that_says_it_failed() {
     assert_eq!(attempts.len(), 1);
     assert!(matches!(
         attempts[0].outcome,
-        Outcome::Failed {
+        AttemptOutcome::Failed {
             class: Class::Transient,
             status: Some(500),
             ..

@@ -1,6 +1,6 @@
 //! A target's limits, resolved for one image of one request.
 
-use majordomo_llm::{ByteCount, ImageLimits, Patches};
+use majordomo_llm::{ByteCount, ImageLimits, PatchLimit};
 
 use crate::Format;
 
@@ -14,7 +14,7 @@ pub struct Terms {
     /// Raw bytes of the encoded image, whether the target counts raw or base64.
     pub max_bytes: Option<u64>,
     /// A limit on square patches.
-    pub patches: Option<Patches>,
+    pub patches: Option<PatchLimit>,
     /// Accepted MIME types in lower case; empty for any.
     pub types: Vec<String>,
     /// Whether the target applies EXIF orientation.
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_patch_limit_bounds_the_area() {
         let patches = terms(ImageLimits {
-            patches: Some(Patches {
+            patches: Some(PatchLimit {
                 size: 28,
                 max: 1568,
             }),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use majordomo::scrub;
+use majordomo::redact;
 use serde_json::Value;
 
 /// Bytes shown on each side of a match.
@@ -17,7 +17,7 @@ const CUT: char = '…';
 
 /// The start of a text.
 pub(super) fn head(text: &str) -> String {
-    let scrubbed = scrub(cut(text));
+    let scrubbed = redact(cut(text));
     let end = floor(&scrubbed, HEAD);
     let mut shown = scrubbed[..end].to_owned();
     if end < scrubbed.len() || text.len() > HEAD + SCANNED {
@@ -52,8 +52,8 @@ pub(super) fn around(text: &str, hit: Range<usize>) -> String {
     let from = floor(text, start.saturating_sub(SCANNED));
     let from = word_start(text, word_start(text, from));
     let to = floor(text, hit.end.min(start + AROUND) + SCANNED);
-    let scrubbed = scrub(&text[from..to]);
-    let at = floor(&scrubbed, scrub(&text[from..start]).len());
+    let scrubbed = redact(&text[from..to]);
+    let at = floor(&scrubbed, redact(&text[from..start]).len());
     let hit_len = (hit.end - hit.start).min(AROUND);
 
     let left = floor(&scrubbed, at.saturating_sub(AROUND));

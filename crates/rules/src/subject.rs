@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
-use majordomo::{Effort, PlainEstimate, Request, TokenEstimate};
+use majordomo::{Effort, HeuristicEstimator, Request, TokenEstimator};
 use majordomo_wire::Protocol;
 
 use super::fingerprint::{self, ClaudeCode};
@@ -55,7 +55,7 @@ impl<'a> Subject<'a> {
             key: None,
             now: SystemTime::UNIX_EPOCH,
             header: &|_| None,
-            estimate: &|request| PlainEstimate.estimate(request),
+            estimate: &|request| HeuristicEstimator.estimate(request),
             services: &NoServices,
             system_text: OnceLock::new(),
             user_text: OnceLock::new(),
@@ -87,7 +87,7 @@ impl<'a> Subject<'a> {
         self
     }
 
-    /// Sets the token estimator, replacing [`PlainEstimate`].
+    /// Sets the token estimator, replacing [`HeuristicEstimator`].
     #[must_use]
     pub fn estimate(mut self, estimate: Estimate<'a>) -> Self {
         self.estimate = estimate;

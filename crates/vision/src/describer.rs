@@ -8,8 +8,8 @@ use std::future::poll_fn;
 use std::time::Instant;
 
 use majordomo::{
-    Assembler, Attempt, Chain, Change, Clock, EventStream, FinishReason, Message, Outcome, Part,
-    Request, Response, Result, Role, Usage,
+    Assembler, Attempt, AttemptOutcome, Chain, Change, Clock, EventStream, FinishReason, Message,
+    Part, Request, Response, Result, Role, Usage,
 };
 
 use super::marker;
@@ -76,7 +76,7 @@ pub(super) async fn call(
         Ok(()) => parse_description(&response),
         Err(error) => {
             if let Some(last) = record.attempts.last_mut() {
-                last.outcome = Outcome::failed(&error);
+                last.outcome = AttemptOutcome::failed(&error);
             }
             Err(error.to_string())
         }

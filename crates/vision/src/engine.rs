@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use majordomo::{
     AttemptLog, Chain, Clock, Error, ErrorKind, Part, Prompt, Request, Result, RuntimeClock, Usage,
 };
-use majordomo_limits::{Charge, Exhausted};
+use majordomo_limits::{BudgetExhausted, Charge};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
@@ -308,7 +308,7 @@ impl Vision {
     }
 }
 
-fn overloaded(exhausted: Exhausted) -> Error {
+fn overloaded(exhausted: BudgetExhausted) -> Error {
     Error::new(ErrorKind::Local, exhausted.to_string())
         .with_status(503)
         .with_retry_after(Some(Duration::from_secs(1)))

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use majordomo::fake::Step;
-use majordomo::{Error, Outcome, Request};
+use majordomo::{AttemptOutcome, Error, Request};
 use majordomo_balance::{Pick, PickSource, Pool, PoolConfig, ServiceConfig, Tactic, Usability};
 
 use crate::support::{
@@ -138,7 +138,7 @@ async fn when_all_services_fail_the_error_lists_every_service() {
     for attempt in &attempts {
         let real = matches!(
             attempt.outcome,
-            Outcome::Failed {
+            AttemptOutcome::Failed {
                 status: Some(500),
                 ..
             }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use majordomo::fake::{Beat, Fake, Step};
 use majordomo::{
-    Class, ErrorKind, Event, EventStream, FinishReason, Model, Outcome, Part, Provider, Request,
-    Response, Result, Usage,
+    AttemptOutcome, Class, ErrorKind, Event, EventStream, FinishReason, Model, Part, Provider,
+    Request, Response, Result, Usage,
 };
 use majordomo_balance::{Metered, PoolConfig, ServiceConfig, ServiceStats, Tactic};
 
@@ -192,7 +192,7 @@ async fn without_another_service_the_error_reports_the_full_seats() {
     );
     let outcome = &error.attempt_log().attempts[0].outcome;
     let throttled =
-        matches!(outcome, Outcome::Failed { class, .. } if *class == Class::RateLimited);
+        matches!(outcome, AttemptOutcome::Failed { class, .. } if *class == Class::RateLimited);
     assert!(throttled, "{outcome:?}");
     assert_eq!(gateway.up.call_count("top"), 1, "nothing was sent");
 }

@@ -15,7 +15,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use majordomo::{Answering, BoxFuture, Error, Event, EventStream, Forwarding, PieceStream, Result};
+use majordomo::{
+    Answering, BoxFuture, Error, Event, EventStream, Forwarding, RawChunkStream, Result,
+};
 use majordomo_wire::StreamWriter;
 
 pub(crate) use array::Array;
@@ -61,7 +63,7 @@ enum State {
     Opening(BoxFuture<'static, Result<Forwarding>>, Opener),
     /// The writer is made with the first event, which may name the model.
     Events(EventStream, Option<Box<dyn StreamWriter>>, Opener),
-    Pieces(PieceStream, Opener),
+    Pieces(RawChunkStream, Opener),
     /// The error was written; once it is out, the connection is cut.
     Flushing(bool),
     Ended,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use majordomo_llm::{
-    Accept, BoxFuture, Dialect, Error, ErrorKind, Event, Message, Model, Piece, Request, Response,
-    Result,
+    Accept, BoxFuture, Dialect, Error, ErrorKind, Event, Message, Model, RawChunk, Request,
+    Response, Result,
 };
 
 use super::open::{self, Opened, empty};
@@ -98,7 +98,7 @@ pub(super) struct Forward {
 /// What a target of any dialect answered.
 pub(super) enum Forwarded {
     Events(Opened<Event>),
-    Pieces(Opened<Piece>),
+    Pieces(Opened<RawChunk>),
 }
 
 impl Ask for Forward {

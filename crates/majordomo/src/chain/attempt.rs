@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use majordomo_llm::{Attempt, AttemptLog, Change, Class, Error, ErrorKind, Outcome};
+use majordomo_llm::{Attempt, AttemptLog, AttemptOutcome, Change, Class, Error, ErrorKind};
 
 use super::Target;
 use super::target::Barred;
@@ -43,7 +43,7 @@ impl<'a> Record<'a> {
         let could_serve = |attempt: &Attempt| {
             matches!(
                 attempt.outcome,
-                Outcome::Failed { class, .. } if !class.is_incapable() && class != Class::Forbidden
+                AttemptOutcome::Failed { class, .. } if !class.is_incapable() && class != Class::Forbidden
             )
         };
         self.attempt_log.attempts.iter().any(could_serve)
@@ -62,7 +62,12 @@ impl<'a> Record<'a> {
             reason: &reason,
         });
         let now = self.now();
-        self.push(target, now, Vec::new(), Outcome::Skipped { reason, class });
+        self.push(
+            target,
+            now,
+            Vec::new(),
+            AttemptOutcome::Skipped { reason, class },
+        );
     }
 
     pub(super) fn barred(&mut self, target: &Target, barred: &Barred) {
@@ -103,7 +108,7 @@ impl<'a> Record<'a> {
         if let Some(wait) = error.retry_after() {
             self.retry_after = Some(self.retry_after.unwrap_or(wait).min(wait));
         }
-        let outcome = Outcome::Failed {
+        let outcome = AttemptOutcome::Failed {
             class,
             status: error.status(),
             reason,
@@ -127,7 +132,7 @@ impl<'a> Record<'a> {
         began: Instant,
         changes: Vec<Change>,
     ) -> AttemptLog {
-        self.push(target, began, changes, Outcome::Served);
+        self.push(target, began, changes, AttemptOutcome::Served);
         std::mem::take(&mut self.attempt_log)
     }
 
@@ -148,7 +153,13 @@ impl<'a> Record<'a> {
             .with_attempt_log(self.attempt_log)
     }
 
-    fn push(&mut self, target: &Target, began: Instant, changes: Vec<Change>, outcome: Outcome) {
+    fn push(
+        &mut self,
+        target: &Target,
+        began: Instant,
+        changes: Vec<Change>,
+        outcome: AttemptOutcome,
+    ) {
         self.attempt_log.attempts.push(Attempt {
             target: target.name().as_str().to_owned(),
             at: began.saturating_duration_since(self.started),

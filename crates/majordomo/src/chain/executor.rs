@@ -172,7 +172,7 @@ impl<'a, A: Ask> Run<'a, A> {
                 Ok(shaped) => shaped,
                 Err(error) => return self.unfit(target, error),
             };
-            let (request, notes) = shaped.request.noting();
+            let (request, notes) = shaped.request.recording_changes();
             let answer = self.call(target, request).await;
             let mut changes = shaped.changes;
             changes.extend(notes.take());

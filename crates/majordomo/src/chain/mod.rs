@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use majordomo_llm::{
-    AttemptLog, BoxFuture, Capabilities, Dialect, EventStream, Model, PieceStream, Request,
+    AttemptLog, BoxFuture, Capabilities, Dialect, EventStream, Model, RawChunkStream, Request,
     Response, ResponseStream, Result,
 };
 
@@ -94,7 +94,7 @@ pub enum Answering {
     /// As events: the target speaks another dialect than the client.
     Events(EventStream),
     /// In the provider's own bytes: the client can have them as they are.
-    Pieces(PieceStream),
+    Pieces(RawChunkStream),
 }
 
 impl Chain {

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use futures_core::Stream;
 use majordomo_llm::{
-    Error, ErrorKind, Event, EventStream, FinishReason, Model, Piece, PieceStream, Request,
+    Error, ErrorKind, Event, EventStream, FinishReason, Model, RawChunk, RawChunkStream, Request,
     Response, Result,
 };
 
@@ -36,7 +36,7 @@ impl Item for Event {
     }
 }
 
-impl Item for Piece {
+impl Item for RawChunk {
     fn events(&self) -> &[Event] {
         &self.events
     }
@@ -62,8 +62,8 @@ pub(super) async fn events(model: &dyn Model, request: Request) -> Result<Opened
 }
 
 /// The answer in the provider's own bytes.
-pub(super) async fn pieces(model: &dyn Model, request: Request) -> Result<Opened<Piece>> {
-    let stream: PieceStream = model.pieces(request).await?;
+pub(super) async fn pieces(model: &dyn Model, request: Request) -> Result<Opened<RawChunk>> {
+    let stream: RawChunkStream = model.raw_chunks(request).await?;
     begin(stream).await
 }
 

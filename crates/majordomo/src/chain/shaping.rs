@@ -1,6 +1,6 @@
 //! A request made to fit one target, in earnest or for a preview.
 
-use majordomo_agent::schema_in_words;
+use majordomo_agent::schema_to_instructions;
 use majordomo_llm::{Change, Request, Result};
 
 use super::{ChainConfig, Shaped, Target, TargetView, fit};
@@ -26,7 +26,7 @@ pub(super) async fn shape_for(
         capabilities: &capabilities,
         dialect: dialect.as_ref(),
     };
-    if !capabilities.structured && schema_in_words(&mut shaped.request) {
+    if !capabilities.structured && schema_to_instructions(&mut shaped.request) {
         shaped.changes.push(Change::new("schema", "instructed"));
     }
     for shape in &config.shapes {

@@ -6,7 +6,7 @@ mod bodies;
 use std::sync::Arc;
 
 use bodies::Dialect;
-use majordomo::agent::{Agent, Function, Outcome};
+use majordomo::agent::{Agent, Function, RunOutcome};
 use majordomo::transport::{Config, Proxies, Transport};
 use majordomo::{Part, Provider, Settings};
 use majordomo_testkit::{Script, Upstream};
@@ -32,7 +32,7 @@ fn weather() -> Function {
     })
 }
 
-async fn run(dialect: &Dialect, streamed: bool) -> (Upstream, Outcome) {
+async fn run(dialect: &Dialect, streamed: bool) -> (Upstream, RunOutcome) {
     let (content_type, [calls, answer]) = match streamed {
         true => (
             dialect.content_type,
@@ -66,7 +66,7 @@ async fn run(dialect: &Dialect, streamed: bool) -> (Upstream, Outcome) {
     (upstream, outcome)
 }
 
-fn check(dialect: &Dialect, streamed: bool, upstream: &Upstream, outcome: &Outcome) {
+fn check(dialect: &Dialect, streamed: bool, upstream: &Upstream, outcome: &RunOutcome) {
     let name = format!("{}, streamed {streamed}", dialect.kind.as_str());
     assert_eq!(outcome.output, "Sunny in both.", "{name}");
     assert_eq!(

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use majordomo::{Attempt, Class, HealthStatus, Outcome};
+use majordomo::{Attempt, AttemptOutcome, Class, HealthStatus};
 use tokio::time::Instant;
 
 #[derive(Clone, Debug, Default)]
@@ -18,7 +18,7 @@ struct Believed {
 /// Whether a target was asked although it had been passed over as benched.
 pub(crate) fn is_forced(before: &[Attempt], target: &str) -> bool {
     let barred = |attempt: &Attempt| {
-        let skipped = matches!(attempt.outcome, Outcome::Skipped { class: None, .. });
+        let skipped = matches!(attempt.outcome, AttemptOutcome::Skipped { class: None, .. });
         skipped && attempt.target == target
     };
     before.iter().any(barred)
@@ -37,11 +37,11 @@ impl Oracle {
             let ended = began + attempt.at + attempt.took;
             let forced = is_forced(&attempts[..place], &attempt.target);
             match &attempt.outcome {
-                Outcome::Skipped { .. } => {}
-                Outcome::Served if streamed && forced => {}
-                Outcome::Served if streamed => self.reopen(&attempt.target),
-                Outcome::Served => self.succeed(&attempt.target),
-                Outcome::Failed { class, reason, .. } => {
+                AttemptOutcome::Skipped { .. } => {}
+                AttemptOutcome::Served if streamed && forced => {}
+                AttemptOutcome::Served if streamed => self.reopen(&attempt.target),
+                AttemptOutcome::Served => self.succeed(&attempt.target),
+                AttemptOutcome::Failed { class, reason, .. } => {
                     self.fail(&attempt.target, *class, reason, ended, forced);
                 }
             }

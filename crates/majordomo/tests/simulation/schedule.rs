@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use majordomo::{
-    AllBenched, AttemptLog, Chain, ChainConfig, Error, ErrorKind, Event, Outcome, Registry, Result,
+    AllBenched, AttemptLog, AttemptOutcome, Chain, ChainConfig, Error, ErrorKind, Event, Registry,
+    Result,
 };
 use tokio::time::{Instant, sleep, timeout};
 
@@ -212,7 +213,7 @@ impl Caller {
                     .push(format!("{} is not in the chain", attempt.target));
                 continue;
             };
-            let called = !matches!(attempt.outcome, Outcome::Skipped { .. });
+            let called = !matches!(attempt.outcome, AttemptOutcome::Skipped { .. });
             if place < last {
                 // Going back is the last resort: nobody else who could serve was called.
                 resorts += u64::from(called);
@@ -221,8 +222,7 @@ impl Caller {
                 }
             }
             last = last.max(place);
-            let incapable =
-                matches!(attempt.outcome, Outcome::Failed { class, .. } if class.is_incapable());
+            let incapable = matches!(attempt.outcome, AttemptOutcome::Failed { class, .. } if class.is_incapable());
             if called && !incapable {
                 called_before = Some(&attempt.target);
             }
@@ -230,7 +230,7 @@ impl Caller {
         self.totals.last_resorts += resorts;
         let ends_served = matches!(
             attempt_log.attempts.last().map(|a| &a.outcome),
-            Some(Outcome::Served)
+            Some(AttemptOutcome::Served)
         );
         if ends_served != served {
             self.broken

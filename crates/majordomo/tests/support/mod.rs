@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use majordomo::fake::{Fake, Step};
 use majordomo::{
-    Attempt, AttemptLog, Chain, ChainConfig, Class, Error, ErrorKind, Event, EventStream,
-    HealthConfig, HealthStatus, Notice, Outcome, Registry, Request, Response, Result,
+    Attempt, AttemptLog, AttemptOutcome, Chain, ChainConfig, Class, Error, ErrorKind, Event,
+    EventStream, HealthConfig, HealthStatus, Notice, Registry, Request, Response, Result,
 };
 
 /// A registry with the providers `fp` and `tail`. Both answer `ok` unless told
@@ -183,9 +183,9 @@ pub(crate) fn lines(attempt_log: &AttemptLog) -> Vec<String> {
 
 fn line(attempt: &Attempt) -> String {
     match &attempt.outcome {
-        Outcome::Served => format!("{} served", attempt.target),
-        Outcome::Skipped { .. } => format!("{} skipped", attempt.target),
-        Outcome::Failed { class, .. } => format!("{} failed {class:?}", attempt.target),
+        AttemptOutcome::Served => format!("{} served", attempt.target),
+        AttemptOutcome::Skipped { .. } => format!("{} skipped", attempt.target),
+        AttemptOutcome::Failed { class, .. } => format!("{} failed {class:?}", attempt.target),
     }
 }
 
@@ -196,7 +196,7 @@ pub(crate) fn last_class(attempt_log: &AttemptLog) -> Option<Class> {
         .iter()
         .rev()
         .find_map(|a| match a.outcome {
-            Outcome::Failed { class, .. } => Some(class),
+            AttemptOutcome::Failed { class, .. } => Some(class),
             _ => None,
         })
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use majordomo::fake::Fake;
 use majordomo::transport::{Config, Proxies, Timeouts, Transport};
 use majordomo::{
-    AttemptLog, Chain, ChainConfig, Class, ManualClock, Outcome, ProviderKind, Registry, Request,
-    Response, ResponseStream, Result, Settings,
+    AttemptLog, AttemptOutcome, Chain, ChainConfig, Class, ManualClock, ProviderKind, Registry,
+    Request, Response, ResponseStream, Result, Settings,
 };
 use majordomo_testkit::{Script, Upstream};
 
@@ -200,9 +200,9 @@ fn head_calls(attempt_log: &AttemptLog) -> (usize, Option<Class>) {
         .attempts
         .iter()
         .filter(|it| it.target == "head/m");
-    let asked = head.filter(|it| !matches!(it.outcome, Outcome::Skipped { .. }));
-    let class = |outcome: &Outcome| match outcome {
-        Outcome::Failed { class, .. } => Some(*class),
+    let asked = head.filter(|it| !matches!(it.outcome, AttemptOutcome::Skipped { .. }));
+    let class = |outcome: &AttemptOutcome| match outcome {
+        AttemptOutcome::Failed { class, .. } => Some(*class),
         _ => None,
     };
     asked.fold((0, None), |(calls, last), attempt| {

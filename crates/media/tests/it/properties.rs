@@ -1,7 +1,7 @@
 //! Invariants for any image and any limits.
 
 use bytes::Bytes;
-use majordomo_llm::{ByteCount, ErrorKind, ImageLimits, ManyImages, Part, Patches, Request};
+use majordomo_llm::{ByteCount, ErrorKind, ImageLimits, ManyImages, Part, PatchLimit, Request};
 use majordomo_media::{Fitter, Problem, measure};
 use proptest::prelude::*;
 
@@ -54,7 +54,7 @@ prop_compose! {
             counted: if base64 { ByteCount::Base64 } else { ByteCount::Raw },
             max_total_bytes,
             max_px,
-            patches: patches.map(|(size, max)| Patches { size, max }),
+            patches: patches.map(|(size, max)| PatchLimit { size, max }),
             many: many.map(|(above, max_px)| ManyImages { above, max_px }),
             types,
             honours_orientation,

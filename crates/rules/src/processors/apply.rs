@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use majordomo::{Change, Request, scrub};
+use majordomo::{Change, Request, redact};
 use serde::Serialize;
 
 use super::{Processor, ProcessorError, ProcessorTask, Processors};
@@ -174,7 +174,7 @@ impl Applied {
     fn note(&mut self, leaf: &Leaf, outcome: Result<Vec<Change>, ProcessorError>) {
         let (changes, error) = match outcome {
             Ok(changes) => (changes, None),
-            Err(error) => (Vec::new(), Some(scrub(&error.to_string()))),
+            Err(error) => (Vec::new(), Some(redact(&error.to_string()))),
         };
         self.processors.push(ProcessorTrace {
             position: leaf.position,

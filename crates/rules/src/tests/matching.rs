@@ -1,6 +1,6 @@
 //! Which rule a request matches.
 
-use majordomo::{Message, Part, PlainEstimate, Request, TokenEstimate, ToolCall, ToolResult};
+use majordomo::{HeuristicEstimator, Message, Part, Request, TokenEstimator, ToolCall, ToolResult};
 use majordomo_wire::{Outgoing, Protocol};
 use serde_json::{Value, json};
 
@@ -90,7 +90,7 @@ fn a_keyword_matches_only_in_the_final_user_message() {
 fn tokens_come_from_the_given_estimator() {
     for text in ["", "hello", "hello world", &"x".repeat(65)] {
         let request = Request::user(text);
-        let plain = PlainEstimate.estimate(&request);
+        let plain = HeuristicEstimator.estimate(&request);
         assert_eq!(Subject::new(&request, "m").tokens(), plain);
     }
     let request = Request::user("hello");

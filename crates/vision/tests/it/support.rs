@@ -214,7 +214,7 @@ impl Model for InstrumentedModel {
             let mut parts = request.messages[0].parts.iter();
             let remote = parts.any(|part| matches!(part, Part::RemoteImage(_)));
             if remote && describer.no_urls.load(Ordering::SeqCst) {
-                request.note(Change::new("image", "dropped"));
+                request.record_change(Change::new("image", "dropped"));
             }
             let events = self.model.events(request).await?;
             let watched = events.map(move |event| {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use majordomo::fake::{Fake, Step};
 use majordomo::{
-    Accept, Capabilities, Chain, Error, Outcome, Part, Refused, Request, Response, TargetName,
+    Accept, AttemptOutcome, Capabilities, Chain, Error, Part, Rejection, Request, Response,
+    TargetName,
 };
 use majordomo_vision::{DescribeForTextOnly, Describers, OnFailure, Scope, VisionConfig};
 
@@ -139,7 +140,9 @@ async fn without_a_describer_a_text_only_target_is_skipped() {
     let response = chain.generate(question(&[1])).await.unwrap();
     assert_eq!(response.model, "main/seeing");
     let first = &response.attempt_log.attempts[0].outcome;
-    assert!(matches!(first, Outcome::Skipped { reason, .. } if reason == "it takes no images"));
+    assert!(
+        matches!(first, AttemptOutcome::Skipped { reason, .. } if reason == "it takes no images")
+    );
 }
 
 #[tokio::test]
@@ -224,10 +227,10 @@ async fn on_failure_fail_moves_on_to_the_next_target() {
 struct RejectFirst;
 
 impl Accept for RejectFirst {
-    fn accept(&self, response: &Response) -> Result<(), Refused> {
+    fn accept(&self, response: &Response) -> Result<(), Rejection> {
         match response.text().as_str() {
             "good" => Ok(()),
-            _ => Err(Refused {
+            _ => Err(Rejection {
                 reason: "not good".into(),
                 repair: vec![majordomo::Message::user("again")],
             }),
