@@ -1,4 +1,4 @@
-//! Plays a script on one connection.
+//! Plays a script on a connection.
 
 use std::io;
 use std::time::Duration;
@@ -9,30 +9,30 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
-use crate::record::Record;
-use crate::script::Step;
+use crate::connection_log::ConnectionLog;
+use crate::script::ScriptStep;
 use crate::{Identity, Request, Script};
 
 trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
-/// HTTP/2 connections begin with this many bytes that are no frame.
+/// Length of the HTTP/2 connection preface.
 const PREFACE: usize = 24;
 
-/// How much is read at a time.
+/// Bytes read at a time.
 const READ: usize = 256 * 1024;
 
 struct Player {
     io: Option<Box<dyn Io>>,
-    /// The same socket, to set the option that makes a close a reset.
+    /// The same socket, to set SO_LINGER, which turns a close into a reset.
     socket: Socket,
     buffer: BytesMut,
     index: usize,
-    record: Record,
+    log: ConnectionLog,
     past_preface: bool,
 }
 
-pub(crate) async fn play(script: Script, stream: TcpStream, index: usize, record: Record) {
+pub(crate) async fn play(script: Script, stream: TcpStream, index: usize, log: ConnectionLog) {
     stream
         .set_nodelay(true)
         .expect("a new socket takes options");
@@ -42,7 +42,7 @@ pub(crate) async fn play(script: Script, stream: TcpStream, index: usize, record
         socket: socket.expect("a new socket can be shared"),
         buffer: BytesMut::new(),
         index,
-        record,
+        log,
         past_preface: false,
     };
     for step in script.steps {
@@ -54,32 +54,32 @@ pub(crate) async fn play(script: Script, stream: TcpStream, index: usize, record
 }
 
 impl Player {
-    async fn take(&mut self, step: Step) -> io::Result<()> {
+    async fn take(&mut self, step: ScriptStep) -> io::Result<()> {
         match step {
-            Step::StartTls(identity) => self.start_tls(identity).await,
-            Step::ReadHead => self.read_head().await,
-            Step::ReadBody => self.read_body().await,
-            Step::ReadBytes(count) => self.read_exactly(count).await.map(drop),
-            Step::ReadFrame(kind) => self.read_frame(kind).await,
-            Step::Send(bytes) => self.send(&bytes).await,
-            Step::Drip(bytes, every) => self.drip(bytes, every).await,
-            Step::Flood(bytes) => loop {
+            ScriptStep::StartTls(identity) => self.start_tls(identity).await,
+            ScriptStep::ReadHead => self.read_head().await,
+            ScriptStep::ReadBody => self.read_body().await,
+            ScriptStep::ReadBytes(count) => self.read_exactly(count).await.map(drop),
+            ScriptStep::ReadFrame(kind) => self.read_frame(kind).await,
+            ScriptStep::Send(bytes) => self.send(&bytes).await,
+            ScriptStep::Drip(bytes, every) => self.drip(bytes, every).await,
+            ScriptStep::Flood(bytes) => loop {
                 self.send(&bytes).await?;
             },
-            Step::Wait(time) => {
+            ScriptStep::Wait(time) => {
                 tokio::time::sleep(time).await;
                 Ok(())
             }
-            Step::Stall => {
+            ScriptStep::Stall => {
                 self.read_to_end().await;
                 Ok(())
             }
-            Step::ExpectClose(within) => {
+            ScriptStep::ExpectClose(within) => {
                 self.expect_close(within).await;
                 Ok(())
             }
-            Step::ShutWrite => self.io().shutdown().await,
-            Step::Reset => self.socket.set_linger(Some(Duration::ZERO)),
+            ScriptStep::ShutWrite => self.io().shutdown().await,
+            ScriptStep::Reset => self.socket.set_linger(Some(Duration::ZERO)),
         }
     }
 
@@ -91,7 +91,7 @@ impl Player {
 
     fn note_close(&self) {
         let now = Instant::now();
-        self.record.update(self.index, |seen| {
+        self.log.update(self.index, |seen| {
             seen.peer_closed.get_or_insert(now);
         });
     }
@@ -106,7 +106,7 @@ impl Player {
     async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.io().write_all(bytes).await?;
         self.io().flush().await?;
-        self.record
+        self.log
             .update(self.index, |seen| seen.bytes_sent += bytes.len());
         Ok(())
     }
@@ -119,7 +119,7 @@ impl Player {
         Ok(())
     }
 
-    /// Reads once; the end of the peer's bytes is an error here.
+    /// Reads once; end of file is an error.
     async fn more(&mut self) -> io::Result<()> {
         let Self { io, buffer, .. } = self;
         let io = io.as_mut().expect("a failed handshake ends the script");
@@ -144,7 +144,7 @@ impl Player {
         {
             let index = self.index;
             let text = format!("connection {index} still open after {within:?}");
-            self.record.problem(text);
+            self.log.problem(text);
         }
     }
 
@@ -162,13 +162,13 @@ impl Player {
             body: Bytes::new(),
             arrived: Instant::now(),
         };
-        self.record
+        self.log
             .update(self.index, |seen| seen.requests.push(request));
         Ok(())
     }
 
     async fn read_body(&mut self) -> io::Result<()> {
-        let request = self.record.last_request(self.index);
+        let request = self.log.last_request(self.index);
         let request = request.expect("a head is read before a body");
         let chunked = request.header("transfer-encoding").is_some();
         let length = request.header("content-length");
@@ -177,7 +177,7 @@ impl Player {
             true => self.read_chunks().await?,
             false => self.read_exactly(length).await?,
         };
-        self.record.update(self.index, |seen| {
+        self.log.update(self.index, |seen| {
             if let Some(request) = seen.requests.last_mut() {
                 request.body = body;
             }

@@ -1,4 +1,4 @@
-//! Documents that name a test as their proof name one that exists.
+//! Tests that documents cite as evidence exist.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,7 +9,7 @@ use majordomo_testkit::files;
 const SHORTEST_NAME: usize = 26;
 
 #[test]
-fn every_test_that_a_security_document_names_exists() {
+fn every_test_that_a_security_document_cites_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let sources = files(&root.join("crates")).into_iter();
     let sources = sources.filter(|file| file.extension().is_some_and(|end| end == "rs"));
@@ -27,7 +27,7 @@ fn every_test_that_a_security_document_names_exists() {
         let quoted = text.split('`').skip(1).step_by(2);
         for name in quoted.filter(|name| is_test_name(name)) {
             named += 1;
-            assert!(known.contains(name), "{document} names no test: `{name}`");
+            assert!(known.contains(name), "{document} cites no test: `{name}`");
         }
     }
     assert!(named > 40, "only {named} names were found");

@@ -1,4 +1,4 @@
-//! What an upstream has seen.
+//! Records what an upstream receives.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,27 +12,27 @@ use tokio::time::Instant;
 pub struct Connection {
     /// When it was accepted.
     pub opened: Instant,
-    /// What was asked on it.
+    /// The requests received on it.
     pub requests: Vec<Request>,
-    /// When the peer was seen to close or reset it.
+    /// When the peer closed or reset it.
     pub peer_closed: Option<Instant>,
-    /// How much the upstream has sent.
+    /// Bytes sent by the upstream.
     pub bytes_sent: usize,
 }
 
 /// One request as the upstream saw it.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The request line and headers, as they came.
+    /// The request line and headers, verbatim.
     pub head: String,
-    /// The body, without its framing; empty if the script did not read it.
+    /// The body without its framing; empty if the script did not read it.
     pub body: Bytes,
-    /// When the head was complete.
+    /// When the header was complete.
     pub arrived: Instant,
 }
 
 impl Request {
-    /// A header's value; names are compared without case.
+    /// The value of a header, whose name is case-insensitive.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().skip(1).find_map(|line| {
             let (found, value) = line.split_once(':')?;
@@ -41,23 +41,23 @@ impl Request {
     }
 }
 
-/// How often every task has a turn before something counts as late.
-const TURNS: usize = 16;
+/// Times that every task may run before something counts as late.
+const GRACE_YIELDS: usize = 16;
 
-/// The record that connections write and tests read.
+/// The log that connections write and tests read.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Record {
-    state: Arc<Mutex<State>>,
+pub(crate) struct ConnectionLog {
+    state: Arc<Mutex<ConnectionLogState>>,
     changed: Arc<Notify>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ConnectionLogState {
     connections: Vec<Connection>,
     problems: Vec<String>,
 }
 
-impl Record {
+impl ConnectionLog {
     pub(crate) fn open(&self) -> usize {
         let mut state = self.state();
         state.connections.push(Connection {
@@ -77,7 +77,7 @@ impl Record {
         self.changed.notify_waiters();
     }
 
-    /// The request that a connection is busy with.
+    /// The request that a connection is handling.
     pub(crate) fn last_request(&self, index: usize) -> Option<Request> {
         self.state().connections[index].requests.last().cloned()
     }
@@ -94,7 +94,7 @@ impl Record {
         self.state().connections.clone()
     }
 
-    /// Waits until the record shows what is asked for.
+    /// Waits until `found` finds something.
     pub(crate) async fn wait<T>(
         &self,
         what: &str,
@@ -113,9 +113,9 @@ impl Record {
         if let Ok(found) = tokio::time::timeout(within, waiting).await {
             return found;
         }
-        // On a busy machine nobody here may have run for that long: what had
-        // come in time is seen before it is called late.
-        for _ in 0..TURNS {
+        // On a busy machine no task may have run for that long: what arrived in time is
+        // noticed before it is called late.
+        for _ in 0..GRACE_YIELDS {
             tokio::task::yield_now().await;
             if let Some(found) = found(&self.state().connections) {
                 return found;
@@ -124,7 +124,7 @@ impl Record {
         panic!("the upstream did not see {what} within {within:?}");
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ConnectionLogState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
