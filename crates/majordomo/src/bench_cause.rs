@@ -1,4 +1,4 @@
-//! Why something is benched, in words that everybody may read.
+//! Why a target or a credential is benched, without the provider's text.
 
 use std::fmt;
 
@@ -6,29 +6,29 @@ use majordomo_llm::{Class, Error, ErrorKind};
 
 /// Why a target or a credential is benched.
 ///
-/// A bench is shown to every client and in the log, and a provider's own words may
-/// repeat what one client asked. So they are not kept: this has no place for them.
+/// A bench is shown to every client and logged, and a provider's error text may repeat one
+/// client's prompt, so this has no room for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BenchCause {
     /// An attempt failed.
     Failed {
-        /// What happened.
+        /// The error's kind.
         kind: ErrorKind,
-        /// What it meant.
+        /// Its class.
         class: Class,
-        /// The HTTP status, if the provider answered.
+        /// The HTTP status, if there was a response.
         status: Option<u16>,
     },
-    /// Somebody benched it by hand.
+    /// The operator benched it.
     ByHand {
-        /// Why, in their words.
+        /// The operator's reason.
         reason: String,
     },
 }
 
 impl BenchCause {
-    /// What an error may leave behind.
-    pub(crate) fn of(error: &Error, class: Class) -> Self {
+    /// The cause of a bench after this error.
+    pub(crate) fn from_error(error: &Error, class: Class) -> Self {
         Self::Failed {
             kind: error.kind(),
             class,
@@ -36,7 +36,7 @@ impl BenchCause {
         }
     }
 
-    /// The class of the failure, unless it was benched by hand.
+    /// The class of the failure, unless benched by hand.
     pub fn class(&self) -> Option<Class> {
         match self {
             Self::Failed { class, .. } => Some(*class),
@@ -53,7 +53,7 @@ impl BenchCause {
     }
 }
 
-/// `HTTP 401, the key was refused`, whatever of it is known.
+/// As in `HTTP 401, key rejected`, as far as known.
 impl fmt::Display for BenchCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (kind, class, status) = match self {
@@ -66,31 +66,31 @@ impl fmt::Display for BenchCause {
         };
         match status {
             Some(status) => write!(f, "HTTP {status}")?,
-            None => happened(kind, f)?,
+            None => describe_kind(kind, f)?,
         }
         match class {
             _ if kind == ErrorKind::MissingKey => Ok(()),
-            Class::Auth => f.write_str(", the key was refused"),
-            Class::Quota => f.write_str(", the account is out of money or quota"),
-            Class::RateLimited => f.write_str(", it asked to be left alone"),
+            Class::Auth => f.write_str(", key rejected"),
+            Class::Quota => f.write_str(", quota or credit exhausted"),
+            Class::RateLimited => f.write_str(", rate limited"),
             _ => Ok(()),
         }
     }
 }
 
-fn happened(kind: ErrorKind, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn describe_kind(kind: ErrorKind, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let text = match kind {
-        ErrorKind::Connect => "it could not be reached",
-        ErrorKind::Dns => "its name could not be resolved",
-        ErrorKind::Tls => "its certificate is not trusted",
-        ErrorKind::ConnectionLost | ErrorKind::NeverSent => "the connection broke",
-        ErrorKind::Timeout(timer) => return write!(f, "the {timer} timeout passed"),
-        ErrorKind::BadResponse => "its answer could not be understood",
-        ErrorKind::Truncated => "its answer broke off",
-        ErrorKind::Empty => "its answer was empty",
-        ErrorKind::Refused => "its answer was not accepted",
+        ErrorKind::Connect => "connection failed",
+        ErrorKind::Dns => "name resolution failed",
+        ErrorKind::Tls => "certificate not trusted",
+        ErrorKind::ConnectionLost | ErrorKind::NeverSent => "connection lost",
+        ErrorKind::Timeout(timer) => return write!(f, "{timer} timeout"),
+        ErrorKind::BadResponse => "malformed response",
+        ErrorKind::Truncated => "truncated response",
+        ErrorKind::Empty => "empty response",
+        ErrorKind::Refused => "response not accepted",
         ErrorKind::MissingKey => "no key is configured",
-        _ => "it reported an error",
+        _ => "provider error",
     };
     f.write_str(text)
 }

@@ -1,27 +1,28 @@
-//! Keeps the ledger while a request goes down the chain.
+//! Records the attempts of a request in its attempt log.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use majordomo_llm::{Attempt, AttemptLog, Change, Class, Error, ErrorKind, Outcome};
 
-use super::Target;
-use super::target::Barred;
+use super::ChainTarget;
+use super::target::NotAdmitted;
 use crate::clock::Clock;
 use crate::observe::{Notice, Observers};
 
-pub(super) struct Record<'a> {
+/// Builds the [`AttemptLog`] of one request and notifies the observers.
+pub(super) struct AttemptRecorder<'a> {
     observers: &'a Observers,
     clock: Arc<dyn Clock>,
     started: Instant,
     attempt_log: AttemptLog,
-    /// The earliest end of a bench seen on the way.
+    /// The shortest wait among benches and `Retry-After` values seen so far.
     retry_after: Option<Duration>,
-    /// How many attempts ended because the target cannot take the request.
+    /// Attempts that ended because the target cannot take the request.
     incapable: usize,
 }
 
-impl<'a> Record<'a> {
+impl<'a> AttemptRecorder<'a> {
     pub(super) fn new(observers: &'a Observers, clock: Arc<dyn Clock>) -> Self {
         Self {
             observers,
@@ -37,9 +38,9 @@ impl<'a> Record<'a> {
         self.clock.now()
     }
 
-    /// Whether somebody who could have served was asked. Those who do not have
-    /// the model, cannot take the request or refuse it do not count.
-    pub(super) fn asked(&self) -> bool {
+    /// Whether a target that could have served was called. Targets that lack the
+    /// model, cannot take the request or forbid it do not count.
+    pub(super) fn called_capable_target(&self) -> bool {
         let could_serve = |attempt: &Attempt| {
             matches!(
                 attempt.outcome,
@@ -49,15 +50,15 @@ impl<'a> Record<'a> {
         self.attempt_log.attempts.iter().any(could_serve)
     }
 
-    /// Whether every target was passed over, or failed, because it cannot take
-    /// the request: none was sick or benched.
+    /// Whether every target was skipped, or failed, because it cannot take the
+    /// request: none was unhealthy or benched.
     pub(super) fn all_incapable(&self) -> bool {
         self.incapable == self.attempt_log.attempts.len()
     }
 
-    pub(super) fn skipped(&mut self, target: &Target, reason: String, class: Option<Class>) {
+    pub(super) fn skipped(&mut self, target: &ChainTarget, reason: String, class: Option<Class>) {
         let name = target.name().as_str();
-        self.observers.tell(&Notice::Skipped {
+        self.observers.notify(&Notice::Skipped {
             target: name,
             reason: &reason,
         });
@@ -65,15 +66,15 @@ impl<'a> Record<'a> {
         self.push(target, now, Vec::new(), Outcome::Skipped { reason, class });
     }
 
-    pub(super) fn barred(&mut self, target: &Target, barred: &Barred) {
-        let denied = &barred.denied;
-        let whose = if barred.by_credential {
+    pub(super) fn not_admitted(&mut self, target: &ChainTarget, refusal: &NotAdmitted) {
+        let denied = &refusal.denied;
+        let whose = if refusal.by_credential {
             "its credential is benched"
         } else {
             "benched"
         };
         let how_long = if denied.probing {
-            ", and another request is trying it".to_owned()
+            ", and another request is probing it".to_owned()
         } else {
             format!(" for {:.1} s more", denied.wait.as_secs_f64())
         };
@@ -87,14 +88,14 @@ impl<'a> Record<'a> {
 
     pub(super) fn failed(
         &mut self,
-        target: &Target,
+        target: &ChainTarget,
         began: Instant,
         changes: Vec<Change>,
         class: Class,
         error: &Error,
     ) {
         let reason = error.reason();
-        self.observers.tell(&Notice::Failed {
+        self.observers.notify(&Notice::Failed {
             target: target.name().as_str(),
             class,
             reason: &reason,
@@ -111,8 +112,8 @@ impl<'a> Record<'a> {
         self.push(target, began, changes, outcome);
     }
 
-    /// The target was not asked: the request does not fit it.
-    pub(super) fn unfit(&mut self, target: &Target, class: Class, error: &Error) {
+    /// Records a target that was not called because the request does not fit it.
+    pub(super) fn unfit(&mut self, target: &ChainTarget, class: Class, error: &Error) {
         if class.is_incapable() {
             self.incapable += 1;
             return self.skipped(target, error.message().to_owned(), Some(class));
@@ -123,7 +124,7 @@ impl<'a> Record<'a> {
 
     pub(super) fn served(
         &mut self,
-        target: &Target,
+        target: &ChainTarget,
         began: Instant,
         changes: Vec<Change>,
     ) -> AttemptLog {
@@ -131,16 +132,16 @@ impl<'a> Record<'a> {
         std::mem::take(&mut self.attempt_log)
     }
 
-    /// An error that ends the request, with everything that happened before it.
+    /// Attaches the attempt log to an error that ends the request.
     pub(super) fn give_up(&mut self, error: Error) -> Error {
         error.with_attempt_log(std::mem::take(&mut self.attempt_log))
     }
 
-    /// The error of a chain that has nobody left to ask.
+    /// The error of a request that no target could serve.
     pub(super) fn exhausted(self) -> Error {
         let attempts = self.attempt_log.attempts.iter();
         let mut reasons: Vec<String> = attempts.map(Attempt::to_string).collect();
-        // A retry that failed in the same way says nothing new.
+        // A retry that failed in the same way adds nothing.
         reasons.dedup();
         let text = format!("no target could serve the request: {}", reasons.join("; "));
         Error::new(ErrorKind::Exhausted, text)
@@ -148,7 +149,13 @@ impl<'a> Record<'a> {
             .with_attempt_log(self.attempt_log)
     }
 
-    fn push(&mut self, target: &Target, began: Instant, changes: Vec<Change>, outcome: Outcome) {
+    fn push(
+        &mut self,
+        target: &ChainTarget,
+        began: Instant,
+        changes: Vec<Change>,
+        outcome: Outcome,
+    ) {
         self.attempt_log.attempts.push(Attempt {
             target: target.name().as_str().to_owned(),
             at: began.saturating_duration_since(self.started),

@@ -1,7 +1,15 @@
-//! Opens a stream up to its commit point, the first semantic event.
+//! Opens a stream and decides when it commits.
 //!
-//! Until then the attempt leaves no trace with the caller: what came so far is
-//! held here and thrown away if the attempt fails.
+//! Before the commit point an attempt is invisible to the caller: its items are buffered
+//! here and discarded if it fails, so the chain can retry or advance. A stream commits
+//! with the first of
+//!
+//! - an item with a semantic event ([`Event::is_semantic`]: text, reasoning, a tool call),
+//! - a finish that is an outcome without content, such as a refusal or a content filter,
+//! - [`MAX_PREAMBLE`] + 1 buffered items: the buffer is bounded, so a longer preamble counts
+//!   as a beginning.
+//!
+//! A finish without any content is an empty response, and fails the attempt.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -13,14 +21,14 @@ use majordomo_llm::{
     Response, Result,
 };
 
-/// A preamble longer than this is taken as a beginning.
-const LONGEST_PREAMBLE: usize = 1_024;
+/// Items without semantic content that are buffered before the stream commits anyway.
+const MAX_PREAMBLE: usize = 1_024;
 
-/// What a stream is made of.
-pub(super) trait Item: Send + Unpin + 'static {
-    /// What it tells.
+/// An item of a stream: an event, or raw bytes with the events they encode.
+pub(super) trait StreamElement: Send + Unpin + 'static {
     fn events(&self) -> &[Event];
 
+    /// Why the response ended, if this item ends it.
     /// Why the answer ended, if this is its end.
     fn finish(&self) -> Option<&FinishReason> {
         match self.events().last() {
@@ -30,56 +38,57 @@ pub(super) trait Item: Send + Unpin + 'static {
     }
 }
 
-impl Item for Event {
+impl StreamElement for Event {
     fn events(&self) -> &[Event] {
         std::slice::from_ref(self)
     }
 }
 
-impl Item for Piece {
+impl StreamElement for Piece {
     fn events(&self) -> &[Event] {
         &self.events
     }
 }
 
-/// A stream of items, however they come.
+/// A stream of items.
 pub(super) type Items<T> = Pin<Box<dyn Stream<Item = Result<T>> + Send>>;
 
-/// A stream that has begun to answer.
-pub(super) struct Opened<T> {
-    /// What came up to and with the first semantic event.
+/// A committed stream.
+pub(super) struct Committed<T> {
+    /// The buffered items, up to and including the one that committed.
     pub(super) preamble: Vec<T>,
     pub(super) rest: Items<T>,
 }
 
-/// The answer as events.
-pub(super) async fn events(model: &dyn Model, request: Request) -> Result<Opened<Event>> {
+/// Opens a stream of events.
+pub(super) async fn events(model: &dyn Model, request: Request) -> Result<Committed<Event>> {
     if !model.capabilities().streaming {
-        return whole(model.generate(request).await?);
+        return from_response(model.generate(request).await?);
     }
     let stream: EventStream = model.events(request).await?;
-    begin(stream).await
+    until_committed(stream).await
 }
 
+/// Opens a stream of the provider's raw bytes.
 /// The answer in the provider's own bytes.
-pub(super) async fn pieces(model: &dyn Model, request: Request) -> Result<Opened<Piece>> {
+pub(super) async fn pieces(model: &dyn Model, request: Request) -> Result<Committed<Piece>> {
     let stream: PieceStream = model.pieces(request).await?;
-    begin(stream).await
+    until_committed(stream).await
 }
 
-async fn begin<T: Item>(mut rest: Items<T>) -> Result<Opened<T>> {
+async fn until_committed<T: StreamElement>(mut rest: Items<T>) -> Result<Committed<T>> {
     let mut preamble = Vec::new();
     loop {
         match poll_fn(|cx| rest.as_mut().poll_next(cx)).await {
             Some(Ok(item)) => {
-                let begun = item.events().iter().any(Event::is_semantic);
-                if let (false, Some(reason)) = (begun, item.finish()) {
+                let semantic = item.events().iter().any(Event::is_semantic);
+                if let (false, Some(reason)) = (semantic, item.finish()) {
                     refuse_empty(reason)?;
                 }
-                let committed = begun || item.finish().is_some();
+                let committed = semantic || item.finish().is_some();
                 preamble.push(item);
-                if committed || preamble.len() > LONGEST_PREAMBLE {
-                    return Ok(Opened { preamble, rest });
+                if committed || preamble.len() > MAX_PREAMBLE {
+                    return Ok(Committed { preamble, rest });
                 }
             }
             Some(Err(error)) => return Err(error),
@@ -88,20 +97,20 @@ async fn begin<T: Item>(mut rest: Items<T>) -> Result<Opened<T>> {
     }
 }
 
-/// The answer of a target that cannot stream, as a stream that came at once.
-fn whole(response: Response) -> Result<Opened<Event>> {
+/// The response of a target that cannot stream, as a committed stream.
+fn from_response(response: Response) -> Result<Committed<Event>> {
     if response.is_empty() {
-        return Err(empty());
+        return Err(empty_response());
     }
-    Ok(Opened {
+    Ok(Committed {
         preamble: response.to_events(),
-        rest: Box::pin(NoMore),
+        rest: Box::pin(EmptyStream),
     })
 }
 
-struct NoMore;
+struct EmptyStream;
 
-impl Stream for NoMore {
+impl Stream for EmptyStream {
     type Item = Result<Event>;
 
     fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -109,26 +118,26 @@ impl Stream for NoMore {
     }
 }
 
-/// A stream that finished without saying anything; a refusal or a filter's cut
-/// is an outcome all the same.
+/// Fails a stream that finished without content, unless its reason is an outcome in
+/// itself: a refusal or a content filter.
 fn refuse_empty(reason: &FinishReason) -> Result<()> {
-    let said = Response {
+    let response = Response {
         finish: reason.clone(),
         ..Response::new(Vec::new())
     };
-    if said.is_empty() {
-        return Err(empty());
+    if response.is_empty() {
+        return Err(empty_response());
     }
     Ok(())
 }
 
-pub(super) fn empty() -> Error {
-    Error::new(ErrorKind::Empty, "the answer is empty")
+pub(super) fn empty_response() -> Error {
+    Error::new(ErrorKind::Empty, "the response is empty")
 }
 
 pub(super) fn truncated() -> Error {
     Error::new(
         ErrorKind::Truncated,
-        "the stream ended before the model said that it was done",
+        "the stream ended before the model reported a finish",
     )
 }

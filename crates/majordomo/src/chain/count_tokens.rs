@@ -1,19 +1,19 @@
 //! Counts the tokens of a request.
 //!
-//! A count can always be estimated, so that nobody waits for one longer than for an
-//! answer, and a target that must not be asked is not asked for this either.
+//! A count can always be estimated, so counting obeys the request's timeout and calls no
+//! target that is not admitted.
 
 use majordomo_llm::{Class, Error, Model, Request};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::{Chain, Target};
+use super::{Chain, ChainTarget};
 
 impl Chain {
-    /// The tokens of a request: counted by the first target that does and may be
-    /// asked, within the deadline, or estimated for the head.
+    /// The tokens of a request, counted by the first admitted target that can within the
+    /// deadline, or else estimated for the head.
     pub async fn count_tokens(&self, request: Request) -> u64 {
-        let patience = request.get_timeout().or(self.config.deadline);
-        let deadline = patience.and_then(|patience| Instant::now().checked_add(patience));
+        let timeout = request.get_timeout().or(self.config.deadline);
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let counted = async {
             for target in self.targets.iter() {
                 if let Some(tokens) = self.count_at(target, &request).await {
@@ -29,7 +29,7 @@ impl Chain {
         counted.unwrap_or_else(|| self.estimate_tokens(&request))
     }
 
-    async fn count_at(&self, target: &Target, request: &Request) -> Option<u64> {
+    async fn count_at(&self, target: &ChainTarget, request: &Request) -> Option<u64> {
         let mut permit = target.admit().ok()?;
         let counted = target.model().count_tokens(request.clone());
         let counted = match self.config.attempt {
@@ -41,7 +41,7 @@ impl Chain {
             Err(error) => {
                 let error = error.with_target(target.name().provider(), target.name().model());
                 let class = self.config.class_of(&error);
-                if concerns_answers(class, &error) {
+                if affects_generation(class, &error) {
                     permit.fail(class, &error);
                 }
                 None
@@ -50,9 +50,10 @@ impl Chain {
     }
 }
 
-/// Whether answers would fail, too: the key is refused, or nobody is there. What the
-/// endpoint that counts says of itself, its own limits say, is no word about answers.
-fn concerns_answers(class: Class, error: &Error) -> bool {
+/// Whether the failure of a count predicts failing generations: the credential is
+/// rejected or the server unreachable. A status of the counting endpoint, such as its
+/// own rate limit, does not.
+fn affects_generation(class: Class, error: &Error) -> bool {
     match class {
         Class::Auth => true,
         Class::Transient | Class::Tls => error.status().is_none(),

@@ -1,20 +1,19 @@
-//! Images made to fit each target, at each attempt.
+//! Fits images to each target, at each attempt.
 
 use majordomo_llm::{BoxFuture, Request, Result};
 use majordomo_media::{Fitter, omit_oldest};
 
 use super::{Shape, Shaped, TargetView};
 
-/// The shape that every chain has unless its configuration says otherwise: an
-/// image that fits goes out untouched, one that does not is downscaled, turned or
-/// converted, and a target that cannot be suited is passed over.
+/// The default shape of every chain: an image that fits is sent untouched, one that does
+/// not is downscaled, rotated or converted, and a target that no fitting suits is skipped.
 ///
-/// Clones and chains share one pool of threads and one memory of fitted images.
+/// Clones and chains share one thread pool and one cache of fitted images.
 #[derive(Clone, Default)]
 pub struct FitImages(Fitter);
 
 impl FitImages {
-    /// Fits with this fitter.
+    /// Uses this fitter.
     pub fn new(fitter: Fitter) -> Self {
         Self(fitter)
     }
@@ -37,7 +36,7 @@ impl Shape for FitImages {
         })
     }
 
-    /// When no target takes as many images, the oldest make room.
+    /// Omits the oldest images when no target takes as many.
     fn reduce(&self, request: &Request, targets: &[TargetView<'_>]) -> Option<Shaped> {
         let takers = targets
             .iter()

@@ -1,4 +1,4 @@
-//! The two ways to ask a target, and when an answer is not taken.
+//! The operations a chain performs on a target, and which responses it rejects.
 
 use std::sync::Arc;
 
@@ -9,42 +9,42 @@ use majordomo_llm::{
     Result,
 };
 
-use super::open::{self, Opened, empty};
+use super::commit::{self, Committed, empty_response};
 
-/// How a target is asked.
-pub(super) trait Ask: Send + Sync {
-    type Answer: Send;
+/// An operation that a [`Walk`](super::walk::Walk) attempts on one target after another.
+pub(super) trait Operation: Send + Sync {
+    type Output: Send;
 
-    fn ask<'a>(
+    fn call<'a>(
         &'a self,
         model: &'a dyn Model,
         request: Request,
-    ) -> BoxFuture<'a, Result<Self::Answer>>;
+    ) -> BoxFuture<'a, Result<Self::Output>>;
 
-    /// Why the answer is not taken, if it is not.
-    fn refuse(&self, _answer: &Self::Answer) -> Option<Refusal> {
+    /// Rejects an unusable response.
+    fn reject(&self, _output: &Self::Output) -> Option<Rejection> {
         None
     }
 }
 
-/// An answer that was not taken.
-pub(super) struct Refusal {
+/// A rejected response.
+pub(super) struct Rejection {
     pub(super) error: Error,
-    /// What to add before the same target is asked once more; empty: do not.
+    /// Messages to add before the same target is called again; empty: do not retry.
     pub(super) repair: Vec<Message>,
-    /// The answer itself, which was paid for all the same.
-    pub(super) answer: Response,
+    /// The response, whose usage is billed all the same.
+    pub(super) response: Response,
 }
 
-/// For a whole answer.
+/// Generates a whole response.
 pub(super) struct Generate {
     pub(super) accept: Option<Arc<dyn Accept>>,
 }
 
-impl Ask for Generate {
-    type Answer = Response;
+impl Operation for Generate {
+    type Output = Response;
 
-    fn ask<'a>(
+    fn call<'a>(
         &'a self,
         model: &'a dyn Model,
         request: Request,
@@ -52,83 +52,83 @@ impl Ask for Generate {
         model.generate(request)
     }
 
-    fn refuse(&self, answer: &Response) -> Option<Refusal> {
-        if answer.is_empty() {
-            return Some(Refusal {
-                error: empty(),
+    fn reject(&self, response: &Response) -> Option<Rejection> {
+        if response.is_empty() {
+            return Some(Rejection {
+                error: empty_response(),
                 repair: Vec::new(),
-                answer: answer.clone(),
+                response: response.clone(),
             });
         }
-        let refused = self.accept.as_ref()?.accept(answer).err()?;
-        let text = format!("the answer was not accepted: {}", refused.reason);
+        let refused = self.accept.as_ref()?.accept(response).err()?;
+        let text = format!("the response was not accepted: {}", refused.reason);
         let mut repair = refused.repair;
         if !repair.is_empty() {
-            repair.insert(0, answer.to_message());
+            repair.insert(0, response.to_message());
         }
-        Some(Refusal {
+        Some(Rejection {
             error: Error::new(ErrorKind::Refused, text),
             repair,
-            answer: answer.clone(),
+            response: response.clone(),
         })
     }
 }
 
-/// For a stream, up to its commit point.
-pub(super) struct Stream;
+/// Opens a stream of events up to its commit point.
+pub(super) struct StreamEvents;
 
-impl Ask for Stream {
-    type Answer = Opened<Event>;
+impl Operation for StreamEvents {
+    type Output = Committed<Event>;
 
-    fn ask<'a>(
+    fn call<'a>(
         &'a self,
         model: &'a dyn Model,
         request: Request,
-    ) -> BoxFuture<'a, Result<Opened<Event>>> {
-        Box::pin(open::events(model, request))
+    ) -> BoxFuture<'a, Result<Committed<Event>>> {
+        Box::pin(commit::events(model, request))
     }
 }
 
-/// For a stream in the provider's own bytes from targets of one dialect, and in
-/// events from all others.
+/// Opens a stream up to its commit point: raw bytes from targets of the client's
+/// dialect, events from all others.
 pub(super) struct Forward {
     pub(super) dialect: Dialect,
 }
 
-/// What a target of any dialect answered.
-pub(super) enum Forwarded {
-    Events(Opened<Event>),
-    Pieces(Opened<Piece>),
+/// The committed stream of a [`Forward`].
+pub(super) enum ForwardOutput {
+    Events(Committed<Event>),
+    Pieces(Committed<Piece>),
 }
 
-impl Ask for Forward {
-    type Answer = Forwarded;
+impl Operation for Forward {
+    type Output = ForwardOutput;
 
-    fn ask<'a>(
+    fn call<'a>(
         &'a self,
         model: &'a dyn Model,
         request: Request,
-    ) -> BoxFuture<'a, Result<Forwarded>> {
+    ) -> BoxFuture<'a, Result<ForwardOutput>> {
         Box::pin(async move {
             let same = model.dialect().is_some_and(|own| own == self.dialect);
             if same && model.capabilities().streaming {
-                return Ok(Forwarded::Pieces(open::pieces(model, request).await?));
+                return Ok(ForwardOutput::Pieces(commit::pieces(model, request).await?));
             }
-            Ok(Forwarded::Events(open::events(model, request).await?))
+            Ok(ForwardOutput::Events(commit::events(model, request).await?))
         })
     }
 }
 
-/// For embeddings: the request says nothing, the body does.
+/// Embeds the body; the request is empty.
 pub(super) struct Embed {
     pub(super) dialect: Dialect,
     pub(super) body: Bytes,
 }
 
-impl Ask for Embed {
-    type Answer = Bytes;
+impl Operation for Embed {
+    type Output = Bytes;
 
-    fn ask<'a>(&'a self, model: &'a dyn Model, _request: Request) -> BoxFuture<'a, Result<Bytes>> {
+    fn call<'a>(&'a self, model: &'a dyn Model, _request: Request) -> BoxFuture<'a, Result<Bytes>> {
         model.embed(&self.dialect, self.body.clone())
     }
 }

@@ -1,131 +1,129 @@
-//! Goes down the chain until somebody serves.
+//! Walks a chain: calls one target after another until one serves the request.
+//!
+//! Whether a failed target is called again is decided in [`retry`](super::retry); what a
+//! failure means, by `llm::classify`.
 
 use std::time::Instant;
 
 use majordomo_llm::{
-    AttemptLog, Change, Class, Error, ErrorKind, Message, NextTarget, Request, Response, Result,
-    SameTarget, Timer, Usage,
+    AttemptLog, Change, Class, Error, ErrorKind, NextTarget, Request, Response, Result, Timer,
+    Usage,
 };
 use tokio::time::{timeout, timeout_at};
 
-use super::ask::Ask;
-use super::attempt::Record;
-use super::shaping::{Earnest, reduced, shape_for};
+use super::attempt_log::AttemptRecorder;
+use super::operation::Operation;
+use super::retry::RetryBudget;
+use super::shaping::{ShapeMode, reduce_request, shape_for};
 use super::target::TargetPermit;
-use super::{AllBenched, Chain, ChainConfig, Shaped, Target};
+use super::{AllBenched, Chain, ChainConfig, ChainTarget, Shaped};
 
-/// One request on its way.
-pub(super) struct Run<'a, A> {
-    targets: &'a [Target],
+/// One request on its way down the chain.
+pub(super) struct Walk<'a, O> {
+    targets: &'a [ChainTarget],
     config: &'a ChainConfig,
     request: Request,
-    ask: A,
+    operation: O,
     deadline: Option<tokio::time::Instant>,
-    record: Record<'a>,
-    /// What was given up so that anybody could serve.
+    recorder: AttemptRecorder<'a>,
+    /// What was removed from the request so that any target can take it.
     reductions: Vec<Change>,
-    /// The last answer that was not taken, with the usage of all of those.
-    refused: Option<Response>,
+    /// The last rejected response, with the usage of all rejected ones.
+    rejected: Option<Response>,
 }
 
-/// An answer with all that belongs to it. The permit still wants its report.
+/// A served request. The permit has yet to report the outcome.
 pub(super) struct Served<'a, T> {
-    pub(super) answer: T,
-    pub(super) target: &'a Target,
+    pub(super) output: T,
+    pub(super) target: &'a ChainTarget,
     pub(super) permit: TargetPermit,
     pub(super) attempt_log: AttemptLog,
     pub(super) deadline: Option<tokio::time::Instant>,
-    /// What answers cost that were not taken.
+    /// Usage of rejected responses.
     pub(super) spent: Usage,
 }
 
 impl<'a, T> Served<'a, T> {
-    /// The answer, and the same with another one in its place.
-    pub(super) fn replace<U>(self, answer: U) -> (T, Served<'a, U>) {
+    /// Splits off the output and puts another in its place.
+    pub(super) fn replace<U>(self, output: U) -> (T, Served<'a, U>) {
         let rest = Served {
-            answer,
+            output,
             target: self.target,
             permit: self.permit,
             attempt_log: self.attempt_log,
             deadline: self.deadline,
             spent: self.spent,
         };
-        (self.answer, rest)
+        (self.output, rest)
     }
 }
 
-/// What came of one target: the end of the request, or the next one's turn.
-enum Turn<'a, T> {
+/// Whether the walk ends with this target.
+enum WalkStep<'a, T> {
     End(Result<Served<'a, T>>),
     Next,
 }
 
-/// How often the same target may still be asked.
-struct Patience {
-    retries: u32,
-    free_retry: bool,
-    /// What was added to repair a refused answer; it is tried once.
-    repair: Option<Vec<Message>>,
-}
-
-impl<'a, A: Ask> Run<'a, A> {
-    pub(super) fn new(chain: &'a Chain, request: Request, ask: A) -> Self {
-        let patience = request.get_timeout().or(chain.config.deadline);
+impl<'a, O: Operation> Walk<'a, O> {
+    pub(super) fn new(chain: &'a Chain, request: Request, operation: O) -> Self {
+        let timeout = request.get_timeout().or(chain.config.deadline);
         let now = tokio::time::Instant::now();
         Self {
             targets: &chain.targets,
             config: &chain.config,
-            deadline: patience.and_then(|patience| now.checked_add(patience)),
-            record: Record::new(&chain.observers, chain.targets[0].clock()),
+            deadline: timeout.and_then(|timeout| now.checked_add(timeout)),
+            recorder: AttemptRecorder::new(&chain.observers, chain.targets[0].clock()),
             request,
-            ask,
+            operation,
             reductions: Vec::new(),
-            refused: None,
+            rejected: None,
         }
     }
 
-    pub(super) async fn serve(mut self) -> Result<Served<'a, A::Answer>> {
-        if let Turn::End(result) = self.pass().await {
+    pub(super) async fn serve(mut self) -> Result<Served<'a, O::Output>> {
+        if let WalkStep::End(result) = self.pass().await {
             return result;
         }
-        let smaller = self.record.all_incapable() && self.reduce();
-        if smaller && let Turn::End(result) = self.pass().await {
+        let reduced = self.recorder.all_incapable() && self.reduce();
+        if reduced && let WalkStep::End(result) = self.pass().await {
             return result;
         }
-        let refused = self.refused.take();
-        Err(with_refused(self.record.exhausted(), refused))
+        let rejected = self.rejected.take();
+        Err(with_rejected(self.recorder.exhausted(), rejected))
     }
 
-    /// Goes down the chain once, with the last resort at its end.
-    async fn pass(&mut self) -> Turn<'a, A::Answer> {
-        let mut barred = Vec::new();
+    /// Walks the chain once, then falls back to its benched targets.
+    async fn pass(&mut self) -> WalkStep<'a, O::Output> {
+        let mut benched = Vec::new();
         for target in self.targets {
             match target.admit() {
                 Ok(permit) => {
-                    let turn = self.turn(target, permit, self.config.retries).await;
-                    if let Turn::End(result) = turn {
-                        return Turn::End(result);
+                    let retries = self.config.retries;
+                    let step = self.attempt(target, permit, retries).await;
+                    if let WalkStep::End(result) = step {
+                        return WalkStep::End(result);
                     }
                 }
-                Err(why) => {
-                    self.record.barred(target, &why);
-                    if !why.by_credential {
-                        barred.push((why.denied.wait, target));
+                Err(refusal) => {
+                    self.recorder.not_admitted(target, &refusal);
+                    if !refusal.by_credential {
+                        benched.push((refusal.denied.wait, target));
                     }
                 }
             }
         }
-        if !self.record.asked() && self.config.all_benched == AllBenched::LeastBad {
-            barred.sort_by_key(|(wait, _)| *wait);
-            let targets = barred.into_iter().map(|(_, target)| target);
+        if !self.recorder.called_capable_target() && self.config.all_benched == AllBenched::LeastBad
+        {
+            benched.sort_by_key(|(wait, _)| *wait);
+            let targets = benched.into_iter().map(|(_, target)| target);
             return self.last_resort(targets).await;
         }
-        Turn::Next
+        WalkStep::Next
     }
 
-    /// Makes the request one that somebody may take, where a shape knows how.
+    /// Reduces the request to one that a target may take, if a shape can.
     fn reduce(&mut self) -> bool {
-        let reduced = reduced(self.targets, self.config, &self.request);
+        let reduced = reduce_request(self.targets, self.config, &self.request);
         let Some(Shaped { request, changes }) = reduced else {
             return false;
         };
@@ -134,123 +132,118 @@ impl<'a, A: Ask> Run<'a, A> {
         true
     }
 
-    /// Asks the first of the benched targets that can be asked, once. Every request
-    /// may do so: one that failed for its own sake must not keep the others out.
+    /// Calls the first benched target that admits forced requests, once. Every request
+    /// may do so: one that failed for reasons of its own must not keep others out.
     async fn last_resort(
         &mut self,
-        targets: impl Iterator<Item = &'a Target>,
-    ) -> Turn<'a, A::Answer> {
+        targets: impl Iterator<Item = &'a ChainTarget>,
+    ) -> WalkStep<'a, O::Output> {
         for target in targets {
-            if self.record.asked() {
+            if self.recorder.called_capable_target() {
                 break;
             }
             let Ok(permit) = target.force() else {
                 continue;
             };
-            if let Turn::End(result) = self.turn(target, permit, 0).await {
-                return Turn::End(result);
+            if let WalkStep::End(result) = self.attempt(target, permit, 0).await {
+                return WalkStep::End(result);
             }
         }
-        Turn::Next
+        WalkStep::Next
     }
 
-    /// Asks one target, again where its failure allows that.
-    async fn turn(
+    /// Calls one target, and retries while its [`RetryBudget`] and health allow.
+    async fn attempt(
         &mut self,
-        target: &'a Target,
+        target: &'a ChainTarget,
         mut permit: TargetPermit,
         retries: u32,
-    ) -> Turn<'a, A::Answer> {
-        let mut patience = Patience {
-            retries,
-            free_retry: true,
-            repair: None,
-        };
+    ) -> WalkStep<'a, O::Output> {
+        let mut budget = RetryBudget::new(retries);
         loop {
-            let began = self.record.now();
-            let shaped = match self.shaped(target, patience.repair.as_deref()).await {
+            let began = self.recorder.now();
+            let shaped = match self.shaped(target, &budget).await {
                 Ok(shaped) => shaped,
                 Err(error) => return self.unfit(target, error),
             };
             let (request, notes) = shaped.request.noting();
-            let answer = self.call(target, request).await;
+            let output = self.call(target, request).await;
             let mut changes = shaped.changes;
             changes.extend(notes.take());
-            let error = match answer {
-                Ok(answer) => match self.ask.refuse(&answer) {
+            let error = match output {
+                Ok(output) => match self.operation.reject(&output) {
                     None => {
-                        return Turn::End(Ok(self.served(target, permit, answer, changes, began)));
+                        let served = self.served(target, permit, output, changes, began);
+                        return WalkStep::End(Ok(served));
                     }
-                    Some(refusal) => {
-                        self.spend(refusal.answer);
-                        let repairable = patience.repair.is_none() && !refusal.repair.is_empty();
-                        if repairable && permit.still_good() {
-                            let class = self.config.class_of(&refusal.error);
-                            self.record
-                                .failed(target, began, changes, class, &refusal.error);
-                            patience.repair = Some(refusal.repair);
+                    Some(rejection) => {
+                        self.keep_rejected(rejection.response);
+                        let error = rejection.error;
+                        if permit.still_good() && budget.repair_with(rejection.repair) {
+                            let class = self.config.class_of(&error);
+                            self.recorder.failed(target, began, changes, class, &error);
                             continue;
                         }
-                        refusal.error
+                        error
                     }
                 },
                 Err(error) => error,
             };
             let error = error.with_target(target.name().provider(), target.name().model());
             let class = self.config.class_of(&error);
-            self.record.failed(target, began, changes, class, &error);
+            self.recorder.failed(target, began, changes, class, &error);
             permit.fail(class, &error);
-            if !permit.still_good() || !patience.allows(class) {
-                return self.after(class, error);
+            if !permit.still_good() || !budget.allows(class) {
+                return self.advance(class, error);
             }
         }
     }
 
-    /// What follows when a target is not asked again.
-    fn after(&mut self, class: Class, error: Error) -> Turn<'a, A::Answer> {
+    /// Advances to the next target, or ends the request with the error.
+    fn advance(&mut self, class: Class, error: Error) -> WalkStep<'a, O::Output> {
         let go_on = match class.verdict().next_target {
             NextTarget::Advance => true,
             NextTarget::IfConfigured => self.config.advance_on_permanent,
             NextTarget::Stop => false,
         };
         if go_on {
-            Turn::Next
+            WalkStep::Next
         } else {
-            let error = self.record.give_up(error);
-            Turn::End(Err(with_refused(error, self.refused.take())))
+            let error = self.recorder.give_up(error);
+            WalkStep::End(Err(with_rejected(error, self.rejected.take())))
         }
     }
 
-    /// A target that cannot take the request is passed over; nobody is sick.
-    fn unfit(&mut self, target: &Target, error: Error) -> Turn<'a, A::Answer> {
+    /// Skips a target that cannot take the request, at no cost to its health.
+    fn unfit(&mut self, target: &ChainTarget, error: Error) -> WalkStep<'a, O::Output> {
         let class = self.config.class_of(&error);
-        self.record.unfit(target, class, &error);
-        self.after(class, error)
+        self.recorder.unfit(target, class, &error);
+        self.advance(class, error)
     }
 
-    async fn shaped(&self, target: &Target, repair: Option<&[Message]>) -> Result<Shaped> {
+    async fn shaped(&self, target: &ChainTarget, budget: &RetryBudget) -> Result<Shaped> {
         let mut shaped = Shaped {
             request: self.request.clone(),
             changes: self.reductions.clone(),
         };
-        if let Some(messages) = repair {
+        if let Some(messages) = budget.repair() {
             shaped.request.edit().messages.extend_from_slice(messages);
         }
-        self.in_time(shape_for(target, self.config, shaped, Earnest::Yes))
+        self.in_time(shape_for(target, self.config, shaped, ShapeMode::Send))
             .await
     }
 
-    async fn call(&self, target: &Target, request: Request) -> Result<A::Answer> {
-        let asked = self.ask.ask(target.model(), request);
+    async fn call(&self, target: &ChainTarget, request: Request) -> Result<O::Output> {
+        let call = self.operation.call(target.model(), request);
         let Some(limit) = self.config.attempt else {
-            return self.in_time(asked).await;
+            return self.in_time(call).await;
         };
         let attempt = async {
             let late = |_| {
-                let text = format!("no answer within {} s", limit.as_secs_f64());
+                let text = format!("no response within {} s", limit.as_secs_f64());
                 Error::new(ErrorKind::Timeout(Timer::FirstEvent), text)
             };
-            timeout(limit, asked).await.map_err(late)?
+            timeout(limit, call).await.map_err(late)?
         };
         self.in_time(attempt).await
     }
@@ -265,55 +258,39 @@ impl<'a, A: Ask> Run<'a, A> {
         }
     }
 
-    /// Keeps an answer that was not taken.
-    fn spend(&mut self, mut answer: Response) {
-        answer.usage += usage_of(self.refused.as_ref());
-        self.refused = Some(answer);
+    /// Keeps a rejected response, whose usage is billed all the same.
+    fn keep_rejected(&mut self, mut response: Response) {
+        response.usage += usage_of(self.rejected.as_ref());
+        self.rejected = Some(response);
     }
 
     fn served(
         &mut self,
-        target: &'a Target,
+        target: &'a ChainTarget,
         permit: TargetPermit,
-        answer: A::Answer,
+        output: O::Output,
         changes: Vec<Change>,
         began: Instant,
-    ) -> Served<'a, A::Answer> {
+    ) -> Served<'a, O::Output> {
         Served {
-            answer,
+            output,
             target,
             permit,
-            attempt_log: self.record.served(target, began, changes),
+            attempt_log: self.recorder.served(target, began, changes),
             deadline: self.deadline,
-            spent: usage_of(self.refused.as_ref()),
+            spent: usage_of(self.rejected.as_ref()),
         }
     }
 }
 
-impl Patience {
-    fn allows(&mut self, class: Class) -> bool {
-        match class.verdict().same_target {
-            SameTarget::Free if self.free_retry => {
-                self.free_retry = false;
-                true
-            }
-            SameTarget::Retry if self.retries > 0 => {
-                self.retries -= 1;
-                true
-            }
-            _ => false,
-        }
-    }
+fn usage_of(rejected: Option<&Response>) -> Usage {
+    rejected.map(|response| response.usage).unwrap_or_default()
 }
 
-fn usage_of(refused: Option<&Response>) -> Usage {
-    refused.map(|answer| answer.usage).unwrap_or_default()
-}
-
-/// An error with the answer that was not taken, where it has none of its own.
-fn with_refused(error: Error, refused: Option<Response>) -> Error {
-    match refused {
-        Some(answer) if error.partial().is_none() => error.with_partial(answer),
+/// Attaches a rejected response to an error without a partial one.
+fn with_rejected(error: Error, rejected: Option<Response>) -> Error {
+    match rejected {
+        Some(response) if error.partial().is_none() => error.with_partial(response),
         _ => error,
     }
 }

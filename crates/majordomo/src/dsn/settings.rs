@@ -1,12 +1,12 @@
-//! What a DSN's scheme and options mean to the built-in kinds of providers.
+//! Provider settings from a DSN's scheme and options.
 
 use majordomo_providers::transport::{Timeouts, Transport};
 use majordomo_providers::{ProviderKind, Settings};
 
 use super::Dsn;
 
-/// Schemes that are another kind's second name.
-const SECOND_NAMES: &[(&str, ProviderKind)] = &[
+/// Additional schemes of built-in kinds.
+const SCHEME_ALIASES: &[(&str, ProviderKind)] = &[
     ("gemini", ProviderKind::Google),
     ("llama-swaps", ProviderKind::LlamaSwap),
 ];
@@ -17,10 +17,10 @@ impl Dsn {
         let kinds = ProviderKind::ALL
             .into_iter()
             .map(|kind| (kind.as_str(), kind));
-        kinds.chain(SECOND_NAMES.iter().copied())
+        kinds.chain(SCHEME_ALIASES.iter().copied())
     }
 
-    /// The built-in kind that speaks the scheme, if one does.
+    /// The built-in kind of the scheme, if any.
     ///
     /// ```
     /// use majordomo::{Dsn, ProviderKind};
@@ -34,8 +34,7 @@ impl Dsn {
         found.map(|(_, kind)| kind)
     }
 
-    /// The settings of a provider of this name at the DSN's address, with its
-    /// token and options.
+    /// The settings of a provider of this name, with the DSN's address, token and options.
     pub fn settings(&self, name: &str, transport: &Transport) -> Settings {
         let timeouts = self.options.timeout.map(|longest| Timeouts {
             first_byte: Some(longest),

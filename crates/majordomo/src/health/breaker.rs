@@ -1,10 +1,10 @@
-//! The state machine of one target. Pure: time is an argument.
+//! The circuit breaker of one target or credential. Pure: time is an argument.
 
 use std::time::{Duration, Instant};
 
-use super::BenchCause;
+use crate::bench_cause::BenchCause;
 
-/// The rules of health.
+/// Configures benches.
 ///
 /// ```
 /// use majordomo::HealthConfig;
@@ -20,11 +20,11 @@ pub struct HealthConfig {
     pub base: Duration,
     /// How long a bench lasts at most.
     pub max: Duration,
-    /// How much longer each further bench lasts; 1 or less is taken as 2.
+    /// Growth of each further bench (exponential backoff); 1 or less means 2.
     pub factor: f64,
-    /// Whether only one request at a time tries a target after its bench, and a
-    /// failed try benches it again. Off, everybody comes back at once and the
-    /// threshold counts from zero.
+    /// Whether a single request at a time probes a target after its bench (half-open), and
+    /// a failed probe benches it again. If off, all requests return at once and failures
+    /// count from zero.
     pub single_probe: bool,
 }
 
@@ -41,10 +41,10 @@ impl Default for HealthConfig {
 }
 
 const DEFAULT_FACTOR: f64 = 2.0;
-/// As long as the clock can surely count; whoever benches by hand may ask for more.
-const FOREVER: Duration = Duration::from_secs(100 * 365 * 86_400);
-/// A credential's bench grows up to this.
-const LONGEST_CREDENTIAL_BENCH: Duration = Duration::from_secs(3_600);
+/// Longest bench, within what the clock can represent.
+const MAX_BENCH: Duration = Duration::from_secs(100 * 365 * 86_400);
+/// Longest bench of a credential.
+const MAX_CREDENTIAL_BENCH: Duration = Duration::from_secs(3_600);
 
 impl HealthConfig {
     fn cooldown(&self, round: u32) -> Duration {
@@ -53,25 +53,27 @@ impl HealthConfig {
         } else {
             DEFAULT_FACTOR
         };
-        grown(self.base, factor, round, self.max)
+        backoff(self.base, factor, round, self.max)
     }
 }
 
-fn grown(base: Duration, factor: f64, round: u32, max: Duration) -> Duration {
+/// Exponential backoff.
+fn backoff(base: Duration, factor: f64, round: u32, max: Duration) -> Duration {
     let seconds = base.as_secs_f64() * factor.powi(i32::try_from(round).unwrap_or(i32::MAX));
     Duration::try_from_secs_f64(seconds).map_or(max, |wait| wait.min(max))
 }
 
+/// Closed without a bench, open during one, half-open after it.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct CircuitBreaker {
     failures: u32,
     rounds: u32,
     bench: Option<Bench>,
-    /// The number of the probe under way; a stale permit's number differs.
+    /// The number of the probe in flight; a stale permit's number differs.
     probe: Option<u64>,
     probes: u64,
-    /// A probe's stream began but has not ended well yet: others are let in, and
-    /// the next failure benches again at once.
+    /// A probe's stream committed but has not finished: others are admitted, and the next
+    /// failure benches again at once.
     on_trial: bool,
 }
 
@@ -79,7 +81,7 @@ pub(super) struct State {
 struct Bench {
     since: Instant,
     until: Instant,
-    /// Nobody asks before then: the provider named the time.
+    /// Until then the bench holds without exception: the provider set the time.
     closed_until: Option<Instant>,
     cause: BenchCause,
 }
@@ -90,60 +92,59 @@ impl Bench {
     }
 }
 
-/// A bench as it is shown.
-pub(super) struct Shown {
+/// A bench relative to now.
+pub(super) struct BenchView {
     /// How long it has lasted.
     pub(super) since: Duration,
     /// How long it still lasts.
     pub(super) left: Duration,
-    /// Whether nobody may ask meanwhile.
+    /// Whether it holds even when no other target can serve.
     pub(super) closed: bool,
     pub(super) cause: BenchCause,
 }
 
-/// How a request was let in.
+/// How a request was admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pass {
     /// The target was healthy.
     Open,
-    /// Its bench was over, and this request tries it; the number of the try.
+    /// Its bench was over; this request is the probe of this number.
     Probe(u64),
-    /// It is benched, and nobody else could serve. Only success says something about
-    /// its health: how often such requests fail depends on how many there are.
+    /// It is benched, but no other target could serve. Only a success affects its health:
+    /// how often such requests fail depends on how many there are.
     Forced,
 }
 
-/// Whether a target may be asked.
+/// Whether a target may be called.
 #[derive(Debug)]
 pub(super) enum Admission {
     Granted(Pass),
-    /// Not now.
     Denied(Denied),
 }
 
-/// Why a target may not be asked.
+/// Why a target may not be called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Denied {
-    /// How long the bench still lasts; zero when only a probe is in the way.
+    /// How long the bench still lasts; zero while only a probe is in flight.
     pub(crate) wait: Duration,
     pub(crate) probing: bool,
     pub(crate) cause: Option<BenchCause>,
 }
 
-/// What a failed attempt does.
+/// The effect of a failed attempt.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Failure {
-    /// Counts towards the threshold; a bench lasts at least so long.
+pub(super) enum HealthFailure {
+    /// Counts towards the threshold; a bench lasts at least this long.
     Counted(Duration),
-    /// Benches for so long without counting, at the provider's own word.
+    /// Benches for this long without counting, as the provider demanded.
     Throttled(Duration),
-    /// Benches for so long without counting.
+    /// Benches for this long without counting.
     Suspended(Duration),
-    /// Benches at once, longer every time: a credential.
+    /// Benches at once, with exponential backoff: a rejected credential.
     Growing(Duration),
 }
 
-impl State {
+impl CircuitBreaker {
     pub(super) fn admit(&mut self, now: Instant, config: &HealthConfig) -> Admission {
         let Some(bench) = &self.bench else {
             return Admission::Granted(Pass::Open);
@@ -163,7 +164,7 @@ impl State {
         Admission::Granted(Pass::Probe(self.probes))
     }
 
-    /// Lets a request through a bench, and past a probe: the last resort of a chain.
+    /// Admits a request despite a bench or a probe: the last resort of a chain.
     pub(super) fn force(&self, now: Instant) -> Admission {
         match &self.bench {
             Some(bench) if bench.is_closed(now) => self.denied(now),
@@ -181,7 +182,7 @@ impl State {
         })
     }
 
-    /// Whether a request that was let in may ask again.
+    /// Whether an admitted request may call again.
     pub(super) fn allows(&self, pass: Pass, now: Instant) -> bool {
         match (&self.bench, pass) {
             (None, _) => true,
@@ -191,22 +192,22 @@ impl State {
         }
     }
 
-    /// Gives a probe's place back without a verdict.
+    /// Releases a probe without an outcome.
     pub(super) fn release(&mut self, probe: u64) {
         if self.probe == Some(probe) {
             self.probe = None;
         }
     }
 
-    /// A probe's stream began to answer: others may come again, but nothing is
-    /// forgiven until its end is seen.
+    /// A probe's stream committed: others are admitted, but failures are remembered until
+    /// it finishes.
     pub(super) fn reopen(&mut self, now: Instant) -> bool {
         self.probe = None;
         self.on_trial = true;
         self.lift(now)
     }
 
-    /// Success forgives everything; says whether that ended a bench.
+    /// Resets failures and backoff; returns whether that ended a bench.
     pub(super) fn succeed(&mut self, now: Instant) -> bool {
         self.failures = 0;
         self.rounds = 0;
@@ -215,8 +216,8 @@ impl State {
         self.lift(now)
     }
 
-    /// Ends a bench, but for the time that the provider asked for: a request that
-    /// began before says nothing about that.
+    /// Ends a bench, except for a pause that the provider demanded: a request admitted
+    /// before says nothing about that.
     fn lift(&mut self, now: Instant) -> bool {
         if let Some(bench) = &mut self.bench
             && let Some(until) = bench.closed_until.filter(|until| now < *until)
@@ -227,7 +228,7 @@ impl State {
         self.bench.take().is_some()
     }
 
-    /// Forgets everything, by hand; says whether the target was benched.
+    /// Resets everything, by hand; returns whether the target was benched.
     pub(super) fn reset(&mut self) -> bool {
         let benched = self.bench.is_some();
         *self = Self {
@@ -237,28 +238,28 @@ impl State {
         benched
     }
 
-    /// Takes a failure; says for how long the target is benched now, if that is news.
+    /// Records a failure; returns for how long the target is now benched, if that changed.
     pub(super) fn fail(
         &mut self,
-        failure: Failure,
+        failure: HealthFailure,
         pass: &mut Pass,
         cause: BenchCause,
         now: Instant,
         config: &HealthConfig,
     ) -> Option<Duration> {
         let is_probe = self.end_probe(pass);
-        // Stragglers of the requests that led to a bench must not lengthen it, and
-        // neither must those that were let in during it.
+        // Neither stragglers of the requests that led to a bench nor those admitted
+        // during it may lengthen it.
         let spared = *pass == Pass::Forced || (self.bench.is_some() && !is_probe);
         match failure {
-            Failure::Throttled(wait) => self.close(wait, cause, now),
-            Failure::Counted(wait) if spared => {
-                // The provider's own time is obeyed, whoever was told.
+            HealthFailure::Throttled(wait) => self.close(wait, cause, now),
+            HealthFailure::Counted(wait) if spared => {
+                // A pause that the provider demanded applies, whichever request learned of it.
                 self.bench.is_some().then(|| self.close(wait, cause, now))?
             }
             _ if spared => None,
-            Failure::Suspended(wait) => self.bench(wait, cause, now),
-            Failure::Counted(at_least) => {
+            HealthFailure::Suspended(wait) => self.bench(wait, cause, now),
+            HealthFailure::Counted(at_least) => {
                 self.failures += 1;
                 let trusted = !is_probe && !self.on_trial;
                 if self.failures < config.threshold.max(1) && trusted {
@@ -270,15 +271,15 @@ impl State {
                 let benched = self.bench(wait, cause.clone(), now);
                 self.close(at_least, cause, now).or(benched)
             }
-            Failure::Growing(base) => {
-                let wait = grown(base, DEFAULT_FACTOR, self.rounds, LONGEST_CREDENTIAL_BENCH);
+            HealthFailure::Growing(base) => {
+                let wait = backoff(base, DEFAULT_FACTOR, self.rounds, MAX_CREDENTIAL_BENCH);
                 self.rounds = self.rounds.saturating_add(1);
                 self.bench(wait, cause, now)
             }
         }
     }
 
-    /// A probe has its answer; says whether it was the one under way.
+    /// Ends a probe that has its outcome; returns whether it was the one in flight.
     fn end_probe(&mut self, pass: &mut Pass) -> bool {
         let Pass::Probe(number) = *pass else {
             return false;
@@ -291,13 +292,13 @@ impl State {
         current
     }
 
-    /// Benches, and lets nobody through.
+    /// Benches without exception.
     fn close(&mut self, wait: Duration, cause: BenchCause, now: Instant) -> Option<Duration> {
         if wait.is_zero() {
             return None;
         }
         let news = self.bench(wait, cause, now);
-        let until = now + wait.min(FOREVER);
+        let until = now + wait.min(MAX_BENCH);
         if let Some(bench) = &mut self.bench {
             bench.closed_until = bench.closed_until.max(Some(until));
         }
@@ -311,7 +312,7 @@ impl State {
         cause: BenchCause,
         now: Instant,
     ) -> Option<Duration> {
-        let until = now + wait.min(FOREVER);
+        let until = now + wait.min(MAX_BENCH);
         self.on_trial = false;
         let old = self.bench.as_ref();
         if old.is_some_and(|bench| bench.until >= until) {
@@ -342,9 +343,9 @@ impl State {
         self.probe.is_some()
     }
 
-    /// The bench, if there is one; it may be over and wait for its probe.
-    pub(super) fn benched(&self, now: Instant) -> Option<Shown> {
-        self.bench.as_ref().map(|bench| Shown {
+    /// The bench, if any; it may be over and awaiting its probe.
+    pub(super) fn benched(&self, now: Instant) -> Option<BenchView> {
+        self.bench.as_ref().map(|bench| BenchView {
             since: now.saturating_duration_since(bench.since),
             left: bench.until.saturating_duration_since(now),
             closed: bench.is_closed(now),

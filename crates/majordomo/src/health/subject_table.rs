@@ -1,49 +1,49 @@
 //! The subjects of health, in a bounded table.
 //!
-//! Clients may name any model, so most names may be inventions. Declared ones (the
-//! configuration's targets, credentials, what was benched by hand) are always kept.
-//! Of the others at most [`MOST_UNDECLARED`] stay beside those that a request or a
-//! chain is using: healthy ones go first, then the benched, each least recently
-//! used first.
+//! Clients may name any model, so most names may be invented. Declared subjects (the
+//! configuration's targets, credentials, those benched by hand) are always kept. Of the
+//! others at most [`MAX_UNDECLARED`] stay, besides those that a request or a chain is
+//! using: healthy ones are evicted first, then benched ones, each least recently used
+//! first.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use majordomo_llm::Fingerprint;
 
-use super::permit::Subject;
+use super::subject::Subject;
 
-/// How many subjects that nobody declared are kept.
-pub(super) const MOST_UNDECLARED: usize = 1_024;
-/// A longer name is nobody's model: its health is forgotten with its request.
-pub(super) const LONGEST_NAME: usize = 256;
+/// Undeclared subjects kept.
+pub(super) const MAX_UNDECLARED: usize = 1_024;
+/// Longest name of an undeclared subject that is kept; no model has a longer one.
+pub(super) const MAX_NAME: usize = 256;
 
 #[derive(Default)]
-pub(super) struct Table {
-    entries: BTreeMap<String, Entry>,
+pub(super) struct SubjectTable {
+    entries: BTreeMap<String, SubjectEntry>,
     undeclared: usize,
-    /// How many undeclared ones are in use and could not be evicted last time.
+    /// Undeclared subjects in use that could not be evicted last time.
     in_use: usize,
     uses: u64,
 }
 
 #[derive(Clone)]
-struct Entry {
+struct SubjectEntry {
     subject: Arc<Subject>,
-    /// Whom it was asked as; another one starts healthy.
+    /// The provider's address and key; a changed one starts healthy.
     identity: Option<Fingerprint>,
     declared: bool,
     used: u64,
 }
 
-impl Table {
-    /// What is known of a subject, without asking for it.
+impl SubjectTable {
+    /// A known subject; does not count as a use.
     pub(super) fn get(&self, name: &str) -> Option<(Arc<Subject>, bool)> {
         let entry = self.entries.get(name)?;
         Some((Arc::clone(&entry.subject), entry.declared))
     }
 
-    /// The subject of a name, made if it is new or asked as somebody else by now.
+    /// The subject of a name, created if it is new or its identity has changed.
     pub(super) fn subject(
         &mut self,
         name: &str,
@@ -66,13 +66,13 @@ impl Table {
         }
         let subject = Arc::new(make());
         if !declared {
-            if name.len() > LONGEST_NAME {
+            if name.len() > MAX_NAME {
                 return subject;
             }
             self.make_room();
             self.undeclared += 1;
         }
-        let entry = Entry {
+        let entry = SubjectEntry {
             subject: Arc::clone(&subject),
             identity,
             declared,
@@ -82,7 +82,7 @@ impl Table {
         subject
     }
 
-    /// The subject of a name that must not be forgotten, whoever it is asked as.
+    /// The subject of a name that must not be evicted, whatever its identity.
     pub(super) fn declare(&mut self, name: &str, make: impl FnOnce() -> Subject) -> Arc<Subject> {
         let identity = self.entries.get(name).and_then(|entry| entry.identity);
         self.subject(name, identity, true, make)
@@ -96,7 +96,7 @@ impl Table {
             .collect()
     }
 
-    /// A table of the same subjects. Its targets are to be declared anew.
+    /// A table of the same subjects, whose targets must be declared again.
     pub(super) fn fork(&self) -> Self {
         let mut entries = self.entries.clone();
         let targets = entries.iter_mut().filter(|(name, _)| name.contains('/'));
@@ -110,8 +110,8 @@ impl Table {
         }
     }
 
-    /// Forgets subjects that are asked as somebody else by now; `current` is the
-    /// identity behind a subject's name.
+    /// Forgets subjects whose identity has changed; `current` is the identity of the
+    /// provider behind a subject's name.
     pub(super) fn forget_changed(&mut self, current: impl Fn(&str) -> Option<Fingerprint>) {
         self.entries
             .retain(|name, entry| entry.identity.is_none() || entry.identity == current(name));
@@ -119,25 +119,25 @@ impl Table {
         self.undeclared = undeclared.count();
     }
 
-    /// Evicts a quarter at once, so that a flood of names does not sort the table
-    /// for each of them.
+    /// Evicts a quarter at once, so that a flood of names does not sort the table for each
+    /// of them.
     fn make_room(&mut self) {
-        if self.undeclared < MOST_UNDECLARED.max(2 * self.in_use) {
+        if self.undeclared < MAX_UNDECLARED.max(2 * self.in_use) {
             return;
         }
         let mut idle: Vec<(bool, u64, String)> = Vec::new();
         for (name, entry) in &self.entries {
-            // Two handles of one name would not see each other's benches.
+            // Two handles of one name would not share benches.
             if !entry.declared && Arc::strong_count(&entry.subject) == 1 {
                 idle.push((entry.subject.is_benched(), entry.used, name.clone()));
             }
         }
         idle.sort_unstable();
-        let surplus = self.undeclared.saturating_sub(MOST_UNDECLARED / 4 * 3);
+        let surplus = self.undeclared.saturating_sub(MAX_UNDECLARED / 4 * 3);
         for (_, _, name) in idle.iter().take(surplus) {
             self.entries.remove(name);
             self.undeclared -= 1;
         }
-        self.in_use = self.undeclared.saturating_sub(MOST_UNDECLARED / 4 * 3);
+        self.in_use = self.undeclared.saturating_sub(MAX_UNDECLARED / 4 * 3);
     }
 }

@@ -1,13 +1,13 @@
-//! Whatever happens in whatever order, the promises of a bench hold.
+//! The invariants of a bench hold for any sequence of events.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
 
-/// Something that happens to a target. Indices choose among the permits that are out.
+/// An event at a target. Indices choose among the outstanding permits.
 #[derive(Clone, Debug)]
-enum Step {
+enum BreakerEvent {
     Pass(u64),
     Admit,
     Force,
@@ -19,31 +19,31 @@ enum Step {
     Leave(usize),
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn breaker_event() -> impl Strategy<Value = BreakerEvent> {
     let permit = 0..16_usize;
     prop_oneof![
-        3 => (0..400_u64).prop_map(Step::Pass),
-        4 => Just(Step::Admit),
-        4 => Just(Step::Force),
+        3 => (0..400_u64).prop_map(BreakerEvent::Pass),
+        4 => Just(BreakerEvent::Admit),
+        4 => Just(BreakerEvent::Force),
         6 => (permit.clone(), prop_oneof![4 => Just(0), 1 => 1..60_u64])
-            .prop_map(|(which, wait)| Step::Fail(which, wait)),
-        1 => (permit.clone(), 0..60_u64).prop_map(|(which, wait)| Step::Throttle(which, wait)),
-        1 => permit.clone().prop_map(Step::Suspend),
-        1 => permit.clone().prop_map(Step::Begin),
-        2 => permit.clone().prop_map(Step::Succeed),
-        1 => permit.prop_map(Step::Leave),
+            .prop_map(|(which, wait)| BreakerEvent::Fail(which, wait)),
+        1 => (permit.clone(), 0..60_u64).prop_map(|(which, wait)| BreakerEvent::Throttle(which, wait)),
+        1 => permit.clone().prop_map(BreakerEvent::Suspend),
+        1 => permit.clone().prop_map(BreakerEvent::Begin),
+        2 => permit.clone().prop_map(BreakerEvent::Succeed),
+        1 => permit.prop_map(BreakerEvent::Leave),
     ]
 }
 
-/// A world with requests under way, and what the provider asked for.
-struct Busy {
-    world: World,
+/// A breaker with requests in flight.
+struct BusyBreaker {
+    test: TestBreaker,
     out: Vec<Pass>,
-    /// The end of the latest Retry-After that was told while it mattered.
+    /// The end of the latest `Retry-After` received while benched.
     retry_after: Option<Instant>,
 }
 
-impl Busy {
+impl BusyBreaker {
     fn take(&mut self, which: usize) -> Option<Pass> {
         let count = self.out.len();
         (count > 0).then(|| self.out.swap_remove(which % count))
@@ -57,40 +57,40 @@ impl Busy {
         probes.count()
     }
 
-    fn told(&mut self, wait: u64) {
-        let until = self.world.now + Duration::from_secs(wait);
-        if wait > 0 && self.world.state.benched(self.world.now).is_some() {
+    fn received_retry_after(&mut self, wait: u64) {
+        let until = self.test.now + Duration::from_secs(wait);
+        if wait > 0 && self.test.breaker.benched(self.test.now).is_some() {
             self.retry_after = self.retry_after.max(Some(until));
         }
     }
 
     fn is_closed(&self) -> bool {
-        self.retry_after.is_some_and(|until| self.world.now < until)
+        self.retry_after.is_some_and(|until| self.test.now < until)
     }
 
     fn admitted(&mut self, admission: Admission) -> Result<(), TestCaseError> {
         if let Admission::Granted(pass) = admission {
-            prop_assert!(!self.is_closed(), "let in within a Retry-After");
+            prop_assert!(!self.is_closed(), "admitted within a Retry-After");
             self.out.push(pass);
         }
         Ok(())
     }
 
-    fn fail(&mut self, pass: Pass, failure: Failure, wait: u64) -> Result<(), TestCaseError> {
+    fn fail(&mut self, pass: Pass, failure: HealthFailure, wait: u64) -> Result<(), TestCaseError> {
         let before = (
-            self.world.left(),
-            self.world.state.rounds(),
-            self.world.state.failures(),
+            self.test.left(),
+            self.test.breaker.rounds(),
+            self.test.breaker.failures(),
         );
-        self.world.failed(failure, pass);
-        self.told(wait);
+        self.test.failed(failure, pass);
+        self.received_retry_after(wait);
         let after = (
-            self.world.left(),
-            self.world.state.rounds(),
-            self.world.state.failures(),
+            self.test.left(),
+            self.test.breaker.rounds(),
+            self.test.breaker.failures(),
         );
         if pass == Pass::Forced && wait == 0 {
-            prop_assert_eq!(before, after, "a forced attempt changed something");
+            prop_assert_eq!(before, after, "a forced attempt changed the breaker");
         }
         if pass == Pass::Forced {
             prop_assert_eq!((before.1, before.2), (after.1, after.2));
@@ -99,62 +99,70 @@ impl Busy {
         Ok(())
     }
 
-    fn step(&mut self, step: &Step) -> Result<(), TestCaseError> {
+    fn step(&mut self, step: &BreakerEvent) -> Result<(), TestCaseError> {
         match *step {
-            Step::Pass(seconds) => self.world.pass(seconds),
-            Step::Admit => {
-                let admission = self.world.admit();
+            BreakerEvent::Pass(seconds) => self.test.pass(seconds),
+            BreakerEvent::Admit => {
+                let admission = self.test.admit();
                 if is_open(&admission) {
-                    prop_assert!(self.world.state.benched(self.world.now).is_none());
+                    prop_assert!(self.test.breaker.benched(self.test.now).is_none());
                 }
                 self.admitted(admission)?;
             }
-            Step::Force => {
-                let admission = self.world.state.force(self.world.now);
+            BreakerEvent::Force => {
+                let admission = self.test.breaker.force(self.test.now);
                 if !self.is_closed() {
-                    prop_assert!(matches!(admission, Admission::Granted(_)), "kept out");
+                    prop_assert!(matches!(admission, Admission::Granted(_)), "denied");
                 }
                 self.admitted(admission)?;
             }
-            Step::Fail(which, wait) => {
+            BreakerEvent::Fail(which, wait) => {
                 if let Some(pass) = self.take(which) {
-                    self.fail(pass, Failure::Counted(Duration::from_secs(wait)), wait)?;
+                    self.fail(
+                        pass,
+                        HealthFailure::Counted(Duration::from_secs(wait)),
+                        wait,
+                    )?;
                 }
             }
-            Step::Throttle(which, wait) => {
+            BreakerEvent::Throttle(which, wait) => {
                 if let Some(pass) = self.take(which) {
-                    self.fail(pass, Failure::Throttled(Duration::from_secs(wait)), wait)?;
+                    self.fail(
+                        pass,
+                        HealthFailure::Throttled(Duration::from_secs(wait)),
+                        wait,
+                    )?;
                 }
             }
-            Step::Suspend(which) => {
+            BreakerEvent::Suspend(which) => {
                 if let Some(pass) = self.take(which) {
-                    self.fail(pass, Failure::Suspended(Duration::from_secs(300)), 0)?;
+                    self.fail(pass, HealthFailure::Suspended(Duration::from_secs(300)), 0)?;
                 }
             }
-            Step::Begin(which) => {
+            BreakerEvent::Begin(which) => {
                 let began = self.take(which);
                 if let Some(pass @ Pass::Probe(_)) = began {
-                    self.world.state.reopen(self.world.now);
+                    self.test.breaker.reopen(self.test.now);
                     prop_assert!(self.out.iter().all(|other| *other != pass));
                     self.out.push(Pass::Open);
                 } else {
                     self.out.extend(began);
                 }
             }
-            Step::Succeed(which) => {
+            BreakerEvent::Succeed(which) => {
                 if self.take(which).is_some() {
-                    self.world.succeed();
-                    let benched = self.world.state.benched(self.world.now).is_some();
-                    prop_assert_eq!(benched, self.is_closed(), "success heals");
+                    self.test.succeed();
+                    let benched = self.test.breaker.benched(self.test.now).is_some();
+                    prop_assert_eq!(benched, self.is_closed(), "a success ends the bench");
                     prop_assert_eq!(
-                        (self.world.state.failures(), self.world.state.rounds()),
+                        (self.test.breaker.failures(), self.test.breaker.rounds()),
                         (0, 0)
                     );
                 }
             }
-            Step::Leave(which) => {
+            BreakerEvent::Leave(which) => {
                 if let Some(Pass::Probe(number)) = self.take(which) {
-                    self.world.state.release(number);
+                    self.test.breaker.release(number);
                 }
             }
         }
@@ -162,22 +170,22 @@ impl Busy {
     }
 }
 
-fn run(mut world: World, steps: &[Step]) -> Result<(), TestCaseError> {
-    world.config.max = Duration::from_secs(300);
-    let single = world.config.single_probe;
-    let mut busy = Busy {
-        world,
+fn run(mut test: TestBreaker, steps: &[BreakerEvent]) -> Result<(), TestCaseError> {
+    test.config.max = Duration::from_secs(300);
+    let single = test.config.single_probe;
+    let mut busy = BusyBreaker {
+        test,
         out: Vec::new(),
         retry_after: None,
     };
     for step in steps {
         busy.step(step)?;
-        prop_assert!(busy.world.left() <= busy.world.config.max);
+        prop_assert!(busy.test.left() <= busy.test.config.max);
         if !single {
             prop_assert_eq!(busy.probes(), 0);
         }
         if busy.is_closed() {
-            prop_assert!(!is_forced(&busy.world.state.force(busy.world.now)));
+            prop_assert!(!is_forced(&busy.test.breaker.force(busy.test.now)));
         }
     }
     Ok(())
@@ -185,40 +193,40 @@ fn run(mut world: World, steps: &[Step]) -> Result<(), TestCaseError> {
 
 proptest! {
     #[test]
-    fn forced_attempts_lengthen_nothing_success_heals_and_a_retry_after_is_respected(
-        steps in vec(step(), 0..120),
+    fn forced_attempts_lengthen_no_bench_success_resets_and_retry_after_is_honored(
+        steps in vec(breaker_event(), 0..120),
     ) {
-        run(World::new(), &steps)?;
+        run(TestBreaker::new(), &steps)?;
     }
 
     #[test]
-    fn the_same_holds_when_everybody_comes_back_at_once(steps in vec(step(), 0..120)) {
-        run(World::plain(), &steps)?;
+    fn the_same_holds_without_single_probe(steps in vec(breaker_event(), 0..120)) {
+        run(TestBreaker::plain(), &steps)?;
     }
 
     #[test]
     fn there_is_at_most_one_probe_at_a_time(steps in vec((0u8..6, 0u64..400), 0..60)) {
-        let mut world = World::new();
+        let mut test = TestBreaker::new();
         let mut open: Option<Pass> = None;
         for (what, seconds) in steps {
-            world.pass(seconds);
+            test.pass(seconds);
             match what {
-                0 | 1 => { world.fail(Pass::Open); }
-                2 => match world.admit() {
+                0 | 1 => { test.fail(Pass::Open); }
+                2 => match test.admit() {
                     Admission::Granted(pass @ Pass::Probe(_)) => {
                         prop_assert!(open.is_none(), "a second probe");
                         open = Some(pass);
                     }
-                    Admission::Granted(_) => prop_assert!(world.state.benched(world.now).is_none()),
+                    Admission::Granted(_) => prop_assert!(test.breaker.benched(test.now).is_none()),
                     Admission::Denied(denied) => {
                         prop_assert!(denied.probing || denied.wait > Duration::ZERO);
                     }
                 },
-                3 => { world.fail(open.take().unwrap_or(Pass::Open)); }
+                3 => { test.fail(open.take().unwrap_or(Pass::Open)); }
                 4 => if let Some(Pass::Probe(number)) = open.take() {
-                    world.state.release(number);
+                    test.breaker.release(number);
                 },
-                _ => { open = None; world.succeed(); }
+                _ => { open = None; test.succeed(); }
             }
         }
     }
