@@ -1,11 +1,11 @@
-//! What a target takes, in words.
+//! Capabilities of a target, as text.
 
 use majordomo::{ByteCount, Capabilities, ImageLimits};
 
-/// The headings of [`cells`].
+/// Column headings of [`cells`].
 pub(crate) const HEADINGS: [&str; 4] = ["IMAGES", "TOOLS", "SCHEMAS", "CONTEXT"];
 
-/// Capabilities as cells of a table.
+/// Capabilities as table cells.
 pub(crate) fn cells(takes: &Capabilities) -> [String; 4] {
     let yes = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
     let images = match &takes.images {
@@ -20,14 +20,14 @@ pub(crate) fn cells(takes: &Capabilities) -> [String; 4] {
     [images, yes(takes.tools), yes(takes.structured), context]
 }
 
-/// Limits for images as one line.
+/// Image limits as one line.
 pub(crate) fn images(limits: &ImageLimits) -> String {
     let mut list = Vec::new();
     if !limits.types.is_empty() {
         list.push(limits.types.join(", "));
     }
     if let Some(most) = limits.max_count {
-        list.push(format!("at most {most} in a request"));
+        list.push(format!("at most {most} per request"));
     }
     let counted = match limits.counted {
         ByteCount::Raw => "",
@@ -37,10 +37,10 @@ pub(crate) fn images(limits: &ImageLimits) -> String {
         list.push(format!("{most} bytes{counted} each"));
     }
     if let Some(most) = limits.max_total_bytes {
-        list.push(format!("{most} bytes{counted} together"));
+        list.push(format!("{most} bytes{counted} in total"));
     }
     if let Some(most) = limits.max_px {
-        list.push(format!("{most} pixels a side"));
+        list.push(format!("{most} pixels per side"));
     }
     if let Some(patches) = limits.patches {
         let (most, size) = (patches.max, patches.size);
@@ -48,7 +48,7 @@ pub(crate) fn images(limits: &ImageLimits) -> String {
     }
     if let Some(many) = limits.many {
         let (above, most) = (many.above, many.max_px);
-        list.push(format!("{most} pixels a side above {above} images"));
+        list.push(format!("{most} pixels per side above {above} images"));
     }
     if list.is_empty() {
         return "any image".to_owned();
@@ -62,7 +62,7 @@ mod tests {
     use majordomo::{ManyImages, Patches};
 
     #[test]
-    fn every_limit_is_told() {
+    fn every_limit_is_listed() {
         let limits = ImageLimits {
             max_count: Some(5),
             max_bytes: Some(100),
@@ -79,9 +79,9 @@ mod tests {
         };
         assert_eq!(
             images(&limits),
-            "image/png, image/jpeg; at most 5 in a request; 100 bytes of base64 each; \
-             400 bytes of base64 together; 8000 pixels a side; 9 patches of 32×32 pixels; \
-             2000 pixels a side above 20 images"
+            "image/png, image/jpeg; at most 5 per request; 100 bytes of base64 each; \
+             400 bytes of base64 in total; 8000 pixels per side; 9 patches of 32×32 pixels; \
+             2000 pixels per side above 20 images"
         );
         assert_eq!(images(&ImageLimits::default()), "any image");
     }

@@ -1,4 +1,4 @@
-//! One question to the chain: the answer to stdout, what happened to stderr.
+//! One prompt to the chain: the response on stdout, everything about it on stderr.
 
 use std::io::{self, Write};
 
@@ -9,21 +9,21 @@ use majordomo::{
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::failure::Failure;
-use crate::paint;
+use crate::error::CliError;
+use crate::output;
 
-/// How questions are asked and answers told.
-pub(crate) struct Turn {
+/// Sends prompts and prints responses.
+pub(crate) struct ChatTurn {
     pub(crate) chain: Chain,
     pub(crate) schema: Option<TypedOutput<Value>>,
     pub(crate) json: bool,
 }
 
-/// An answer for programs.
+/// A response as JSON.
 #[derive(Serialize)]
-struct Report<'a> {
+struct ResponseJson<'a> {
     text: String,
-    /// The answer read, where a schema was given.
+    /// The decoded response, if a schema was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<&'a Value>,
     model: &'a str,
@@ -32,17 +32,17 @@ struct Report<'a> {
     attempts: &'a [Attempt],
 }
 
-impl Turn {
-    pub(crate) async fn ask(&self, request: Request) -> Result<Response, Failure> {
+impl ChatTurn {
+    pub(crate) async fn send(&self, request: Request) -> Result<Response, CliError> {
         let (response, value) = match &self.schema {
             Some(schema) => {
-                let answer = schema.generate(&self.chain, request).await?;
-                (answer.response, Some(answer.value))
+                let typed = schema.generate(&self.chain, request).await?;
+                (typed.response, Some(typed.value))
             }
             None => (self.stream(request).await?, None),
         };
         if self.json {
-            print(&serde_json::to_string(&Report {
+            print(&serde_json::to_string(&ResponseJson {
                 text: response.text(),
                 value: value.as_ref(),
                 model: &response.model,
@@ -53,15 +53,15 @@ impl Turn {
         } else if let Some(value) = &value {
             print(&serde_json::to_string_pretty(value))?;
         }
-        tell(&response);
+        print_notes(&response);
         match declined(&response) {
-            Some(why) => Err(Failure::new(format!("{} {why}", response.model))),
+            Some(why) => Err(CliError::new(format!("{} {why}", response.model))),
             None => Ok(response),
         }
     }
 
-    /// Prints the text as it comes, unless it is wanted as JSON.
-    async fn stream(&self, request: Request) -> Result<Response, Failure> {
+    /// Prints the text as it arrives, unless JSON is requested.
+    async fn stream(&self, request: Request) -> Result<Response, CliError> {
         let mut stream = self.chain.stream(request).await?;
         let mut line_open = false;
         let end_line = |open: bool| if open { writeln!(io::stdout()) } else { Ok(()) };
@@ -82,26 +82,26 @@ impl Turn {
                     end_line(line_open)?;
                     return Err(error.into());
                 }
-                None => return Err(Failure::new("the answer ended without its end; ask again")),
+                None => return Err(CliError::new("the stream ended without a final response")),
             }
         }
     }
 }
 
-fn print(json: &serde_json::Result<String>) -> Result<(), Failure> {
+fn print(json: &serde_json::Result<String>) -> Result<(), CliError> {
     match json {
         Ok(text) => Ok(writeln!(io::stdout(), "{text}")?),
-        Err(error) => Err(Failure::new(format!(
-            "the answer cannot be written as JSON: {error}"
+        Err(error) => Err(CliError::new(format!(
+            "failed to serialize the response: {error}"
         ))),
     }
 }
 
-/// Who served, who did not, and what was changed.
-fn tell(response: &Response) {
+/// Prints which targets failed, which one served, and what was changed for it.
+fn print_notes(response: &Response) {
     for attempt in &response.attempt_log.attempts {
         if attempt.outcome != Outcome::Served {
-            paint::note(&attempt.to_string());
+            output::note(&attempt.to_string());
         }
     }
     let usage = response.usage;
@@ -109,24 +109,26 @@ fn tell(response: &Response) {
         0 => String::new(),
         _ => format!(" ({} tokens in, {} out)", usage.input, usage.output),
     };
-    paint::note(&format!("served by {}{tokens}", response.model));
+    output::note(&format!("served by {}{tokens}", response.model));
     for change in response.attempt_log.changes() {
         let detail = match change.detail.as_str() {
             "" => String::new(),
             detail => format!(" ({detail})"),
         };
-        paint::note(&format!("changed: {change}{detail}"));
+        output::note(&format!("changed: {change}{detail}"));
     }
     match response.finish {
-        FinishReason::Length => paint::note("the answer was cut at the token limit"),
-        FinishReason::ContextWindow => paint::note("the answer was cut: the context is full"),
+        FinishReason::Length => output::note("the response was cut off at the token limit"),
+        FinishReason::ContextWindow => {
+            output::note("the response was cut off: the context is full")
+        }
         _ => {}
     }
 }
 
-/// Why a response is no answer: the model or a filter said no.
+/// Why the model or a content filter declined to respond, if so.
 fn declined(response: &Response) -> Option<String> {
-    let said: String = response
+    let refusal: String = response
         .parts
         .iter()
         .filter_map(|part| match part {
@@ -135,13 +137,14 @@ fn declined(response: &Response) -> Option<String> {
         })
         .collect();
     match response.finish {
-        FinishReason::ContentFilter => {
-            Some("stopped: the provider's filter cut the answer; ask in other words".to_owned())
+        FinishReason::ContentFilter => Some(
+            "stopped: the provider's content filter cut off the response; rephrase the prompt"
+                .to_owned(),
+        ),
+        FinishReason::Refusal if refusal.is_empty() => {
+            Some("declined to respond; rephrase the prompt or try another model".to_owned())
         }
-        FinishReason::Refusal if said.is_empty() => {
-            Some("declined to answer; ask in other words or another model".to_owned())
-        }
-        _ if said.is_empty() => None,
-        _ => Some(format!("declined to answer: {said}")),
+        _ if refusal.is_empty() => None,
+        _ => Some(format!("declined to respond: {refusal}")),
     }
 }

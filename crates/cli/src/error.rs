@@ -1,42 +1,42 @@
-//! Why a command failed, in the sentence that the user reads.
+//! Why a command failed, as the user reads it.
 
 use std::io;
 
 use majordomo::{Attempt, Class, Error, ErrorKind, Outcome, SpecError};
 
-/// The end of a command that did not do what it was asked for.
+/// The failure of a command.
 #[derive(Debug)]
-pub(crate) enum Failure {
-    /// What happened and what to do.
-    Told(String),
-    /// Everything that is wrong with a file, each with its line.
-    Listed(String),
-    /// The reader of our output went away, as `head` does; nothing is wrong.
-    Closed,
+pub(crate) enum CliError {
+    /// One sentence: what happened and what to do.
+    Message(String),
+    /// The problems of a configuration file, with their lines.
+    Problems(String),
+    /// The reader of stdout went away, as `head` does; not an error.
+    BrokenPipe,
 }
 
-impl Failure {
+impl CliError {
     pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self::Told(text.into())
+        Self::Message(text.into())
     }
 }
 
-impl From<SpecError> for Failure {
+impl From<SpecError> for CliError {
     fn from(error: SpecError) -> Self {
         let hint = match &error {
             SpecError::UnknownAlias { .. } => {
-                "; a target is written `provider/model`, and `majordomo models` lists them"
+                "; write a target as `provider/model`, and run `majordomo models` to list them"
             }
-            SpecError::NotATarget { .. } => "; `majordomo models` lists them",
+            SpecError::NotATarget { .. } => "; run `majordomo models` to list targets",
             _ => "",
         };
-        Self::Told(format!("{error}{hint}"))
+        Self::Message(format!("{error}{hint}"))
     }
 }
 
-impl From<Error> for Failure {
+impl From<Error> for CliError {
     fn from(error: Error) -> Self {
-        // Most errors say what to do; that a server was not reached does not.
+        // Most errors state a remedy; that a server is unreachable does not.
         let not_reached = |attempt: &Attempt| {
             let Outcome::Failed { class, status, .. } = &attempt.outcome else {
                 return false;
@@ -45,20 +45,20 @@ impl From<Error> for Failure {
         };
         let exhausted = error.kind() == ErrorKind::Exhausted;
         let hint = if exhausted && error.attempt_log().attempts.iter().any(not_reached) {
-            "; `majordomo models` shows who answers"
+            "; run `majordomo models` to see which providers are reachable"
         } else {
             ""
         };
-        Self::Told(format!("{error}{hint}"))
+        Self::Message(format!("{error}{hint}"))
     }
 }
 
-/// Only for stdout; files have errors of their own, which name the file.
-impl From<io::Error> for Failure {
+/// For stdout only; errors on files name the file.
+impl From<io::Error> for CliError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::BrokenPipe => Self::Closed,
-            _ => Self::Told(format!("the output cannot be written: {error}")),
+            io::ErrorKind::BrokenPipe => Self::BrokenPipe,
+            _ => Self::Message(format!("failed to write output: {error}")),
         }
     }
 }

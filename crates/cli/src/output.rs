@@ -1,23 +1,23 @@
-//! Colours, and tables; both only as far as the reader can see them. The streams
-//! drop colours that are written to anything but a terminal.
+//! Terminal output: errors, notes and tables. `anstream` strips colors for anything but a
+//! terminal.
 
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 
-use crate::failure::Failure;
+use crate::error::CliError;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const HEADING: Style = Style::new().bold();
 const QUIET: Style = Style::new().dimmed();
 
-/// Tells why the command failed.
+/// Prints why the command failed.
 pub(crate) fn error(text: &str) {
-    // When stderr is gone the exit code still says it.
+    // Without stderr the exit code still reports it.
     let _ = writeln!(anstream::stderr(), "{ERROR}error{ERROR:#}: {text}");
 }
 
-/// Tells everything that is wrong with a file. Each mistake begins with `error:`.
+/// Prints the problems of a file, each of which starts with `error:`.
 pub(crate) fn errors(problems: &str) {
     let mut stderr = anstream::stderr();
     for line in problems.lines() {
@@ -25,30 +25,30 @@ pub(crate) fn errors(problems: &str) {
             Some(text) => writeln!(stderr, "{ERROR}error{ERROR:#}: {text}"),
             None => writeln!(stderr, "{line}"),
         };
-        // When stderr is gone the exit code still says it.
+        // Without stderr the exit code still reports them.
         if written.is_err() {
             return;
         }
     }
 }
 
-/// Tells something beside the answer.
+/// Prints a remark to stderr.
 pub(crate) fn note(text: &str) {
-    // A note that nobody can read is no reason to stop.
+    // A remark that cannot be printed is no failure.
     let _ = writeln!(anstream::stderr(), "{QUIET}{text}{QUIET:#}");
 }
 
-/// Asks for the next turn of a conversation.
-pub(crate) fn invite() {
+/// Prompts for the next turn of a conversation.
+pub(crate) fn prompt() {
     let mut stderr = anstream::stderr();
     let _ = write!(stderr, "{HEADING}>{HEADING:#} ").and_then(|()| stderr.flush());
 }
 
-/// Prints rows below a heading, each column as wide as its widest cell.
+/// Prints aligned rows below a heading.
 pub(crate) fn table<const N: usize>(
     heading: [&str; N],
     rows: &[[String; N]],
-) -> Result<(), Failure> {
+) -> Result<(), CliError> {
     let heading = heading.map(str::to_owned);
     let mut widths = [0; N];
     for row in rows.iter().chain([&heading]) {

@@ -1,12 +1,10 @@
-//! `majordomo chat`, run for real.
+//! `majordomo chat`.
 
-mod support;
-
+use crate::support::{Done, answers, fails, file, majordomo, picture, says};
 use majordomo_testkit::{ClosedPort, Script, Upstream};
-use support::{Done, answers, fails, file, majordomo, picture, says};
 
 #[tokio::test]
-async fn the_answer_goes_to_stdout_and_who_served_to_stderr() {
+async fn the_response_goes_to_stdout_and_the_serving_target_to_stderr() {
     let upstream = Upstream::start([says("Hel", "lo.")]).await;
     let done = majordomo(&["chat", "x/m", "hi", "--system", "Be terse."])
         .x(&upstream)
@@ -28,7 +26,7 @@ async fn the_answer_goes_to_stdout_and_who_served_to_stderr() {
 }
 
 #[tokio::test]
-async fn a_target_that_failed_before_is_told() {
+async fn failed_targets_are_listed_on_stderr() {
     let upstream = Upstream::start([fails(404, "no such model"), says("o", "k")]).await;
     let done = majordomo(&["chat", "x/a,x/b", "hi"])
         .x(&upstream)
@@ -60,7 +58,7 @@ async fn an_exhausted_chain_is_one_sentence_that_names_each_target() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_named_once_with_where_to_look() {
+async fn an_unreachable_server_is_named_once_with_a_hint() {
     let port = ClosedPort::hold();
     let gone = port.address();
     let done = majordomo(&["chat", "x/m", "hi"])
@@ -72,13 +70,13 @@ async fn a_server_that_is_not_there_is_named_once_with_where_to_look() {
         done.stderr,
         format!(
             "error: no target could serve the request: x/m: could not connect to {gone}: \
-             Connection refused (os error 111); `majordomo models` shows who answers\n"
+             Connection refused (os error 111); run `majordomo models` to see which providers are reachable\n"
         )
     );
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_off_is_a_failure_after_what_had_come() {
+async fn a_truncated_response_fails_after_its_partial_text() {
     let cut = Script::new()
         .read_request()
         .stream_head()
@@ -107,7 +105,7 @@ async fn json_is_one_object_with_text_model_usage_and_attempts() {
 }
 
 #[tokio::test]
-async fn each_line_of_stdin_is_a_turn_that_remembers_the_ones_before() {
+async fn each_line_of_stdin_is_a_turn_of_one_conversation() {
     let upstream = Upstream::start([says("one", "."), says("two", ".")]).await;
     let done = majordomo(&["chat", "x/m"])
         .x(&upstream)
@@ -127,7 +125,7 @@ async fn each_line_of_stdin_is_a_turn_that_remembers_the_ones_before() {
 }
 
 #[tokio::test]
-async fn a_dash_takes_all_of_stdin_as_the_prompt() {
+async fn a_dash_reads_the_prompt_from_stdin() {
     let upstream = Upstream::start([says("o", "k")]).await;
     let done = majordomo(&["chat", "x/m", "-"])
         .x(&upstream)
@@ -141,7 +139,7 @@ async fn a_dash_takes_all_of_stdin_as_the_prompt() {
 }
 
 #[tokio::test]
-async fn an_image_is_sent_and_what_was_changed_is_told() {
+async fn an_image_is_sent_and_its_changes_are_listed() {
     let upstream = Upstream::start([says("a ", "wall")]).await;
     // OpenAI takes 30,000 patches of 32 pixels at most.
     let wide = file("wide.png", picture(8_000, 6_000));
@@ -162,7 +160,7 @@ async fn an_image_is_sent_and_what_was_changed_is_told() {
 }
 
 #[tokio::test]
-async fn an_image_for_a_target_without_eyes_is_a_failure_that_says_so() {
+async fn an_image_for_a_text_only_target_fails_with_the_reason() {
     let upstream = Upstream::start([says("o", "k")]).await;
     let small = file("small.png", picture(4, 4));
     let done = majordomo(&["chat", "x/m", "what?", "--image", &small])
@@ -180,7 +178,7 @@ async fn an_image_for_a_target_without_eyes_is_a_failure_that_says_so() {
 const PERSON: &str = r#"{"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"], "additionalProperties": false}"#;
 
 #[tokio::test]
-async fn an_answer_that_breaks_the_schema_is_asked_for_again_once() {
+async fn a_response_that_violates_the_schema_is_repaired_once() {
     let upstream = Upstream::start([answers("{}"), answers("{\"age\": 36}")]).await;
     let schema = file("person.json", PERSON);
     let done = majordomo(&["chat", "x/m", "Ada is 36.", "--schema", &schema])
@@ -195,7 +193,7 @@ async fn an_answer_that_breaks_the_schema_is_asked_for_again_once() {
 }
 
 #[tokio::test]
-async fn mistakes_are_one_sentence_that_says_what_to_do() {
+async fn errors_are_one_sentence_with_a_remedy() {
     let not_json = file("not.json", "{");
     let no_schema = file("no_schema.json", r#"{"type": 7}"#);
     let no_image = file("no_image.png", "<html>");
@@ -210,7 +208,7 @@ async fn mistakes_are_one_sentence_that_says_what_to_do() {
         ),
         (
             &["chat", "thinking", "hi"],
-            "error: there is no alias `thinking`; a target is written `provider/model`, and `majordomo models` lists them\n",
+            "error: there is no alias `thinking`; write a target as `provider/model`, and run `majordomo models` to list them\n",
         ),
         (
             &["chat", "opnai/gpt", "hi"],
@@ -220,24 +218,19 @@ async fn mistakes_are_one_sentence_that_says_what_to_do() {
             &["chat", "openai/gpt", "hi"],
             "error: no target could serve the request: openai/gpt: no key is configured: set OPENAI_API_KEY\n",
         ),
-        (
-            &["chat", "openai/gpt", " "],
-            "error: the prompt is empty; say what to ask\n",
-        ),
+        (&["chat", "openai/gpt", " "], "error: the prompt is empty\n"),
         (
             &["chat", "openai/gpt", "hi", "--image", "nowhere.png"],
-            "error: `nowhere.png` cannot be read: No such file or directory (os error 2)\n",
+            "error: failed to read `nowhere.png`: No such file or directory (os error 2)\n",
         ),
         (
             &["chat", "openai/gpt", "hi", "--image", &no_image],
-            &format!(
-                "error: `{no_image}` is no image that is known here; attach a JPEG, PNG, GIF or WebP\n"
-            ),
+            &format!("error: `{no_image}` is not a supported image; use JPEG, PNG, GIF or WebP\n"),
         ),
         (
             &["chat", "openai/gpt", "hi", "--schema", &not_json],
             &format!(
-                "error: `{not_json}`: it is not JSON: EOF while parsing an object at line 1 column 1\n"
+                "error: `{not_json}`: not JSON: EOF while parsing an object at line 1 column 1\n"
             ),
         ),
         (
@@ -258,7 +251,7 @@ async fn mistakes_are_one_sentence_that_says_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_key_that_the_server_repeats_is_not_shown() {
+async fn a_key_echoed_by_the_server_is_redacted() {
     let upstream = Upstream::start([fails(401, "Incorrect API key: sk-CANARY1234567890")]).await;
     let done = majordomo(&["chat", "x/m", "hi"])
         .env(

@@ -1,9 +1,7 @@
-//! The command line itself, `explain`, `models` and `fit`, run for real.
+//! The command line itself, `explain`, `models` and `fit`.
 
-mod support;
-
+use crate::support::{Done, fails, file, majordomo, picture};
 use majordomo_testkit::{ClosedPort, Script, Upstream};
-use support::{Done, fails, file, majordomo, picture};
 
 fn failed(code: i32, stderr: &str) -> Done {
     Done {
@@ -25,12 +23,12 @@ fn printed(stdout: &str) -> Done {
 async fn an_unknown_command_is_one_sentence_and_exit_code_2() {
     let done = majordomo(&["chatt"]).done().await;
     let sentence = "error: unrecognized subcommand 'chatt'; a similar subcommand exists: 'chat'; \
-                    `majordomo --help` shows what can be typed\n";
+                    for more information, try 'majordomo --help'\n";
     assert_eq!(done, failed(2, sentence));
 }
 
 #[tokio::test]
-async fn help_has_examples_and_no_colours_in_a_pipe() {
+async fn help_has_examples_and_no_colors_in_a_pipe() {
     for arguments in [
         &["--help"][..],
         &["chat", "--help"],
@@ -47,7 +45,7 @@ async fn help_has_examples_and_no_colours_in_a_pipe() {
 }
 
 #[tokio::test]
-async fn explain_shows_the_flat_chain_without_asking_anybody() {
+async fn explain_shows_the_targets_without_calling_any() {
     let upstream = Upstream::start([Script::new()]).await;
     let done = majordomo(&["explain", "x/small, openai/gpt-6,deepseek/chat,x/small"])
         .x_with(&upstream, "?images=false&tools=false&context=8192")
@@ -69,18 +67,18 @@ async fn explain_shows_the_flat_chain_without_asking_anybody() {
 }
 
 #[tokio::test]
-async fn explain_refuses_a_bad_dsn_without_showing_it() {
+async fn explain_rejects_a_bad_dsn_without_showing_it() {
     let done = majordomo(&["explain", "x/m"])
         .env("LLM_X", "opnai://CANARY@host")
         .done()
         .await;
     let sentence = "error: the provider `x` cannot be used: \
-                    no provider speaks the scheme `opnai`; did you mean `openai`?\n";
+                    unknown DSN scheme `opnai`; did you mean `openai`?\n";
     assert_eq!(done, failed(1, sentence));
 }
 
 #[tokio::test]
-async fn models_lists_what_answers_and_names_the_others() {
+async fn models_lists_reachable_providers_and_names_the_others() {
     let list = r#"{"object":"list","data":[{"id":"big","object":"model"},{"id":"tiny","object":"model","max_model_len":4096}]}"#;
     let script = Script::new()
         .read_request()
@@ -109,12 +107,12 @@ async fn models_lists_what_answers_and_names_the_others() {
     let told = |start: &str| done.stderr.lines().find(|line| line.starts_with(start));
     assert_eq!(told("angry"), Some("angry: HTTP 500: boom"));
     assert!(told("the provider `bad` cannot be used: the DSN has no scheme").is_some());
-    assert!(told("not reachable: ").is_some_and(|line| line.contains("ollama")));
+    assert!(told("unreachable: ").is_some_and(|line| line.contains("ollama")));
     assert!(told("no key: ").is_some_and(|line| line.contains("anthropic")));
 }
 
 #[tokio::test]
-async fn models_tells_what_the_dsn_says_against_what_the_server_says() {
+async fn models_prefers_the_capabilities_of_the_dsn() {
     let list = r#"{"object":"list","data":[{"id":"tiny","object":"model","max_model_len":4096,"capabilities":{"vision":true,"function_calling":true}}]}"#;
     let script = Script::new()
         .read_request()
@@ -130,7 +128,7 @@ async fn models_tells_what_the_dsn_says_against_what_the_server_says() {
 }
 
 #[tokio::test]
-async fn fit_passes_on_an_image_that_fits() {
+async fn fit_keeps_an_image_that_fits() {
     let small = file("fits.png", picture(40, 30));
     let done = majordomo(&["fit", &small, "--for", "xai/grok"])
         .done()
@@ -145,7 +143,7 @@ async fn fit_passes_on_an_image_that_fits() {
 }
 
 #[tokio::test]
-async fn fit_says_why_and_writes_what_would_be_sent() {
+async fn fit_explains_the_change_and_writes_the_image() {
     let large = file("large.png", picture(9_000, 30));
     let sent = file("sent.png", "");
     let done = majordomo(&[
@@ -167,36 +165,36 @@ async fn fit_says_why_and_writes_what_would_be_sent() {
         lines[1]
     );
     assert!(lines[2].starts_with("9000×30 png"), "{}", lines[2]);
-    assert_eq!(lines[3], format!("written to {sent}"));
+    assert_eq!(lines[3], format!("wrote {sent}"));
     let written = png::Decoder::new(std::io::Cursor::new(std::fs::read(&sent).unwrap()));
     assert!(written.read_info().unwrap().info().width < 9_000);
 }
 
 #[tokio::test]
-async fn fit_refuses_what_cannot_be_sent_in_one_sentence() {
+async fn fit_rejects_unsendable_images_in_one_sentence() {
     let picture = file("refused.png", picture(4, 4));
     let bomb = file("bomb.png", headed(60_000, 60_000));
     let text = file("text.png", "hello");
     for (arguments, sentence) in [
         (
             [&*picture, "deepseek/chat"],
-            "error: deepseek/chat takes no images; choose a target that does, `majordomo models` says which\n".to_owned(),
+            "error: deepseek/chat takes no images; run `majordomo models` to find a target that does\n".to_owned(),
         ),
         (
             [&bomb, "anthropic/claude-opus-5-5"],
-            format!("error: `{bomb}` cannot be sent to anthropic/claude-opus-5-5: opening it would take 3600 megapixels, and at most 50 megapixels are allowed\n"),
+            format!("error: cannot send `{bomb}` to anthropic/claude-opus-5-5: opening it would take 3600 megapixels, and at most 50 megapixels are allowed\n"),
         ),
         (
             [&text, "xai/grok"],
-            format!("error: `{text}` is no image that is known here; attach a JPEG, PNG, GIF or WebP\n"),
+            format!("error: `{text}` is not a supported image; use JPEG, PNG, GIF or WebP\n"),
         ),
         (
             ["nowhere.png", "xai/grok"],
-            "error: `nowhere.png` cannot be read: No such file or directory (os error 2)\n".to_owned(),
+            "error: failed to read `nowhere.png`: No such file or directory (os error 2)\n".to_owned(),
         ),
         (
             [&picture, "grok"],
-            "error: `grok` is not a target: write it as `provider/model`; `majordomo models` lists them\n".to_owned(),
+            "error: `grok` is not a target: write it as `provider/model`; run `majordomo models` to list targets\n".to_owned(),
         ),
     ] {
         let [image, target] = arguments;
@@ -205,7 +203,7 @@ async fn fit_refuses_what_cannot_be_sent_in_one_sentence() {
     }
 }
 
-/// The first bytes of a PNG of this size, and no pixels.
+/// The header of a PNG of this size, without pixels.
 fn headed(width: u32, height: u32) -> Vec<u8> {
     let mut data = picture(1, 1);
     data[16..20].copy_from_slice(&width.to_be_bytes());
@@ -243,7 +241,7 @@ const WITH_IMAGE: &str = r#"{
 }"#;
 
 #[tokio::test]
-async fn explain_tells_what_would_become_of_a_request_without_asking_anybody() {
+async fn explain_dry_runs_a_request_without_calling_a_model() {
     let upstream = Upstream::start([Script::new()]).await;
     let config = file("routed.toml", ROUTED);
     let request = file("with-image.json", WITH_IMAGE);
@@ -260,20 +258,20 @@ async fn explain_tells_what_would_become_of_a_request_without_asking_anybody() {
         done,
         printed(&format!(
             "\
-anthropic-messages (guessed): asks for `coder`, about {tokens} tokens, 1 image; the route `coder`
+anthropic-messages (guessed): model `coder`, about {tokens} tokens, 1 image; route `coder`
 rule 1 `long prompts`: no
     any: no
-        token ge 60000: no, it is \"{tokens}\"
-        key equals \"laptop\": no, it is \"none\"
-    1 more not looked at
+        token ge 60000: no, found \"{tokens}\"
+        key equals \"laptop\": no, found \"none\"
+    1 more not evaluated
 rule 2 `eyes`: yes
-    proxy_vision enabled: yes, it is \"1 image\"
+    proxy_vision enabled: yes, found \"1 image\"
 processor proxy_vision enabled: image:1 described, by x/eyes
-#  SERVICE  OF         WHY
-1  x/blind  the route  picked by tactic (random)
--  x/off    the route  inactive
-#  TARGET   GETS
-1  x/blind  the request as it is
+#  SERVICE  FROM   WHY
+1  x/blind  route  picked by tactic (random)
+-  x/off    route  inactive
+#  TARGET   RECEIVES
+1  x/blind  the request unchanged
 "
         ))
     );
@@ -281,7 +279,7 @@ processor proxy_vision enabled: image:1 described, by x/eyes
 }
 
 #[tokio::test]
-async fn explain_takes_a_route_a_path_a_key_and_headers() {
+async fn explain_accepts_a_route_a_path_a_key_and_headers() {
     let upstream = Upstream::start([Script::new()]).await;
     let config = file("routed-by-key.toml", ROUTED);
     let request = file(

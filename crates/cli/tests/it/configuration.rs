@@ -1,8 +1,6 @@
-//! `check` and `key`, run for real.
+//! `check` and `key`.
 
-mod support;
-
-use support::{Done, file, majordomo};
+use crate::support::{Done, file, majordomo};
 
 const GOOD: &str = "\
 [providers.sandbox]
@@ -16,7 +14,7 @@ services = [ { spec = \"fast\" } ]
 ";
 
 #[tokio::test]
-async fn a_good_file_is_summed_up() {
+async fn a_valid_file_is_summarized() {
     let path = file("good.toml", GOOD);
     let done = majordomo(&["check", "--config", &path]).done().await;
     assert_eq!(
@@ -24,7 +22,7 @@ async fn a_good_file_is_summed_up() {
         Done {
             code: Some(0),
             stdout: format!(
-                "{path} is fine: 1 provider, 2 aliases, 1 route, 0 keys; serves on 127.0.0.1:4100\n"
+                "{path} is valid: 1 provider, 2 aliases, 1 route, 0 keys; listens on 127.0.0.1:4100\n"
             ),
             stderr: String::new(),
         }
@@ -32,7 +30,7 @@ async fn a_good_file_is_summed_up() {
 }
 
 #[tokio::test]
-async fn every_bad_rule_is_told_at_its_place() {
+async fn every_invalid_rule_is_reported_at_its_line() {
     let rules = "\
 [[routes.smart]]
 name = \"typo\"
@@ -67,7 +65,7 @@ services = [ { spec = \"fast\" } ]
 }
 
 #[tokio::test]
-async fn every_mistake_of_a_bad_file_is_told() {
+async fn every_problem_of_an_invalid_file_is_reported() {
     let path = file(
         "bad.toml",
         "[server]\nlisten = \"0.0.0.0:4100\"\n\n[alises]\n",
@@ -103,7 +101,7 @@ error: unknown key `alises` in the file
 }
 
 #[tokio::test]
-async fn a_file_that_is_not_there_is_told() {
+async fn a_missing_file_is_reported() {
     let done = majordomo(&["check", "--config", "nowhere.toml"])
         .done()
         .await;
@@ -117,18 +115,18 @@ async fn a_file_that_is_not_there_is_told() {
         )
     );
     let done = majordomo(&["check"]).done().await;
-    let sentence = "error: there is no configuration file to check; \
-                    name one with --config, or put majordomo.toml here\n";
+    let sentence = "error: no configuration file found; \
+                    pass one with --config or create ./majordomo.toml\n";
     assert_eq!((done.code, &*done.stderr), (Some(1), sentence));
 }
 
 #[tokio::test]
-async fn a_new_key_opens_an_address_to_other_machines() {
+async fn a_new_key_allows_a_public_address() {
     let made = majordomo(&["key", "new", "laptop"]).done().await;
     assert_eq!(made.code, Some(0), "{}", made.stderr);
     assert_eq!(
         made.stderr,
-        "the key is shown this once; put the entry into majordomo.toml\n"
+        "this key is not shown again; add the entry to majordomo.toml\n"
     );
     let (key, entry) = made.stdout.split_once("\n\n").unwrap();
     assert!(
@@ -146,8 +144,8 @@ async fn a_new_key_opens_an_address_to_other_machines() {
 }
 
 #[tokio::test]
-async fn a_key_without_a_name_is_refused() {
+async fn a_key_without_a_name_is_rejected() {
     let done = majordomo(&["key", "new", " "]).done().await;
-    let sentence = "error: the key needs a name that says whose it is\n";
+    let sentence = "error: the name of the key is empty; use one that identifies the client\n";
     assert_eq!((done.code, &*done.stderr), (Some(1), sentence));
 }

@@ -1,15 +1,13 @@
-//! What a body costs while it is judged (C-09): its own bytes, and what is read
-//! out of it.
+//! Memory that a body takes while it is parsed.
 
 use crate::served::{Start, post};
 
 const MIB: usize = 1 << 20;
 
-/// What a gateway needs beside bodies: a worker's buffers, and pages that the
-/// allocator keeps at hand.
+/// Memory besides bodies: a worker's buffers, and pages that the allocator caches.
 const BESIDE: usize = 4 * MIB;
 
-/// Questions of nobody: they are read and judged, and go nowhere.
+/// Requests for an unknown provider: parsed, but never sent.
 fn bodies() -> Vec<(&'static str, u16, String)> {
     let begun = r#"{"model":"nobody/x","messages":[{"role":"user","content":"hi"}]"#;
     let nested = |depth| {
@@ -51,13 +49,13 @@ fn bodies() -> Vec<(&'static str, u16, String)> {
 }
 
 #[tokio::test]
-async fn c09_a_body_takes_at_most_twice_its_size_while_it_is_judged() {
+async fn parsing_a_body_takes_at_most_twice_its_size() {
     let mut over = Vec::new();
     for (name, status, body) in bodies() {
         let served = Start::with("[server]\nmax_body = \"64MiB\"\n")
             .start()
             .await;
-        // What is read and made once is not the body's.
+        // One-time allocations do not count.
         for path in ["/v1/chat/completions", "/v1/models"] {
             served
                 .ask(post(path, "", "{\"model\":\"nobody/x\",\"messages\":[]}"))
@@ -73,7 +71,7 @@ async fn c09_a_body_takes_at_most_twice_its_size_while_it_is_judged() {
         );
         let (highest, most) = (served.highest(), idle + 2 * body.len() + BESIDE);
         println!(
-            "C-09: {name}: {} KiB took {} KiB",
+            "{name}: {} KiB took {} KiB",
             body.len() / 1024,
             highest.saturating_sub(idle) / 1024
         );

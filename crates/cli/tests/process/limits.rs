@@ -1,4 +1,4 @@
-//! A system that gives no more (P-11, P-12).
+//! Resource limits: file descriptors and memory.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use crate::served::{EVENT, Start, about_a_picture, ask, provider, until};
 
 #[tokio::test]
-async fn p11_without_descriptors_streams_go_on_and_new_ones_wait() {
+async fn without_file_descriptors_streams_go_on_and_new_connections_wait() {
     let script = Script::new()
         .read_request()
         .stream_head()
@@ -28,7 +28,7 @@ async fn p11_without_descriptors_streams_go_on_and_new_ones_wait() {
     let sent = stream.write_all(ask("up/m", true).as_bytes()).await;
     sent.expect("it reads");
     until(&mut stream, "word").await;
-    // The system accepts for it what it cannot accept itself.
+    // The kernel completes the connections that it cannot accept.
     let mut idle = Vec::new();
     for _ in 0..300 {
         idle.push(TcpStream::connect(served.address).await.expect("a queue"));
@@ -41,14 +41,14 @@ async fn p11_without_descriptors_streams_go_on_and_new_ones_wait() {
 }
 
 #[tokio::test]
-async fn p12_with_little_memory_bodies_wait_or_are_refused_and_nobody_is_killed() {
+async fn with_little_memory_bodies_wait_or_are_refused_and_the_process_survives() {
     let upstream = Upstream::start([Script::new().read_request().stall()]).await;
     let config = format!(
         "[server]\nmax_bytes_in_flight = \"64MiB\"\nmax_body = \"16MiB\"\n{}",
         provider(&upstream)
     );
     let mut served = Start {
-        // Addresses, not pages: the allocator takes them by the gigabyte.
+        // Address space, not pages: the allocator reserves it by the gigabyte.
         before: "ulimit -v 2621440",
         ..Start::with(config)
     }
@@ -60,7 +60,7 @@ async fn p12_with_little_memory_bodies_wait_or_are_refused_and_nobody_is_killed(
         let (address, body) = (served.address, body.clone());
         answers.spawn(async move { crate::served::exchange(address, &body).await });
     }
-    // Those that were let in stand still; the others are told within their wait.
+    // The admitted ones stall; the others are refused when their wait ends.
     let mut refused = 0;
     while refused < 40 - 64 / 6 {
         let answer = answers.join_next().await.expect("some are refused");

@@ -1,4 +1,4 @@
-//! Load (L-02 to L-04, L-06), small here and full-sized by hand.
+//! Load, reduced by default and full-sized with `MAJORDOMO_LOAD=full`.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use crate::served::{
 };
 
 #[tokio::test]
-async fn l02_slow_readers_and_those_who_leave_take_nothing_from_the_others() {
+async fn slow_and_departing_readers_do_not_affect_other_streams() {
     let events = 20;
     let script = (0..events).fold(Script::new().read_request().stream_head(), |script, _| {
         script.chunk(EVENT).wait(Duration::from_millis(50))
@@ -53,7 +53,7 @@ async fn l02_slow_readers_and_those_who_leave_take_nothing_from_the_others() {
     while let Some(words) = reading.join_next().await {
         assert_eq!(words.expect("it does not panic"), events);
     }
-    // Whoever read nothing finds everything.
+    // The slow readers still receive everything.
     for mut stream in slow {
         until(&mut stream, "[DONE]").await;
     }
@@ -63,7 +63,7 @@ async fn l02_slow_readers_and_those_who_leave_take_nothing_from_the_others() {
     served.assert_alive().await;
 }
 
-/// Asks so often on one connection, and says how long each answer took.
+/// Sends requests on one connection; returns the sorted latencies.
 async fn asks(address: SocketAddr, request: Vec<u8>, times: usize) -> Vec<Duration> {
     let mut stream = TcpStream::connect(address).await.expect("it listens");
     stream.set_nodelay(true).expect("a socket takes options");
@@ -89,7 +89,7 @@ async fn asks(address: SocketAddr, request: Vec<u8>, times: usize) -> Vec<Durati
 }
 
 #[tokio::test]
-async fn l03_small_requests_are_all_served_and_the_cost_is_told() {
+async fn small_requests_are_all_served_and_their_overhead_is_printed() {
     let times = if full() { 20_000 } else { 1_000 };
     let upstream = Upstream::start([answering(times + 1)]).await;
     let served = Start::with(provider(&upstream)).start().await;
@@ -100,7 +100,7 @@ async fn l03_small_requests_are_all_served_and_the_cost_is_told() {
     let through = asks(served.address, request.clone(), times).await;
     let at = |took: &[Duration], percent: usize| took[(took.len() - 1) * percent / 100];
     println!(
-        "L-03: p50 {:?} and p99 {:?} through the gateway, {:?} and {:?} without",
+        "latency: p50 {:?} and p99 {:?} through the gateway, {:?} and {:?} without",
         at(&through, 50),
         at(&through, 99),
         at(&direct, 50),
@@ -115,19 +115,19 @@ async fn l03_small_requests_are_all_served_and_the_cost_is_told() {
         took.expect("all are served");
     }
     println!(
-        "L-03: {:.0} requests a second",
+        "throughput: {:.0} requests a second",
         2.0 * times as f64 / began.elapsed().as_secs_f64()
     );
     served.assert_alive().await;
 }
 
-/// What an answer of L-04 takes, and what a client that was refused waits: with
-/// both, 24 clients ask for three times what four seats can serve.
+/// Time to serve a request, and backoff of a refused client: with both, 24 clients demand
+/// three times what four concurrent requests can serve.
 const SERVICE: Duration = Duration::from_millis(50);
 const COMES_BACK: Duration = Duration::from_millis(125);
 
-/// So many clients ask so often; says how many were served and refused, and how
-/// many were served in a second.
+/// Runs clients concurrently; returns how many requests were served and refused, and the
+/// goodput per second.
 async fn crowd(address: SocketAddr, clients: usize, rounds: usize) -> (usize, usize, f64) {
     let mut asking = JoinSet::new();
     let began = Instant::now();
@@ -156,7 +156,7 @@ async fn crowd(address: SocketAddr, clients: usize, rounds: usize) -> (usize, us
 }
 
 #[tokio::test]
-async fn l04_beyond_its_capacity_the_gateway_serves_what_it_can_and_refuses_the_rest() {
+async fn beyond_capacity_the_gateway_serves_what_it_can_and_refuses_the_rest() {
     let script = Script::new()
         .read_request()
         .wait(SERVICE)
@@ -166,27 +166,23 @@ async fn l04_beyond_its_capacity_the_gateway_serves_what_it_can_and_refuses_the_
     let config = format!("[server]\nmax_requests = 4\n{}", provider(&upstream));
     let served = Start::with(config).start().await;
     let rounds = if full() { 400 } else { 20 };
-    // Six keep four seats taken, and always find a place to wait.
+    // Six keep four seats taken, and always find room in the queue.
     let (_, _, peak) = crowd(served.address, 6, rounds).await;
     let (good, refused, goodput) = crowd(served.address, 24, rounds).await;
     println!(
-        "L-04: {good} served, {refused} refused; {goodput:.0} a second, {:.0} % of {peak:.0}",
+        "overload: {good} served, {refused} refused; {goodput:.0} a second, {:.0} % of {peak:.0}",
         100.0 * goodput / peak
     );
-    assert!(
-        refused > 0,
-        "four wait beside those who are served, and no more"
-    );
-    // The goal is nine tenths; a machine that does other things beside may keep
-    // 24 clients from asking in time.
+    assert!(refused > 0, "at most four wait besides those being served");
+    // The goal is 90 %; a busy machine may keep 24 clients from sending in time.
     let least = if full() { 0.9 } else { 0.5 };
     assert!(goodput >= least * peak, "{goodput} of {peak}");
     let (good, refused, rate) = crowd(served.address, 4, rounds).await;
-    println!("L-04: {rate:.0} a second behind it");
+    println!("after overload: {rate:.0} a second");
     assert_eq!(
         (good, refused),
         (4 * rounds, 0),
-        "afterwards all is as before"
+        "after the overload all are served again"
     );
     served
         .look_until("/metrics", "majordomo_open_requests 0")
@@ -194,7 +190,7 @@ async fn l04_beyond_its_capacity_the_gateway_serves_what_it_can_and_refuses_the_
     served.assert_alive().await;
 }
 
-/// A file with many of everything.
+/// A configuration with many keys, aliases and rules.
 fn many(keys: usize, targets: usize, rules: usize) -> String {
     let mut text = String::new();
     for n in 0..keys {
@@ -221,10 +217,10 @@ fn many(keys: usize, targets: usize, rules: usize) -> String {
 }
 
 #[tokio::test]
-async fn l06_ten_thousand_keys_and_a_thousand_rules_cost_no_request_its_answer() {
+async fn ten_thousand_keys_and_a_thousand_rules_do_not_slow_requests() {
     let began = Instant::now();
     let served = Start::with(many(10_000, 1_000, 1_000)).start().await;
-    println!("L-06: started after {:?}", began.elapsed());
+    println!("started after {:?}", began.elapsed());
     let with_key = |model: &str| {
         ask(model, false).replace(
             "host:",
@@ -237,10 +233,7 @@ async fn l06_ten_thousand_keys_and_a_thousand_rules_cost_no_request_its_answer()
             let answer = served.ask(with_key(model)).await;
             assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
         }
-        println!(
-            "L-06: {:?} for each request of {model}",
-            began.elapsed() / 100
-        );
+        println!("{:?} for each request of {model}", began.elapsed() / 100);
     }
     let wrong = ask("r", false).replace("host:", "x-api-key: CANARY-wrong\r\nhost:");
     let answer = served.ask(wrong).await;
@@ -248,6 +241,6 @@ async fn l06_ten_thousand_keys_and_a_thousand_rules_cost_no_request_its_answer()
     let began = Instant::now();
     served.signal("HUP");
     served.log_until("read anew").await;
-    println!("L-06: read anew after {:?}", began.elapsed());
+    println!("reloaded after {:?}", began.elapsed());
     assert!(!served.log().contains("CANARY"));
 }

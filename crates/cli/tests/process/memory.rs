@@ -1,5 +1,4 @@
-//! Memory: what faults leave behind (G5), what streams take, and what a burst
-//! gives back.
+//! Memory: leaks by faults, cost of streams, release after bursts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +14,10 @@ use crate::served::{
 };
 
 const MIB: usize = 1 << 20;
-/// What questions took is given back by then.
+/// Time after which the memory of requests is released.
 const SETTLING: Duration = Duration::from_secs(5);
 
-/// Waits until memory is at or below this, and says what it was at last.
+/// Waits until memory falls to `most`; returns the last value.
 async fn falls_to(served: &Served, most: usize) -> usize {
     let falling = async {
         while served.memory() > most {
@@ -29,7 +28,7 @@ async fn falls_to(served: &Served, most: usize) -> usize {
     served.memory()
 }
 
-/// Sends something, waits until this came back, and leaves.
+/// Sends a request, waits for this text, and disconnects.
 async fn leaves(served: &Served, request: &[u8], after: &str) {
     let mut stream = served.connect().await;
     let _ = stream.write_all(request).await;
@@ -38,7 +37,7 @@ async fn leaves(served: &Served, request: &[u8], after: &str) {
     }
 }
 
-/// Every kind of fault once.
+/// Each kind of fault, once.
 async fn faults(served: &Served) {
     leaves(served, ask("still/m", true).as_bytes(), "word").await;
     leaves(served, ask("mute/m", false).as_bytes(), "").await;
@@ -73,7 +72,7 @@ async fn faults(served: &Served) {
 }
 
 #[tokio::test]
-async fn g5_a_hundred_rounds_of_faults_leave_no_memory_behind() {
+async fn a_hundred_rounds_of_faults_leak_no_memory() {
     let upstreams = [
         ("still", standing_still()),
         ("mute", Script::new().read_request().stall()),
@@ -111,11 +110,7 @@ async fn g5_a_hundred_rounds_of_faults_leave_no_memory_behind() {
         .look_until("/metrics", "majordomo_open_requests 0")
         .await;
     let after = falls_to(&served, before + 16 * MIB).await;
-    println!(
-        "G5: {} KiB before, {} KiB after",
-        before / 1024,
-        after / 1024
-    );
+    println!("{} KiB before, {} KiB after", before / 1024, after / 1024);
     assert!(after <= before + 16 * MIB, "{before} became {after}");
     assert!(served.is_running());
     let log = served.log();
@@ -136,8 +131,8 @@ async fn two_thousand_streams_take_at_most_48_kib_each() {
     for _ in 0..20 {
         served.assert_alive().await;
     }
-    // Each stream takes three descriptors here: the client's end, and twice the
-    // upstream's.
+    // Each stream takes three descriptors in this process: one of the client, two of the
+    // upstream.
     let wanted = if full() { 8_000 } else { 2_000 };
     let count = wanted.min((descriptors() - 100) / 3);
     let before = served.memory();
@@ -161,7 +156,7 @@ async fn two_thousand_streams_take_at_most_48_kib_each() {
     served.assert_alive().await;
 }
 
-/// Sends so many of these, twenty at once; says how large the gateway was at most.
+/// Sends requests, twenty at a time; returns the gateway's peak memory.
 async fn burst(served: &Served, body: &Arc<[u8]>, count: usize) -> usize {
     let mut highest = 0;
     let mut asking = JoinSet::new();
@@ -180,7 +175,7 @@ async fn burst(served: &Served, body: &Arc<[u8]>, count: usize) -> usize {
 }
 
 #[tokio::test]
-async fn a_burst_of_pictures_leaves_at_most_a_fifth_behind() {
+async fn memory_after_a_burst_of_images_returns_to_within_a_fifth() {
     let upstream = Upstream::start([answering(1)]).await;
     let served = Start::with(provider(&upstream)).start().await;
     burst(&served, &ask("up/m", false).into_bytes().into(), 200).await;

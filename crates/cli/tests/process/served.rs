@@ -1,4 +1,4 @@
-//! The real command, started and watched.
+//! Starts the real command and observes it.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,30 +13,30 @@ use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
 
-/// Nothing takes this long unless it is broken.
+/// Timeout of everything; nothing takes this long unless it is broken.
 pub(crate) const FOREVER: Duration = Duration::from_secs(60);
 
 /// One event of a stream.
 pub(crate) const EVENT: &str = "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word \"},\"finish_reason\":null}]}\n\n";
 /// The last events of a stream.
 pub(crate) const END: &str = "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
-/// A whole answer.
+/// A whole response.
 pub(crate) const WHOLE: &str = "{\"id\":\"c\",\"object\":\"chat.completion\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"word\"},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":1,\"total_tokens\":2}}";
 
-/// How a gateway is started.
+/// How to start a gateway.
 #[derive(Default)]
 pub(crate) struct Start {
     pub(crate) config: String,
-    /// Where clients ask; any free port if none is given.
+    /// The address for clients; a free port by default.
     pub(crate) listen: Option<SocketAddr>,
-    /// Lines of a shell before the command, such as `ulimit -n 256`.
+    /// Shell commands to run before it, such as `ulimit -n 256`.
     pub(crate) before: &'static str,
     pub(crate) environment: Vec<(&'static str, String)>,
-    /// Nobody reads the log.
+    /// Leaves the log unread.
     pub(crate) log_unread: bool,
 }
 
-/// A running gateway; it is killed when this is dropped.
+/// A running gateway, killed on drop.
 pub(crate) struct Served {
     pub(crate) address: SocketAddr,
     pub(crate) operator: SocketAddr,
@@ -45,7 +45,7 @@ pub(crate) struct Served {
     _folder: tempfile::TempDir,
 }
 
-/// A file whose gateway has the demo, by which tests see that it is alive.
+/// Adds the demo provider, with which tests check that the gateway is alive.
 fn with_demo(config: &str) -> String {
     let named = config.contains("[providers.") && !config.contains("[providers.demo]");
     let demo = if named { "\n[providers.demo]\n" } else { "" };
@@ -60,7 +60,7 @@ impl Start {
         }
     }
 
-    /// The command, ready to be started, and its folder.
+    /// The command and its temporary directory.
     pub(crate) fn command(&self) -> (Command, tempfile::TempDir) {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let file = folder.path().join("majordomo.toml");
@@ -86,7 +86,7 @@ impl Start {
         (command, folder)
     }
 
-    /// Starts it, and waits until it says where it listens.
+    /// Starts it and waits until it prints its addresses.
     pub(crate) async fn start(self) -> Served {
         let (mut command, folder) = self.command();
         let log = folder.path().join("log");
@@ -109,7 +109,7 @@ impl Start {
             panic!("it does not start: {said}");
         };
         let (address, operator) = timeout(FOREVER, listening).await.expect("it starts");
-        // What it says later is read, so that it is never kept waiting.
+        // Drains stdout, so that it never blocks.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         Served {
             address,
@@ -121,10 +121,10 @@ impl Start {
     }
 }
 
-/// `listening on http://A, for the operator on http://B`.
+/// Parses `listening on http://A, operator API on http://B`.
 fn addresses(line: &str) -> Option<(SocketAddr, SocketAddr)> {
     let rest = line.strip_prefix("listening on http://")?;
-    let (address, operator) = rest.split_once(", for the operator on http://")?;
+    let (address, operator) = rest.split_once(", operator API on http://")?;
     Some((address.parse().ok()?, operator.parse().ok()?))
 }
 
@@ -133,7 +133,7 @@ impl Served {
         self.child.id().expect("it runs")
     }
 
-    /// Sends the process a signal by its name.
+    /// Sends a signal.
     pub(crate) fn signal(&self, name: &str) {
         let id = self.id().to_string();
         let sent = std::process::Command::new("kill")
@@ -142,7 +142,7 @@ impl Served {
         assert!(sent.expect("there is a kill").success());
     }
 
-    /// Waits until the process has ended, and says how.
+    /// Waits until the process has exited; returns its code.
     pub(crate) async fn ended(&mut self) -> Option<i32> {
         let ended = timeout(FOREVER, self.child.wait()).await;
         ended
@@ -155,17 +155,17 @@ impl Served {
         self.child.try_wait().expect("it can be asked").is_none()
     }
 
-    /// Memory that it holds now, in bytes.
+    /// Resident memory in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.bytes_of("VmRSS:")
     }
 
-    /// The most memory that it has held, since the last time that was forgotten.
+    /// Peak resident memory in bytes since the last reset.
     pub(crate) fn highest(&self) -> usize {
         self.bytes_of("VmHWM:")
     }
 
-    /// Lets the most memory count from now on.
+    /// Resets the peak.
     pub(crate) fn forget_highest(&self) {
         let file = format!("/proc/{}/clear_refs", self.id());
         std::fs::write(file, "5").expect("the kernel forgets");
@@ -179,7 +179,7 @@ impl Served {
         kilobytes.expect("a number") * 1024
     }
 
-    /// How many processes it has started.
+    /// The number of its child processes.
     pub(crate) fn children(&self) -> usize {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.id()));
         let tasks = tasks.expect("the kernel tells").flatten();
@@ -191,12 +191,12 @@ impl Served {
             .sum()
     }
 
-    /// Everything that it has logged.
+    /// The log so far.
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// What it has logged by the time that this was.
+    /// The log, once it contains this text.
     pub(crate) async fn log_until(&self, text: &str) -> String {
         let reading = async {
             while !self.log().contains(text) {
@@ -213,19 +213,19 @@ impl Served {
         TcpStream::connect(self.address).await.expect("it listens")
     }
 
-    /// Sends a request, and reads all that comes back.
+    /// Sends a request and reads the whole response.
     pub(crate) async fn ask(&self, request: impl AsRef<[u8]>) -> String {
         exchange(self.address, request.as_ref()).await
     }
 
-    /// Asks the operator's listener.
+    /// Sends a GET to the operator API.
     pub(crate) async fn look(&self, path: &str) -> String {
         let host = self.operator;
         let head = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
         exchange(self.operator, head.as_bytes()).await
     }
 
-    /// Looks until the operator sees this.
+    /// Polls the operator API until it returns this text.
     pub(crate) async fn look_until(&self, path: &str, expected: &str) {
         let looking = async {
             while !self.look(path).await.contains(expected) {
@@ -236,18 +236,18 @@ impl Served {
         seen.unwrap_or_else(|_| panic!("{path} never says {expected}"));
     }
 
-    /// A plain request is served.
+    /// Checks that a plain request is served.
     pub(crate) async fn assert_alive(&self) {
         let answer = self.ask(ask("demo/text", false)).await;
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
 }
 
-/// Sends bytes on a connection of their own, and reads until it is closed.
+/// Sends bytes on a new connection and reads until it is closed.
 pub(crate) async fn exchange(address: SocketAddr, request: &[u8]) -> String {
     let talking = async {
         let mut stream = TcpStream::connect(address).await.ok()?;
-        // A refusal may come before everything was sent.
+        // An error response may arrive before everything is sent.
         let _ = stream.write_all(request).await;
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer).await;
@@ -257,7 +257,7 @@ pub(crate) async fn exchange(address: SocketAddr, request: &[u8]) -> String {
     answer.unwrap_or_default()
 }
 
-/// Reads until this text came.
+/// Reads until this text arrives.
 pub(crate) async fn until(stream: &mut TcpStream, text: &str) {
     let mut all = Vec::new();
     let reading = async {
@@ -273,7 +273,7 @@ pub(crate) async fn until(stream: &mut TcpStream, text: &str) {
     read.unwrap_or_else(|_| panic!("{text:?} never comes"));
 }
 
-/// A whole request, after which the connection may close.
+/// A whole request with `connection: close`.
 pub(crate) fn post(path: &str, headers: &str, body: &str) -> String {
     let length = body.len();
     format!(
@@ -281,7 +281,7 @@ pub(crate) fn post(path: &str, headers: &str, body: &str) -> String {
     )
 }
 
-/// A question in OpenAI's dialect.
+/// A Chat Completions request.
 pub(crate) fn ask(model: &str, stream: bool) -> String {
     let body = format!(
         r#"{{"model":"{model}","stream":{stream},"messages":[{{"role":"user","content":"hi"}}]}}"#
@@ -289,7 +289,7 @@ pub(crate) fn ask(model: &str, stream: bool) -> String {
     post("/v1/chat/completions", "", &body)
 }
 
-/// A question about a picture of about so many bytes: noise, which nothing packs.
+/// A request with an image of about this size: noise, which does not compress.
 pub(crate) fn about_a_picture(model: &str, bytes: usize) -> Vec<u8> {
     let side = ((bytes / 3) as f64).sqrt() as u32;
     let mut state = 1_u32;
@@ -320,7 +320,7 @@ pub(crate) fn provider(upstream: &Upstream) -> String {
     )
 }
 
-/// An upstream whose streams begin and then stand still.
+/// An upstream whose streams start and then stall.
 pub(crate) fn standing_still() -> Script {
     Script::new()
         .read_request()
@@ -329,7 +329,7 @@ pub(crate) fn standing_still() -> Script {
         .stall()
 }
 
-/// An upstream that answers every question of a connection.
+/// An upstream that serves this many requests per connection.
 pub(crate) fn answering(times: usize) -> Script {
     Script::new()
         .read_request()
@@ -337,12 +337,12 @@ pub(crate) fn answering(times: usize) -> Script {
         .times(times)
 }
 
-/// Whether the catalogue's own sizes are wanted.
+/// Whether to run at full size.
 pub(crate) fn full() -> bool {
     std::env::var_os("MAJORDOMO_LOAD").is_some_and(|size| size == "full")
 }
 
-/// How many descriptors this process may have.
+/// The file descriptor limit of this process.
 pub(crate) fn descriptors() -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").expect("the kernel tells");
     let line = limits

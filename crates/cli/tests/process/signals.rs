@@ -1,4 +1,4 @@
-//! Signals, gentle and not (P-01 to P-03), and what comes after a kill.
+//! Signals: graceful drain, immediate exit, restart after a kill.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::served::{END, EVENT, FOREVER, Start, ask, exchange, provider, standing_still, until};
 
 #[tokio::test]
-async fn p01_a_hundred_streams_end_well_after_the_gateway_was_told_to_stop() {
+async fn a_hundred_streams_complete_after_sigterm() {
     let script = Script::new()
         .read_request()
         .stream_head()
@@ -38,7 +38,7 @@ async fn p01_a_hundred_streams_end_well_after_the_gateway_was_told_to_stop() {
 }
 
 #[tokio::test]
-async fn p02_a_stream_that_never_ends_is_cut_when_the_time_is_over() {
+async fn an_endless_stream_is_cut_at_the_drain_timeout() {
     let upstream = Upstream::start([standing_still()]).await;
     let config = format!("[server]\ndrain = \"200ms\"\n{}", provider(&upstream));
     let mut served = Start::with(config).start().await;
@@ -54,7 +54,7 @@ async fn p02_a_stream_that_never_ends_is_cut_when_the_time_is_over() {
 }
 
 #[tokio::test]
-async fn p03_a_second_signal_waits_for_nobody() {
+async fn a_second_signal_exits_at_once() {
     for second in ["TERM", "INT"] {
         let upstream = Upstream::start([standing_still()]).await;
         let config = format!("[server]\ndrain = \"1h\"\n{}", provider(&upstream));
@@ -72,12 +72,12 @@ async fn p03_a_second_signal_waits_for_nobody() {
 }
 
 #[tokio::test]
-async fn a_gateway_that_was_killed_serves_again_at_once() {
+async fn a_killed_gateway_serves_again_at_once() {
     let upstream = Upstream::start([standing_still()]).await;
     let config = provider(&upstream);
     let mut served = Start::with(config.clone()).start().await;
     for round in 0..3 {
-        // Killed in the middle of everything: streams, questions, half a head.
+        // Killed during streams, requests and half a header.
         let mut busy = Vec::new();
         for text in [
             ask("up/m", true),
@@ -112,14 +112,14 @@ async fn a_gateway_that_was_killed_serves_again_at_once() {
 }
 
 #[tokio::test]
-async fn who_is_in_the_middle_of_a_question_when_the_gateway_stops_is_told() {
+async fn a_request_in_flight_at_shutdown_gets_a_503() {
     let upstream = Upstream::start([Script::new().read_request().stall()]).await;
     let config = format!("[server]\ndrain = \"100ms\"\n{}", provider(&upstream));
     let mut served = Start::with(config).start().await;
     let mut stream: TcpStream = served.connect().await;
     let sent = stream.write_all(ask("up/m", false).as_bytes()).await;
     sent.expect("it reads");
-    // The upstream may have been asked for its models only.
+    // The upstream may have received only a request for its models.
     served
         .look_until("/metrics", "majordomo_open_requests 1")
         .await;

@@ -1,5 +1,4 @@
-//! Starts that must not be, and what a running gateway leaves alone (P-16, F-06,
-//! F-08, S-09, S-29).
+//! Starts that must fail, and what a running gateway must not do.
 
 use std::process::Stdio;
 
@@ -8,7 +7,7 @@ use tokio::time::timeout;
 
 use crate::served::{FOREVER, Start, ask, post, provider};
 
-/// What a start that fails says, and that it fails.
+/// The error of a failing start.
 async fn refusal(start: &Start) -> String {
     let (mut command, folder) = start.command();
     let output = command.stderr(Stdio::piped()).output();
@@ -21,7 +20,7 @@ async fn refusal(start: &Start) -> String {
 }
 
 #[tokio::test]
-async fn p16_a_second_gateway_on_the_same_port_says_so_and_the_first_serves_on() {
+async fn a_second_gateway_on_the_same_port_fails_and_the_first_keeps_serving() {
     let first = Start::default().start().await;
     let said = refusal(&Start {
         listen: Some(first.address),
@@ -42,7 +41,7 @@ async fn p16_a_second_gateway_on_the_same_port_says_so_and_the_first_serves_on()
 }
 
 #[tokio::test]
-async fn f06_without_a_key_only_this_machine_is_served() {
+async fn without_keys_only_loopback_addresses_are_accepted() {
     for listen in ["0.0.0.0:0", "[::]:0"] {
         let said = refusal(&Start {
             listen: listen.parse().ok(),
@@ -54,7 +53,7 @@ async fn f06_without_a_key_only_this_machine_is_served() {
 }
 
 #[tokio::test]
-async fn f07_a_file_with_keys_in_it_that_others_can_read_is_warned_of_once() {
+async fn a_world_readable_file_with_keys_is_warned_about_once() {
     const OPEN: &str = "chmod 0644 \"$1\"";
     let literal = "[[keys]]\nname = \"a\"\nkey = \"CANARY-long-enough-for-a-key-0123456789\"\n";
     let provider = "[providers.p]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9\"\n";
@@ -94,7 +93,7 @@ async fn f07_a_file_with_keys_in_it_that_others_can_read_is_warned_of_once() {
 }
 
 #[tokio::test]
-async fn f08_a_variable_that_is_missing_is_named_and_none_is_shown() {
+async fn a_missing_variable_is_named_and_no_value_is_shown() {
     let key = |name: &str| Start {
         environment: vec![("PRESENT", "CANARY-key".to_owned())],
         ..Start::with(format!(
@@ -114,7 +113,7 @@ async fn f08_a_variable_that_is_missing_is_named_and_none_is_shown() {
 }
 
 #[tokio::test]
-async fn s09_nothing_that_looks_like_a_command_or_a_path_is_one() {
+async fn text_that_looks_like_a_command_or_a_path_is_not_executed_or_opened() {
     let served = Start::default().start().await;
     let before = served.children();
     let text = r#"{{7*7}} $(touch /x) `id` ${PATH} ../../etc/passwd file:///etc/passwd"#;
@@ -145,7 +144,7 @@ async fn s09_nothing_that_looks_like_a_command_or_a_path_is_one() {
 }
 
 #[tokio::test]
-async fn s29_no_proxy_fetches_what_the_gateway_may_not() {
+async fn no_proxy_fetches_an_address_the_gateway_may_not() {
     let proxy = Upstream::start([Script::new().read_request()]).await;
     let address = proxy.address();
     let ollama = Upstream::start([Script::new().read_request().stall()]).await;
@@ -176,14 +175,14 @@ async fn s29_no_proxy_fetches_what_the_gateway_may_not() {
 }
 
 #[tokio::test]
-async fn p14_a_log_that_nobody_reads_keeps_nobody_waiting() {
+async fn an_unread_log_blocks_no_request() {
     let served = Start {
         log_unread: true,
         ..Start::default()
     }
     .start()
     .await;
-    // Far more lines than a pipe holds.
+    // Far more than a pipe buffers.
     for _ in 0..2_000 {
         let answer = served.ask(ask("demo/text", false)).await;
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
@@ -192,7 +191,7 @@ async fn p14_a_log_that_nobody_reads_keeps_nobody_waiting() {
 }
 
 #[tokio::test]
-async fn a_provider_that_the_file_names_is_asked() {
+async fn a_configured_provider_is_called() {
     let upstream = Upstream::start([crate::served::answering(1)]).await;
     let served = Start::with(provider(&upstream)).start().await;
     let answer = served.ask(ask("up/m", false)).await;

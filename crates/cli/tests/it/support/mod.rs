@@ -1,8 +1,4 @@
-//! Runs the real command in an empty environment, and the servers that it asks.
-#![allow(
-    dead_code,
-    reason = "each test file is a crate and uses a part of this"
-)]
+//! Runs the real command in an empty environment, against scripted servers.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -11,7 +7,7 @@ use majordomo_testkit::{Script, Upstream};
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
-/// What a command left behind.
+/// The result of a command.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Done {
     pub(crate) code: Option<i32>,
@@ -69,7 +65,7 @@ impl Run {
     pub(crate) async fn done(mut self) -> Done {
         let mut child = self.command.spawn().expect("the command was built");
         let mut stdin = child.stdin.take().expect("stdin is a pipe");
-        // A command that never reads may be gone already.
+        // A command that never reads may have exited already.
         let _ = stdin.write_all(self.stdin.as_bytes()).await;
         drop(stdin);
         let output = child.wait_with_output().await.expect("it ends");
@@ -81,7 +77,7 @@ impl Run {
     }
 }
 
-/// A streamed answer in two pieces.
+/// A streamed response of two deltas.
 pub(crate) fn says(first: &str, second: &str) -> Script {
     let delta = |text: &str| {
         format!(
@@ -97,7 +93,7 @@ pub(crate) fn says(first: &str, second: &str) -> Script {
         .last_chunk()
 }
 
-/// A whole answer.
+/// A whole response.
 pub(crate) fn answers(text: &str) -> Script {
     let body = format!(
         "{{\"id\":\"c\",\"model\":\"m\",\"choices\":[{{\"index\":0,\"message\":{{\"role\":\"assistant\",\"content\":{text:?}}},\"finish_reason\":\"stop\"}}],\"usage\":{{\"prompt_tokens\":3,\"completion_tokens\":2}}}}"
@@ -107,7 +103,7 @@ pub(crate) fn answers(text: &str) -> Script {
         .answer(200, "application/json", body)
 }
 
-/// An error of the server.
+/// An error response.
 pub(crate) fn fails(status: u16, message: &str) -> Script {
     let body = format!("{{\"error\":{{\"message\":{message:?}}}}}");
     Script::new()
@@ -115,10 +111,10 @@ pub(crate) fn fails(status: u16, message: &str) -> Script {
         .answer(status, "application/json", body)
 }
 
-/// A file with this content, which stays until the tests' folder is cleaned.
+/// A file with this content in the target directory.
 pub(crate) fn file(name: &str, content: impl AsRef<[u8]>) -> String {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::write(&path, content).expect("a writable folder");
+    std::fs::write(&path, content).expect("the directory is writable");
     path.to_str().expect("a path of text").to_owned()
 }
 
