@@ -1,6 +1,7 @@
-//! No key is ever printed: not in an error, a ledger, a debug form, a notice or
-//! a trace, however loudly the provider repeats it. Alone in its file: it listens
-//! to everything that is traced.
+//! No key is ever printed: not in an error, an attempt log, a debug form, a notice or a trace,
+//! even if the provider echoes it.
+//!
+//! A separate binary, because it installs a global tracing subscriber.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -12,10 +13,10 @@ use majordomo_testkit::{Script, Upstream};
 use tracing_subscriber::filter::LevelFilter;
 
 const CANARY: &str = "CANARY";
-/// No provider's prefix gives it away.
+/// Without a provider's prefix, which would be redacted by pattern.
 const KEY: &str = "CANARY-7f3a-key";
 
-/// Everything that anybody traces or logs, and every notice.
+/// Everything traced, and every notice.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -37,7 +38,7 @@ impl Write for Log {
     }
 }
 
-/// Servers that repeat the key in every place where one can.
+/// Servers that echo the key in every possible place.
 fn indiscreet() -> Vec<Script> {
     let asked = || Script::new().read_request();
     let error = format!(
@@ -68,7 +69,7 @@ fn indiscreet() -> Vec<Script> {
 }
 
 #[tokio::test]
-async fn a_key_is_found_nowhere_but_at_the_provider() {
+async fn a_key_is_sent_to_the_provider_and_printed_nowhere() {
     let log = Log::default();
     let writer = log.clone();
     tracing_subscriber::fmt()

@@ -1,15 +1,13 @@
-//! The accept hook: a refused answer is repaired once on the same target, then
-//! advances like an empty one.
-
-mod support;
+//! The accept hook: a rejected response is repaired once on the same target, then the chain
+//! advances as after an empty one.
 
 use std::sync::Arc;
 
+use crate::support::{Fixture, lines, status};
 use majordomo::fake::Step;
 use majordomo::{Accept, ErrorKind, Message, Part, Refused, Request, Response, Usage};
-use support::{House, lines, status};
 
-/// Takes only `yes`; says how to repair, or not.
+/// Accepts only `yes`, with or without repair messages.
 struct OnlyYes {
     repair: bool,
 }
@@ -24,7 +22,7 @@ impl Accept for OnlyYes {
             .repair
             .then(|| Message::user("say yes and nothing else"));
         Err(Refused {
-            reason: format!("it said {said}"),
+            reason: format!("the text was {said}"),
             repair: repair.into_iter().collect(),
         })
     }
@@ -34,17 +32,17 @@ fn picky(repair: bool) -> Request {
     Request::user("agree?").accept(Arc::new(OnlyYes { repair }))
 }
 
-fn texts(house: &House, call: usize) -> Vec<String> {
-    let calls = house.fp.calls();
+fn texts(fixture: &Fixture, call: usize) -> Vec<String> {
+    let calls = fixture.fp.calls();
     let messages = &calls[call].request.messages;
     messages.iter().map(Message::text).collect()
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_accepted_answer_is_served_as_it_is() {
-    let house = House::new();
-    house.script("a", [Step::reply("yes")]);
-    let reply = house
+async fn an_accepted_response_is_served_unchanged() {
+    let fixture = Fixture::new();
+    fixture.script("a", [Step::reply("yes")]);
+    let reply = fixture
         .chain("fp/a,fp/b")
         .generate(picky(true))
         .await
@@ -53,11 +51,11 @@ async fn an_accepted_answer_is_served_as_it_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_answer_is_repaired_on_the_same_target_with_the_answer_before_the_repair() {
-    let house = House::new();
-    house.script("a", [Step::reply("maybe"), Step::reply("yes")]);
+async fn a_rejected_response_is_repaired_on_the_same_target_with_the_response_before_the_repair() {
+    let fixture = Fixture::new();
+    fixture.script("a", [Step::reply("maybe"), Step::reply("yes")]);
 
-    let reply = house
+    let reply = fixture
         .chain("fp/a,fp/b")
         .generate(picky(true))
         .await
@@ -71,83 +69,87 @@ async fn a_refused_answer_is_repaired_on_the_same_target_with_the_answer_before_
         lines(&reply.attempt_log),
         ["fp/a failed Empty", "fp/a served"]
     );
-    assert_eq!(texts(&house, 0), ["agree?"]);
+    assert_eq!(texts(&fixture, 0), ["agree?"]);
     assert_eq!(
-        texts(&house, 1),
+        texts(&fixture, 1),
         ["agree?", "maybe", "say yes and nothing else"]
     );
-    assert!(house.is_spotless("fp/a"));
+    assert!(fixture.is_spotless("fp/a"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_is_refused_twice_counts_once_and_the_next_target_serves() {
-    let house = House::new();
-    house.script("a", [Step::reply("maybe"), Step::reply("perhaps")]);
-    house.script("b", [Step::reply("yes")]);
+async fn a_response_rejected_twice_counts_once_and_the_next_target_serves() {
+    let fixture = Fixture::new();
+    fixture.script("a", [Step::reply("maybe"), Step::reply("perhaps")]);
+    fixture.script("b", [Step::reply("yes")]);
 
-    let reply = house
+    let reply = fixture
         .chain("fp/a,fp/b")
         .generate(picky(true))
         .await
         .unwrap();
 
     assert_eq!(reply.model, "fp/b");
-    assert_eq!(house.calls(), ["a", "a", "b"]);
-    assert_eq!(house.health("fp/a").failures, 1, "like one empty answer");
+    assert_eq!(fixture.calls(), ["a", "a", "b"]);
+    assert_eq!(
+        fixture.health("fp/a").failures,
+        1,
+        "like one empty response"
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_next_target_gets_the_question_without_the_repair() {
-    let house = House::new();
-    house.script("a", [Step::reply("maybe"), Step::reply("perhaps")]);
-    house.script("b", [Step::reply("yes")]);
-    house
+async fn the_next_target_receives_the_request_without_the_repair() {
+    let fixture = Fixture::new();
+    fixture.script("a", [Step::reply("maybe"), Step::reply("perhaps")]);
+    fixture.script("b", [Step::reply("yes")]);
+    fixture
         .chain("fp/a,fp/b")
         .generate(picky(true))
         .await
         .unwrap();
-    assert_eq!(texts(&house, 2), ["agree?"]);
+    assert_eq!(texts(&fixture, 2), ["agree?"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_target_may_repair_its_own_answer_once() {
-    let house = House::new();
-    house.script("a", [Step::reply("maybe"), Step::reply("perhaps")]);
-    house.script("b", [Step::reply("hm"), Step::reply("yes")]);
-    let reply = house
+async fn every_target_may_repair_its_own_response_once() {
+    let fixture = Fixture::new();
+    fixture.script("a", [Step::reply("maybe"), Step::reply("perhaps")]);
+    fixture.script("b", [Step::reply("hm"), Step::reply("yes")]);
+    let reply = fixture
         .chain("fp/a,fp/b")
         .generate(picky(true))
         .await
         .unwrap();
     assert_eq!(reply.text(), "yes");
-    assert_eq!(house.calls(), ["a", "a", "b", "b"]);
+    assert_eq!(fixture.calls(), ["a", "a", "b", "b"]);
     assert_eq!(
-        texts(&house, 3),
+        texts(&fixture, 3),
         ["agree?", "hm", "say yes and nothing else"]
     );
 }
 
 #[tokio::test(start_paused = true)]
 async fn without_repair_messages_the_chain_advances_at_once() {
-    let house = House::new();
-    house.script("a", [Step::reply("maybe")]);
-    house.script("b", [Step::reply("yes")]);
-    let reply = house
+    let fixture = Fixture::new();
+    fixture.script("a", [Step::reply("maybe")]);
+    fixture.script("b", [Step::reply("yes")]);
+    let reply = fixture
         .chain("fp/a,fp/b")
         .generate(picky(false))
         .await
         .unwrap();
     assert_eq!(reply.model, "fp/b");
-    assert_eq!(house.calls(), ["a", "b"]);
-    assert_eq!(house.health("fp/a").failures, 1);
+    assert_eq!(fixture.calls(), ["a", "b"]);
+    assert_eq!(fixture.health("fp/a").failures, 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_every_answer_is_refused_the_error_tells_the_reasons() {
-    let house = House::new();
-    house.script("a", [Step::reply("maybe")]);
-    house.script("b", [Step::reply("never")]);
-    let error = house
+async fn when_every_response_is_rejected_the_error_lists_the_reasons() {
+    let fixture = Fixture::new();
+    fixture.script("a", [Step::reply("maybe")]);
+    fixture.script("b", [Step::reply("never")]);
+    let error = fixture
         .chain("fp/a,fp/b")
         .generate(picky(false))
         .await
@@ -155,47 +157,51 @@ async fn when_every_answer_is_refused_the_error_tells_the_reasons() {
     assert_eq!(error.kind(), ErrorKind::Exhausted);
     let text = error.to_string();
     assert!(
-        text.contains("it said maybe") && text.contains("it said never"),
+        text.contains("the text was maybe") && text.contains("the text was never"),
         "{text}"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_blip_during_the_repair_is_retried_with_the_repair() {
-    let house = House::new();
-    house.script("a", [Step::reply("maybe"), status(500), Step::reply("yes")]);
-    let reply = house
+async fn a_transient_failure_during_the_repair_is_retried_with_the_repair() {
+    let fixture = Fixture::new();
+    fixture.script("a", [Step::reply("maybe"), status(500), Step::reply("yes")]);
+    let reply = fixture
         .chain("fp/a,fp/b")
         .generate(picky(true))
         .await
         .unwrap();
     assert_eq!(reply.model, "fp/a");
     assert_eq!(
-        texts(&house, 2),
+        texts(&fixture, 2),
         ["agree?", "maybe", "say yes and nothing else"]
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_hook_is_no_part_of_the_prompt() {
-    let house = House::new();
+async fn the_hook_is_not_part_of_the_prompt() {
+    let fixture = Fixture::new();
     let request = Request::user("agree?");
-    house.script("a", [Step::reply("yes")]);
+    fixture.script("a", [Step::reply("yes")]);
     let judged = request.clone().accept(Arc::new(OnlyYes { repair: true }));
-    house.chain("fp/a").generate(judged).await.unwrap();
-    assert!(house.fp.calls()[0].request.same_prompt(&request));
+    fixture.chain("fp/a").generate(judged).await.unwrap();
+    assert!(fixture.fp.calls()[0].request.same_prompt(&request));
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_stream_has_delivered_is_not_repaired() {
-    let house = House::new();
-    house.script("a", [Step::reply("maybe")]);
-    let stream = house.chain("fp/a,fp/b").stream(picky(true)).await.unwrap();
+async fn a_delivered_stream_is_not_repaired() {
+    let fixture = Fixture::new();
+    fixture.script("a", [Step::reply("maybe")]);
+    let stream = fixture
+        .chain("fp/a,fp/b")
+        .stream(picky(true))
+        .await
+        .unwrap();
     stream.finish().await.unwrap();
-    assert_eq!(house.calls(), ["a"]);
+    assert_eq!(fixture.calls(), ["a"]);
 }
 
-/// A reply that cost so many tokens.
+/// A reply with this usage.
 fn costing(text: &str, input: u64, output: u64) -> Step {
     let usage = Usage {
         input,
@@ -209,32 +215,32 @@ fn costing(text: &str, input: u64, output: u64) -> Step {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_usage_of_a_repaired_answer_counts_the_refused_one_too() {
-    let house = House::new();
-    house.script("a", [costing("maybe", 10, 1), costing("yes", 25, 2)]);
-    let reply = house.chain("fp/a").generate(picky(true)).await.unwrap();
+async fn the_usage_of_a_repaired_response_includes_the_rejected_one() {
+    let fixture = Fixture::new();
+    fixture.script("a", [costing("maybe", 10, 1), costing("yes", 25, 2)]);
+    let reply = fixture.chain("fp/a").generate(picky(true)).await.unwrap();
     assert_eq!((reply.usage.input, reply.usage.output), (35, 3));
     assert_eq!(reply.attempt_log.calls(), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_usage_of_answers_that_were_refused_elsewhere_is_counted() {
-    let house = House::new();
-    house.script("a", [costing("maybe", 10, 1), costing("perhaps", 25, 2)]);
-    house.script("b", [costing(" ", 7, 1)]);
-    house.script("c", [costing("yes", 12, 4)]);
-    let chain = house.chain("fp/a,fp/b,fp/c");
+async fn the_usage_of_responses_rejected_at_other_targets_is_included() {
+    let fixture = Fixture::new();
+    fixture.script("a", [costing("maybe", 10, 1), costing("perhaps", 25, 2)]);
+    fixture.script("b", [costing(" ", 7, 1)]);
+    fixture.script("c", [costing("yes", 12, 4)]);
+    let chain = fixture.chain("fp/a,fp/b,fp/c");
     let reply = chain.generate(picky(true)).await.unwrap();
     assert_eq!(reply.model, "fp/c");
     assert_eq!((reply.usage.input, reply.usage.output), (54, 8));
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_exhausted_chain_tells_the_last_refused_answer_and_what_all_of_them_cost() {
-    let house = House::new();
-    house.script("a", [costing("maybe", 10, 1)]);
-    house.script("b", [costing("never", 20, 2)]);
-    let chain = house.chain("fp/a,fp/b");
+async fn an_exhausted_chain_returns_the_last_rejected_response_with_the_usage_of_all() {
+    let fixture = Fixture::new();
+    fixture.script("a", [costing("maybe", 10, 1)]);
+    fixture.script("b", [costing("never", 20, 2)]);
+    let chain = fixture.chain("fp/a,fp/b");
     let error = chain.generate(picky(false)).await.unwrap_err();
     let refused = error.partial().unwrap();
     assert_eq!(refused.text(), "never");

@@ -1,31 +1,29 @@
 //! What a chain does when every target is benched.
 
-mod support;
-
 use std::time::Duration;
 
+use crate::support::{Fixture, lines, pass, secs, status, status_after};
 use majordomo::fake::Step;
 use majordomo::{AllBenched, Capabilities, ChainConfig, ErrorKind, Part, Request};
-use support::{House, lines, pass, secs, status, status_after};
 
 /// `fp/a` for a minute, `fp/b` for half of one.
-fn benched(config: ChainConfig) -> House {
-    let house = House::chained(config);
-    house
+fn benched(config: ChainConfig) -> Fixture {
+    let fixture = Fixture::chained(config);
+    fixture
         .registry
         .health()
         .bench("fp/a", secs(60), "maintenance");
-    house
+    fixture
         .registry
         .health()
         .bench("fp/b", secs(30), "maintenance");
-    house
+    fixture
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_target_whose_bench_ends_first_is_tried() {
-    let house = benched(ChainConfig::default());
-    let reply = house.ask("fp/a,fp/b").await.unwrap();
+async fn the_target_whose_bench_ends_first_is_called() {
+    let fixture = benched(ChainConfig::default());
+    let reply = fixture.ask("fp/a,fp/b").await.unwrap();
     assert_eq!(reply.model, "fp/b");
     assert_eq!(
         lines(&reply.attempt_log),
@@ -34,82 +32,82 @@ async fn the_target_whose_bench_ends_first_is_tried() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_least_bad_one_heals_when_it_serves() {
-    let house = benched(ChainConfig::default());
-    house.ask("fp/a,fp/b").await.unwrap();
-    assert!(house.is_spotless("fp/b"));
-    assert_eq!(house.benched_secs("fp/a"), 60);
+async fn a_forced_target_recovers_when_it_serves() {
+    let fixture = benched(ChainConfig::default());
+    fixture.ask("fp/a,fp/b").await.unwrap();
+    assert!(fixture.is_spotless("fp/b"));
+    assert_eq!(fixture.benched_secs("fp/a"), 60);
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_least_bad_one_is_tried_once_and_nobody_else_after_it() {
-    let house = benched(ChainConfig::default());
-    house.fp.otherwise(|_| status(500));
-    let error = house.refused("fp/a,fp/b").await;
-    assert_eq!(house.calls(), ["b"]);
+async fn a_forced_target_is_called_once_and_no_other_after_it() {
+    let fixture = benched(ChainConfig::default());
+    fixture.fp.otherwise(|_| status(500));
+    let error = fixture.refused("fp/a,fp/b").await;
+    assert_eq!(fixture.calls(), ["b"]);
     assert_eq!(error.kind(), ErrorKind::Exhausted);
     assert!(
-        house.benched_secs("fp/b") >= 30,
+        fixture.benched_secs("fp/b") >= 30,
         "a bench is never shortened"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_least_bad_one_is_not_retried_after_a_collision_either() {
-    let house = benched(ChainConfig::default());
-    house.fp.otherwise(|_| status(409));
-    house.refused("fp/a,fp/b").await;
-    assert_eq!(house.calls(), ["b"]);
+async fn a_forced_target_is_not_retried_after_a_conflict() {
+    let fixture = benched(ChainConfig::default());
+    fixture.fp.otherwise(|_| status(409));
+    fixture.refused("fp/a,fp/b").await;
+    assert_eq!(fixture.calls(), ["b"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_the_switch_a_fully_benched_chain_fails_at_once_and_calls_nobody() {
+async fn with_all_benched_fail_the_chain_fails_at_once_without_a_call() {
     for spec in ["fp/a,fp/b", "fp/a"] {
-        let house = benched(ChainConfig {
+        let fixture = benched(ChainConfig {
             all_benched: AllBenched::Fail,
             ..ChainConfig::default()
         });
-        let error = house.refused(spec).await;
+        let error = fixture.refused(spec).await;
         assert_eq!(error.kind(), ErrorKind::Exhausted);
         assert_eq!(error.attempt_log().calls(), 0);
         assert!(error.to_string().contains("maintenance"), "{error}");
-        assert!(house.calls().is_empty(), "{spec}");
+        assert!(fixture.calls().is_empty(), "{spec}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_exhausted_chain_says_when_the_first_bench_ends() {
-    let house = benched(ChainConfig {
+async fn an_exhausted_chain_reports_when_the_first_bench_ends() {
+    let fixture = benched(ChainConfig {
         all_benched: AllBenched::Fail,
         ..ChainConfig::default()
     });
     pass(10).await;
-    let error = house.refused("fp/a,fp/b").await;
+    let error = fixture.refused("fp/a,fp/b").await;
     assert_eq!(error.retry_after(), Some(secs(20)));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_chain_of_one_is_tried_too() {
-    let house = benched(ChainConfig::default());
-    assert_eq!(house.served_by("fp/a").await, "fp/a");
+async fn a_benched_chain_of_one_is_called() {
+    let fixture = benched(ChainConfig::default());
+    assert_eq!(fixture.served_by("fp/a").await, "fp/a");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_healthy_target_keeps_the_benched_ones_alone_even_when_it_fails() {
-    let house = benched(ChainConfig::default());
-    house.fp.otherwise(|_| status(500));
-    house.refused("fp/a,fp/b,fp/c").await;
-    assert_eq!(house.calls(), ["c", "c"]);
+async fn benched_targets_are_not_called_when_a_healthy_one_failed() {
+    let fixture = benched(ChainConfig::default());
+    fixture.fp.otherwise(|_| status(500));
+    fixture.refused("fp/a,fp/b,fp/c").await;
+    assert_eq!(fixture.calls(), ["c", "c"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn targets_that_cannot_take_the_request_do_not_keep_the_others_benched() {
-    let house = benched(ChainConfig::default());
-    house
+async fn incapable_targets_do_not_keep_benched_ones_from_being_forced() {
+    let fixture = benched(ChainConfig::default());
+    fixture
         .fp
         .set_model_capabilities("blind", Capabilities::text_only());
     let picture = Request::user(Part::image("image/x-unknown", vec![1]));
-    let reply = house
+    let reply = fixture
         .chain("fp/blind,fp/a")
         .generate(picture)
         .await
@@ -118,57 +116,57 @@ async fn targets_that_cannot_take_the_request_do_not_keep_the_others_benched() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_least_bad_target_that_cannot_take_the_request_gives_way_to_the_next() {
-    let house = benched(ChainConfig::default());
-    house
+async fn a_forced_target_that_is_incapable_gives_way_to_the_next() {
+    let fixture = benched(ChainConfig::default());
+    fixture
         .fp
         .set_model_capabilities("b", Capabilities::text_only());
     let picture = Request::user(Part::image("image/x-unknown", vec![1]));
-    let reply = house.chain("fp/a,fp/b").generate(picture).await.unwrap();
+    let reply = fixture.chain("fp/a,fp/b").generate(picture).await.unwrap();
     assert_eq!(reply.model, "fp/a");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_retry_after_can_lengthen_a_bench_but_never_shorten_it() {
     for (retry_after, left) in [(7, 60), (90, 90)] {
-        let house = benched(ChainConfig::default());
-        house.script("a", [status_after(429, retry_after)]);
-        house.refused("fp/a").await;
-        assert_eq!(house.benched_secs("fp/a"), left);
+        let fixture = benched(ChainConfig::default());
+        fixture.script("a", [status_after(429, retry_after)]);
+        fixture.refused("fp/a").await;
+        assert_eq!(fixture.benched_secs("fp/a"), left);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_head_that_does_not_have_the_model_leaves_the_last_resort_open() {
-    let house = benched(ChainConfig::default());
-    house.script("gone", [status(404)]);
-    let reply = house.ask("fp/gone,fp/a,fp/b").await.unwrap();
+async fn a_head_without_the_model_leaves_the_last_resort_open() {
+    let fixture = benched(ChainConfig::default());
+    fixture.script("gone", [status(404)]);
+    let reply = fixture.ask("fp/gone,fp/a,fp/b").await.unwrap();
     assert_eq!(reply.model, "fp/b");
-    assert_eq!(house.calls(), ["gone", "b"]);
+    assert_eq!(fixture.calls(), ["gone", "b"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_head_that_failed_is_the_only_one_asked_when_the_rest_is_benched() {
-    let house = benched(ChainConfig::default());
-    house.script("sick", [status(500), status(500)]);
-    house.refused("fp/sick,fp/a,fp/b").await;
-    assert_eq!(house.calls(), ["sick", "sick"]);
+async fn a_failed_head_is_the_only_target_called_when_the_rest_is_benched() {
+    let fixture = benched(ChainConfig::default());
+    fixture.script("sick", [status(500), status(500)]);
+    fixture.refused("fp/sick,fp/a,fp/b").await;
+    assert_eq!(fixture.calls(), ["sick", "sick"]);
 }
 
-/// A house whose only target was benched by one bad request; it answers well now.
-async fn poisoned() -> House {
-    let house = House::new();
-    house.script("a", [status(500), status(500)]);
-    house.refused("fp/a").await;
-    assert_eq!(house.benched_secs("fp/a"), 5);
-    house
+/// A fixture whose only target was benched by one bad request and is healthy now.
+async fn poisoned() -> Fixture {
+    let fixture = Fixture::new();
+    fixture.script("a", [status(500), status(500)]);
+    fixture.refused("fp/a").await;
+    assert_eq!(fixture.benched_secs("fp/a"), 5);
+    fixture
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_one_bad_request_five_good_ones_at_once_are_all_served() {
-    let house = poisoned().await;
-    house.fp.otherwise(|_| Step::reply("ok").after(secs(2)));
-    let chain = house.chain("fp/a");
+async fn after_one_bad_request_five_concurrent_good_ones_are_served() {
+    let fixture = poisoned().await;
+    fixture.fp.otherwise(|_| Step::reply("ok").after(secs(2)));
+    let chain = fixture.chain("fp/a");
     let good: Vec<_> = (0..5)
         .map(|_| {
             let chain = chain.clone();
@@ -179,13 +177,16 @@ async fn after_one_bad_request_five_good_ones_at_once_are_all_served() {
         let reply = request.await.unwrap();
         assert!(reply.is_ok(), "{:?}", reply.err());
     }
-    assert!(house.is_spotless("fp/a"), "a forced success heals");
+    assert!(
+        fixture.is_spotless("fp/a"),
+        "a forced success ends the bench"
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_one_bad_request_five_good_streams_at_once_are_all_served() {
-    let house = poisoned().await;
-    let chain = house.chain("fp/a");
+async fn after_one_bad_request_five_concurrent_good_streams_are_served() {
+    let fixture = poisoned().await;
+    let chain = fixture.chain("fp/a");
     let mut open = Vec::new();
     for _ in 0..5 {
         open.push(chain.stream(Request::user("hi")).await.expect("served"));
@@ -193,16 +194,16 @@ async fn after_one_bad_request_five_good_streams_at_once_are_all_served() {
     for stream in open {
         stream.finish().await.expect("served to its end");
     }
-    assert!(house.is_spotless("fp/a"));
+    assert!(fixture.is_spotless("fp/a"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_short_outage_with_eight_clients_ends_in_a_short_bench() {
-    let house = House::new();
-    house
+    let fixture = Fixture::new();
+    fixture
         .fp
         .otherwise(|_| status(500).after(Duration::from_millis(10)));
-    let chain = house.chain("fp/a");
+    let chain = fixture.chain("fp/a");
     let outage = tokio::time::Instant::now() + Duration::from_millis(1_500);
     let clients: Vec<_> = (0..8)
         .map(|_| {
@@ -218,65 +219,65 @@ async fn a_short_outage_with_eight_clients_ends_in_a_short_bench() {
         client.await.unwrap();
     }
     assert!(
-        house.benched_secs("fp/a") <= 5,
+        fixture.benched_secs("fp/a") <= 5,
         "{:?}",
-        house.health("fp/a")
+        fixture.health("fp/a")
     );
-    assert_eq!(house.health("fp/a").rounds, 1);
-    house.fp.otherwise(|_| Step::reply("ok"));
-    assert_eq!(house.served_by("fp/a").await, "fp/a");
-    assert!(house.is_spotless("fp/a"));
+    assert_eq!(fixture.health("fp/a").rounds, 1);
+    fixture.fp.otherwise(|_| Step::reply("ok"));
+    assert_eq!(fixture.served_by("fp/a").await, "fp/a");
+    assert!(fixture.is_spotless("fp/a"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn streams_that_begin_and_break_while_they_are_forced_lengthen_nothing() {
-    let house = poisoned().await;
-    house
+async fn forced_streams_that_break_after_their_start_lengthen_no_bench() {
+    let fixture = poisoned().await;
+    fixture
         .fp
         .otherwise(|_| Step::events([majordomo::Event::Text("half ".into())]));
-    let chain = house.chain("fp/a");
+    let chain = fixture.chain("fp/a");
     for _ in 0..20 {
         let stream = chain.stream(Request::user("hi")).await.expect("it begins");
         stream.finish().await.expect_err("it breaks");
     }
-    assert_eq!(house.benched_secs("fp/a"), 5);
-    assert_eq!(house.health("fp/a").rounds, 1);
+    assert_eq!(fixture.benched_secs("fp/a"), 5);
+    assert_eq!(fixture.health("fp/a").rounds, 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_goes_past_a_probe_that_hangs_when_nobody_else_can_serve() {
-    let house = poisoned().await;
+async fn a_request_passes_a_hanging_probe_when_no_other_target_can_serve() {
+    let fixture = poisoned().await;
     pass(5).await;
-    house.script("a", [Step::hang()]);
-    let chain = house.chain("fp/a");
+    fixture.script("a", [Step::hang()]);
+    let chain = fixture.chain("fp/a");
     let probe = tokio::spawn(async move { chain.generate(Request::user("hi")).await });
     tokio::task::yield_now().await;
-    assert!(house.health("fp/a").probing);
-    assert_eq!(house.served_by("fp/a").await, "fp/a");
+    assert!(fixture.health("fp/a").probing);
+    assert_eq!(fixture.served_by("fp/a").await, "fp/a");
     probe.abort();
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_is_asked_within_the_time_that_the_provider_named() {
-    let house = House::new();
-    house.script("a", [status_after(429, 30)]);
-    house.refused("fp/a").await;
+async fn no_target_is_called_before_its_retry_after_has_passed() {
+    let fixture = Fixture::new();
+    fixture.script("a", [status_after(429, 30)]);
+    fixture.refused("fp/a").await;
     pass(10).await;
-    let error = house.refused("fp/a").await;
-    assert_eq!(house.calls(), ["a"]);
+    let error = fixture.refused("fp/a").await;
+    assert_eq!(fixture.calls(), ["a"]);
     assert_eq!(error.retry_after(), Some(secs(20)));
     pass(20).await;
-    assert_eq!(house.served_by("fp/a").await, "fp/a");
+    assert_eq!(fixture.served_by("fp/a").await, "fp/a");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_target_that_asked_to_be_left_alone_gives_way_to_one_that_did_not() {
-    let house = House::new();
-    house.script("a", [status_after(429, 2)]);
-    house
+async fn a_throttled_target_gives_way_to_a_benched_one() {
+    let fixture = Fixture::new();
+    fixture.script("a", [status_after(429, 2)]);
+    fixture
         .registry
         .health()
         .bench("fp/b", secs(60), "maintenance");
-    house.refused("fp/a").await;
-    assert_eq!(house.served_by("fp/a,fp/b").await, "fp/b");
+    fixture.refused("fp/a").await;
+    assert_eq!(fixture.served_by("fp/a,fp/b").await, "fp/b");
 }

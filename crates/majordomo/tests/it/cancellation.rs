@@ -1,5 +1,5 @@
-//! Leaving: whenever a chain's call or stream is dropped, the upstream sees it
-//! within 100 ms, and nobody is blamed.
+//! Cancellation: when a call or a stream is dropped, the upstream sees the connection close
+//! within 100 ms, and no target is penalized.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -9,18 +9,18 @@ use majordomo::transport::{Config, Proxies, Transport};
 use majordomo::{ProviderKind, Registry, Request, Settings, StreamItem};
 use majordomo_testkit::{Script, Upstream};
 
-/// How soon an upstream must see that we have left.
+/// How soon an upstream must see the close.
 const AT_ONCE: Duration = Duration::from_millis(100);
 /// Long enough for a busy machine, short enough for a test.
 const SOON: Duration = Duration::from_secs(5);
 
-/// A registry with `head` at this address and a `tail` that must not be asked.
-struct House {
+/// A registry with `head` at this address and a `tail` that must not be called.
+struct Fixture {
     registry: Registry,
     tail: Fake,
 }
 
-impl House {
+impl Fixture {
     fn new(kind: ProviderKind, url: impl ToString) -> Self {
         let transport = Transport::new(Config::default().proxies(Proxies::Direct));
         let settings = Settings::new("head", transport)
@@ -61,54 +61,54 @@ async fn leave<T>(call: impl Future<Output = T>, reached: impl Future<Output = (
 }
 
 #[tokio::test]
-async fn during_the_connect() {
+async fn cancelling_during_the_connect_closes_the_connection() {
     let upstream = Upstream::start([Script::new().stall()]).await;
-    let house = House::new(ProviderKind::OpenAi, upstream.secure_uri(""));
-    let chain = house.chain();
+    let fixture = Fixture::new(ProviderKind::OpenAi, upstream.secure_uri(""));
+    let chain = fixture.chain();
     let call = chain.generate(Request::user("hi"));
     leave(call, upstream.connected(0, SOON)).await;
     upstream.closed(0, AT_ONCE).await;
-    house.assert_nobody_is_blamed();
+    fixture.assert_nobody_is_blamed();
 }
 
 #[tokio::test]
-async fn while_the_request_is_being_sent() {
+async fn cancelling_while_the_request_is_sent_closes_the_connection() {
     let upstream = Upstream::start([Script::new().read_head().stall()]).await;
-    let house = House::new(ProviderKind::OpenAi, upstream.uri(""));
-    let chain = house.chain();
+    let fixture = Fixture::new(ProviderKind::OpenAi, upstream.uri(""));
+    let chain = fixture.chain();
     let call = chain.generate(Request::user("word ".repeat(4 << 20)));
     leave(call, upstream.asked(1, SOON)).await;
     upstream.closed(0, AT_ONCE).await;
-    house.assert_nobody_is_blamed();
+    fixture.assert_nobody_is_blamed();
 }
 
 #[tokio::test]
-async fn while_the_head_is_awaited() {
+async fn cancelling_before_the_response_header_closes_the_connection() {
     for kind in ProviderKind::ALL {
         let upstream = Upstream::start([Script::new().read_request().stall()]).await;
-        let house = House::new(kind, upstream.uri(""));
-        let chain = house.chain();
+        let fixture = Fixture::new(kind, upstream.uri(""));
+        let chain = fixture.chain();
         leave(chain.generate(Request::user("hi")), upstream.asked(1, SOON)).await;
         upstream.closed(0, AT_ONCE).await;
-        house.assert_nobody_is_blamed();
+        fixture.assert_nobody_is_blamed();
     }
 }
 
 #[tokio::test]
-async fn while_the_first_event_is_awaited() {
+async fn cancelling_before_the_first_event_closes_the_connection() {
     for kind in ProviderKind::ALL {
         let script = Script::new().read_request().stream_head();
         let upstream = Upstream::start([script.stall()]).await;
-        let house = House::new(kind, upstream.uri(""));
-        let chain = house.chain();
+        let fixture = Fixture::new(kind, upstream.uri(""));
+        let chain = fixture.chain();
         leave(chain.stream(Request::user("hi")), upstream.asked(1, SOON)).await;
         upstream.closed(0, AT_ONCE).await;
-        house.assert_nobody_is_blamed();
+        fixture.assert_nobody_is_blamed();
     }
 }
 
 #[tokio::test]
-async fn in_the_middle_of_a_stream() {
+async fn dropping_a_stream_closes_the_connection() {
     let chunk =
         "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n";
     let line =
@@ -116,23 +116,23 @@ async fn in_the_middle_of_a_stream() {
     for (kind, beginning) in [(ProviderKind::OpenAi, chunk), (ProviderKind::Ollama, line)] {
         let script = Script::new().read_request().stream_head().chunk(beginning);
         let upstream = Upstream::start([script.stall()]).await;
-        let house = House::new(kind, upstream.uri(""));
-        let mut stream = house.chain().stream(Request::user("hi")).await.unwrap();
+        let fixture = Fixture::new(kind, upstream.uri(""));
+        let mut stream = fixture.chain().stream(Request::user("hi")).await.unwrap();
         let first = stream.next().await.unwrap().unwrap();
         assert_eq!(first, StreamItem::Text("a".into()));
         drop(stream);
         upstream.closed(0, AT_ONCE).await;
-        house.assert_nobody_is_blamed();
+        fixture.assert_nobody_is_blamed();
     }
 }
 
 #[tokio::test]
-async fn when_the_deadline_ends_the_call() {
+async fn a_deadline_closes_the_connection() {
     let upstream = Upstream::start([Script::new().read_request().stall()]).await;
-    let house = House::new(ProviderKind::OpenAi, upstream.uri(""));
+    let fixture = Fixture::new(ProviderKind::OpenAi, upstream.uri(""));
     let hurried = Request::user("hi").timeout(Duration::from_millis(300));
-    let error = house.chain().generate(hurried).await.unwrap_err();
+    let error = fixture.chain().generate(hurried).await.unwrap_err();
     assert_eq!(error.kind(), majordomo::ErrorKind::Deadline);
     upstream.closed(0, AT_ONCE).await;
-    house.assert_nobody_is_blamed();
+    fixture.assert_nobody_is_blamed();
 }

@@ -1,22 +1,20 @@
-//! Who is asked to count tokens, and for how long.
+//! Which targets count tokens, and for how long.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod support;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
+use crate::support::{Fixture, secs};
 use majordomo::{
     BoxFuture, Capabilities, Chain, ChainConfig, Error, ErrorKind, EventStream, Model, Provider,
     Registry, Request, Response, Result,
 };
-use support::{House, secs};
 
-/// What the counting endpoint of the provider `counter` says next.
+/// The next results of the counting endpoint of the provider `counter`.
 type Counts = Arc<Mutex<VecDeque<Result<u64, Error>>>>;
 
-/// A provider that counts what it is told to, and then never answers again.
+/// A provider that returns scripted counts, and then hangs.
 struct Counter {
     counts: Counts,
     asked: Arc<Mutex<usize>>,
@@ -52,12 +50,8 @@ impl Model for CountingModel {
     }
 
     fn generate(&self, _: Request) -> BoxFuture<'_, Result<Response>> {
-        let counted = self
-            .counts
-            .lock()
-            .expect("nobody panics with it")
-            .pop_front();
-        let failed = counted.and_then(Result::err).expect("a failure was told");
+        let counted = self.counts.lock().expect("not poisoned").pop_front();
+        let failed = counted.and_then(Result::err).expect("a scripted failure");
         Box::pin(std::future::ready(Err(failed)))
     }
 
@@ -70,12 +64,8 @@ impl Model for CountingModel {
     }
 
     fn count_tokens(&self, _: Request) -> BoxFuture<'_, Result<u64>> {
-        *self.asked.lock().expect("nobody panics with it") += 1;
-        let counted = self
-            .counts
-            .lock()
-            .expect("nobody panics with it")
-            .pop_front();
+        *self.asked.lock().expect("not poisoned") += 1;
+        let counted = self.counts.lock().expect("not poisoned").pop_front();
         Box::pin(async move {
             match counted {
                 Some(counted) => counted,
@@ -89,22 +79,22 @@ struct Stage {
     registry: Registry,
     counts: Counts,
     asked: Arc<Mutex<usize>>,
-    house: House,
+    fixture: Fixture,
 }
 
 impl Stage {
     fn new(config: ChainConfig) -> Self {
-        let house = House::chained(config);
+        let fixture = Fixture::chained(config);
         let (counts, asked) = (Counts::default(), Arc::default());
-        house.registry.register(Counter {
+        fixture.registry.register(Counter {
             counts: Arc::clone(&counts),
             asked: Arc::clone(&asked),
         });
         Self {
-            registry: house.registry.clone(),
+            registry: fixture.registry.clone(),
             counts,
             asked,
-            house,
+            fixture,
         }
     }
 
@@ -113,38 +103,35 @@ impl Stage {
     }
 
     async fn count(&self, said: Result<u64, Error>) -> u64 {
-        self.counts
-            .lock()
-            .expect("nobody panics with it")
-            .push_back(said);
+        self.counts.lock().expect("not poisoned").push_back(said);
         self.chain().count_tokens(Request::user("hi")).await
     }
 
-    /// Lets an answer fail, so that health hears of it.
+    /// Fails a generation, so that health records it.
     async fn fail(&self, error: Error) {
         let times = 10;
         self.counts
             .lock()
-            .expect("nobody panics with it")
+            .expect("not poisoned")
             .extend((0..times).map(|_| Err(error.clone())));
         let _ = self.chain().generate(Request::user("hi")).await;
-        self.counts.lock().expect("nobody panics with it").clear();
+        self.counts.lock().expect("not poisoned").clear();
     }
 
     fn asked(&self) -> usize {
-        *self.asked.lock().expect("nobody panics with it")
+        *self.asked.lock().expect("not poisoned")
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_target_that_counts_is_asked() {
+async fn a_target_that_counts_is_called() {
     let stage = Stage::new(ChainConfig::default());
     assert_eq!(stage.count(Ok(41)).await, 41);
     assert_eq!(stage.asked(), 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_benched_target_and_a_refused_key_are_not_asked() {
+async fn a_benched_target_and_a_rejected_key_are_not_called() {
     for error in [
         Error::provider(429, "slow down").with_retry_after(Some(secs(30))),
         Error::provider(401, "no such key").with_code("invalid_api_key"),
@@ -157,7 +144,7 @@ async fn a_benched_target_and_a_refused_key_are_not_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_count_ends_with_the_deadline_and_is_estimated_then() {
+async fn a_count_that_exceeds_the_deadline_is_estimated() {
     let stage = Stage::new(ChainConfig {
         deadline: Some(secs(5)),
         ..ChainConfig::default()
@@ -171,7 +158,7 @@ async fn a_count_ends_with_the_deadline_and_is_estimated_then() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_counting_endpoint_says_of_itself_is_not_held_against_answers() {
+async fn a_status_of_the_counting_endpoint_does_not_affect_health() {
     let stage = Stage::new(ChainConfig::default());
     for status in [404, 429, 500, 503] {
         for _ in 0..5 {
@@ -179,11 +166,11 @@ async fn what_the_counting_endpoint_says_of_itself_is_not_held_against_answers()
             assert_eq!(stage.count(Err(error)).await, 7);
         }
     }
-    assert!(stage.house.is_spotless("counter/m") && stage.house.is_spotless("counter"));
+    assert!(stage.fixture.is_spotless("counter/m") && stage.fixture.is_spotless("counter"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_is_not_there_is_not_asked_for_ever() {
+async fn an_unreachable_server_is_benched_by_failed_counts() {
     let stage = Stage::new(ChainConfig::default());
     for _ in 0..20 {
         stage

@@ -1,4 +1,4 @@
-//! The DSN grammar, row by row.
+//! The DSN grammar.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn refused(text: &str) -> DsnError {
 }
 
 #[test]
-fn scheme_token_host_and_base_url_are_read() {
+fn scheme_token_host_and_base_url_are_parsed() {
     let rows = [
         (
             "foreman://token@m1.example.com",
@@ -88,7 +88,7 @@ fn scheme_token_host_and_base_url_are_read() {
 
 #[test]
 fn the_first_at_sign_ends_the_token() {
-    // A host never holds an at sign, so a second one is an error and no part of the token.
+    // A host never contains an at sign, so a second one is an error, not part of the token.
     assert!(matches!(
         refused("openai://a@b@host"),
         DsnError::BadHost { character: '@' }
@@ -104,7 +104,7 @@ fn the_host_keeps_port_and_path_without_trailing_slashes() {
 }
 
 #[test]
-fn malformed_ones_are_refused_with_what_is_missing() {
+fn malformed_dsns_are_rejected_with_what_is_missing() {
     let rows = [
         ("", DsnError::NoScheme),
         ("foreman", DsnError::NoScheme),
@@ -125,7 +125,7 @@ fn malformed_ones_are_refused_with_what_is_missing() {
 }
 
 #[test]
-fn options_are_read() {
+fn options_are_parsed() {
     let options = read("ollama://h?timeout=1m30s&images=false&tools=true&context=32768").options;
     let expected = DsnOptions {
         timeout: Some(Duration::from_secs(90)),
@@ -168,7 +168,7 @@ fn an_unknown_option_or_a_bad_value_is_an_error_that_names_it() {
 }
 
 #[test]
-fn options_overrule_what_a_provider_assumes() {
+fn options_override_the_capabilities_a_provider_assumes() {
     let mut capabilities = Capabilities::default();
     let options = read("ollama://h?images=false&tools=false&context=4096").options;
     options.apply(&mut capabilities);

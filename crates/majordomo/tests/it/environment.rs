@@ -12,10 +12,10 @@ fn variables(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(owned).collect()
 }
 
-/// What factories were given: name, base URL, token.
+/// What factories received: name, base URL, token.
 type Built = Arc<Mutex<Vec<(String, String, Option<String>)>>>;
 
-/// A registry with this environment that knows `foreman` and `llama-swap(s)`.
+/// A registry with this environment and the schemes `foreman` and `llama-swap(s)`.
 fn registry(environment: &[(&str, &str)]) -> (Registry, Built) {
     let built = Built::default();
     let mut builder = Registry::builder().environment(variables(environment));
@@ -37,7 +37,7 @@ fn targets(registry: &Registry, spec: &str) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_originals_foreman_variable_works_unchanged() {
+async fn a_foreman_variable_defines_a_provider() {
     let (registry, built) = registry(&[("LLM_M1", "foreman://token@foreman-m1.example.com")]);
 
     let chain = registry.parse("m1/qwen3:30b").unwrap();
@@ -52,7 +52,7 @@ async fn the_originals_foreman_variable_works_unchanged() {
 }
 
 #[test]
-fn an_env_provider_a_target_and_an_alias_make_one_chain() {
+fn an_env_provider_a_target_and_an_alias_form_one_chain() {
     let (registry, _) = registry(&[("LLM_M5", "foreman://t@m5.example.com")]);
     registry.register(Fake::new("ollama-cloud"));
     registry
@@ -66,7 +66,7 @@ fn an_env_provider_a_target_and_an_alias_make_one_chain() {
 }
 
 #[test]
-fn reading_all_variables_lowers_their_names_and_keeps_underscores() {
+fn loading_variables_lowercases_names_and_keeps_underscores() {
     let (registry, _) = registry(&[
         ("LLM_MY_BOX", "foreman://h.example.com"),
         ("LLM_M1", "foreman://h.example.com"),
@@ -78,7 +78,7 @@ fn reading_all_variables_lowers_their_names_and_keeps_underscores() {
 }
 
 #[test]
-fn looking_up_a_name_raises_it_and_turns_dashes_into_underscores() {
+fn looking_up_a_name_uppercases_it_and_replaces_dashes() {
     let (registry, built) = registry(&[("LLM_MY_PROV", "foreman://h.example.com")]);
     assert_eq!(targets(&registry, "my-prov/x"), ["my-prov/x"]);
     assert_eq!(targets(&registry, "My-Prov/x"), ["My-Prov/x"]);
@@ -87,7 +87,7 @@ fn looking_up_a_name_raises_it_and_turns_dashes_into_underscores() {
 }
 
 #[test]
-fn a_provider_that_was_looked_up_is_kept() {
+fn a_looked_up_provider_is_kept() {
     let (registry, built) = registry(&[("LLM_MY_PROV", "foreman://h.example.com")]);
     let first = registry.provider("my-prov").unwrap();
     let before = built.lock().unwrap().len();
@@ -96,7 +96,7 @@ fn a_provider_that_was_looked_up_is_kept() {
 }
 
 #[test]
-fn a_registered_provider_stands_before_its_variable() {
+fn a_registered_provider_takes_precedence_over_its_variable() {
     let (registry, _) = registry(&[("LLM_FP", "nonsense")]);
     registry.register(Fake::new("fp"));
     assert_eq!(targets(&registry, "fp/x"), ["fp/x"]);
@@ -138,7 +138,7 @@ fn a_malformed_variable_fails_only_when_its_provider_is_used() {
 }
 
 #[test]
-fn what_is_wrong_with_unusable_variables_can_be_asked_for() {
+fn the_problems_of_unusable_variables_are_available() {
     let (registry, _) = registry(&[
         ("LLM_BAD", "nonsense"),
         ("LLM_GOOD", "foreman://t@host"),
@@ -191,7 +191,7 @@ fn load_env_lists_every_malformed_variable_and_adds_all_others() {
 }
 
 #[test]
-fn load_env_of_good_variables_is_quiet() {
+fn load_env_of_valid_variables_succeeds() {
     let (registry, _) = registry(&[]);
     let good = variables(&[("LLM_A", "foreman://h.example.com"), ("PATH", "/bin")]);
     assert_eq!(registry.load_env(&good), Ok(()));
@@ -199,11 +199,11 @@ fn load_env_of_good_variables_is_quiet() {
 }
 
 #[test]
-fn a_scheme_that_is_taught_later_serves_a_variable_that_was_read_before() {
+fn a_scheme_registered_later_serves_a_variable_loaded_before() {
     let (registry, _) = registry(&[("LLM_NEW", "brand-new://h.example.com")]);
     assert!(
         registry.parse("new/x").is_err(),
-        "nobody knows the scheme yet"
+        "the scheme is not registered yet"
     );
     registry.scheme("brand-new", |name: &str, _: &Dsn| {
         Ok(Arc::new(Fake::new(name)) as Arc<dyn Provider>)
@@ -212,7 +212,7 @@ fn a_scheme_that_is_taught_later_serves_a_variable_that_was_read_before() {
 }
 
 #[test]
-fn no_lock_is_held_while_a_factory_works() {
+fn no_lock_is_held_while_a_factory_runs() {
     let (registry, _) = registry(&[("LLM_NOSY", "nosy://h.example.com")]);
     let own = registry.clone();
     registry.scheme("nosy", move |name: &str, _: &Dsn| {
@@ -224,7 +224,7 @@ fn no_lock_is_held_while_a_factory_works() {
 }
 
 #[test]
-fn a_factorys_refusal_is_an_error_on_use() {
+fn a_factorys_error_is_reported_on_use() {
     let (registry, _) = registry(&[("LLM_F", "fussy://h.example.com")]);
     registry.scheme("fussy", |_: &str, _: &Dsn| {
         Err(Error::new(ErrorKind::Spec, "it needs a token"))
@@ -249,7 +249,7 @@ fn an_unknown_provider_names_its_variable_and_the_nearest_env_provider() {
 }
 
 #[test]
-fn an_empty_registry_reads_no_environment() {
+fn an_empty_registry_ignores_the_environment() {
     let registry = Registry::empty();
     assert!(registry.providers().is_empty());
     assert!(matches!(

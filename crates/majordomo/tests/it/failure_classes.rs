@@ -1,14 +1,11 @@
-//! The classes of failure, row by row: how often the head is asked, whether
-//! the next target serves, and what the head's health says afterwards.
+//! The failure classes: how often the head is called, whether the next target serves, and the
+//! head's health afterwards.
 
-mod support;
-
+use crate::support::{Fixture, coded, kind, secs, status, status_after};
 use majordomo::fake::Step;
 use majordomo::{ChainConfig, Error, ErrorKind, KeyOwner, Timer};
-use support::{House, coded, kind, secs, status, status_after};
 
-/// What is left of the head after a request to `fp/a,tail/x` in which every
-/// call of `fp/a` failed alike.
+/// The outcome of a request to `fp/a,tail/x` in which every call of `fp/a` fails alike.
 #[derive(Debug, PartialEq)]
 struct After {
     calls: usize,
@@ -26,22 +23,22 @@ const FREE: After = After {
     credential: 0,
 };
 
-async fn outcome(house: &House, step: Step) -> After {
-    house.fp.otherwise(move |_| step.clone());
-    let served = house.ask("fp/a,tail/x").await;
+async fn outcome(fixture: &Fixture, step: Step) -> After {
+    fixture.fp.otherwise(move |_| step.clone());
+    let served = fixture.ask("fp/a,tail/x").await;
     After {
-        calls: house.fp.call_count("a"),
+        calls: fixture.fp.call_count("a"),
         served_by_next: served.is_ok_and(|reply| reply.model == "tail/x"),
-        failures: house.health("fp/a").failures,
-        benched: house.benched_secs("fp/a"),
-        credential: house.benched_secs("fp"),
+        failures: fixture.health("fp/a").failures,
+        benched: fixture.benched_secs("fp/a"),
+        credential: fixture.benched_secs("fp"),
     }
 }
 
 async fn assert_rows(rows: impl IntoIterator<Item = Step>, expected: After) {
     for step in rows {
         let shown = format!("{step:?}");
-        assert_eq!(outcome(&House::new(), step).await, expected, "{shown}");
+        assert_eq!(outcome(&Fixture::new(), step).await, expected, "{shown}");
     }
 }
 
@@ -73,7 +70,7 @@ async fn transient_failures_are_retried_once_and_count() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn throttling_with_a_retry_after_benches_until_then_and_does_not_count() {
+async fn throttling_with_retry_after_benches_that_long_and_does_not_count() {
     let overloaded = Error::provider(200, "scripted")
         .with_code("overloaded_error")
         .with_retry_after(Some(secs(7)));
@@ -88,22 +85,22 @@ async fn throttling_with_a_retry_after_benches_until_then_and_does_not_count() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_retry_after_is_believed_for_an_hour_at_most() {
-    let house = House::new();
-    let after = outcome(&house, status_after(429, 86_400)).await;
+async fn a_retry_after_is_honored_for_an_hour_at_most() {
+    let fixture = Fixture::new();
+    let after = outcome(&fixture, status_after(429, 86_400)).await;
     assert_eq!(after.benched, 3_600);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_retry_after_on_408_is_retried_and_only_lengthens_the_bench() {
-    let longer = outcome(&House::new(), status_after(408, 60)).await;
+    let longer = outcome(&Fixture::new(), status_after(408, 60)).await;
     assert_eq!((longer.calls, longer.benched), (2, 60));
-    let shorter = outcome(&House::new(), status_after(408, 1)).await;
+    let shorter = outcome(&Fixture::new(), status_after(408, 1)).await;
     assert_eq!((shorter.calls, shorter.benched), (2, 5));
 }
 
 #[tokio::test(start_paused = true)]
-async fn not_found_unsupported_and_too_long_advance_free_of_penalty() {
+async fn not_found_unsupported_and_too_long_advance_without_penalty() {
     let rows = [
         status(404),
         kind(ErrorKind::ModelNotFound),
@@ -118,13 +115,13 @@ async fn not_found_unsupported_and_too_long_advance_free_of_penalty() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn conflicts_are_retried_once_and_nobody_is_blamed() {
+async fn conflicts_are_retried_once_without_penalty() {
     let expected = After { calls: 2, ..FREE };
     assert_rows([status(409), status(425)], expected).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn unusable_answers_count_and_are_not_retried() {
+async fn bad_responses_count_and_are_not_retried() {
     let rows = [
         kind(ErrorKind::BadResponse),
         kind(ErrorKind::Truncated),
@@ -149,7 +146,7 @@ async fn an_untrusted_certificate_is_not_retried_and_benches_for_five_minutes() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_missing_or_refused_key_advances_and_benches_the_credential() {
+async fn a_missing_or_rejected_key_advances_and_benches_the_credential() {
     let rows = [
         status(401),
         coded(403, "invalid_api_key"),
@@ -174,7 +171,7 @@ async fn any_other_403_advances_without_penalty() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_empty_account_advances_and_benches_the_credential_for_longer() {
+async fn an_exhausted_account_advances_and_benches_the_credential_for_longer() {
     let rows = [status(402), coded(429, "insufficient_quota")];
     let expected = After {
         credential: 300,
@@ -203,17 +200,17 @@ async fn permanent_errors_fail_fast() {
 #[tokio::test(start_paused = true)]
 async fn permanent_errors_advance_without_penalty_when_configured() {
     for step in permanent() {
-        let house = House::chained(ChainConfig {
+        let fixture = Fixture::chained(ChainConfig {
             advance_on_permanent: true,
             ..ChainConfig::default()
         });
         let shown = format!("{step:?}");
-        assert_eq!(outcome(&house, step).await, FREE, "{shown}");
+        assert_eq!(outcome(&fixture, step).await, FREE, "{shown}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_callers_own_end_stops_the_chain_without_penalty() {
+async fn the_callers_cancellation_or_deadline_stops_the_chain_without_penalty() {
     let rows = [
         kind(ErrorKind::Cancelled),
         kind(ErrorKind::Deadline),
@@ -223,30 +220,30 @@ async fn the_callers_own_end_stops_the_chain_without_penalty() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_callers_own_end_stops_the_chain_even_when_permanent_errors_advance() {
+async fn the_callers_cancellation_or_deadline_stops_the_chain_even_if_permanent_errors_advance() {
     for step in [kind(ErrorKind::Cancelled), kind(ErrorKind::Deadline)] {
-        let house = House::chained(ChainConfig {
+        let fixture = Fixture::chained(ChainConfig {
             advance_on_permanent: true,
             ..ChainConfig::default()
         });
-        assert_eq!(outcome(&house, step).await, STOPS);
+        assert_eq!(outcome(&fixture, step).await, STOPS);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_of_the_clients_own_key_is_returned_and_nobody_is_benched() {
+async fn a_rejection_of_the_clients_key_is_returned_and_benches_nothing() {
     let refused = |status| Error::provider(status, "scripted").with_key_owner(KeyOwner::Client);
     let rows = [401, 402, 403].map(|status| Step::fail(refused(status)));
     assert_rows(rows, STOPS).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fast_failure_is_the_targets_own_error_with_the_attempts_so_far() {
-    let house = House::new();
-    house.script("gone", [status(404)]);
-    house.script("a", [coded(422, "bad_field")]);
+async fn a_permanent_error_is_the_targets_own_with_the_attempts_so_far() {
+    let fixture = Fixture::new();
+    fixture.script("gone", [status(404)]);
+    fixture.script("a", [coded(422, "bad_field")]);
 
-    let error = house.refused("fp/gone,fp/a,fp/b").await;
+    let error = fixture.refused("fp/gone,fp/a,fp/b").await;
 
     assert_eq!(
         (error.status(), error.code()),
@@ -260,7 +257,7 @@ async fn a_fast_failure_is_the_targets_own_error_with_the_attempts_so_far() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_that_never_left_is_sent_again_for_free() {
+async fn an_unsent_request_is_retried_for_free() {
     let free = || kind(ErrorKind::NeverSent);
     let rows = [
         (0, vec![free()], "fp/a", 2),
@@ -269,19 +266,19 @@ async fn a_request_that_never_left_is_sent_again_for_free() {
         (0, vec![free(), free()], "tail/x", 2),
     ];
     for (retries, steps, server, calls) in rows {
-        let house = House::chained(ChainConfig {
+        let fixture = Fixture::chained(ChainConfig {
             retries,
             ..ChainConfig::default()
         });
         let shown = format!("{retries} retries, {steps:?}");
-        house.script("a", steps);
-        assert_eq!(house.served_by("fp/a,tail/x").await, server, "{shown}");
-        assert_eq!(house.fp.call_count("a"), calls, "{shown}");
+        fixture.script("a", steps);
+        assert_eq!(fixture.served_by("fp/a,tail/x").await, server, "{shown}");
+        assert_eq!(fixture.fp.call_count("a"), calls, "{shown}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_that_never_left_is_nobodys_fault() {
+async fn an_unsent_request_carries_no_penalty() {
     let expected = After { calls: 2, ..FREE };
     assert_rows([kind(ErrorKind::NeverSent)], expected).await;
 }

@@ -1,48 +1,45 @@
-//! A target that is known not to take a request is passed over without being
-//! called, and without a penalty.
-
-mod support;
+//! A target that is known not to fit a request is skipped without a call or a penalty.
 
 use std::sync::Arc;
 
+use crate::support::{Fixture, lines};
 use majordomo::fake::Fake;
 use majordomo::{
     BoxFuture, Capabilities, ErrorKind, EventStream, Json, Model, Output, Part, Provider, Request,
     Response, Tool, ToolCall, ToolResult,
 };
-use support::{House, lines};
 
 fn picture() -> Request {
     Request::user("what is this?").part(Part::image("image/png", support::PNG))
 }
 
-/// Who serves when the head has these capabilities and the tail has no limits.
-async fn server(head: Capabilities, request: Request) -> (String, House) {
-    let house = House::new();
-    house.fp.set_model_capabilities("head", head);
-    let reply = house
+/// The serving target when the head has these capabilities and the tail has no limits.
+async fn server(head: Capabilities, request: Request) -> (String, Fixture) {
+    let fixture = Fixture::new();
+    fixture.fp.set_model_capabilities("head", head);
+    let reply = fixture
         .chain("fp/head,tail/x")
         .generate(request)
         .await
-        .expect("somebody serves");
-    (reply.model, house)
+        .expect("a target serves");
+    (reply.model, fixture)
 }
 
 async fn assert_passed_over(head: Capabilities, request: Request) {
-    let (model, house) = server(head, request).await;
+    let (model, fixture) = server(head, request).await;
     assert_eq!(model, "tail/x");
-    assert!(house.calls().is_empty(), "it was not even called");
-    assert!(house.is_spotless("fp/head"));
+    assert!(fixture.calls().is_empty(), "it was not called");
+    assert!(fixture.is_spotless("fp/head"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_text_only_target_lets_a_vision_target_serve_an_image() {
-    let house = House::new();
-    house
+    let fixture = Fixture::new();
+    fixture
         .fp
         .set_model_capabilities("text-only", Capabilities::text_only());
 
-    let reply = house
+    let reply = fixture
         .chain("fp/text-only,fp/vision")
         .generate(picture())
         .await
@@ -53,8 +50,8 @@ async fn a_text_only_target_lets_a_vision_target_serve_an_image() {
         lines(&reply.attempt_log),
         ["fp/text-only skipped", "fp/vision served"]
     );
-    assert!(house.is_spotless("fp/text-only"));
-    assert_eq!(house.calls(), ["vision"]);
+    assert!(fixture.is_spotless("fp/text-only"));
+    assert_eq!(fixture.calls(), ["vision"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -64,7 +61,7 @@ async fn a_text_only_target_serves_text() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn images_inside_tool_results_are_images() {
+async fn images_inside_tool_results_count_as_images() {
     let call = ToolCall::new("call_0", "look", "{}");
     let mut result = ToolResult::new(&call, "see");
     result.parts.push(Part::image("image/png", support::PNG));
@@ -75,7 +72,7 @@ async fn images_inside_tool_results_are_images() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_target_without_tools_is_passed_over_for_a_request_with_tools() {
+async fn a_target_without_tools_is_skipped_for_a_request_with_tools() {
     let toolless = Capabilities {
         tools: false,
         ..Capabilities::default()
@@ -84,22 +81,22 @@ async fn a_target_without_tools_is_passed_over_for_a_request_with_tools() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_target_without_schemas_gets_the_schema_in_words() {
+async fn a_target_without_schemas_receives_the_schema_as_instructions() {
     let loose = Capabilities {
         structured: false,
         ..Capabilities::default()
     };
     let schema = Json::parse(r#"{"type":"object"}"#).unwrap();
     let request = Request::user("hi").schema(schema, "answer");
-    let (model, house) = server(loose, request).await;
+    let (model, fixture) = server(loose, request).await;
     assert_eq!(model, "fp/head");
-    let asked = house.fp.calls()[0].request.clone();
+    let asked = fixture.fp.calls()[0].request.clone();
     assert_eq!(asked.output, Output::Text);
     assert!(asked.system_text().contains(r#"{"type":"object"}"#));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_that_the_window_cannot_hold_is_passed_over() {
+async fn a_target_whose_context_window_is_too_small_is_skipped() {
     let small = Capabilities {
         context_window: Some(100),
         ..Capabilities::default()
@@ -111,7 +108,7 @@ async fn a_request_that_the_window_cannot_hold_is_passed_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_generous_bound_on_the_answer_is_no_reason_to_pass_over() {
+async fn a_large_max_tokens_does_not_skip_a_target() {
     let small = Capabilities {
         context_window: Some(1_000),
         ..Capabilities::default()
@@ -121,17 +118,17 @@ async fn a_generous_bound_on_the_answer_is_no_reason_to_pass_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_declared_window_holds_everything() {
+async fn an_undeclared_context_window_fits_every_request() {
     let long = Request::user("word ".repeat(500_000));
     let (model, _) = server(Capabilities::default(), long).await;
     assert_eq!(model, "fp/head");
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_nobody_can_take_the_request_the_error_says_why_for_each() {
-    let house = House::new();
-    house.fp.set_capabilities(Capabilities::text_only());
-    let error = house
+async fn when_no_target_fits_the_error_gives_a_reason_for_each() {
+    let fixture = Fixture::new();
+    fixture.fp.set_capabilities(Capabilities::text_only());
+    let error = fixture
         .chain("fp/a,fp/b")
         .generate(picture())
         .await
@@ -144,16 +141,16 @@ async fn when_nobody_can_take_the_request_the_error_says_why_for_each() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_chain_answers_for_the_capabilities_of_its_head() {
-    let house = House::new();
-    house
+async fn a_chain_reports_the_capabilities_of_its_head() {
+    let fixture = Fixture::new();
+    fixture
         .fp
         .set_model_capabilities("blind", Capabilities::text_only());
-    assert!(!house.chain("fp/blind,fp/b").capabilities().takes_images());
-    assert!(house.chain("fp/b,fp/blind").capabilities().takes_images());
+    assert!(!fixture.chain("fp/blind,fp/b").capabilities().takes_images());
+    assert!(fixture.chain("fp/b,fp/blind").capabilities().takes_images());
 }
 
-/// A provider that counts tokens in its own way: ten thousand, whatever is asked.
+/// A provider that estimates every request at ten thousand tokens.
 struct Wordy(Fake);
 
 impl Provider for Wordy {
@@ -191,8 +188,8 @@ impl Model for WordyModel {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_models_own_estimate_decides_whether_a_request_fits() {
-    let house = House::new();
+async fn the_models_token_estimate_decides_whether_a_request_fits() {
+    let fixture = Fixture::new();
     let fake = Fake::new("wordy");
     let window = |tokens| Capabilities {
         context_window: Some(tokens),
@@ -200,7 +197,7 @@ async fn a_models_own_estimate_decides_whether_a_request_fits() {
     };
     fake.set_model_capabilities("small", window(9_999));
     fake.set_model_capabilities("large", window(10_000));
-    house.registry.register(Wordy(fake));
-    assert_eq!(house.served_by("wordy/small,tail/x").await, "tail/x");
-    assert_eq!(house.served_by("wordy/large,tail/x").await, "wordy/large");
+    fixture.registry.register(Wordy(fake));
+    assert_eq!(fixture.served_by("wordy/small,tail/x").await, "tail/x");
+    assert_eq!(fixture.served_by("wordy/large,tail/x").await, "wordy/large");
 }

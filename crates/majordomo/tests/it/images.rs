@@ -1,11 +1,9 @@
-//! Images on their way down a chain: each target gets what it takes.
+//! Images in a chain: each target receives what it takes.
 
-mod support;
-
+use crate::support::{Fixture, lines};
 use majordomo::{Capabilities, ErrorKind, Image, ImageLimits, Part, Request};
-use support::{House, lines};
 
-/// A plain picture of this size.
+/// A plain image of this size.
 fn png(width: u32, height: u32) -> Part {
     let mut data = Vec::new();
     let mut encoder = png::Encoder::new(&mut data, width, height);
@@ -49,11 +47,11 @@ fn size(image: &Image) -> (u32, u32) {
 
 #[tokio::test]
 async fn a_100_by_50_png_arrives_as_32_by_16_at_a_32_px_target() {
-    let house = House::new();
-    house.fp.set_model_capabilities("small", at_most(32));
+    let fixture = Fixture::new();
+    fixture.fp.set_model_capabilities("small", at_most(32));
     let request = Request::user("what is this?").part(png(100, 50));
-    let reply = house.chain("fp/small").generate(request).await.unwrap();
-    let asked = house.fp.calls()[0].request.clone();
+    let reply = fixture.chain("fp/small").generate(request).await.unwrap();
+    let asked = fixture.fp.calls()[0].request.clone();
     assert_eq!(size(images(&asked)[0]), (32, 16));
     let change = &reply.attempt_log.changes()[0];
     assert_eq!(change.to_string(), "image:1 resized");
@@ -65,28 +63,28 @@ async fn a_100_by_50_png_arrives_as_32_by_16_at_a_32_px_target() {
 
 #[tokio::test]
 async fn the_same_request_arrives_untouched_at_an_8000_px_target() {
-    let house = House::new();
-    house.fp.set_model_capabilities("large", at_most(8_000));
+    let fixture = Fixture::new();
+    fixture.fp.set_model_capabilities("large", at_most(8_000));
     let request = Request::user("what is this?").part(png(100, 50));
-    house
+    fixture
         .chain("fp/large")
         .generate(request.clone())
         .await
         .unwrap();
-    assert!(house.fp.calls()[0].request.same_prompt(&request));
+    assert!(fixture.fp.calls()[0].request.same_prompt(&request));
 }
 
 #[tokio::test]
-async fn each_target_gets_its_own_version_and_the_original_stays() {
-    let house = House::new();
-    house.fp.set_model_capabilities("small", at_most(32));
-    house.fp.set_model_capabilities("middle", at_most(64));
-    house.script("small", [support::status(404)]);
+async fn each_target_receives_its_own_version_and_the_original_is_kept() {
+    let fixture = Fixture::new();
+    fixture.fp.set_model_capabilities("small", at_most(32));
+    fixture.fp.set_model_capabilities("middle", at_most(64));
+    fixture.script("small", [support::status(404)]);
     let request = Request::user("what is this?").part(png(100, 50));
-    let chain = house.chain("fp/small,fp/middle,fp/large");
+    let chain = fixture.chain("fp/small,fp/middle,fp/large");
     let reply = chain.generate(request.clone()).await.unwrap();
     assert_eq!(reply.model, "fp/middle");
-    let sizes: Vec<_> = house
+    let sizes: Vec<_> = fixture
         .fp
         .calls()
         .iter()
@@ -97,15 +95,15 @@ async fn each_target_gets_its_own_version_and_the_original_stays() {
 }
 
 #[tokio::test]
-async fn a_target_that_takes_too_few_images_is_passed_over_without_penalty() {
-    let house = House::new();
+async fn a_target_that_takes_too_few_images_is_skipped_without_penalty() {
+    let fixture = Fixture::new();
     let one = limited(ImageLimits {
         max_count: Some(1),
         ..ImageLimits::default()
     });
-    house.fp.set_model_capabilities("one", one);
+    fixture.fp.set_model_capabilities("one", one);
     let request = Request::user("compare").part(png(8, 8)).part(png(9, 9));
-    let reply = house
+    let reply = fixture
         .chain("fp/one,fp/many")
         .generate(request)
         .await
@@ -114,30 +112,30 @@ async fn a_target_that_takes_too_few_images_is_passed_over_without_penalty() {
         lines(&reply.attempt_log),
         ["fp/one skipped", "fp/many served"]
     );
-    assert!(house.is_spotless("fp/one"));
+    assert!(fixture.is_spotless("fp/one"));
 }
 
 #[tokio::test]
-async fn when_no_target_takes_the_count_the_oldest_images_make_room() {
-    let house = House::new();
+async fn when_no_target_takes_the_count_the_oldest_images_are_omitted() {
+    let fixture = Fixture::new();
     for (model, count) in [("one", 1), ("two", 2)] {
         let few = limited(ImageLimits {
             max_count: Some(count),
             ..ImageLimits::default()
         });
-        house.fp.set_model_capabilities(model, few);
+        fixture.fp.set_model_capabilities(model, few);
     }
     let request = Request::user("compare")
         .part(png(8, 8))
         .part(png(9, 9))
         .part(png(10, 10));
-    let reply = house
+    let reply = fixture
         .chain("fp/one,fp/two")
         .generate(request)
         .await
         .unwrap();
     assert_eq!(reply.model, "fp/two", "the one that takes the most");
-    let asked = house.fp.calls()[0].request.clone();
+    let asked = fixture.fp.calls()[0].request.clone();
     let sizes: Vec<_> = images(&asked).into_iter().map(size).collect();
     assert_eq!(sizes, [(9, 9), (10, 10)], "the newest are kept");
     let text = asked.messages[0].text();
@@ -149,16 +147,16 @@ async fn when_no_target_takes_the_count_the_oldest_images_make_room() {
 }
 
 #[tokio::test]
-async fn an_image_that_fits_nobody_is_an_error_that_says_why() {
-    let house = House::new();
+async fn an_image_that_fits_no_target_is_an_error_with_reasons() {
+    let fixture = Fixture::new();
     let tiny = limited(ImageLimits {
         max_bytes: Some(10),
         ..ImageLimits::default()
     });
-    house.fp.set_capabilities(tiny);
+    fixture.fp.set_capabilities(tiny);
     let request = Request::user("what is this?").part(png(100, 50));
-    let error = house.chain("fp/a").generate(request).await.unwrap_err();
+    let error = fixture.chain("fp/a").generate(request).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Exhausted);
     assert!(error.to_string().contains("image 1"), "{error}");
-    assert!(house.calls().is_empty());
+    assert!(fixture.calls().is_empty());
 }

@@ -1,23 +1,21 @@
-//! What listeners are told, and that they cannot harm anybody.
-
-mod support;
+//! What observers are notified of, and that they cannot break a request.
 
 use std::sync::{Arc, OnceLock};
 
+use crate::support::{Fixture, Notices, pass, secs, status, status_after};
 use majordomo::fake::{Fake, Step};
 use majordomo::{
     Capabilities, Event, Health, HealthConfig, ManualClock, Notice, Part, Registry, Request,
 };
-use support::{House, Notices, pass, secs, status, status_after};
 
 #[tokio::test(start_paused = true)]
-async fn attempts_benches_skips_and_recoveries_are_told_in_order() {
-    let house = House::new();
-    house.script("a", [status(500), status(500)]);
+async fn attempts_benches_skips_and_recoveries_are_notified_in_order() {
+    let fixture = Fixture::new();
+    fixture.script("a", [status(500), status(500)]);
 
-    house.ask("fp/a,fp/b").await.unwrap();
+    fixture.ask("fp/a,fp/b").await.unwrap();
     assert_eq!(
-        house.notices.take(),
+        fixture.notices.take(),
         [
             "failed fp/a Transient",
             "failed fp/a Transient",
@@ -26,23 +24,23 @@ async fn attempts_benches_skips_and_recoveries_are_told_in_order() {
         ]
     );
 
-    house.ask("fp/a,fp/b").await.unwrap();
-    assert_eq!(house.notices.take(), ["skipped fp/a", "served fp/b"]);
+    fixture.ask("fp/a,fp/b").await.unwrap();
+    assert_eq!(fixture.notices.take(), ["skipped fp/a", "served fp/b"]);
 
     pass(5).await;
-    house.ask("fp/a,fp/b").await.unwrap();
-    let mut told = house.notices.take();
+    fixture.ask("fp/a,fp/b").await.unwrap();
+    let mut told = fixture.notices.take();
     told.sort();
     assert_eq!(told, ["recovered fp/a", "served fp/a"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_key_is_told_under_the_name_of_its_provider() {
-    let house = House::new();
-    house.script("a", [status(401)]);
-    house.ask("fp/a,fp/b,tail/x").await.unwrap();
+async fn a_rejected_key_is_notified_under_the_name_of_its_provider() {
+    let fixture = Fixture::new();
+    fixture.script("a", [status(401)]);
+    fixture.ask("fp/a,fp/b,tail/x").await.unwrap();
     assert_eq!(
-        house.notices.take(),
+        fixture.notices.take(),
         [
             "failed fp/a Auth",
             "benched fp 60s",
@@ -53,12 +51,12 @@ async fn a_refused_key_is_told_under_the_name_of_its_provider() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn throttling_is_told_with_the_providers_own_time() {
-    let house = House::new();
-    house.script("a", [status_after(429, 40)]);
-    house.ask("fp/a,fp/b").await.unwrap();
+async fn throttling_is_notified_with_the_providers_retry_after() {
+    let fixture = Fixture::new();
+    fixture.script("a", [status_after(429, 40)]);
+    fixture.ask("fp/a,fp/b").await.unwrap();
     assert!(
-        house
+        fixture
             .notices
             .take()
             .contains(&"benched fp/a 40s".to_owned())
@@ -66,22 +64,22 @@ async fn throttling_is_told_with_the_providers_own_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_incapable_target_is_told_as_skipped() {
-    let house = House::new();
-    house
+async fn an_incapable_target_is_notified_as_skipped() {
+    let fixture = Fixture::new();
+    fixture
         .fp
         .set_model_capabilities("blind", Capabilities::text_only());
     let picture = Request::user(Part::image("image/png", support::PNG));
-    house
+    fixture
         .chain("fp/blind,fp/b")
         .generate(picture)
         .await
         .unwrap();
-    assert_eq!(house.notices.take(), ["skipped fp/blind", "served fp/b"]);
+    assert_eq!(fixture.notices.take(), ["skipped fp/blind", "served fp/b"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn benches_and_recoveries_by_hand_are_told() {
+async fn benches_and_recoveries_by_hand_are_notified() {
     let notices = Notices::default();
     let clock = Arc::new(ManualClock::new());
     let health = Health::new(HealthConfig::default(), clock).observed_by(notices.listener());
@@ -92,7 +90,7 @@ async fn benches_and_recoveries_by_hand_are_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_listeners_are_told() {
+async fn all_observers_are_notified() {
     let (one, two) = (Notices::default(), Notices::default());
     let registry = Registry::builder()
         .environment(Default::default())
@@ -107,7 +105,7 @@ async fn all_listeners_are_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_listener_may_use_the_registry_and_its_health() {
+async fn an_observer_may_use_the_registry_and_its_health() {
     let registry: Arc<OnceLock<Registry>> = Arc::default();
     let own = Arc::clone(&registry);
     let listener = move |notice: &Notice<'_>| {
@@ -136,7 +134,7 @@ async fn a_listener_may_use_the_registry_and_its_health() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_listener_that_panics_leaves_everything_usable() {
+async fn a_panicking_observer_leaves_everything_usable() {
     let registry = Registry::builder()
         .environment(Default::default())
         .observer(Arc::new(|notice: &Notice<'_>| {
@@ -162,40 +160,40 @@ async fn a_listener_that_panics_leaves_everything_usable() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_is_told_once_when_it_ends() {
+async fn a_stream_is_notified_once_when_it_ends() {
     let broken = Step::events([Event::Text("hel".into())]);
     let rows = [
         (Step::reply("hello"), "served fp/a"),
         (broken, "failed fp/a BadResponse"),
     ];
     for (step, expected) in rows {
-        let house = House::new();
-        house.script("a", [step]);
-        let stream = house
+        let fixture = Fixture::new();
+        fixture.script("a", [step]);
+        let stream = fixture
             .chain("fp/a")
             .stream(Request::user("hi"))
             .await
             .unwrap();
-        assert!(house.notices.take().is_empty(), "nobody knows yet");
+        assert!(fixture.notices.take().is_empty(), "no notice yet");
         let _ = stream.finish().await;
-        assert_eq!(house.notices.take(), [expected]);
+        assert_eq!(fixture.notices.take(), [expected]);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_is_dropped_is_told_as_neither() {
-    let house = House::new();
-    let stream = house
+async fn a_dropped_stream_is_not_notified() {
+    let fixture = Fixture::new();
+    let stream = fixture
         .chain("fp/a")
         .stream(Request::user("hi"))
         .await
         .unwrap();
     drop(stream);
-    assert!(house.notices.take().is_empty());
+    assert!(fixture.notices.take().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_provider_said_to_one_caller_is_told_to_nobody_else() {
+async fn a_providers_error_text_reaches_only_its_own_caller() {
     const SECRET: &str = "my password is hunter2";
     let said = |status| Step::fail(majordomo::Error::provider(status, SECRET).with_code(SECRET));
     for (first, then) in [(said(500), said(500)), (said(401), said(401))] {
@@ -204,7 +202,7 @@ async fn what_a_provider_said_to_one_caller_is_told_to_nobody_else() {
         let registry = Registry::builder()
             .environment(Default::default())
             .observer(Arc::new(move |notice: &Notice<'_>| {
-                // A failure is told about the request that failed.
+                // The notice of a failure belongs to the request that failed.
                 if !matches!(notice, Notice::Failed { .. }) {
                     own.lock().unwrap().push(format!("{notice:?}"));
                 }
@@ -223,7 +221,10 @@ async fn what_a_provider_said_to_one_caller_is_told_to_nobody_else() {
             format!("{error} {error:?} {:?}", error.attempt_log())
         };
 
-        assert!(ask("fp/a").await.contains(SECRET), "its own caller is told");
+        assert!(
+            ask("fp/a").await.contains(SECRET),
+            "its own caller receives it"
+        );
 
         let other = ask("fp/a").await;
         assert!(!other.contains(SECRET), "{other}");

@@ -1,4 +1,4 @@
-//! What a provider changes while it writes a request is not lost in silence.
+//! What a provider changes while it encodes a request is reported.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use majordomo::{
     Result,
 };
 
-/// A provider whose dialect lacks something.
+/// A provider whose dialect lacks a field.
 struct Forgetful(Fake);
 
 impl Provider for Forgetful {
@@ -44,7 +44,7 @@ impl Model for ForgetfulModel {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_provider_notes_is_in_the_ledger_of_answers_and_of_streams() {
+async fn a_providers_changes_are_in_the_attempt_log_of_responses_and_streams() {
     let registry = Registry::empty();
     registry.register(Forgetful(Fake::new("fp")));
     let chain = registry.parse("forgetful/x").unwrap();

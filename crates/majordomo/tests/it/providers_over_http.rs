@@ -27,7 +27,7 @@ fn stream(content_type: &str, body: &str) -> Script {
         .answer(200, content_type, body.to_owned())
 }
 
-/// A registry whose only variables are these.
+/// A registry with only these variables.
 fn registry(variables: &[(&str, String)], transport: Transport) -> Registry {
     let variables: BTreeMap<String, String> = variables
         .iter()
@@ -40,7 +40,7 @@ fn registry(variables: &[(&str, String)], transport: Transport) -> Registry {
         .build()
 }
 
-/// One row per dialect: how it is asked, and what it answers.
+/// The request and response of one dialect.
 struct Row {
     kind: ProviderKind,
     path: &'static str,
@@ -111,7 +111,7 @@ async fn model(row: &Row, scripts: Vec<Script>) -> (Upstream, std::sync::Arc<dyn
 }
 
 #[tokio::test]
-async fn every_provider_answers_in_its_own_dialect() -> Result<()> {
+async fn every_provider_responds_in_its_own_dialect() -> Result<()> {
     for row in ROWS {
         let (upstream, model) = model(row, vec![json(row.whole)]).await;
         let reply = model.generate(Request::user("hi")).await?;
@@ -147,7 +147,7 @@ async fn every_provider_streams_in_its_own_dialect() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_cut_is_an_error_in_every_dialect() {
+async fn a_truncated_stream_is_an_error_in_every_dialect() {
     for row in ROWS {
         let half = &row.streamed[..row.streamed.rfind("hello").unwrap() + 60];
         let script = stream(row.content_type, half);
@@ -164,7 +164,7 @@ async fn a_stream_that_is_cut_is_an_error_in_every_dialect() {
 }
 
 #[tokio::test]
-async fn a_foreman_of_the_environment_is_asked_over_tls() -> Result<()> {
+async fn a_foreman_from_the_environment_is_called_over_tls() -> Result<()> {
     let authority = Authority::new();
     let script = Script::new()
         .start_tls(&authority.issue("localhost"))
@@ -182,11 +182,7 @@ async fn a_foreman_of_the_environment_is_asked_over_tls() -> Result<()> {
 
     let chain = registry.parse("m1/m-1")?;
     let reply = chain.stream(Request::user("hi")).await?.finish().await?;
-    assert_eq!(
-        reply.text(),
-        "hello",
-        "one buffered object is a stream, too"
-    );
+    assert_eq!(reply.text(), "hello", "one buffered object is a stream");
     assert_eq!(reply.model, "m1/m-1");
     let asked = &upstream.requests()[0];
     assert!(asked.head.starts_with("POST /api/chat "), "{}", asked.head);
@@ -218,7 +214,7 @@ async fn a_dead_head_fails_over_to_the_next_server() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_missing_key_names_the_variable_to_set_and_the_chain_goes_on() -> Result<()> {
+async fn a_missing_key_names_the_variable_to_set_and_the_chain_advances() -> Result<()> {
     let well = Upstream::start([json(ROWS[0].whole)]).await;
     let dsn = format!("openai+http://canary@{}", well.address());
     let registry = registry(&[("LLM_WELL", dsn)], transport());
@@ -237,7 +233,7 @@ async fn a_missing_key_names_the_variable_to_set_and_the_chain_goes_on() -> Resu
 }
 
 #[tokio::test]
-async fn a_server_of_ones_own_without_a_token_is_asked_without_a_key() -> Result<()> {
+async fn a_self_hosted_server_without_a_token_is_called_without_a_key() -> Result<()> {
     for row in ROWS {
         let well = Upstream::start([json(row.whole)]).await;
         let dsn = format!("{}+http://{}", row.kind.as_str(), well.address());
@@ -247,7 +243,7 @@ async fn a_server_of_ones_own_without_a_token_is_asked_without_a_key() -> Result
         assert_eq!(chain.generate(Request::user("hi")).await?.text(), "hello");
         let asked = well.requests();
         let call = asked.iter().find(|it| it.head.starts_with("POST"));
-        let call = call.expect("it was asked");
+        let call = call.expect("it was called");
         for header in ["authorization", "x-api-key", "x-goog-api-key"] {
             assert_eq!(call.header(header), None, "{}", row.kind.as_str());
         }
@@ -256,7 +252,7 @@ async fn a_server_of_ones_own_without_a_token_is_asked_without_a_key() -> Result
 }
 
 #[tokio::test]
-async fn a_server_that_knows_only_the_old_limit_can_be_named_as_such() -> Result<()> {
+async fn a_server_with_only_max_tokens_can_be_declared_as_legacy() -> Result<()> {
     for (options, field) in [
         ("", "\"max_completion_tokens\":9"),
         ("?legacy=true", "\"max_tokens\":9"),
@@ -273,7 +269,7 @@ async fn a_server_that_knows_only_the_old_limit_can_be_named_as_such() -> Result
 }
 
 #[tokio::test]
-async fn the_version_of_anthropics_api_can_be_chosen() -> Result<()> {
+async fn the_anthropic_api_version_is_selectable() -> Result<()> {
     let row = &ROWS[2];
     assert_eq!(row.kind, ProviderKind::Anthropic);
     for (options, version) in [("", "2023-06-01"), ("?version=2026-10-21", "2026-10-21")] {
@@ -285,7 +281,7 @@ async fn the_version_of_anthropics_api_can_be_chosen() -> Result<()> {
         let reply = chain.generate(sampled).await?;
         let asked = well.requests();
         let call = asked.iter().find(|it| it.head.starts_with("POST"));
-        let call = call.expect("it was asked");
+        let call = call.expect("it was called");
         assert_eq!(call.header("anthropic-version"), Some(version));
         let sent = String::from_utf8_lossy(&call.body).contains("temperature");
         assert_eq!(sent, version == "2023-06-01", "{version}");
@@ -295,7 +291,7 @@ async fn the_version_of_anthropics_api_can_be_chosen() -> Result<()> {
 }
 
 #[tokio::test]
-async fn what_a_dialect_cannot_say_is_in_the_ledger() -> Result<()> {
+async fn what_a_dialect_cannot_express_is_in_the_attempt_log() -> Result<()> {
     let well = Upstream::start([json(ROWS[0].whole)]).await;
     let dsn = format!("openai+http://canary@{}", well.address());
     let registry = registry(&[("LLM_WELL", dsn)], transport());
@@ -313,7 +309,7 @@ async fn what_a_dialect_cannot_say_is_in_the_ledger() -> Result<()> {
 }
 
 #[tokio::test]
-async fn providers_without_an_address_say_what_to_set() {
+async fn providers_without_an_address_name_the_variable_to_set() {
     let registry = registry(&[], transport());
     for name in ["foreman/x", "llama-swap/x"] {
         let chain = registry.parse(name).unwrap();
@@ -323,7 +319,7 @@ async fn providers_without_an_address_say_what_to_set() {
 }
 
 #[tokio::test]
-async fn a_provider_is_ready_when_its_key_and_address_are_there() {
+async fn a_provider_is_ready_with_a_key_and_an_address() {
     let keys = [("GROQ_API_KEY", "canary".to_owned())];
     let registry = registry(&keys, transport());
     let ready = |name: &str| -> Result<(), ErrorKind> {
@@ -333,7 +329,7 @@ async fn a_provider_is_ready_when_its_key_and_address_are_there() {
     assert_eq!(ready("groq"), Ok(()));
     assert_eq!(ready("ollama"), Ok(()), "no key is needed");
     assert_eq!(ready("openai"), Err(ErrorKind::MissingKey));
-    assert_eq!(ready("foreman"), Err(ErrorKind::Spec), "nobody knows where");
+    assert_eq!(ready("foreman"), Err(ErrorKind::Spec), "it has no address");
 }
 
 #[tokio::test]
@@ -357,7 +353,7 @@ async fn models_are_listed_in_every_dialect() -> Result<()> {
 }
 
 #[test]
-fn a_base_url_that_is_none_is_refused_with_its_reason() {
+fn an_invalid_base_url_is_rejected_with_a_reason() {
     for (url, why) in [
         ("not a url", "is not a URL"),
         ("ftp://host", "http:// or https://"),
@@ -373,7 +369,7 @@ fn a_base_url_that_is_none_is_refused_with_its_reason() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_may_set_the_timers_of_its_attempts() {
+async fn a_request_may_set_the_timeouts_of_its_attempts() {
     for (timer, streams) in [
         (Timer::Total, false),
         (Timer::FirstByte, true),
@@ -395,7 +391,7 @@ async fn a_request_may_set_the_timers_of_its_attempts() {
             error.map(|error| error.kind()),
             Some(ErrorKind::Timeout(timer))
         );
-        // Virtual time: the provider's own limits are a minute and more.
+        // Virtual time: the provider's own timeouts are a minute and more.
         assert!(began.elapsed() < Duration::from_secs(1), "{timer}");
     }
 }

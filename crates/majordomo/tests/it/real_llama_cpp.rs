@@ -1,8 +1,7 @@
-//! A real server: llama.cpp with a small model, asked in every dialect that it
-//! serves.
+//! A real server: llama.cpp with a small model, in every dialect that it serves.
 //!
 //! The address (`host:port`) comes from `MAJORDOMO_LLAMACPP`; `./test` starts the
-//! server and sets it. Without it these tests say that they were skipped.
+//! server and sets it. Without it these tests do nothing.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,13 +21,13 @@ const MODEL: &str = "smollm2";
 /// The provider of each dialect that llama.cpp serves, by its name in specs.
 const DIALECTS: [&str; 4] = ["chat", "responses", "messages", "swap"];
 
-/// The address, or a word about why there is none.
+/// The server's address, if there is one.
 fn address() -> Option<String> {
     majordomo_testkit::started(VARIABLE)
 }
 
-/// A registry that knows the server in all its dialects, by DSN as users do, and
-/// two that cannot serve: `dead` is not there, `ollama` is not spoken.
+/// A registry with the server in all its dialects, by DSN, and two that cannot serve: `dead`
+/// is unreachable, and the server does not speak `ollama`.
 fn registry(address: &str) -> Registry {
     let variables = [
         ("LLM_CHAT", format!("openai+http://{address}/v1")),
@@ -57,13 +56,13 @@ fn chain(registry: &Registry, provider: &str) -> Chain {
     registry.parse(&spec).expect("the spec of a test")
 }
 
-/// A short question; the model is small, so its words do not matter.
+/// A short prompt; the model is small, so its text does not matter.
 fn question() -> Request {
     Request::user("Say hello.").max_tokens(8).temperature(0.0)
 }
 
 #[tokio::test]
-async fn it_answers_in_every_dialect() {
+async fn it_responds_in_every_dialect() {
     let Some(address) = address() else { return };
     let registry = registry(&address);
     for provider in DIALECTS {
@@ -77,7 +76,7 @@ async fn it_answers_in_every_dialect() {
 }
 
 #[tokio::test]
-async fn it_streams_in_every_dialect_and_the_pieces_are_the_whole() {
+async fn it_streams_in_every_dialect_and_the_deltas_add_up() {
     let Some(address) = address() else { return };
     let registry = registry(&address);
     for provider in DIALECTS {
@@ -102,7 +101,7 @@ async fn it_streams_in_every_dialect_and_the_pieces_are_the_whole() {
 }
 
 #[tokio::test]
-async fn it_says_that_it_was_cut_at_the_longest_answer() {
+async fn it_reports_a_response_cut_at_max_tokens() {
     let Some(address) = address() else { return };
     let request = Request::user("Count from one to one hundred.");
     let request = request.max_tokens(3).temperature(0.0);
@@ -113,7 +112,7 @@ async fn it_says_that_it_was_cut_at_the_longest_answer() {
     }
 }
 
-/// What the model is asked for; its words do not matter, their form does.
+/// The requested type; the form of the response matters, not its text.
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
 struct Letter {
     mood: Mood,
@@ -139,7 +138,7 @@ struct Person {
     age: u8,
 }
 
-/// A small model does not always find the end of a free text.
+/// An enum, because a small model does not always end free text.
 #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
 enum Name {
     Ada,
@@ -153,17 +152,17 @@ fn letter() -> Request {
 }
 
 #[tokio::test]
-async fn its_answer_is_bound_to_a_schema_of_objects_lists_and_choices() {
+async fn its_response_conforms_to_a_schema_of_objects_lists_and_enums() {
     let Some(address) = address() else { return };
     let registry = registry(&address);
-    // The two dialects in which it was seen to bind its answer.
+    // The two dialects in which it enforces a schema.
     for provider in ["chat", "swap"] {
         let output = TypedOutput::<Letter>::new().unwrap();
         let answer = output.generate(&chain(&registry, provider), letter()).await;
         let answer = answer.unwrap_or_else(|error| panic!("{provider}: {error}"));
         let text = answer.response.text();
         assert_eq!(answer.response.attempt_log.calls(), 1, "at once: {text}");
-        // The schema's order is kept, and its optional field is not left out.
+        // The schema's order is kept, and its optional field is present.
         let keys: Value = serde_json::from_str(&text).unwrap();
         let keys: Vec<&String> = keys.as_object().unwrap().keys().collect();
         assert_eq!(keys, ["mood", "sender", "receivers", "postscript"]);
@@ -171,7 +170,7 @@ async fn its_answer_is_bound_to_a_schema_of_objects_lists_and_choices() {
 }
 
 #[tokio::test]
-async fn a_list_is_asked_for_inside_an_object() {
+async fn a_list_is_requested_inside_an_object() {
     let Some(address) = address() else { return };
     let chain = chain(&registry(&address), "chat");
     let request = Request::user("Is water wet? Is fire cold? Answer both.");
@@ -184,7 +183,7 @@ async fn a_list_is_asked_for_inside_an_object() {
 }
 
 #[tokio::test]
-async fn a_typed_answer_is_shown_while_it_grows() {
+async fn a_typed_response_is_streamed_as_it_grows() {
     let Some(address) = address() else { return };
     let chain = chain(&registry(&address), "chat");
     let mut stream = chain.stream_as::<Letter>(letter()).await.unwrap();
@@ -195,14 +194,17 @@ async fn a_typed_answer_is_shown_while_it_grows() {
             ObjectItem::Done(answer) => break answer,
         }
     };
-    assert!(shown.len() > 2, "it came in pieces: {shown:?}");
+    assert!(shown.len() > 2, "it was streamed: {shown:?}");
     let fields = |value: &Value| value.as_object().map_or(0, |object| object.len());
     assert!(
         shown.is_sorted_by_key(fields),
         "it never shrinks: {shown:?}"
     );
     let last: Letter = serde_json::from_value(shown.pop().unwrap()).unwrap();
-    assert_eq!(last, answer.value, "the last one shown is the answer");
+    assert_eq!(
+        last, answer.value,
+        "the last partial value is the final one"
+    );
 }
 
 /// A red dot.
@@ -214,13 +216,13 @@ const PNG: &[u8] = &[
 ];
 
 #[tokio::test]
-async fn an_image_that_it_cannot_see_is_refused_and_never_lost() {
+async fn an_unsupported_image_is_refused_and_never_dropped() {
     let Some(address) = address() else { return };
     let registry = registry(&address);
     let request = || question().part(Part::image("image/png", PNG));
     for provider in ["chat", "messages"] {
         let error = chain(&registry, provider).generate(request()).await;
-        let error = error.expect_err("nobody has seen it");
+        let error = error.expect_err("it takes no images");
         assert_eq!(error.kind(), ErrorKind::Exhausted, "{provider}: {error}");
         let class = match &error.attempt_log().attempts[0].outcome {
             Outcome::Failed { class, .. } => *class,
@@ -230,7 +232,7 @@ async fn an_image_that_it_cannot_see_is_refused_and_never_lost() {
         assert_eq!(
             error.attempt_log().calls(),
             1,
-            "{provider}: it is not asked twice"
+            "{provider}: it is called once"
         );
     }
     let healthy = registry.health().snapshot();
@@ -238,7 +240,7 @@ async fn an_image_that_it_cannot_see_is_refused_and_never_lost() {
 }
 
 #[tokio::test]
-async fn a_prompt_that_is_too_long_for_it_is_passed_over() {
+async fn a_prompt_too_long_for_it_is_skipped() {
     let Some(address) = address() else { return };
     let long = Request::user("word ".repeat(6_000)).max_tokens(4);
     let error = chain(&registry(&address), "chat").generate(long).await;
@@ -293,7 +295,7 @@ async fn a_dead_head_fails_over_to_it() {
 }
 
 #[tokio::test]
-async fn leaving_a_stream_frees_the_server_for_the_next_request() {
+async fn dropping_a_stream_frees_the_server_for_the_next_request() {
     let Some(address) = address() else { return };
     let registry = registry(&address);
     let chain = chain(&registry, "chat");
@@ -301,13 +303,13 @@ async fn leaving_a_stream_frees_the_server_for_the_next_request() {
     let mut stream = chain.stream(endless).await.unwrap();
     assert!(stream.next().await.unwrap().is_ok());
     drop(stream);
-    // The server has one slot: this waits until the story is given up.
+    // The server has one slot: this waits until the story is cancelled.
     let next = chain.generate(question().timeout(Duration::from_secs(60)));
     assert!(!next.await.unwrap().text().is_empty());
 }
 
 #[tokio::test]
-async fn the_ready_name_works_with_another_address() {
+async fn a_built_in_name_works_with_another_address() {
     let Some(address) = address() else { return };
     let service = majordomo::Compatible::ALL
         .iter()

@@ -1,19 +1,17 @@
-//! The registry: providers, and aliases that somebody else knows.
-
-mod support;
+//! The registry: providers and dynamic aliases.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::support::secs;
 use majordomo::fake::{Fake, Step};
 use majordomo::{
     BoxFuture, Error, ErrorKind, Model, Provider, Registry, Request, Resolver, SpecError,
 };
-use support::secs;
 
 type Answer = Result<Option<String>, Error>;
 
-/// Answers as the function says, and remembers what it was asked.
+/// Resolves with a function and records the aliases.
 struct Table {
     answer: fn(&str) -> Answer,
     asked: Arc<Mutex<Vec<String>>>,
@@ -38,7 +36,7 @@ fn registry() -> Registry {
     registry
 }
 
-/// Adds a resolver; gives what it will have been asked.
+/// Adds a resolver; returns the aliases that it receives.
 fn resolving(registry: &Registry, answer: fn(&str) -> Answer) -> Arc<Mutex<Vec<String>>> {
     let asked = Arc::default();
     registry.resolver(Table {
@@ -73,16 +71,19 @@ async fn a_dynamic_alias_expands_like_a_static_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_static_alias_hides_a_dynamic_one() {
+async fn a_static_alias_shadows_a_dynamic_one() {
     let registry = registry();
     registry.alias("tier", "fp/static").unwrap();
     let asked = resolving(&registry, |_| Ok(Some("fp/dynamic".into())));
     assert_eq!(resolved(&registry, "tier").await, ["fp/static"]);
-    assert!(asked.lock().unwrap().is_empty(), "nobody asked");
+    assert!(
+        asked.lock().unwrap().is_empty(),
+        "no resolver was consulted"
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn resolvers_are_asked_in_the_order_of_their_registration() {
+async fn resolvers_are_consulted_in_order_of_registration() {
     let registry = registry();
     let first = resolving(&registry, |alias| {
         Ok((alias == "one").then(|| "fp/first".into()))
@@ -97,7 +98,7 @@ async fn resolvers_are_asked_in_the_order_of_their_registration() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn targets_are_no_business_of_a_resolver() {
+async fn targets_are_not_passed_to_resolvers() {
     let registry = registry();
     let asked = resolving(&registry, |_| Ok(None));
     resolved(&registry, "fp/a,fp/b").await;
@@ -114,7 +115,7 @@ async fn a_cycle_through_a_resolver_is_found() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resolver_that_fails_is_named_with_its_alias() {
+async fn a_failing_resolver_is_reported_with_its_alias() {
     let registry = registry();
     resolving(&registry, |_| {
         Err(Error::new(ErrorKind::Unknown, "the database is away"))
@@ -127,7 +128,7 @@ async fn a_resolver_that_fails_is_named_with_its_alias() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_no_resolver_knows_is_an_unknown_alias() {
+async fn an_alias_that_no_resolver_knows_is_unknown() {
     let registry = registry();
     registry.alias("thinking", "fp/a").unwrap();
     resolving(&registry, |_| Ok(None));
@@ -143,7 +144,7 @@ async fn what_no_resolver_knows_is_an_unknown_alias() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn parse_does_not_ask_resolvers_and_says_that_resolve_would() {
+async fn parse_consults_no_resolver_and_points_to_resolve() {
     let registry = registry();
     let asked = resolving(&registry, |_| Ok(Some("fp/a".into())));
     let error = registry.parse("tier").unwrap_err();
@@ -157,7 +158,7 @@ async fn parse_does_not_ask_resolvers_and_says_that_resolve_would() {
     assert!(asked.lock().unwrap().is_empty());
 }
 
-/// Uses the registry in every way while it resolves.
+/// Uses the registry while it resolves.
 struct Busybody(Registry);
 
 impl Resolver for Busybody {
@@ -176,7 +177,7 @@ impl Resolver for Busybody {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_lock_is_held_while_a_resolver_works() {
+async fn no_lock_is_held_while_a_resolver_runs() {
     let registry = registry();
     registry.resolver(Busybody(registry.clone()));
     let resolving = tokio::spawn(async move { resolved(&registry, "tier").await });
@@ -185,7 +186,7 @@ async fn no_lock_is_held_while_a_resolver_works() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resolved_chain_answers() {
+async fn a_resolved_chain_serves() {
     let registry = registry();
     resolving(&registry, |_| Ok(Some("fp/a".into())));
     let chain = registry.resolve("tier").await.unwrap();
@@ -210,7 +211,7 @@ async fn a_provider_of_the_same_name_replaces_the_earlier_one() {
 }
 
 #[test]
-fn a_provider_can_be_shared_and_found_by_name() {
+fn a_shared_provider_is_found_by_name() {
     let registry = Registry::empty();
     let fake: Arc<dyn Provider> = Arc::new(Fake::new("shared"));
     registry.register_arc(Arc::clone(&fake));
@@ -218,7 +219,7 @@ fn a_provider_can_be_shared_and_found_by_name() {
 }
 
 #[test]
-fn the_aliases_can_be_listed() {
+fn the_aliases_are_listed() {
     let registry = registry();
     registry.alias("b", "fp/b").unwrap();
     registry.alias("a", "fp/a,b").unwrap();
@@ -237,7 +238,7 @@ fn registries_are_isolated_and_their_clones_are_not() {
 }
 
 #[test]
-fn the_providers_word_against_a_model_is_passed_on() {
+fn a_providers_rejection_of_a_model_is_passed_on() {
     struct Fussy;
     impl Provider for Fussy {
         fn name(&self) -> &str {

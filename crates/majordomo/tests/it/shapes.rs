@@ -1,19 +1,17 @@
-//! Shapes: each request is made to fit each target, anew at each attempt.
-
-mod support;
+//! Shapes: each request is shaped for each target, at each attempt.
 
 use std::sync::{Arc, Mutex};
 
+use crate::support::{Fixture, lines, secs, status};
 use majordomo::fake::Step;
 use majordomo::{
     BoxFuture, Capabilities, ChainConfig, Change, Error, ErrorKind, Message, Part, Request, Shape,
     Shaped, TargetView,
 };
-use support::{House, lines, secs, status};
 
 type Work = Box<dyn Fn(Request, &Capabilities) -> majordomo::Result<Shaped> + Send + Sync>;
 
-/// A shape that writes down for whom it was asked.
+/// A shape that records its targets.
 struct Recorder {
     concerns: fn(&Request, TargetView<'_>) -> bool,
     work: Work,
@@ -59,14 +57,14 @@ fn untouched(request: Request) -> Shaped {
     }
 }
 
-fn house(shapes: Vec<Arc<dyn Shape>>) -> House {
-    House::chained(ChainConfig {
+fn fixture(shapes: Vec<Arc<dyn Shape>>) -> Fixture {
+    Fixture::chained(ChainConfig {
         shapes,
         ..ChainConfig::default()
     })
 }
 
-/// Replaces every image by words for targets that see none.
+/// Replaces images with text for text-only targets.
 fn describe(mut request: Request, target: &Capabilities) -> majordomo::Result<Shaped> {
     if target.takes_images() || request.image_count() == 0 {
         return Ok(untouched(request));
@@ -90,19 +88,19 @@ fn picture() -> Request {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shape_is_asked_for_each_target_and_each_attempt_with_that_targets_capabilities() {
+async fn a_shape_runs_for_each_target_and_attempt_with_that_targets_capabilities() {
     let shape = Recorder::new(|request, _| Ok(untouched(request)));
-    let house = house(vec![shape.clone()]);
+    let fixture = fixture(vec![shape.clone()]);
     for (model, window) in [("a", 1_000), ("b", 2_000)] {
         let capabilities = Capabilities {
             context_window: Some(window),
             ..Capabilities::default()
         };
-        house.fp.set_model_capabilities(model, capabilities);
+        fixture.fp.set_model_capabilities(model, capabilities);
     }
-    house.script("a", [status(500), status(500)]);
+    fixture.script("a", [status(500), status(500)]);
 
-    assert_eq!(house.served_by("fp/a,fp/b,fp/c").await, "fp/b");
+    assert_eq!(fixture.served_by("fp/a,fp/b,fp/c").await, "fp/b");
 
     let seen = |name: &str, window| (name.to_owned(), Some(window));
     let expected = [
@@ -116,58 +114,58 @@ async fn a_shape_is_asked_for_each_target_and_each_attempt_with_that_targets_cap
 #[tokio::test(start_paused = true)]
 async fn a_benched_target_is_not_shaped_for() {
     let shape = Recorder::new(|request, _| Ok(untouched(request)));
-    let house = house(vec![shape.clone()]);
-    house
+    let fixture = fixture(vec![shape.clone()]);
+    fixture
         .registry
         .health()
         .bench("fp/a", secs(60), "maintenance");
-    house.ask("fp/a,fp/b").await.unwrap();
+    fixture.ask("fp/a,fp/b").await.unwrap();
     assert_eq!(shape.asked().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shape_that_is_not_concerned_is_not_asked() {
+async fn a_shape_that_does_not_apply_is_not_run() {
     let mut shape = Recorder::new(|_, _| Err(Error::new(ErrorKind::Unsupported, "never")));
     Arc::get_mut(&mut shape).unwrap().concerns = |request, _| request.image_count() > 0;
-    let house = house(vec![shape.clone()]);
-    assert_eq!(house.served_by("fp/a").await, "fp/a");
+    let fixture = fixture(vec![shape.clone()]);
+    assert_eq!(fixture.served_by("fp/a").await, "fp/a");
     assert!(shape.asked().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_made_to_fit_advances_without_penalty() {
+async fn a_request_that_cannot_be_shaped_advances_without_penalty() {
     let shape = Recorder::new(|request, target| match target.context_window {
         Some(_) => Err(Error::new(ErrorKind::Unsupported, "the image is too large")),
         None => Ok(untouched(request)),
     });
-    let house = house(vec![shape]);
+    let fixture = fixture(vec![shape]);
     let bounded = Capabilities {
         context_window: Some(1_000),
         ..Capabilities::default()
     };
-    house.fp.set_model_capabilities("a", bounded);
+    fixture.fp.set_model_capabilities("a", bounded);
 
-    let reply = house.ask("fp/a,fp/b").await.unwrap();
+    let reply = fixture.ask("fp/a,fp/b").await.unwrap();
 
     assert_eq!(reply.model, "fp/b");
-    assert_eq!(house.calls(), ["b"]);
+    assert_eq!(fixture.calls(), ["b"]);
     assert!(
         reply.attempt_log.attempts[0]
             .to_string()
             .contains("the image is too large")
     );
-    assert!(house.is_spotless("fp/a"));
+    assert!(fixture.is_spotless("fp/a"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_changes_are_in_the_ledger_of_the_response() {
-    let house = house(vec![Recorder::new(describe)]);
-    house
+async fn the_changes_are_in_the_attempt_log_of_the_response() {
+    let fixture = fixture(vec![Recorder::new(describe)]);
+    fixture
         .fp
         .set_model_capabilities("blind", Capabilities::text_only());
-    house.script("seeing", [status(404)]);
+    fixture.script("seeing", [status(404)]);
 
-    let chain = house.chain("fp/seeing,fp/blind");
+    let chain = fixture.chain("fp/seeing,fp/blind");
     let reply = chain.generate(picture()).await.unwrap();
 
     let attempts = &reply.attempt_log.attempts;
@@ -183,64 +181,68 @@ async fn the_changes_are_in_the_ledger_of_the_response() {
 
 #[tokio::test(start_paused = true)]
 async fn a_shape_that_describes_images_lets_a_text_only_target_serve() {
-    let house = house(vec![Recorder::new(describe)]);
-    house
+    let fixture = fixture(vec![Recorder::new(describe)]);
+    fixture
         .fp
         .set_model_capabilities("blind", Capabilities::text_only());
 
-    let reply = house
+    let reply = fixture
         .chain("fp/blind,fp/seeing")
         .generate(picture())
         .await
         .unwrap();
 
     assert_eq!(reply.model, "fp/blind");
-    let got = &house.fp.calls()[0].request;
+    let got = &fixture.fp.calls()[0].request;
     assert_eq!(got.image_count(), 0);
     assert_eq!(got.messages[0].text(), "what? [image: an apple]");
 }
 
 #[tokio::test(start_paused = true)]
 async fn each_target_is_shaped_from_the_original_request() {
-    let house = house(vec![Recorder::new(describe)]);
-    house
+    let fixture = fixture(vec![Recorder::new(describe)]);
+    fixture
         .fp
         .set_model_capabilities("blind", Capabilities::text_only());
-    house.script("blind", [status(404)]);
+    fixture.script("blind", [status(404)]);
     let request = picture();
 
-    house
+    fixture
         .chain("fp/blind,fp/seeing")
         .generate(request.clone())
         .await
         .unwrap();
 
     assert_eq!(
-        house.fp.calls()[1].request.image_count(),
+        fixture.fp.calls()[1].request.image_count(),
         1,
         "it gets the pixels"
     );
-    assert!(house.fp.calls()[1].request.same_prompt(&request));
+    assert!(fixture.fp.calls()[1].request.same_prompt(&request));
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unchanged_request_goes_out_as_the_same_prompt() {
+async fn an_unchanged_request_shares_its_prompt() {
     let request = Request::user("hi");
     for shapes in [
         vec![],
         vec![Recorder::new(|request, _| Ok(untouched(request))) as Arc<dyn Shape>],
     ] {
-        let house = house(shapes);
-        house.script("a", [status(500)]);
-        house.chain("fp/a").generate(request.clone()).await.unwrap();
-        for call in house.fp.calls() {
+        let fixture = fixture(shapes);
+        fixture.script("a", [status(500)]);
+        fixture
+            .chain("fp/a")
+            .generate(request.clone())
+            .await
+            .unwrap();
+        for call in fixture.fp.calls() {
             assert!(call.request.same_prompt(&request));
         }
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn several_shapes_work_in_their_order_and_all_their_changes_are_kept() {
+async fn shapes_run_in_order_and_all_changes_are_kept() {
     let say = |word: &'static str| {
         Recorder::new(move |mut request: Request, _: &Capabilities| {
             request.edit().messages.push(Message::user(word));
@@ -248,11 +250,11 @@ async fn several_shapes_work_in_their_order_and_all_their_changes_are_kept() {
             Ok(Shaped { request, changes })
         })
     };
-    let house = house(vec![say("first"), say("second")]);
+    let fixture = fixture(vec![say("first"), say("second")]);
 
-    let reply = house.ask("fp/a").await.unwrap();
+    let reply = fixture.ask("fp/a").await.unwrap();
 
-    let texts: Vec<_> = house.fp.calls()[0]
+    let texts: Vec<_> = fixture.fp.calls()[0]
         .request
         .messages
         .iter()
@@ -269,13 +271,13 @@ async fn several_shapes_work_in_their_order_and_all_their_changes_are_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn streams_are_shaped_too_and_tell_the_changes() {
-    let house = house(vec![Recorder::new(describe)]);
-    house
+async fn streams_are_shaped_and_report_the_changes() {
+    let fixture = fixture(vec![Recorder::new(describe)]);
+    fixture
         .fp
         .set_model_capabilities("blind", Capabilities::text_only());
-    house.script("blind", [Step::reply("an apple")]);
-    let stream = house.chain("fp/blind").stream(picture()).await.unwrap();
+    fixture.script("blind", [Step::reply("an apple")]);
+    let stream = fixture.chain("fp/blind").stream(picture()).await.unwrap();
     let response = stream.finish().await.unwrap();
     assert_eq!(lines(&response.attempt_log), ["fp/blind served"]);
     assert_eq!(response.attempt_log.changes()[0].verb, "described");
@@ -296,14 +298,14 @@ async fn the_deadline_holds_while_a_request_is_shaped() {
             Box::pin(std::future::pending())
         }
     }
-    let house = house(vec![Arc::new(Endless)]);
+    let fixture = fixture(vec![Arc::new(Endless)]);
     let request = Request::user("hi").timeout(secs(2));
-    let error = house.chain("fp/a").generate(request).await.unwrap_err();
+    let error = fixture.chain("fp/a").generate(request).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Deadline);
-    assert!(house.is_spotless("fp/a"));
+    assert!(fixture.is_spotless("fp/a"));
 }
 
-/// Asks somebody in earnest, and only counts in a preview.
+/// Calls a model, except in a preview.
 struct Asks(Arc<Recorder>);
 
 impl Shape for Asks {
@@ -330,14 +332,17 @@ impl Shape for Asks {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_preview_says_how_each_target_would_get_a_request_and_asks_nobody() {
+async fn a_preview_shows_what_each_target_would_receive_without_calling_any() {
     let recorder = Recorder::new(describe);
-    let house = house(vec![Arc::new(Asks(Arc::clone(&recorder)))]);
-    house
+    let fixture = fixture(vec![Arc::new(Asks(Arc::clone(&recorder)))]);
+    fixture
         .fp
         .set_model_capabilities("blind", Capabilities::text_only());
 
-    let previews = house.chain("fp/blind,fp/seeing").preview(&picture()).await;
+    let previews = fixture
+        .chain("fp/blind,fp/seeing")
+        .preview(&picture())
+        .await;
 
     let names: Vec<&str> = previews.iter().map(|p| p.target.as_str()).collect();
     assert_eq!(names, ["fp/blind", "fp/seeing"]);
@@ -345,18 +350,21 @@ async fn a_preview_says_how_each_target_would_get_a_request_and_asks_nobody() {
     assert_eq!(refused.message(), "it takes no images");
     let shaped = previews[1].shaped.as_ref().unwrap();
     assert_eq!(shaped.changes, [Change::new("image", "fetched").times(1)]);
-    assert!(recorder.asked().is_empty(), "nothing was shaped in earnest");
-    assert!(house.fp.calls().is_empty());
+    assert!(
+        recorder.asked().is_empty(),
+        "nothing was shaped for sending"
+    );
+    assert!(fixture.fp.calls().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_preview_of_what_nobody_takes_shows_the_lesser_request() {
-    let house = house(vec![Arc::new(majordomo::FitImages::default())]);
+async fn a_preview_of_a_request_that_no_target_takes_shows_the_reduced_one() {
+    let fixture = fixture(vec![Arc::new(majordomo::FitImages::default())]);
     let one = majordomo::ImageLimits {
         max_count: Some(1),
         ..majordomo::ImageLimits::default()
     };
-    house.fp.set_capabilities(Capabilities {
+    fixture.fp.set_capabilities(Capabilities {
         images: Some(one),
         ..Capabilities::default()
     });
@@ -364,7 +372,7 @@ async fn a_preview_of_what_nobody_takes_shows_the_lesser_request() {
     let image = || Part::image("image/gif", &gif[..]);
     let request = Request::user("two").part(image()).part(image());
 
-    let previews = house.chain("fp/a").preview(&request).await;
+    let previews = fixture.chain("fp/a").preview(&request).await;
 
     let shaped = previews[0].shaped.as_ref().unwrap();
     assert_eq!(shaped.request.image_count(), 1);

@@ -1,4 +1,4 @@
-//! The spec grammar: what a string of targets and aliases stands for.
+//! The spec grammar: targets and aliases.
 
 use majordomo::fake::Fake;
 use majordomo::{Chain, Error, ErrorKind, Registry, SpecError, TargetName};
@@ -101,7 +101,7 @@ fn aliases_expand_in_place_and_recursively_wherever_they_stand() {
 }
 
 #[test]
-fn duplicates_are_dropped_and_the_first_one_stands() {
+fn duplicates_are_dropped_and_the_first_wins() {
     let registry = registry();
     registry.alias("pair", "fp/b,fp/a").unwrap();
     assert_eq!(
@@ -144,7 +144,7 @@ fn a_cycle_is_an_error_that_shows_the_cycle() {
 }
 
 #[test]
-fn a_way_into_a_cycle_is_not_shown_as_part_of_it() {
+fn the_path_into_a_cycle_is_not_shown_as_part_of_it() {
     let registry = registry();
     registry.alias("door", "a").unwrap();
     registry.alias("a", "b").unwrap();
@@ -159,7 +159,7 @@ fn a_way_into_a_cycle_is_not_shown_as_part_of_it() {
 }
 
 #[test]
-fn no_element_at_all_is_an_error() {
+fn an_empty_spec_is_an_error() {
     let registry = registry();
     for spec in ["", "  ", ",", " , ,, "] {
         assert_eq!(refused(&registry, spec), SpecError::Empty, "{spec:?}");
@@ -167,7 +167,7 @@ fn no_element_at_all_is_an_error() {
 }
 
 #[test]
-fn an_alias_of_nothing_is_an_error_when_it_is_used_alone() {
+fn an_empty_alias_is_an_error_when_used_alone() {
     let registry = registry();
     registry.alias("nothing", " , ").unwrap();
     assert_eq!(refused(&registry, "nothing"), SpecError::Empty);
@@ -199,7 +199,7 @@ fn an_unknown_alias_is_an_error_with_the_nearest_known_one() {
 }
 
 #[test]
-fn an_unknown_provider_is_an_error_with_both_places_and_the_nearest_name() {
+fn an_unknown_provider_is_an_error_with_its_variable_and_the_nearest_name() {
     let error = refused(&registry(), "antropic/opus");
     let expected = SpecError::UnknownProvider {
         name: "antropic".into(),
@@ -214,7 +214,7 @@ fn an_unknown_provider_is_an_error_with_both_places_and_the_nearest_name() {
 }
 
 #[test]
-fn a_name_that_is_near_to_nothing_gets_no_suggestion() {
+fn a_name_close_to_no_other_gets_no_suggestion() {
     let error = refused(&registry(), "zzzzzzzz/opus");
     assert!(
         matches!(error, SpecError::UnknownProvider { nearest: None, .. }),
@@ -223,7 +223,7 @@ fn a_name_that_is_near_to_nothing_gets_no_suggestion() {
 }
 
 #[test]
-fn an_alias_name_that_could_never_be_used_is_refused() {
+fn an_invalid_alias_name_is_rejected() {
     let registry = registry();
     for name in ["", "  ", "a/b", "a,b"] {
         let error = registry.alias(name, "fp/a").unwrap_err();
@@ -232,18 +232,18 @@ fn an_alias_name_that_could_never_be_used_is_refused() {
 }
 
 #[test]
-fn an_alias_is_looked_at_when_it_is_used() {
+fn an_alias_is_resolved_on_use() {
     let registry = registry();
     registry.alias("later", "soon").unwrap();
     registry.alias("soon", "fp/a").unwrap();
     let before = registry.parse("later").unwrap();
     registry.alias("soon", "fp/b").unwrap();
     assert_eq!(parsed(&registry, "later"), ["fp/b"]);
-    assert_eq!(names(&before), ["fp/a"], "existing chains stay as they are");
+    assert_eq!(names(&before), ["fp/a"], "existing chains are unaffected");
 }
 
 #[test]
-fn aliases_that_multiply_beyond_reason_are_an_error_and_no_hang() {
+fn exponentially_growing_aliases_are_an_error_not_a_hang() {
     let registry = registry();
     registry.alias("n0", "fp/a").unwrap();
     for n in 1..60 {
@@ -257,7 +257,7 @@ fn aliases_that_multiply_beyond_reason_are_an_error_and_no_hang() {
 }
 
 #[test]
-fn aliases_that_lead_on_for_very_long_do_not_break_the_stack() {
+fn long_alias_chains_do_not_overflow_the_stack() {
     let registry = registry();
     registry.alias("n0", "fp/a").unwrap();
     for n in 1..30_000 {
@@ -278,7 +278,7 @@ fn a_spec_error_is_an_error_of_kind_spec() {
 }
 
 #[test]
-fn a_single_target_can_be_read_by_itself() {
+fn a_single_target_name_parses() {
     let name: TargetName = "m1/acme/qwen3:30b".parse().unwrap();
     assert_eq!(name.as_str(), "m1/acme/qwen3:30b");
     for bad in ["thinking", "/x", "x/", ""] {
@@ -301,7 +301,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_parsed_can_be_parsed_again(spec in "(fp|m1|thinking|[ ,])(/[a-z:/.]{1,6})?(,(fp|m5)/[a-z:/]{1,6}){0,4}") {
+    fn a_parsed_spec_parses_again(spec in "(fp|m1|thinking|[ ,])(/[a-z:/.]{1,6})?(,(fp|m5)/[a-z:/]{1,6}){0,4}") {
         let registry = registry();
         if let Ok(chain) = registry.parse(&spec) {
             let flat = names(&chain);

@@ -1,13 +1,11 @@
-//! What a stream's course means for health, for its deadline and for tool calls.
+//! Streams: health, deadlines and tool calls.
 
-mod support;
-
+use crate::support::{Fixture, pass, secs, status, status_after};
 use majordomo::fake::{Beat, Step};
 use majordomo::{
     Capabilities, Error, ErrorKind, Event, FinishReason, Message, Part, Request, ResponseStream,
     StreamItem, ToolCall,
 };
-use support::{House, pass, secs, status, status_after};
 use tokio::time::Instant;
 
 fn text(text: &str) -> Event {
@@ -18,10 +16,10 @@ fn finish() -> Beat {
     Beat::Event(Event::Finish(FinishReason::Stop))
 }
 
-/// A stream of `fp/a` with one failure on record; its first text has come.
-async fn begun(house: &House, rest: Step) -> ResponseStream {
-    house.script("a", [status(500), rest]);
-    let mut stream = house
+/// A stream of `fp/a`, which has one failure, after its first text.
+async fn begun(fixture: &Fixture, rest: Step) -> ResponseStream {
+    fixture.script("a", [status(500), rest]);
+    let mut stream = fixture
         .chain("fp/a")
         .stream(Request::user("hi"))
         .await
@@ -36,81 +34,81 @@ fn hello() -> Step {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_is_a_success_only_at_its_finish() {
-    let house = House::new();
-    let mut stream = begun(&house, hello().then(finish())).await;
-    assert_eq!(house.health("fp/a").failures, 1, "not yet");
+async fn a_stream_succeeds_only_at_its_finish() {
+    let fixture = Fixture::new();
+    let mut stream = begun(&fixture, hello().then(finish())).await;
+    assert_eq!(fixture.health("fp/a").failures, 1, "not yet");
     stream.next().await.unwrap().unwrap();
-    assert_eq!(house.health("fp/a").failures, 0);
+    assert_eq!(fixture.health("fp/a").failures, 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_breaks_in_the_middle_counts_as_a_failure() {
-    let house = House::new();
+async fn a_stream_that_breaks_counts_as_a_failure() {
+    let fixture = Fixture::new();
     let broken = Beat::Fail(Error::provider(500, "broke"));
-    let stream = begun(&house, hello().then(broken)).await;
+    let stream = begun(&fixture, hello().then(broken)).await;
     stream.finish().await.unwrap_err();
-    assert_eq!(house.benched_secs("fp/a"), 5, "the second in a row");
+    assert_eq!(fixture.benched_secs("fp/a"), 5, "the second in a row");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_is_dropped_counts_neither_way() {
-    let house = House::new();
-    let stream = begun(&house, hello().then(Beat::Hang)).await;
+async fn a_dropped_stream_counts_neither_way() {
+    let fixture = Fixture::new();
+    let stream = begun(&fixture, hello().then(Beat::Hang)).await;
     drop(stream);
-    assert_eq!(house.health("fp/a").failures, 1);
-    assert_eq!(house.benched_secs("fp/a"), 0);
+    assert_eq!(fixture.health("fp/a").failures, 1);
+    assert_eq!(fixture.benched_secs("fp/a"), 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_is_dropped_after_it_said_everything_but_finish_counts_neither_way() {
-    let house = House::new();
-    let stream = begun(&house, hello().then(finish())).await;
+async fn a_stream_dropped_just_before_its_finish_counts_neither_way() {
+    let fixture = Fixture::new();
+    let stream = begun(&fixture, hello().then(finish())).await;
     drop(stream);
-    assert_eq!(house.health("fp/a").failures, 1);
+    assert_eq!(fixture.health("fp/a").failures, 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn throttling_in_the_middle_of_a_stream_benches_until_then() {
-    let house = House::new();
+async fn throttling_in_the_middle_of_a_stream_benches_for_its_retry_after() {
+    let fixture = Fixture::new();
     let throttled = Error::provider(429, "slow down").with_retry_after(Some(secs(40)));
-    let stream = begun(&house, hello().then(Beat::Fail(throttled))).await;
+    let stream = begun(&fixture, hello().then(Beat::Fail(throttled))).await;
     stream.finish().await.unwrap_err();
-    assert_eq!(house.benched_secs("fp/a"), 40);
-    assert_eq!(house.health("fp/a").failures, 1, "nothing was counted");
+    assert_eq!(fixture.benched_secs("fp/a"), 40);
+    assert_eq!(fixture.health("fp/a").failures, 1, "nothing was counted");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_permanent_error_in_the_middle_of_a_stream_is_nobodys_illness() {
-    let house = House::new();
+async fn a_permanent_error_in_the_middle_of_a_stream_carries_no_penalty() {
+    let fixture = Fixture::new();
     let policy = Error::provider(200, "filtered").with_code("content_filter");
-    let stream = begun(&house, hello().then(Beat::Fail(policy))).await;
+    let stream = begun(&fixture, hello().then(Beat::Fail(policy))).await;
     stream.finish().await.unwrap_err();
-    assert_eq!(house.health("fp/a").failures, 1);
-    assert_eq!(house.benched_secs("fp/a"), 0);
+    assert_eq!(fixture.health("fp/a").failures, 1);
+    assert_eq!(fixture.benched_secs("fp/a"), 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_probing_stream_that_has_begun_lets_the_others_in_again() {
-    let house = House::new();
-    house.script("a", [status(500), status(500), hello().then(Beat::Hang)]);
-    house.ask("fp/a,fp/b").await.unwrap();
+async fn a_probes_committed_stream_readmits_other_requests() {
+    let fixture = Fixture::new();
+    fixture.script("a", [status(500), status(500), hello().then(Beat::Hang)]);
+    fixture.ask("fp/a,fp/b").await.unwrap();
     pass(5).await;
 
-    let stream = house.chain("fp/a").stream(Request::user("hi")).await;
+    let stream = fixture.chain("fp/a").stream(Request::user("hi")).await;
 
-    assert!(!house.health("fp/a").probing);
-    assert_eq!(house.served_by("fp/a,fp/b").await, "fp/a");
+    assert!(!fixture.health("fp/a").probing);
+    assert_eq!(fixture.served_by("fp/a,fp/b").await, "fp/a");
     drop(stream);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deadline_ends_a_stream_with_the_partial_text_and_without_penalty() {
-    let house = House::new();
-    house.script("a", [hello().then(Beat::Hang)]);
+async fn a_deadline_ends_a_stream_with_its_partial_text_without_penalty() {
+    let fixture = Fixture::new();
+    fixture.script("a", [hello().then(Beat::Hang)]);
     let began = Instant::now();
     let request = Request::user("hi").timeout(secs(3));
-    let mut stream = house.chain("fp/a,fp/b").stream(request).await.unwrap();
+    let mut stream = fixture.chain("fp/a,fp/b").stream(request).await.unwrap();
     stream.next().await.unwrap().unwrap();
 
     let error = stream.next().await.unwrap().unwrap_err();
@@ -119,43 +117,47 @@ async fn a_deadline_ends_a_stream_with_the_partial_text_and_without_penalty() {
     assert_eq!(error.partial().unwrap().text(), "hello");
     assert_eq!(began.elapsed(), secs(3));
     assert!(stream.next().await.is_none());
-    assert!(house.is_spotless("fp/a"));
+    assert!(fixture.is_spotless("fp/a"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deadline_ends_a_stream_that_never_begins() {
-    let house = House::new();
-    house.script("a", [Step::hang()]);
+async fn a_deadline_ends_a_stream_that_never_starts() {
+    let fixture = Fixture::new();
+    fixture.script("a", [Step::hang()]);
     let request = Request::user("hi").timeout(secs(3));
-    let error = house.chain("fp/a,fp/b").stream(request).await.unwrap_err();
+    let error = fixture
+        .chain("fp/a,fp/b")
+        .stream(request)
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Deadline);
-    assert_eq!(house.calls(), ["a"]);
+    assert_eq!(fixture.calls(), ["a"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deadline_does_not_take_back_a_stream_that_trickles_in_time() {
-    let house = House::new();
+async fn a_slow_stream_within_the_deadline_completes() {
+    let fixture = Fixture::new();
     let wait = || Beat::Wait(secs(1));
-    house.script("a", [hello().then(wait()).then(wait()).then(finish())]);
+    fixture.script("a", [hello().then(wait()).then(wait()).then(finish())]);
     let request = Request::user("hi").timeout(secs(3));
-    let stream = house.chain("fp/a").stream(request).await.unwrap();
+    let stream = fixture.chain("fp/a").stream(request).await.unwrap();
     assert_eq!(stream.finish().await.unwrap().text(), "hello");
 }
 
 #[tokio::test(start_paused = true)]
 async fn cancelling_before_the_commit_point_counts_neither_way() {
-    let house = House::new();
-    house.script("a", [Step::hang()]);
-    let chain = house.chain("fp/a,fp/b");
+    let fixture = Fixture::new();
+    fixture.script("a", [Step::hang()]);
+    let chain = fixture.chain("fp/a,fp/b");
     let left = tokio::time::timeout(secs(1), chain.stream(Request::user("hi"))).await;
     assert!(left.is_err());
     pass(60).await;
-    assert!(house.is_spotless("fp/a"));
-    assert_eq!(house.calls(), ["a"]);
+    assert!(fixture.is_spotless("fp/a"));
+    assert_eq!(fixture.calls(), ["a"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn tool_calls_come_whole_and_in_the_order_of_their_ends() {
+async fn tool_calls_are_delivered_whole_in_order_of_completion() {
     let started = |index, id: Option<&str>, name: &str| Event::ToolCallStart {
         index,
         id: id.map(str::to_owned),
@@ -166,8 +168,8 @@ async fn tool_calls_come_whole_and_in_the_order_of_their_ends() {
         index,
         fragment: text.to_owned(),
     };
-    let house = House::new();
-    house.script(
+    let fixture = Fixture::new();
+    fixture.script(
         "a",
         [Step::events([
             started(0, Some("x"), "add"),
@@ -182,7 +184,7 @@ async fn tool_calls_come_whole_and_in_the_order_of_their_ends() {
     );
     let earlier = ToolCall::new("call_4", "look", "{}");
     let request = Request::user("hi").message(Message::assistant(Part::ToolCall(earlier)));
-    let mut stream = house.chain("fp/a").stream(request).await.unwrap();
+    let mut stream = fixture.chain("fp/a").stream(request).await.unwrap();
 
     let mut calls = Vec::new();
     while let Some(item) = stream.next().await {
@@ -197,8 +199,8 @@ async fn tool_calls_come_whole_and_in_the_order_of_their_ends() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_interrupted_tool_call_is_never_given_as_a_whole_one() {
-    let house = House::new();
+async fn an_interrupted_tool_call_is_never_delivered_as_whole() {
+    let fixture = Fixture::new();
     let start = Event::ToolCallStart {
         index: 0,
         id: Some("x".into()),
@@ -209,8 +211,8 @@ async fn an_interrupted_tool_call_is_never_given_as_a_whole_one() {
         index: 0,
         fragment: r#"{"a":"#.into(),
     };
-    house.script("a", [Step::events([start, fragment])]);
-    let mut stream = house
+    fixture.script("a", [Step::events([start, fragment])]);
+    let mut stream = fixture
         .chain("fp/a,fp/b")
         .stream(Request::user("hi"))
         .await
@@ -220,10 +222,10 @@ async fn an_interrupted_tool_call_is_never_given_as_a_whole_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_throttled_stream_leaves_the_next_request_to_others() {
-    let house = House::new();
-    house.script("a", [status_after(529, 30)]);
-    let chain = house.chain("fp/a,fp/b");
+async fn a_throttled_stream_sends_the_next_request_elsewhere() {
+    let fixture = Fixture::new();
+    fixture.script("a", [status_after(529, 30)]);
+    let chain = fixture.chain("fp/a,fp/b");
     chain
         .stream(Request::user("hi"))
         .await
@@ -231,46 +233,46 @@ async fn a_throttled_stream_leaves_the_next_request_to_others() {
         .finish()
         .await
         .unwrap();
-    assert_eq!(house.served_by("fp/a,fp/b").await, "fp/b");
-    assert_eq!(house.fp.call_count("a"), 1);
+    assert_eq!(fixture.served_by("fp/a,fp/b").await, "fp/b");
+    assert_eq!(fixture.fp.call_count("a"), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_probes_stream_that_breaks_benches_again_at_once_and_for_longer() {
-    let house = House::new();
-    house.script("a", [status(500), status(500)]);
-    house.refused("fp/a").await;
+    let fixture = Fixture::new();
+    fixture.script("a", [status(500), status(500)]);
+    fixture.refused("fp/a").await;
     pass(5).await;
     let broken = Beat::Fail(Error::provider(500, "broke"));
-    house.script("a", [hello().then(broken)]);
-    let stream = house
+    fixture.script("a", [hello().then(broken)]);
+    let stream = fixture
         .chain("fp/a")
         .stream(Request::user("hi"))
         .await
         .unwrap();
-    assert!(house.health("fp/a").on_trial);
+    assert!(fixture.health("fp/a").on_trial);
     stream.finish().await.unwrap_err();
-    assert_eq!(house.benched_secs("fp/a"), 10);
+    assert_eq!(fixture.benched_secs("fp/a"), 10);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_target_that_cannot_stream_answers_a_stream_at_once() {
-    let house = House::new();
-    house.fp.set_capabilities(Capabilities {
+async fn a_target_that_cannot_stream_serves_a_stream_from_a_whole_response() {
+    let fixture = Fixture::new();
+    fixture.fp.set_capabilities(Capabilities {
         streaming: false,
         ..Capabilities::default()
     });
-    house.script("a", [Step::reply("whole")]);
-    let stream = house
+    fixture.script("a", [Step::reply("whole")]);
+    let stream = fixture
         .chain("fp/a")
         .stream(Request::user("hi"))
         .await
         .unwrap();
     assert_eq!(stream.finish().await.unwrap().text(), "whole");
-    assert!(!house.fp.calls()[0].streamed);
+    assert!(!fixture.fp.calls()[0].streamed);
 
-    house.script("a", [Step::empty()]);
-    let error = house
+    fixture.script("a", [Step::empty()]);
+    let error = fixture
         .chain("fp/a")
         .stream(Request::user("hi"))
         .await

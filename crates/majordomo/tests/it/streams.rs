@@ -1,13 +1,11 @@
 //! Streams: the commit point, and how a stream ends.
 
-mod support;
-
+use crate::support::{Fixture, drain, kind, lines, next, secs, status, status_after};
 use majordomo::fake::{Beat, Step};
 use majordomo::{
     Class, Error, ErrorKind, Event, FinishReason, Model, Outcome, Request, Response,
     ResponseStream, Result, StreamItem, Usage,
 };
-use support::{House, drain, kind, lines, next, secs, status, status_after};
 
 fn start(id: &str) -> Event {
     Event::Start {
@@ -24,14 +22,14 @@ fn broken() -> Beat {
     Beat::Fail(Error::provider(500, "broke"))
 }
 
-/// A stream of `fp/a,fp/b`, where `fp/a` does this.
-async fn open(house: &House, step: Step) -> ResponseStream {
-    house.script("a", [step]);
-    let chain = house.chain("fp/a,fp/b");
+/// A stream of `fp/a,fp/b` with this step of `fp/a`.
+async fn open(fixture: &Fixture, step: Step) -> ResponseStream {
+    fixture.script("a", [step]);
+    let chain = fixture.chain("fp/a,fp/b");
     chain.stream(Request::user("hi")).await.expect("it begins")
 }
 
-/// Everything until the end.
+/// All items.
 async fn items(mut stream: ResponseStream) -> Vec<Result<StreamItem>> {
     let mut items = Vec::new();
     while let Some(item) = stream.next().await {
@@ -48,10 +46,10 @@ fn last_response(items: &[Result<StreamItem>]) -> &Response {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_healthy_stream_gives_text_and_then_the_whole_response() {
-    let house = House::new();
+async fn a_healthy_stream_yields_text_and_then_the_whole_response() {
+    let fixture = Fixture::new();
     let events = [text("Hel"), text("lo"), Event::Finish(FinishReason::Stop)];
-    let items = items(open(&house, Step::events(events)).await).await;
+    let items = items(open(&fixture, Step::events(events)).await).await;
 
     assert_eq!(items.len(), 3);
     assert!(matches!(&items[0], Ok(StreamItem::Text(t)) if t == "Hel"));
@@ -65,7 +63,7 @@ async fn a_healthy_stream_gives_text_and_then_the_whole_response() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_dies_before_its_first_semantic_event_fails_over_without_a_trace() {
+async fn a_stream_that_dies_before_its_commit_point_fails_over_invisibly() {
     let preambles = [
         Step::default(),
         Step::events([start("lost")]),
@@ -73,12 +71,12 @@ async fn a_stream_that_dies_before_its_first_semantic_event_fails_over_without_a
         Step::events([start("lost"), Event::EndPart(None)]).after(secs(3)),
     ];
     for preamble in preambles {
-        let house = House::new();
-        house.script(
+        let fixture = Fixture::new();
+        fixture.script(
             "a",
             [preamble.clone().then(broken()), preamble.then(broken())],
         );
-        house.script(
+        fixture.script(
             "b",
             [Step::events([
                 start("kept"),
@@ -87,7 +85,7 @@ async fn a_stream_that_dies_before_its_first_semantic_event_fails_over_without_a
             ])],
         );
 
-        let mut events = house
+        let mut events = fixture
             .chain("fp/a,fp/b")
             .events(Request::user("hi"))
             .await
@@ -107,7 +105,7 @@ async fn a_stream_that_dies_before_its_first_semantic_event_fails_over_without_a
             ]
         );
         assert_eq!(
-            house.calls(),
+            fixture.calls(),
             ["a", "a", "b"],
             "one retry, as for a whole answer"
         );
@@ -115,10 +113,10 @@ async fn a_stream_that_dies_before_its_first_semantic_event_fails_over_without_a
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_final_response_tells_who_failed_before_the_stream_began() {
-    let house = House::new();
-    house.script("a", [status(500), status(500)]);
-    let stream = house
+async fn the_final_response_lists_the_failures_before_the_stream() {
+    let fixture = Fixture::new();
+    fixture.script("a", [status(500), status(500)]);
+    let stream = fixture
         .chain("fp/a,fp/b")
         .stream(Request::user("hi"))
         .await
@@ -151,22 +149,22 @@ async fn every_kind_of_semantic_event_commits() {
         call,
     ];
     for event in semantic {
-        let house = House::new();
+        let fixture = Fixture::new();
         let shown = format!("{event:?}");
-        let stream = open(&house, Step::events([event]).then(broken())).await;
+        let stream = open(&fixture, Step::events([event]).then(broken())).await;
         let items = items(stream).await;
         assert!(matches!(items.last(), Some(Err(_))), "{shown}");
-        assert_eq!(house.calls(), ["a"], "{shown}");
+        assert_eq!(fixture.calls(), ["a"], "{shown}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_dies_later_gives_one_error_with_the_partial_text_and_nothing_after_it() {
-    let house = House::new();
+async fn a_committed_stream_that_dies_yields_one_error_with_the_partial_text_and_ends() {
+    let fixture = Fixture::new();
     let step = Step::events([start("x"), text("Hel"), text("lo")])
         .then(broken())
         .then(Beat::Event(text("never")));
-    let mut stream = open(&house, step).await;
+    let mut stream = open(&fixture, step).await;
 
     let mut texts = String::new();
     let error = loop {
@@ -182,13 +180,13 @@ async fn a_stream_that_dies_later_gives_one_error_with_the_partial_text_and_noth
     assert_eq!(error.partial().unwrap().text(), "Hello");
     assert_eq!(error.partial().unwrap().model, "fp/a");
     assert!(stream.next().await.is_none() && stream.next().await.is_none());
-    assert_eq!(house.calls(), ["a"], "no failover after the commit point");
+    assert_eq!(fixture.calls(), ["a"], "no failover after the commit point");
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_error_of_a_broken_stream_has_a_ledger_that_says_it_failed() {
-    let house = House::new();
-    let stream = open(&house, Step::events([text("Hel")]).then(broken())).await;
+async fn the_attempt_log_of_a_broken_stream_shows_the_failure() {
+    let fixture = Fixture::new();
+    let stream = open(&fixture, Step::events([text("Hel")]).then(broken())).await;
     let error = stream.finish().await.unwrap_err();
     let attempts = &error.attempt_log().attempts;
     assert_eq!(attempts.len(), 1);
@@ -203,10 +201,10 @@ async fn the_error_of_a_broken_stream_has_a_ledger_that_says_it_failed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_fine_events_end_with_one_error_too() {
-    let house = House::new();
-    house.script("a", [Step::events([text("Hel")]).then(broken())]);
-    let mut events = house
+async fn raw_events_of_a_broken_stream_end_with_one_error() {
+    let fixture = Fixture::new();
+    fixture.script("a", [Step::events([text("Hel")]).then(broken())]);
+    let mut events = fixture
         .chain("fp/a,fp/b")
         .events(Request::user("hi"))
         .await
@@ -214,24 +212,24 @@ async fn the_fine_events_end_with_one_error_too() {
     let all = drain(&mut events).await;
     assert_eq!(all.len(), 2);
     assert!(all[0].is_ok() && all[1].is_err());
-    assert!(next(&mut events).await.is_none(), "and stay ended");
+    assert!(next(&mut events).await.is_none(), "and stays ended");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_without_its_finish_is_an_error() {
-    let house = House::new();
-    let stream = open(&house, Step::events([text("half an ans")])).await;
+    let fixture = Fixture::new();
+    let stream = open(&fixture, Step::events([text("half an ans")])).await;
     let error = stream.finish().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Truncated);
     assert_eq!(error.partial().unwrap().text(), "half an ans");
-    assert_eq!(house.health("fp/a").failures, 1, "and counts");
+    assert_eq!(fixture.health("fp/a").failures, 1, "and counts");
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_fine_events_without_a_finish_end_with_an_error() {
-    let house = House::new();
-    house.script("a", [Step::events([text("half")])]);
-    let mut events = house
+async fn raw_events_without_a_finish_end_with_an_error() {
+    let fixture = Fixture::new();
+    fixture.script("a", [Step::events([text("half")])]);
+    let mut events = fixture
         .chain("fp/a")
         .events(Request::user("hi"))
         .await
@@ -242,12 +240,12 @@ async fn the_fine_events_without_a_finish_end_with_an_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_cut_before_its_commit_point_fails_over_without_a_retry() {
-    let house = House::new();
-    let stream = open(&house, Step::events([start("x")])).await;
+async fn a_stream_truncated_before_its_commit_point_fails_over_without_a_retry() {
+    let fixture = Fixture::new();
+    let stream = open(&fixture, Step::events([start("x")])).await;
     assert_eq!(stream.finish().await.unwrap().model, "fp/b");
-    assert_eq!(house.calls(), ["a", "b"]);
-    assert_eq!(house.health("fp/a").failures, 1);
+    assert_eq!(fixture.calls(), ["a", "b"]);
+    assert_eq!(fixture.health("fp/a").failures, 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -255,29 +253,29 @@ async fn an_empty_stream_fails_over_and_counts() {
     let usage = Event::Usage(Usage::default());
     let finished = Step::events([start("x"), usage, Event::Finish(FinishReason::Stop)]);
     for empty in [Step::empty(), finished] {
-        let house = House::new();
-        let stream = open(&house, empty).await;
+        let fixture = Fixture::new();
+        let stream = open(&fixture, empty).await;
         assert_eq!(stream.finish().await.unwrap().model, "fp/b");
-        assert_eq!(house.calls(), ["a", "b"]);
-        assert_eq!(house.health("fp/a").failures, 1);
+        assert_eq!(fixture.calls(), ["a", "b"]);
+        assert_eq!(fixture.health("fp/a").failures, 1);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_filters_cut_without_a_word_is_an_outcome_and_not_an_empty_stream() {
-    let house = House::new();
+async fn a_content_filter_without_text_is_an_outcome_not_an_empty_stream() {
+    let fixture = Fixture::new();
     let cut = Step::events([Event::Finish(FinishReason::ContentFilter)]);
-    let response = open(&house, cut).await.finish().await.unwrap();
+    let response = open(&fixture, cut).await.finish().await.unwrap();
     assert_eq!(response.finish, FinishReason::ContentFilter);
     assert_eq!(response.model, "fp/a");
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_nobody_begins_to_stream_the_caller_gets_the_exhausted_chain() {
-    let house = House::new();
-    house.script("a", [kind(ErrorKind::BadResponse)]);
-    house.script("b", [Step::empty()]);
-    let chain = house.chain("fp/a,fp/b");
+async fn when_no_target_starts_a_stream_the_chain_is_exhausted() {
+    let fixture = Fixture::new();
+    fixture.script("a", [kind(ErrorKind::BadResponse)]);
+    fixture.script("b", [Step::empty()]);
+    let chain = fixture.chain("fp/a,fp/b");
     let error = chain.stream(Request::user("hi")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Exhausted);
     assert_eq!(
@@ -288,30 +286,30 @@ async fn when_nobody_begins_to_stream_the_caller_gets_the_exhausted_chain() {
 
 #[tokio::test(start_paused = true)]
 async fn a_permanent_error_before_the_commit_point_fails_fast() {
-    let house = House::new();
-    house.script(
+    let fixture = Fixture::new();
+    fixture.script(
         "a",
         [Step::events([start("x")]).then(Beat::Fail(Error::provider(400, "bad")))],
     );
-    let chain = house.chain("fp/a,fp/b");
+    let chain = fixture.chain("fp/a,fp/b");
     let error = chain.stream(Request::user("hi")).await.unwrap_err();
     assert_eq!(error.status(), Some(400));
-    assert_eq!(house.calls(), ["a"]);
+    assert_eq!(fixture.calls(), ["a"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn throttling_before_the_commit_point_benches_and_fails_over() {
-    let house = House::new();
-    let stream = open(&house, status_after(429, 30)).await;
+    let fixture = Fixture::new();
+    let stream = open(&fixture, status_after(429, 30)).await;
     assert_eq!(stream.finish().await.unwrap().model, "fp/b");
-    assert_eq!(house.benched_secs("fp/a"), 30);
+    assert_eq!(fixture.benched_secs("fp/a"), 30);
 }
 
 #[tokio::test(start_paused = true)]
-async fn opening_a_stream_says_who_serves_and_who_was_asked_before() {
-    let house = House::new();
-    house.script("a", [status(404)]);
-    let open = house
+async fn opening_a_stream_returns_the_serving_target_and_the_earlier_attempts() {
+    let fixture = Fixture::new();
+    fixture.script("a", [status(404)]);
+    let open = fixture
         .chain("fp/a,fp/b")
         .open(Request::user("hi"))
         .await

@@ -1,23 +1,22 @@
-//! What the servers say, in each dialect's own words: first two calls, then an
-//! answer. Every turn tells 10 tokens of input for the calls and 20 for the
-//! answer, and 6 and 3 of output.
+//! The servers' responses in each dialect: first two calls, then text. Usage is 10 input and 6
+//! output tokens for the calls, 20 and 3 for the text.
 
 use majordomo::ProviderKind;
 use majordomo_wire::Protocol;
 use serde_json::Value;
 
-/// One dialect's two answers, whole and streamed.
+/// The two responses of one dialect, whole and streamed.
 pub(crate) struct Dialect {
     pub(crate) kind: ProviderKind,
     pub(crate) protocol: Protocol,
     pub(crate) content_type: &'static str,
     pub(crate) whole: [&'static str; 2],
-    /// The events of each stream, without their frames.
+    /// The events of each stream, without framing.
     streamed: [&'static [&'static str]; 2],
 }
 
 impl Dialect {
-    /// A turn's stream, each event in the dialect's own frame.
+    /// A turn's stream in the dialect's framing.
     pub(crate) fn stream(&self, turn: usize) -> String {
         let events = self.streamed[turn].iter();
         let framed = events.map(|event| match self.protocol {

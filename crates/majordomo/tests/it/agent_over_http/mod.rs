@@ -1,5 +1,5 @@
-//! The tool loop over real sockets, one scripted server per dialect: the model
-//! asks for two tools at once, gets both results, then answers.
+//! The tool loop over real sockets, one scripted server per dialect: the model calls two tools
+//! at once, receives both results, then responds with text.
 
 mod bodies;
 
@@ -77,12 +77,12 @@ fn check(dialect: &Dialect, streamed: bool, upstream: &Upstream, outcome: &Outco
     assert_eq!(outcome.steps.len(), 2, "{name}");
 
     let asked = upstream.requests();
-    assert_eq!(asked.len(), 2, "{name}: the model was asked twice");
+    assert_eq!(asked.len(), 2, "{name}: the model was called twice");
     let codec = dialect.protocol.codec();
     let read = |at: usize| codec.read_request(asked[at].body.clone()).expect(&name);
     let (first, second) = (read(0), read(1));
     assert_eq!(first.request.tools.len(), 1, "{name}: the tool was offered");
-    // In the URL of Gemini, and so in its path.
+    // Gemini has the model in its path.
     if dialect.protocol != majordomo_wire::Protocol::Gemini {
         assert_eq!(first.stream, streamed, "{name}");
     }
@@ -109,7 +109,7 @@ fn check(dialect: &Dialect, streamed: bool, upstream: &Upstream, outcome: &Outco
 }
 
 #[tokio::test]
-async fn two_tools_run_side_by_side_in_every_dialect() {
+async fn two_tools_run_concurrently_in_every_dialect() {
     for dialect in bodies::ALL {
         let (upstream, outcome) = run(dialect, false).await;
         check(dialect, false, &upstream, &outcome);
@@ -117,7 +117,7 @@ async fn two_tools_run_side_by_side_in_every_dialect() {
 }
 
 #[tokio::test]
-async fn two_tools_run_side_by_side_in_every_streamed_dialect() {
+async fn two_tools_run_concurrently_in_every_streamed_dialect() {
     for dialect in bodies::ALL {
         let (upstream, outcome) = run(dialect, true).await;
         check(dialect, true, &upstream, &outcome);

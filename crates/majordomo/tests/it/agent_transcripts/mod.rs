@@ -1,5 +1,4 @@
-//! Whatever the tools do, each call is answered exactly once, in order, in the
-//! words of every dialect.
+//! Whatever the tools do, each call has exactly one result, in order, in every dialect.
 
 mod written;
 
@@ -38,7 +37,7 @@ fn any_tool() -> impl Strategy<Value = Tool> {
         4 => Just(Behaviour::Fail),
         4 => Just(Behaviour::Panic),
         4 => Just(Behaviour::Hang),
-        // Five codecs write them; now and then is enough.
+        // Rare, because five codecs encode them.
         1 => Just(Behaviour::Megabytes),
         4 => Just(Behaviour::Image),
     ];
@@ -49,7 +48,7 @@ fn any_tool() -> impl Strategy<Value = Tool> {
     })
 }
 
-/// A call of the tool with this number, or of none; ids may be missing or equal.
+/// A call of an existing or unknown tool; ids may be missing or duplicate.
 fn any_call() -> impl Strategy<Value = ToolCall> {
     let id = prop_oneof![Just(""), Just("call_0"), Just("call_1"), Just("toolu_1")];
     let arguments = prop_oneof![
@@ -74,7 +73,7 @@ fn function(number: usize, tool: &Tool) -> Function {
         match behaviour {
             Behaviour::Answer => Ok(ToolOutput::text("fine")),
             Behaviour::Fail => Err("no".to_owned()),
-            // Without the hook, so that the test's output stays readable.
+            // Bypasses the panic hook to keep the output readable.
             Behaviour::Panic => std::panic::resume_unwind(Box::new("broken")),
             Behaviour::Hang => std::future::pending().await,
             Behaviour::Megabytes => Ok(ToolOutput::text("x".repeat(2_000_000))),
@@ -86,7 +85,7 @@ fn function(number: usize, tool: &Tool) -> Function {
     if alone { function.alone() } else { function }
 }
 
-/// How the run ends, at the latest.
+/// What ends the run.
 #[derive(Clone, Copy, Debug)]
 enum End {
     Natural,
@@ -106,7 +105,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn each_call_is_answered_exactly_once_in_order(
+    fn each_call_has_exactly_one_result_in_order(
         tools in prop::collection::vec(any_tool(), 1..5),
         answers in prop::collection::vec(prop::collection::vec(any_call(), 1..12), 0..5),
         parallel in 1..10_usize,
@@ -157,9 +156,9 @@ proptest! {
     }
 }
 
-/// The checks of this file can fail.
+/// The checks in this file can fail.
 #[test]
-fn a_conversation_with_a_lost_or_misplaced_result_is_noticed_in_every_dialect() {
+fn a_lost_or_misplaced_result_is_detected_in_every_dialect() {
     let calls = [
         ToolCall::new("call_0", "look", "{}"),
         ToolCall::new("call_1", "listen", "{}"),

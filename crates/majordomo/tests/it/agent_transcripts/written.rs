@@ -1,4 +1,4 @@
-//! A conversation as a dialect writes it, and what its server would refuse.
+//! Encodes a conversation in a dialect and checks what its server would reject.
 
 use std::collections::VecDeque;
 
@@ -6,8 +6,8 @@ use majordomo::{Message, Part, Request, Role};
 use majordomo_wire::{Outgoing, Protocol};
 use serde_json::Value;
 
-/// Writes the conversation and checks it: as its server sees the JSON, and as
-/// our own reader understands it. Says what is wrong.
+/// Encodes the conversation and checks the JSON, as its server sees it, and what our own
+/// decoder makes of it.
 pub(crate) fn check(protocol: Protocol, messages: &[Message]) -> Result<(), String> {
     let mut request = Request::default();
     request.edit().messages = messages.to_vec();
@@ -29,7 +29,7 @@ pub(crate) fn check(protocol: Protocol, messages: &[Message]) -> Result<(), Stri
     Ok(())
 }
 
-/// What matters about the order: calls, results, and what stands between.
+/// A call, a result, or anything between them.
 #[derive(Debug)]
 enum Item {
     Call { id: String, name: String },
@@ -37,7 +37,7 @@ enum Item {
     NextTurn,
 }
 
-/// Each call has exactly one result, in order, before the next turn begins.
+/// Each call has exactly one result, in order, before the next turn.
 fn answered(items: &[Item]) -> Result<(), String> {
     let mut open: VecDeque<(&str, &str)> = VecDeque::new();
     let mut used = Vec::new();
@@ -55,7 +55,7 @@ fn answered(items: &[Item]) -> Result<(), String> {
                 answering = false;
                 open.push_back((id, name));
             }
-            // Some dialects tell only the id, some only the name.
+            // Some dialects carry only the id, some only the name.
             Item::Result { id, name } => match open.pop_front() {
                 Some((call, tool))
                     if (id.is_empty() || id == call) && (name.is_empty() || name == tool) =>
@@ -99,7 +99,7 @@ fn names(messages: &[Message]) -> Vec<&str> {
     calls.map(|call| call.name.as_str()).collect()
 }
 
-/// The same out of the bare JSON, by the names that each vendor documents.
+/// The same from the bare JSON, by each vendor's documented names.
 fn spoken(protocol: Protocol, body: &Value) -> Vec<Item> {
     match protocol {
         Protocol::Chat => list(&body["messages"]).flat_map(chat).collect(),
@@ -148,7 +148,7 @@ fn messages(role: &Value, block: &Value) -> Item {
     }
 }
 
-/// All answers to one turn's calls are in one content, and nothing before them.
+/// All results of one turn's calls are in one content, with nothing before them.
 fn gemini(role: &Value, parts: Vec<&Value>) -> Vec<Item> {
     let part = |part: &&Value| {
         let (call, result) = (&part["functionCall"], &part["functionResponse"]);

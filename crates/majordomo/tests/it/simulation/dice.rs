@@ -1,6 +1,6 @@
-//! Repeatable chance.
+//! A seeded random number generator.
 
-/// SplitMix64: tiny, and the same on every machine.
+/// SplitMix64.
 pub(crate) struct Dice(u64);
 
 impl Dice {

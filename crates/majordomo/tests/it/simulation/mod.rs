@@ -1,13 +1,12 @@
-//! Random schedules against the chain, in virtual time.
+//! Random schedules against a chain, in virtual time.
 //!
-//! Each seed makes a world: targets that fail in all known ways, callers that
-//! come, wait, give up and leave, at once and one after another. The invariants
-//! of the chain and of health are checked all the way. A failing seed is printed
-//! and can be replayed alone:
+//! Each seed creates targets that fail in all known ways and callers that wait, time out and
+//! cancel, concurrently and in sequence. The invariants of chain and health are checked
+//! throughout. A failing seed is printed and can be replayed alone:
 //!
-//! `MAJORDOMO_SIM_SEED=123 cargo test -p majordomo --test simulation`
+//! `MAJORDOMO_SIM_SEED=123 cargo test -p majordomo --test it simulation`
 //!
-//! `MAJORDOMO_SIM_SCHEDULES` sets how many seeds are run.
+//! `MAJORDOMO_SIM_SCHEDULES` sets the number of seeds.
 
 mod dice;
 mod oracle;
@@ -21,7 +20,7 @@ fn setting(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn twenty_thousand_random_schedules_keep_every_promise() {
+fn random_schedules_keep_every_invariant() {
     let seeds = match setting("MAJORDOMO_SIM_SEED") {
         Some(seed) => seed..seed + 1,
         None => 0..setting("MAJORDOMO_SIM_SCHEDULES").unwrap_or(SCHEDULES),
@@ -32,7 +31,7 @@ fn twenty_thousand_random_schedules_keep_every_promise() {
         let broken = schedule::run(seed, &mut totals);
         assert!(
             broken.is_empty(),
-            "seed {seed} breaks promises (replay with MAJORDOMO_SIM_SEED={seed}):\n{}",
+            "seed {seed} breaks invariants (replay with MAJORDOMO_SIM_SEED={seed}):\n{}",
             broken.join("\n")
         );
     }

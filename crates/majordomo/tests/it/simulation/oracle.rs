@@ -1,5 +1,5 @@
-//! Health by a second, simpler author: what the ledger's attempts must have done
-//! to the tracker when only one caller is about.
+//! A second, simpler implementation of health: what the attempts in the log must have done to
+//! it with a single caller.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -15,7 +15,7 @@ struct Believed {
     on_trial: bool,
 }
 
-/// Whether a target was asked although it had been passed over as benched.
+/// Whether a target was called although it had been skipped as benched.
 pub(crate) fn is_forced(before: &[Attempt], target: &str) -> bool {
     let barred = |attempt: &Attempt| {
         let skipped = matches!(attempt.outcome, Outcome::Skipped { class: None, .. });
@@ -30,8 +30,8 @@ pub(crate) struct Oracle {
 }
 
 impl Oracle {
-    /// Learns from one request's attempts; `began` is when the request began. A
-    /// stream that was served has only begun: its end is told separately.
+    /// Applies the attempts of one request, which started at `began`. A served stream has only
+    /// started: its end is reported separately.
     pub(crate) fn learn(&mut self, attempts: &[Attempt], began: Instant, streamed: bool) {
         for (place, attempt) in attempts.iter().enumerate() {
             let ended = began + attempt.at + attempt.took;
@@ -57,7 +57,7 @@ impl Oracle {
         health.on_trial |= health.until.take().is_some();
     }
 
-    /// Takes the tracker's word, after something that left no ledger.
+    /// Adopts the tracked health, after a request without an attempt log.
     pub(crate) fn adopt(&mut self, statuses: &[HealthStatus], now: Instant) {
         for status in statuses {
             let until = status
@@ -73,7 +73,7 @@ impl Oracle {
         }
     }
 
-    /// A forced attempt says nothing but what the provider asked for.
+    /// A forced attempt affects health only by its `Retry-After`.
     pub(crate) fn fail(
         &mut self,
         target: &str,
@@ -111,7 +111,7 @@ impl Oracle {
         health.until = Some(health.until.map_or(until, |old| old.max(until)));
     }
 
-    /// Where the tracker and this second opinion differ.
+    /// Where the tracked health and this one differ.
     pub(crate) fn compare(&self, statuses: &[HealthStatus], now: Instant) -> Vec<String> {
         let targets = statuses.iter().filter(|s| s.subject.contains('/'));
         targets

@@ -1,4 +1,4 @@
-//! One seed: a world, its callers, and the promises that must hold.
+//! One seed: its targets, its callers, and the invariants.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -9,18 +9,18 @@ use majordomo::{
 };
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::dice::Dice;
-use crate::oracle::{Oracle, is_forced};
-use crate::world::{Listener, SharedWatch, Sim, Totals, Watch, request};
+use super::dice::Dice;
+use super::oracle::{Oracle, is_forced};
+use super::world::{Listener, SharedWatch, Sim, Totals, Watch, request};
 
-/// Everything that one caller needs; schedules with several share the first four.
+/// A caller; several callers of a schedule share the first four fields.
 struct Caller {
     registry: Registry,
     chain: Chain,
     retries: u32,
     watch: SharedWatch,
     dice: Dice,
-    /// Only a caller who is alone can be checked against a second opinion.
+    /// Only a single caller can be checked against the oracle.
     oracle: Option<Oracle>,
     totals: Totals,
     broken: Vec<String>,
@@ -34,7 +34,7 @@ enum End {
     Cancelled,
 }
 
-/// Runs one seed and gives the promises that it broke.
+/// Runs one seed and returns the broken invariants.
 pub(crate) fn run(seed: u64, totals: &mut Totals) -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -155,7 +155,7 @@ impl Caller {
             }
         }
         if items == 0 {
-            self.broken.push("an open stream said nothing".into());
+            self.broken.push("an open stream yielded nothing".into());
         }
         match ended {
             Some(end) => End::Streamed(open.attempt_log, open.target, end),
@@ -170,16 +170,16 @@ impl Caller {
         match &end {
             End::Served(attempt_log) => {
                 self.totals.served += 1;
-                self.judge_ledger(attempt_log, true);
+                self.check_attempt_log(attempt_log, true);
                 self.served_target_is_healthy(attempt_log);
             }
             End::Streamed(attempt_log, _, result) => {
                 self.totals.served += 1;
-                self.judge_ledger(attempt_log, true);
+                self.check_attempt_log(attempt_log, true);
                 self.totals.broken_streams += u64::from(result.is_err());
             }
             End::Failed(error) => {
-                self.judge_ledger(error.attempt_log(), false);
+                self.check_attempt_log(error.attempt_log(), false);
                 match error.kind() {
                     ErrorKind::Exhausted => {
                         self.totals.exhausted += 1;
@@ -194,8 +194,8 @@ impl Caller {
         self.second_opinion(&end, began, streamed);
     }
 
-    /// Attempts within the bound, in the chain's order, one last resort at most.
-    fn judge_ledger(&mut self, attempt_log: &AttemptLog, served: bool) {
+    /// Attempts are bounded, in the chain's order, with one last resort at most.
+    fn check_attempt_log(&mut self, attempt_log: &AttemptLog, served: bool) {
         let targets: Vec<String> = self.chain.targets().map(|t| t.to_string()).collect();
         let place = |name: &str| targets.iter().position(|target| target == name);
         let bound = targets.len() * (2 + self.retries as usize);
@@ -214,7 +214,7 @@ impl Caller {
             };
             let called = !matches!(attempt.outcome, Outcome::Skipped { .. });
             if place < last {
-                // Going back is the last resort: nobody else who could serve was called.
+                // Going back is the last resort: no other capable target was called.
                 resorts += u64::from(called);
                 if called_before.is_some_and(|target| target != attempt.target) {
                     self.broken.push(format!("went back to {attempt}"));
@@ -238,7 +238,7 @@ impl Caller {
         }
     }
 
-    /// Success resets: right after it, nothing is held against the target.
+    /// A success resets the target's health.
     fn served_target_is_healthy(&mut self, attempt_log: &AttemptLog) {
         let Some(attempt) = attempt_log.attempts.last() else {
             return;
@@ -258,7 +258,7 @@ impl Caller {
         }
     }
 
-    /// Without other callers the tracker must agree with the second opinion.
+    /// Without other callers the tracked health must agree with the oracle.
     fn second_opinion(&mut self, end: &End, began: Instant, streamed: bool) {
         let Some(oracle) = &mut self.oracle else {
             return;

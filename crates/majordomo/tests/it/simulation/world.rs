@@ -1,4 +1,4 @@
-//! The targets of a simulated world, and what they saw.
+//! Simulated targets, and what they observed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -11,10 +11,10 @@ use majordomo::{
 };
 use tokio::time::Instant;
 
-use crate::dice::Dice;
+use super::dice::Dice;
 
-/// How often the interesting things happened over all schedules; a simulation
-/// in which they never do proves nothing.
+/// How often the interesting cases occurred over all schedules; a simulation without them
+/// proves nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
     pub(crate) requests: u64,
@@ -45,12 +45,11 @@ impl Totals {
     }
 }
 
-/// What the world knows about its targets, from notices and calls alone: it
-/// never asks the health tracker.
+/// The state of the targets derived from notices and calls alone, never from health.
 #[derive(Default)]
 pub(crate) struct Watch {
     benched: HashMap<String, Instant>,
-    /// Targets whose provider asked to be left alone, and until when.
+    /// When the `Retry-After` of each throttled target ends.
     closed: HashMap<String, Instant>,
     pub(crate) benches: u64,
     pub(crate) probes: u64,
@@ -61,10 +60,10 @@ pub(crate) type SharedWatch = Arc<Mutex<Watch>>;
 
 impl Watch {
     pub(crate) fn of(shared: &SharedWatch) -> MutexGuard<'_, Self> {
-        shared.lock().expect("nobody panics while watching")
+        shared.lock().expect("not poisoned")
     }
 
-    /// A call begins.
+    /// A call starts.
     fn enter(shared: &SharedWatch, name: &str) {
         let mut watch = Self::of(shared);
         watch.probes += u64::from(watch.benched.contains_key(name));
@@ -73,7 +72,7 @@ impl Watch {
             .get(name)
             .is_some_and(|until| Instant::now() < *until)
         {
-            let text = format!("{name} was called before the time that it asked for");
+            let text = format!("{name} was called within its Retry-After");
             watch.broken.push(text);
         }
     }
@@ -83,7 +82,7 @@ impl Watch {
     }
 }
 
-/// Keeps the watch up to date.
+/// Updates the watch.
 pub(crate) struct Listener(pub(crate) SharedWatch);
 
 impl Observer for Listener {
@@ -112,7 +111,7 @@ impl Observer for Listener {
     }
 }
 
-/// A provider whose models do what the dice say.
+/// A provider whose models behave at random.
 pub(crate) struct Sim {
     fake: Fake,
     watch: SharedWatch,
@@ -185,7 +184,7 @@ impl Model for SimModel {
     }
 }
 
-/// One of all the things that can happen to a call.
+/// A random outcome of a call.
 fn step(dice: &mut Dice) -> Step {
     let step = match dice.below(20) {
         0..=6 => Step::reply("fine"),
@@ -251,7 +250,7 @@ fn finish() -> Event {
     Event::Finish(FinishReason::Stop)
 }
 
-/// A request, sometimes with an image or too long for a small window.
+/// A request, sometimes with an image or too long for a small context window.
 pub(crate) fn request(dice: &mut Dice) -> Request {
     let request = Request::user("hi");
     match dice.below(10) {

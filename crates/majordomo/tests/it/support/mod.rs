@@ -1,9 +1,4 @@
-//! What the integration tests share: a house with two scripted providers, and
-//! short words for what is asked of it.
-#![allow(
-    dead_code,
-    reason = "each test file is a crate and uses a part of this"
-)]
+//! A fixture with two scripted providers, shared by the tests.
 
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
@@ -15,27 +10,27 @@ use majordomo::{
     HealthConfig, HealthStatus, Notice, Outcome, Registry, Request, Response, Result,
 };
 
-/// A registry with the providers `fp` and `tail`. Both answer `ok` unless told
-/// otherwise; they have nothing in common, not even a credential.
-pub(crate) struct House {
+/// A registry with the providers `fp` and `tail`, which reply `ok` unless scripted. They share
+/// nothing, not even a credential.
+pub(crate) struct Fixture {
     pub(crate) registry: Registry,
     pub(crate) fp: Fake,
     pub(crate) tail: Fake,
     pub(crate) notices: Notices,
 }
 
-impl House {
-    /// The default rules.
+impl Fixture {
+    /// The default configuration.
     pub(crate) fn new() -> Self {
         Self::with(ChainConfig::default(), HealthConfig::default())
     }
 
-    /// Its own rules for going down a chain.
+    /// Configures chains.
     pub(crate) fn chained(config: ChainConfig) -> Self {
         Self::with(config, HealthConfig::default())
     }
 
-    /// Its own rules for both.
+    /// Configures chains and health.
     pub(crate) fn with(chain: ChainConfig, health: HealthConfig) -> Self {
         let notices = Notices::default();
         let registry = Registry::builder()
@@ -65,20 +60,20 @@ impl House {
         self.registry.parse(spec).expect("the spec of a test")
     }
 
-    /// One plain question to a spec.
+    /// Sends a plain request.
     pub(crate) async fn ask(&self, spec: &str) -> Result<Response> {
         self.chain(spec).generate(Request::user("hi")).await
     }
 
-    /// The target that served one plain question.
+    /// The target that serves a plain request.
     pub(crate) async fn served_by(&self, spec: &str) -> String {
         match self.ask(spec).await {
             Ok(response) => response.model,
-            Err(error) => format!("nobody: {error}"),
+            Err(error) => format!("none: {error}"),
         }
     }
 
-    /// The error of one plain question that nobody could serve.
+    /// The error of a plain request that no target serves.
     pub(crate) async fn refused(&self, spec: &str) -> Error {
         match self.ask(spec).await {
             Ok(response) => panic!("{} served", response.model),
@@ -91,7 +86,7 @@ impl House {
         self.fp.calls().into_iter().map(|call| call.model).collect()
     }
 
-    /// How a target or credential is doing; nobody's health is perfect health.
+    /// The health of a target or credential; an unknown one is healthy.
     pub(crate) fn health(&self, subject: &str) -> HealthStatus {
         let mut all = self.registry.health().snapshot().into_iter();
         all.find(|status| status.subject == subject)
@@ -109,20 +104,20 @@ impl House {
             })
     }
 
-    /// For how many seconds more it is left alone; 0 if it may be used.
+    /// How many seconds it stays benched; 0 if it may be used.
     pub(crate) fn benched_secs(&self, subject: &str) -> u64 {
         let wait = self.health(subject).until_usable;
         wait.map_or(0, |wait| wait.as_secs_f64().ceil() as u64)
     }
 
-    /// Whether nothing was ever held against it.
+    /// Whether it has no failures and no benches.
     pub(crate) fn is_spotless(&self, subject: &str) -> bool {
         let health = self.health(subject);
         health.failures == 0 && health.rounds == 0 && health.until_usable.is_none()
     }
 }
 
-/// Everything that an observer was told, one line each.
+/// Every notice, as a line.
 #[derive(Clone, Default)]
 pub(crate) struct Notices(Arc<Mutex<Vec<String>>>);
 
@@ -140,13 +135,13 @@ impl Notices {
                 Notice::Recovered { subject } => format!("recovered {subject}"),
                 other => format!("{other:?}"),
             };
-            lines.lock().expect("no listener panics").push(line);
+            lines.lock().expect("no observer panics").push(line);
         })
     }
 
-    /// What came since the last look.
+    /// The notices since the last call.
     pub(crate) fn take(&self) -> Vec<String> {
-        std::mem::take(&mut *self.0.lock().expect("no listener panics"))
+        std::mem::take(&mut *self.0.lock().expect("no observer panics"))
     }
 }
 
@@ -154,7 +149,7 @@ pub(crate) fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// Lets virtual time pass.
+/// Advances virtual time.
 pub(crate) async fn pass(seconds: u64) {
     tokio::time::advance(secs(seconds)).await;
 }
@@ -176,7 +171,7 @@ pub(crate) fn coded(status: u16, code: &str) -> Step {
     Step::fail(Error::provider(status, "scripted").with_code(code))
 }
 
-/// A ledger in one line a look: `fp/a failed Transient`.
+/// An attempt log with one line per attempt: `fp/a failed Transient`.
 pub(crate) fn lines(attempt_log: &AttemptLog) -> Vec<String> {
     attempt_log.attempts.iter().map(line).collect()
 }
@@ -189,7 +184,7 @@ fn line(attempt: &Attempt) -> String {
     }
 }
 
-/// The class of the last failure in a ledger.
+/// The class of the last failure in an attempt log.
 pub(crate) fn last_class(attempt_log: &AttemptLog) -> Option<Class> {
     attempt_log
         .attempts
@@ -206,7 +201,7 @@ pub(crate) async fn next(events: &mut EventStream) -> Option<Result<Event>> {
     poll_fn(|cx| events.as_mut().poll_next(cx)).await
 }
 
-/// Every event until the end, the error included.
+/// Every event, including the final error.
 pub(crate) async fn drain(events: &mut EventStream) -> Vec<Result<Event>> {
     let mut all = Vec::new();
     while let Some(event) = next(events).await {
@@ -215,7 +210,7 @@ pub(crate) async fn drain(events: &mut EventStream) -> Vec<Result<Event>> {
     all
 }
 
-/// The smallest picture there is: one grey pixel.
+/// One gray pixel.
 pub(crate) const PNG: &[u8] = &[
     137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0,
     0, 0, 58, 126, 155, 85, 0, 0, 0, 10, 73, 68, 65, 84, 120, 156, 99, 104, 0, 0, 0, 130, 0, 129,

@@ -1,4 +1,4 @@
-//! U-01 to U-09 and U-40 to U-45: before an answer has begun.
+//! Faults before a response has started: connecting, TLS, sending, HTTP/2.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,11 +9,11 @@ use majordomo::{BoxFuture, Class, Request};
 use majordomo_testkit::{Authority, BlackHole, ClosedPort, Http2Settings, Http2Upstream, Identity};
 use majordomo_testkit::{Script, StreamStep, Upstream, frames};
 
-use crate::stage::{After, FREE, HELLO, Head, RETRIED, SERVED, SOON, Stage, chunk, config, json};
+use super::stage::{After, FREE, HELLO, Head, RETRIED, SERVED, SOON, Stage, chunk, config, json};
 
 const SHORT: Option<Duration> = Some(Duration::from_millis(100));
 
-/// An untrusted server: not asked again for five minutes.
+/// An untrusted server: not called again for five minutes.
 const UNTRUSTED: After = After {
     class: Some(Class::Tls),
     benched: Duration::from_secs(300),
@@ -21,14 +21,14 @@ const UNTRUSTED: After = After {
 };
 
 #[tokio::test]
-async fn u01_a_refused_connection_is_tried_twice_and_the_next_target_serves() {
+async fn a_refused_connection_is_retried_once_and_the_next_target_serves() {
     let port = ClosedPort::hold();
     let stage = Head::at(format!("http://{}", port.address())).stage();
     assert_eq!(stage.ask().await, RETRIED);
 }
 
 #[tokio::test]
-async fn u02_a_connection_that_nobody_answers_ends_with_the_connect_timer() {
+async fn an_unanswered_connection_ends_with_the_connect_timeout() {
     let hole = BlackHole::open();
     let hurried = Timeouts {
         connect: SHORT,
@@ -38,7 +38,7 @@ async fn u02_a_connection_that_nobody_answers_ends_with_the_connect_timer() {
     assert_eq!(stage.stage().ask().await, RETRIED);
 }
 
-/// A resolver that knows no names.
+/// A resolver that resolves no name.
 struct NoNames;
 
 impl Resolve for NoNames {
@@ -48,7 +48,7 @@ impl Resolve for NoNames {
 }
 
 #[tokio::test]
-async fn u03_a_name_that_does_not_resolve_is_tried_twice_and_named_in_the_error() {
+async fn an_unresolvable_name_is_retried_once_and_named_in_the_error() {
     let stage = Head::at("http://nowhere.example")
         .config(config().resolver(NoNames))
         .stage();
@@ -59,7 +59,7 @@ async fn u03_a_name_that_does_not_resolve_is_tried_twice_and_named_in_the_error(
 }
 
 #[tokio::test]
-async fn u04_a_certificate_that_is_not_trusted_benches_for_five_minutes_without_a_retry() {
+async fn an_untrusted_certificate_benches_for_five_minutes_without_a_retry() {
     let authority = Authority::new();
     let identities = [
         ("expired", authority.issue_expired("localhost")),
@@ -79,7 +79,7 @@ async fn u04_a_certificate_that_is_not_trusted_benches_for_five_minutes_without_
 }
 
 #[tokio::test]
-async fn u04_a_server_without_tls_is_never_asked_in_the_clear() {
+async fn a_server_without_tls_receives_no_plaintext_request() {
     let script = Script::new().read_bytes(1);
     let script = script.send("HTTP/1.1 400 Bad Request\r\n\r\n").stall();
     let upstream = Upstream::start([script]).await;
@@ -89,7 +89,7 @@ async fn u04_a_server_without_tls_is_never_asked_in_the_clear() {
 }
 
 #[tokio::test]
-async fn u04_a_handshake_that_stalls_ends_with_the_connect_timer() {
+async fn a_stalled_tls_handshake_ends_with_the_connect_timeout() {
     let upstream = Upstream::start([Script::new().stall()]).await;
     let hurried = Timeouts {
         connect: SHORT,
@@ -101,14 +101,14 @@ async fn u04_a_handshake_that_stalls_ends_with_the_connect_timer() {
 }
 
 #[tokio::test]
-async fn u05_a_server_that_hangs_up_at_once_is_tried_twice() {
+async fn a_connection_closed_after_accept_is_retried_once() {
     let (upstream, stage) = Stage::playing([Script::new()]).await;
     assert_eq!(stage.ask().await, RETRIED);
     assert_eq!(upstream.connections().len(), 2);
 }
 
 #[tokio::test]
-async fn u06_a_kept_connection_that_died_is_replaced_without_anybody_noticing() {
+async fn a_dead_pooled_connection_is_replaced_silently() {
     let (upstream, stage) = Stage::playing([json(200, HELLO)]).await;
     for _ in 0..5 {
         assert_eq!(stage.ask().await, SERVED);
@@ -117,7 +117,7 @@ async fn u06_a_kept_connection_that_died_is_replaced_without_anybody_noticing() 
 }
 
 #[tokio::test]
-async fn u07_a_reset_after_the_request_is_tried_twice() {
+async fn a_reset_after_the_request_is_retried_once() {
     let (upstream, stage) = Stage::playing([Script::new().read_request().reset()]).await;
     assert_eq!(stage.ask().await, RETRIED);
     assert_eq!(upstream.requests().len(), 2);
@@ -132,7 +132,7 @@ fn hurried() -> Timeouts {
 }
 
 #[tokio::test]
-async fn u08_an_answer_that_never_begins_ends_with_a_timer_and_a_closed_connection() {
+async fn a_response_that_never_starts_times_out_and_closes_the_connection() {
     let script = Script::new().read_request();
     let script = script.expect_close(SOON);
     let upstream = Upstream::start([script]).await;
@@ -142,7 +142,7 @@ async fn u08_an_answer_that_never_begins_ends_with_a_timer_and_a_closed_connecti
 }
 
 #[tokio::test]
-async fn u09_an_answer_whose_head_drips_ends_with_the_same_timer() {
+async fn a_response_whose_header_drips_times_out() {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
     let script = Script::new().read_request();
     let script = script.drip(head, Duration::from_millis(20));
@@ -152,13 +152,13 @@ async fn u09_an_answer_whose_head_drips_ends_with_the_same_timer() {
     upstream.closed(1, SOON).await;
 }
 
-/// A prompt that fills every buffer between here and there.
+/// A prompt that fills every buffer on the way.
 fn long() -> Request {
     Request::user("word ".repeat(4 << 20))
 }
 
 #[tokio::test]
-async fn u40_a_server_that_takes_no_bytes_ends_with_the_write_timer() {
+async fn a_server_that_reads_nothing_ends_with_the_write_timeout() {
     let upstream = Upstream::start([Script::new().wait(SOON)]).await;
     let timeouts = Timeouts {
         write: SHORT,
@@ -170,7 +170,7 @@ async fn u40_a_server_that_takes_no_bytes_ends_with_the_write_timer() {
 }
 
 #[tokio::test]
-async fn u41_a_refusal_that_comes_before_the_whole_request_was_sent_is_heard() {
+async fn an_error_response_before_the_request_is_fully_sent_is_read() {
     let body = r#"{"error":{"message":"too large","type":"invalid_request_error"}}"#;
     let script = Script::new()
         .read_head()
@@ -206,7 +206,7 @@ fn over_http2(url: impl ToString) -> Head {
 }
 
 #[tokio::test]
-async fn u42_a_refused_stream_is_sent_again_for_free() {
+async fn a_refused_http2_stream_is_retried_for_free() {
     let refused = vec![StreamStep::Reset(h2::Reason::REFUSED_STREAM)];
     let (upstream, stage) = http2(vec![refused, answered()]).await;
     let after = stage.ask().await;
@@ -216,7 +216,7 @@ async fn u42_a_refused_stream_is_sent_again_for_free() {
 }
 
 #[tokio::test]
-async fn u42_a_stream_that_came_after_the_goodbye_is_sent_again_for_free() {
+async fn a_stream_above_the_goaway_id_is_retried_for_free() {
     let asked = || Script::new().send(frames::settings());
     let leaving = asked().read_frame(frames::HEADERS);
     let leaving = leaving.send(frames::go_away(0, 0)).stall();
@@ -234,7 +234,7 @@ async fn u42_a_stream_that_came_after_the_goodbye_is_sent_again_for_free() {
 }
 
 #[tokio::test]
-async fn u43_a_graceful_goodbye_lets_the_answer_end_and_the_next_one_comes_elsewhere() {
+async fn after_a_graceful_goaway_the_response_completes_and_the_next_request_reconnects() {
     let mut leaving = answered();
     leaving.insert(1, StreamStep::GoAway);
     let (upstream, stage) = http2(vec![leaving, answered()]).await;
@@ -244,7 +244,7 @@ async fn u43_a_graceful_goodbye_lets_the_answer_end_and_the_next_one_comes_elsew
 }
 
 #[tokio::test]
-async fn u44_a_stream_that_is_reset_before_its_answer_is_tried_twice() {
+async fn an_http2_stream_reset_before_its_response_is_retried_once() {
     let reset = vec![StreamStep::Reset(h2::Reason::INTERNAL_ERROR)];
     let (upstream, stage) = http2(vec![reset]).await;
     assert_eq!(stage.ask().await, RETRIED);
@@ -252,12 +252,12 @@ async fn u44_a_stream_that_is_reset_before_its_answer_is_tried_twice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn u44_a_stream_that_is_reset_after_its_first_word_is_the_callers() {
+async fn an_http2_stream_reset_after_its_first_text_is_reported_to_the_caller() {
     let reset = vec![
         StreamStep::ReadBody,
         StreamStep::Head(200),
         StreamStep::Data(chunk(r#"{"content":"hel"}"#).into()),
-        // A reset overtakes what was not read before it.
+        // A reset overtakes data that was not read before it.
         StreamStep::Wait(Duration::from_secs(1)),
         StreamStep::Reset(h2::Reason::INTERNAL_ERROR),
     ];
@@ -269,7 +269,7 @@ async fn u44_a_stream_that_is_reset_after_its_first_word_is_the_callers() {
 }
 
 #[tokio::test]
-async fn u45_a_window_that_never_opens_ends_with_the_write_timer() {
+async fn an_http2_window_that_never_opens_ends_with_the_write_timeout() {
     let settings = Http2Settings {
         stream_window: Some(0),
         ..Http2Settings::default()
@@ -285,7 +285,7 @@ async fn u45_a_window_that_never_opens_ends_with_the_write_timer() {
 }
 
 #[tokio::test]
-async fn u45_a_server_that_takes_one_stream_at_a_time_serves_a_hundred() {
+async fn a_server_with_one_concurrent_stream_serves_a_hundred_requests() {
     let settings = Http2Settings {
         most_streams: Some(1),
         ..Http2Settings::default()
@@ -303,9 +303,9 @@ async fn u45_a_server_that_takes_one_stream_at_a_time_serves_a_hundred() {
     }
 }
 
-/// The transport's own test has the twenty seconds; this is what they mean here.
+/// The timing itself is tested with the transport; this is its effect on a chain.
 #[tokio::test(start_paused = true)]
-async fn u45_a_ping_without_an_answer_ends_the_stream_of_a_dead_connection() {
+async fn an_unanswered_ping_ends_the_streams_of_a_dead_connection() {
     let script = Script::new()
         .send(frames::settings())
         .send(frames::settings_ack())

@@ -1,16 +1,13 @@
-//! What upstreams do wrong, case by case, and what a chain makes of it.
+//! Upstream faults, and what a chain makes of them.
 //!
-//! The numbers are those of the project's fault catalogue. Most cases play over
-//! real sockets: a provider named `head` that misbehaves, and a healthy `tail`
-//! behind it. Cases about many requests and long times play in virtual time.
-//! What the transport alone must hold is tested beside it.
+//! Most cases run over real sockets: a provider named `head` that misbehaves, and a healthy
+//! `tail` behind it. Cases with many requests or long times run in virtual time. What
+//! concerns the transport alone is tested with it.
 
-mod answers;
 mod connecting;
 mod many_requests;
+mod responses;
 mod stage;
 mod statuses;
 mod streams;
-#[path = "../support/mod.rs"]
-mod support;
 mod tool_calls;

@@ -1,4 +1,4 @@
-//! U-21 to U-32: successes that are none.
+//! Responses with status 200 that are unusable.
 
 use std::time::Duration;
 
@@ -6,18 +6,18 @@ use majordomo::transport::Timeouts;
 use majordomo::{Class, Part, ProviderKind, Request};
 use majordomo_testkit::{Script, Upstream};
 
-use crate::stage::{
+use super::stage::{
     After, DONE, FREE, HELLO, Head, RETRIED, SERVED, SOON, Stage, UNUSABLE, chunk, config, events,
     json,
 };
 
-/// What a head of this kind that plays this script makes of a whole answer.
+/// The outcome of a request to a head with this script.
 async fn after(kind: ProviderKind, script: Script) -> After {
     let upstream = Upstream::start([script]).await;
     Head::at(upstream.uri("")).kind(kind).stage().ask().await
 }
 
-/// The same of a streamed one.
+/// The outcome of a streamed request to a head with this script.
 async fn after_streaming(kind: ProviderKind, script: Script) -> After {
     let upstream = Upstream::start([script]).await;
     let stage = Head::at(upstream.uri("")).kind(kind).stage();
@@ -25,7 +25,7 @@ async fn after_streaming(kind: ProviderKind, script: Script) -> After {
 }
 
 #[tokio::test]
-async fn u21_an_error_inside_a_success_is_judged_by_what_it_says() {
+async fn an_error_inside_a_200_response_is_classified_by_its_body() {
     let overloaded = r#"{"type":"error","error":{"type":"overloaded_error","message":"busy"}}"#;
     let rows = [
         (
@@ -54,7 +54,7 @@ async fn u21_an_error_inside_a_success_is_judged_by_what_it_says() {
 }
 
 #[tokio::test]
-async fn u21_a_stream_that_begins_with_an_error_is_judged_by_what_it_says() {
+async fn a_stream_that_starts_with_an_error_is_classified_by_its_body() {
     let rows = [
         (
             ProviderKind::OpenAi,
@@ -80,7 +80,7 @@ async fn u21_a_stream_that_begins_with_an_error_is_judged_by_what_it_says() {
 }
 
 #[tokio::test]
-async fn u22_a_page_instead_of_an_answer_is_unusable() {
+async fn an_html_page_instead_of_a_response_is_a_bad_response() {
     let page = "<!doctype html><title>Welcome to the hotel</title>";
     let html = Script::new().read_request().answer(200, "text/html", page);
     assert_eq!(after(ProviderKind::OpenAi, html.clone()).await, UNUSABLE);
@@ -88,7 +88,7 @@ async fn u22_a_page_instead_of_an_answer_is_unusable() {
 }
 
 #[tokio::test]
-async fn u22_an_answer_counts_by_its_content_and_not_by_its_label() {
+async fn a_response_is_decoded_by_content_whatever_its_content_type() {
     let bare = format!(
         "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{HELLO}",
         HELLO.len()
@@ -110,7 +110,7 @@ async fn u22_an_answer_counts_by_its_content_and_not_by_its_label() {
 }
 
 #[tokio::test]
-async fn u22_text_that_is_not_utf_8_is_unusable() {
+async fn a_body_that_is_not_utf_8_is_a_bad_response() {
     let wide: Vec<u8> = HELLO.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let broken = HELLO.replace("hello", "\u{1}").into_bytes();
     let broken: Vec<u8> = broken
@@ -124,13 +124,13 @@ async fn u22_text_that_is_not_utf_8_is_unusable() {
     }
 }
 
-/// A good answer with this in the place of its text, quotes included.
+/// A valid response with this JSON as its text.
 fn saying(content: &str) -> String {
     HELLO.replace("\"hello\"", content)
 }
 
 #[tokio::test]
-async fn u23_malformed_answers_are_unusable() {
+async fn malformed_json_is_a_bad_response() {
     let rows = [
         String::new(),
         "{".to_owned(),
@@ -156,7 +156,7 @@ async fn u23_malformed_answers_are_unusable() {
 }
 
 #[tokio::test]
-async fn u23_answers_that_say_nothing_count_like_unusable_ones() {
+async fn an_empty_response_counts_like_a_bad_response() {
     let silent = After {
         class: Some(Class::Empty),
         ..UNUSABLE
@@ -178,7 +178,7 @@ async fn u23_answers_that_say_nothing_count_like_unusable_ones() {
 }
 
 #[tokio::test]
-async fn u23_odd_answers_that_can_be_read_are_taken() {
+async fn an_unusual_but_decodable_response_is_served() {
     for body in [
         HELLO.replace("\"completion_tokens\":2", "\"completion_tokens\":1e400"),
         HELLO.replace("\"object\"", "\"id\":\"c2\",\"object\""),
@@ -193,7 +193,7 @@ async fn u23_odd_answers_that_can_be_read_are_taken() {
 }
 
 #[tokio::test]
-async fn u23_an_error_never_echoes_a_long_body() {
+async fn an_error_never_echoes_a_long_body() {
     let junk = format!("{{\"nonsense\": {}", "x".repeat(100_000));
     for (status, body) in [(200, junk.clone()), (500, junk.clone()), (400, junk)] {
         let (_upstream, stage) = Stage::playing([json(status, body)]).await;
@@ -204,7 +204,7 @@ async fn u23_an_error_never_echoes_a_long_body() {
 }
 
 #[tokio::test]
-async fn u24_a_line_without_an_end_is_cut_off_and_the_connection_closed() {
+async fn an_endless_sse_line_is_cut_off_and_the_connection_closed() {
     let script = Script::new().read_request().stream_head();
     let block = vec![b'x'; 1 << 20];
     let script = script
@@ -214,13 +214,13 @@ async fn u24_a_line_without_an_end_is_cut_off_and_the_connection_closed() {
     let stage = Head::at(upstream.uri("")).stage();
     assert_eq!(stage.ask_for_a_stream().await, UNUSABLE);
     upstream.closed(0, SOON).await;
-    // Our 4 MiB, and what the kernels hold in both directions.
+    // Our limit of 4 MiB, plus the kernel's buffers in both directions.
     let sent = upstream.connections()[0].bytes_sent;
     assert!(sent < 24 << 20, "{sent} bytes of the flood were taken");
 }
 
 #[tokio::test]
-async fn u24_a_picture_of_twenty_megabytes_is_one_event_and_no_fault() {
+async fn a_20_mb_image_in_one_sse_event_is_served() {
     let picture = "iVBORw0KGgo+".repeat((20 << 20) / 12);
     let event = format!(
         "data: {{\"candidates\":[{{\"content\":{{\"role\":\"model\",\"parts\":[{{\"inlineData\":{{\"mimeType\":\"image/png\",\"data\":\"{picture}\"}}}}]}},\"finishReason\":\"STOP\"}}]}}\r\n\r\n"
@@ -237,7 +237,7 @@ async fn u24_a_picture_of_twenty_megabytes_is_one_event_and_no_fault() {
 }
 
 #[tokio::test]
-async fn u25_floods_of_empty_lines_comments_and_data_lines_are_borne() {
+async fn many_blank_lines_comments_and_data_lines_do_not_break_a_stream() {
     let lines = format!("data: {{\n{}data: }}\n\n", "data:\n".repeat(10_000));
     let noise = format!(
         "{}{}{lines}",
@@ -251,7 +251,7 @@ async fn u25_floods_of_empty_lines_comments_and_data_lines_are_borne() {
 }
 
 #[tokio::test]
-async fn u25_a_stream_reads_the_same_however_it_is_cut_and_whatever_its_line_ends() {
+async fn a_stream_decodes_the_same_for_any_chunking_and_line_ending() {
     let plain = format!(
         "{}{}{DONE}",
         chunk(r#"{"content":"hé"}"#),
@@ -283,16 +283,16 @@ async fn u25_a_stream_reads_the_same_however_it_is_cut_and_whatever_its_line_end
     }
 }
 
-/// The standard allows a lone CR; no provider sends it, and we do not read it.
+/// The SSE standard allows a lone CR; no provider sends it, and we do not decode it.
 #[tokio::test]
-async fn u25_line_ends_that_no_provider_uses_are_unusable_and_fail_over() {
+async fn a_stream_with_lone_cr_line_endings_fails_over() {
     let body = format!("{}{DONE}", chunk(r#"{"content":"hello"}"#)).replace('\n', "\r");
     let after = after_streaming(ProviderKind::OpenAi, events(body)).await;
     assert_eq!(after, UNUSABLE);
 }
 
 #[tokio::test]
-async fn u25_a_flood_of_comments_is_no_answer() {
+async fn an_endless_flood_of_sse_comments_times_out() {
     let comment = "12\r\n: still thinking.\n\r\n";
     let script = Script::new().read_request().stream_head().flood(comment);
     let upstream = Upstream::start([script]).await;
@@ -306,7 +306,7 @@ async fn u25_a_flood_of_comments_is_no_answer() {
 }
 
 #[tokio::test]
-async fn u26_an_answer_in_a_coding_that_nobody_asked_for_is_unusable() {
+async fn an_unrequested_content_encoding_is_a_bad_response() {
     for coding in ["gzip", "br", "zstd"] {
         let head = format!(
             "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: {coding}\r\ncontent-length: 4\r\n\r\nabcd"
@@ -321,7 +321,7 @@ async fn u26_an_answer_in_a_coding_that_nobody_asked_for_is_unusable() {
 }
 
 #[tokio::test]
-async fn u27_an_answer_without_an_end_is_cut_off_and_the_connection_closed() {
+async fn an_endless_body_is_cut_off_and_the_connection_closed() {
     let block = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
     let script = Script::new().read_request().stream_head().flood(block);
     let upstream = Upstream::start([script]).await;
@@ -331,10 +331,10 @@ async fn u27_an_answer_without_an_end_is_cut_off_and_the_connection_closed() {
     upstream.closed(0, SOON).await;
 }
 
-/// What a chunk costs is measured in the wire's benchmark; here a stream that
-/// cost more with every chunk would not come to its end.
+/// The cost of a chunk is benchmarked in the wire crate; here, a quadratic decoder would not
+/// reach the end.
 #[tokio::test]
-async fn u29_a_stream_of_a_hundred_thousand_small_pieces_is_read_to_its_end() {
+async fn a_stream_of_100_000_small_chunks_is_read_to_its_end() {
     const PIECES: usize = 100_000;
     let piece = chunk(&format!(r#"{{"content":"{}"}}"#, "word ".repeat(20)));
     let script = Script::new().read_request().stream_head();
@@ -348,7 +348,7 @@ async fn u29_a_stream_of_a_hundred_thousand_small_pieces_is_read_to_its_end() {
 }
 
 #[tokio::test]
-async fn u30_a_redirect_is_not_followed() {
+async fn a_redirect_is_not_followed() {
     let elsewhere = Upstream::start([json(200, HELLO)]).await;
     for status in [301, 302, 303, 307, 308] {
         let head = format!(
@@ -362,11 +362,11 @@ async fn u30_a_redirect_is_not_followed() {
             "{status}"
         );
     }
-    assert!(elsewhere.connections().is_empty(), "no key has left");
+    assert!(elsewhere.connections().is_empty(), "no key was sent");
 }
 
 #[tokio::test]
-async fn u31_a_status_that_is_no_answer_is_unusable() {
+async fn an_unexpected_success_or_informational_status_is_a_bad_response() {
     for head in [
         "HTTP/1.1 204 No Content\r\n\r\n",
         "HTTP/1.1 304 Not Modified\r\n\r\n",
@@ -382,7 +382,7 @@ async fn u31_a_status_that_is_no_answer_is_unusable() {
 }
 
 #[tokio::test]
-async fn u31_interim_answers_without_end_are_unusable() {
+async fn endless_interim_responses_are_a_bad_response() {
     let script = Script::new().read_request();
     let script = script.flood("HTTP/1.1 103 Early Hints\r\n\r\n");
     let (upstream, stage) = Stage::playing([script]).await;
@@ -391,7 +391,7 @@ async fn u31_interim_answers_without_end_are_unusable() {
 }
 
 #[tokio::test]
-async fn u32_an_answer_of_the_wrong_length_is_unusable() {
+async fn a_body_with_a_wrong_content_length_is_a_bad_response() {
     let half = &HELLO[..40];
     let rows = [
         format!(
@@ -413,7 +413,7 @@ async fn u32_an_answer_of_the_wrong_length_is_unusable() {
 }
 
 #[tokio::test]
-async fn u32_bytes_after_an_answer_are_no_part_of_the_next_one() {
+async fn bytes_after_a_response_do_not_leak_into_the_next_one() {
     let script = json(200, HELLO).send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}");
     let (upstream, stage) = Stage::playing([script]).await;
     for _ in 0..5 {

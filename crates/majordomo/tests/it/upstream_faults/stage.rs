@@ -1,4 +1,4 @@
-//! A chain of two: `head/m` over a socket, and the fake `tail/m`, which is well.
+//! A chain of two: `head/m` over a socket, and the healthy fake `tail/m`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use majordomo_testkit::{Script, Upstream};
 /// Long enough for a busy machine, short enough for a test.
 pub(crate) const SOON: Duration = Duration::from_secs(5);
 
-/// The registry, a clock that only the test moves, and the healthy tail.
+/// The registry, its manual clock, and the healthy tail.
 pub(crate) struct Stage {
     pub(crate) registry: Registry,
     pub(crate) clock: ManualClock,
@@ -82,25 +82,25 @@ impl Head {
     }
 }
 
-/// Settings that do not depend on the machine's environment.
+/// A configuration that ignores the environment.
 pub(crate) fn config() -> Config {
     Config::default().proxies(Proxies::Direct)
 }
 
-/// What a request made of the head.
+/// The outcome of a request for the head.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct After {
-    /// How often the head was asked.
+    /// Calls of the head.
     pub(crate) calls: usize,
     pub(crate) served_by: &'static str,
-    /// Of the head's last failure.
+    /// The class of the head's last failure.
     pub(crate) class: Option<Class>,
     pub(crate) failures: u32,
     pub(crate) benched: Duration,
     pub(crate) credential: Duration,
 }
 
-/// Asked once, blamed for nothing, and the tail served.
+/// One call, no penalty, and the tail served.
 pub(crate) const FREE: After = After {
     calls: 1,
     served_by: "tail/m",
@@ -110,7 +110,7 @@ pub(crate) const FREE: After = After {
     credential: Duration::ZERO,
 };
 
-/// Transient: asked twice, which benches it, and the tail served.
+/// Transient: two calls, which bench it, and the tail served.
 pub(crate) const RETRIED: After = After {
     calls: 2,
     class: Some(Class::Transient),
@@ -118,21 +118,21 @@ pub(crate) const RETRIED: After = After {
     ..FREE
 };
 
-/// An unusable answer: asked once, one failure counted, and the tail served.
+/// A bad response: one call, one failure counted, and the tail served.
 pub(crate) const UNUSABLE: After = After {
     class: Some(Class::BadResponse),
     failures: 1,
     ..FREE
 };
 
-/// Served by the head without a stain.
+/// Served by the head, no penalty.
 pub(crate) const SERVED: After = After {
     served_by: "head/m",
     ..FREE
 };
 
 impl Stage {
-    /// A head that plays these scripts, one for each connection.
+    /// A head that plays these scripts, one per connection.
     pub(crate) async fn playing(scripts: impl IntoIterator<Item = Script>) -> (Upstream, Self) {
         let upstream = Upstream::start(scripts).await;
         let stage = Head::at(upstream.uri("")).stage();
@@ -143,13 +143,13 @@ impl Stage {
         self.registry.parse(spec).expect("the spec of a test")
     }
 
-    /// One whole answer of `head/m,tail/m`.
+    /// Sends a request to `head/m,tail/m`.
     pub(crate) async fn ask(&self) -> After {
         let chain = self.chain("head/m,tail/m");
         self.after(chain.generate(Request::user("hi")).await)
     }
 
-    /// One streamed answer, read to its end.
+    /// Sends a streamed request and reads it to its end.
     pub(crate) async fn ask_for_a_stream(&self) -> After {
         let stream = match self.open().await {
             Ok(stream) => stream.finish().await,
@@ -158,7 +158,7 @@ impl Stage {
         self.after(stream)
     }
 
-    /// A stream that has begun.
+    /// Opens a stream.
     pub(crate) async fn open(&self) -> Result<ResponseStream> {
         let chain = self.chain("head/m,tail/m");
         chain.stream(Request::user("hi")).await
@@ -187,7 +187,7 @@ impl Stage {
         head.map_or(0, |status| status.failures)
     }
 
-    /// For how long a target or credential is still left alone.
+    /// How long a target or credential stays benched.
     pub(crate) fn benched(&self, subject: &str) -> Duration {
         let all = self.registry.health().snapshot();
         let status = all.into_iter().find(|status| status.subject == subject);
@@ -210,26 +210,26 @@ fn head_calls(attempt_log: &AttemptLog) -> (usize, Option<Class>) {
     })
 }
 
-/// Reads a request and answers it with JSON, or what calls itself so.
+/// Responds with a body labeled as JSON.
 pub(crate) fn json(status: u16, body: impl Into<String>) -> Script {
     let script = Script::new().read_request();
     script.answer(status, "application/json", body.into())
 }
 
-/// Reads a request and answers it with these headers and an empty object.
+/// Responds with these headers and an empty object.
 pub(crate) fn with_headers(status: u16, headers: &[&str]) -> Script {
     let headers: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
     let head = format!("HTTP/1.1 {status} Scripted\r\n{headers}content-length: 2\r\n\r\n{{}}");
     Script::new().read_request().send(head)
 }
 
-/// Reads a request and answers it with a whole event stream.
+/// Responds with a whole event stream.
 pub(crate) fn events(body: impl AsRef<[u8]>) -> Script {
     let script = Script::new().read_request().stream_head();
     script.chunk(body).last_chunk()
 }
 
-/// A good answer of Chat Completions.
+/// A valid response of Chat Completions.
 pub(crate) const HELLO: &str = r#"{"id":"c1","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}"#;
 
 /// A chunk of Chat Completions with this delta.
@@ -239,5 +239,5 @@ pub(crate) fn chunk(delta: &str) -> String {
     )
 }
 
-/// The last two chunks of a good stream.
+/// The last two chunks of a valid stream.
 pub(crate) const DONE: &str = "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";

@@ -1,4 +1,4 @@
-//! U-10 to U-20: answers with an error status.
+//! Responses with an error status.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
@@ -6,11 +6,11 @@ use std::time::{Duration, SystemTime};
 use majordomo::{ChainConfig, Class, ErrorKind, ProviderKind, Request};
 use majordomo_testkit::Upstream;
 
-use crate::stage::{After, FREE, HELLO, Head, RETRIED, SERVED, Stage, config, json, with_headers};
+use super::stage::{After, FREE, HELLO, Head, RETRIED, SERVED, Stage, config, json, with_headers};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Benched by its own word, without a failure.
+/// Benched by its Retry-After, without a failure.
 fn throttled(wait: Duration) -> After {
     After {
         class: Some(Class::RateLimited),
@@ -19,25 +19,25 @@ fn throttled(wait: Duration) -> After {
     }
 }
 
-/// The request's own fault.
+/// An invalid request.
 const INVALID: After = After {
     served_by: "nobody",
     class: Some(Class::Invalid),
     ..FREE
 };
 
-/// What one answer of this provider makes of a request.
+/// The outcome of a request with this response.
 async fn after(kind: ProviderKind, status: u16, body: &str) -> After {
     let upstream = Upstream::start([json(status, body)]).await;
     Head::at(upstream.uri("")).kind(kind).stage().ask().await
 }
 
 #[tokio::test]
-async fn u10_a_408_is_tried_twice_and_counts() {
+async fn a_408_is_retried_once_and_counts() {
     assert_eq!(after(ProviderKind::OpenAi, 408, "{}").await, RETRIED);
 }
 
-/// Tried twice, nobody's illness.
+/// Retried, no penalty.
 const COLLIDED: After = After {
     calls: 2,
     class: Some(Class::Conflict),
@@ -45,23 +45,23 @@ const COLLIDED: After = After {
 };
 
 #[tokio::test]
-async fn u11_a_409_is_tried_twice_and_nobody_is_blamed() {
+async fn a_409_is_retried_once_and_does_not_count() {
     assert_eq!(after(ProviderKind::OpenAi, 409, "{}").await, COLLIDED);
 }
 
 #[tokio::test]
-async fn u12_a_425_is_tried_twice_and_nobody_is_blamed() {
+async fn a_425_is_retried_once_and_does_not_count() {
     assert_eq!(after(ProviderKind::OpenAi, 425, "{}").await, COLLIDED);
 }
 
 #[tokio::test]
-async fn u13_a_429_with_a_wait_benches_exactly_until_then() {
+async fn a_429_with_retry_after_benches_exactly_that_long() {
     let scripts = [with_headers(429, &["retry-after: 7"]), json(200, HELLO)];
     let (upstream, stage) = Stage::playing(scripts).await;
     assert_eq!(stage.ask().await, throttled(7 * SECOND));
 
     stage.clock.advance(7 * SECOND - Duration::from_millis(1));
-    assert_eq!(stage.ask().await.calls, 0, "it is still left alone");
+    assert_eq!(stage.ask().await.calls, 0, "it is still benched");
     assert_eq!(upstream.requests().len(), 1);
 
     stage.clock.advance(Duration::from_millis(1));
@@ -69,7 +69,7 @@ async fn u13_a_429_with_a_wait_benches_exactly_until_then() {
 }
 
 #[tokio::test]
-async fn u13_a_chain_with_nobody_left_says_how_long_to_wait() {
+async fn an_exhausted_chain_reports_the_shortest_retry_after() {
     let (_upstream, stage) = Stage::playing([with_headers(429, &["retry-after: 7"])]).await;
     let alone = stage.chain("head/m").generate(Request::user("hi")).await;
     let error = alone.unwrap_err();
@@ -83,7 +83,7 @@ fn november() -> SystemTime {
 }
 
 #[tokio::test]
-async fn u14_every_form_of_a_wait_is_read() {
+async fn every_form_of_retry_after_is_decoded() {
     let hour = 3_600 * SECOND;
     let rows: &[(&[&str], After)] = &[
         (
@@ -120,17 +120,17 @@ async fn u14_every_form_of_a_wait_is_read() {
     }
 }
 
-/// What the wall clock says, in seconds of 1970; tests turn it.
+/// The wall clock in Unix seconds; tests set it.
 static TURNED: AtomicU64 = AtomicU64::new(0);
 
 fn turned() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(TURNED.load(Ordering::Relaxed))
 }
 
-/// A date is half a minute after the clock was right. Where it is wrong the wait is
-/// none or an hour at most, and once there is a bench no jump ends it.
+/// The Retry-After date is 30 s after the true time. With a wrong clock the wait is between
+/// nothing and an hour, and no jump ends a bench.
 #[tokio::test]
-async fn p10_a_wall_clock_that_jumps_lengthens_no_bench_and_ends_none() {
+async fn a_jumping_wall_clock_neither_lengthens_nor_ends_a_bench() {
     const RIGHT: u64 = 784_111_777;
     let date = "retry-after: Sun, 06 Nov 1994 08:50:07 GMT";
     let hour = 3_600 * SECOND;
@@ -153,7 +153,7 @@ async fn p10_a_wall_clock_that_jumps_lengthens_no_bench_and_ends_none() {
         }
         if !expected.is_zero() {
             stage.clock.advance(expected - Duration::from_millis(1));
-            assert_eq!(stage.ask().await.calls, 0, "{told}: it is still left alone");
+            assert_eq!(stage.ask().await.calls, 0, "{told}: it is still benched");
             stage.clock.advance(Duration::from_millis(1));
         }
         assert_eq!(stage.ask().await, SERVED, "{told}");
@@ -161,7 +161,7 @@ async fn p10_a_wall_clock_that_jumps_lengthens_no_bench_and_ends_none() {
 }
 
 #[tokio::test]
-async fn u15_an_empty_account_benches_the_credential_and_never_the_model() {
+async fn exhausted_credit_benches_the_credential_not_the_model() {
     let rows = [
         (
             ProviderKind::OpenAi,
@@ -205,7 +205,7 @@ async fn u15_an_empty_account_benches_the_credential_and_never_the_model() {
 }
 
 #[tokio::test]
-async fn u15_the_other_models_of_an_empty_account_are_not_asked() {
+async fn the_other_models_of_an_exhausted_account_are_not_called() {
     let body = r#"{"error":{"message":"no","code":"insufficient_quota"}}"#;
     let (upstream, stage) = Stage::playing([json(429, body)]).await;
     let chain = stage.chain("head/m,head/n,tail/m");
@@ -215,7 +215,7 @@ async fn u15_the_other_models_of_an_empty_account_are_not_asked() {
 }
 
 #[tokio::test]
-async fn u16_an_error_of_the_server_is_tried_twice_and_counts() {
+async fn a_5xx_is_retried_once_and_counts() {
     for status in [500, 502, 503, 504, 529] {
         assert_eq!(
             after(ProviderKind::OpenAi, status, "{}").await,
@@ -226,7 +226,7 @@ async fn u16_an_error_of_the_server_is_tried_twice_and_counts() {
 }
 
 #[tokio::test]
-async fn u16_an_overload_with_a_wait_is_obeyed_and_elsewhere_a_wait_only_lengthens() {
+async fn retry_after_is_honored_on_overload_and_lengthens_the_bench_of_other_errors() {
     let lengthened = After {
         benched: 7 * SECOND,
         ..RETRIED
@@ -244,7 +244,7 @@ async fn u16_an_overload_with_a_wait_is_obeyed_and_elsewhere_a_wait_only_lengthe
 }
 
 #[tokio::test]
-async fn u17_a_refused_key_benches_the_credential_and_the_next_target_serves() {
+async fn a_rejected_key_benches_the_credential_and_the_next_target_serves() {
     let rows = [
         (
             ProviderKind::OpenAi,
@@ -288,7 +288,7 @@ async fn u17_a_refused_key_benches_the_credential_and_the_next_target_serves() {
 }
 
 #[tokio::test]
-async fn u17_a_403_that_blames_neither_key_nor_account_costs_nobody_anything() {
+async fn a_403_that_names_neither_key_nor_account_benches_nothing() {
     let rows = [
         (ProviderKind::OpenAi, r#"{"error":{"message":"Forbidden"}}"#),
         (
@@ -323,7 +323,7 @@ async fn u17_a_403_that_blames_neither_key_nor_account_costs_nobody_anything() {
 }
 
 #[tokio::test]
-async fn u18_a_thousand_bad_requests_are_a_thousand_answers_and_no_blame() {
+async fn a_thousand_bad_requests_get_a_thousand_errors_and_bench_nothing() {
     let body = r#"{"error":{"message":"bad","type":"invalid_request_error","code":null}}"#;
     for (status, repeats) in [(400, 1_000), (413, 50), (422, 50)] {
         let (upstream, stage) = Stage::playing([json(status, body).times(repeats)]).await;
@@ -336,7 +336,7 @@ async fn u18_a_thousand_bad_requests_are_a_thousand_answers_and_no_blame() {
 }
 
 #[tokio::test]
-async fn u19_a_target_that_cannot_is_passed_over_without_a_penalty() {
+async fn an_incapable_target_is_skipped_without_penalty() {
     let rows = [
         (
             ProviderKind::OpenAi,
@@ -397,7 +397,7 @@ async fn u19_a_target_that_cannot_is_passed_over_without_a_penalty() {
 }
 
 #[tokio::test]
-async fn u19_the_last_target_that_cannot_is_told_by_its_own_words() {
+async fn an_incapable_last_target_is_reported_with_its_own_message() {
     let body = r#"{"error":{"message":"The model `m` does not exist","code":"model_not_found"}}"#;
     let (_upstream, stage) = Stage::playing([json(404, body)]).await;
     let alone = stage.chain("head/m").generate(Request::user("hi")).await;
@@ -409,7 +409,7 @@ async fn u19_the_last_target_that_cannot_is_told_by_its_own_words() {
 const FILTERED: &str = r#"{"error":{"message":"The response was filtered","type":null,"code":"content_filter","status":400}}"#;
 
 #[tokio::test]
-async fn u20_a_policy_stop_is_the_callers_and_nobodys_illness() {
+async fn a_content_policy_error_goes_to_the_caller_without_penalty() {
     let expected = After {
         class: Some(Class::Policy),
         ..INVALID
@@ -418,7 +418,7 @@ async fn u20_a_policy_stop_is_the_callers_and_nobodys_illness() {
 }
 
 #[tokio::test]
-async fn u20_a_policy_stop_goes_on_where_the_chain_is_told_so() {
+async fn a_content_policy_error_advances_if_configured() {
     let upstream = Upstream::start([json(400, FILTERED)]).await;
     let stage = Head::at(upstream.uri("")).stage_with(ChainConfig {
         advance_on_permanent: true,

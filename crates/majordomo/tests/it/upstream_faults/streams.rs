@@ -1,4 +1,4 @@
-//! U-33 to U-39: streams that break, before and after their commit point.
+//! Streams that break before and after their commit point.
 
 use std::time::Duration;
 
@@ -6,20 +6,20 @@ use majordomo::transport::Timeouts;
 use majordomo::{Class, ErrorKind, Event, FinishReason, ProviderKind, Request, StreamItem, Timer};
 use majordomo_testkit::{Script, Upstream};
 
-use crate::stage::{DONE, Head, RETRIED, SOON, Stage, UNUSABLE, chunk, events};
+use super::stage::{DONE, Head, RETRIED, SOON, Stage, UNUSABLE, chunk, events};
 use crate::support::drain;
 
 fn text(text: &str) -> String {
     chunk(&format!(r#"{{"content":"{text}"}}"#))
 }
 
-/// A stream that has begun and goes on.
+/// A stream that has started and stays open.
 fn begun(body: &str) -> Script {
     Script::new().read_request().stream_head().chunk(body)
 }
 
 #[tokio::test]
-async fn u33_a_stream_that_falls_silent_ends_with_the_idle_timer_and_what_came() {
+async fn a_stalled_stream_ends_with_the_idle_timeout_and_the_partial_response() {
     let three = format!("{}{}{}", text("a"), text("b"), text("c"));
     let upstream = Upstream::start([begun(&three).stall()]).await;
     let timeouts = Timeouts {
@@ -40,7 +40,7 @@ async fn u33_a_stream_that_falls_silent_ends_with_the_idle_timer_and_what_came()
 }
 
 #[tokio::test]
-async fn u34_a_stream_of_pings_alone_ends_with_the_first_event_timer() {
+async fn a_stream_of_pings_only_ends_with_the_first_event_timeout() {
     let pings = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
     let paced = (0..100).fold(Script::new().read_request().stream_head(), |script, _| {
         script.chunk(pings).wait(Duration::from_millis(20))
@@ -56,7 +56,7 @@ async fn u34_a_stream_of_pings_alone_ends_with_the_first_event_timer() {
 }
 
 #[tokio::test]
-async fn u34_a_stream_that_pings_on_without_content_ends_with_the_event_idle_timer() {
+async fn a_stream_that_only_pings_after_its_start_ends_with_the_event_idle_timeout() {
     let start = begun(&text("hello"));
     let paced = (0..100).fold(start, |script, _| {
         script.chunk(": ping\n\n").wait(Duration::from_millis(20))
@@ -73,7 +73,7 @@ async fn u34_a_stream_that_pings_on_without_content_ends_with_the_event_idle_tim
     assert_eq!((stage.failures(), stage.tail.call_count("m")), (1, 0));
 }
 
-/// One good stream per dialect: its beginning with the text `hello`, and its end.
+/// A valid stream per dialect: its start with the text `hello`, and its end.
 const DIALECTS: &[(ProviderKind, &str, &str)] = &[
     (
         ProviderKind::OpenAi,
@@ -109,7 +109,7 @@ async fn stage(kind: ProviderKind, script: Script) -> (Upstream, Stage) {
 }
 
 #[tokio::test]
-async fn u35_the_end_of_the_body_is_no_end_of_the_answer() {
+async fn the_end_of_the_body_without_a_finish_is_a_truncated_stream() {
     for (kind, beginning, _) in DIALECTS {
         let (_upstream, stage) = stage(*kind, events(beginning)).await;
         let error = stage.open().await.unwrap().finish().await.unwrap_err();
@@ -121,7 +121,7 @@ async fn u35_the_end_of_the_body_is_no_end_of_the_answer() {
 }
 
 #[tokio::test]
-async fn u35_a_terminator_without_a_reason_is_an_end_all_the_same() {
+async fn a_terminator_without_a_finish_reason_ends_the_stream() {
     let body = format!("{}data: [DONE]\n\n", text("hello"));
     let (_upstream, stage) = Stage::playing([events(body)]).await;
     let reply = stage.open().await.unwrap().finish().await.unwrap();
@@ -131,9 +131,9 @@ async fn u35_a_terminator_without_a_reason_is_an_end_all_the_same() {
 }
 
 #[tokio::test]
-async fn u35_whatever_follows_the_end_is_ignored() {
+async fn events_after_the_finish_are_ignored() {
     for (kind, beginning, end) in DIALECTS {
-        // Gemini has no terminator: its answer lasts as long as its body.
+        // Gemini has no terminator: its response ends with its body.
         let again = if *kind == ProviderKind::Google {
             end
         } else {
@@ -154,7 +154,7 @@ async fn u35_whatever_follows_the_end_is_ignored() {
 }
 
 #[tokio::test]
-async fn u35_a_server_that_keeps_talking_after_the_end_is_not_listened_to() {
+async fn a_server_that_keeps_sending_after_the_finish_is_disconnected() {
     let script = begun(&format!("{}{DONE}", text("hello"))).flood("3\r\n: k\r\n");
     let (upstream, stage) = Stage::playing([script]).await;
     let reply = stage.open().await.unwrap().finish().await.unwrap();
@@ -163,7 +163,7 @@ async fn u35_a_server_that_keeps_talking_after_the_end_is_not_listened_to() {
 }
 
 #[tokio::test]
-async fn u36_an_error_in_the_middle_keeps_its_class_in_every_dialect() {
+async fn a_mid_stream_error_keeps_its_class_in_every_dialect() {
     let rate = "rate_limit_exceeded";
     let errors = [
         (ProviderKind::OpenAi, format!("data: {{\"error\":{{\"message\":\"slow down\",\"code\":\"{rate}\"}}}}\n\n"), Class::Transient),
@@ -189,7 +189,7 @@ async fn u36_an_error_in_the_middle_keeps_its_class_in_every_dialect() {
 }
 
 #[tokio::test]
-async fn u37_a_stream_that_dies_before_its_first_word_fails_over_without_a_trace() {
+async fn a_stream_that_dies_before_its_first_text_fails_over_invisibly() {
     let role = chunk(r#"{"role":"assistant","content":""}"#);
     for script in [begun(&role), begun(&role).reset()] {
         let (_upstream, stage) = Stage::playing([script]).await;
@@ -211,7 +211,7 @@ async fn u37_a_stream_that_dies_before_its_first_word_fails_over_without_a_trace
 }
 
 #[tokio::test]
-async fn u38_a_stream_that_dies_after_its_first_word_is_the_callers() {
+async fn a_stream_that_dies_after_its_first_text_is_reported_to_the_caller() {
     for script in [begun(&text("hel")), begun(&text("hel")).reset()] {
         let (_upstream, stage) = Stage::playing([script]).await;
         let mut stream = stage.open().await.unwrap();
@@ -226,7 +226,7 @@ async fn u38_a_stream_that_dies_after_its_first_word_is_the_callers() {
 }
 
 #[tokio::test]
-async fn u39_a_half_closed_connection_is_a_cut_stream() {
+async fn a_half_closed_connection_is_a_truncated_stream() {
     let role = chunk(r#"{"role":"assistant","content":""}"#);
     let (upstream, stage) = Stage::playing([begun(&role).shut_write().stall()]).await;
     assert_eq!(stage.ask_for_a_stream().await, UNUSABLE);

@@ -1,12 +1,12 @@
-//! U-28: tool calls that come in odd pieces.
+//! Tool calls in odd fragments.
 
 use majordomo::{ErrorKind, Response, Result, ToolCall};
 
-use crate::stage::{Stage, chunk, events};
+use super::stage::{Stage, chunk, events};
 
 const FINISH: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n";
 
-/// The answer to a stream of these `tool_calls` elements, one a chunk.
+/// The response to a stream of these `tool_calls` elements, one per chunk.
 async fn answer(pieces: &[&str]) -> Result<Response> {
     let chunks = pieces
         .iter()
@@ -22,7 +22,7 @@ fn shown(calls: &[ToolCall]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn u28_odd_pieces_make_whole_calls() {
+async fn oddly_chunked_tool_calls_are_assembled() {
     let rows: &[(&str, &[&str], &[&str])] = &[
         (
             "a huge index",
@@ -72,7 +72,7 @@ async fn u28_odd_pieces_make_whole_calls() {
 }
 
 #[tokio::test]
-async fn u28_arguments_that_are_no_json_are_given_as_they_came_and_say_so_when_read() {
+async fn malformed_tool_arguments_are_passed_on_verbatim_and_fail_to_parse() {
     for broken in [r#"{\"x\":"#, "nonsense", r#"{\"x\":1}}"#] {
         let piece =
             format!(r#"{{"index":0,"id":"a","function":{{"name":"f","arguments":"{broken}"}}}}"#);
@@ -83,7 +83,7 @@ async fn u28_arguments_that_are_no_json_are_given_as_they_came_and_say_so_when_r
 }
 
 #[tokio::test]
-async fn u28_a_call_that_is_cut_is_never_given_as_a_whole_one() {
+async fn a_truncated_tool_call_is_never_delivered_as_whole() {
     let piece = r#"{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}"#;
     let body = chunk(&format!(r#"{{"tool_calls":[{piece}]}}"#));
     let (_upstream, stage) = Stage::playing([events(body)]).await;
@@ -92,7 +92,7 @@ async fn u28_a_call_that_is_cut_is_never_given_as_a_whole_one() {
     assert_eq!(first.unwrap_err().kind(), ErrorKind::Truncated);
 }
 
-/// One call with these arguments, in one piece.
+/// A call with these arguments, in one chunk.
 fn call(index: usize, arguments: &str) -> String {
     format!(
         r#"{{"index":{index},"id":"c{index}","function":{{"name":"f","arguments":"{arguments}"}}}}"#
@@ -100,7 +100,7 @@ fn call(index: usize, arguments: &str) -> String {
 }
 
 #[tokio::test]
-async fn u28_calls_beyond_all_bounds_are_refused_and_never_given_in_part() {
+async fn tool_calls_beyond_the_limits_are_rejected_whole() {
     let large = call(0, &format!(r#"{{\"x\":\"{}\"}}"#, "a".repeat(1 << 20)));
     let deep = call(0, &"[".repeat(65));
     let pieces: Vec<String> = (0..200)
@@ -132,7 +132,7 @@ async fn u28_calls_beyond_all_bounds_are_refused_and_never_given_in_part() {
 }
 
 #[tokio::test]
-async fn u28_calls_within_the_bounds_are_taken() {
+async fn tool_calls_within_the_limits_are_accepted() {
     let large = call(0, &format!(r#"{{\"x\":\"{}\"}}"#, "a".repeat(1_000_000)));
     let deep = call(1, &format!("{}{}", "[".repeat(64), "]".repeat(64)));
     let many: Vec<String> = (2..128).map(|index| call(index, "{}")).collect();
