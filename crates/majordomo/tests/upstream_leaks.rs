@@ -15,7 +15,7 @@ use majordomo_testkit::{Script, Upstream};
 const REQUESTS: usize = 10_000;
 const PHASE: usize = 1_000;
 /// Concurrent requests.
-const TOGETHER: usize = 25;
+const CONCURRENCY: usize = 25;
 const SOON: Duration = Duration::from_secs(10);
 
 const HELLO: &str = r#"{"id":"c1","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}]}"#;
@@ -37,25 +37,27 @@ fn tasks() -> usize {
         .num_alive_tasks()
 }
 
-fn ways_to_die() -> Vec<Script> {
-    let asked = || Script::new().read_request();
+fn failures() -> Vec<Script> {
+    let request_read = || Script::new().read_request();
     vec![
         Script::new(),
         Script::new().reset(),
-        asked(),
-        asked().reset(),
-        asked().send("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"),
-        asked().send("nonsense\r\n\r\n"),
-        asked().answer(500, "application/json", "{}"),
-        asked().answer(200, "application/json", HELLO).times(3),
-        asked().stream_head().chunk(CHUNK).reset(),
-        asked().stream_head().chunk(CHUNK).last_chunk(),
+        request_read(),
+        request_read().reset(),
+        request_read().send("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"),
+        request_read().send("nonsense\r\n\r\n"),
+        request_read().answer(500, "application/json", "{}"),
+        request_read()
+            .answer(200, "application/json", HELLO)
+            .times(3),
+        request_read().stream_head().chunk(CHUNK).reset(),
+        request_read().stream_head().chunk(CHUNK).last_chunk(),
     ]
 }
 
 /// Sends one request: for a whole response, a stream read to its end, or a stream dropped
 /// early.
-async fn ask(chain: &Chain, number: usize) -> bool {
+async fn send(chain: &Chain, number: usize) -> bool {
     let request = Request::user("hi");
     match number % 3 {
         0 => chain.generate(request).await.is_ok(),
@@ -86,17 +88,22 @@ async fn settle(most_tasks: usize, most_files: Option<usize>) {
 }
 
 /// Sends the requests of a phase; returns how many were served.
-async fn ask_all(chain: &Arc<Chain>) -> usize {
-    let mut fine = 0;
-    for round in 0..PHASE / TOGETHER {
-        let mut asking = tokio::task::JoinSet::new();
-        for number in 0..TOGETHER {
+async fn send_all(chain: &Arc<Chain>) -> usize {
+    let mut served = 0;
+    for round in 0..PHASE / CONCURRENCY {
+        let mut in_flight = tokio::task::JoinSet::new();
+        for number in 0..CONCURRENCY {
             let chain = Arc::clone(chain);
-            asking.spawn(async move { ask(&chain, round + number).await });
+            in_flight.spawn(async move { send(&chain, round + number).await });
         }
-        fine += asking.join_all().await.into_iter().filter(|it| *it).count();
+        served += in_flight
+            .join_all()
+            .await
+            .into_iter()
+            .filter(|it| *it)
+            .count();
     }
-    fine
+    served
 }
 
 /// A registry whose head is never benched, so that every request calls it.
@@ -121,14 +128,14 @@ async fn a_failing_head_leaks_no_connection_task_file_or_memory() {
     let mut memory = Vec::new();
     for _ in 0..REQUESTS / PHASE {
         // A new upstream each time, to drop the record of the old one.
-        let upstream = Upstream::start(ways_to_die().into_iter().cycle().take(3 * PHASE)).await;
+        let upstream = Upstream::start(failures().into_iter().cycle().take(3 * PHASE)).await;
         let settings = Settings::new("head", transport.clone())
             .base_url(upstream.uri("").to_string())
             .key(Some("canary".to_owned().into()));
         registry.register(ProviderKind::OpenAi.provider(settings).unwrap());
         let chain = Arc::new(registry.parse("head/m,tail/m").unwrap());
-        let fine = ask_all(&chain).await;
-        assert!(fine > PHASE / 2, "{fine}");
+        let served = send_all(&chain).await;
+        assert!(served > PHASE / 2, "{served}");
         assert!(upstream.requests().len() > PHASE / 2, "the head was called");
         drop((upstream, chain));
         tail.forget_calls();

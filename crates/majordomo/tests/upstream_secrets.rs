@@ -39,8 +39,8 @@ impl Write for Log {
 }
 
 /// Servers that echo the key in every possible place.
-fn indiscreet() -> Vec<Script> {
-    let asked = || Script::new().read_request();
+fn echoing_the_key() -> Vec<Script> {
+    let request_read = || Script::new().read_request();
     let error = format!(
         r#"{{"error":{{"message":"the key {KEY} is wrong","type":"{KEY}","code":"{KEY}"}}}}"#
     );
@@ -50,20 +50,22 @@ fn indiscreet() -> Vec<Script> {
     );
     let redirect = format!("HTTP/1.1 307 Away\r\nlocation: http://x/?key={KEY}\r\n\r\n");
     vec![
-        asked().answer(401, "application/json", error.clone()),
-        asked().answer(400, "application/json", error.clone()),
-        asked().answer(500, "text/plain", format!("Bearer {KEY}")),
-        asked().answer(200, "application/json", error.clone()),
-        asked().answer(200, "application/json", format!("{{\"{KEY}\": nonsense")),
-        asked().stream_head().chunk(format!("data: {error}\n\n")),
-        asked()
+        request_read().answer(401, "application/json", error.clone()),
+        request_read().answer(400, "application/json", error.clone()),
+        request_read().answer(500, "text/plain", format!("Bearer {KEY}")),
+        request_read().answer(200, "application/json", error.clone()),
+        request_read().answer(200, "application/json", format!("{{\"{KEY}\": nonsense")),
+        request_read()
+            .stream_head()
+            .chunk(format!("data: {error}\n\n")),
+        request_read()
             .stream_head()
             .chunk(format!("event: error\ndata: {error}\n\n")),
-        asked().send(head),
-        asked().send(redirect),
-        asked().send(format!("{KEY}\r\n\r\n")),
-        asked().reset(),
-        asked().stall(),
+        request_read().send(head),
+        request_read().send(redirect),
+        request_read().send(format!("{KEY}\r\n\r\n")),
+        request_read().reset(),
+        request_read().stall(),
         Script::new(),
     ]
 }
@@ -78,7 +80,7 @@ async fn a_key_is_sent_to_the_provider_and_printed_nowhere() {
         .init();
     let mut printed = Vec::new();
     for kind in ProviderKind::ALL {
-        for script in indiscreet() {
+        for script in echoing_the_key() {
             let upstream = Upstream::start([script]).await;
             let transport = Transport::new(Config::default().proxies(Proxies::Direct));
             let mut settings = Settings::new("head", transport)

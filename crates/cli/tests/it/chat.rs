@@ -1,36 +1,36 @@
 //! `majordomo chat`.
 
-use crate::support::{Done, answers, fails, file, majordomo, picture, says};
+use crate::support::{CommandOutput, fails, file, majordomo, png_image, responds, streams};
 use majordomo_testkit::{ClosedPort, Script, Upstream};
 
 #[tokio::test]
 async fn the_response_goes_to_stdout_and_the_serving_target_to_stderr() {
-    let upstream = Upstream::start([says("Hel", "lo.")]).await;
+    let upstream = Upstream::start([streams("Hel", "lo.")]).await;
     let done = majordomo(&["chat", "x/m", "hi", "--system", "Be terse."])
         .x(&upstream)
-        .done()
+        .output()
         .await;
-    let expected = Done {
+    let expected = CommandOutput {
         code: Some(0),
         stdout: "Hello.\n".into(),
         stderr: "served by x/m (3 tokens in, 2 out)\n".into(),
     };
     assert_eq!(done, expected);
-    let asked = upstream.requests().remove(0);
-    let body = String::from_utf8_lossy(&asked.body).into_owned();
+    let request = upstream.requests().remove(0);
+    let body = String::from_utf8_lossy(&request.body).into_owned();
     assert!(
         body.contains("Be terse.") && body.contains("\"hi\""),
         "{body}"
     );
-    assert_eq!(asked.header("authorization"), Some("Bearer canary"));
+    assert_eq!(request.header("authorization"), Some("Bearer canary"));
 }
 
 #[tokio::test]
 async fn failed_targets_are_listed_on_stderr() {
-    let upstream = Upstream::start([fails(404, "no such model"), says("o", "k")]).await;
+    let upstream = Upstream::start([fails(404, "no such model"), streams("o", "k")]).await;
     let done = majordomo(&["chat", "x/a,x/b", "hi"])
         .x(&upstream)
-        .done()
+        .output()
         .await;
     assert_eq!(done.stdout, "ok\n");
     assert_eq!(
@@ -45,9 +45,9 @@ async fn an_exhausted_chain_is_one_sentence_that_names_each_target() {
     let upstream = Upstream::start([fails(404, "no such model")]).await;
     let done = majordomo(&["chat", "x/a,x/b", "hi"])
         .x(&upstream)
-        .done()
+        .output()
         .await;
-    let expected = Done {
+    let expected = CommandOutput {
         code: Some(1),
         stdout: String::new(),
         stderr: "error: no target could serve the request: \
@@ -63,7 +63,7 @@ async fn an_unreachable_server_is_named_once_with_a_hint() {
     let gone = port.address();
     let done = majordomo(&["chat", "x/m", "hi"])
         .env("LLM_X", &format!("ollama+http://{gone}"))
-        .done()
+        .output()
         .await;
     assert_eq!(done.code, Some(1));
     assert_eq!(
@@ -83,17 +83,20 @@ async fn a_truncated_response_fails_after_its_partial_text() {
         .chunk("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hel\"}}]}\n\n")
         .last_chunk();
     let upstream = Upstream::start([cut]).await;
-    let done = majordomo(&["chat", "x/m", "hi"]).x(&upstream).done().await;
+    let done = majordomo(&["chat", "x/m", "hi"])
+        .x(&upstream)
+        .output()
+        .await;
     assert_eq!((done.code, &*done.stdout), (Some(1), "Hel\n"));
     assert!(done.stderr.starts_with("error: x/m: "), "{}", done.stderr);
 }
 
 #[tokio::test]
 async fn json_is_one_object_with_text_model_usage_and_attempts() {
-    let upstream = Upstream::start([says("Hel", "lo")]).await;
+    let upstream = Upstream::start([streams("Hel", "lo")]).await;
     let done = majordomo(&["chat", "x/m", "hi", "--json"])
         .x(&upstream)
-        .done()
+        .output()
         .await;
     let report: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
     assert_eq!(report["text"], "Hello");
@@ -106,31 +109,31 @@ async fn json_is_one_object_with_text_model_usage_and_attempts() {
 
 #[tokio::test]
 async fn each_line_of_stdin_is_a_turn_of_one_conversation() {
-    let upstream = Upstream::start([says("one", "."), says("two", ".")]).await;
+    let upstream = Upstream::start([streams("one", "."), streams("two", ".")]).await;
     let done = majordomo(&["chat", "x/m"])
         .x(&upstream)
         .stdin("first\n\nsecond\n")
-        .done()
+        .output()
         .await;
     assert_eq!((done.code, &*done.stdout), (Some(0), "one.\ntwo.\n"));
     let body = upstream.requests().remove(1).body;
     let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
-    let said: Vec<&str> = body["messages"]
+    let contents: Vec<&str> = body["messages"]
         .as_array()
         .unwrap()
         .iter()
         .filter_map(|message| message["content"].as_str())
         .collect();
-    assert_eq!(said, ["first", "one.", "second"]);
+    assert_eq!(contents, ["first", "one.", "second"]);
 }
 
 #[tokio::test]
 async fn a_dash_reads_the_prompt_from_stdin() {
-    let upstream = Upstream::start([says("o", "k")]).await;
+    let upstream = Upstream::start([streams("o", "k")]).await;
     let done = majordomo(&["chat", "x/m", "-"])
         .x(&upstream)
         .stdin("two\nlines\n")
-        .done()
+        .output()
         .await;
     assert_eq!(done.code, Some(0));
     let body = upstream.requests().remove(0).body;
@@ -140,12 +143,12 @@ async fn a_dash_reads_the_prompt_from_stdin() {
 
 #[tokio::test]
 async fn an_image_is_sent_and_its_changes_are_listed() {
-    let upstream = Upstream::start([says("a ", "wall")]).await;
+    let upstream = Upstream::start([streams("a ", "wall")]).await;
     // OpenAI takes 30,000 patches of 32 pixels at most.
-    let wide = file("wide.png", picture(8_000, 6_000));
+    let wide = file("wide.png", png_image(8_000, 6_000));
     let done = majordomo(&["chat", "x/m", "what?", "--image", &wide])
         .x(&upstream)
-        .done()
+        .output()
         .await;
     assert_eq!(done.stdout, "a wall\n", "{}", done.stderr);
     assert!(
@@ -161,11 +164,11 @@ async fn an_image_is_sent_and_its_changes_are_listed() {
 
 #[tokio::test]
 async fn an_image_for_a_text_only_target_fails_with_the_reason() {
-    let upstream = Upstream::start([says("o", "k")]).await;
-    let small = file("small.png", picture(4, 4));
+    let upstream = Upstream::start([streams("o", "k")]).await;
+    let small = file("small.png", png_image(4, 4));
     let done = majordomo(&["chat", "x/m", "what?", "--image", &small])
         .x_with(&upstream, "?images=false")
-        .done()
+        .output()
         .await;
     assert_eq!(done.code, Some(1));
     assert_eq!(
@@ -179,11 +182,11 @@ const PERSON: &str = r#"{"type": "object", "properties": {"age": {"type": "integ
 
 #[tokio::test]
 async fn a_response_that_violates_the_schema_is_repaired_once() {
-    let upstream = Upstream::start([answers("{}"), answers("{\"age\": 36}")]).await;
+    let upstream = Upstream::start([responds("{}"), responds("{\"age\": 36}")]).await;
     let schema = file("person.json", PERSON);
     let done = majordomo(&["chat", "x/m", "Ada is 36.", "--schema", &schema])
         .x(&upstream)
-        .done()
+        .output()
         .await;
     assert_eq!(done.stdout, "{\n  \"age\": 36\n}\n", "{}", done.stderr);
     assert_eq!(done.code, Some(0));
@@ -240,8 +243,8 @@ async fn errors_are_one_sentence_with_a_remedy() {
             ),
         ),
     ] {
-        let done = majordomo(arguments).done().await;
-        let expected = Done {
+        let done = majordomo(arguments).output().await;
+        let expected = CommandOutput {
             code: Some(1),
             stdout: String::new(),
             stderr: sentence.to_owned(),
@@ -261,7 +264,7 @@ async fn a_key_echoed_by_the_server_is_redacted() {
                 upstream.address()
             ),
         )
-        .done()
+        .output()
         .await;
     assert_eq!(done.code, Some(1));
     assert!(!done.stderr.contains("CANARY"), "{}", done.stderr);

@@ -1,18 +1,18 @@
 //! The command line itself, `explain`, `models` and `fit`.
 
-use crate::support::{Done, fails, file, majordomo, picture};
+use crate::support::{CommandOutput, fails, file, majordomo, png_image};
 use majordomo_testkit::{ClosedPort, Script, Upstream};
 
-fn failed(code: i32, stderr: &str) -> Done {
-    Done {
+fn failed(code: i32, stderr: &str) -> CommandOutput {
+    CommandOutput {
         code: Some(code),
         stdout: String::new(),
         stderr: stderr.to_owned(),
     }
 }
 
-fn printed(stdout: &str) -> Done {
-    Done {
+fn printed(stdout: &str) -> CommandOutput {
+    CommandOutput {
         code: Some(0),
         stdout: stdout.to_owned(),
         stderr: String::new(),
@@ -21,7 +21,7 @@ fn printed(stdout: &str) -> Done {
 
 #[tokio::test]
 async fn an_unknown_command_is_one_sentence_and_exit_code_2() {
-    let done = majordomo(&["chatt"]).done().await;
+    let done = majordomo(&["chatt"]).output().await;
     let sentence = "error: unrecognized subcommand 'chatt'; a similar subcommand exists: 'chat'; \
                     for more information, try 'majordomo --help'\n";
     assert_eq!(done, failed(2, sentence));
@@ -37,7 +37,7 @@ async fn help_has_examples_and_no_colors_in_a_pipe() {
         &["check", "--help"],
         &["key", "new", "--help"],
     ] {
-        let done = majordomo(arguments).done().await;
+        let done = majordomo(arguments).output().await;
         assert_eq!((done.code, &*done.stderr), (Some(0), ""));
         assert!(done.stdout.contains("Examples:"), "{}", done.stdout);
         assert!(!done.stdout.contains('\u{1b}'), "{}", done.stdout);
@@ -50,7 +50,7 @@ async fn explain_shows_the_targets_without_calling_any() {
     let done = majordomo(&["explain", "x/small, openai/gpt-6,deepseek/chat,x/small"])
         .x_with(&upstream, "?images=false&tools=false&context=8192")
         .env("DEEPSEEK_API_KEY", "canary")
-        .done()
+        .output()
         .await;
     assert_eq!(
         done,
@@ -70,7 +70,7 @@ async fn explain_shows_the_targets_without_calling_any() {
 async fn explain_rejects_a_bad_dsn_without_showing_it() {
     let done = majordomo(&["explain", "x/m"])
         .env("LLM_X", "opnai://CANARY@host")
-        .done()
+        .output()
         .await;
     let sentence = "error: the provider `x` cannot be used: \
                     unknown DSN scheme `opnai`; did you mean `openai`?\n";
@@ -84,14 +84,17 @@ async fn models_lists_reachable_providers_and_names_the_others() {
         .read_request()
         .answer(200, "application/json", list);
     let here = Upstream::start([script]).await;
-    let angry = Upstream::start([fails(500, "boom")]).await;
+    let failing = Upstream::start([fails(500, "boom")]).await;
     let gone = ClosedPort::hold();
     let done = majordomo(&["models"])
         .x_with(&here, "?images=false")
-        .env("LLM_ANGRY", &format!("openai+http://t@{}", angry.address()))
+        .env(
+            "LLM_FAILING",
+            &format!("openai+http://t@{}", failing.address()),
+        )
         .env("LLM_BAD", "nonsense")
         .env("OLLAMA_HOST", &gone.address().to_string())
-        .done()
+        .output()
         .await;
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     let ours: Vec<Vec<&str>> = done
@@ -104,11 +107,11 @@ async fn models_lists_reachable_providers_and_names_the_others() {
     assert_eq!((ours[1][0], ours[1][4]), ("x/tiny", "4096"));
     assert!(here.requests()[0].head.starts_with("GET /v1/models "));
 
-    let told = |start: &str| done.stderr.lines().find(|line| line.starts_with(start));
-    assert_eq!(told("angry"), Some("angry: HTTP 500: boom"));
-    assert!(told("the provider `bad` cannot be used: the DSN has no scheme").is_some());
-    assert!(told("unreachable: ").is_some_and(|line| line.contains("ollama")));
-    assert!(told("no key: ").is_some_and(|line| line.contains("anthropic")));
+    let note = |start: &str| done.stderr.lines().find(|line| line.starts_with(start));
+    assert_eq!(note("failing"), Some("failing: HTTP 500: boom"));
+    assert!(note("the provider `bad` cannot be used: the DSN has no scheme").is_some());
+    assert!(note("unreachable: ").is_some_and(|line| line.contains("ollama")));
+    assert!(note("no key: ").is_some_and(|line| line.contains("anthropic")));
 }
 
 #[tokio::test]
@@ -120,7 +123,7 @@ async fn models_prefers_the_capabilities_of_the_dsn() {
     let here = Upstream::start([script]).await;
     let done = majordomo(&["models"])
         .x_with(&here, "?images=false&tools=false&context=2048")
-        .done()
+        .output()
         .await;
     let ours = done.stdout.lines().find(|line| line.starts_with("x/tiny"));
     let cells: Vec<&str> = ours.unwrap_or_default().split_whitespace().collect();
@@ -129,9 +132,9 @@ async fn models_prefers_the_capabilities_of_the_dsn() {
 
 #[tokio::test]
 async fn fit_keeps_an_image_that_fits() {
-    let small = file("fits.png", picture(40, 30));
+    let small = file("fits.png", png_image(40, 30));
     let done = majordomo(&["fit", &small, "--for", "xai/grok"])
-        .done()
+        .output()
         .await;
     assert_eq!(
         done,
@@ -144,7 +147,7 @@ async fn fit_keeps_an_image_that_fits() {
 
 #[tokio::test]
 async fn fit_explains_the_change_and_writes_the_image() {
-    let large = file("large.png", picture(9_000, 30));
+    let large = file("large.png", png_image(9_000, 30));
     let sent = file("sent.png", "");
     let done = majordomo(&[
         "fit",
@@ -154,7 +157,7 @@ async fn fit_explains_the_change_and_writes_the_image() {
         "-o",
         &sent,
     ])
-    .done()
+    .output()
     .await;
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     let lines: Vec<&str> = done.stdout.lines().collect();
@@ -172,12 +175,12 @@ async fn fit_explains_the_change_and_writes_the_image() {
 
 #[tokio::test]
 async fn fit_rejects_unsendable_images_in_one_sentence() {
-    let picture = file("refused.png", picture(4, 4));
+    let png_image = file("refused.png", png_image(4, 4));
     let bomb = file("bomb.png", headed(60_000, 60_000));
     let text = file("text.png", "hello");
     for (arguments, sentence) in [
         (
-            [&*picture, "deepseek/chat"],
+            [&*png_image, "deepseek/chat"],
             "error: deepseek/chat takes no images; run `majordomo models` to find a target that does\n".to_owned(),
         ),
         (
@@ -193,19 +196,19 @@ async fn fit_rejects_unsendable_images_in_one_sentence() {
             "error: failed to read `nowhere.png`: No such file or directory (os error 2)\n".to_owned(),
         ),
         (
-            [&picture, "grok"],
+            [&png_image, "grok"],
             "error: `grok` is not a target: write it as `provider/model`; run `majordomo models` to list targets\n".to_owned(),
         ),
     ] {
         let [image, target] = arguments;
-        let done = majordomo(&["fit", image, "--for", target]).done().await;
+        let done = majordomo(&["fit", image, "--for", target]).output().await;
         assert_eq!(done, failed(1, &sentence));
     }
 }
 
 /// The header of a PNG of this size, without pixels.
 fn headed(width: u32, height: u32) -> Vec<u8> {
-    let mut data = picture(1, 1);
+    let mut data = png_image(1, 1);
     data[16..20].copy_from_slice(&width.to_be_bytes());
     data[20..24].copy_from_slice(&height.to_be_bytes());
     data
@@ -247,7 +250,7 @@ async fn explain_dry_runs_a_request_without_calling_a_model() {
     let request = file("with-image.json", WITH_IMAGE);
     let done = majordomo(&["explain", "--request", &request, "--config", &config])
         .x(&upstream)
-        .done()
+        .output()
         .await;
     let tokens = done
         .stdout
@@ -302,12 +305,12 @@ async fn explain_accepts_a_route_a_path_a_key_and_headers() {
         "x-team: blue",
         "--json",
     ];
-    let done = majordomo(&arguments).x(&upstream).done().await;
+    let done = majordomo(&arguments).x(&upstream).output().await;
     assert_eq!(done.code, Some(0), "{}", done.stderr);
-    let told: serde_json::Value = serde_json::from_str(&done.stdout).expect("JSON");
-    assert_eq!(told["dialect_from"], "path");
-    assert_eq!(told["pick"]["service"], "x/long");
-    assert_eq!(told["candidates"][0]["rule"], "long prompts");
+    let explanation: serde_json::Value = serde_json::from_str(&done.stdout).expect("JSON");
+    assert_eq!(explanation["dialect_from"], "path");
+    assert_eq!(explanation["pick"]["service"], "x/long");
+    assert_eq!(explanation["candidates"][0]["rule"], "long prompts");
     assert!(upstream.connections().is_empty());
 
     let wrong = [
@@ -319,7 +322,7 @@ async fn explain_accepts_a_route_a_path_a_key_and_headers() {
         "--route",
         "codr",
     ];
-    let done = majordomo(&wrong).x(&upstream).done().await;
+    let done = majordomo(&wrong).x(&upstream).output().await;
     let sentence = "error: no route is called `codr`; did you mean `coder`?\n";
     assert_eq!(done, failed(1, sentence));
 }

@@ -1,6 +1,6 @@
 //! `check` and `key`.
 
-use crate::support::{Done, file, majordomo};
+use crate::support::{CommandOutput, file, majordomo};
 
 const GOOD: &str = "\
 [providers.sandbox]
@@ -16,10 +16,10 @@ services = [ { spec = \"fast\" } ]
 #[tokio::test]
 async fn a_valid_file_is_summarized() {
     let path = file("good.toml", GOOD);
-    let done = majordomo(&["check", "--config", &path]).done().await;
+    let done = majordomo(&["check", "--config", &path]).output().await;
     assert_eq!(
         done,
-        Done {
+        CommandOutput {
             code: Some(0),
             stdout: format!(
                 "{path} is valid: 1 provider, 2 aliases, 1 route, 0 keys; listens on 127.0.0.1:4100\n"
@@ -42,7 +42,7 @@ when = [ { position = \"context_user\", op = \"regex\", value = \"(\" } ]
 services = [ { spec = \"fast\" } ]
 ";
     let path = file("rules.toml", format!("{GOOD}{rules}"));
-    let done = majordomo(&["check", "--config", &path]).done().await;
+    let done = majordomo(&["check", "--config", &path]).output().await;
     assert_eq!(done.code, Some(1));
     let lines = done.stderr.lines().map(str::trim_start);
     let places: Vec<&str> = lines.filter(|line| line.starts_with("--> ")).collect();
@@ -72,11 +72,11 @@ async fn every_problem_of_an_invalid_file_is_reported() {
     );
     let done = majordomo(&["check"])
         .env("MAJORDOMO_CONFIG", &path)
-        .done()
+        .output()
         .await;
     assert_eq!(
         done,
-        Done {
+        CommandOutput {
             code: Some(1),
             stdout: String::new(),
             stderr: format!(
@@ -103,7 +103,7 @@ error: unknown key `alises` in the file
 #[tokio::test]
 async fn a_missing_file_is_reported() {
     let done = majordomo(&["check", "--config", "nowhere.toml"])
-        .done()
+        .output()
         .await;
     assert_eq!(
         (done.code, &*done.stderr),
@@ -114,7 +114,7 @@ async fn a_missing_file_is_reported() {
              hint: name another file with `--config` or MAJORDOMO_CONFIG\n"
         )
     );
-    let done = majordomo(&["check"]).done().await;
+    let done = majordomo(&["check"]).output().await;
     let sentence = "error: no configuration file found; \
                     pass one with --config or create ./majordomo.toml\n";
     assert_eq!((done.code, &*done.stderr), (Some(1), sentence));
@@ -122,7 +122,7 @@ async fn a_missing_file_is_reported() {
 
 #[tokio::test]
 async fn a_new_key_allows_a_public_address() {
-    let made = majordomo(&["key", "new", "laptop"]).done().await;
+    let made = majordomo(&["key", "new", "laptop"]).output().await;
     assert_eq!(made.code, Some(0), "{}", made.stderr);
     assert_eq!(
         made.stderr,
@@ -139,13 +139,13 @@ async fn a_new_key_allows_a_public_address() {
         "open.toml",
         format!("[server]\nlisten = \"0.0.0.0:4100\"\n{entry}"),
     );
-    let done = majordomo(&["check", "--config", &path]).done().await;
+    let done = majordomo(&["check", "--config", &path]).output().await;
     assert_eq!((done.code, &*done.stderr), (Some(0), ""));
 }
 
 #[tokio::test]
 async fn a_key_without_a_name_is_rejected() {
-    let done = majordomo(&["key", "new", " "]).done().await;
+    let done = majordomo(&["key", "new", " "]).output().await;
     let sentence = "error: the name of the key is empty; use one that identifies the client\n";
     assert_eq!((done.code, &*done.stderr), (Some(1), sentence));
 }

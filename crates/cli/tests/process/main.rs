@@ -6,10 +6,10 @@
 #![cfg(target_os = "linux")]
 
 mod bodies;
+mod gateway;
 mod limits;
 mod load;
 mod memory;
-mod served;
 mod signals;
 #[cfg(feature = "otel")]
 mod spans;

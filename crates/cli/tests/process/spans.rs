@@ -2,21 +2,21 @@
 
 use majordomo_testkit::{ClosedPort, Script, Upstream};
 
-use crate::served::{Start, ask};
+use crate::gateway::{GatewayCommand, chat_request};
 
 /// The log of a gateway with these variables that served three requests and was stopped.
 async fn log_of(environment: Vec<(&'static str, String)>) -> String {
-    let start = Start {
+    let start = GatewayCommand {
         environment,
-        ..Start::default()
+        ..GatewayCommand::default()
     };
-    let mut served = start.start().await;
+    let mut gateway = start.start().await;
     for _ in 0..3 {
-        served.assert_alive().await;
+        gateway.assert_alive().await;
     }
-    served.signal("TERM");
-    assert_eq!(served.ended().await, Some(0));
-    served.log()
+    gateway.signal("TERM");
+    assert_eq!(gateway.ended().await, Some(0));
+    gateway.log()
 }
 
 fn collector_at(address: std::net::SocketAddr) -> (&'static str, String) {
@@ -27,15 +27,15 @@ fn collector_at(address: std::net::SocketAddr) -> (&'static str, String) {
 async fn the_last_spans_are_exported_before_the_process_exits() {
     let script = Script::new().read_request();
     let collector = Upstream::start([script.answer(200, "application/x-protobuf", "")]).await;
-    let start = Start {
+    let start = GatewayCommand {
         environment: vec![collector_at(collector.address())],
-        ..Start::default()
+        ..GatewayCommand::default()
     };
-    let mut served = start.start().await;
-    let answer = served.ask(ask("demo/text", false)).await;
+    let mut gateway = start.start().await;
+    let answer = gateway.send(chat_request("demo/text", false)).await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    served.signal("TERM");
-    assert_eq!(served.ended().await, Some(0));
+    gateway.signal("TERM");
+    assert_eq!(gateway.ended().await, Some(0));
     let batches = collector.requests();
     assert!(batches[0].head.starts_with("POST /v1/traces HTTP/1.1\r\n"));
     let body = String::from_utf8_lossy(&batches[0].body);

@@ -29,7 +29,7 @@ pub(super) trait StreamElement: Send + Unpin + 'static {
     fn events(&self) -> &[Event];
 
     /// Why the response ended, if this item ends it.
-    /// Why the answer ended, if this is its end.
+    /// Why the response ended, if this item ends it.
     fn finish(&self) -> Option<&FinishReason> {
         match self.events().last() {
             Some(Event::Finish(reason)) => Some(reason),
@@ -70,7 +70,7 @@ pub(super) async fn events(model: &dyn Model, request: Request) -> Result<Commit
 }
 
 /// Opens a stream of the provider's raw bytes.
-/// The answer in the provider's own bytes.
+/// Opens a stream of the provider's raw bytes.
 pub(super) async fn pieces(model: &dyn Model, request: Request) -> Result<Committed<Piece>> {
     let stream: PieceStream = model.pieces(request).await?;
     until_committed(stream).await

@@ -17,18 +17,18 @@ impl Accept for OnlyYes {
         if response.text() == "yes" {
             return Ok(());
         }
-        let said = response.text();
+        let text = response.text();
         let repair = self
             .repair
             .then(|| Message::user("say yes and nothing else"));
         Err(Refused {
-            reason: format!("the text was {said}"),
+            reason: format!("the text was {text}"),
             repair: repair.into_iter().collect(),
         })
     }
 }
 
-fn picky(repair: bool) -> Request {
+fn accepting_only_yes(repair: bool) -> Request {
     Request::user("agree?").accept(Arc::new(OnlyYes { repair }))
 }
 
@@ -44,7 +44,7 @@ async fn an_accepted_response_is_served_unchanged() {
     fixture.script("a", [Step::reply("yes")]);
     let reply = fixture
         .chain("fp/a,fp/b")
-        .generate(picky(true))
+        .generate(accepting_only_yes(true))
         .await
         .unwrap();
     assert_eq!(lines(&reply.attempt_log), ["fp/a served"]);
@@ -57,7 +57,7 @@ async fn a_rejected_response_is_repaired_on_the_same_target_with_the_response_be
 
     let reply = fixture
         .chain("fp/a,fp/b")
-        .generate(picky(true))
+        .generate(accepting_only_yes(true))
         .await
         .unwrap();
 
@@ -74,7 +74,7 @@ async fn a_rejected_response_is_repaired_on_the_same_target_with_the_response_be
         texts(&fixture, 1),
         ["agree?", "maybe", "say yes and nothing else"]
     );
-    assert!(fixture.is_spotless("fp/a"));
+    assert!(fixture.is_healthy("fp/a"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -85,7 +85,7 @@ async fn a_response_rejected_twice_counts_once_and_the_next_target_serves() {
 
     let reply = fixture
         .chain("fp/a,fp/b")
-        .generate(picky(true))
+        .generate(accepting_only_yes(true))
         .await
         .unwrap();
 
@@ -105,7 +105,7 @@ async fn the_next_target_receives_the_request_without_the_repair() {
     fixture.script("b", [Step::reply("yes")]);
     fixture
         .chain("fp/a,fp/b")
-        .generate(picky(true))
+        .generate(accepting_only_yes(true))
         .await
         .unwrap();
     assert_eq!(texts(&fixture, 2), ["agree?"]);
@@ -118,7 +118,7 @@ async fn every_target_may_repair_its_own_response_once() {
     fixture.script("b", [Step::reply("hm"), Step::reply("yes")]);
     let reply = fixture
         .chain("fp/a,fp/b")
-        .generate(picky(true))
+        .generate(accepting_only_yes(true))
         .await
         .unwrap();
     assert_eq!(reply.text(), "yes");
@@ -136,7 +136,7 @@ async fn without_repair_messages_the_chain_advances_at_once() {
     fixture.script("b", [Step::reply("yes")]);
     let reply = fixture
         .chain("fp/a,fp/b")
-        .generate(picky(false))
+        .generate(accepting_only_yes(false))
         .await
         .unwrap();
     assert_eq!(reply.model, "fp/b");
@@ -151,7 +151,7 @@ async fn when_every_response_is_rejected_the_error_lists_the_reasons() {
     fixture.script("b", [Step::reply("never")]);
     let error = fixture
         .chain("fp/a,fp/b")
-        .generate(picky(false))
+        .generate(accepting_only_yes(false))
         .await
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Exhausted);
@@ -168,7 +168,7 @@ async fn a_transient_failure_during_the_repair_is_retried_with_the_repair() {
     fixture.script("a", [Step::reply("maybe"), status(500), Step::reply("yes")]);
     let reply = fixture
         .chain("fp/a,fp/b")
-        .generate(picky(true))
+        .generate(accepting_only_yes(true))
         .await
         .unwrap();
     assert_eq!(reply.model, "fp/a");
@@ -194,7 +194,7 @@ async fn a_delivered_stream_is_not_repaired() {
     fixture.script("a", [Step::reply("maybe")]);
     let stream = fixture
         .chain("fp/a,fp/b")
-        .stream(picky(true))
+        .stream(accepting_only_yes(true))
         .await
         .unwrap();
     stream.finish().await.unwrap();
@@ -218,7 +218,11 @@ fn costing(text: &str, input: u64, output: u64) -> Step {
 async fn the_usage_of_a_repaired_response_includes_the_rejected_one() {
     let fixture = Fixture::new();
     fixture.script("a", [costing("maybe", 10, 1), costing("yes", 25, 2)]);
-    let reply = fixture.chain("fp/a").generate(picky(true)).await.unwrap();
+    let reply = fixture
+        .chain("fp/a")
+        .generate(accepting_only_yes(true))
+        .await
+        .unwrap();
     assert_eq!((reply.usage.input, reply.usage.output), (35, 3));
     assert_eq!(reply.attempt_log.calls(), 2);
 }
@@ -230,7 +234,7 @@ async fn the_usage_of_responses_rejected_at_other_targets_is_included() {
     fixture.script("b", [costing(" ", 7, 1)]);
     fixture.script("c", [costing("yes", 12, 4)]);
     let chain = fixture.chain("fp/a,fp/b,fp/c");
-    let reply = chain.generate(picky(true)).await.unwrap();
+    let reply = chain.generate(accepting_only_yes(true)).await.unwrap();
     assert_eq!(reply.model, "fp/c");
     assert_eq!((reply.usage.input, reply.usage.output), (54, 8));
 }
@@ -241,7 +245,7 @@ async fn an_exhausted_chain_returns_the_last_rejected_response_with_the_usage_of
     fixture.script("a", [costing("maybe", 10, 1)]);
     fixture.script("b", [costing("never", 20, 2)]);
     let chain = fixture.chain("fp/a,fp/b");
-    let error = chain.generate(picky(false)).await.unwrap_err();
+    let error = chain.generate(accepting_only_yes(false)).await.unwrap_err();
     let refused = error.partial().unwrap();
     assert_eq!(refused.text(), "never");
     assert_eq!((refused.usage.input, refused.usage.output), (30, 3));

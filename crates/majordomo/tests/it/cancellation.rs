@@ -10,7 +10,7 @@ use majordomo::{ProviderKind, Registry, Request, Settings, StreamItem};
 use majordomo_testkit::{Script, Upstream};
 
 /// How soon an upstream must see the close.
-const AT_ONCE: Duration = Duration::from_millis(100);
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(100);
 /// Long enough for a busy machine, short enough for a test.
 const SOON: Duration = Duration::from_secs(5);
 
@@ -37,7 +37,7 @@ impl Fixture {
         self.registry.parse("head/m,tail/m").expect("a good spec")
     }
 
-    fn assert_nobody_is_blamed(&self) {
+    fn assert_no_penalty(&self) {
         assert_eq!(self.tail.call_count("m"), 0);
         for status in self.registry.health().snapshot() {
             assert_eq!(
@@ -51,7 +51,7 @@ impl Fixture {
 }
 
 /// Polls a call until `reached`, then drops it.
-async fn leave<T>(call: impl Future<Output = T>, reached: impl Future<Output = ()>) {
+async fn drop_when<T>(call: impl Future<Output = T>, reached: impl Future<Output = ()>) {
     let mut call = pin!(call);
     tokio::select! {
         biased;
@@ -66,9 +66,9 @@ async fn cancelling_during_the_connect_closes_the_connection() {
     let fixture = Fixture::new(ProviderKind::OpenAi, upstream.secure_uri(""));
     let chain = fixture.chain();
     let call = chain.generate(Request::user("hi"));
-    leave(call, upstream.connected(0, SOON)).await;
-    upstream.closed(0, AT_ONCE).await;
-    fixture.assert_nobody_is_blamed();
+    drop_when(call, upstream.connected(0, SOON)).await;
+    upstream.closed(0, CLOSE_TIMEOUT).await;
+    fixture.assert_no_penalty();
 }
 
 #[tokio::test]
@@ -77,9 +77,9 @@ async fn cancelling_while_the_request_is_sent_closes_the_connection() {
     let fixture = Fixture::new(ProviderKind::OpenAi, upstream.uri(""));
     let chain = fixture.chain();
     let call = chain.generate(Request::user("word ".repeat(4 << 20)));
-    leave(call, upstream.asked(1, SOON)).await;
-    upstream.closed(0, AT_ONCE).await;
-    fixture.assert_nobody_is_blamed();
+    drop_when(call, upstream.asked(1, SOON)).await;
+    upstream.closed(0, CLOSE_TIMEOUT).await;
+    fixture.assert_no_penalty();
 }
 
 #[tokio::test]
@@ -88,9 +88,9 @@ async fn cancelling_before_the_response_header_closes_the_connection() {
         let upstream = Upstream::start([Script::new().read_request().stall()]).await;
         let fixture = Fixture::new(kind, upstream.uri(""));
         let chain = fixture.chain();
-        leave(chain.generate(Request::user("hi")), upstream.asked(1, SOON)).await;
-        upstream.closed(0, AT_ONCE).await;
-        fixture.assert_nobody_is_blamed();
+        drop_when(chain.generate(Request::user("hi")), upstream.asked(1, SOON)).await;
+        upstream.closed(0, CLOSE_TIMEOUT).await;
+        fixture.assert_no_penalty();
     }
 }
 
@@ -101,9 +101,9 @@ async fn cancelling_before_the_first_event_closes_the_connection() {
         let upstream = Upstream::start([script.stall()]).await;
         let fixture = Fixture::new(kind, upstream.uri(""));
         let chain = fixture.chain();
-        leave(chain.stream(Request::user("hi")), upstream.asked(1, SOON)).await;
-        upstream.closed(0, AT_ONCE).await;
-        fixture.assert_nobody_is_blamed();
+        drop_when(chain.stream(Request::user("hi")), upstream.asked(1, SOON)).await;
+        upstream.closed(0, CLOSE_TIMEOUT).await;
+        fixture.assert_no_penalty();
     }
 }
 
@@ -121,8 +121,8 @@ async fn dropping_a_stream_closes_the_connection() {
         let first = stream.next().await.unwrap().unwrap();
         assert_eq!(first, StreamItem::Text("a".into()));
         drop(stream);
-        upstream.closed(0, AT_ONCE).await;
-        fixture.assert_nobody_is_blamed();
+        upstream.closed(0, CLOSE_TIMEOUT).await;
+        fixture.assert_no_penalty();
     }
 }
 
@@ -130,9 +130,9 @@ async fn dropping_a_stream_closes_the_connection() {
 async fn a_deadline_closes_the_connection() {
     let upstream = Upstream::start([Script::new().read_request().stall()]).await;
     let fixture = Fixture::new(ProviderKind::OpenAi, upstream.uri(""));
-    let hurried = Request::user("hi").timeout(Duration::from_millis(300));
-    let error = fixture.chain().generate(hurried).await.unwrap_err();
+    let limited = Request::user("hi").timeout(Duration::from_millis(300));
+    let error = fixture.chain().generate(limited).await.unwrap_err();
     assert_eq!(error.kind(), majordomo::ErrorKind::Deadline);
-    upstream.closed(0, AT_ONCE).await;
-    fixture.assert_nobody_is_blamed();
+    upstream.closed(0, CLOSE_TIMEOUT).await;
+    fixture.assert_no_penalty();
 }

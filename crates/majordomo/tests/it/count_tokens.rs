@@ -17,12 +17,12 @@ type Counts = Arc<Mutex<VecDeque<Result<u64, Error>>>>;
 /// A provider that returns scripted counts, and then hangs.
 struct Counter {
     counts: Counts,
-    asked: Arc<Mutex<usize>>,
+    calls: Arc<Mutex<usize>>,
 }
 
 struct CountingModel {
     counts: Counts,
-    asked: Arc<Mutex<usize>>,
+    calls: Arc<Mutex<usize>>,
     name: String,
 }
 
@@ -34,7 +34,7 @@ impl Provider for Counter {
     fn model(&self, id: &str) -> Result<Arc<dyn Model>> {
         Ok(Arc::new(CountingModel {
             counts: Arc::clone(&self.counts),
-            asked: Arc::clone(&self.asked),
+            calls: Arc::clone(&self.calls),
             name: format!("counter/{id}"),
         }))
     }
@@ -64,7 +64,7 @@ impl Model for CountingModel {
     }
 
     fn count_tokens(&self, _: Request) -> BoxFuture<'_, Result<u64>> {
-        *self.asked.lock().expect("not poisoned") += 1;
+        *self.calls.lock().expect("not poisoned") += 1;
         let counted = self.counts.lock().expect("not poisoned").pop_front();
         Box::pin(async move {
             match counted {
@@ -75,25 +75,25 @@ impl Model for CountingModel {
     }
 }
 
-struct Stage {
+struct CountingFixture {
     registry: Registry,
     counts: Counts,
-    asked: Arc<Mutex<usize>>,
+    calls: Arc<Mutex<usize>>,
     fixture: Fixture,
 }
 
-impl Stage {
+impl CountingFixture {
     fn new(config: ChainConfig) -> Self {
         let fixture = Fixture::chained(config);
-        let (counts, asked) = (Counts::default(), Arc::default());
+        let (counts, calls) = (Counts::default(), Arc::default());
         fixture.registry.register(Counter {
             counts: Arc::clone(&counts),
-            asked: Arc::clone(&asked),
+            calls: Arc::clone(&calls),
         });
         Self {
             registry: fixture.registry.clone(),
             counts,
-            asked,
+            calls,
             fixture,
         }
     }
@@ -102,8 +102,8 @@ impl Stage {
         self.registry.parse("counter/m").expect("a spec")
     }
 
-    async fn count(&self, said: Result<u64, Error>) -> u64 {
-        self.counts.lock().expect("not poisoned").push_back(said);
+    async fn count(&self, counted: Result<u64, Error>) -> u64 {
+        self.counts.lock().expect("not poisoned").push_back(counted);
         self.chain().count_tokens(Request::user("hi")).await
     }
 
@@ -118,16 +118,16 @@ impl Stage {
         self.counts.lock().expect("not poisoned").clear();
     }
 
-    fn asked(&self) -> usize {
-        *self.asked.lock().expect("not poisoned")
+    fn calls(&self) -> usize {
+        *self.calls.lock().expect("not poisoned")
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_target_that_counts_is_called() {
-    let stage = Stage::new(ChainConfig::default());
-    assert_eq!(stage.count(Ok(41)).await, 41);
-    assert_eq!(stage.asked(), 1);
+    let counting = CountingFixture::new(ChainConfig::default());
+    assert_eq!(counting.count(Ok(41)).await, 41);
+    assert_eq!(counting.calls(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -136,46 +136,46 @@ async fn a_benched_target_and_a_rejected_key_are_not_called() {
         Error::provider(429, "slow down").with_retry_after(Some(secs(30))),
         Error::provider(401, "no such key").with_code("invalid_api_key"),
     ] {
-        let stage = Stage::new(ChainConfig::default());
-        stage.fail(error).await;
-        assert_eq!(stage.count(Ok(41)).await, 7);
-        assert_eq!(stage.asked(), 0);
+        let counting = CountingFixture::new(ChainConfig::default());
+        counting.fail(error).await;
+        assert_eq!(counting.count(Ok(41)).await, 7);
+        assert_eq!(counting.calls(), 0);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_count_that_exceeds_the_deadline_is_estimated() {
-    let stage = Stage::new(ChainConfig {
+    let counting = CountingFixture::new(ChainConfig {
         deadline: Some(secs(5)),
         ..ChainConfig::default()
     });
     let began = tokio::time::Instant::now();
-    assert_eq!(stage.chain().count_tokens(Request::user("hi")).await, 7);
+    assert_eq!(counting.chain().count_tokens(Request::user("hi")).await, 7);
     assert_eq!(began.elapsed(), secs(5));
-    let hurried = Request::user("hi").timeout(secs(1));
-    assert_eq!(stage.chain().count_tokens(hurried).await, 7);
+    let limited = Request::user("hi").timeout(secs(1));
+    assert_eq!(counting.chain().count_tokens(limited).await, 7);
     assert_eq!(began.elapsed(), secs(6));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_status_of_the_counting_endpoint_does_not_affect_health() {
-    let stage = Stage::new(ChainConfig::default());
+    let counting = CountingFixture::new(ChainConfig::default());
     for status in [404, 429, 500, 503] {
         for _ in 0..5 {
             let error = Error::provider(status, "not here").with_retry_after(Some(secs(60)));
-            assert_eq!(stage.count(Err(error)).await, 7);
+            assert_eq!(counting.count(Err(error)).await, 7);
         }
     }
-    assert!(stage.fixture.is_spotless("counter/m") && stage.fixture.is_spotless("counter"));
+    assert!(counting.fixture.is_healthy("counter/m") && counting.fixture.is_healthy("counter"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_unreachable_server_is_benched_by_failed_counts() {
-    let stage = Stage::new(ChainConfig::default());
+    let counting = CountingFixture::new(ChainConfig::default());
     for _ in 0..20 {
-        stage
+        counting
             .count(Err(Error::new(ErrorKind::Connect, "refused")))
             .await;
     }
-    assert!(stage.asked() < 10, "{} times", stage.asked());
+    assert!(counting.calls() < 10, "{} times", counting.calls());
 }

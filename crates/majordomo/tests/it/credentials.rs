@@ -35,7 +35,7 @@ async fn a_403_that_names_neither_key_nor_account_does_not_affect_other_models()
             lines(&reply.attempt_log),
             ["fp/a failed Forbidden", "fp/b served"]
         );
-        assert!(fixture.is_spotless("fp") && fixture.is_spotless("fp/a"));
+        assert!(fixture.is_healthy("fp") && fixture.is_healthy("fp/a"));
     }
 }
 
@@ -55,7 +55,7 @@ async fn the_targets_of_a_rejected_key_stay_healthy() {
     let fixture = Fixture::new();
     fixture.script("a", [status(401)]);
     fixture.ask("fp/a,tail/x").await.unwrap();
-    assert!(fixture.is_spotless("fp/a") && fixture.is_spotless("tail/x"));
+    assert!(fixture.is_healthy("fp/a") && fixture.is_healthy("tail/x"));
     assert_eq!(fixture.benched_secs("fp"), 60);
 }
 
@@ -85,7 +85,7 @@ async fn a_key_that_works_again_readmits_all_its_targets() {
 
     assert_eq!(fixture.served_by("fp/b,tail/x").await, "fp/b");
 
-    assert!(fixture.is_spotless("fp"));
+    assert!(fixture.is_healthy("fp"));
     assert_eq!(fixture.served_by("fp/a,tail/x").await, "fp/a");
 }
 
@@ -120,8 +120,8 @@ async fn a_missing_key_is_named_in_the_error_of_a_chain_of_one() {
     let second = fixture.refused("fp/a").await.to_string();
 
     assert_eq!(fixture.calls(), ["a"], "the key is known to be missing");
-    for (text, said) in [(first, "set FP_API_KEY"), (second, "no key is configured")] {
-        assert!(text.contains("fp/a") && text.contains(said), "{text}");
+    for (text, expected) in [(first, "set FP_API_KEY"), (second, "no key is configured")] {
+        assert!(text.contains("fp/a") && text.contains(expected), "{text}");
     }
 }
 

@@ -7,7 +7,7 @@ use majordomo::fake::{Beat, Step};
 use majordomo::{ChainConfig, ErrorKind, HealthConfig, Request};
 use tokio::time::Instant;
 
-fn hurried(seconds: u64) -> Request {
+fn with_timeout(seconds: u64) -> Request {
     Request::user("hi").timeout(secs(seconds))
 }
 
@@ -19,7 +19,7 @@ async fn a_deadline_ends_a_hanging_request_without_penalty() {
 
     let error = fixture
         .chain("fp/a,fp/b")
-        .generate(hurried(3))
+        .generate(with_timeout(3))
         .await
         .unwrap_err();
 
@@ -27,7 +27,7 @@ async fn a_deadline_ends_a_hanging_request_without_penalty() {
     assert_eq!(began.elapsed(), secs(3));
     assert_eq!(lines(error.attempt_log()), ["fp/a failed Deadline"]);
     assert_eq!(fixture.calls(), ["a"], "no time is left for another");
-    assert!(fixture.is_spotless("fp/a"));
+    assert!(fixture.is_healthy("fp/a"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -41,7 +41,7 @@ async fn the_deadline_covers_all_attempts() {
 
     let error = fixture
         .chain("fp/a,fp/b,fp/c")
-        .generate(hurried(3))
+        .generate(with_timeout(3))
         .await
         .unwrap_err();
 
@@ -55,13 +55,21 @@ async fn every_target_is_reached_within_the_deadline() {
     let fixture = Fixture::new();
     fixture.fp.otherwise(|_| status(500).after(secs(1)));
     let spec = "fp/a,fp/b,fp/c,fp/d,fp/e,tail/x";
-    let reply = fixture.chain(spec).generate(hurried(11)).await.unwrap();
+    let reply = fixture
+        .chain(spec)
+        .generate(with_timeout(11))
+        .await
+        .unwrap();
     assert_eq!(reply.model, "tail/x");
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_chains_deadline_applies_unless_the_request_sets_its_own() {
-    let rows = [(Request::user("hi"), 5), (hurried(2), 2), (hurried(9), 9)];
+    let rows = [
+        (Request::user("hi"), 5),
+        (with_timeout(2), 2),
+        (with_timeout(9), 9),
+    ];
     for (request, expected) in rows {
         let fixture = Fixture::chained(ChainConfig {
             deadline: Some(secs(5)),
@@ -79,7 +87,11 @@ async fn the_chains_deadline_applies_unless_the_request_sets_its_own() {
 async fn a_response_within_the_deadline_is_served() {
     let fixture = Fixture::new();
     fixture.script("a", [Step::reply("just in time").after(secs(2))]);
-    let reply = fixture.chain("fp/a").generate(hurried(3)).await.unwrap();
+    let reply = fixture
+        .chain("fp/a")
+        .generate(with_timeout(3))
+        .await
+        .unwrap();
     assert_eq!(reply.text(), "just in time");
 }
 

@@ -144,20 +144,20 @@ fn the_problems_of_unusable_variables_are_available() {
         ("LLM_GOOD", "foreman://t@host"),
         ("LLM_LATER", "custom://t@host"),
     ]);
-    let told = |registry: &Registry| -> Vec<String> {
+    let reasons = |registry: &Registry| -> Vec<String> {
         registry
             .unusable()
             .iter()
             .map(ToString::to_string)
             .collect()
     };
-    let problems = told(&registry);
+    let problems = reasons(&registry);
     assert_eq!(problems.len(), 2, "{problems:?}");
     assert!(problems[0].starts_with("the provider `bad` cannot be used: "));
     assert!(problems[1].starts_with("the provider `later` cannot be used: "));
 
     registry.scheme("custom", |name, _| Ok(Arc::new(Fake::new(name))));
-    assert_eq!(told(&registry), problems[..1]);
+    assert_eq!(reasons(&registry), problems[..1]);
 }
 
 #[test]

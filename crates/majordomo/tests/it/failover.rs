@@ -13,7 +13,7 @@ fn retrying(retries: u32) -> ChainConfig {
 }
 
 /// Failures never bench, so that only retries matter.
-fn patient() -> HealthConfig {
+fn never_benching() -> HealthConfig {
     HealthConfig {
         threshold: 1_000,
         ..HealthConfig::default()
@@ -35,7 +35,7 @@ async fn a_transient_failure_is_retried_and_served_by_the_same_target() {
         lines(&reply.attempt_log),
         ["fp/a failed Transient", "fp/a served"]
     );
-    assert!(fixture.is_spotless("fp/a"), "the success reset the count");
+    assert!(fixture.is_healthy("fp/a"), "the success reset the count");
 }
 
 #[tokio::test(start_paused = true)]
@@ -86,7 +86,7 @@ async fn after_its_cooldown_a_target_is_admitted_again_and_success_resets_everyt
     );
     tokio::time::advance(std::time::Duration::from_millis(1)).await;
     assert_eq!(fixture.served_by("fp/a,fp/b").await, "fp/a");
-    assert!(fixture.is_spotless("fp/a"));
+    assert!(fixture.is_healthy("fp/a"));
 
     fixture.script("a", [status(500), status(500)]);
     fixture.ask("fp/a,fp/b").await.unwrap();
@@ -147,7 +147,7 @@ async fn the_order_of_the_spec_is_the_order_of_the_attempts() {
 #[tokio::test(start_paused = true)]
 async fn retries_can_be_disabled_or_raised() {
     for (retries, calls) in [(0, 1), (1, 2), (3, 4)] {
-        let fixture = Fixture::with(retrying(retries), patient());
+        let fixture = Fixture::with(retrying(retries), never_benching());
         fixture.fp.otherwise(|_| status(500));
         assert_eq!(fixture.served_by("fp/a,tail/x").await, "tail/x");
         assert_eq!(fixture.fp.call_count("a"), calls, "{retries} retries");
@@ -184,7 +184,7 @@ async fn a_bench_during_a_request_stops_its_retries() {
 
 #[tokio::test(start_paused = true)]
 async fn a_bench_by_another_request_stops_the_retries() {
-    let fixture = Fixture::with(retrying(5), patient());
+    let fixture = Fixture::with(retrying(5), never_benching());
     let health = fixture.registry.health().clone();
     fixture.fp.otherwise(move |_| {
         health.bench("fp/a", secs(60), "maintenance");
@@ -210,19 +210,21 @@ async fn an_exhausted_chain_names_every_target_with_its_reason() {
         .registry
         .health()
         .bench("fp/benched", secs(60), "maintenance");
-    fixture.script("sick", [status(500), status(502)]);
+    fixture.script("failing", [status(500), status(502)]);
     fixture.script("gone", [status(404)]);
     fixture.script("mute", [Step::empty()]);
 
-    let error = fixture.refused("fp/benched,fp/sick,fp/gone,fp/mute").await;
+    let error = fixture
+        .refused("fp/benched,fp/failing,fp/gone,fp/mute")
+        .await;
 
     assert_eq!(error.kind(), ErrorKind::Exhausted);
     assert_eq!(
         lines(error.attempt_log()),
         [
             "fp/benched skipped",
-            "fp/sick failed Transient",
-            "fp/sick failed Transient",
+            "fp/failing failed Transient",
+            "fp/failing failed Transient",
             "fp/gone failed ModelNotFound",
             "fp/mute failed Empty",
         ]
@@ -231,7 +233,7 @@ async fn an_exhausted_chain_names_every_target_with_its_reason() {
     for word in [
         "fp/benched",
         "maintenance",
-        "fp/sick",
+        "fp/failing",
         "502",
         "fp/gone",
         "404",
@@ -324,7 +326,10 @@ async fn an_exhausted_chain_reports_empty_responses() {
         fixture.fp.otherwise(|_| Step::empty());
         let error = fixture.refused(spec).await;
         assert_eq!(error.kind(), ErrorKind::Exhausted, "{spec}");
-        assert_eq!(support::last_class(error.attempt_log()), Some(Class::Empty));
+        assert_eq!(
+            crate::support::last_class(error.attempt_log()),
+            Some(Class::Empty)
+        );
     }
 }
 

@@ -251,7 +251,7 @@ async fn a_permanent_error_is_the_targets_own_with_the_attempts_so_far() {
     );
     assert_eq!(error.to_string(), "fp/a: HTTP 422 [bad_field]: scripted");
     assert_eq!(
-        support::lines(error.attempt_log()),
+        crate::support::lines(error.attempt_log()),
         ["fp/gone failed ModelNotFound", "fp/a failed Invalid"]
     );
 }

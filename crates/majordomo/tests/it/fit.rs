@@ -9,12 +9,12 @@ use majordomo::{
     Response, Tool, ToolCall, ToolResult,
 };
 
-fn picture() -> Request {
-    Request::user("what is this?").part(Part::image("image/png", support::PNG))
+fn with_image() -> Request {
+    Request::user("what is this?").part(Part::image("image/png", crate::support::PNG))
 }
 
 /// The serving target when the head has these capabilities and the tail has no limits.
-async fn server(head: Capabilities, request: Request) -> (String, Fixture) {
+async fn served_by(head: Capabilities, request: Request) -> (String, Fixture) {
     let fixture = Fixture::new();
     fixture.fp.set_model_capabilities("head", head);
     let reply = fixture
@@ -25,11 +25,11 @@ async fn server(head: Capabilities, request: Request) -> (String, Fixture) {
     (reply.model, fixture)
 }
 
-async fn assert_passed_over(head: Capabilities, request: Request) {
-    let (model, fixture) = server(head, request).await;
+async fn assert_skipped(head: Capabilities, request: Request) {
+    let (model, fixture) = served_by(head, request).await;
     assert_eq!(model, "tail/x");
     assert!(fixture.calls().is_empty(), "it was not called");
-    assert!(fixture.is_spotless("fp/head"));
+    assert!(fixture.is_healthy("fp/head"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -41,7 +41,7 @@ async fn a_text_only_target_lets_a_vision_target_serve_an_image() {
 
     let reply = fixture
         .chain("fp/text-only,fp/vision")
-        .generate(picture())
+        .generate(with_image())
         .await
         .unwrap();
 
@@ -50,13 +50,13 @@ async fn a_text_only_target_lets_a_vision_target_serve_an_image() {
         lines(&reply.attempt_log),
         ["fp/text-only skipped", "fp/vision served"]
     );
-    assert!(fixture.is_spotless("fp/text-only"));
+    assert!(fixture.is_healthy("fp/text-only"));
     assert_eq!(fixture.calls(), ["vision"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_text_only_target_serves_text() {
-    let (model, _) = server(Capabilities::text_only(), Request::user("hi")).await;
+    let (model, _) = served_by(Capabilities::text_only(), Request::user("hi")).await;
     assert_eq!(model, "fp/head");
 }
 
@@ -64,11 +64,13 @@ async fn a_text_only_target_serves_text() {
 async fn images_inside_tool_results_count_as_images() {
     let call = ToolCall::new("call_0", "look", "{}");
     let mut result = ToolResult::new(&call, "see");
-    result.parts.push(Part::image("image/png", support::PNG));
+    result
+        .parts
+        .push(Part::image("image/png", crate::support::PNG));
     let request = Request::user("look")
         .message(majordomo::Message::assistant(Part::ToolCall(call)))
         .message(majordomo::Message::tool_results_message([result]));
-    assert_passed_over(Capabilities::text_only(), request).await;
+    assert_skipped(Capabilities::text_only(), request).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -77,7 +79,7 @@ async fn a_target_without_tools_is_skipped_for_a_request_with_tools() {
         tools: false,
         ..Capabilities::default()
     };
-    assert_passed_over(toolless, Request::user("hi").tool(Tool::new("look"))).await;
+    assert_skipped(toolless, Request::user("hi").tool(Tool::new("look"))).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -88,11 +90,11 @@ async fn a_target_without_schemas_receives_the_schema_as_instructions() {
     };
     let schema = Json::parse(r#"{"type":"object"}"#).unwrap();
     let request = Request::user("hi").schema(schema, "answer");
-    let (model, fixture) = server(loose, request).await;
+    let (model, fixture) = served_by(loose, request).await;
     assert_eq!(model, "fp/head");
-    let asked = fixture.fp.calls()[0].request.clone();
-    assert_eq!(asked.output, Output::Text);
-    assert!(asked.system_text().contains(r#"{"type":"object"}"#));
+    let sent = fixture.fp.calls()[0].request.clone();
+    assert_eq!(sent.output, Output::Text);
+    assert!(sent.system_text().contains(r#"{"type":"object"}"#));
 }
 
 #[tokio::test(start_paused = true)]
@@ -102,8 +104,8 @@ async fn a_target_whose_context_window_is_too_small_is_skipped() {
         ..Capabilities::default()
     };
     let long = Request::user("word ".repeat(500));
-    assert_passed_over(small.clone(), long).await;
-    let (model, _) = server(small, Request::user("hi")).await;
+    assert_skipped(small.clone(), long).await;
+    let (model, _) = served_by(small, Request::user("hi")).await;
     assert_eq!(model, "fp/head", "a short one fits");
 }
 
@@ -113,14 +115,14 @@ async fn a_large_max_tokens_does_not_skip_a_target() {
         context_window: Some(1_000),
         ..Capabilities::default()
     };
-    let (model, _) = server(small, Request::user("hi").max_tokens(5_000)).await;
+    let (model, _) = served_by(small, Request::user("hi").max_tokens(5_000)).await;
     assert_eq!(model, "fp/head", "it may use less");
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_undeclared_context_window_fits_every_request() {
     let long = Request::user("word ".repeat(500_000));
-    let (model, _) = server(Capabilities::default(), long).await;
+    let (model, _) = served_by(Capabilities::default(), long).await;
     assert_eq!(model, "fp/head");
 }
 
@@ -130,7 +132,7 @@ async fn when_no_target_fits_the_error_gives_a_reason_for_each() {
     fixture.fp.set_capabilities(Capabilities::text_only());
     let error = fixture
         .chain("fp/a,fp/b")
-        .generate(picture())
+        .generate(with_image())
         .await
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Exhausted);
@@ -151,21 +153,21 @@ async fn a_chain_reports_the_capabilities_of_its_head() {
 }
 
 /// A provider that estimates every request at ten thousand tokens.
-struct Wordy(Fake);
+struct Overestimating(Fake);
 
-impl Provider for Wordy {
+impl Provider for Overestimating {
     fn name(&self) -> &str {
         "wordy"
     }
 
     fn model(&self, id: &str) -> majordomo::Result<Arc<dyn Model>> {
-        Ok(Arc::new(WordyModel(self.0.model(id)?)))
+        Ok(Arc::new(OverestimatingModel(self.0.model(id)?)))
     }
 }
 
-struct WordyModel(Arc<dyn Model>);
+struct OverestimatingModel(Arc<dyn Model>);
 
-impl Model for WordyModel {
+impl Model for OverestimatingModel {
     fn name(&self) -> &str {
         self.0.name()
     }
@@ -197,7 +199,7 @@ async fn the_models_token_estimate_decides_whether_a_request_fits() {
     };
     fake.set_model_capabilities("small", window(9_999));
     fake.set_model_capabilities("large", window(10_000));
-    fixture.registry.register(Wordy(fake));
+    fixture.registry.register(Overestimating(fake));
     assert_eq!(fixture.served_by("wordy/small,tail/x").await, "tail/x");
     assert_eq!(fixture.served_by("wordy/large,tail/x").await, "wordy/large");
 }

@@ -73,7 +73,7 @@ async fn unbench_forgets_failures_and_backoff() {
     fixture.script("a", [status(500), status(500)]);
     fixture.ask("fp/a,fp/b").await.unwrap();
     fixture.registry.health().unbench("fp/a");
-    assert!(fixture.is_spotless("fp/a"));
+    assert!(fixture.is_healthy("fp/a"));
     assert_eq!(fixture.served_by("fp/a,fp/b").await, "fp/a");
 }
 
@@ -93,7 +93,7 @@ async fn health_is_tracked_per_target() {
     fixture.script("a", [status(500), status(500)]);
     fixture.ask("fp/a,fp/b").await.unwrap();
     assert_eq!(fixture.served_by("tail/a").await, "tail/a");
-    assert!(fixture.is_spotless("fp/b") && fixture.is_spotless("tail/a"));
+    assert!(fixture.is_healthy("fp/b") && fixture.is_healthy("tail/a"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -235,7 +235,7 @@ async fn a_probe_without_a_verdict_is_released() {
         let _ = fixture.ask("fp/a,fp/b").await;
         assert!(!fixture.health("fp/a").probing, "HTTP {undecided}");
         assert_eq!(fixture.served_by("fp/a,fp/b").await, "fp/a");
-        assert!(fixture.is_spotless("fp/a"));
+        assert!(fixture.is_healthy("fp/a"));
     }
 }
 
@@ -245,7 +245,7 @@ async fn a_request_that_does_not_fit_is_not_a_probe() {
     fixture
         .fp
         .set_model_capabilities("a", Capabilities::text_only());
-    let picture = Request::user(Part::image("image/png", support::PNG));
+    let picture = Request::user(Part::image("image/png", crate::support::PNG));
     fixture.chain("fp/a,fp/b").generate(picture).await.unwrap();
     assert!(!fixture.health("fp/a").probing);
     assert_eq!(fixture.served_by("fp/a,fp/b").await, "fp/a");
@@ -277,7 +277,7 @@ async fn without_single_probe_a_new_bench_needs_a_fresh_run_of_failures() {
         "fp/a",
         "retried and served"
     );
-    assert!(fixture.is_spotless("fp/a"));
+    assert!(fixture.is_healthy("fp/a"));
 }
 
 #[tokio::test(start_paused = true)]

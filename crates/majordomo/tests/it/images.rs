@@ -51,8 +51,8 @@ async fn a_100_by_50_png_arrives_as_32_by_16_at_a_32_px_target() {
     fixture.fp.set_model_capabilities("small", at_most(32));
     let request = Request::user("what is this?").part(png(100, 50));
     let reply = fixture.chain("fp/small").generate(request).await.unwrap();
-    let asked = fixture.fp.calls()[0].request.clone();
-    assert_eq!(size(images(&asked)[0]), (32, 16));
+    let sent = fixture.fp.calls()[0].request.clone();
+    assert_eq!(size(images(&sent)[0]), (32, 16));
     let change = &reply.attempt_log.changes()[0];
     assert_eq!(change.to_string(), "image:1 resized");
     assert!(
@@ -79,7 +79,7 @@ async fn each_target_receives_its_own_version_and_the_original_is_kept() {
     let fixture = Fixture::new();
     fixture.fp.set_model_capabilities("small", at_most(32));
     fixture.fp.set_model_capabilities("middle", at_most(64));
-    fixture.script("small", [support::status(404)]);
+    fixture.script("small", [crate::support::status(404)]);
     let request = Request::user("what is this?").part(png(100, 50));
     let chain = fixture.chain("fp/small,fp/middle,fp/large");
     let reply = chain.generate(request.clone()).await.unwrap();
@@ -112,7 +112,7 @@ async fn a_target_that_takes_too_few_images_is_skipped_without_penalty() {
         lines(&reply.attempt_log),
         ["fp/one skipped", "fp/many served"]
     );
-    assert!(fixture.is_spotless("fp/one"));
+    assert!(fixture.is_healthy("fp/one"));
 }
 
 #[tokio::test]
@@ -135,10 +135,10 @@ async fn when_no_target_takes_the_count_the_oldest_images_are_omitted() {
         .await
         .unwrap();
     assert_eq!(reply.model, "fp/two", "the one that takes the most");
-    let asked = fixture.fp.calls()[0].request.clone();
-    let sizes: Vec<_> = images(&asked).into_iter().map(size).collect();
+    let sent = fixture.fp.calls()[0].request.clone();
+    let sizes: Vec<_> = images(&sent).into_iter().map(size).collect();
     assert_eq!(sizes, [(9, 9), (10, 10)], "the newest are kept");
-    let text = asked.messages[0].text();
+    let text = sent.messages[0].text();
     assert!(text.contains("[earlier image omitted to fit this model's per-request image limit]"));
     assert_eq!(
         reply.attempt_log.changes()[0].to_string(),

@@ -29,9 +29,9 @@ async fn attempts_benches_skips_and_recoveries_are_notified_in_order() {
 
     pass(5).await;
     fixture.ask("fp/a,fp/b").await.unwrap();
-    let mut told = fixture.notices.take();
-    told.sort();
-    assert_eq!(told, ["recovered fp/a", "served fp/a"]);
+    let mut notices = fixture.notices.take();
+    notices.sort();
+    assert_eq!(notices, ["recovered fp/a", "served fp/a"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -69,7 +69,7 @@ async fn an_incapable_target_is_notified_as_skipped() {
     fixture
         .fp
         .set_model_capabilities("blind", Capabilities::text_only());
-    let picture = Request::user(Part::image("image/png", support::PNG));
+    let picture = Request::user(Part::image("image/png", crate::support::PNG));
     fixture
         .chain("fp/blind,fp/b")
         .generate(picture)
@@ -82,7 +82,7 @@ async fn an_incapable_target_is_notified_as_skipped() {
 async fn benches_and_recoveries_by_hand_are_notified() {
     let notices = Notices::default();
     let clock = Arc::new(ManualClock::new());
-    let health = Health::new(HealthConfig::default(), clock).observed_by(notices.listener());
+    let health = Health::new(HealthConfig::default(), clock).observed_by(notices.observer());
     health.bench("fp/a", secs(60), "maintenance");
     health.unbench("fp/a");
     health.unbench("fp/a");
@@ -94,8 +94,8 @@ async fn all_observers_are_notified() {
     let (one, two) = (Notices::default(), Notices::default());
     let registry = Registry::builder()
         .environment(Default::default())
-        .observer(one.listener())
-        .observer(two.listener())
+        .observer(one.observer())
+        .observer(two.observer())
         .build();
     registry.register(Fake::new("fp"));
     let chain = registry.parse("fp/a").unwrap();
@@ -195,8 +195,8 @@ async fn a_dropped_stream_is_not_notified() {
 #[tokio::test(start_paused = true)]
 async fn a_providers_error_text_reaches_only_its_own_caller() {
     const SECRET: &str = "my password is hunter2";
-    let said = |status| Step::fail(majordomo::Error::provider(status, SECRET).with_code(SECRET));
-    for (first, then) in [(said(500), said(500)), (said(401), said(401))] {
+    let failure = |status| Step::fail(majordomo::Error::provider(status, SECRET).with_code(SECRET));
+    for (first, then) in [(failure(500), failure(500)), (failure(401), failure(401))] {
         let heard: Arc<std::sync::Mutex<Vec<String>>> = Arc::default();
         let own = Arc::clone(&heard);
         let registry = Registry::builder()

@@ -9,21 +9,21 @@ use majordomo::{
 };
 
 /// A provider whose dialect lacks a field.
-struct Forgetful(Fake);
+struct LossyProvider(Fake);
 
-impl Provider for Forgetful {
+impl Provider for LossyProvider {
     fn name(&self) -> &str {
         "forgetful"
     }
 
     fn model(&self, id: &str) -> Result<Arc<dyn Model>> {
-        Ok(Arc::new(ForgetfulModel(self.0.model(id)?)))
+        Ok(Arc::new(LossyModel(self.0.model(id)?)))
     }
 }
 
-struct ForgetfulModel(Arc<dyn Model>);
+struct LossyModel(Arc<dyn Model>);
 
-impl Model for ForgetfulModel {
+impl Model for LossyModel {
     fn name(&self) -> &str {
         self.0.name()
     }
@@ -46,7 +46,7 @@ impl Model for ForgetfulModel {
 #[tokio::test(start_paused = true)]
 async fn a_providers_changes_are_in_the_attempt_log_of_responses_and_streams() {
     let registry = Registry::empty();
-    registry.register(Forgetful(Fake::new("fp")));
+    registry.register(LossyProvider(Fake::new("fp")));
     let chain = registry.parse("forgetful/x").unwrap();
     let reply = chain.generate(Request::user("hi")).await.unwrap();
     assert_eq!(reply.attempt_log.changes()[0].to_string(), "top_k dropped");

@@ -119,13 +119,13 @@ async fn every_provider_responds_in_its_own_dialect() -> Result<()> {
         assert_eq!(reply.text(), "hello", "{name}");
         assert_eq!(reply.model, "here/m-1", "{name}");
         assert_eq!((reply.usage.input, reply.usage.output), (3, 2), "{name}");
-        let asked = &upstream.requests()[0];
+        let requests = &upstream.requests()[0];
         assert!(
-            asked.head.starts_with(&format!("POST {} ", row.path)),
+            requests.head.starts_with(&format!("POST {} ", row.path)),
             "{}",
-            asked.head
+            requests.head
         );
-        assert_eq!(asked.header(row.key.0), Some(row.key.1), "{name}");
+        assert_eq!(requests.header(row.key.0), Some(row.key.1), "{name}");
     }
     Ok(())
 }
@@ -139,9 +139,9 @@ async fn every_provider_streams_in_its_own_dialect() -> Result<()> {
         let name = row.kind.as_str();
         assert_eq!(reply.text(), "hello", "{name}");
         assert_eq!((reply.usage.input, reply.usage.output), (3, 2), "{name}");
-        let asked = &upstream.requests()[0];
+        let requests = &upstream.requests()[0];
         let line = format!("POST {} ", row.stream_path);
-        assert!(asked.head.starts_with(&line), "{}", asked.head);
+        assert!(requests.head.starts_with(&line), "{}", requests.head);
     }
     Ok(())
 }
@@ -184,9 +184,16 @@ async fn a_foreman_from_the_environment_is_called_over_tls() -> Result<()> {
     let reply = chain.stream(Request::user("hi")).await?.finish().await?;
     assert_eq!(reply.text(), "hello", "one buffered object is a stream");
     assert_eq!(reply.model, "m1/m-1");
-    let asked = &upstream.requests()[0];
-    assert!(asked.head.starts_with("POST /api/chat "), "{}", asked.head);
-    assert_eq!(asked.header("authorization"), Some("Bearer canary-token"));
+    let requests = &upstream.requests()[0];
+    assert!(
+        requests.head.starts_with("POST /api/chat "),
+        "{}",
+        requests.head
+    );
+    assert_eq!(
+        requests.header("authorization"),
+        Some("Bearer canary-token")
+    );
     Ok(())
 }
 
@@ -197,32 +204,32 @@ async fn a_dead_head_fails_over_to_the_next_server() -> Result<()> {
             .read_request()
             .answer(503, "application/json", "{}")
     };
-    let sick = Upstream::start([busy(), busy()]).await;
-    let well = Upstream::start([json(ROWS[0].whole)]).await;
+    let dead = Upstream::start([busy(), busy()]).await;
+    let live = Upstream::start([json(ROWS[0].whole)]).await;
     let dsn = |upstream: &Upstream| format!("openai+http://canary@{}", upstream.address());
     let registry = registry(
-        &[("LLM_SICK", dsn(&sick)), ("LLM_WELL", dsn(&well))],
+        &[("LLM_DEAD", dsn(&dead)), ("LLM_LIVE", dsn(&live))],
         transport(),
     );
     let reply = registry
-        .parse("sick/a,well/b")?
+        .parse("dead/a,live/b")?
         .generate(Request::user("hi"))
         .await?;
-    assert_eq!(reply.model, "well/b");
-    assert_eq!(sick.requests().len(), 2, "one retry");
+    assert_eq!(reply.model, "live/b");
+    assert_eq!(dead.requests().len(), 2, "one retry");
     Ok(())
 }
 
 #[tokio::test]
 async fn a_missing_key_names_the_variable_to_set_and_the_chain_advances() -> Result<()> {
-    let well = Upstream::start([json(ROWS[0].whole)]).await;
-    let dsn = format!("openai+http://canary@{}", well.address());
-    let registry = registry(&[("LLM_WELL", dsn)], transport());
+    let live = Upstream::start([json(ROWS[0].whole)]).await;
+    let dsn = format!("openai+http://canary@{}", live.address());
+    let registry = registry(&[("LLM_LIVE", dsn)], transport());
     let reply = registry
-        .parse("google/gemini-3.8-flash,well/b")?
+        .parse("google/gemini-3.8-flash,live/b")?
         .generate(Request::user("hi"))
         .await?;
-    assert_eq!(reply.model, "well/b");
+    assert_eq!(reply.model, "live/b");
     let first = &reply.attempt_log.attempts[0];
     assert!(
         matches!(&first.outcome, Outcome::Failed { class: Class::Auth, reason, .. }
@@ -235,14 +242,14 @@ async fn a_missing_key_names_the_variable_to_set_and_the_chain_advances() -> Res
 #[tokio::test]
 async fn a_self_hosted_server_without_a_token_is_called_without_a_key() -> Result<()> {
     for row in ROWS {
-        let well = Upstream::start([json(row.whole)]).await;
-        let dsn = format!("{}+http://{}", row.kind.as_str(), well.address());
-        let registry = registry(&[("LLM_WELL", dsn)], transport());
-        registry.provider("well")?.ready()?;
-        let chain = registry.parse("well/m-1")?;
+        let live = Upstream::start([json(row.whole)]).await;
+        let dsn = format!("{}+http://{}", row.kind.as_str(), live.address());
+        let registry = registry(&[("LLM_LIVE", dsn)], transport());
+        registry.provider("live")?.ready()?;
+        let chain = registry.parse("live/m-1")?;
         assert_eq!(chain.generate(Request::user("hi")).await?.text(), "hello");
-        let asked = well.requests();
-        let call = asked.iter().find(|it| it.head.starts_with("POST"));
+        let requests = live.requests();
+        let call = requests.iter().find(|it| it.head.starts_with("POST"));
         let call = call.expect("it was called");
         for header in ["authorization", "x-api-key", "x-goog-api-key"] {
             assert_eq!(call.header(header), None, "{}", row.kind.as_str());
@@ -257,12 +264,12 @@ async fn a_server_with_only_max_tokens_can_be_declared_as_legacy() -> Result<()>
         ("", "\"max_completion_tokens\":9"),
         ("?legacy=true", "\"max_tokens\":9"),
     ] {
-        let well = Upstream::start([json(ROWS[0].whole)]).await;
-        let dsn = format!("openai+http://{}{options}", well.address());
-        let registry = registry(&[("LLM_WELL", dsn)], transport());
+        let live = Upstream::start([json(ROWS[0].whole)]).await;
+        let dsn = format!("openai+http://{}{options}", live.address());
+        let registry = registry(&[("LLM_LIVE", dsn)], transport());
         let limited = Request::user("hi").max_tokens(9);
-        registry.parse("well/m-1")?.generate(limited).await?;
-        let body = String::from_utf8_lossy(&well.requests()[0].body).into_owned();
+        registry.parse("live/m-1")?.generate(limited).await?;
+        let body = String::from_utf8_lossy(&live.requests()[0].body).into_owned();
         assert!(body.contains(field), "{body}");
     }
     Ok(())
@@ -273,14 +280,14 @@ async fn the_anthropic_api_version_is_selectable() -> Result<()> {
     let row = &ROWS[2];
     assert_eq!(row.kind, ProviderKind::Anthropic);
     for (options, version) in [("", "2023-06-01"), ("?version=2026-10-21", "2026-10-21")] {
-        let well = Upstream::start([json(row.whole)]).await;
-        let dsn = format!("anthropic+http://canary@{}{options}", well.address());
-        let registry = registry(&[("LLM_WELL", dsn)], transport());
-        let chain = registry.parse("well/m-1")?;
+        let live = Upstream::start([json(row.whole)]).await;
+        let dsn = format!("anthropic+http://canary@{}{options}", live.address());
+        let registry = registry(&[("LLM_LIVE", dsn)], transport());
+        let chain = registry.parse("live/m-1")?;
         let sampled = Request::user("hi").temperature(0.5);
         let reply = chain.generate(sampled).await?;
-        let asked = well.requests();
-        let call = asked.iter().find(|it| it.head.starts_with("POST"));
+        let requests = live.requests();
+        let call = requests.iter().find(|it| it.head.starts_with("POST"));
         let call = call.expect("it was called");
         assert_eq!(call.header("anthropic-version"), Some(version));
         let sent = String::from_utf8_lossy(&call.body).contains("temperature");
@@ -292,12 +299,12 @@ async fn the_anthropic_api_version_is_selectable() -> Result<()> {
 
 #[tokio::test]
 async fn what_a_dialect_cannot_express_is_in_the_attempt_log() -> Result<()> {
-    let well = Upstream::start([json(ROWS[0].whole)]).await;
-    let dsn = format!("openai+http://canary@{}", well.address());
-    let registry = registry(&[("LLM_WELL", dsn)], transport());
+    let live = Upstream::start([json(ROWS[0].whole)]).await;
+    let dsn = format!("openai+http://canary@{}", live.address());
+    let registry = registry(&[("LLM_LIVE", dsn)], transport());
     let mut request = Request::user("hi");
     request.edit().top_k = Some(5);
-    let reply = registry.parse("well/b")?.generate(request).await?;
+    let reply = registry.parse("live/b")?.generate(request).await?;
     let changes: Vec<String> = reply
         .attempt_log
         .changes()

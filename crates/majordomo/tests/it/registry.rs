@@ -9,23 +9,23 @@ use majordomo::{
     BoxFuture, Error, ErrorKind, Model, Provider, Registry, Request, Resolver, SpecError,
 };
 
-type Answer = Result<Option<String>, Error>;
+type Resolution = Result<Option<String>, Error>;
 
 /// Resolves with a function and records the aliases.
-struct Table {
-    answer: fn(&str) -> Answer,
-    asked: Arc<Mutex<Vec<String>>>,
+struct RecordingResolver {
+    resolve: fn(&str) -> Resolution,
+    aliases_seen: Arc<Mutex<Vec<String>>>,
 }
 
-impl Resolver for Table {
-    fn resolve<'a>(&'a self, alias: &'a str) -> BoxFuture<'a, Answer> {
-        self.asked
+impl Resolver for RecordingResolver {
+    fn resolve<'a>(&'a self, alias: &'a str) -> BoxFuture<'a, Resolution> {
+        self.aliases_seen
             .lock()
             .expect("no resolver panics")
             .push(alias.to_owned());
         Box::pin(async move {
             tokio::time::sleep(Duration::from_millis(1)).await;
-            (self.answer)(alias)
+            (self.resolve)(alias)
         })
     }
 }
@@ -37,13 +37,13 @@ fn registry() -> Registry {
 }
 
 /// Adds a resolver; returns the aliases that it receives.
-fn resolving(registry: &Registry, answer: fn(&str) -> Answer) -> Arc<Mutex<Vec<String>>> {
-    let asked = Arc::default();
-    registry.resolver(Table {
-        answer,
-        asked: Arc::clone(&asked),
+fn resolving(registry: &Registry, resolve: fn(&str) -> Resolution) -> Arc<Mutex<Vec<String>>> {
+    let aliases_seen = Arc::default();
+    registry.resolver(RecordingResolver {
+        resolve,
+        aliases_seen: Arc::clone(&aliases_seen),
     });
-    asked
+    aliases_seen
 }
 
 async fn resolved(registry: &Registry, spec: &str) -> Vec<String> {
@@ -74,10 +74,10 @@ async fn a_dynamic_alias_expands_like_a_static_one() {
 async fn a_static_alias_shadows_a_dynamic_one() {
     let registry = registry();
     registry.alias("tier", "fp/static").unwrap();
-    let asked = resolving(&registry, |_| Ok(Some("fp/dynamic".into())));
+    let aliases_seen = resolving(&registry, |_| Ok(Some("fp/dynamic".into())));
     assert_eq!(resolved(&registry, "tier").await, ["fp/static"]);
     assert!(
-        asked.lock().unwrap().is_empty(),
+        aliases_seen.lock().unwrap().is_empty(),
         "no resolver was consulted"
     );
 }
@@ -100,9 +100,9 @@ async fn resolvers_are_consulted_in_order_of_registration() {
 #[tokio::test(start_paused = true)]
 async fn targets_are_not_passed_to_resolvers() {
     let registry = registry();
-    let asked = resolving(&registry, |_| Ok(None));
+    let aliases_seen = resolving(&registry, |_| Ok(None));
     resolved(&registry, "fp/a,fp/b").await;
-    assert!(asked.lock().unwrap().is_empty());
+    assert!(aliases_seen.lock().unwrap().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -146,7 +146,7 @@ async fn an_alias_that_no_resolver_knows_is_unknown() {
 #[tokio::test(start_paused = true)]
 async fn parse_consults_no_resolver_and_points_to_resolve() {
     let registry = registry();
-    let asked = resolving(&registry, |_| Ok(Some("fp/a".into())));
+    let aliases_seen = resolving(&registry, |_| Ok(Some("fp/a".into())));
     let error = registry.parse("tier").unwrap_err();
     assert_eq!(
         error,
@@ -155,14 +155,14 @@ async fn parse_consults_no_resolver_and_points_to_resolve() {
         }
     );
     assert!(error.to_string().contains("resolve"), "{error}");
-    assert!(asked.lock().unwrap().is_empty());
+    assert!(aliases_seen.lock().unwrap().is_empty());
 }
 
 /// Uses the registry while it resolves.
-struct Busybody(Registry);
+struct ReentrantResolver(Registry);
 
-impl Resolver for Busybody {
-    fn resolve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Answer> {
+impl Resolver for ReentrantResolver {
+    fn resolve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Resolution> {
         Box::pin(async move {
             let registry = &self.0;
             registry.parse("fp/inner")?;
@@ -179,7 +179,7 @@ impl Resolver for Busybody {
 #[tokio::test(start_paused = true)]
 async fn no_lock_is_held_while_a_resolver_runs() {
     let registry = registry();
-    registry.resolver(Busybody(registry.clone()));
+    registry.resolver(ReentrantResolver(registry.clone()));
     let resolving = tokio::spawn(async move { resolved(&registry, "tier").await });
     let done = tokio::time::timeout(secs(60), resolving).await;
     assert_eq!(done.expect("no deadlock").unwrap(), ["found/it"]);
@@ -239,8 +239,8 @@ fn registries_are_isolated_and_their_clones_are_not() {
 
 #[test]
 fn a_providers_rejection_of_a_model_is_passed_on() {
-    struct Fussy;
-    impl Provider for Fussy {
+    struct NumericIds;
+    impl Provider for NumericIds {
         fn name(&self) -> &str {
             "fussy"
         }
@@ -249,7 +249,7 @@ fn a_providers_rejection_of_a_model_is_passed_on() {
         }
     }
     let registry = Registry::empty();
-    registry.register(Fussy);
+    registry.register(NumericIds);
     let text = registry.parse("fussy/x").unwrap_err().to_string();
     assert!(text.contains("ids are numbers here"), "{text}");
 }

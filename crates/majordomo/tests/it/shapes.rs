@@ -12,29 +12,29 @@ use majordomo::{
 type Work = Box<dyn Fn(Request, &Capabilities) -> majordomo::Result<Shaped> + Send + Sync>;
 
 /// A shape that records its targets.
-struct Recorder {
+struct RecordingShape {
     concerns: fn(&Request, TargetView<'_>) -> bool,
     work: Work,
-    asked: Mutex<Vec<(String, Option<u64>)>>,
+    targets: Mutex<Vec<(String, Option<u64>)>>,
 }
 
-impl Recorder {
+impl RecordingShape {
     fn new(
         work: impl Fn(Request, &Capabilities) -> majordomo::Result<Shaped> + Send + Sync + 'static,
     ) -> Arc<Self> {
         Arc::new(Self {
             concerns: |_, _| true,
             work: Box::new(work),
-            asked: Mutex::default(),
+            targets: Mutex::default(),
         })
     }
 
-    fn asked(&self) -> Vec<(String, Option<u64>)> {
-        self.asked.lock().expect("no shape panics").clone()
+    fn targets(&self) -> Vec<(String, Option<u64>)> {
+        self.targets.lock().expect("no shape panics").clone()
     }
 }
 
-impl Shape for Recorder {
+impl Shape for RecordingShape {
     fn concerns(&self, request: &Request, target: TargetView<'_>) -> bool {
         (self.concerns)(request, target)
     }
@@ -45,7 +45,7 @@ impl Shape for Recorder {
         target: TargetView<'a>,
     ) -> BoxFuture<'a, majordomo::Result<Shaped>> {
         let seen = (target.name.to_string(), target.capabilities.context_window);
-        self.asked.lock().expect("no shape panics").push(seen);
+        self.targets.lock().expect("no shape panics").push(seen);
         Box::pin(async move { (self.work)(request, target.capabilities) })
     }
 }
@@ -83,13 +83,13 @@ fn describe(mut request: Request, target: &Capabilities) -> majordomo::Result<Sh
     Ok(Shaped { request, changes })
 }
 
-fn picture() -> Request {
-    Request::user("what? ").part(Part::image("image/png", support::PNG))
+fn with_image() -> Request {
+    Request::user("what? ").part(Part::image("image/png", crate::support::PNG))
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_shape_runs_for_each_target_and_attempt_with_that_targets_capabilities() {
-    let shape = Recorder::new(|request, _| Ok(untouched(request)));
+    let shape = RecordingShape::new(|request, _| Ok(untouched(request)));
     let fixture = fixture(vec![shape.clone()]);
     for (model, window) in [("a", 1_000), ("b", 2_000)] {
         let capabilities = Capabilities {
@@ -108,33 +108,33 @@ async fn a_shape_runs_for_each_target_and_attempt_with_that_targets_capabilities
         seen("fp/a", 1_000),
         seen("fp/b", 2_000),
     ];
-    assert_eq!(shape.asked(), expected);
+    assert_eq!(shape.targets(), expected);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_benched_target_is_not_shaped_for() {
-    let shape = Recorder::new(|request, _| Ok(untouched(request)));
+    let shape = RecordingShape::new(|request, _| Ok(untouched(request)));
     let fixture = fixture(vec![shape.clone()]);
     fixture
         .registry
         .health()
         .bench("fp/a", secs(60), "maintenance");
     fixture.ask("fp/a,fp/b").await.unwrap();
-    assert_eq!(shape.asked().len(), 1);
+    assert_eq!(shape.targets().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_shape_that_does_not_apply_is_not_run() {
-    let mut shape = Recorder::new(|_, _| Err(Error::new(ErrorKind::Unsupported, "never")));
+    let mut shape = RecordingShape::new(|_, _| Err(Error::new(ErrorKind::Unsupported, "never")));
     Arc::get_mut(&mut shape).unwrap().concerns = |request, _| request.image_count() > 0;
     let fixture = fixture(vec![shape.clone()]);
     assert_eq!(fixture.served_by("fp/a").await, "fp/a");
-    assert!(shape.asked().is_empty());
+    assert!(shape.targets().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_cannot_be_shaped_advances_without_penalty() {
-    let shape = Recorder::new(|request, target| match target.context_window {
+    let shape = RecordingShape::new(|request, target| match target.context_window {
         Some(_) => Err(Error::new(ErrorKind::Unsupported, "the image is too large")),
         None => Ok(untouched(request)),
     });
@@ -154,19 +154,19 @@ async fn a_request_that_cannot_be_shaped_advances_without_penalty() {
             .to_string()
             .contains("the image is too large")
     );
-    assert!(fixture.is_spotless("fp/a"));
+    assert!(fixture.is_healthy("fp/a"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_changes_are_in_the_attempt_log_of_the_response() {
-    let fixture = fixture(vec![Recorder::new(describe)]);
+    let fixture = fixture(vec![RecordingShape::new(describe)]);
     fixture
         .fp
         .set_model_capabilities("blind", Capabilities::text_only());
     fixture.script("seeing", [status(404)]);
 
     let chain = fixture.chain("fp/seeing,fp/blind");
-    let reply = chain.generate(picture()).await.unwrap();
+    let reply = chain.generate(with_image()).await.unwrap();
 
     let attempts = &reply.attempt_log.attempts;
     assert!(
@@ -181,14 +181,14 @@ async fn the_changes_are_in_the_attempt_log_of_the_response() {
 
 #[tokio::test(start_paused = true)]
 async fn a_shape_that_describes_images_lets_a_text_only_target_serve() {
-    let fixture = fixture(vec![Recorder::new(describe)]);
+    let fixture = fixture(vec![RecordingShape::new(describe)]);
     fixture
         .fp
         .set_model_capabilities("blind", Capabilities::text_only());
 
     let reply = fixture
         .chain("fp/blind,fp/seeing")
-        .generate(picture())
+        .generate(with_image())
         .await
         .unwrap();
 
@@ -200,12 +200,12 @@ async fn a_shape_that_describes_images_lets_a_text_only_target_serve() {
 
 #[tokio::test(start_paused = true)]
 async fn each_target_is_shaped_from_the_original_request() {
-    let fixture = fixture(vec![Recorder::new(describe)]);
+    let fixture = fixture(vec![RecordingShape::new(describe)]);
     fixture
         .fp
         .set_model_capabilities("blind", Capabilities::text_only());
     fixture.script("blind", [status(404)]);
-    let request = picture();
+    let request = with_image();
 
     fixture
         .chain("fp/blind,fp/seeing")
@@ -226,7 +226,7 @@ async fn an_unchanged_request_shares_its_prompt() {
     let request = Request::user("hi");
     for shapes in [
         vec![],
-        vec![Recorder::new(|request, _| Ok(untouched(request))) as Arc<dyn Shape>],
+        vec![RecordingShape::new(|request, _| Ok(untouched(request))) as Arc<dyn Shape>],
     ] {
         let fixture = fixture(shapes);
         fixture.script("a", [status(500)]);
@@ -244,7 +244,7 @@ async fn an_unchanged_request_shares_its_prompt() {
 #[tokio::test(start_paused = true)]
 async fn shapes_run_in_order_and_all_changes_are_kept() {
     let say = |word: &'static str| {
-        Recorder::new(move |mut request: Request, _: &Capabilities| {
+        RecordingShape::new(move |mut request: Request, _: &Capabilities| {
             request.edit().messages.push(Message::user(word));
             let changes = vec![Change::new(word, "added")];
             Ok(Shaped { request, changes })
@@ -272,12 +272,16 @@ async fn shapes_run_in_order_and_all_changes_are_kept() {
 
 #[tokio::test(start_paused = true)]
 async fn streams_are_shaped_and_report_the_changes() {
-    let fixture = fixture(vec![Recorder::new(describe)]);
+    let fixture = fixture(vec![RecordingShape::new(describe)]);
     fixture
         .fp
         .set_model_capabilities("blind", Capabilities::text_only());
     fixture.script("blind", [Step::reply("an apple")]);
-    let stream = fixture.chain("fp/blind").stream(picture()).await.unwrap();
+    let stream = fixture
+        .chain("fp/blind")
+        .stream(with_image())
+        .await
+        .unwrap();
     let response = stream.finish().await.unwrap();
     assert_eq!(lines(&response.attempt_log), ["fp/blind served"]);
     assert_eq!(response.attempt_log.changes()[0].verb, "described");
@@ -302,13 +306,13 @@ async fn the_deadline_holds_while_a_request_is_shaped() {
     let request = Request::user("hi").timeout(secs(2));
     let error = fixture.chain("fp/a").generate(request).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Deadline);
-    assert!(fixture.is_spotless("fp/a"));
+    assert!(fixture.is_healthy("fp/a"));
 }
 
 /// Calls a model, except in a preview.
-struct Asks(Arc<Recorder>);
+struct CallsModel(Arc<RecordingShape>);
 
-impl Shape for Asks {
+impl Shape for CallsModel {
     fn concerns(&self, request: &Request, target: TargetView<'_>) -> bool {
         self.0.concerns(request, target)
     }
@@ -333,15 +337,15 @@ impl Shape for Asks {
 
 #[tokio::test(start_paused = true)]
 async fn a_preview_shows_what_each_target_would_receive_without_calling_any() {
-    let recorder = Recorder::new(describe);
-    let fixture = fixture(vec![Arc::new(Asks(Arc::clone(&recorder)))]);
+    let recorder = RecordingShape::new(describe);
+    let fixture = fixture(vec![Arc::new(CallsModel(Arc::clone(&recorder)))]);
     fixture
         .fp
         .set_model_capabilities("blind", Capabilities::text_only());
 
     let previews = fixture
         .chain("fp/blind,fp/seeing")
-        .preview(&picture())
+        .preview(&with_image())
         .await;
 
     let names: Vec<&str> = previews.iter().map(|p| p.target.as_str()).collect();
@@ -351,7 +355,7 @@ async fn a_preview_shows_what_each_target_would_receive_without_calling_any() {
     let shaped = previews[1].shaped.as_ref().unwrap();
     assert_eq!(shaped.changes, [Change::new("image", "fetched").times(1)]);
     assert!(
-        recorder.asked().is_empty(),
+        recorder.targets().is_empty(),
         "nothing was shaped for sending"
     );
     assert!(fixture.fp.calls().is_empty());

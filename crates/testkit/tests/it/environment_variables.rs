@@ -9,8 +9,8 @@ use majordomo_testkit::files;
 const ALLOWED: [(&str, &str, &str); 11] = [
     ("agent", "mcp_stdio", "SERVE"),
     ("agent", "mcp_stdio", "REFERENCE"),
-    ("cli", "served", "\"PATH\""),
-    ("cli", "served", "\"MAJORDOMO_LOAD\""),
+    ("cli", "gateway", "\"PATH\""),
+    ("cli", "gateway", "\"MAJORDOMO_LOAD\""),
     ("gateway", "configuration", "\"MAJORDOMO_UPDATE_SNAPSHOTS\""),
     ("gateway", "cuts", "\"MAJORDOMO_CUTS\""),
     ("majordomo", "simulation", "name"),

@@ -9,20 +9,20 @@ use tokio::process::Command;
 
 /// The result of a command.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Done {
+pub(crate) struct CommandOutput {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
 /// One run of `majordomo`.
-pub(crate) struct Run {
+pub(crate) struct CommandRun {
     command: Command,
     stdin: String,
 }
 
 /// `majordomo` with these arguments.
-pub(crate) fn majordomo(arguments: &[&str]) -> Run {
+pub(crate) fn majordomo(arguments: &[&str]) -> CommandRun {
     let mut command = Command::new(env!("CARGO_BIN_EXE_majordomo"));
     command
         .args(arguments)
@@ -31,13 +31,13 @@ pub(crate) fn majordomo(arguments: &[&str]) -> Run {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true);
-    Run {
+    CommandRun {
         command,
         stdin: String::new(),
     }
 }
 
-impl Run {
+impl CommandRun {
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.command.env(name, value);
         self
@@ -62,14 +62,14 @@ impl Run {
         self
     }
 
-    pub(crate) async fn done(mut self) -> Done {
+    pub(crate) async fn output(mut self) -> CommandOutput {
         let mut child = self.command.spawn().expect("the command was built");
         let mut stdin = child.stdin.take().expect("stdin is a pipe");
         // A command that never reads may have exited already.
         let _ = stdin.write_all(self.stdin.as_bytes()).await;
         drop(stdin);
         let output = child.wait_with_output().await.expect("it ends");
-        Done {
+        CommandOutput {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).expect("text"),
             stderr: String::from_utf8(output.stderr).expect("text"),
@@ -78,7 +78,7 @@ impl Run {
 }
 
 /// A streamed response of two deltas.
-pub(crate) fn says(first: &str, second: &str) -> Script {
+pub(crate) fn streams(first: &str, second: &str) -> Script {
     let delta = |text: &str| {
         format!(
             "data: {{\"id\":\"c\",\"model\":\"m\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":{text:?}}}}}]}}\n\n"
@@ -94,7 +94,7 @@ pub(crate) fn says(first: &str, second: &str) -> Script {
 }
 
 /// A whole response.
-pub(crate) fn answers(text: &str) -> Script {
+pub(crate) fn responds(text: &str) -> Script {
     let body = format!(
         "{{\"id\":\"c\",\"model\":\"m\",\"choices\":[{{\"index\":0,\"message\":{{\"role\":\"assistant\",\"content\":{text:?}}},\"finish_reason\":\"stop\"}}],\"usage\":{{\"prompt_tokens\":3,\"completion_tokens\":2}}}}"
     );
@@ -119,7 +119,7 @@ pub(crate) fn file(name: &str, content: impl AsRef<[u8]>) -> String {
 }
 
 /// A PNG of this size.
-pub(crate) fn picture(width: u32, height: u32) -> Vec<u8> {
+pub(crate) fn png_image(width: u32, height: u32) -> Vec<u8> {
     let mut data = Vec::new();
     let mut encoder = png::Encoder::new(&mut data, width, height);
     encoder.set_color(png::ColorType::Grayscale);

@@ -76,10 +76,10 @@ fn check(dialect: &Dialect, streamed: bool, upstream: &Upstream, outcome: &Outco
     );
     assert_eq!(outcome.steps.len(), 2, "{name}");
 
-    let asked = upstream.requests();
-    assert_eq!(asked.len(), 2, "{name}: the model was called twice");
+    let requests = upstream.requests();
+    assert_eq!(requests.len(), 2, "{name}: the model was called twice");
     let codec = dialect.protocol.codec();
-    let read = |at: usize| codec.read_request(asked[at].body.clone()).expect(&name);
+    let read = |at: usize| codec.read_request(requests[at].body.clone()).expect(&name);
     let (first, second) = (read(0), read(1));
     assert_eq!(first.request.tools.len(), 1, "{name}: the tool was offered");
     // Gemini has the model in its path.

@@ -115,10 +115,10 @@ impl Caller {
             let began = Instant::now();
             let streamed = self.dice.chance(50);
             let leaves_early = self.dice.chance(60);
-            let patience = Duration::from_millis(self.dice.below(60_000));
+            let cancel_after = Duration::from_millis(self.dice.below(60_000));
             let work = self.ask(streamed);
             let end = if leaves_early {
-                timeout(patience, work).await.unwrap_or(End::Cancelled)
+                timeout(cancel_after, work).await.unwrap_or(End::Cancelled)
             } else {
                 work.await
             };

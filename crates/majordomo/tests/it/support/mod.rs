@@ -37,7 +37,7 @@ impl Fixture {
             .environment(Default::default())
             .chain(chain)
             .health(health)
-            .observer(notices.listener())
+            .observer(notices.observer())
             .build();
         let (fp, tail) = (Fake::new("fp"), Fake::new("tail"));
         registry.register(fp.clone());
@@ -111,7 +111,7 @@ impl Fixture {
     }
 
     /// Whether it has no failures and no benches.
-    pub(crate) fn is_spotless(&self, subject: &str) -> bool {
+    pub(crate) fn is_healthy(&self, subject: &str) -> bool {
         let health = self.health(subject);
         health.failures == 0 && health.rounds == 0 && health.until_usable.is_none()
     }
@@ -122,7 +122,7 @@ impl Fixture {
 pub(crate) struct Notices(Arc<Mutex<Vec<String>>>);
 
 impl Notices {
-    pub(crate) fn listener(&self) -> Arc<dyn majordomo::Observer> {
+    pub(crate) fn observer(&self) -> Arc<dyn majordomo::Observer> {
         let lines = Arc::clone(&self.0);
         Arc::new(move |notice: &Notice<'_>| {
             let line = match notice {

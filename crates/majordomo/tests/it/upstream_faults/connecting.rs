@@ -30,11 +30,11 @@ async fn a_refused_connection_is_retried_once_and_the_next_target_serves() {
 #[tokio::test]
 async fn an_unanswered_connection_ends_with_the_connect_timeout() {
     let hole = BlackHole::open();
-    let hurried = Timeouts {
+    let short_timeouts = Timeouts {
         connect: SHORT,
         ..Timeouts::default()
     };
-    let stage = Head::at(format!("http://{}", hole.address())).timeouts(hurried);
+    let stage = Head::at(format!("http://{}", hole.address())).timeouts(short_timeouts);
     assert_eq!(stage.stage().ask().await, RETRIED);
 }
 
@@ -91,11 +91,11 @@ async fn a_server_without_tls_receives_no_plaintext_request() {
 #[tokio::test]
 async fn a_stalled_tls_handshake_ends_with_the_connect_timeout() {
     let upstream = Upstream::start([Script::new().stall()]).await;
-    let hurried = Timeouts {
+    let short_timeouts = Timeouts {
         connect: SHORT,
         ..Timeouts::default()
     };
-    let head = Head::at(upstream.secure_uri("")).timeouts(hurried);
+    let head = Head::at(upstream.secure_uri("")).timeouts(short_timeouts);
     assert_eq!(head.stage().ask().await, RETRIED);
     upstream.closed(0, SOON).await;
 }
@@ -123,7 +123,7 @@ async fn a_reset_after_the_request_is_retried_once() {
     assert_eq!(upstream.requests().len(), 2);
 }
 
-fn hurried() -> Timeouts {
+fn short_timeouts() -> Timeouts {
     Timeouts {
         first_byte: SHORT,
         total: SHORT,
@@ -136,7 +136,9 @@ async fn a_response_that_never_starts_times_out_and_closes_the_connection() {
     let script = Script::new().read_request();
     let script = script.expect_close(SOON);
     let upstream = Upstream::start([script]).await;
-    let stage = Head::at(upstream.uri("")).timeouts(hurried()).stage();
+    let stage = Head::at(upstream.uri(""))
+        .timeouts(short_timeouts())
+        .stage();
     assert_eq!(stage.ask_for_a_stream().await, RETRIED);
     upstream.closed(1, SOON).await;
 }
@@ -147,7 +149,9 @@ async fn a_response_whose_header_drips_times_out() {
     let script = Script::new().read_request();
     let script = script.drip(head, Duration::from_millis(20));
     let upstream = Upstream::start([script]).await;
-    let stage = Head::at(upstream.uri("")).timeouts(hurried()).stage();
+    let stage = Head::at(upstream.uri(""))
+        .timeouts(short_timeouts())
+        .stage();
     assert_eq!(stage.ask_for_a_stream().await, RETRIED);
     upstream.closed(1, SOON).await;
 }
@@ -179,7 +183,7 @@ async fn an_error_response_before_the_request_is_fully_sent_is_read() {
     let (_upstream, stage) = Stage::playing([script]).await;
     let reply = stage.chain("head/m,tail/m").generate(long()).await;
     let expected = After {
-        served_by: "nobody",
+        served_by: "none",
         class: Some(Class::Invalid),
         ..FREE
     };
@@ -217,10 +221,10 @@ async fn a_refused_http2_stream_is_retried_for_free() {
 
 #[tokio::test]
 async fn a_stream_above_the_goaway_id_is_retried_for_free() {
-    let asked = || Script::new().send(frames::settings());
-    let leaving = asked().read_frame(frames::HEADERS);
+    let begin = || Script::new().send(frames::settings());
+    let leaving = begin().read_frame(frames::HEADERS);
     let leaving = leaving.send(frames::go_away(0, 0)).stall();
-    let serving = asked()
+    let serving = begin()
         .send(frames::settings_ack())
         .read_frame(frames::DATA)
         .send(frames::ok(1))
@@ -293,12 +297,12 @@ async fn a_server_with_one_concurrent_stream_serves_a_hundred_requests() {
     let upstream = Http2Upstream::start(settings, [answered()]).await;
     let stage = over_http2(upstream.uri("")).stage();
     assert_eq!(stage.ask().await, SERVED);
-    let mut asking = tokio::task::JoinSet::new();
+    let mut in_flight = tokio::task::JoinSet::new();
     for _ in 0..100 {
         let chain = stage.chain("head/m,tail/m");
-        asking.spawn(async move { chain.generate(Request::user("hi")).await });
+        in_flight.spawn(async move { chain.generate(Request::user("hi")).await });
     }
-    for reply in asking.join_all().await {
+    for reply in in_flight.join_all().await {
         assert_eq!(stage.after(reply), SERVED);
     }
 }

@@ -54,7 +54,7 @@ async fn targets_that_are_all_down_get_no_retry_storm_and_recover_at_once() {
             false => status(500),
         });
     }
-    let mut asked = 0;
+    let mut requests = 0;
     let began = tokio::time::Instant::now();
     while began.elapsed() < secs(60) {
         let before = tokio::time::Instant::now();
@@ -63,13 +63,13 @@ async fn targets_that_are_all_down_get_no_retry_storm_and_recover_at_once() {
             before.elapsed() < secs(1),
             "no request waits for a dead target"
         );
-        asked += 1;
+        requests += 1;
         tokio::time::advance(HUNDREDTH).await;
     }
     let calls = fixture.fp.call_count("a") + fixture.tail.call_count("x");
     assert!(
-        calls <= asked + asked / 5,
-        "{calls} calls for {asked} requests"
+        calls <= requests + requests / 5,
+        "{calls} calls for {requests} requests"
     );
 
     well.store(true, Ordering::Relaxed);
@@ -103,10 +103,10 @@ async fn a_cancelled_probe_is_released() {
 async fn a_hanging_probe_ends_with_its_deadline_and_is_released() {
     let fixture = due().await;
     fixture.script("a", [Step::hang()]);
-    let hurried = Request::user("hi").timeout(secs(1));
+    let limited = Request::user("hi").timeout(secs(1));
     let error = fixture
         .chain("fp/a,tail/x")
-        .generate(hurried)
+        .generate(limited)
         .await
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Deadline);
@@ -130,12 +130,12 @@ async fn of_a_thousand_requests_at_the_end_of_a_bench_one_probes() {
         seen.fetch_add(1, Ordering::Relaxed);
         Step::reply("ok").after(secs(1))
     });
-    let mut asking = tokio::task::JoinSet::new();
+    let mut in_flight = tokio::task::JoinSet::new();
     for _ in 0..1_000 {
         let chain = fixture.chain("fp/a,tail/x");
-        asking.spawn(async move { chain.generate(Request::user("hi")).await.unwrap().model });
+        in_flight.spawn(async move { chain.generate(Request::user("hi")).await.unwrap().model });
     }
-    let served = asking.join_all().await;
+    let served = in_flight.join_all().await;
     assert_eq!(probes.load(Ordering::Relaxed), 1);
     assert_eq!(served.iter().filter(|model| *model == "fp/a").count(), 1);
 }

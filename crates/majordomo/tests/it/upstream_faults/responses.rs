@@ -125,7 +125,7 @@ async fn a_body_that_is_not_utf_8_is_a_bad_response() {
 }
 
 /// A valid response with this JSON as its text.
-fn saying(content: &str) -> String {
+fn with_content(content: &str) -> String {
     HELLO.replace("\"hello\"", content)
 }
 
@@ -139,8 +139,8 @@ async fn malformed_json_is_a_bad_response() {
         HELLO[..HELLO.len() - 1].to_owned(),
         format!("{HELLO}{HELLO}"),
         format!("{HELLO} and more"),
-        saying("NaN"),
-        saying("\"a\u{0}b\""),
+        with_content("NaN"),
+        with_content("\"a\u{0}b\""),
         "[".repeat(100_000),
         r#"{"id":"c1","object":"chat.completion","model":"m"}"#.to_owned(),
         r#"{"id":"c1","choices":null}"#.to_owned(),
@@ -161,7 +161,7 @@ async fn an_empty_response_counts_like_a_bad_response() {
         class: Some(Class::Empty),
         ..UNUSABLE
     };
-    for body in [saying("null"), saying("\"\"")] {
+    for body in [with_content("null"), with_content("\"\"")] {
         assert_eq!(
             after(ProviderKind::OpenAi, json(200, body.clone())).await,
             silent,
@@ -182,7 +182,7 @@ async fn an_unusual_but_decodable_response_is_served() {
     for body in [
         HELLO.replace("\"completion_tokens\":2", "\"completion_tokens\":1e400"),
         HELLO.replace("\"object\"", "\"id\":\"c2\",\"object\""),
-        saying(r#""\ud800 lone""#),
+        with_content(r#""\ud800 lone""#),
     ] {
         assert_eq!(
             after(ProviderKind::OpenAi, json(200, body.clone())).await,
@@ -335,15 +335,15 @@ async fn an_endless_body_is_cut_off_and_the_connection_closed() {
 /// reach the end.
 #[tokio::test]
 async fn a_stream_of_100_000_small_chunks_is_read_to_its_end() {
-    const PIECES: usize = 100_000;
+    const CHUNKS: usize = 100_000;
     let piece = chunk(&format!(r#"{{"content":"{}"}}"#, "word ".repeat(20)));
     let script = Script::new().read_request().stream_head();
-    let script = script.chunk(piece.repeat(PIECES)).chunk(DONE).last_chunk();
+    let script = script.chunk(piece.repeat(CHUNKS)).chunk(DONE).last_chunk();
     let (_upstream, stage) = Stage::playing([script]).await;
     let reply = stage.open().await.unwrap().finish().await.unwrap();
     assert_eq!(
         (reply.text().len(), &*reply.model),
-        (PIECES * 100, "head/m")
+        (CHUNKS * 100, "head/m")
     );
 }
 

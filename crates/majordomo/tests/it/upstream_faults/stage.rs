@@ -168,7 +168,7 @@ impl Stage {
         let (served_by, attempt_log) = match &result {
             Ok(reply) if reply.model == "head/m" => ("head/m", &reply.attempt_log),
             Ok(reply) => ("tail/m", &reply.attempt_log),
-            Err(error) => ("nobody", error.attempt_log()),
+            Err(error) => ("none", error.attempt_log()),
         };
         let (calls, class) = head_calls(attempt_log);
         After {
@@ -200,12 +200,12 @@ fn head_calls(attempt_log: &AttemptLog) -> (usize, Option<Class>) {
         .attempts
         .iter()
         .filter(|it| it.target == "head/m");
-    let asked = head.filter(|it| !matches!(it.outcome, Outcome::Skipped { .. }));
+    let sent = head.filter(|it| !matches!(it.outcome, Outcome::Skipped { .. }));
     let class = |outcome: &Outcome| match outcome {
         Outcome::Failed { class, .. } => Some(*class),
         _ => None,
     };
-    asked.fold((0, None), |(calls, last), attempt| {
+    sent.fold((0, None), |(calls, last), attempt| {
         (calls + 1, class(&attempt.outcome).or(last))
     })
 }

@@ -21,7 +21,7 @@ fn throttled(wait: Duration) -> After {
 
 /// An invalid request.
 const INVALID: After = After {
-    served_by: "nobody",
+    served_by: "none",
     class: Some(Class::Invalid),
     ..FREE
 };
@@ -38,7 +38,7 @@ async fn a_408_is_retried_once_and_counts() {
 }
 
 /// Retried, no penalty.
-const COLLIDED: After = After {
+const CONFLICT: After = After {
     calls: 2,
     class: Some(Class::Conflict),
     ..FREE
@@ -46,12 +46,12 @@ const COLLIDED: After = After {
 
 #[tokio::test]
 async fn a_409_is_retried_once_and_does_not_count() {
-    assert_eq!(after(ProviderKind::OpenAi, 409, "{}").await, COLLIDED);
+    assert_eq!(after(ProviderKind::OpenAi, 409, "{}").await, CONFLICT);
 }
 
 #[tokio::test]
 async fn a_425_is_retried_once_and_does_not_count() {
-    assert_eq!(after(ProviderKind::OpenAi, 425, "{}").await, COLLIDED);
+    assert_eq!(after(ProviderKind::OpenAi, 425, "{}").await, CONFLICT);
 }
 
 #[tokio::test]
@@ -121,10 +121,10 @@ async fn every_form_of_retry_after_is_decoded() {
 }
 
 /// The wall clock in Unix seconds; tests set it.
-static TURNED: AtomicU64 = AtomicU64::new(0);
+static WALL_CLOCK: AtomicU64 = AtomicU64::new(0);
 
-fn turned() -> SystemTime {
-    SystemTime::UNIX_EPOCH + Duration::from_secs(TURNED.load(Ordering::Relaxed))
+fn test_clock() -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(WALL_CLOCK.load(Ordering::Relaxed))
 }
 
 /// The Retry-After date is 30 s after the true time. With a wrong clock the wait is between
@@ -134,29 +134,29 @@ async fn a_jumping_wall_clock_neither_lengthens_nor_ends_a_bench() {
     const RIGHT: u64 = 784_111_777;
     let date = "retry-after: Sun, 06 Nov 1994 08:50:07 GMT";
     let hour = 3_600 * SECOND;
-    for (told, expected) in [
+    for (shown, expected) in [
         (RIGHT, 30 * SECOND),
         (RIGHT + 3_600, Duration::ZERO),
         (RIGHT - 3_600, hour),
         (0, hour),
         (253_402_300_799, Duration::ZERO),
     ] {
-        TURNED.store(told, Ordering::Relaxed);
+        WALL_CLOCK.store(shown, Ordering::Relaxed);
         let scripts = [with_headers(429, &[date]), json(200, HELLO)];
         let upstream = Upstream::start(scripts).await;
-        let config = config().wall_clock(turned);
+        let config = config().wall_clock(test_clock);
         let stage = Head::at(upstream.uri("")).config(config).stage();
-        assert_eq!(stage.ask().await, throttled(expected), "{told}");
+        assert_eq!(stage.ask().await, throttled(expected), "{shown}");
         for jump in [RIGHT + 3_600, RIGHT - 3_600, 0, 253_402_300_799] {
-            TURNED.store(jump, Ordering::Relaxed);
-            assert_eq!(stage.benched("head/m"), expected, "{told}, then {jump}");
+            WALL_CLOCK.store(jump, Ordering::Relaxed);
+            assert_eq!(stage.benched("head/m"), expected, "{shown}, then {jump}");
         }
         if !expected.is_zero() {
             stage.clock.advance(expected - Duration::from_millis(1));
-            assert_eq!(stage.ask().await.calls, 0, "{told}: it is still benched");
+            assert_eq!(stage.ask().await.calls, 0, "{shown}: it is still benched");
             stage.clock.advance(Duration::from_millis(1));
         }
-        assert_eq!(stage.ask().await, SERVED, "{told}");
+        assert_eq!(stage.ask().await, SERVED, "{shown}");
     }
 }
 

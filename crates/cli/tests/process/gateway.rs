@@ -14,18 +14,18 @@ use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
 
 /// Timeout of everything; nothing takes this long unless it is broken.
-pub(crate) const FOREVER: Duration = Duration::from_secs(60);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// One event of a stream.
 pub(crate) const EVENT: &str = "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word \"},\"finish_reason\":null}]}\n\n";
 /// The last events of a stream.
 pub(crate) const END: &str = "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
 /// A whole response.
-pub(crate) const WHOLE: &str = "{\"id\":\"c\",\"object\":\"chat.completion\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"word\"},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":1,\"total_tokens\":2}}";
+pub(crate) const RESPONSE: &str = "{\"id\":\"c\",\"object\":\"chat.completion\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"word\"},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":1,\"total_tokens\":2}}";
 
 /// How to start a gateway.
 #[derive(Default)]
-pub(crate) struct Start {
+pub(crate) struct GatewayCommand {
     pub(crate) config: String,
     /// The address for clients; a free port by default.
     pub(crate) listen: Option<SocketAddr>,
@@ -37,7 +37,7 @@ pub(crate) struct Start {
 }
 
 /// A running gateway, killed on drop.
-pub(crate) struct Served {
+pub(crate) struct GatewayProcess {
     pub(crate) address: SocketAddr,
     pub(crate) operator: SocketAddr,
     child: Child,
@@ -52,7 +52,7 @@ fn with_demo(config: &str) -> String {
     format!("{config}{demo}")
 }
 
-impl Start {
+impl GatewayCommand {
     pub(crate) fn with(config: impl Into<String>) -> Self {
         Self {
             config: config.into(),
@@ -87,7 +87,7 @@ impl Start {
     }
 
     /// Starts it and waits until it prints its addresses.
-    pub(crate) async fn start(self) -> Served {
+    pub(crate) async fn start(self) -> GatewayProcess {
         let (mut command, folder) = self.command();
         let log = folder.path().join("log");
         if self.log_unread {
@@ -105,13 +105,13 @@ impl Start {
                     return found;
                 }
             }
-            let said = std::fs::read_to_string(&log).unwrap_or_default();
-            panic!("it does not start: {said}");
+            let log_text = std::fs::read_to_string(&log).unwrap_or_default();
+            panic!("it does not start: {log_text}");
         };
-        let (address, operator) = timeout(FOREVER, listening).await.expect("it starts");
+        let (address, operator) = timeout(TIMEOUT, listening).await.expect("it starts");
         // Drains stdout, so that it never blocks.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-        Served {
+        GatewayProcess {
             address,
             operator,
             child,
@@ -128,7 +128,7 @@ fn addresses(line: &str) -> Option<(SocketAddr, SocketAddr)> {
     Some((address.parse().ok()?, operator.parse().ok()?))
 }
 
-impl Served {
+impl GatewayProcess {
     fn id(&self) -> u32 {
         self.child.id().expect("it runs")
     }
@@ -144,7 +144,7 @@ impl Served {
 
     /// Waits until the process has exited; returns its code.
     pub(crate) async fn ended(&mut self) -> Option<i32> {
-        let ended = timeout(FOREVER, self.child.wait()).await;
+        let ended = timeout(TIMEOUT, self.child.wait()).await;
         ended
             .expect("it ends")
             .expect("it can be waited for")
@@ -152,7 +152,7 @@ impl Served {
     }
 
     pub(crate) fn is_running(&mut self) -> bool {
-        self.child.try_wait().expect("it can be asked").is_none()
+        self.child.try_wait().expect("its state is known").is_none()
     }
 
     /// Resident memory in bytes.
@@ -161,12 +161,12 @@ impl Served {
     }
 
     /// Peak resident memory in bytes since the last reset.
-    pub(crate) fn highest(&self) -> usize {
+    pub(crate) fn peak_memory(&self) -> usize {
         self.bytes_of("VmHWM:")
     }
 
     /// Resets the peak.
-    pub(crate) fn forget_highest(&self) {
+    pub(crate) fn reset_peak(&self) {
         let file = format!("/proc/{}/clear_refs", self.id());
         std::fs::write(file, "5").expect("the kernel forgets");
     }
@@ -203,7 +203,7 @@ impl Served {
                 sleep(Duration::from_millis(5)).await;
             }
         };
-        let read = timeout(FOREVER, reading).await;
+        let read = timeout(TIMEOUT, reading).await;
         read.unwrap_or_else(|_| panic!("{text:?} is never logged: {}", self.log()));
         self.log()
     }
@@ -214,31 +214,31 @@ impl Served {
     }
 
     /// Sends a request and reads the whole response.
-    pub(crate) async fn ask(&self, request: impl AsRef<[u8]>) -> String {
+    pub(crate) async fn send(&self, request: impl AsRef<[u8]>) -> String {
         exchange(self.address, request.as_ref()).await
     }
 
     /// Sends a GET to the operator API.
-    pub(crate) async fn look(&self, path: &str) -> String {
+    pub(crate) async fn operator_get(&self, path: &str) -> String {
         let host = self.operator;
         let head = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
         exchange(self.operator, head.as_bytes()).await
     }
 
     /// Polls the operator API until it returns this text.
-    pub(crate) async fn look_until(&self, path: &str, expected: &str) {
+    pub(crate) async fn operator_get_until(&self, path: &str, expected: &str) {
         let looking = async {
-            while !self.look(path).await.contains(expected) {
+            while !self.operator_get(path).await.contains(expected) {
                 sleep(Duration::from_millis(10)).await;
             }
         };
-        let seen = timeout(FOREVER, looking).await;
-        seen.unwrap_or_else(|_| panic!("{path} never says {expected}"));
+        let seen = timeout(TIMEOUT, looking).await;
+        seen.unwrap_or_else(|_| panic!("{path} never contains {expected}"));
     }
 
-    /// Checks that a plain request is served.
+    /// Checks that a plain request is gateway.
     pub(crate) async fn assert_alive(&self) {
-        let answer = self.ask(ask("demo/text", false)).await;
+        let answer = self.send(chat_request("demo/text", false)).await;
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
 }
@@ -253,7 +253,7 @@ pub(crate) async fn exchange(address: SocketAddr, request: &[u8]) -> String {
         let _ = stream.read_to_end(&mut answer).await;
         Some(String::from_utf8_lossy(&answer).into_owned())
     };
-    let answer = timeout(FOREVER, talking).await.expect("it answers");
+    let answer = timeout(TIMEOUT, talking).await.expect("it answers");
     answer.unwrap_or_default()
 }
 
@@ -269,7 +269,7 @@ pub(crate) async fn until(stream: &mut TcpStream, text: &str) {
             all.extend_from_slice(&space[..count]);
         }
     };
-    let read = timeout(FOREVER, reading).await;
+    let read = timeout(TIMEOUT, reading).await;
     read.unwrap_or_else(|_| panic!("{text:?} never comes"));
 }
 
@@ -282,7 +282,7 @@ pub(crate) fn post(path: &str, headers: &str, body: &str) -> String {
 }
 
 /// A Chat Completions request.
-pub(crate) fn ask(model: &str, stream: bool) -> String {
+pub(crate) fn chat_request(model: &str, stream: bool) -> String {
     let body = format!(
         r#"{{"model":"{model}","stream":{stream},"messages":[{{"role":"user","content":"hi"}}]}}"#
     );
@@ -290,7 +290,7 @@ pub(crate) fn ask(model: &str, stream: bool) -> String {
 }
 
 /// A request with an image of about this size: noise, which does not compress.
-pub(crate) fn about_a_picture(model: &str, bytes: usize) -> Vec<u8> {
+pub(crate) fn with_image(model: &str, bytes: usize) -> Vec<u8> {
     let side = ((bytes / 3) as f64).sqrt() as u32;
     let mut state = 1_u32;
     let pixels = (0..side * side * 3).map(|_| {
@@ -321,7 +321,7 @@ pub(crate) fn provider(upstream: &Upstream) -> String {
 }
 
 /// An upstream whose streams start and then stall.
-pub(crate) fn standing_still() -> Script {
+pub(crate) fn stalling_stream() -> Script {
     Script::new()
         .read_request()
         .stream_head()
@@ -330,10 +330,10 @@ pub(crate) fn standing_still() -> Script {
 }
 
 /// An upstream that serves this many requests per connection.
-pub(crate) fn answering(times: usize) -> Script {
+pub(crate) fn serving(times: usize) -> Script {
     Script::new()
         .read_request()
-        .answer(200, "application/json", WHOLE)
+        .answer(200, "application/json", RESPONSE)
         .times(times)
 }
 
