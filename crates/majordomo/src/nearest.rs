@@ -1,7 +1,7 @@
 //! "Did you mean" suggestions: the known name closest to a mistyped one (Jaro-Winkler).
 
 /// Longest name that is compared; bounds the work.
-const LONGEST: usize = 256;
+const MAX_COMPARED: usize = 256;
 /// Lowest similarity worth suggesting.
 const CLOSE_ENOUGH: f64 = 0.75;
 
@@ -14,7 +14,7 @@ const CLOSE_ENOUGH: f64 = 0.75;
 /// assert_eq!(nearest("groq", ["openai", "ollama"]), None);
 /// ```
 pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    if wanted.len() > LONGEST {
+    if wanted.len() > MAX_COMPARED {
         return None;
     }
     known
@@ -37,7 +37,7 @@ pub fn nearest_few<'a>(
     known: impl IntoIterator<Item = &'a str>,
     most: usize,
 ) -> Vec<&'a str> {
-    if wanted.len() > LONGEST {
+    if wanted.len() > MAX_COMPARED {
         return Vec::new();
     }
     let scored = known

@@ -29,7 +29,6 @@ pub(super) trait StreamElement: Send + Unpin + 'static {
     fn events(&self) -> &[Event];
 
     /// Why the response ended, if this item ends it.
-    /// Why the response ended, if this item ends it.
     fn finish(&self) -> Option<&FinishReason> {
         match self.events().last() {
             Some(Event::Finish(reason)) => Some(reason),
@@ -69,7 +68,6 @@ pub(super) async fn events(model: &dyn Model, request: Request) -> Result<Commit
     until_committed(stream).await
 }
 
-/// Opens a stream of the provider's raw bytes.
 /// Opens a stream of the provider's raw bytes.
 pub(super) async fn pieces(model: &dyn Model, request: Request) -> Result<Committed<Piece>> {
     let stream: PieceStream = model.pieces(request).await?;

@@ -33,7 +33,6 @@ pub trait Shape: Send + Sync {
     fn concerns(&self, request: &Request, target: TargetView<'_>) -> bool;
 
     /// Shapes the request. Dropping the future cancels the work.
-    /// Shapes the request. Dropping the future stops the work.
     fn shape<'a>(
         &'a self,
         request: Request,

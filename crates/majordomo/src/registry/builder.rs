@@ -32,7 +32,7 @@ pub struct RegistryBuilder {
     clock: Option<Arc<dyn Clock>>,
     health: HealthConfig,
     /// Health inherited from an earlier registry.
-    remembered: Option<Health>,
+    inherited: Option<Health>,
     chain: ChainConfig,
     observers: Observers,
     names: RegistryNames,
@@ -86,12 +86,12 @@ impl RegistryBuilder {
     ///
     /// let earlier = Registry::empty();
     /// earlier.health().bench("p/m", Duration::from_secs(60), "maintenance");
-    /// let registry = Registry::builder().remembering(&earlier).build();
+    /// let registry = Registry::builder().inheriting_health(&earlier).build();
     /// assert_eq!(registry.health().snapshot().len(), 1);
     /// ```
     #[must_use]
-    pub fn remembering(mut self, earlier: &Registry) -> Self {
-        self.remembered = Some(earlier.health().fork());
+    pub fn inheriting_health(mut self, earlier: &Registry) -> Self {
+        self.inherited = Some(earlier.health().fork());
         self
     }
 
@@ -125,7 +125,7 @@ impl RegistryBuilder {
     pub fn build(self) -> Registry {
         let clock = self.clock.unwrap_or_else(|| Arc::new(RuntimeClock));
         let health = self
-            .remembered
+            .inherited
             .unwrap_or_else(|| Health::with_observers(self.health, clock, self.observers.clone()));
         let variables = self.environment.all();
         let mut names = self.names;

@@ -101,7 +101,7 @@ impl Registry {
         names.providers.insert(name, provider);
     }
 
-    /// RegistryNames a spec. The spec is parsed on use, so aliases may be defined in any order.
+    /// Names a spec. The spec is parsed on use, so aliases may be defined in any order.
     pub fn alias(&self, name: &str, spec: &str) -> Result<(), SpecError> {
         let name = name.trim();
         if name.is_empty() || name.contains(['/', ',']) {

@@ -23,7 +23,7 @@ fn benched(config: ChainConfig) -> Fixture {
 #[tokio::test(start_paused = true)]
 async fn the_target_whose_bench_ends_first_is_called() {
     let fixture = benched(ChainConfig::default());
-    let reply = fixture.ask("fp/a,fp/b").await.unwrap();
+    let reply = fixture.send("fp/a,fp/b").await.unwrap();
     assert_eq!(reply.model, "fp/b");
     assert_eq!(
         lines(&reply.attempt_log),
@@ -34,7 +34,7 @@ async fn the_target_whose_bench_ends_first_is_called() {
 #[tokio::test(start_paused = true)]
 async fn a_forced_target_recovers_when_it_serves() {
     let fixture = benched(ChainConfig::default());
-    fixture.ask("fp/a,fp/b").await.unwrap();
+    fixture.send("fp/a,fp/b").await.unwrap();
     assert!(fixture.is_healthy("fp/b"));
     assert_eq!(fixture.benched_secs("fp/a"), 60);
 }
@@ -140,7 +140,7 @@ async fn a_retry_after_can_lengthen_a_bench_but_never_shorten_it() {
 async fn a_head_without_the_model_leaves_the_last_resort_open() {
     let fixture = benched(ChainConfig::default());
     fixture.script("gone", [status(404)]);
-    let reply = fixture.ask("fp/gone,fp/a,fp/b").await.unwrap();
+    let reply = fixture.send("fp/gone,fp/a,fp/b").await.unwrap();
     assert_eq!(reply.model, "fp/b");
     assert_eq!(fixture.calls(), ["gone", "b"]);
 }

@@ -14,7 +14,7 @@ async fn a_rejected_key_is_not_used_for_another_model_of_the_provider() {
         let fixture = Fixture::new();
         fixture.script("a", [refused]);
 
-        let reply = fixture.ask("fp/a,fp/b,tail/x").await.unwrap();
+        let reply = fixture.send("fp/a,fp/b,tail/x").await.unwrap();
 
         assert_eq!(
             lines(&reply.attempt_log),
@@ -30,7 +30,7 @@ async fn a_403_that_names_neither_key_nor_account_does_not_affect_other_models()
     for refused in [status(403), coded(403, "moderation")] {
         let fixture = Fixture::new();
         fixture.script("a", [refused]);
-        let reply = fixture.ask("fp/a,fp/b").await.unwrap();
+        let reply = fixture.send("fp/a,fp/b").await.unwrap();
         assert_eq!(
             lines(&reply.attempt_log),
             ["fp/a failed Forbidden", "fp/b served"]
@@ -54,7 +54,7 @@ async fn a_target_that_forbids_the_request_leaves_the_last_resort_open() {
 async fn the_targets_of_a_rejected_key_stay_healthy() {
     let fixture = Fixture::new();
     fixture.script("a", [status(401)]);
-    fixture.ask("fp/a,tail/x").await.unwrap();
+    fixture.send("fp/a,tail/x").await.unwrap();
     assert!(fixture.is_healthy("fp/a") && fixture.is_healthy("tail/x"));
     assert_eq!(fixture.benched_secs("fp"), 60);
 }
@@ -69,7 +69,7 @@ async fn a_credentials_bench_doubles_up_to_an_hour() {
         let fixture = Fixture::new();
         fixture.fp.otherwise(move |_| status(refusal));
         for expected in lengths {
-            fixture.ask("fp/a,tail/x").await.unwrap();
+            fixture.send("fp/a,tail/x").await.unwrap();
             assert_eq!(fixture.benched_secs("fp"), *expected, "HTTP {refusal}");
             pass(*expected).await;
         }
@@ -80,7 +80,7 @@ async fn a_credentials_bench_doubles_up_to_an_hour() {
 async fn a_key_that_works_again_readmits_all_its_targets() {
     let fixture = Fixture::new();
     fixture.script("a", [status(401)]);
-    fixture.ask("fp/a,tail/x").await.unwrap();
+    fixture.send("fp/a,tail/x").await.unwrap();
     pass(60).await;
 
     assert_eq!(fixture.served_by("fp/b,tail/x").await, "fp/b");
@@ -93,7 +93,7 @@ async fn a_key_that_works_again_readmits_all_its_targets() {
 async fn a_replaced_key_is_used_at_once_after_unbench() {
     let fixture = Fixture::new();
     fixture.script("a", [status(401)]);
-    fixture.ask("fp/a,tail/x").await.unwrap();
+    fixture.send("fp/a,tail/x").await.unwrap();
     fixture.registry.health().unbench("fp");
     assert_eq!(fixture.served_by("fp/a,tail/x").await, "fp/a");
 }
@@ -153,7 +153,7 @@ async fn a_key_rejected_for_another_request_stops_the_retries() {
 async fn after_a_credentials_bench_one_request_of_the_provider_probes() {
     let fixture = Fixture::new();
     fixture.script("a", [status(401), Step::reply("ok").after(secs(10))]);
-    fixture.ask("fp/a,tail/x").await.unwrap();
+    fixture.send("fp/a,tail/x").await.unwrap();
     pass(60).await;
 
     let chain = fixture.chain("fp/a,tail/x");

@@ -25,7 +25,7 @@ async fn a_transient_failure_is_retried_and_served_by_the_same_target() {
     let fixture = Fixture::new();
     fixture.script("a", [status(503), Step::reply("hello")]);
 
-    let reply = fixture.ask("fp/a,fp/b").await.unwrap();
+    let reply = fixture.send("fp/a,fp/b").await.unwrap();
 
     assert_eq!(
         (reply.model.as_str(), reply.text().as_str()),
@@ -43,7 +43,7 @@ async fn the_retry_is_immediate() {
     let fixture = Fixture::new();
     fixture.script("a", [status(503)]);
     let before = tokio::time::Instant::now();
-    fixture.ask("fp/a").await.unwrap();
+    fixture.send("fp/a").await.unwrap();
     assert_eq!(before.elapsed(), secs(0));
 }
 
@@ -52,7 +52,7 @@ async fn two_failures_in_one_request_bench_the_target_and_the_next_one_serves() 
     let fixture = Fixture::new();
     fixture.script("a", [status(500), status(500)]);
 
-    let reply = fixture.ask("fp/a,fp/b").await.unwrap();
+    let reply = fixture.send("fp/a,fp/b").await.unwrap();
 
     assert_eq!(reply.model, "fp/b");
     assert_eq!(fixture.calls(), ["a", "a", "b"]);
@@ -64,9 +64,9 @@ async fn two_failures_in_one_request_bench_the_target_and_the_next_one_serves() 
 async fn a_benched_head_is_skipped_without_being_called() {
     let fixture = Fixture::new();
     fixture.script("a", [status(500), status(500)]);
-    fixture.ask("fp/a,fp/b").await.unwrap();
+    fixture.send("fp/a,fp/b").await.unwrap();
 
-    let reply = fixture.ask("fp/a,fp/b").await.unwrap();
+    let reply = fixture.send("fp/a,fp/b").await.unwrap();
 
     assert_eq!(lines(&reply.attempt_log), ["fp/a skipped", "fp/b served"]);
     assert_eq!(fixture.fp.call_count("a"), 2);
@@ -76,7 +76,7 @@ async fn a_benched_head_is_skipped_without_being_called() {
 async fn after_its_cooldown_a_target_is_admitted_again_and_success_resets_everything() {
     let fixture = Fixture::new();
     fixture.script("a", [status(500), status(500)]);
-    fixture.ask("fp/a,fp/b").await.unwrap();
+    fixture.send("fp/a,fp/b").await.unwrap();
 
     tokio::time::advance(secs(5) - std::time::Duration::from_millis(1)).await;
     assert_eq!(
@@ -89,7 +89,7 @@ async fn after_its_cooldown_a_target_is_admitted_again_and_success_resets_everyt
     assert!(fixture.is_healthy("fp/a"));
 
     fixture.script("a", [status(500), status(500)]);
-    fixture.ask("fp/a,fp/b").await.unwrap();
+    fixture.send("fp/a,fp/b").await.unwrap();
     assert_eq!(fixture.benched_secs("fp/a"), 5, "the first length again");
 }
 
@@ -101,7 +101,7 @@ async fn every_further_bench_lasts_twice_as_long_up_to_five_minutes() {
         _ => Step::reply("ok"),
     });
     for expected in [5, 10, 20, 40, 80, 160, 300, 300] {
-        fixture.ask("fp/a,fp/b").await.unwrap();
+        fixture.send("fp/a,fp/b").await.unwrap();
         assert_eq!(fixture.benched_secs("fp/a"), expected);
         pass(expected).await;
     }
@@ -129,7 +129,7 @@ async fn a_chain_with_a_trailing_alias_fails_over_into_it() {
     fixture.script("kimi-k2.6:cloud", [status(500), status(500)]);
 
     let spec = "fp/minimax-m3:cloud,fp/kimi-k2.6:cloud,thinking";
-    let reply = fixture.ask(spec).await.unwrap();
+    let reply = fixture.send(spec).await.unwrap();
 
     assert_eq!(reply.model, "tail/opus-4.8");
     assert_eq!(reply.attempt_log.calls(), 5);
@@ -139,7 +139,7 @@ async fn a_chain_with_a_trailing_alias_fails_over_into_it() {
 async fn the_order_of_the_spec_is_the_order_of_the_attempts() {
     let fixture = Fixture::chained(retrying(0));
     fixture.fp.otherwise(|_| status(500));
-    let reply = fixture.ask("fp/c,fp/a,fp/b,tail/x").await.unwrap();
+    let reply = fixture.send("fp/c,fp/a,fp/b,tail/x").await.unwrap();
     assert_eq!(fixture.calls(), ["c", "a", "b"]);
     assert_eq!(reply.model, "tail/x");
 }
@@ -280,7 +280,7 @@ async fn the_attempt_log_shows_the_custom_class() {
         ..ChainConfig::default()
     });
     fixture.script("a", [status(500)]);
-    let reply = fixture.ask("fp/a").await.unwrap();
+    let reply = fixture.send("fp/a").await.unwrap();
     assert_eq!(
         lines(&reply.attempt_log),
         ["fp/a failed Conflict", "fp/a served"]
@@ -295,7 +295,7 @@ async fn a_chain_of_one_has_the_same_retries_health_and_errors() {
         [status(500), Step::reply("ok"), status(500), status(500)],
     );
 
-    let reply = fixture.ask("fp/a").await.unwrap();
+    let reply = fixture.send("fp/a").await.unwrap();
     assert_eq!(
         lines(&reply.attempt_log),
         ["fp/a failed Transient", "fp/a served"]

@@ -25,7 +25,7 @@ const FREE: After = After {
 
 async fn outcome(fixture: &Fixture, step: Step) -> After {
     fixture.fp.otherwise(move |_| step.clone());
-    let served = fixture.ask("fp/a,tail/x").await;
+    let served = fixture.send("fp/a,tail/x").await;
     After {
         calls: fixture.fp.call_count("a"),
         served_by_next: served.is_ok_and(|reply| reply.model == "tail/x"),

@@ -71,7 +71,7 @@ fn a_bench_of_any_length_is_accepted() {
 async fn unbench_forgets_failures_and_backoff() {
     let fixture = Fixture::new();
     fixture.script("a", [status(500), status(500)]);
-    fixture.ask("fp/a,fp/b").await.unwrap();
+    fixture.send("fp/a,fp/b").await.unwrap();
     fixture.registry.health().unbench("fp/a");
     assert!(fixture.is_healthy("fp/a"));
     assert_eq!(fixture.served_by("fp/a,fp/b").await, "fp/a");
@@ -81,7 +81,7 @@ async fn unbench_forgets_failures_and_backoff() {
 async fn a_snapshot_shows_why_a_target_was_benched() {
     let fixture = Fixture::new();
     fixture.script("a", [status(500), status(502)]);
-    fixture.ask("fp/a,fp/b").await.unwrap();
+    fixture.send("fp/a,fp/b").await.unwrap();
     let shown = fixture.health("fp/a");
     assert_eq!((shown.failures, shown.rounds), (0, 1));
     assert_eq!(shown.cause.unwrap().to_string(), "HTTP 502");
@@ -91,7 +91,7 @@ async fn a_snapshot_shows_why_a_target_was_benched() {
 async fn health_is_tracked_per_target() {
     let fixture = Fixture::new();
     fixture.script("a", [status(500), status(500)]);
-    fixture.ask("fp/a,fp/b").await.unwrap();
+    fixture.send("fp/a,fp/b").await.unwrap();
     assert_eq!(fixture.served_by("tail/a").await, "tail/a");
     assert!(fixture.is_healthy("fp/b") && fixture.is_healthy("tail/a"));
 }
@@ -122,13 +122,13 @@ async fn health_is_configurable() {
     let fixture = Fixture::with(no_retries, rules);
     fixture.fp.otherwise(|_| status(500));
     for expected in [0, 0, 10] {
-        fixture.ask("fp/a,tail/x").await.unwrap();
+        fixture.send("fp/a,tail/x").await.unwrap();
         assert_eq!(fixture.benched_secs("fp/a"), expected);
     }
     for expected in [15, 23, 25] {
         pass(30).await;
         for _ in 0..3 {
-            fixture.ask("fp/a,tail/x").await.unwrap();
+            fixture.send("fp/a,tail/x").await.unwrap();
         }
         assert_eq!(fixture.benched_secs("fp/a"), expected);
     }
@@ -143,9 +143,9 @@ async fn a_factor_of_one_or_less_means_two() {
         };
         let fixture = Fixture::with(ChainConfig::default(), rules);
         fixture.fp.otherwise(|_| status(500));
-        fixture.ask("fp/a,tail/x").await.unwrap();
+        fixture.send("fp/a,tail/x").await.unwrap();
         pass(5).await;
-        fixture.ask("fp/a,tail/x").await.unwrap();
+        fixture.send("fp/a,tail/x").await.unwrap();
         assert_eq!(fixture.benched_secs("fp/a"), 10, "{factor}");
     }
 }
@@ -182,7 +182,7 @@ async fn started(chain: &Chain) -> JoinHandle<Result<Response>> {
 async fn recovering(rules: HealthConfig, probe: Step) -> Fixture {
     let fixture = Fixture::with(ChainConfig::default(), rules);
     fixture.script("a", [status(500), status(500), probe]);
-    fixture.ask("fp/a,fp/b").await.expect("fp/b serves");
+    fixture.send("fp/a,fp/b").await.expect("fp/b serves");
     pass(5).await;
     fixture
 }
@@ -232,7 +232,7 @@ async fn a_cancelled_probe_is_released_for_the_next_request() {
 async fn a_probe_without_a_verdict_is_released() {
     for undecided in [404, 400] {
         let fixture = recovering(HealthConfig::default(), status(undecided)).await;
-        let _ = fixture.ask("fp/a,fp/b").await;
+        let _ = fixture.send("fp/a,fp/b").await;
         assert!(!fixture.health("fp/a").probing, "HTTP {undecided}");
         assert_eq!(fixture.served_by("fp/a,fp/b").await, "fp/a");
         assert!(fixture.is_healthy("fp/a"));
@@ -286,7 +286,7 @@ async fn a_straggler_of_a_benched_target_does_not_lengthen_the_bench() {
     fixture.script("a", [status(500).after(secs(3)), status(500), status(500)]);
     let chain = fixture.chain("fp/a,fp/b");
     let straggler = started(&chain).await;
-    fixture.ask("fp/a,fp/b").await.unwrap();
+    fixture.send("fp/a,fp/b").await.unwrap();
     assert_eq!(fixture.benched_secs("fp/a"), 5);
     assert_eq!(straggler.await.unwrap().unwrap().model, "fp/b");
     assert_eq!(fixture.benched_secs("fp/a"), 2, "three seconds later");

@@ -13,7 +13,7 @@ async fn attempts_benches_skips_and_recoveries_are_notified_in_order() {
     let fixture = Fixture::new();
     fixture.script("a", [status(500), status(500)]);
 
-    fixture.ask("fp/a,fp/b").await.unwrap();
+    fixture.send("fp/a,fp/b").await.unwrap();
     assert_eq!(
         fixture.notices.take(),
         [
@@ -24,11 +24,11 @@ async fn attempts_benches_skips_and_recoveries_are_notified_in_order() {
         ]
     );
 
-    fixture.ask("fp/a,fp/b").await.unwrap();
+    fixture.send("fp/a,fp/b").await.unwrap();
     assert_eq!(fixture.notices.take(), ["skipped fp/a", "served fp/b"]);
 
     pass(5).await;
-    fixture.ask("fp/a,fp/b").await.unwrap();
+    fixture.send("fp/a,fp/b").await.unwrap();
     let mut notices = fixture.notices.take();
     notices.sort();
     assert_eq!(notices, ["recovered fp/a", "served fp/a"]);
@@ -38,7 +38,7 @@ async fn attempts_benches_skips_and_recoveries_are_notified_in_order() {
 async fn a_rejected_key_is_notified_under_the_name_of_its_provider() {
     let fixture = Fixture::new();
     fixture.script("a", [status(401)]);
-    fixture.ask("fp/a,fp/b,tail/x").await.unwrap();
+    fixture.send("fp/a,fp/b,tail/x").await.unwrap();
     assert_eq!(
         fixture.notices.take(),
         [
@@ -54,7 +54,7 @@ async fn a_rejected_key_is_notified_under_the_name_of_its_provider() {
 async fn throttling_is_notified_with_the_providers_retry_after() {
     let fixture = Fixture::new();
     fixture.script("a", [status_after(429, 40)]);
-    fixture.ask("fp/a,fp/b").await.unwrap();
+    fixture.send("fp/a,fp/b").await.unwrap();
     assert!(
         fixture
             .notices

@@ -119,7 +119,7 @@ async fn a_benched_target_is_not_shaped_for() {
         .registry
         .health()
         .bench("fp/a", secs(60), "maintenance");
-    fixture.ask("fp/a,fp/b").await.unwrap();
+    fixture.send("fp/a,fp/b").await.unwrap();
     assert_eq!(shape.targets().len(), 1);
 }
 
@@ -145,7 +145,7 @@ async fn a_request_that_cannot_be_shaped_advances_without_penalty() {
     };
     fixture.fp.set_model_capabilities("a", bounded);
 
-    let reply = fixture.ask("fp/a,fp/b").await.unwrap();
+    let reply = fixture.send("fp/a,fp/b").await.unwrap();
 
     assert_eq!(reply.model, "fp/b");
     assert_eq!(fixture.calls(), ["b"]);
@@ -252,7 +252,7 @@ async fn shapes_run_in_order_and_all_changes_are_kept() {
     };
     let fixture = fixture(vec![say("first"), say("second")]);
 
-    let reply = fixture.ask("fp/a").await.unwrap();
+    let reply = fixture.send("fp/a").await.unwrap();
 
     let texts: Vec<_> = fixture.fp.calls()[0]
         .request

@@ -92,7 +92,7 @@ async fn a_permanent_error_in_the_middle_of_a_stream_carries_no_penalty() {
 async fn a_probes_committed_stream_readmits_other_requests() {
     let fixture = Fixture::new();
     fixture.script("a", [status(500), status(500), hello().then(Beat::Hang)]);
-    fixture.ask("fp/a,fp/b").await.unwrap();
+    fixture.send("fp/a,fp/b").await.unwrap();
     pass(5).await;
 
     let stream = fixture.chain("fp/a").stream(Request::user("hi")).await;

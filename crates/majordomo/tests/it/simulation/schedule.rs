@@ -116,7 +116,7 @@ impl Caller {
             let streamed = self.dice.chance(50);
             let leaves_early = self.dice.chance(60);
             let cancel_after = Duration::from_millis(self.dice.below(60_000));
-            let work = self.ask(streamed);
+            let work = self.send(streamed);
             let end = if leaves_early {
                 timeout(cancel_after, work).await.unwrap_or(End::Cancelled)
             } else {
@@ -127,7 +127,7 @@ impl Caller {
         (self.broken, self.totals)
     }
 
-    async fn ask(&mut self, streamed: bool) -> End {
+    async fn send(&mut self, streamed: bool) -> End {
         let request = request(&mut self.dice);
         let limit = Duration::from_millis(1 + self.dice.below(90_000));
         let request = request.timeout(limit);

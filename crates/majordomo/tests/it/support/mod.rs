@@ -61,13 +61,13 @@ impl Fixture {
     }
 
     /// Sends a plain request.
-    pub(crate) async fn ask(&self, spec: &str) -> Result<Response> {
+    pub(crate) async fn send(&self, spec: &str) -> Result<Response> {
         self.chain(spec).generate(Request::user("hi")).await
     }
 
     /// The target that serves a plain request.
     pub(crate) async fn served_by(&self, spec: &str) -> String {
-        match self.ask(spec).await {
+        match self.send(spec).await {
             Ok(response) => response.model,
             Err(error) => format!("none: {error}"),
         }
@@ -75,7 +75,7 @@ impl Fixture {
 
     /// The error of a plain request that no target serves.
     pub(crate) async fn refused(&self, spec: &str) -> Error {
-        match self.ask(spec).await {
+        match self.send(spec).await {
             Ok(response) => panic!("{} served", response.model),
             Err(error) => error,
         }

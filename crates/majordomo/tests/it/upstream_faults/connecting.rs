@@ -24,7 +24,7 @@ const UNTRUSTED: After = After {
 async fn a_refused_connection_is_retried_once_and_the_next_target_serves() {
     let port = ClosedPort::hold();
     let stage = Head::at(format!("http://{}", port.address())).stage();
-    assert_eq!(stage.ask().await, RETRIED);
+    assert_eq!(stage.send().await, RETRIED);
 }
 
 #[tokio::test]
@@ -35,7 +35,7 @@ async fn an_unanswered_connection_ends_with_the_connect_timeout() {
         ..Timeouts::default()
     };
     let stage = Head::at(format!("http://{}", hole.address())).timeouts(short_timeouts);
-    assert_eq!(stage.stage().ask().await, RETRIED);
+    assert_eq!(stage.stage().send().await, RETRIED);
 }
 
 /// A resolver that resolves no name.
@@ -52,7 +52,7 @@ async fn an_unresolvable_name_is_retried_once_and_named_in_the_error() {
     let stage = Head::at("http://nowhere.example")
         .config(config().resolver(NoNames))
         .stage();
-    assert_eq!(stage.ask().await, RETRIED);
+    assert_eq!(stage.send().await, RETRIED);
     let alone = stage.chain("head/m").generate(Request::user("hi")).await;
     let error = alone.unwrap_err().to_string();
     assert!(error.contains("nowhere.example"), "{error}");
@@ -72,7 +72,7 @@ async fn an_untrusted_certificate_benches_for_five_minutes_without_a_retry() {
         let upstream = Upstream::start([script]).await;
         let config = config().trust(authority.root());
         let stage = Head::at(upstream.secure_uri("")).config(config).stage();
-        assert_eq!(stage.ask().await, UNTRUSTED, "{what}");
+        assert_eq!(stage.send().await, UNTRUSTED, "{what}");
         assert_eq!(upstream.requests().len(), 0, "{what}: nothing was sent");
         assert_eq!(upstream.connections().len(), 1, "{what}: no retry");
     }
@@ -84,7 +84,7 @@ async fn a_server_without_tls_receives_no_plaintext_request() {
     let script = script.send("HTTP/1.1 400 Bad Request\r\n\r\n").stall();
     let upstream = Upstream::start([script]).await;
     let stage = Head::at(upstream.secure_uri("")).stage();
-    assert_eq!(stage.ask().await, UNTRUSTED);
+    assert_eq!(stage.send().await, UNTRUSTED);
     assert_eq!(upstream.connections().len(), 1);
 }
 
@@ -96,14 +96,14 @@ async fn a_stalled_tls_handshake_ends_with_the_connect_timeout() {
         ..Timeouts::default()
     };
     let head = Head::at(upstream.secure_uri("")).timeouts(short_timeouts);
-    assert_eq!(head.stage().ask().await, RETRIED);
+    assert_eq!(head.stage().send().await, RETRIED);
     upstream.closed(0, SOON).await;
 }
 
 #[tokio::test]
 async fn a_connection_closed_after_accept_is_retried_once() {
     let (upstream, stage) = Stage::playing([Script::new()]).await;
-    assert_eq!(stage.ask().await, RETRIED);
+    assert_eq!(stage.send().await, RETRIED);
     assert_eq!(upstream.connections().len(), 2);
 }
 
@@ -111,7 +111,7 @@ async fn a_connection_closed_after_accept_is_retried_once() {
 async fn a_dead_pooled_connection_is_replaced_silently() {
     let (upstream, stage) = Stage::playing([json(200, HELLO)]).await;
     for _ in 0..5 {
-        assert_eq!(stage.ask().await, SERVED);
+        assert_eq!(stage.send().await, SERVED);
     }
     assert_eq!(upstream.requests().len(), 5);
 }
@@ -119,7 +119,7 @@ async fn a_dead_pooled_connection_is_replaced_silently() {
 #[tokio::test]
 async fn a_reset_after_the_request_is_retried_once() {
     let (upstream, stage) = Stage::playing([Script::new().read_request().reset()]).await;
-    assert_eq!(stage.ask().await, RETRIED);
+    assert_eq!(stage.send().await, RETRIED);
     assert_eq!(upstream.requests().len(), 2);
 }
 
@@ -139,7 +139,7 @@ async fn a_response_that_never_starts_times_out_and_closes_the_connection() {
     let stage = Head::at(upstream.uri(""))
         .timeouts(short_timeouts())
         .stage();
-    assert_eq!(stage.ask_for_a_stream().await, RETRIED);
+    assert_eq!(stage.send_streaming().await, RETRIED);
     upstream.closed(1, SOON).await;
 }
 
@@ -152,7 +152,7 @@ async fn a_response_whose_header_drips_times_out() {
     let stage = Head::at(upstream.uri(""))
         .timeouts(short_timeouts())
         .stage();
-    assert_eq!(stage.ask_for_a_stream().await, RETRIED);
+    assert_eq!(stage.send_streaming().await, RETRIED);
     upstream.closed(1, SOON).await;
 }
 
@@ -213,7 +213,7 @@ fn over_http2(url: impl ToString) -> Head {
 async fn a_refused_http2_stream_is_retried_for_free() {
     let refused = vec![StreamStep::Reset(h2::Reason::REFUSED_STREAM)];
     let (upstream, stage) = http2(vec![refused, answered()]).await;
-    let after = stage.ask().await;
+    let after = stage.send().await;
     assert_eq!((after.served_by, after.failures), ("head/m", 0));
     assert_eq!(after.benched, Duration::ZERO);
     upstream.asked(2, SOON).await;
@@ -232,7 +232,7 @@ async fn a_stream_above_the_goaway_id_is_retried_for_free() {
         .stall();
     let upstream = Upstream::start([leaving, serving]).await;
     let stage = over_http2(upstream.uri("")).stage();
-    let after = stage.ask().await;
+    let after = stage.send().await;
     assert_eq!((after.served_by, after.failures), ("head/m", 0));
     assert_eq!(after.benched, Duration::ZERO);
 }
@@ -242,8 +242,8 @@ async fn after_a_graceful_goaway_the_response_completes_and_the_next_request_rec
     let mut leaving = answered();
     leaving.insert(1, StreamStep::GoAway);
     let (upstream, stage) = http2(vec![leaving, answered()]).await;
-    assert_eq!(stage.ask().await, SERVED);
-    assert_eq!(stage.ask().await, SERVED);
+    assert_eq!(stage.send().await, SERVED);
+    assert_eq!(stage.send().await, SERVED);
     upstream.asked(2, SOON).await;
 }
 
@@ -251,7 +251,7 @@ async fn after_a_graceful_goaway_the_response_completes_and_the_next_request_rec
 async fn an_http2_stream_reset_before_its_response_is_retried_once() {
     let reset = vec![StreamStep::Reset(h2::Reason::INTERNAL_ERROR)];
     let (upstream, stage) = http2(vec![reset]).await;
-    assert_eq!(stage.ask().await, RETRIED);
+    assert_eq!(stage.send().await, RETRIED);
     upstream.asked(2, SOON).await;
 }
 
@@ -296,7 +296,7 @@ async fn a_server_with_one_concurrent_stream_serves_a_hundred_requests() {
     };
     let upstream = Http2Upstream::start(settings, [answered()]).await;
     let stage = over_http2(upstream.uri("")).stage();
-    assert_eq!(stage.ask().await, SERVED);
+    assert_eq!(stage.send().await, SERVED);
     let mut in_flight = tokio::task::JoinSet::new();
     for _ in 0..100 {
         let chain = stage.chain("head/m,tail/m");

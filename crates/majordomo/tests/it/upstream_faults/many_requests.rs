@@ -35,7 +35,7 @@ async fn a_target_that_fails_half_the_time_costs_no_request_and_few_calls() {
             false => Step::reply("ok"),
         });
     for _ in 0..1_000 {
-        assert!(fixture.ask("fp/a,tail/x").await.is_ok());
+        assert!(fixture.send("fp/a,tail/x").await.is_ok());
         tokio::time::advance(TENTH).await;
     }
     let calls = fixture.fp.call_count("a");
@@ -58,7 +58,7 @@ async fn targets_that_are_all_down_get_no_retry_storm_and_recover_at_once() {
     let began = tokio::time::Instant::now();
     while began.elapsed() < secs(60) {
         let before = tokio::time::Instant::now();
-        assert!(fixture.ask("fp/a,tail/x").await.is_err());
+        assert!(fixture.send("fp/a,tail/x").await.is_err());
         assert!(
             before.elapsed() < secs(1),
             "no request waits for a dead target"
@@ -74,7 +74,7 @@ async fn targets_that_are_all_down_get_no_retry_storm_and_recover_at_once() {
 
     well.store(true, Ordering::Relaxed);
     assert!(
-        fixture.ask("fp/a,tail/x").await.is_ok(),
+        fixture.send("fp/a,tail/x").await.is_ok(),
         "the last resort finds it"
     );
 }

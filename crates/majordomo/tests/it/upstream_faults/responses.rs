@@ -14,14 +14,14 @@ use super::stage::{
 /// The outcome of a request to a head with this script.
 async fn after(kind: ProviderKind, script: Script) -> After {
     let upstream = Upstream::start([script]).await;
-    Head::at(upstream.uri("")).kind(kind).stage().ask().await
+    Head::at(upstream.uri("")).kind(kind).stage().send().await
 }
 
 /// The outcome of a streamed request to a head with this script.
 async fn after_streaming(kind: ProviderKind, script: Script) -> After {
     let upstream = Upstream::start([script]).await;
     let stage = Head::at(upstream.uri("")).kind(kind).stage();
-    stage.ask_for_a_stream().await
+    stage.send_streaming().await
 }
 
 #[tokio::test]
@@ -212,7 +212,7 @@ async fn an_endless_sse_line_is_cut_off_and_the_connection_closed() {
         .flood(block);
     let upstream = Upstream::start([script]).await;
     let stage = Head::at(upstream.uri("")).stage();
-    assert_eq!(stage.ask_for_a_stream().await, UNUSABLE);
+    assert_eq!(stage.send_streaming().await, UNUSABLE);
     upstream.closed(0, SOON).await;
     // Our limit of 4 MiB, plus the kernel's buffers in both directions.
     let sent = upstream.connections()[0].bytes_sent;
@@ -301,7 +301,7 @@ async fn an_endless_flood_of_sse_comments_times_out() {
         ..Timeouts::default()
     };
     let stage = Head::at(upstream.uri("")).timeouts(timeouts).stage();
-    assert_eq!(stage.ask_for_a_stream().await, RETRIED);
+    assert_eq!(stage.send_streaming().await, RETRIED);
     upstream.closed(1, SOON).await;
 }
 
@@ -327,7 +327,7 @@ async fn an_endless_body_is_cut_off_and_the_connection_closed() {
     let upstream = Upstream::start([script]).await;
     let config = config().largest_answer(1 << 20);
     let stage = Head::at(upstream.uri("")).config(config).stage();
-    assert_eq!(stage.ask().await, UNUSABLE);
+    assert_eq!(stage.send().await, UNUSABLE);
     upstream.closed(0, SOON).await;
 }
 
@@ -386,7 +386,7 @@ async fn endless_interim_responses_are_a_bad_response() {
     let script = Script::new().read_request();
     let script = script.flood("HTTP/1.1 103 Early Hints\r\n\r\n");
     let (upstream, stage) = Stage::playing([script]).await;
-    assert_eq!(stage.ask().await, UNUSABLE);
+    assert_eq!(stage.send().await, UNUSABLE);
     upstream.closed(0, SOON).await;
 }
 
@@ -417,7 +417,7 @@ async fn bytes_after_a_response_do_not_leak_into_the_next_one() {
     let script = json(200, HELLO).send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}");
     let (upstream, stage) = Stage::playing([script]).await;
     for _ in 0..5 {
-        assert_eq!(stage.ask().await, SERVED);
+        assert_eq!(stage.send().await, SERVED);
     }
     assert_eq!(upstream.requests().len(), 5);
 }

@@ -144,13 +144,13 @@ impl Stage {
     }
 
     /// Sends a request to `head/m,tail/m`.
-    pub(crate) async fn ask(&self) -> After {
+    pub(crate) async fn send(&self) -> After {
         let chain = self.chain("head/m,tail/m");
         self.after(chain.generate(Request::user("hi")).await)
     }
 
     /// Sends a streamed request and reads it to its end.
-    pub(crate) async fn ask_for_a_stream(&self) -> After {
+    pub(crate) async fn send_streaming(&self) -> After {
         let stream = match self.open().await {
             Ok(stream) => stream.finish().await,
             Err(error) => Err(error),

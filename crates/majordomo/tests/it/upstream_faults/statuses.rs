@@ -29,7 +29,7 @@ const INVALID: After = After {
 /// The outcome of a request with this response.
 async fn after(kind: ProviderKind, status: u16, body: &str) -> After {
     let upstream = Upstream::start([json(status, body)]).await;
-    Head::at(upstream.uri("")).kind(kind).stage().ask().await
+    Head::at(upstream.uri("")).kind(kind).stage().send().await
 }
 
 #[tokio::test]
@@ -58,14 +58,14 @@ async fn a_425_is_retried_once_and_does_not_count() {
 async fn a_429_with_retry_after_benches_exactly_that_long() {
     let scripts = [with_headers(429, &["retry-after: 7"]), json(200, HELLO)];
     let (upstream, stage) = Stage::playing(scripts).await;
-    assert_eq!(stage.ask().await, throttled(7 * SECOND));
+    assert_eq!(stage.send().await, throttled(7 * SECOND));
 
     stage.clock.advance(7 * SECOND - Duration::from_millis(1));
-    assert_eq!(stage.ask().await.calls, 0, "it is still benched");
+    assert_eq!(stage.send().await.calls, 0, "it is still benched");
     assert_eq!(upstream.requests().len(), 1);
 
     stage.clock.advance(Duration::from_millis(1));
-    assert_eq!(stage.ask().await, SERVED);
+    assert_eq!(stage.send().await, SERVED);
 }
 
 #[tokio::test]
@@ -116,7 +116,7 @@ async fn every_form_of_retry_after_is_decoded() {
         let upstream = Upstream::start([with_headers(429, headers)]).await;
         let config = config().wall_clock(november);
         let stage = Head::at(upstream.uri("")).config(config).stage();
-        assert_eq!(&stage.ask().await, expected, "{headers:?}");
+        assert_eq!(&stage.send().await, expected, "{headers:?}");
     }
 }
 
@@ -146,17 +146,17 @@ async fn a_jumping_wall_clock_neither_lengthens_nor_ends_a_bench() {
         let upstream = Upstream::start(scripts).await;
         let config = config().wall_clock(test_clock);
         let stage = Head::at(upstream.uri("")).config(config).stage();
-        assert_eq!(stage.ask().await, throttled(expected), "{shown}");
+        assert_eq!(stage.send().await, throttled(expected), "{shown}");
         for jump in [RIGHT + 3_600, RIGHT - 3_600, 0, 253_402_300_799] {
             WALL_CLOCK.store(jump, Ordering::Relaxed);
             assert_eq!(stage.benched("head/m"), expected, "{shown}, then {jump}");
         }
         if !expected.is_zero() {
             stage.clock.advance(expected - Duration::from_millis(1));
-            assert_eq!(stage.ask().await.calls, 0, "{shown}: it is still benched");
+            assert_eq!(stage.send().await.calls, 0, "{shown}: it is still benched");
             stage.clock.advance(Duration::from_millis(1));
         }
-        assert_eq!(stage.ask().await, SERVED, "{shown}");
+        assert_eq!(stage.send().await, SERVED, "{shown}");
     }
 }
 
@@ -239,7 +239,7 @@ async fn retry_after_is_honored_on_overload_and_lengthens_the_bench_of_other_err
         (504, lengthened),
     ] {
         let (_upstream, stage) = Stage::playing([with_headers(status, &["retry-after: 7"])]).await;
-        assert_eq!(stage.ask().await, expected, "{status}");
+        assert_eq!(stage.send().await, expected, "{status}");
     }
 }
 
@@ -328,7 +328,7 @@ async fn a_thousand_bad_requests_get_a_thousand_errors_and_bench_nothing() {
     for (status, repeats) in [(400, 1_000), (413, 50), (422, 50)] {
         let (upstream, stage) = Stage::playing([json(status, body).times(repeats)]).await;
         for _ in 0..repeats {
-            assert_eq!(stage.ask().await, INVALID, "{status}");
+            assert_eq!(stage.send().await, INVALID, "{status}");
         }
         assert_eq!(upstream.requests().len(), repeats, "{status}");
         assert_eq!(stage.tail.call_count("m"), 0, "{status}");
@@ -428,5 +428,5 @@ async fn a_content_policy_error_advances_if_configured() {
         class: Some(Class::Policy),
         ..FREE
     };
-    assert_eq!(stage.ask().await, expected);
+    assert_eq!(stage.send().await, expected);
 }

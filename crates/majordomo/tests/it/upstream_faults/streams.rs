@@ -52,7 +52,7 @@ async fn a_stream_of_pings_only_ends_with_the_first_event_timeout() {
     };
     let head = Head::at(upstream.uri("")).kind(ProviderKind::Anthropic);
     let stage = head.timeouts(timeouts).stage();
-    assert_eq!(stage.ask_for_a_stream().await, RETRIED);
+    assert_eq!(stage.send_streaming().await, RETRIED);
 }
 
 #[tokio::test]
@@ -229,6 +229,6 @@ async fn a_stream_that_dies_after_its_first_text_is_reported_to_the_caller() {
 async fn a_half_closed_connection_is_a_truncated_stream() {
     let role = chunk(r#"{"role":"assistant","content":""}"#);
     let (upstream, stage) = Stage::playing([begun(&role).shut_write().stall()]).await;
-    assert_eq!(stage.ask_for_a_stream().await, UNUSABLE);
+    assert_eq!(stage.send_streaming().await, UNUSABLE);
     upstream.closed(0, SOON).await;
 }
