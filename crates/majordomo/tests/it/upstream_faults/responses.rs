@@ -366,7 +366,7 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn an_unexpected_success_or_informational_status_is_a_bad_response() {
+async fn a_204_304_or_101_status_is_a_bad_response() {
     for head in [
         "HTTP/1.1 204 No Content\r\n\r\n",
         "HTTP/1.1 304 Not Modified\r\n\r\n",
