@@ -61,7 +61,7 @@ impl State {
         let registry = config.registry(environment, transport, |builder| {
             let builder = builder.chain(chain);
             match same_health {
-                Some(old) => builder.remembering(&old.registry),
+                Some(old) => builder.inheriting_health(&old.registry),
                 None => builder,
             }
         })?;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderValue, Response};
-use majordomo::{Answering, BoxFuture, Chain, Error, ErrorKind, Forwarding, Part, Request, Result};
+use majordomo::{
+    BoxFuture, Chain, Error, ErrorKind, ForwardedStream, Forwarding, Part, Request, Result,
+};
 use majordomo_vision::Scope;
 use majordomo_wire::{Incoming, ReadError, Reply};
 use tokio::time::timeout;
@@ -190,7 +192,7 @@ async fn streamed(
     match opened {
         Ok(forwarding) => {
             let Forwarding {
-                answer: answering,
+                stream: answering,
                 target,
                 attempt_log,
             } = forwarding;
@@ -216,7 +218,7 @@ fn open(front: Front, chain: Chain, request: Request) -> BoxFuture<'static, Resu
         }
         let open = chain.open(request).await?;
         Ok(Forwarding {
-            answer: Answering::Events(open.events),
+            stream: ForwardedStream::Events(open.events),
             target: open.target,
             attempt_log: open.attempt_log,
         })
