@@ -3,23 +3,23 @@
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Capabilities, ModelInfo, Result};
 
-use crate::json::{self, Cursor, Kind, Read, ReadError, object};
+use crate::json::{self, Cursor, JsonKind, ReadError, ReadResult, object};
 
 /// Reads `{"data": [...]}` or a bare list, with what servers add to it.
 pub(crate) fn read(body: &[u8]) -> Result<Vec<ModelInfo>> {
     let mut models = Vec::new();
     json::read(body, |cursor| match cursor.peek()? {
-        Kind::Array => cursor.array(|cursor| model(cursor, &mut models)),
+        JsonKind::Array => cursor.array(|cursor| model(cursor, &mut models)),
         _ => cursor.loose_object(|key, cursor| match (&**key, cursor.peek()?) {
-            ("data", Kind::Array) => cursor.array(|cursor| model(cursor, &mut models)),
+            ("data", JsonKind::Array) => cursor.array(|cursor| model(cursor, &mut models)),
             _ => Ok(()),
         }),
     })
-    .map_err(ReadError::in_answer)?;
+    .map_err(ReadError::in_response)?;
     Ok(models)
 }
 
-fn model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> Read<()> {
+fn model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> ReadResult<()> {
     let mut id = None;
     let mut known = Known::default();
     cursor.loose_object(|key, cursor| {
@@ -28,20 +28,20 @@ fn model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> Read<()> {
             ("context_length" | "max_context_length" | "max_model_len", _) => {
                 known.window = cursor.count()?;
             }
-            ("top_provider", Kind::Object) => cursor.loose_object(|key, cursor| {
+            ("top_provider", JsonKind::Object) => cursor.loose_object(|key, cursor| {
                 if key == "max_completion_tokens" {
                     known.output = cursor.count()?;
                 }
                 Ok(())
             })?,
-            ("architecture", Kind::Object) => {
+            ("architecture", JsonKind::Object) => {
                 cursor.loose_object(|key, cursor| match (&**key, cursor.peek()?) {
-                    ("input_modalities", Kind::Array) => known.modalities(cursor),
+                    ("input_modalities", JsonKind::Array) => known.modalities(cursor),
                     _ => Ok(()),
                 })?
             }
-            ("input_modalities", Kind::Array) => known.modalities(cursor)?,
-            ("capabilities", Kind::Object) => known.capabilities(cursor)?,
+            ("input_modalities", JsonKind::Array) => known.modalities(cursor)?,
+            ("capabilities", JsonKind::Object) => known.capabilities(cursor)?,
             _ => {}
         }
         Ok(())
@@ -65,7 +65,7 @@ struct Known {
 }
 
 impl Known {
-    fn modalities(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    fn modalities(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         self.images = Some(false);
         cursor.array(|cursor| {
             if cursor.maybe_string()?.as_deref() == Some("image") {
@@ -75,11 +75,11 @@ impl Known {
         })
     }
 
-    fn capabilities(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    fn capabilities(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         cursor.loose_object(|key, cursor| {
             match (&**key, cursor.peek()?) {
-                ("vision", Kind::Bool) => self.images = Some(cursor.bool()?),
-                ("function_calling", Kind::Bool) => self.tools = Some(cursor.bool()?),
+                ("vision", JsonKind::Bool) => self.images = Some(cursor.bool()?),
+                ("function_calling", JsonKind::Bool) => self.tools = Some(cursor.bool()?),
                 _ => {}
             }
             Ok(())

@@ -6,9 +6,9 @@ use majordomo_llm::{Error, ErrorKind, Part, Raw, Response, Result, Usage};
 use super::read_message::MessageFields;
 use super::write_message::write_answer;
 use super::{CHAT, finish, usage};
-use crate::conversation::{CallIds, name_calls};
+use crate::conversation::{CallIds, assign_call_ids};
 use crate::failure::ErrorBody;
-use crate::json::{self, Cursor, Kind, Read, ReadError, Rest, object};
+use crate::json::{self, Cursor, JsonKind, ReadError, ReadResult, Rest, object};
 use crate::loss::Losses;
 use crate::{Reply, Written};
 
@@ -18,7 +18,7 @@ pub(super) fn read(body: Bytes, first_call: usize) -> Result<Response> {
     json::read(&body, |cursor| {
         cursor.loose_object(|key, cursor| answer.read(key, cursor))
     })
-    .map_err(ReadError::in_answer)?;
+    .map_err(ReadError::in_response)?;
     if let Some(error) = answer.error {
         return Err(ErrorBody::inside(error).into_error(None));
     }
@@ -27,7 +27,7 @@ pub(super) fn read(body: Bytes, first_call: usize) -> Result<Response> {
         return Err(Error::new(ErrorKind::BadResponse, text));
     };
     let (mut parts, mut native) = choice.message.into_parts();
-    name_calls(&mut parts, first_call);
+    assign_call_ids(&mut parts, first_call);
     let (called, refused) = (called(&parts), refused(&parts));
     let word = choice.finish.as_deref().unwrap_or("stop");
     native.append(answer.rest);
@@ -59,13 +59,13 @@ struct Choice<'a> {
 }
 
 impl<'a> Answer<'a> {
-    fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+    fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         match (key, cursor.peek()?) {
             ("id", _) => self.id = cursor.maybe_string()?.map(Into::into),
             ("model", _) => self.model = cursor.maybe_string()?.map(Into::into),
             ("usage", _) => self.usage = usage::read(cursor)?.or(self.usage),
-            ("error", Kind::Object | Kind::String) => self.error = Some(cursor.raw()?),
-            ("choices", Kind::Array) => cursor.array(|cursor| {
+            ("error", JsonKind::Object | JsonKind::String) => self.error = Some(cursor.raw()?),
+            ("choices", JsonKind::Array) => cursor.array(|cursor| {
                 if self.choice.is_none() {
                     self.choice = Some(choice(cursor)?);
                 }
@@ -78,11 +78,11 @@ impl<'a> Answer<'a> {
     }
 }
 
-fn choice<'a>(cursor: &mut Cursor<'a>) -> Read<Choice<'a>> {
+fn choice<'a>(cursor: &mut Cursor<'a>) -> ReadResult<Choice<'a>> {
     let mut choice = Choice::default();
     cursor.loose_object(|key, cursor| {
         match (&**key, cursor.peek()?) {
-            ("message", Kind::Object) => {
+            ("message", JsonKind::Object) => {
                 cursor.loose_object(|key, cursor| choice.message.read(key, cursor))?;
             }
             ("finish_reason", _) => choice.finish = cursor.maybe_string()?.map(Into::into),

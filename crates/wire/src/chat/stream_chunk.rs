@@ -7,7 +7,7 @@ use majordomo_llm::{Native, Usage};
 use super::read_message::thinking;
 use super::tool_calls::arguments;
 use super::{CHAT, usage};
-use crate::json::{Cursor, Kind, Read, Rest};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest};
 
 /// What a chunk says about the choice that is read.
 #[derive(Default)]
@@ -51,20 +51,20 @@ impl<'a> Chunk<'a> {
         key: &str,
         cursor: &mut Cursor<'a>,
         wanted: &mut Option<u64>,
-    ) -> Read<()> {
+    ) -> ReadResult<()> {
         match (key, cursor.peek()?) {
-            ("id", Kind::String) => self.id = Some(cursor.string()?),
-            ("model", Kind::String) => self.model = Some(cursor.string()?),
-            ("usage", Kind::Object) => self.usage = usage::read(cursor)?,
-            ("x_groq", Kind::Object) => cursor.loose_object(|key, cursor| {
+            ("id", JsonKind::String) => self.id = Some(cursor.string()?),
+            ("model", JsonKind::String) => self.model = Some(cursor.string()?),
+            ("usage", JsonKind::Object) => self.usage = usage::read(cursor)?,
+            ("x_groq", JsonKind::Object) => cursor.loose_object(|key, cursor| {
                 if key == "usage" {
                     self.usage = usage::read(cursor)?.or(self.usage);
                 }
                 Ok(())
             })?,
-            ("error", Kind::Object | Kind::String) => self.error = Some(cursor.raw()?),
-            ("choices", Kind::Array) => cursor.array(|cursor| {
-                if cursor.peek()? == Kind::Object {
+            ("error", JsonKind::Object | JsonKind::String) => self.error = Some(cursor.raw()?),
+            ("choices", JsonKind::Array) => cursor.array(|cursor| {
+                if cursor.peek()? == JsonKind::Object {
                     self.choice(cursor, wanted)?;
                 }
                 Ok(())
@@ -74,7 +74,7 @@ impl<'a> Chunk<'a> {
         Ok(())
     }
 
-    fn choice(&mut self, cursor: &mut Cursor<'a>, wanted: &mut Option<u64>) -> Read<()> {
+    fn choice(&mut self, cursor: &mut Cursor<'a>, wanted: &mut Option<u64>) -> ReadResult<()> {
         let mut index = 0;
         let mut delta = None;
         // A server that does not stream answers with the whole message.
@@ -82,15 +82,15 @@ impl<'a> Chunk<'a> {
         let mut finish = None;
         cursor.loose_object(|key, cursor| {
             match (&**key, cursor.peek()?) {
-                ("index", Kind::Number) => index = cursor.count()?.unwrap_or_default(),
-                ("delta", Kind::Object) => {
+                ("index", JsonKind::Number) => index = cursor.count()?.unwrap_or_default(),
+                ("delta", JsonKind::Object) => {
                     let delta = delta.get_or_insert_with(Delta::default);
                     cursor.loose_object(|key, cursor| delta.read(key, cursor))?;
                 }
-                ("message", Kind::Object) => {
+                ("message", JsonKind::Object) => {
                     cursor.loose_object(|key, cursor| message.read(key, cursor))?;
                 }
-                ("finish_reason", Kind::String) => finish = Some(cursor.string()?),
+                ("finish_reason", JsonKind::String) => finish = Some(cursor.string()?),
                 _ => {}
             }
             Ok(())
@@ -108,25 +108,25 @@ impl<'a> Delta<'a> {
         self.content.is_empty() && self.reasoning.is_none() && self.calls.is_empty()
     }
 
-    fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+    fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         match (key, cursor.peek()?) {
-            ("content", Kind::String) => self.content.push(Piece::Text(cursor.string()?)),
-            ("content", Kind::Array) => cursor.array(|cursor| self.piece(cursor))?,
-            ("reasoning_content", Kind::String) => {
+            ("content", JsonKind::String) => self.content.push(Piece::Text(cursor.string()?)),
+            ("content", JsonKind::Array) => cursor.array(|cursor| self.piece(cursor))?,
+            ("reasoning_content", JsonKind::String) => {
                 self.reasoning = Some(("reasoning_content", cursor.string()?));
             }
-            ("reasoning", Kind::String) if self.reasoning.is_none() => {
+            ("reasoning", JsonKind::String) if self.reasoning.is_none() => {
                 self.reasoning = Some(("reasoning", cursor.string()?));
             }
-            ("reasoning_details", Kind::Array) => self.details = Some(cursor.raw()?),
-            ("refusal", Kind::String) => self.refusal = Some(cursor.string()?),
-            ("tool_calls", Kind::Array) => cursor.array(|cursor| {
-                if cursor.peek()? == Kind::Object {
+            ("reasoning_details", JsonKind::Array) => self.details = Some(cursor.raw()?),
+            ("refusal", JsonKind::String) => self.refusal = Some(cursor.string()?),
+            ("tool_calls", JsonKind::Array) => cursor.array(|cursor| {
+                if cursor.peek()? == JsonKind::Object {
                     self.calls.push(CallDelta::read(cursor)?);
                 }
                 Ok(())
             })?,
-            ("function_call", Kind::Object) => {
+            ("function_call", JsonKind::Object) => {
                 let mut call = CallDelta::default();
                 call.function(cursor)?;
                 self.calls.push(call);
@@ -136,14 +136,14 @@ impl<'a> Delta<'a> {
         Ok(())
     }
 
-    fn piece(&mut self, cursor: &mut Cursor<'a>) -> Read<()> {
-        if cursor.peek()? != Kind::Object {
+    fn piece(&mut self, cursor: &mut Cursor<'a>) -> ReadResult<()> {
+        if cursor.peek()? != JsonKind::Object {
             return Ok(());
         }
         cursor.loose_object(|key, cursor| {
             match (&**key, cursor.peek()?) {
-                ("text", Kind::String) => self.content.push(Piece::Text(cursor.string()?)),
-                ("thinking", Kind::String | Kind::Array) => {
+                ("text", JsonKind::String) => self.content.push(Piece::Text(cursor.string()?)),
+                ("thinking", JsonKind::String | JsonKind::Array) => {
                     self.content.push(Piece::Thinking(thinking(cursor)?));
                 }
                 _ => {}
@@ -154,15 +154,15 @@ impl<'a> Delta<'a> {
 }
 
 impl<'a> CallDelta<'a> {
-    fn read(cursor: &mut Cursor<'a>) -> Read<Self> {
+    fn read(cursor: &mut Cursor<'a>) -> ReadResult<Self> {
         let mut call = Self::default();
         let mut rest = Rest::default();
         cursor.loose_object(|key, cursor| {
             match (&**key, cursor.peek()?) {
-                ("index", Kind::Number) => call.index = cursor.count()?,
-                ("id", Kind::String) => call.id = Some(cursor.string()?),
-                ("function", Kind::Object) => call.function(cursor)?,
-                ("extra_content", Kind::Object) => rest.take(key.as_ref(), cursor)?,
+                ("index", JsonKind::Number) => call.index = cursor.count()?,
+                ("id", JsonKind::String) => call.id = Some(cursor.string()?),
+                ("function", JsonKind::Object) => call.function(cursor)?,
+                ("extra_content", JsonKind::Object) => rest.take(key.as_ref(), cursor)?,
                 _ => {}
             }
             Ok(())
@@ -171,10 +171,10 @@ impl<'a> CallDelta<'a> {
         Ok(call)
     }
 
-    fn function(&mut self, cursor: &mut Cursor<'a>) -> Read<()> {
+    fn function(&mut self, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         cursor.loose_object(|key, cursor| {
             match (&**key, cursor.peek()?) {
-                ("name", Kind::String) => self.name = Some(cursor.string()?),
+                ("name", JsonKind::String) => self.name = Some(cursor.string()?),
                 ("arguments", _) => self.arguments = arguments(cursor)?,
                 _ => {}
             }

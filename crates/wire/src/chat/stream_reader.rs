@@ -12,7 +12,7 @@ use super::write_part::inner_of_list;
 use super::{CHAT, finish};
 use crate::StreamReader;
 use crate::failure::ErrorBody;
-use crate::framing::{Frame, SseDecoder};
+use crate::framing::{SseDecoder, SseFrame};
 use crate::json::{self, ReadError};
 
 /// Turns chunks into events.
@@ -31,7 +31,7 @@ impl StreamReader for ChatReader {
     fn tap(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()> {
         let state = &mut self.state;
         self.sse.push(bytes, |frame| match frame {
-            Frame::Event { data, .. } if !matters(data) => Ok(()),
+            SseFrame::Event { data, .. } if !matters(data) => Ok(()),
             frame => state.frame(frame, events),
         })
     }
@@ -82,12 +82,12 @@ struct OpenReasoning {
 }
 
 impl State {
-    fn frame(&mut self, frame: Frame<'_>, events: &mut Vec<Event>) -> Result<()> {
+    fn frame(&mut self, frame: SseFrame<'_>, events: &mut Vec<Event>) -> Result<()> {
         let (name, data) = match frame {
-            Frame::Event { name, data } => (name, data),
+            SseFrame::Event { name, data } => (name, data),
             // A server that forgot the framing, most likely to tell an error.
-            Frame::Bare(line) if line.starts_with(b"{") => ("", line),
-            Frame::Bare(_) => return Ok(()),
+            SseFrame::Bare(line) if line.starts_with(b"{") => ("", line),
+            SseFrame::Bare(_) => return Ok(()),
         };
         let data = data.trim_ascii();
         if self.done || data.is_empty() {
@@ -102,7 +102,7 @@ impl State {
         json::read(data, |cursor| {
             cursor.loose_object(|key, cursor| chunk.read(key, cursor, &mut self.choice))
         })
-        .map_err(ReadError::in_answer)?;
+        .map_err(ReadError::in_response)?;
         match chunk.error {
             Some(error) => Err(ErrorBody::inside(error).into_error(None)),
             None if name == "error" => Err(ErrorBody::of(data).into_error(None)),

@@ -5,11 +5,11 @@ use majordomo_llm::{Message, Native, Output, Prompt, Request, Role, ToolChoice};
 
 use super::CHAT;
 use super::write_message::MessageWriter;
-use crate::conversation::joined;
+use crate::conversation::merge_assistant_messages;
 use crate::function_tool;
 use crate::json::{Array, Object, object, write_array};
 use crate::loss::Losses;
-use crate::splice::{self, Edit, Fate, Fields, Origin};
+use crate::splice::{self, BodyEdit, BodyFields, ElementOrigin, FieldAction};
 use crate::{Outgoing, Written, effort};
 
 /// Keys that mean the same; a request keeps the one that it came with.
@@ -38,7 +38,7 @@ fn fresh(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
         write_array(o.value("messages"), |array| {
             let mut writer = MessageWriter::new(array, &mut losses);
             writer.instructions(&prompt.system);
-            for message in &joined(&prompt.messages, &CHAT) {
+            for message in &merge_assistant_messages(&prompt.messages, &CHAT) {
                 writer.write(message);
             }
             writer.finish();
@@ -61,7 +61,7 @@ fn fresh(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
 fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let source = request.source().filter(|s| *s.dialect() == CHAT)?;
     let mut losses = Losses::default();
-    let edit = Edit {
+    let edit = BodyEdit {
         old: &fields(source.read(), to, true, &mut Losses::default()),
         new: &fields(request, to, true, &mut losses),
         aliases: ALIASES,
@@ -72,17 +72,17 @@ fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
         "messages" if !up_to_date => {
             let one_to_one = |raw: &Vec<&str>| raw.len() == source.read().messages.len();
             let Some(elements) = splice::elements(value).filter(one_to_one) else {
-                return Fate::Keep;
+                return FieldAction::Keep;
             };
             up_to_date = true;
             write_array(out, |array| {
                 messages(request, source.read(), &elements, array, &mut losses);
             });
-            Fate::Replace
+            FieldAction::Replace
         }
         // OpenRouter's form of what is now said as `reasoning_effort`.
-        "reasoning" if request.effort != source.read().effort => Fate::Remove,
-        _ => Fate::Keep,
+        "reasoning" if request.effort != source.read().effort => FieldAction::Remove,
+        _ => FieldAction::Keep,
     })?;
     // A source without messages has no place for new ones: written from scratch.
     up_to_date.then(|| Written {
@@ -102,9 +102,11 @@ fn messages(new: &Prompt, old: &Prompt, raw: &[&str], array: &mut Array<'_>, los
     let origins = splice::align(&old.messages, &new.messages);
     for (message, origin) in new.messages.iter().zip(origins) {
         match origin {
-            Origin::Same(from) => writer.keep(message, raw[from]),
-            Origin::Changed(from) => changed(&mut writer, &old.messages[from], message, raw[from]),
-            Origin::New => writer.write(message),
+            ElementOrigin::Same(from) => writer.keep(message, raw[from]),
+            ElementOrigin::Changed(from) => {
+                changed(&mut writer, &old.messages[from], message, raw[from])
+            }
+            ElementOrigin::New => writer.write(message),
         }
     }
     writer.finish();
@@ -136,8 +138,8 @@ fn has_native(prompt: &Prompt, name: &str) -> bool {
 
 /// Everything but model, stream and messages. `same` when the target got its
 /// request in this dialect, so that what only some servers know may stay.
-fn fields(prompt: &Prompt, to: &Outgoing<'_>, same: bool, losses: &mut Losses) -> Fields {
-    let mut fields = Fields::default();
+fn fields(prompt: &Prompt, to: &Outgoing<'_>, same: bool, losses: &mut Losses) -> BodyFields {
+    let mut fields = BodyFields::default();
     tools(prompt, &mut fields, losses);
     if let Output::Json | Output::Schema(_) = &prompt.output {
         let native = prompt.native.as_deref().filter(|n| *n.dialect() == CHAT);
@@ -178,7 +180,7 @@ fn fields(prompt: &Prompt, to: &Outgoing<'_>, same: bool, losses: &mut Losses) -
         });
     }
     if let Some(effort) = prompt.effort {
-        fields.string("reasoning_effort", effort::word(effort));
+        fields.string("reasoning_effort", effort::effort_name(effort));
     }
     if prompt.reasoning_budget.is_some() && !same {
         losses.add(
@@ -202,7 +204,7 @@ fn fields(prompt: &Prompt, to: &Outgoing<'_>, same: bool, losses: &mut Losses) -
     fields
 }
 
-fn tools(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
+fn tools(prompt: &Prompt, fields: &mut BodyFields, losses: &mut Losses) {
     let own = |origin: &majordomo_llm::Dialect| *origin == CHAT;
     for hosted in prompt.hosted_tools.iter().filter(|h| !own(&h.origin)) {
         losses.add(
@@ -220,7 +222,7 @@ fn tools(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
     }
     write_array(fields.value("tools"), |a| {
         for tool in &prompt.tools {
-            a.object(|o| function_tool::write(tool, o, &CHAT, losses));
+            a.object(|o| function_tool::write_function_tool(tool, o, &CHAT, losses));
         }
         for tool in hosted {
             a.raw(tool.raw.as_str());

@@ -1,13 +1,13 @@
-//! Cuts a stream that is passed on as bytes at the ends of its frames.
+//! Splits a stream that is forwarded as bytes at its frame boundaries.
 
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::Result;
 use memchr::memchr_iter;
 
-use super::Bound;
+use super::EventLimit;
 
-/// Takes bytes in any chunking and gives whole frames, so that whoever passes
-/// them on never stands in the middle of one.
+/// Takes bytes in any chunking and yields whole frames, so that a forwarded
+/// stream never stops in the middle of one.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -25,12 +25,12 @@ use super::Bound;
 pub struct Frames {
     lines: bool,
     waiting: Bytes,
-    /// How much of `waiting` is known to hold no end.
+    /// Length of the prefix of `waiting` that contains no frame end.
     seen: usize,
 }
 
 impl Frames {
-    /// Frames that end with a blank line, or with every line.
+    /// Frames end at a blank line, or at every line if `lines` is set.
     pub(crate) fn new(lines: bool) -> Self {
         Self {
             lines,
@@ -39,7 +39,7 @@ impl Frames {
         }
     }
 
-    /// Adds the next bytes. Bytes that begin with a frame are not copied.
+    /// Appends bytes. Bytes that begin a frame are not copied.
     pub fn push(&mut self, bytes: Bytes) -> Result<()> {
         if self.waiting.is_empty() {
             self.waiting = bytes;
@@ -49,25 +49,26 @@ impl Frames {
         let mut joined = BytesMut::from(std::mem::take(&mut self.waiting));
         joined.extend_from_slice(&bytes);
         self.waiting = joined.freeze();
-        // Frames that were whole are given already: all but the last bytes is one.
-        Bound::default().check_growing(before, &self.waiting)
+        // Complete frames were already taken, so this is a single frame except
+        // for its last bytes.
+        EventLimit::default().check_growing(before, &self.waiting)
     }
 
-    /// What was pushed and not given yet.
+    /// The buffered bytes.
     pub fn waiting(&self) -> &Bytes {
         &self.waiting
     }
 
-    /// What is left when the stream has ended: a frame without its end.
+    /// Takes the incomplete frame that remains at the end of the stream.
     pub fn rest(&mut self) -> Bytes {
         self.seen = 0;
         std::mem::take(&mut self.waiting)
     }
 
-    /// The length of the first whole frame.
+    /// The length of the first complete frame.
     fn end(&self) -> Option<usize> {
         let bytes = &self.waiting[..];
-        // A line end that was seen may be the first of the two that end a frame.
+        // An earlier line end may be the first of the two that end a frame.
         let from = self.seen.saturating_sub(3);
         memchr_iter(b'\n', &bytes[from..]).find_map(|at| {
             let after = from + at + 1;

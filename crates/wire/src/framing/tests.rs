@@ -2,20 +2,20 @@ use proptest::prelude::*;
 
 use super::*;
 
-type Seen = Vec<(String, String)>;
+type SeenFrames = Vec<(String, String)>;
 
-fn decode(chunks: &[&[u8]], limit: usize) -> Result<Seen, Error> {
-    decode_bounded(chunks, Bound::new(limit, limit))
+fn decode(chunks: &[&[u8]], limit: usize) -> Result<SeenFrames, Error> {
+    decode_with_limit(chunks, EventLimit::new(limit, limit))
 }
 
-fn decode_bounded(chunks: &[&[u8]], bound: Bound) -> Result<Seen, Error> {
-    let mut decoder = SseDecoder::bounded(bound);
+fn decode_with_limit(chunks: &[&[u8]], limit: EventLimit) -> Result<SeenFrames, Error> {
+    let mut decoder = SseDecoder::with_limit(limit);
     let mut seen = Vec::new();
-    let mut each = |frame: Frame<'_>| {
+    let mut each = |frame: SseFrame<'_>| {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         seen.push(match frame {
-            Frame::Event { name, data } => (name.to_owned(), text(data)),
-            Frame::Bare(line) => ("(bare)".to_owned(), text(line)),
+            SseFrame::Event { name, data } => (name.to_owned(), text(data)),
+            SseFrame::Bare(line) => ("(bare)".to_owned(), text(line)),
         });
         Ok(())
     };
@@ -110,7 +110,7 @@ fn an_event_that_is_too_long_is_an_error_however_it_comes() {
 fn lines_come_whole_in_any_chunking() {
     let text = "{\"a\":1}\r\n\n{\"b\":\"ü\"}\n{\"c\":3}";
     for size in 1..text.len() {
-        let mut lines = Lines::default();
+        let mut lines = LineSplitter::default();
         let mut seen = Vec::new();
         for chunk in text.as_bytes().chunks(size) {
             lines
@@ -137,7 +137,7 @@ fn lines_come_whole_in_any_chunking() {
 #[test]
 fn objects_are_found_between_lines() {
     let text = "[{\n  \"a\": \"}\\\"{\"\n}\n,\n{\"b\": {}} , {}\r\n]\n{\"open\":";
-    let mut objects = Objects::default();
+    let mut objects = ObjectSplitter::default();
     let mut seen = Vec::new();
     for line in text.lines() {
         objects
@@ -187,12 +187,12 @@ fn a_type_is_told_without_parsing_where_it_comes_first() {
     }
 }
 
-/// Bounds that are reached in a moment.
-const SMALL: Bound = Bound::new(10_000, 100_000);
+/// Limits small enough to reach in a test.
+const SMALL: EventLimit = EventLimit::new(10_000, 100_000);
 
-fn decode_small(text: &str, size: usize) -> Result<Seen, Error> {
+fn decode_small(text: &str, size: usize) -> Result<SeenFrames, Error> {
     let chunks: Vec<&[u8]> = text.as_bytes().chunks(size).collect();
-    decode_bounded(&chunks, SMALL)
+    decode_with_limit(&chunks, SMALL)
 }
 
 #[test]

@@ -7,7 +7,7 @@ use majordomo_llm::{Error, ErrorKind, Request, Result};
 use super::write_request::{edited, fresh, member, rename};
 use super::{GEMINI, keys, read_request};
 use crate::json::{self, ReadError, object, write_string};
-use crate::splice::{self, Fate};
+use crate::splice::{self, FieldAction};
 use crate::{CountTokens, Incoming, Outgoing, Written};
 
 pub(super) struct Counting;
@@ -55,7 +55,7 @@ impl CountTokens for Counting {
                 Ok(())
             })
         })
-        .map_err(ReadError::in_answer)?;
+        .map_err(ReadError::in_response)?;
         tokens.ok_or_else(|| {
             let text = "the provider's answer does not say how many tokens it counted";
             Error::new(ErrorKind::BadResponse, text)
@@ -77,8 +77,8 @@ fn untouched(source: &Bytes, to: &Outgoing<'_>) -> Option<Bytes> {
     let mut whole = |key: &str, value: &str, out: &mut BytesMut| match keys::camel(key) == WHOLE
         && rename(value, to, out)
     {
-        true => Fate::Replace,
-        false => Fate::Keep,
+        true => FieldAction::Replace,
+        false => FieldAction::Keep,
     };
     splice::object(text, &mut out, &mut whole).then(|| out.freeze())
 }

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use majordomo_llm::FinishReason;
 
-use crate::json::{Cursor, Kind, Read};
+use crate::json::{Cursor, JsonKind, ReadResult};
 use crate::loss::Losses;
 
 /// The word under the cursor; some proxies send the numbers of Vertex AI's enum.
-pub(super) fn word<'a>(cursor: &mut Cursor<'a>) -> Read<Option<Cow<'a, str>>> {
+pub(super) fn word<'a>(cursor: &mut Cursor<'a>) -> ReadResult<Option<Cow<'a, str>>> {
     const WORDS: [&str; 11] = [
         "FINISH_REASON_UNSPECIFIED",
         "STOP",
@@ -23,7 +23,7 @@ pub(super) fn word<'a>(cursor: &mut Cursor<'a>) -> Read<Option<Cow<'a, str>>> {
         "MODEL_ARMOR",
     ];
     match cursor.peek()? {
-        Kind::Number => {
+        JsonKind::Number => {
             let raw = cursor.raw()?;
             let known = raw.parse().ok().and_then(|n: usize| WORDS.get(n));
             Ok(Some(Cow::Borrowed(known.copied().unwrap_or(raw))))

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Cursor, Fault, Kind, Read};
+use crate::json::{Cursor, Fault, JsonKind, ReadResult};
 
 /// The spelling that is matched and written.
 pub(super) fn camel(key: &str) -> Cow<'_, str> {
@@ -29,8 +29,8 @@ pub(super) fn camel(key: &str) -> Cow<'_, str> {
 /// `each` leaves alone is passed over.
 pub(super) fn object<'a>(
     cursor: &mut Cursor<'a>,
-    mut each: impl FnMut(&str, &mut Cursor<'a>) -> Read<()>,
-) -> Read<()> {
+    mut each: impl FnMut(&str, &mut Cursor<'a>) -> ReadResult<()>,
+) -> ReadResult<()> {
     let mut respelled = false;
     let keys = cursor.object_keys(|key, cursor| {
         let name = camel(key);
@@ -49,11 +49,11 @@ pub(super) fn object<'a>(
 /// A list, or one element of it standing alone; `null` is an empty list.
 pub(super) fn one_or_many<'a>(
     cursor: &mut Cursor<'a>,
-    mut each: impl FnMut(&mut Cursor<'a>) -> Read<()>,
-) -> Read<()> {
+    mut each: impl FnMut(&mut Cursor<'a>) -> ReadResult<()>,
+) -> ReadResult<()> {
     match cursor.peek()? {
-        Kind::Object => each(cursor),
-        Kind::Null => cursor.raw().map(drop),
+        JsonKind::Object => each(cursor),
+        JsonKind::Null => cursor.raw().map(drop),
         _ => cursor.array(each),
     }
 }

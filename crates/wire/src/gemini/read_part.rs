@@ -9,7 +9,7 @@ use majordomo_llm::{
 use super::partial_args::PartialArg;
 use super::{GEMINI, keys, tool_results};
 use crate::base64;
-use crate::json::{Cursor, Kind, Read, Rest, keep};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
 
 /// What stands in for the signature of a call that no Gemini made. It is no
 /// state: whoever writes such a call again adds it again.
@@ -17,7 +17,7 @@ pub(super) const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 const NO_SIGNATURE_EITHER: &str = "context_engineering_is_the_way_to_go";
 
 /// Reads the fields of a part, and gives its text.
-pub(super) fn fields<'a>(cursor: &mut Cursor<'a>) -> Read<(PartFields<'a>, &'a str)> {
+pub(super) fn fields<'a>(cursor: &mut Cursor<'a>) -> ReadResult<(PartFields<'a>, &'a str)> {
     let mut fields = PartFields::default();
     let ((), raw) =
         cursor.with_raw(|cursor| keys::object(cursor, |key, cursor| fields.read(key, cursor)))?;
@@ -68,31 +68,31 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> PartFields<'a> {
-    fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+    fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         match (key, cursor.peek()?) {
-            (_, Kind::Null) => {}
-            ("text", Kind::String) => {
+            (_, JsonKind::Null) => {}
+            ("text", JsonKind::String) => {
                 let text = cursor.string()?;
                 self.set(Content::Text(text));
             }
-            ("inlineData", Kind::Object) => {
+            ("inlineData", JsonKind::Object) => {
                 let blob = self.blob(cursor)?;
                 self.set(Content::Inline(blob));
             }
-            ("fileData", Kind::Object) => {
+            ("fileData", JsonKind::Object) => {
                 let link = self.file_link(cursor)?;
                 self.set(Content::File(link));
             }
-            ("functionCall", Kind::Object) => {
+            ("functionCall", JsonKind::Object) => {
                 let call = self.function_call(cursor)?;
                 self.set(Content::Call(call));
             }
-            ("functionResponse", Kind::Object) => {
+            ("functionResponse", JsonKind::Object) => {
                 let result = tool_results::read(cursor, &mut self.rest)?;
                 self.set(Content::Result(result));
             }
-            ("thought", Kind::Bool) => self.thought = cursor.bool()?,
-            ("thoughtSignature", Kind::String) => {
+            ("thought", JsonKind::Bool) => self.thought = cursor.bool()?,
+            ("thoughtSignature", JsonKind::String) => {
                 let (text, raw) = cursor.with_raw(Cursor::string)?;
                 if text != NO_SIGNATURE && text != NO_SIGNATURE_EITHER {
                     self.rest.push(key, keep(raw));
@@ -113,14 +113,16 @@ impl<'a> PartFields<'a> {
         self.content = Some(content);
     }
 
-    fn blob(&mut self, cursor: &mut Cursor<'a>) -> Read<Blob<'a>> {
+    fn blob(&mut self, cursor: &mut Cursor<'a>) -> ReadResult<Blob<'a>> {
         let mut blob = Blob::default();
         keys::object(cursor, |key, cursor| {
             match (key, cursor.peek()?) {
-                ("mimeType", Kind::String) => blob.media_type = cursor.string()?,
-                ("data", Kind::String) => blob.data = cursor.string()?,
-                ("displayName", Kind::String) => blob.name = Some(cursor.string()?.into_owned()),
-                (_, Kind::Null) => {}
+                ("mimeType", JsonKind::String) => blob.media_type = cursor.string()?,
+                ("data", JsonKind::String) => blob.data = cursor.string()?,
+                ("displayName", JsonKind::String) => {
+                    blob.name = Some(cursor.string()?.into_owned())
+                }
+                (_, JsonKind::Null) => {}
                 _ => self.rest.take(format!("inlineData.{key}"), cursor)?,
             }
             Ok(())
@@ -128,13 +130,13 @@ impl<'a> PartFields<'a> {
         Ok(blob)
     }
 
-    fn file_link(&mut self, cursor: &mut Cursor<'a>) -> Read<FileLink<'a>> {
+    fn file_link(&mut self, cursor: &mut Cursor<'a>) -> ReadResult<FileLink<'a>> {
         let mut link = FileLink::default();
         keys::object(cursor, |key, cursor| {
             match (key, cursor.peek()?) {
-                ("mimeType", Kind::String) => link.media_type = Some(cursor.string()?),
-                ("fileUri", Kind::String) => link.url = cursor.string()?,
-                (_, Kind::Null) => {}
+                ("mimeType", JsonKind::String) => link.media_type = Some(cursor.string()?),
+                ("fileUri", JsonKind::String) => link.url = cursor.string()?,
+                (_, JsonKind::Null) => {}
                 _ => self.rest.take(format!("fileData.{key}"), cursor)?,
             }
             Ok(())
@@ -142,19 +144,19 @@ impl<'a> PartFields<'a> {
         Ok(link)
     }
 
-    fn function_call(&mut self, cursor: &mut Cursor<'a>) -> Read<Call<'a>> {
+    fn function_call(&mut self, cursor: &mut Cursor<'a>) -> ReadResult<Call<'a>> {
         let mut call = Call::default();
         keys::object(cursor, |key, cursor| {
             match (key, cursor.peek()?) {
-                ("id", Kind::String) => call.id = Some(cursor.string()?),
-                ("name", Kind::String) => call.name = cursor.string()?,
-                ("args", Kind::Object) => call.arguments = Some(cursor.raw()?),
-                ("partialArgs", Kind::Array) => cursor.array(|cursor| {
+                ("id", JsonKind::String) => call.id = Some(cursor.string()?),
+                ("name", JsonKind::String) => call.name = cursor.string()?,
+                ("args", JsonKind::Object) => call.arguments = Some(cursor.raw()?),
+                ("partialArgs", JsonKind::Array) => cursor.array(|cursor| {
                     call.partial.push(PartialArg::read(cursor)?);
                     Ok(())
                 })?,
-                ("willContinue", Kind::Bool) => call.continues = cursor.bool()?,
-                (_, Kind::Null) => {}
+                ("willContinue", JsonKind::Bool) => call.continues = cursor.bool()?,
+                (_, JsonKind::Null) => {}
                 _ => self.rest.take(format!("functionCall.{key}"), cursor)?,
             }
             Ok(())

@@ -5,7 +5,7 @@ use majordomo_llm::{Json, Prompt, Request, Text};
 
 use super::read_message::Conversation;
 use super::{GEMINI, keys, models, read_config, read_part, tools};
-use crate::json::{self, Cursor, Kind, Read, Rest};
+use crate::json::{self, Cursor, JsonKind, ReadResult, Rest};
 use crate::{Incoming, ReadError};
 
 /// Reads a request, or a question for its tokens, and keeps its bytes.
@@ -14,7 +14,7 @@ pub(super) fn read(body: Bytes) -> Result<Incoming, ReadError> {
     json::read(&body, |cursor| {
         keys::object(cursor, |key, cursor| match (key, cursor.peek()?) {
             // A question for tokens may hold the whole request.
-            ("generateContentRequest", Kind::Object) => {
+            ("generateContentRequest", JsonKind::Object) => {
                 keys::object(cursor, |key, cursor| fields.read(key, cursor))
             }
             _ => fields.read(key, cursor),
@@ -45,24 +45,25 @@ struct Fields {
 }
 
 impl Fields {
-    fn read(&mut self, key: &str, cursor: &mut Cursor<'_>) -> Read<()> {
+    fn read(&mut self, key: &str, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         let (prompt, rest) = (&mut self.prompt, &mut self.rest);
         match (key, cursor.peek()?) {
-            ("model", Kind::String) => {
+            ("model", JsonKind::String) => {
                 self.model = Some(models::id_of(&cursor.string()?).to_owned());
             }
             ("contents", _) => {
                 keys::one_or_many(cursor, |cursor| self.conversation.read(cursor))?;
             }
-            ("systemInstruction", Kind::String) => {
+            ("systemInstruction", JsonKind::String) => {
                 prompt.system.push(Text::new(cursor.string()?));
             }
-            ("systemInstruction", Kind::Object) => instructions(cursor, prompt, rest)?,
+            ("systemInstruction", JsonKind::Object) => instructions(cursor, prompt, rest)?,
             ("tools", _) => keys::one_or_many(cursor, |cursor| tools::read(cursor, prompt))?,
-            ("toolConfig", Kind::Object) => tools::read_config(cursor, prompt, rest)?,
-            ("generationConfig", Kind::Object) => read_config::read(cursor, prompt, rest)?,
+            ("toolConfig", JsonKind::Object) => tools::read_config(cursor, prompt, rest)?,
+            ("generationConfig", JsonKind::Object) => read_config::read(cursor, prompt, rest)?,
             // Absent and null are the same for all of these.
-            ("model" | "systemInstruction" | "toolConfig" | "generationConfig", Kind::Null) => {}
+            ("model" | "systemInstruction" | "toolConfig" | "generationConfig", JsonKind::Null) => {
+            }
             _ => rest.take(key, cursor)?,
         }
         Ok(())
@@ -70,7 +71,7 @@ impl Fields {
 }
 
 /// Instructions are text; whatever else is among them stays as it is.
-fn instructions(cursor: &mut Cursor<'_>, prompt: &mut Prompt, rest: &mut Rest) -> Read<()> {
+fn instructions(cursor: &mut Cursor<'_>, prompt: &mut Prompt, rest: &mut Rest) -> ReadResult<()> {
     let mut others = Vec::new();
     keys::object(cursor, |key, cursor| match key {
         "parts" => keys::one_or_many(cursor, |cursor| {

@@ -21,7 +21,7 @@ pub(super) fn read(body: Bytes, first_call: usize) -> Result<Response> {
     json::read(&body, |cursor| {
         cursor.loose_object(|key, cursor| chunk.read(key, cursor, &mut None, Some(&mut rest)))
     })
-    .map_err(ReadError::in_answer)?;
+    .map_err(ReadError::in_response)?;
     if let Some(error) = chunk.error {
         return Err(ErrorBody::inside(error).into_error(None));
     }
@@ -33,7 +33,7 @@ pub(super) fn read(body: Bytes, first_call: usize) -> Result<Response> {
     let mut parts: Vec<Part> = parts
         .filter_map(|(part, raw)| part.into_part(raw))
         .collect();
-    let called = name_calls(&mut parts, first_call);
+    let called = assign_call_ids(&mut parts, first_call);
     let reason = match (chunk.finish, chunk.answered) {
         (_, false) => FinishReason::ContentFilter,
         (word, true) => {
@@ -61,7 +61,7 @@ pub(super) fn read(body: Bytes, first_call: usize) -> Result<Response> {
 }
 
 /// Gives calls an id that have none; tells whether there are calls at all.
-fn name_calls(parts: &mut [Part], first_call: usize) -> bool {
+fn assign_call_ids(parts: &mut [Part], first_call: usize) -> bool {
     let mut calls = 0;
     for part in parts {
         if let Part::ToolCall(call) = part {

@@ -10,7 +10,7 @@ use majordomo_llm::Json;
 use memchr::memmem;
 
 use super::keys::camel;
-use crate::json::{self, Cursor, Kind, Read, keep, object, write_array, write_string};
+use crate::json::{self, Cursor, JsonKind, ReadResult, keep, object, write_array, write_string};
 
 const TYPES: [&str; 7] = [
     "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL",
@@ -39,8 +39,8 @@ fn is_googles(raw: &str) -> bool {
 }
 
 /// Copies a schema; whatever is no object stands for itself.
-fn schema(cursor: &mut Cursor<'_>, out: &mut BytesMut, later: &mut Insertions) -> Read<()> {
-    if cursor.peek()? != Kind::Object {
+fn schema(cursor: &mut Cursor<'_>, out: &mut BytesMut, later: &mut Insertions) -> ReadResult<()> {
+    if cursor.peek()? != JsonKind::Object {
         return plain(cursor, out);
     }
     let mut nullable = false;
@@ -51,21 +51,24 @@ fn schema(cursor: &mut Cursor<'_>, out: &mut BytesMut, later: &mut Insertions) -
         read = cursor.loose_object(|key, cursor| {
             let key = camel(key);
             let kind = cursor.peek()?;
-            if key == "nullable" && kind == Kind::Bool {
+            if key == "nullable" && kind == JsonKind::Bool {
                 nullable = cursor.bool()?;
                 return Ok(());
             }
             let out = o.value(&key);
             let start = out.len();
             match (&*key, kind) {
-                ("type", Kind::String) => {
+                ("type", JsonKind::String) => {
                     write_type(&cursor.string()?, out);
                     named_type = Some(start..out.len());
                 }
-                ("properties" | "patternProperties" | "$defs" | "definitions", Kind::Object) => {
+                (
+                    "properties" | "patternProperties" | "$defs" | "definitions",
+                    JsonKind::Object,
+                ) => {
                     named(cursor, out, later)?;
                 }
-                ("anyOf" | "oneOf" | "allOf" | "prefixItems", Kind::Array) => {
+                ("anyOf" | "oneOf" | "allOf" | "prefixItems", JsonKind::Array) => {
                     listed(cursor, out, later)?;
                     if key == "anyOf" && &out[start..] != b"[]" {
                         choices = Some(out.len() - 1);
@@ -95,7 +98,7 @@ fn schema(cursor: &mut Cursor<'_>, out: &mut BytesMut, later: &mut Insertions) -
     read
 }
 
-fn plain(cursor: &mut Cursor<'_>, out: &mut BytesMut) -> Read<()> {
+fn plain(cursor: &mut Cursor<'_>, out: &mut BytesMut) -> ReadResult<()> {
     out.put_slice(cursor.raw()?.as_bytes());
     Ok(())
 }
@@ -133,7 +136,7 @@ fn write_type(name: &str, out: &mut BytesMut) {
 }
 
 /// Schemas by the names of what they describe; the names are the caller's.
-fn named(cursor: &mut Cursor<'_>, out: &mut BytesMut, later: &mut Insertions) -> Read<()> {
+fn named(cursor: &mut Cursor<'_>, out: &mut BytesMut, later: &mut Insertions) -> ReadResult<()> {
     let mut read = Ok(());
     object(out, |o| {
         read = cursor.loose_object(|name, cursor| schema(cursor, o.value(name), later));
@@ -141,7 +144,7 @@ fn named(cursor: &mut Cursor<'_>, out: &mut BytesMut, later: &mut Insertions) ->
     read
 }
 
-fn listed(cursor: &mut Cursor<'_>, out: &mut BytesMut, later: &mut Insertions) -> Read<()> {
+fn listed(cursor: &mut Cursor<'_>, out: &mut BytesMut, later: &mut Insertions) -> ReadResult<()> {
     let mut read = Ok(());
     write_array(out, |a| {
         read = cursor.array(|cursor| schema(cursor, a.value(), later));

@@ -6,7 +6,7 @@ use majordomo_llm::Usage;
 
 use super::read_part::{self, PartFields};
 use super::{finish, usage};
-use crate::json::{Cursor, Kind, Read, Rest};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest};
 
 /// What it says about the candidate that is read.
 #[derive(Default)]
@@ -34,22 +34,22 @@ impl<'a> Chunk<'a> {
         cursor: &mut Cursor<'a>,
         wanted: &mut Option<u64>,
         mut kept: Kept<'_>,
-    ) -> Read<()> {
+    ) -> ReadResult<()> {
         match (key, cursor.peek()?) {
-            ("responseId", Kind::String) => self.id = Some(cursor.string()?),
-            ("modelVersion", Kind::String) => self.model = Some(cursor.string()?),
+            ("responseId", JsonKind::String) => self.id = Some(cursor.string()?),
+            ("modelVersion", JsonKind::String) => self.model = Some(cursor.string()?),
             ("usageMetadata", _) => self.usage = usage::read(cursor)?.or(self.usage),
-            ("error", Kind::Object | Kind::String) => self.error = Some(cursor.raw()?),
-            ("candidates", Kind::Array) => cursor.array(|cursor| {
-                if cursor.peek()? == Kind::Object {
+            ("error", JsonKind::Object | JsonKind::String) => self.error = Some(cursor.raw()?),
+            ("candidates", JsonKind::Array) => cursor.array(|cursor| {
+                if cursor.peek()? == JsonKind::Object {
                     self.candidate(cursor, wanted, kept.as_deref_mut())?;
                 }
                 Ok(())
             })?,
-            ("promptFeedback", Kind::Object) => {
+            ("promptFeedback", JsonKind::Object) => {
                 let ((), raw) = cursor.with_raw(|cursor| {
                     cursor.loose_object(|key, cursor| {
-                        self.blocked |= key == "blockReason" && cursor.peek()? != Kind::Null;
+                        self.blocked |= key == "blockReason" && cursor.peek()? != JsonKind::Null;
                         Ok(())
                     })
                 })?;
@@ -72,17 +72,17 @@ impl<'a> Chunk<'a> {
         cursor: &mut Cursor<'a>,
         wanted: &mut Option<u64>,
         mut kept: Kept<'_>,
-    ) -> Read<()> {
+    ) -> ReadResult<()> {
         let mut index = 0;
         let mut parts = Vec::new();
         let mut finish = None;
         let mut rest = Rest::default();
         cursor.loose_object(|key, cursor| {
             match (&**key, cursor.peek()?) {
-                ("index", Kind::Number) => index = cursor.count()?.unwrap_or_default(),
-                ("content", Kind::Object) => {
+                ("index", JsonKind::Number) => index = cursor.count()?.unwrap_or_default(),
+                ("content", JsonKind::Object) => {
                     cursor.loose_object(|key, cursor| match (&**key, cursor.peek()?) {
-                        ("parts", Kind::Array) => cursor.array(|cursor| {
+                        ("parts", JsonKind::Array) => cursor.array(|cursor| {
                             parts.push(read_part::fields(cursor)?);
                             Ok(())
                         }),

@@ -14,7 +14,7 @@ use super::stream_chunk::Chunk;
 use super::{GEMINI, finish};
 use crate::StreamReader;
 use crate::failure::ErrorBody;
-use crate::framing::{Frame, Objects, SseDecoder};
+use crate::framing::{ObjectSplitter, SseDecoder, SseFrame};
 use crate::json::{self, ReadError, Rest};
 
 /// Turns chunks into events.
@@ -22,7 +22,7 @@ use crate::json::{self, ReadError, Rest};
 pub(super) struct GeminiReader {
     sse: SseDecoder,
     /// Without `alt=sse` a stream is a list of responses, and errors come bare.
-    bare: Objects,
+    bare: ObjectSplitter,
     state: State,
 }
 
@@ -30,25 +30,25 @@ impl StreamReader for GeminiReader {
     fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()> {
         let (bare, state) = (&mut self.bare, &mut self.state);
         self.sse.push(bytes, |frame| match frame {
-            Frame::Event { data, .. } => state.data(data, events),
-            Frame::Bare(line) => bare.push(line, |data| state.data(data, events)),
+            SseFrame::Event { data, .. } => state.data(data, events),
+            SseFrame::Bare(line) => bare.push(line, |data| state.data(data, events)),
         })
     }
 
     fn tap(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()> {
         let (bare, state) = (&mut self.bare, &mut self.state);
         self.sse.push(bytes, |frame| match frame {
-            Frame::Event { data, .. } if !matters(data) => Ok(()),
-            Frame::Event { data, .. } => state.data(data, events),
-            Frame::Bare(line) => bare.push(line, |data| state.data(data, events)),
+            SseFrame::Event { data, .. } if !matters(data) => Ok(()),
+            SseFrame::Event { data, .. } => state.data(data, events),
+            SseFrame::Bare(line) => bare.push(line, |data| state.data(data, events)),
         })
     }
 
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<()> {
         let (bare, state) = (&mut self.bare, &mut self.state);
         self.sse.finish(|frame| match frame {
-            Frame::Event { data, .. } => state.data(data, events),
-            Frame::Bare(line) => bare.push(line, |data| state.data(data, events)),
+            SseFrame::Event { data, .. } => state.data(data, events),
+            SseFrame::Bare(line) => bare.push(line, |data| state.data(data, events)),
         })?;
         state.end(events)
     }
@@ -93,7 +93,7 @@ impl State {
         json::read(data, |cursor| {
             cursor.loose_object(|key, cursor| chunk.read(key, cursor, &mut self.candidate, None))
         })
-        .map_err(ReadError::in_answer)?;
+        .map_err(ReadError::in_response)?;
         match chunk.error {
             Some(error) => Err(ErrorBody::inside(error).into_error(None)),
             None => self.chunk(chunk, events),

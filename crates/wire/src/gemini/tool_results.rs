@@ -8,11 +8,11 @@ use majordomo_llm::{Json, Native, Part, ToolResult};
 
 use super::write_part::{field_of, is_foreign, write_inline, write_link};
 use super::{GEMINI, keys, read_part};
-use crate::json::{self, Cursor, Kind, Object, Read, Rest};
+use crate::json::{self, Cursor, JsonKind, Object, ReadResult, Rest};
 use crate::loss::Losses;
 
 /// Reads a `functionResponse`; the caller adds what is in `rest`.
-pub(super) fn read(cursor: &mut Cursor<'_>, rest: &mut Rest) -> Read<ToolResult> {
+pub(super) fn read(cursor: &mut Cursor<'_>, rest: &mut Rest) -> ReadResult<ToolResult> {
     let mut result = ToolResult {
         call_id: String::new(),
         name: None,
@@ -23,15 +23,15 @@ pub(super) fn read(cursor: &mut Cursor<'_>, rest: &mut Rest) -> Read<ToolResult>
     let mut media = Vec::new();
     keys::object(cursor, |key, cursor| {
         match (key, cursor.peek()?) {
-            ("id", Kind::String) => result.call_id = cursor.string()?.into_owned(),
-            ("name", Kind::String) => result.name = Some(cursor.string()?.into_owned()),
-            ("response", Kind::Object) => response(cursor, &mut result, rest)?,
+            ("id", JsonKind::String) => result.call_id = cursor.string()?.into_owned(),
+            ("name", JsonKind::String) => result.name = Some(cursor.string()?.into_owned()),
+            ("response", JsonKind::Object) => response(cursor, &mut result, rest)?,
             ("parts", _) => keys::one_or_many(cursor, |cursor| {
                 let (fields, raw) = read_part::fields(cursor)?;
                 media.extend(fields.into_part(raw));
                 Ok(())
             })?,
-            (_, Kind::Null) => {}
+            (_, JsonKind::Null) => {}
             _ => rest.take(format!("functionResponse.{key}"), cursor)?,
         }
         Ok(())
@@ -40,7 +40,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>, rest: &mut Rest) -> Read<ToolResult>
     Ok(result)
 }
 
-fn response(cursor: &mut Cursor<'_>, result: &mut ToolResult, rest: &mut Rest) -> Read<()> {
+fn response(cursor: &mut Cursor<'_>, result: &mut ToolResult, rest: &mut Rest) -> ReadResult<()> {
     let mut fields = 0;
     let mut said = None;
     let mut failed = false;
@@ -51,7 +51,7 @@ fn response(cursor: &mut Cursor<'_>, result: &mut ToolResult, rest: &mut Rest) -
                 return Ok(());
             }
             let kind = cursor.peek()?;
-            failed |= key == "error" && kind != Kind::Null;
+            failed |= key == "error" && kind != JsonKind::Null;
             let (text, raw) = cursor.with_raw(Cursor::maybe_string)?;
             said = Some((key.clone(), text, raw));
             Ok(())

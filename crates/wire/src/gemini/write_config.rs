@@ -8,7 +8,7 @@ use super::generation::Generation;
 use crate::Outgoing;
 use crate::json::{Object, object, write_array};
 use crate::loss::Losses;
-use crate::splice::Fields;
+use crate::splice::BodyFields;
 
 /// Keys that mean the same; a request keeps the one that it came with.
 pub(super) const ALIASES: &[&[&str]] = &[
@@ -29,8 +29,8 @@ pub(super) const ALIASES: &[&[&str]] = &[
 ];
 
 /// The settings, in the order of writing.
-pub(super) fn fields(prompt: &Prompt, to: &Outgoing<'_>, losses: &mut Losses) -> Fields {
-    let mut fields = Fields::default();
+pub(super) fn fields(prompt: &Prompt, to: &Outgoing<'_>, losses: &mut Losses) -> BodyFields {
+    let mut fields = BodyFields::default();
     if let Some(tokens) = prompt.max_tokens {
         fields.put("maxOutputTokens", tokens);
     }
@@ -68,7 +68,7 @@ pub(super) fn fields(prompt: &Prompt, to: &Outgoing<'_>, losses: &mut Losses) ->
     fields
 }
 
-fn output(output: &Output, fields: &mut Fields, losses: &mut Losses) {
+fn output(output: &Output, fields: &mut BodyFields, losses: &mut Losses) {
     if *output == Output::Text {
         return;
     }
@@ -89,7 +89,7 @@ fn thinking(
     prompt: &Prompt,
     own: Option<&Native>,
     to: &Outgoing<'_>,
-    fields: &mut Fields,
+    fields: &mut BodyFields,
     losses: &mut Losses,
 ) {
     let mut config = BytesMut::new();

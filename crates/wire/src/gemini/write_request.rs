@@ -12,7 +12,7 @@ use super::write_part::write_part;
 use super::{GEMINI, keys, tools, write_config};
 use crate::json::{Array, object, write_array, write_string};
 use crate::loss::Losses;
-use crate::splice::{self, Edit, Fate, Fields, Origin};
+use crate::splice::{self, BodyEdit, BodyFields, ElementOrigin, FieldAction};
 use crate::{Outgoing, Written};
 
 /// Keys that mean the same; a request keeps the one that it came with.
@@ -61,9 +61,9 @@ pub(super) fn rename(source: &str, to: &Outgoing<'_>, out: &mut BytesMut) -> boo
     let mut model = |key: &str, value: &str, out: &mut BytesMut| match key {
         "model" => {
             write_model(value, to, out);
-            Fate::Replace
+            FieldAction::Replace
         }
-        _ => Fate::Keep,
+        _ => FieldAction::Keep,
     };
     splice::object(source, out, &mut model)
 }
@@ -121,7 +121,7 @@ pub(super) fn edited(
         add_config(&old_config, &mut old);
         add_config(&new_config, &mut new);
     }
-    let edit = |old, new, aliases| Edit {
+    let edit = |old, new, aliases| BodyEdit {
         old,
         new,
         aliases,
@@ -134,14 +134,18 @@ pub(super) fn edited(
                 match &*keys::camel(key) {
                     "contents" => contents(request, source.read(), &raw, to, out, &mut losses),
                     "generationConfig" => edit(&old_config, &new_config, write_config::ALIASES)
-                        .splice(value, out, |_, _, _| Fate::Keep),
+                        .splice(value, out, |_, _, _| FieldAction::Keep),
                     "model" => {
                         write_model(value, to, out);
                         true
                     }
                     _ => false,
                 };
-            if replaced { Fate::Replace } else { Fate::Keep }
+            if replaced {
+                FieldAction::Replace
+            } else {
+                FieldAction::Keep
+            }
         });
     spliced.then(|| Written {
         body: out.freeze(),
@@ -180,7 +184,7 @@ fn contents(
 ) -> bool {
     let (skipped, messages) = after_instructions(&new.messages);
     let origins = &splice::align(&old.messages, &new.messages)[skipped..];
-    if origins.len() == raw.len() && origins.iter().all(|o| matches!(o, Origin::Same(_))) {
+    if origins.len() == raw.len() && origins.iter().all(|o| matches!(o, ElementOrigin::Same(_))) {
         return false;
     }
     let generation = Generation::of(to.model);
@@ -190,13 +194,13 @@ fn contents(
         let mut at = 0;
         while at < messages.len() {
             match origins[at] {
-                Origin::Same(from) => writer.keep(&messages[at], raw[from]),
-                Origin::Changed(from) => {
+                ElementOrigin::Same(from) => writer.keep(&messages[at], raw[from]),
+                ElementOrigin::Changed(from) => {
                     changed(&mut writer, &old.messages[from], &messages[at], raw[from]);
                 }
-                Origin::New => {
+                ElementOrigin::New => {
                     let rest = origins[at..].iter();
-                    let end = at + rest.take_while(|o| **o == Origin::New).count();
+                    let end = at + rest.take_while(|o| **o == ElementOrigin::New).count();
                     writer.write(&messages[at..end]);
                     at = end;
                     continue;
@@ -259,15 +263,15 @@ fn after_instructions(messages: &[Message]) -> (usize, &[Message]) {
     (count, &messages[count..])
 }
 
-fn add_config(config: &Fields, fields: &mut Fields) {
+fn add_config(config: &BodyFields, fields: &mut BodyFields) {
     if !config.is_empty() {
         object(fields.value("generationConfig"), |o| config.write(o));
     }
 }
 
 /// Everything but the conversation and `generationConfig`.
-fn fields(prompt: &Prompt, losses: &mut Losses) -> Fields {
-    let mut fields = Fields::default();
+fn fields(prompt: &Prompt, losses: &mut Losses) -> BodyFields {
+    let mut fields = BodyFields::default();
     instructions(prompt, &mut fields, losses);
     tools::write(prompt, &mut fields, losses);
     if prompt.cache_key.is_some() {
@@ -286,7 +290,7 @@ fn fields(prompt: &Prompt, losses: &mut Losses) -> Fields {
     fields
 }
 
-fn instructions(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
+fn instructions(prompt: &Prompt, fields: &mut BodyFields, losses: &mut Losses) {
     let (count, _) = after_instructions(&prompt.messages);
     let inline = &prompt.messages[..count];
     let own = prompt.native.as_deref().filter(|n| *n.dialect() == GEMINI);

@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Capabilities, ModelInfo, Result};
 
-use crate::json::{self, Array, Cursor, Kind, Object, Read, ReadError, object};
+use crate::json::{self, Array, Cursor, JsonKind, Object, ReadError, ReadResult, object};
 use crate::rfc3339;
 
 /// Reads the list of models that a server has.
@@ -11,28 +11,28 @@ pub(super) fn read(body: &[u8]) -> Result<Vec<ModelInfo>> {
     let mut models = Vec::new();
     json::read(body, |cursor| {
         cursor.loose_object(|key, cursor| match (&**key, cursor.peek()?) {
-            ("models", Kind::Array) => cursor.array(|cursor| model(cursor, &mut models)),
+            ("models", JsonKind::Array) => cursor.array(|cursor| model(cursor, &mut models)),
             _ => Ok(()),
         })
     })
-    .map_err(ReadError::in_answer)?;
+    .map_err(ReadError::in_response)?;
     Ok(models)
 }
 
-fn model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> Read<()> {
+fn model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> ReadResult<()> {
     let (mut id, mut name) = (None, None);
     let mut known = Known::default();
     cursor.loose_object(|key, cursor| {
         match (&**key, cursor.peek()?) {
             ("model", _) => id = cursor.maybe_string()?,
             ("name", _) => name = cursor.maybe_string()?,
-            ("details", Kind::Object) => cursor.loose_object(|key, cursor| {
+            ("details", JsonKind::Object) => cursor.loose_object(|key, cursor| {
                 if key == "context_length" {
                     known.window = cursor.count()?;
                 }
                 Ok(())
             })?,
-            ("capabilities", Kind::Array) => known.abilities(cursor)?,
+            ("capabilities", JsonKind::Array) => known.abilities(cursor)?,
             _ => {}
         }
         Ok(())
@@ -56,7 +56,7 @@ pub(super) struct Known {
 
 impl Known {
     /// Reads `capabilities`.
-    pub(super) fn abilities(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    pub(super) fn abilities(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         let names = self.names.get_or_insert_default();
         cursor.array(|cursor| {
             names.extend(cursor.maybe_string()?.map(|name| name.into_owned()));

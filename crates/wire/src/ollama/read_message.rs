@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use majordomo_llm::{Json, Message, Part, Reasoning, Role, ToolResult};
 
 use super::{OLLAMA, THINKING, image, own_reasoning, tool_calls};
-use crate::json::{Cursor, Kind, Read, Rest};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest};
 
 /// Reads a message of a conversation.
-pub(super) fn read(cursor: &mut Cursor<'_>) -> Read<Message> {
+pub(super) fn read(cursor: &mut Cursor<'_>) -> ReadResult<Message> {
     let mut fields = MessageFields::default();
     cursor.object(|key, cursor| fields.read(key, cursor))?;
     Ok(fields.into_message())
@@ -28,20 +28,21 @@ pub(super) struct MessageFields<'a> {
 }
 
 impl<'a> MessageFields<'a> {
-    pub(super) fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+    pub(super) fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         match (key, cursor.peek()?) {
             ("role", _) => self.role = cursor.optional(Cursor::string)?,
             ("content", _) => self.content = cursor.optional(Cursor::string)?,
-            (THINKING, Kind::String) => self.thinking = Some(cursor.string()?),
-            ("images", Kind::Array) => cursor.array(|cursor| {
+            (THINKING, JsonKind::String) => self.thinking = Some(cursor.string()?),
+            ("images", JsonKind::Array) => cursor.array(|cursor| {
                 self.pictures.push(image::read(cursor)?);
                 Ok(())
             })?,
-            ("tool_calls", Kind::Array) => tool_calls::read(cursor, &mut self.calls)?,
-            ("tool_name", Kind::String) => self.tool_name = filled(cursor)?,
-            ("tool_call_id", Kind::String) => self.tool_call_id = filled(cursor)?,
+            ("tool_calls", JsonKind::Array) => tool_calls::read(cursor, &mut self.calls)?,
+            ("tool_name", JsonKind::String) => self.tool_name = filled(cursor)?,
+            ("tool_call_id", JsonKind::String) => self.tool_call_id = filled(cursor)?,
             // Absent and null are the same for all of these.
-            (THINKING | "images" | "tool_calls" | "tool_name" | "tool_call_id", Kind::Null) => {}
+            (THINKING | "images" | "tool_calls" | "tool_name" | "tool_call_id", JsonKind::Null) => {
+            }
             _ => self.rest.take(key, cursor)?,
         }
         Ok(())
@@ -103,7 +104,7 @@ impl<'a> MessageFields<'a> {
     }
 }
 
-fn filled(cursor: &mut Cursor<'_>) -> Read<Option<String>> {
+fn filled(cursor: &mut Cursor<'_>) -> ReadResult<Option<String>> {
     let text = cursor.string()?;
     Ok((!text.is_empty()).then(|| text.into_owned()))
 }

@@ -7,7 +7,7 @@ use majordomo_llm::{Effort, Output, OutputSchema, Part, Prompt, Request};
 
 use super::{OLLAMA, generate, image, options, read_message, tool_calls};
 use crate::function_tool;
-use crate::json::{self, Cursor, Kind, Read, Rest, keep};
+use crate::json::{self, Cursor, JsonKind, ReadResult, Rest, keep};
 use crate::{Incoming, ReadError};
 
 /// Reads a request and keeps its bytes.
@@ -67,7 +67,7 @@ struct Question<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+    fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         let prompt = &mut self.prompt;
         match key {
             "model" => self.model = cursor.optional(|c| Ok(c.string()?.into_owned()))?,
@@ -83,8 +83,9 @@ impl<'a> Fields<'a> {
             "prompt" | "system" | "images" => self.question.read(key, cursor)?,
             "stream" => self.stream = cursor.optional(Cursor::bool)?,
             "tools" => {
-                cursor
-                    .optional(|c| c.array(|cursor| function_tool::read(cursor, prompt, OLLAMA)))?;
+                cursor.optional(|c| {
+                    c.array(|cursor| function_tool::read_function_tool(cursor, prompt, OLLAMA))
+                })?;
             }
             "format" => self.format(cursor)?,
             "think" => self.think(cursor)?,
@@ -104,13 +105,13 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    fn format(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    fn format(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         let kind = cursor.peek()?;
         let raw = cursor.raw()?;
         self.prompt.output = match (kind, raw) {
-            (Kind::Null, _) | (_, "\"\"") => Output::Text,
+            (JsonKind::Null, _) | (_, "\"\"") => Output::Text,
             (_, "\"json\"") => Output::Json,
-            (Kind::Object, schema) => Output::Schema(OutputSchema {
+            (JsonKind::Object, schema) => Output::Schema(OutputSchema {
                 schema: keep(schema),
                 name: None,
                 strict: None,
@@ -124,7 +125,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A switch or a level; "on" is the level in the middle.
-    fn think(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    fn think(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         let raw = cursor.raw()?;
         self.prompt.effort = Some(match raw {
             "null" => return Ok(()),
@@ -145,7 +146,7 @@ impl<'a> Fields<'a> {
 }
 
 impl<'a> Question<'a> {
-    fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+    fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         let ((), raw) = cursor.with_raw(|cursor| {
             match key {
                 "prompt" => self.text = cursor.optional(Cursor::string)?.unwrap_or_default(),

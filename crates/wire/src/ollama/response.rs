@@ -7,7 +7,7 @@ use super::generate::Form;
 use super::stream_chunk::Chunk;
 use super::write_message::{Reader, write_answer};
 use super::{OLLAMA, finish, usage};
-use crate::conversation::{CallIds, name_calls};
+use crate::conversation::{CallIds, assign_call_ids};
 use crate::failure::ErrorBody;
 use crate::json::{self, Object, ReadError, object};
 use crate::loss::Losses;
@@ -19,7 +19,7 @@ pub(super) fn read(body: Bytes, first_call: usize) -> Result<Response> {
     json::read(&body, |cursor| {
         cursor.loose_object(|key, cursor| answer.read(key, cursor))
     })
-    .map_err(ReadError::in_answer)?;
+    .map_err(ReadError::in_response)?;
     if let Some(error) = answer.error {
         return Err(ErrorBody::inside(error).into_error(None));
     }
@@ -33,7 +33,7 @@ pub(super) fn read(body: Bytes, first_call: usize) -> Result<Response> {
     }
     let native = answer.native();
     let (mut parts, _) = answer.message.into_parts();
-    name_calls(&mut parts, first_call);
+    assign_call_ids(&mut parts, first_call);
     let called = parts.iter().any(|part| matches!(part, Part::ToolCall(_)));
     let word = answer.finish.as_deref().unwrap_or("stop");
     Ok(Response {

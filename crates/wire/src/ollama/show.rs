@@ -6,7 +6,7 @@ use majordomo_llm::{Capabilities, Error, ErrorKind, ModelInfo, Result};
 use super::Thinking;
 use super::models::{Known, write_abilities, write_details};
 use crate::ReadError;
-use crate::json::{self, Cursor, Kind, Read, object};
+use crate::json::{self, Cursor, JsonKind, ReadResult, object};
 use crate::rfc3339;
 
 /// What a server says about one model.
@@ -24,13 +24,13 @@ pub fn read_show(body: &[u8]) -> Result<Shown> {
     let mut levels = None;
     json::read(body, |cursor| {
         cursor.loose_object(|key, cursor| match (&**key, cursor.peek()?) {
-            ("capabilities", Kind::Array) => known.abilities(cursor),
-            ("model_info", Kind::Object) => {
+            ("capabilities", JsonKind::Array) => known.abilities(cursor),
+            ("model_info", JsonKind::Object) => {
                 known.window = window(cursor)?;
                 Ok(())
             }
-            ("thinking", Kind::Object) => cursor.loose_object(|key, cursor| {
-                if key == "values" && cursor.peek()? == Kind::Array {
+            ("thinking", JsonKind::Object) => cursor.loose_object(|key, cursor| {
+                if key == "values" && cursor.peek()? == JsonKind::Array {
                     levels = Some(thinking_levels(cursor)?);
                 }
                 Ok(())
@@ -38,7 +38,7 @@ pub fn read_show(body: &[u8]) -> Result<Shown> {
             _ => Ok(()),
         })
     })
-    .map_err(ReadError::in_answer)?;
+    .map_err(ReadError::in_response)?;
     let thinking = match (known.can("thinking"), levels) {
         (Some(false), _) => Thinking::Never,
         (_, Some(levels)) => levels,
@@ -51,7 +51,7 @@ pub fn read_show(body: &[u8]) -> Result<Shown> {
 }
 
 /// `<architecture>.context_length`; a model of several parts has several.
-fn window(cursor: &mut Cursor<'_>) -> Read<Option<u64>> {
+fn window(cursor: &mut Cursor<'_>) -> ReadResult<Option<u64>> {
     let mut architecture = String::new();
     let mut windows: Vec<(String, u64)> = Vec::new();
     cursor.loose_object(|key, cursor| {
@@ -67,7 +67,7 @@ fn window(cursor: &mut Cursor<'_>) -> Read<Option<u64>> {
     Ok(own.or(windows.first()).map(|(_, count)| *count))
 }
 
-fn thinking_levels(cursor: &mut Cursor<'_>) -> Read<Thinking> {
+fn thinking_levels(cursor: &mut Cursor<'_>) -> ReadResult<Thinking> {
     let mut levels = Thinking::Switch;
     cursor.array(|cursor| {
         match cursor.raw()? {
@@ -136,7 +136,7 @@ pub fn read_version(body: &[u8]) -> Result<String> {
             Ok(())
         })
     })
-    .map_err(ReadError::in_answer)?;
+    .map_err(ReadError::in_response)?;
     version.ok_or_else(|| {
         Error::new(
             ErrorKind::BadResponse,

@@ -6,7 +6,7 @@ use majordomo_llm::{Native, Usage};
 
 use super::read_message::MessageFields;
 use super::{OLLAMA, THINKING, tool_calls, usage};
-use crate::json::{Cursor, Kind, Read, Rest};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest};
 
 /// What a line says.
 #[derive(Default)]
@@ -23,26 +23,26 @@ pub(super) struct Chunk<'a> {
 }
 
 impl<'a> Chunk<'a> {
-    pub(super) fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+    pub(super) fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         if usage::read(&mut self.usage, key, cursor)? {
             return Ok(());
         }
         match (key, cursor.peek()?) {
-            ("model", Kind::String) => self.model = Some(cursor.string()?),
-            ("message", Kind::Object) => {
+            ("model", JsonKind::String) => self.model = Some(cursor.string()?),
+            ("message", JsonKind::Object) => {
                 self.said = true;
                 cursor.loose_object(|key, cursor| self.message.read(key, cursor))?;
             }
             // The form of generate has no message around its fields.
-            ("response", Kind::String) => {
+            ("response", JsonKind::String) => {
                 self.said = true;
                 self.message.content = Some(cursor.string()?);
             }
-            (THINKING, Kind::String) => self.message.thinking = Some(cursor.string()?),
-            ("tool_calls", Kind::Array) => tool_calls::read(cursor, &mut self.message.calls)?,
-            ("done", Kind::Bool) => self.done = Some(cursor.bool()?),
-            ("done_reason", Kind::String) => self.finish = Some(cursor.string()?),
-            ("error", Kind::Object | Kind::String) => self.error = Some(cursor.raw()?),
+            (THINKING, JsonKind::String) => self.message.thinking = Some(cursor.string()?),
+            ("tool_calls", JsonKind::Array) => tool_calls::read(cursor, &mut self.message.calls)?,
+            ("done", JsonKind::Bool) => self.done = Some(cursor.bool()?),
+            ("done_reason", JsonKind::String) => self.finish = Some(cursor.string()?),
+            ("error", JsonKind::Object | JsonKind::String) => self.error = Some(cursor.raw()?),
             ("model" | "created_at" | "message" | "response" | THINKING | "tool_calls", _)
             | ("done" | "done_reason" | "error", _) => {}
             _ => self.rest.take(key, cursor)?,

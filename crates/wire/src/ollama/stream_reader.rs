@@ -9,13 +9,13 @@ use super::stream_chunk::Chunk;
 use super::{finish, own_reasoning};
 use crate::StreamReader;
 use crate::failure::ErrorBody;
-use crate::framing::{Bound, Lines};
+use crate::framing::{EventLimit, LineSplitter};
 use crate::json::{self, ReadError};
 
 /// Turns lines into events.
 #[derive(Default)]
 pub(super) struct OllamaReader {
-    lines: Lines,
+    lines: LineSplitter,
     state: State,
 }
 
@@ -82,7 +82,7 @@ impl State {
         let before = self.spread.len();
         self.spread.extend_from_slice(line);
         self.spread.push(b'\n');
-        let bound = Bound::default();
+        let bound = EventLimit::default();
         bound.check_growing(before, &self.spread)?;
         if line.starts_with(b"}") {
             let whole = std::mem::take(&mut self.spread);
@@ -97,7 +97,7 @@ impl State {
         json::read(text, |cursor| {
             cursor.loose_object(|key, cursor| chunk.read(key, cursor))
         })
-        .map_err(ReadError::in_answer)?;
+        .map_err(ReadError::in_response)?;
         if let Some(error) = chunk.error {
             return Err(ErrorBody::inside(error).into_error(None));
         }

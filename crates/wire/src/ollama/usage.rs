@@ -2,7 +2,7 @@
 
 use majordomo_llm::{Native, Usage};
 
-use crate::json::{Cursor, Object, Read};
+use crate::json::{Cursor, Object, ReadResult};
 use crate::loss::Losses;
 
 /// Measured times, in nanoseconds.
@@ -14,7 +14,11 @@ const DURATIONS: [&str; 4] = [
 ];
 
 /// Reads one field of an answer if it is a count; tells whether it was.
-pub(super) fn read(usage: &mut Option<Usage>, key: &str, cursor: &mut Cursor<'_>) -> Read<bool> {
+pub(super) fn read(
+    usage: &mut Option<Usage>,
+    key: &str,
+    cursor: &mut Cursor<'_>,
+) -> ReadResult<bool> {
     let count: fn(&mut Usage) -> &mut u64 = match key {
         "prompt_eval_count" => |usage| &mut usage.input,
         "prompt_eval_cached_count" => |usage| &mut usage.cache_read,

@@ -8,7 +8,7 @@ use crate::Outgoing;
 use crate::function_tool;
 use crate::json::write_array;
 use crate::loss::Losses;
-use crate::splice::Fields;
+use crate::splice::BodyFields;
 
 /// Everything but model, stream, options and what is asked. `same` when the
 /// request came in this dialect, so that what the server does not know may stay.
@@ -17,8 +17,8 @@ pub(super) fn fields(
     to: &Outgoing<'_>,
     same: bool,
     losses: &mut Losses,
-) -> Fields {
-    let mut fields = Fields::default();
+) -> BodyFields {
+    let mut fields = BodyFields::default();
     tools(prompt, same, &mut fields, losses);
     match &prompt.output {
         Output::Text => {}
@@ -68,7 +68,7 @@ pub(super) fn has_truncate(prompt: &Prompt) -> bool {
     own.is_some_and(|native| native.get("truncate").is_some())
 }
 
-fn tools(prompt: &Prompt, same: bool, fields: &mut Fields, losses: &mut Losses) {
+fn tools(prompt: &Prompt, same: bool, fields: &mut BodyFields, losses: &mut Losses) {
     let (hosted, foreign): (Vec<_>, Vec<_>) =
         prompt.hosted_tools.iter().partition(|h| h.origin == OLLAMA);
     for tool in foreign {
@@ -101,9 +101,9 @@ fn tools(prompt: &Prompt, same: bool, fields: &mut Fields, losses: &mut Losses) 
                         strict: None,
                         ..tool.clone()
                     };
-                    function_tool::write(&plain, o, &OLLAMA, losses);
+                    function_tool::write_function_tool(&plain, o, &OLLAMA, losses);
                 }
-                _ => function_tool::write(tool, o, &OLLAMA, losses),
+                _ => function_tool::write_function_tool(tool, o, &OLLAMA, losses),
             });
         }
         for tool in hosted {
@@ -113,7 +113,7 @@ fn tools(prompt: &Prompt, same: bool, fields: &mut Fields, losses: &mut Losses) 
 }
 
 /// The nearest value that the model knows.
-fn think(effort: Effort, known: Thinking, fields: &mut Fields, losses: &mut Losses) {
+fn think(effort: Effort, known: Thinking, fields: &mut BodyFields, losses: &mut Losses) {
     let (level, exact) = match (effort, known) {
         (Effort::None, Thinking::Never) => return,
         (_, Thinking::Never) => return losses.add("effort", "the model cannot think"),

@@ -12,7 +12,7 @@ use super::{OLLAMA, THINKING};
 use crate::conversation::{CallIds, ToolNames};
 use crate::json::{Array, Object, write_array, write_string};
 use crate::loss::Losses;
-use crate::splice::{self, Fate, Rewrite};
+use crate::splice::{self, FieldAction, Rewrite};
 
 /// Between texts that were separate.
 const BLANK_LINE: &str = "\n\n";
@@ -212,32 +212,32 @@ struct ContentRewrite<'p> {
 }
 
 impl Rewrite for ContentRewrite<'_> {
-    fn field(&mut self, key: &str, _: &str, out: &mut BytesMut) -> Fate {
+    fn field(&mut self, key: &str, _: &str, out: &mut BytesMut) -> FieldAction {
         match key {
             "content" => {
                 self.has_text = true;
                 if self.after.text == self.before.text {
-                    return Fate::Keep;
+                    return FieldAction::Keep;
                 }
                 write_string(out, &self.after.text);
-                Fate::Replace
+                FieldAction::Replace
             }
             "images" => {
                 self.has_pictures = true;
                 if self.after.pictures == self.before.pictures {
-                    return Fate::Keep;
+                    return FieldAction::Keep;
                 }
                 if self.after.pictures.is_empty() {
-                    return Fate::Remove;
+                    return FieldAction::Remove;
                 }
                 write_array(out, |array| {
                     for picture in &self.after.pictures {
                         super::image::write(picture, array);
                     }
                 });
-                Fate::Replace
+                FieldAction::Replace
             }
-            _ => Fate::Keep,
+            _ => FieldAction::Keep,
         }
     }
 

@@ -8,10 +8,10 @@ use super::write_fields::{fields, has_truncate};
 use super::write_message::{MessageWriter, same_but_for_content};
 use super::write_part::Content;
 use super::{OLLAMA, Thinking, image, options};
-use crate::conversation::joined;
+use crate::conversation::merge_assistant_messages;
 use crate::json::{Array, object, write_array};
 use crate::loss::Losses;
-use crate::splice::{self, Edit, Fate, Fields, Origin};
+use crate::splice::{self, BodyEdit, BodyFields, ElementOrigin, FieldAction};
 use crate::{Outgoing, Written};
 
 /// Writes the body for a target.
@@ -68,7 +68,7 @@ fn conversation(prompt: &Prompt, to: &Outgoing<'_>, array: &mut Array<'_>, losse
     let mut writer = MessageWriter::new(array, losses, &prompt.messages);
     let inline = prompt.messages.iter().filter(is_system);
     writer.instructions(&prompt.system, inline, in_words(prompt, to).as_deref());
-    let joined = joined(&prompt.messages, &OLLAMA);
+    let joined = merge_assistant_messages(&prompt.messages, &OLLAMA);
     for message in joined.iter().filter(|m| m.role != Role::System) {
         writer.write(message);
     }
@@ -109,7 +109,7 @@ fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     if !inside && !new_options.is_empty() {
         object(new_fields.value("options"), |o| new_options.write(o));
     }
-    let edit = Edit {
+    let edit = BodyEdit {
         old: &old_fields,
         new: &new_fields,
         aliases: &[],
@@ -118,26 +118,26 @@ fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let body = edit.write(source.bytes(), to, |key, value, out| match key {
         "messages" if !same_conversation(new, old, to) => {
             let Some(elements) = splice::elements(value) else {
-                return Fate::Keep;
+                return FieldAction::Keep;
             };
             write_array(out, |array| {
                 messages(new, old, &elements, to, array, &mut losses);
             });
-            Fate::Replace
+            FieldAction::Replace
         }
         "options" if inside && old_options != new_options => {
-            let edit = Edit {
+            let edit = BodyEdit {
                 old: &old_options,
                 new: &new_options,
                 aliases: &[],
                 streams: true,
             };
-            match edit.splice(value, out, |_, _, _| Fate::Keep) {
-                true => Fate::Replace,
-                false => Fate::Keep,
+            match edit.splice(value, out, |_, _, _| FieldAction::Keep) {
+                true => FieldAction::Replace,
+                false => FieldAction::Keep,
             }
         }
-        _ => Fate::Keep,
+        _ => FieldAction::Keep,
     })?;
     Some(Written {
         body,
@@ -174,8 +174,8 @@ fn messages(
     }
     for (message, origin) in rest.iter().zip(origins) {
         match origin {
-            Origin::Same(from) => writer.keep(message, raw[from]),
-            Origin::Changed(from) if same_but_for_content(&old.messages[from], message) => {
+            ElementOrigin::Same(from) => writer.keep(message, raw[from]),
+            ElementOrigin::Changed(from) if same_but_for_content(&old.messages[from], message) => {
                 writer.splice(&old.messages[from], message, raw[from]);
             }
             _ => writer.write(message),
@@ -205,7 +205,7 @@ fn question(
     prompt: &Prompt,
     to: &Outgoing<'_>,
     pictures: bool,
-    fields: &mut Fields,
+    fields: &mut BodyFields,
     losses: &mut Losses,
 ) {
     let parts = prompt.messages.iter().flat_map(|message| &message.parts);

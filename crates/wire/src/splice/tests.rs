@@ -45,8 +45,8 @@ fn stream_changes_only_when_the_caller_wants_another() {
     );
 }
 
-fn fields(pairs: &[(&str, &str)]) -> Fields {
-    let mut fields = Fields::default();
+fn fields(pairs: &[(&str, &str)]) -> BodyFields {
+    let mut fields = BodyFields::default();
     for (key, value) in pairs {
         fields.put(key, value);
     }
@@ -70,14 +70,14 @@ fn an_edit_touches_only_what_it_changed() {
         ("stop", r#"["a"]"#),
         ("seed", "3"),
     ]);
-    let edit = Edit {
+    let edit = BodyEdit {
         old: &old,
         new: &new,
         aliases: &[&["max_tokens", "max_completion_tokens"]],
         streams: false,
     };
     let body = edit
-        .write(&source, &Outgoing::new("y"), |_, _, _| Fate::Keep)
+        .write(&source, &Outgoing::new("y"), |_, _, _| FieldAction::Keep)
         .unwrap();
     assert_eq!(
         body,
@@ -87,7 +87,7 @@ fn an_edit_touches_only_what_it_changed() {
 
 #[test]
 fn values_are_aligned_with_what_they_came_from() {
-    use Origin::{Changed, New, Same};
+    use ElementOrigin::{Changed, New, Same};
     let rows = [
         ("abc", "abc", vec![Same(0), Same(1), Same(2)]),
         ("abc", "aXc", vec![Same(0), Changed(1), Same(2)]),
@@ -123,10 +123,10 @@ proptest! {
         prop_assert_eq!(origins.len(), new.len());
         let mut last = None;
         for (at, origin) in origins.iter().enumerate() {
-            if let Origin::Same(from) | Origin::Changed(from) = origin {
+            if let ElementOrigin::Same(from) | ElementOrigin::Changed(from) = origin {
                 prop_assert!(last < Some(*from));
                 last = Some(*from);
-                prop_assert_eq!(matches!(origin, Origin::Same(_)), old[*from] == new[at]);
+                prop_assert_eq!(matches!(origin, ElementOrigin::Same(_)), old[*from] == new[at]);
             }
         }
     }
@@ -134,7 +134,7 @@ proptest! {
     #[test]
     fn keeping_everything_copies_every_byte(text in r#" ?\{("[a-z]": ?[1-9]{1,3},){0,3} ?"k" ?: "v" ?\} ?"#) {
         let mut out = BytesMut::new();
-        let mut keep = |_: &str, _: &str, _: &mut BytesMut| Fate::Keep;
+        let mut keep = |_: &str, _: &str, _: &mut BytesMut| FieldAction::Keep;
         prop_assert!(object(&text, &mut out, &mut keep));
         prop_assert_eq!(std::str::from_utf8(&out).unwrap(), text);
     }

@@ -6,7 +6,7 @@ use majordomo_llm::{
 };
 
 use super::*;
-use crate::FailedAnswer;
+use crate::FailedResponse;
 
 fn answer(body: &str) -> Response {
     Gemini
@@ -253,7 +253,7 @@ fn the_providers_own_reason_goes_back_to_its_clients() {
 }
 
 fn failed(status: u16, body: &str) -> Error {
-    Gemini.read_error(&FailedAnswer {
+    Gemini.read_error(&FailedResponse {
         status,
         header: &|_| None,
         body: body.as_bytes(),

@@ -4,7 +4,7 @@ use majordomo_llm::{
 };
 
 use super::*;
-use crate::FailedAnswer;
+use crate::FailedResponse;
 
 fn answer(content: &str, rest: &str) -> Response {
     let body = format!(
@@ -198,7 +198,7 @@ fn calls_without_an_id_get_one() {
 #[test]
 fn errors_are_read_with_their_stable_code() {
     let header = |name: &str| (name == "retry-after").then_some("7");
-    let error = Messages.read_error(&FailedAnswer {
+    let error = Messages.read_error(&FailedResponse {
         status: 429,
         header: &header,
         body: br#"{"type":"error","error":{"type":"rate_limit_error","message":"m","details":{"error_code":"enforced_spend_limit_reached"}},"request_id":"req_1"}"#,

@@ -1,4 +1,4 @@
-//! Written and read again, everything is the same but for the listed losses.
+//! Round trips change nothing but the listed losses.
 
 use majordomo_llm::{FinishReason, Part, Prompt, Usage};
 use proptest::prelude::*;
@@ -59,7 +59,7 @@ fn answers_come_back_as_they_were() {
     }
 }
 
-/// The events that a reader would give for an answer.
+/// The events that a reader would emit for a response.
 fn streamed(response: &Response) -> Vec<Event> {
     let mut events = vec![Event::Start {
         id: None,

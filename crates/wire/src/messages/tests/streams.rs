@@ -25,7 +25,8 @@ fn finish(word: &str) -> String {
     )
 }
 
-/// The answer of a stream with these events between start and stop.
+/// Reads a stream with these events between start and stop, and assembles the
+/// response.
 fn fold(middle: &[String]) -> Response {
     let mut chunks = vec![START];
     chunks.extend(middle.iter().map(String::as_str));
@@ -249,7 +250,7 @@ fn a_tap_sees_usage_and_finish_only() {
         finish("end_turn"),
         STOP.to_owned(),
     ];
-    // Its own name, none, one that every event has, and a false one.
+    // The correct name, no name, one shared by all events, and a wrong one.
     for name in [None, Some(""), Some("message"), Some("content_block_delta")] {
         let (mut reader, mut events) = (Messages.stream_reader(), Vec::new());
         for chunk in &chunks {

@@ -4,7 +4,7 @@ use majordomo_llm::{
 };
 
 use super::*;
-use crate::FailedAnswer;
+use crate::FailedResponse;
 
 fn answer(message: &str, rest: &str) -> Response {
     let body = format!(r#"{{"model":"x","message":{message},"done":true{rest}}}"#);
@@ -145,7 +145,7 @@ fn what_only_this_dialect_says_survives_an_answer_and_is_told_elsewhere() {
 
 #[test]
 fn errors_are_one_sentence_in_both_directions() {
-    let error = CHAT.read_error(&FailedAnswer {
+    let error = CHAT.read_error(&FailedResponse {
         status: 404,
         header: &|_| None,
         body: br#"{"error":"model 'x' not found"}"#,

@@ -1,4 +1,4 @@
-//! Out and back again, and over to the dialect without items.
+//! Round trips, and conversion to a dialect without items.
 
 use bytes::BytesMut;
 use majordomo_llm::{
@@ -187,7 +187,7 @@ fn answers_and_streams_come_back_as_they_went() {
     }
 }
 
-/// The same but for the ids of items.
+/// Asserts equality except for item ids.
 fn same(again: &Response, first: &Response) {
     let bare = |parts: &[Part]| -> Vec<Part> {
         let strip = |mut part: Part| {

@@ -275,7 +275,7 @@ fn a_tap_sees_that_a_whole_answer_is_an_end() {
 fn a_tap_sees_usage_and_finish_and_nothing_else() {
     let call = r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","call_id":"c","name":"t","arguments":"{}"}}"#;
     let text = r#"{"type":"response.output_text.delta","output_index":1,"delta":"a"}"#;
-    // Its own name, none, one that every event has, and a false one.
+    // The correct name, no name, one shared by all events, and a wrong one.
     let names = [None, Some(""), Some("message"), Some("response.created")];
     for name in names {
         let mut reader = Responses.stream_reader();

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// The server events that events become, each checked for its frame.
+/// Writes a stream and returns its events, checking the framing of each.
 fn written(events: &[Event]) -> Vec<Value> {
     let mut writer = Responses.stream_writer(&reply());
     let mut out = BytesMut::new();

@@ -7,7 +7,7 @@ use majordomo_llm::{
     Assembler, ErrorKind, Event, FinishReason, Message, Native, Output, Part, Prompt, Request,
     Response, Role, Usage,
 };
-use majordomo_wire::{Codec, FailedAnswer, Incoming, Outgoing, Protocol, Reply};
+use majordomo_wire::{Codec, FailedResponse, Incoming, Outgoing, Protocol, Reply};
 use serde_json::Value;
 
 use crate::exchange::Exchange;
@@ -292,7 +292,7 @@ fn rewritten(codec: &dyn Codec, events: &[Event], response: &Response) -> Held {
 }
 
 fn error(codec: &dyn Codec, exchange: &Exchange) -> Held {
-    let error = codec.read_error(&FailedAnswer {
+    let error = codec.read_error(&FailedResponse {
         status: exchange.status,
         header: &|name| exchange.headers.get(name).map(String::as_str),
         body: &exchange.answer,
