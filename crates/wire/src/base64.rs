@@ -66,7 +66,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn m13_data_urls_are_read_strictly_in_every_form() {
+    fn malformed_data_urls_are_rejected() {
         type DataUrlCase<'a> = (&'a str, Option<(&'a str, &'a [u8])>);
         let rows: [DataUrlCase<'_>; 12] = [
             (
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_alphabet_of_urls_is_read_where_it_is_asked_for() {
+    fn the_url_safe_alphabet_is_opt_in() {
         assert_eq!(decode("_-8="), None);
         for text in ["_-8=", "_-8", "/+8="] {
             assert_eq!(decode_either(text).unwrap(), [0xff, 0xef][..], "{text}");
@@ -102,7 +102,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bytes_survive(data in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn base64_round_trips(data in prop::collection::vec(any::<u8>(), 0..200)) {
             let mut out = BytesMut::new();
             encode_into(&data, &mut out);
             prop_assert_eq!(decode(std::str::from_utf8(&out).unwrap()).unwrap(), data);

@@ -221,7 +221,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn repeated_and_missing_ids_become_unique_and_results_follow() {
+    fn duplicate_and_missing_call_ids_become_unique_and_results_match_them() {
         let mut ids = CallIds::new(|c| c.is_ascii_alphanumeric() || c == '_');
         assert_eq!(ids.call("a"), "a");
         assert_eq!(ids.result("a"), "a");
@@ -238,7 +238,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn copies_get_the_first_number_that_is_free(ids in prop::collection::vec("a(_[23]){0,2}", 0..40)) {
+        fn duplicate_ids_get_the_first_free_suffix(ids in prop::collection::vec("a(_[23]){0,2}", 0..40)) {
             let mut given = CallIds::new(|_| true);
             let mut used: HashSet<String> = HashSet::new();
             for id in ids {
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_and_thoughts_in_a_row_are_one_message_and_texts_are_not() {
+    fn consecutive_calls_and_reasoning_merge_but_consecutive_texts_do_not() {
         const HERE: Dialect = Dialect::new("here");
         let call = |id| Message::assistant(Part::ToolCall(ToolCall::new(id, "look", "{}")));
         let mut said = Message::assistant("one");
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn results_and_what_the_user_says_next_are_one_turn() {
+    fn tool_results_and_the_next_user_message_form_one_turn() {
         let call = ToolCall::new("a", "look", "{}");
         let messages = [
             Message::user("see"),

@@ -76,7 +76,7 @@ impl ErrorBody {
         let message = match (&self.message, status) {
             (Some(message), _) => message.clone(),
             (None, Some(_)) => "the provider gave no reason".to_owned(),
-            (None, None) => "the provider reported an error inside its answer".to_owned(),
+            (None, None) => "the provider reported an error inside its response".to_owned(),
         };
         let mut error = Error::new(ErrorKind::Provider, message).with_retry_after(self.retry_after);
         if let Some(status) = status.or(self.status) {
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_recorded_shape_of_an_error_body_is_read() {
+    fn every_recorded_shape_of_error_body_is_read() {
         type ErrorBodyCase<'a> = (&'a str, &'a str, Option<&'a str>, Option<u16>);
         let rows: [ErrorBodyCase<'_>; 14] = [
             (
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn google_tells_the_wait_and_a_daily_quota_in_the_body() {
+    fn google_error_details_give_the_retry_delay_and_a_daily_quota() {
         let rows = [
             (
                 r#"[{"@type":"x/RetryInfo","retryDelay":"34.4s"}]"#,
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_give_the_request_id_and_the_wait() {
+    fn headers_give_the_request_id_and_the_retry_delay() {
         let header = |name: &str| match name {
             "x-request-id" => Some("req_1"),
             "retry-after" => Some("3"),
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_limit_stays_one_without_a_wait() {
+    fn a_rate_limit_without_a_retry_delay_stays_a_429() {
         let error = Error::provider(429, "slow down");
         assert_eq!(status_for_client(&error), 429);
     }

@@ -92,7 +92,7 @@ impl Losses {
         }
         for (name, _) in native.fields() {
             if !TRANSPORT.contains(&name) && !name.starts_with(ECHO) && !self.has(name) {
-                self.add(name, format!("only {} has it", native.dialect()));
+                self.add(name, format!("specific to {}", native.dialect()));
             }
         }
         None
@@ -116,7 +116,7 @@ impl Losses {
     /// Records a finish reason that a client will read as another one.
     pub(crate) fn finish(&mut self, reason: &FinishReason, understood: &FinishReason) {
         if reason != understood {
-            self.add("finish", format!("told as {understood:?}"));
+            self.add("finish", format!("reported as {understood:?}"));
         }
     }
 
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_field_is_listed_once_in_the_order_of_its_first_loss() {
+    fn each_field_is_listed_once_in_order_of_its_first_loss() {
         let mut losses = Losses::default();
         let names: Vec<String> = (0..100).map(|n| format!("field{n}")).collect();
         for name in names.iter().chain(names.iter().rev()) {

@@ -118,7 +118,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_result_takes_the_oldest_call_that_fits(steps in steps()) {
+        fn each_result_takes_the_oldest_matching_call(steps in steps()) {
             let mut calls = OpenCalls::default();
             let mut list: Vec<OpenCall> = Vec::new();
             for step in steps {

@@ -30,7 +30,7 @@ mod tests {
     use super::from_unix;
 
     #[test]
-    fn leap_days_and_ends_of_years_are_right() {
+    fn leap_days_and_year_ends_are_formatted_correctly() {
         let rows = [
             (0, "1970-01-01T00:00:00Z"),
             (86_399, "1970-01-01T23:59:59Z"),

@@ -106,7 +106,9 @@ impl SeenCalls {
 
 /// The error for too many tool calls.
 pub(crate) fn too_many_tool_calls() -> Error {
-    bad(format!("the answer calls more than {MAX_TOOL_CALLS} tools"))
+    bad(format!(
+        "the response has more than {MAX_TOOL_CALLS} tool calls"
+    ))
 }
 
 /// The arguments of one call so far.
@@ -123,7 +125,7 @@ impl ArgumentLimits {
         self.length += fragment.len();
         if self.length > MAX_ARGUMENT_BYTES {
             return Err(bad(format!(
-                "the arguments of a tool call are longer than {MAX_ARGUMENT_BYTES} bytes"
+                "tool call arguments are longer than {MAX_ARGUMENT_BYTES} bytes"
             )));
         }
         for byte in fragment.bytes() {
@@ -138,7 +140,7 @@ impl ArgumentLimits {
             }
             if self.depth > MAX_ARGUMENT_DEPTH {
                 return Err(bad(format!(
-                    "the arguments of a tool call are nested deeper than {MAX_ARGUMENT_DEPTH} levels"
+                    "tool call arguments are nested deeper than {MAX_ARGUMENT_DEPTH} levels"
                 )));
             }
         }
@@ -201,33 +203,33 @@ mod tests {
     }
 
     #[test]
-    fn one_call_too_many_ends_the_stream_before_it() {
+    fn a_stream_ends_before_the_call_that_exceeds_the_limit() {
         let calls = |count| (0..count).map(start).collect();
         assert_eq!(read(calls(128)), (128, None));
-        let error = "the answer calls more than 128 tools";
+        let error = "the response has more than 128 tool calls";
         assert_eq!(read(calls(200)), (128, Some(error.into())));
     }
 
     #[test]
-    fn arguments_are_bounded_call_by_call() {
+    fn argument_sizes_are_limited_per_call() {
         let half = "x".repeat(MAX_ARGUMENT_BYTES / 2);
         let two = |index| vec![arguments(index, &half), arguments(index, &half)];
         let mut events = vec![start(0), start(7)];
         events.extend(two(0).into_iter().chain(two(7)));
         assert_eq!(read(events.clone()), (6, None));
         events.push(arguments(7, "x"));
-        let error = "the arguments of a tool call are longer than 1048576 bytes";
+        let error = "tool call arguments are longer than 1048576 bytes";
         assert_eq!(read(events), (6, Some(error.into())));
     }
 
     #[test]
-    fn depth_counts_across_fragments_and_not_in_strings() {
+    fn argument_depth_spans_fragments_and_ignores_strings() {
         let deep = |levels| {
             let open = (0..levels).map(|_| arguments(0, "["));
             std::iter::once(start(0)).chain(open).collect()
         };
         assert_eq!(read(deep(64)), (65, None));
-        let error = "the arguments of a tool call are nested deeper than 64 levels";
+        let error = "tool call arguments are nested deeper than 64 levels";
         assert_eq!(read(deep(65)), (65, Some(error.into())));
 
         let flat = format!(
@@ -239,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_answers_obey_the_same_bounds() {
+    fn whole_responses_have_the_same_limits() {
         let answer = |count: usize, arguments: &str| {
             let calls =
                 (0..count).map(|n| Part::ToolCall(ToolCall::new(n.to_string(), "f", arguments)));

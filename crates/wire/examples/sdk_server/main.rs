@@ -30,7 +30,7 @@ async fn main() -> io::Result<()> {
                 .serve_connection(TokioIo::new(socket), service_fn(respond::respond))
                 .await;
             if let Err(error) = served {
-                eprintln!("a connection broke: {error}");
+                eprintln!("connection error: {error}");
             }
         });
     }

@@ -28,7 +28,7 @@ pub(crate) async fn respond(request: Request<Received>) -> Result<HttpResponse, 
     let (head, body) = request.into_parts();
     let body = body.collect().await?.to_bytes();
     let Some(route) = route::find(&head.method, &head.uri, &head.headers) else {
-        eprintln!("nobody serves {} {}", head.method, head.uri);
+        eprintln!("no route for {} {}", head.method, head.uri);
         return Ok(whole(StatusCode::NOT_FOUND, Bytes::new()));
     };
     Ok(match serve(&route, body) {

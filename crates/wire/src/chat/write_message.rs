@@ -235,7 +235,7 @@ pub(super) fn write_answer(
                     content.push(*part)
                 }
                 Some(native) => thoughts.add(&reasoning.text, native),
-                None => losses.add("reasoning", "only the model that thought it can read it"),
+                None => losses.add("reasoning", "only the model that produced it can read it"),
             },
             Part::Refusal(text) => refusal.push_str(&text.text),
             Part::ToolCall(_) => calls.push(*part),

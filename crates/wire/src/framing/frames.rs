@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn events_end_with_a_blank_line_of_either_kind_and_objects_with_any() {
+    fn sse_frames_end_at_a_blank_line_and_ndjson_frames_at_every_line() {
         let stream: &[u8] = b"event: a\ndata: 1\n\ndata: 2\r\n\r\n: comment\n\nda";
         let (frames, rest) = cut(false, &[stream]);
         let expected: [&[u8]; 3] = [
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_without_an_end_is_text_or_a_picture() {
+    fn an_unterminated_frame_is_limited_by_its_content() {
         let grown = |begin: &[u8], more: &[u8]| {
             let mut frames = Frames::new(false);
             frames.push(Bytes::copy_from_slice(begin)).unwrap();
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_lies_in_one_chunk_is_not_copied() {
+    fn a_frame_within_one_chunk_is_not_copied() {
         let chunk = Bytes::from_static(b"data: 1\n\n");
         let mut frames = Frames::new(false);
         frames.push(chunk.clone()).unwrap();
@@ -159,7 +159,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_chunking_gives_the_same_frames(
+        fn frames_do_not_depend_on_chunking(
             text in "[a\r\n]{0,40}",
             cuts in prop::collection::vec(0usize..40, 0..6),
             lines: bool,

@@ -29,6 +29,6 @@ pub(crate) type FrameResult = Result<(), Error>;
 fn too_long(limit: usize) -> Error {
     Error::new(
         ErrorKind::BadResponse,
-        format!("one event of the stream is longer than {limit} bytes"),
+        format!("a stream event is longer than {limit} bytes"),
     )
 }

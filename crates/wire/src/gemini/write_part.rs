@@ -46,7 +46,7 @@ pub(super) fn write_part(part: &Part, array: &mut Array<'_>, losses: &mut Losses
             array.object(|o| o.string("text", &text.text));
         }
         Part::Reasoning(reasoning) => match losses.own(part.native(), &GEMINI) {
-            None => losses.add("reasoning", "only the model that thought it can read it"),
+            None => losses.add("reasoning", "only the model that produced it can read it"),
             native => array.object(|o| write_thought(&reasoning.text, native, o)),
         },
         Part::Image(_) => array.object(|o| write_inline(part, o, losses)),

@@ -23,7 +23,7 @@ impl JsonKind {
     fn describe(self) -> &'static str {
         match self {
             Self::Null => "null",
-            Self::Bool => "true or false",
+            Self::Bool => "a boolean",
             Self::Number => "a number",
             Self::String => "a string",
             Self::Array => "an array",
@@ -121,12 +121,12 @@ impl<'a> Cursor<'a> {
 
     /// Reads a non-negative integer.
     pub(crate) fn unsigned(&mut self) -> ReadResult<u64> {
-        self.number("a whole number that is not negative", number::unsigned)
+        self.number("a non-negative integer", number::unsigned)
     }
 
     /// Reads an integer.
     pub(crate) fn signed(&mut self) -> ReadResult<i64> {
-        self.number("a whole number", number::signed)
+        self.number("an integer", number::signed)
     }
 
     /// Reads a finite number.
@@ -211,7 +211,7 @@ impl<'a> Cursor<'a> {
         self.at = skip::whitespace(bytes, self.at);
         match bytes.get(self.at) {
             None => Ok(()),
-            Some(_) => Err(unexpected(bytes, self.at, "the end of the text")),
+            Some(_) => Err(unexpected(bytes, self.at, "the end of the input")),
         }
     }
 
@@ -316,7 +316,7 @@ impl<'a> SeenKeys<'a> {
             return Err(cursor.fault("the object has more than 1000 keys"));
         }
         if self.0.len() <= Self::MAX_SCANNED && self.0.contains(key) {
-            return Err(cursor.fault("this key comes twice"));
+            return Err(cursor.fault("duplicate key"));
         }
         Ok(())
     }
@@ -336,7 +336,7 @@ impl<'a> SeenKeys<'a> {
         match self.0.windows(2).find(|pair| pair[0] == pair[1]) {
             Some(pair) => Err(Fault {
                 at: cursor.at - 1,
-                what: format!("the key `{}` comes twice", pair[0]).into(),
+                what: format!("duplicate key `{}`", pair[0]).into(),
             }),
             None => Ok(self.0),
         }

@@ -41,7 +41,7 @@ impl ReadError {
     pub(crate) fn in_response(self) -> Error {
         Error::new(
             ErrorKind::BadResponse,
-            format!("the provider's answer cannot be read: {self}"),
+            format!("cannot decode the provider's response: {self}"),
         )
     }
 }

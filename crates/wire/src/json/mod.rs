@@ -1,6 +1,6 @@
 //! JSON (RFC 8259) reading and writing, at the levels that the codecs inspect.
 //!
-//! A [`Cursor`] walks a request once: modeled fields become values, everything
+//! A [`Cursor`] walks a request once: modelled fields become values, everything
 //! else keeps the client's text. A derived serde type cannot do this: it cannot
 //! return the text of a value that it has also read, and would need a second pass
 //! over every message.
@@ -41,10 +41,7 @@ pub(crate) fn read<'a, T>(
     read: impl FnOnce(&mut Cursor<'a>) -> ReadResult<T>,
 ) -> Result<T, ReadError> {
     let text = std::str::from_utf8(body).map_err(|error| {
-        ReadError::new(
-            "",
-            format!("not UTF-8 text at byte {}", error.valid_up_to()),
-        )
+        ReadError::new("", format!("invalid UTF-8 at byte {}", error.valid_up_to()))
     })?;
     read_str(text, read)
 }

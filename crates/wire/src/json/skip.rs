@@ -116,9 +116,9 @@ pub(super) fn too_deep(at: usize) -> Fault {
 
 pub(super) fn unexpected(bytes: &[u8], at: usize, wanted: &str) -> Fault {
     let found = match bytes.get(at) {
-        None => "the end of the text".to_owned(),
+        None => "the end of the input".to_owned(),
         Some(byte) if byte.is_ascii_graphic() => format!("`{}`", char::from(*byte)),
-        Some(_) => "something else".to_owned(),
+        Some(_) => "an unexpected byte".to_owned(),
     };
     Fault {
         at,

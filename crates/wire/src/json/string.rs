@@ -59,7 +59,7 @@ fn find_stop(bytes: &[u8], at: usize) -> ReadResult<usize> {
         Some(offset) => Ok(near + offset),
         None => Err(Fault {
             at: bytes.len(),
-            what: "the text ends inside a string".into(),
+            what: "unterminated string".into(),
         }),
     }
 }
@@ -75,7 +75,7 @@ fn check_plain(bytes: &[u8], start: usize, end: usize) -> ReadResult<()> {
     let offset = run.iter().position(|byte| *byte < 0x20).unwrap_or(0);
     Err(Fault {
         at: start + offset,
-        what: "a control character inside a string must be escaped".into(),
+        what: "unescaped control character in a string".into(),
     })
 }
 
@@ -126,6 +126,6 @@ fn hex(bytes: &[u8], at: usize) -> ReadResult<u32> {
 fn bad_escape(at: usize) -> Fault {
     Fault {
         at,
-        what: "an escape that JSON does not have".into(),
+        what: "invalid escape sequence".into(),
     }
 }

@@ -55,7 +55,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn only_ids_that_would_be_refused_are_written_in_another_form() {
+    fn only_invalid_ids_are_escaped() {
         let rows = [
             ("toolu_01-aZ", "toolu_01-aZ"),
             ("", ""),
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_only_looks_escaped_is_left_alone() {
+    fn an_id_that_only_looks_escaped_is_unchanged() {
         for id in [
             "xid_",
             "xid_abc",
@@ -85,7 +85,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_id_survives(id in ".{0,20}") {
+        fn every_id_round_trips(id in ".{0,20}") {
             prop_assert!(id.is_empty() || is_valid(&encode(&id)));
             prop_assert_eq!(decode(&encode(&id)), id);
         }

@@ -55,7 +55,7 @@ impl CountTokens for MessagesTokenCounter {
             })
         })
         .map_err(ReadError::in_response)?;
-        let text = "the provider's answer has no count";
+        let text = "the provider's response has no token count";
         tokens.ok_or_else(|| Error::new(ErrorKind::BadResponse, text))
     }
 

@@ -90,7 +90,7 @@ pub(super) fn write_finish_reason(
         FinishReason::ContextWindow => "model_context_window_exceeded",
         FinishReason::ToolCalls => "tool_use",
         FinishReason::ContentFilter => {
-            losses.add("finish", "a filter's cut is written as a refusal");
+            losses.add("finish", "a content filter is written as a refusal");
             "refusal"
         }
         FinishReason::Refusal => "refusal",

@@ -68,11 +68,11 @@ impl Codec for Messages {
     }
 
     fn stream_reader(&self) -> Box<dyn StreamReader> {
-        Box::new(LimitedStreamReader::<stream_reader::MessagesReader>::default())
+        Box::new(LimitedStreamReader::<stream_reader::MessagesStreamReader>::default())
     }
 
     fn stream_writer(&self, reply: &Reply) -> Box<dyn StreamWriter> {
-        Box::new(stream_writer::MessagesWriter::new(reply))
+        Box::new(stream_writer::MessagesStreamWriter::new(reply))
     }
 
     fn read_error(&self, failed: &FailedResponse<'_>) -> Error {

@@ -21,7 +21,7 @@ pub(super) fn read_models(body: &[u8]) -> Result<Vec<ModelInfo>> {
 
 fn read_model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> ReadResult<()> {
     let mut id = None;
-    let mut known = MessagesListedModel::default();
+    let mut known = MessagesModelEntry::default();
     cursor.loose_object(|key, cursor| {
         match (&**key, cursor.peek()?) {
             ("id", _) => id = cursor.maybe_string()?,
@@ -62,14 +62,14 @@ fn read_supported(cursor: &mut Cursor<'_>, known: &mut Option<bool>) -> ReadResu
 
 /// What a list reports about a model.
 #[derive(Default, PartialEq)]
-struct MessagesListedModel {
+struct MessagesModelEntry {
     window: Option<u64>,
     output: Option<u64>,
     images: Option<bool>,
     structured: Option<bool>,
 }
 
-impl MessagesListedModel {
+impl MessagesModelEntry {
     fn into_capabilities(self) -> Option<Capabilities> {
         if self == Self::default() {
             return None;

@@ -36,7 +36,7 @@ pub(super) fn read_part(cursor: &mut Cursor<'_>) -> ReadResult<Part> {
     if cursor.peek()? == JsonKind::String {
         return cursor.string().map(Part::text);
     }
-    let mut block = MessagesBlockFields::default();
+    let mut block = MessagesPartFields::default();
     let ((), raw) =
         cursor.with_raw(|cursor| cursor.object(|key, cursor| block.read_field(key, cursor)))?;
     let kind = block.kind.take().unwrap_or_default();
@@ -52,7 +52,7 @@ pub(super) fn read_part(cursor: &mut Cursor<'_>) -> ReadResult<Part> {
 
 /// The fields of a block, in any order.
 #[derive(Default)]
-struct MessagesBlockFields<'a> {
+struct MessagesPartFields<'a> {
     kind: Option<Cow<'a, str>>,
     text: Option<Cow<'a, str>>,
     id: Option<Cow<'a, str>>,
@@ -75,7 +75,7 @@ struct MessagesSourceFields<'a> {
     url: Option<Cow<'a, str>>,
 }
 
-const MODELED: &[&str] = &[
+const MODELLED: &[&str] = &[
     "text",
     "image",
     "document",
@@ -85,9 +85,9 @@ const MODELED: &[&str] = &[
     "redacted_thinking",
 ];
 
-impl<'a> MessagesBlockFields<'a> {
+impl<'a> MessagesPartFields<'a> {
     fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
-        let opaque = |kind: &Cow<'_, str>| !MODELED.contains(&&**kind);
+        let opaque = |kind: &Cow<'_, str>| !MODELLED.contains(&&**kind);
         if self.kind.as_ref().is_some_and(opaque) {
             return Ok(());
         }
@@ -144,7 +144,7 @@ impl<'a> MessagesBlockFields<'a> {
     fn into_part(mut self, kind: &str) -> ReadResult<Option<Part>> {
         match (self.early.take(), kind) {
             (Some(mut early), "tool_result") => read_content(&mut early, &mut self.parts)?,
-            (Some(mut early), _) if MODELED.contains(&kind) => {
+            (Some(mut early), _) if MODELLED.contains(&kind) => {
                 self.rest.take("content", &mut early)?;
             }
             _ => {}

@@ -14,7 +14,7 @@ use crate::{Reply, Written};
 
 /// Reads a response.
 pub(super) fn read_response(body: Bytes, first_call: usize) -> Result<Response> {
-    let mut fields = MessagesResponseFields::default();
+    let mut fields = MessagesResponseBody::default();
     json::read(&body, |cursor| {
         cursor.loose_object(|key, cursor| fields.read_field(key, cursor))
     })
@@ -48,7 +48,7 @@ pub(super) fn read_response(body: Bytes, first_call: usize) -> Result<Response> 
 
 /// The fields of a response, or of the message in `message_start`.
 #[derive(Default)]
-pub(super) struct MessagesResponseFields<'a> {
+pub(super) struct MessagesResponseBody<'a> {
     pub(super) id: Option<String>,
     pub(super) model: Option<String>,
     pub(super) parts: Vec<Part>,
@@ -61,7 +61,7 @@ pub(super) struct MessagesResponseFields<'a> {
     rest: Rest,
 }
 
-impl<'a> MessagesResponseFields<'a> {
+impl<'a> MessagesResponseBody<'a> {
     pub(super) fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         match (key, cursor.peek()?) {
             ("id", _) => self.id = cursor.maybe_string()?.map(Into::into),

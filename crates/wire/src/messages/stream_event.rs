@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use majordomo_llm::Part;
 
 use super::read_part;
-use super::response::MessagesResponseFields;
+use super::response::MessagesResponseBody;
 use super::usage::MessagesUsageCounts;
 use crate::json::{Cursor, JsonKind, ReadResult};
 
@@ -14,7 +14,7 @@ use crate::json::{Cursor, JsonKind, ReadResult};
 pub(super) struct MessagesStreamEvent<'a> {
     pub(super) kind: Option<Cow<'a, str>>,
     pub(super) index: u64,
-    pub(super) message: MessagesResponseFields<'a>,
+    pub(super) message: MessagesResponseBody<'a>,
     /// A starting block, and its text.
     pub(super) block: Option<(Part, &'a str)>,
     pub(super) delta: MessagesDelta<'a>,

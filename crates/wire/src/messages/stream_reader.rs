@@ -4,7 +4,7 @@ use majordomo_llm::{Error, ErrorKind, Event, Part, Result};
 use memchr::memmem;
 
 use super::finish;
-use super::response::MessagesResponseFields;
+use super::response::MessagesResponseBody;
 use super::stream_blocks::MessagesOpenBlocks;
 use super::stream_event::{MessagesDelta, MessagesStreamEvent};
 use super::usage::MessagesUsageCounts;
@@ -15,12 +15,12 @@ use crate::json::{self, ReadError};
 
 /// Converts the dialect's events into the contract's.
 #[derive(Default)]
-pub(super) struct MessagesReader {
+pub(super) struct MessagesStreamReader {
     sse: SseDecoder,
     state: MessagesStreamState,
 }
 
-impl StreamReader for MessagesReader {
+impl StreamReader for MessagesStreamReader {
     fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()> {
         let state = &mut self.state;
         self.sse.push(bytes, |frame| state.frame(frame, events))
@@ -29,7 +29,7 @@ impl StreamReader for MessagesReader {
     fn tap(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()> {
         let state = &mut self.state;
         self.sse.push(bytes, |frame| match frame {
-            SseFrame::Event { name, data } if !is_relevant(name, data) => Ok(()),
+            SseFrame::Event { name, data } if !tap_needs(name, data) => Ok(()),
             frame => state.frame(frame, events),
         })
     }
@@ -42,14 +42,14 @@ impl StreamReader for MessagesReader {
         }
         Err(Error::new(
             ErrorKind::Truncated,
-            "the stream ended before the model said that it was done",
+            "the stream ended before `message_stop`",
         ))
     }
 }
 
 /// Whether a tap must parse an event; content blocks are skipped. As in a full
 /// read, the `type` in the data takes precedence over the event name.
-fn is_relevant(name: &str, data: &[u8]) -> bool {
+fn tap_needs(name: &str, data: &[u8]) -> bool {
     let is_block = |kind: &[u8]| kind.starts_with(b"content_block_") || kind == b"ping";
     match event_type(data) {
         Some(kind) => !is_block(kind),
@@ -106,7 +106,7 @@ impl MessagesStreamState {
             "error" => return Err(ErrorBody::of(data).into_error(None)),
             // A server that does not stream sends the whole message.
             "message" => {
-                let mut whole = MessagesResponseFields::default();
+                let mut whole = MessagesResponseBody::default();
                 json::read(data, |cursor| {
                     cursor.loose_object(|key, cursor| whole.read_field(key, cursor))
                 })
@@ -121,7 +121,7 @@ impl MessagesStreamState {
 
     /// Reads the message's metadata, or all of it if the model paused for a
     /// tool.
-    fn start(&mut self, message: MessagesResponseFields<'_>, events: &mut Vec<Event>) {
+    fn start(&mut self, message: MessagesResponseBody<'_>, events: &mut Vec<Event>) {
         self.usage.overlay(message.usage);
         if !self.started {
             self.started = true;

@@ -11,7 +11,7 @@ use crate::loss::Losses;
 use crate::{Loss, Reply, StreamWriter};
 
 /// Converts the contract's events into the dialect's.
-pub(super) struct MessagesWriter {
+pub(super) struct MessagesStreamWriter {
     id: String,
     model: String,
     first_call: usize,
@@ -25,7 +25,7 @@ pub(super) struct MessagesWriter {
     losses: Losses,
 }
 
-impl MessagesWriter {
+impl MessagesStreamWriter {
     pub(super) fn new(reply: &Reply) -> Self {
         Self {
             id: reply.id.clone(),
@@ -171,7 +171,7 @@ impl MessagesWriter {
     }
 }
 
-impl StreamWriter for MessagesWriter {
+impl StreamWriter for MessagesStreamWriter {
     fn write(&mut self, event: &Event, out: &mut BytesMut) {
         match event {
             Event::Start { .. } => {}

@@ -149,7 +149,7 @@ impl<'w, 'a, 'l> MessagesMessageWriter<'w, 'a, 'l> {
         if !self.begun && role != Role::User {
             self.losses.add(
                 "messages",
-                "the user must speak first and was given a message",
+                "the user must speak first, so a user message was added",
             );
             self.array.object(|o| {
                 o.string("role", "user");
@@ -201,7 +201,7 @@ impl<'w, 'a, 'l> MessagesMessageWriter<'w, 'a, 'l> {
         {
             self.losses.add(
                 "text",
-                "white space at the end of the last answer is refused",
+                "trailing whitespace of the last assistant message was removed",
             );
             let mut text = text.clone();
             text.text.truncate(text.text.trim_end().len());

@@ -45,7 +45,7 @@ pub(super) fn fits(part: &Part, position: BlockPosition, losses: &mut Losses) ->
         Part::Text(text) => {
             let blank = text.text.trim().is_empty();
             if blank {
-                losses.add("text", "text that is only white space is refused");
+                losses.add("text", "blank text is rejected");
             }
             return !blank;
         }
@@ -55,7 +55,7 @@ pub(super) fn fits(part: &Part, position: BlockPosition, losses: &mut Losses) ->
             if losses.own(reasoning.native.as_deref(), &MESSAGES).is_some() {
                 return true;
             }
-            losses.add("reasoning", "only the model that thought it can read it");
+            losses.add("reasoning", "only the model that produced it can read it");
             return false;
         }
         Part::Image(_) => from_user,
@@ -195,7 +195,7 @@ fn write_input(arguments: &str, out: &mut BytesMut, losses: &mut Losses) {
     }
     losses.add(
         "arguments",
-        "they are no JSON object and are written as its text",
+        "not a JSON object, written as a string inside one",
     );
     crate::json::object(out, |o| o.string("arguments", arguments));
 }

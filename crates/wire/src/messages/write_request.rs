@@ -5,7 +5,7 @@ use majordomo_llm::{Message, Part, Prompt, Request, Role, Text};
 
 use super::write_message::{MessagesMessageWriter, ReusableMessage, ReusablePart};
 use super::write_part::write_native;
-use super::write_settings::write_fields;
+use super::write_settings::request_fields;
 use super::{MESSAGES, call_id};
 use crate::json::{object, write_array, write_string};
 use crate::loss::Losses;
@@ -20,12 +20,12 @@ pub(super) fn write_request(request: &Request, to: &Outgoing<'_>) -> Written {
             losses: Vec::new(),
         };
     }
-    write_edited(request, to).unwrap_or_else(|| write_from_scratch(request, to))
+    splice_request(request, to).unwrap_or_else(|| build_request(request, to))
 }
 
-fn write_from_scratch(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
+fn build_request(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
     let mut losses = Losses::default();
-    let fields = write_fields(prompt, to, &mut losses);
+    let fields = request_fields(prompt, to, &mut losses);
     let (first, messages) = prompt
         .messages
         .split_at(count_leading_system(&prompt.messages));
@@ -52,7 +52,7 @@ fn write_from_scratch(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
 
 /// Splices the changes into the client's own bytes, if they are of this
 /// dialect.
-fn write_edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
+fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let source = request.source().filter(|s| *s.dialect() == MESSAGES)?;
     let old = source.read();
     let mut losses = Losses::default();
@@ -65,12 +65,12 @@ fn write_edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let system = instructions(request, first, &mut losses);
     let same_system = first.is_empty() && request.system == old.system;
 
-    let mut new_fields = write_fields(request, to, &mut losses);
+    let mut new_fields = request_fields(request, to, &mut losses);
     if old.system.is_empty() && !system.is_empty() {
         write_system(&system, &[], new_fields.value("system"), &mut losses);
     }
     let edit = BodyEdit {
-        old: &write_fields(old, to, &mut Losses::default()),
+        old: &request_fields(old, to, &mut Losses::default()),
         new: &new_fields,
         aliases: &[],
         streams: false,
@@ -131,7 +131,7 @@ fn instructions<'p>(
         for part in &message.parts {
             match part {
                 Part::Text(text) => texts.push(text),
-                other => losses.part(other, "instructions are text"),
+                other => losses.part(other, "system accepts only text"),
             }
         }
     }

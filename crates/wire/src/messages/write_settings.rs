@@ -11,7 +11,11 @@ use crate::loss::Losses;
 use crate::splice::{BodyFields, member};
 
 /// Writes the fields, in order.
-pub(super) fn write_fields(prompt: &Prompt, to: &Outgoing<'_>, losses: &mut Losses) -> BodyFields {
+pub(super) fn request_fields(
+    prompt: &Prompt,
+    to: &Outgoing<'_>,
+    losses: &mut Losses,
+) -> BodyFields {
     let mut fields = BodyFields::default();
     let native = losses.own(prompt.native.as_deref(), &MESSAGES);
     fields.put("max_tokens", max_tokens(prompt, to));
@@ -84,7 +88,7 @@ fn write_tools(
         return;
     }
     if prompt.tool_choice == ToolChoice::None && parallel.is_some() {
-        losses.add("parallel_tool_calls", "no tool may be called at all");
+        losses.add("parallel_tool_calls", "no tool may be called");
     }
     let kind = match &prompt.tool_choice {
         ToolChoice::Auto => "auto",
@@ -178,18 +182,15 @@ fn write_output_config(
     let schema = match &prompt.output {
         Output::Text => None,
         Output::Json => {
-            losses.add(
-                "output",
-                "Messages binds an answer to a schema or not at all",
-            );
+            losses.add("output", "Messages has no JSON output without a schema");
             None
         }
         Output::Schema(schema) => {
             if schema.name.is_some() {
-                losses.add("output.name", "a schema has no name here");
+                losses.add("output.name", "Messages has no schema names");
             }
             if schema.strict.is_some() {
-                losses.add("output.strict", "a schema is always strict here");
+                losses.add("output.strict", "Messages schemas are always strict");
             }
             Some(&schema.schema)
         }

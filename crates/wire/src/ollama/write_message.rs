@@ -276,7 +276,7 @@ pub(super) fn write_answer(
                 let own = losses.own(reasoning.native.as_deref(), &OLLAMA).is_some();
                 match own || reader == Reader::Client {
                     true => thinking.push_str(&reasoning.text),
-                    false => losses.add("reasoning", "only the model that thought it can read it"),
+                    false => losses.add("reasoning", "only the model that produced it can read it"),
                 }
             }
             Part::ToolCall(_) => calls.push(*part),

@@ -68,7 +68,7 @@ impl CountTokens for ResponsesTokenCounter {
         })
         .map_err(ReadError::in_response)?;
         tokens.ok_or_else(|| {
-            let text = "the provider's answer has no count of tokens";
+            let text = "the provider's response has no token count";
             Error::new(ErrorKind::BadResponse, text)
         })
     }

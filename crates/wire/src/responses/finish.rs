@@ -45,9 +45,9 @@ pub(super) fn incomplete_reason(finish: &FinishReason) -> Option<&str> {
 /// Why a reader cannot recover this finish reason.
 pub(super) fn finish_loss(finish: &FinishReason) -> Option<&'static str> {
     match finish {
-        FinishReason::StopSequence(_) => Some("Responses does not tell stop sequences"),
-        FinishReason::ContextWindow => Some("written as the limit of output tokens"),
-        FinishReason::Paused => Some("Responses cannot ask for the conversation again"),
+        FinishReason::StopSequence(_) => Some("Responses does not report stop sequences"),
+        FinishReason::ContextWindow => Some("written as `max_output_tokens`"),
+        FinishReason::Paused => Some("Responses has no paused responses"),
         _ => None,
     }
 }

@@ -11,8 +11,8 @@
 //! - `item.x` on a text: a field of the message item that this text ends.
 //! - `echo.x` on a response: a field that repeats the request.
 //!
-//! Unmodeled blocks inside a message have the kind prefix `content.`; all other
-//! unmodeled blocks are items.
+//! Unmodelled blocks inside a message have the kind prefix `content.`; all other
+//! unmodelled blocks are items.
 //!
 //! Uses the shared modules of the crate, and `chat` for model lists and errors.
 
@@ -80,11 +80,11 @@ impl Codec for Responses {
     }
 
     fn stream_reader(&self) -> Box<dyn StreamReader> {
-        Box::new(LimitedStreamReader::<stream_reader::ResponsesReader>::default())
+        Box::new(LimitedStreamReader::<stream_reader::ResponsesStreamReader>::default())
     }
 
     fn stream_writer(&self, reply: &Reply) -> Box<dyn StreamWriter> {
-        Box::new(stream_writer::ResponsesWriter::new(reply))
+        Box::new(stream_writer::ResponsesStreamWriter::new(reply))
     }
 
     fn read_error(&self, failed: &FailedResponse<'_>) -> Error {

@@ -167,7 +167,7 @@ impl<'a> ResponsesItemFields<'a> {
         }
     }
 
-    /// The unmodeled fields, without those whose null means absence.
+    /// The unmodelled fields, without those whose null means absence.
     fn rest(&self, modelled: &[&str]) -> Rest {
         let mut rest = Rest::default();
         for (name, value) in &self.all {

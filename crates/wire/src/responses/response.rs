@@ -16,8 +16,7 @@ use crate::{Reply, Written};
 
 /// Reads a response.
 pub(super) fn read_response(body: Bytes, first_call: usize) -> Result<Response> {
-    let fields =
-        json::read(&body, ResponsesResponseFields::read).map_err(ReadError::in_response)?;
+    let fields = json::read(&body, ResponsesResponseBody::read).map_err(ReadError::in_response)?;
     if let Some(error) = fields.error() {
         return Err(error);
     }
@@ -41,7 +40,7 @@ pub(super) fn read_response(body: Bytes, first_call: usize) -> Result<Response> 
 
 /// The fields of a response object, whole or from a stream's event.
 #[derive(Default)]
-pub(super) struct ResponsesResponseFields<'a> {
+pub(super) struct ResponsesResponseBody<'a> {
     pub(super) id: Option<String>,
     pub(super) model: Option<String>,
     pub(super) usage: Option<Usage>,
@@ -54,7 +53,7 @@ pub(super) struct ResponsesResponseFields<'a> {
     rest: Rest,
 }
 
-impl<'a> ResponsesResponseFields<'a> {
+impl<'a> ResponsesResponseBody<'a> {
     pub(super) fn read(cursor: &mut Cursor<'a>) -> ReadResult<Self> {
         let mut fields = Self::default();
         cursor.loose_object(|key, cursor| fields.read_field(key, cursor))?;

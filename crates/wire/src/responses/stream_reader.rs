@@ -6,7 +6,7 @@ use majordomo_llm::{Error, ErrorKind, Event, Part, Result};
 use memchr::memmem;
 
 use super::read_message::read_output_item_str;
-use super::response::ResponsesResponseFields;
+use super::response::ResponsesResponseBody;
 use super::stream_event::ResponsesStreamEvent;
 use super::stream_items::{ReasoningSource, ResponsesStreamItems, outcome};
 use crate::StreamReader;
@@ -17,12 +17,12 @@ use crate::splice;
 
 /// Converts the dialect's events into the contract's.
 #[derive(Default)]
-pub(super) struct ResponsesReader {
+pub(super) struct ResponsesStreamReader {
     sse: SseDecoder,
     state: ResponsesStreamState,
 }
 
-impl StreamReader for ResponsesReader {
+impl StreamReader for ResponsesStreamReader {
     fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()> {
         let state = &mut self.state;
         self.sse.push(bytes, |frame| state.frame(frame, events))
@@ -32,7 +32,7 @@ impl StreamReader for ResponsesReader {
         let state = &mut self.state;
         state.tapped = true;
         self.sse.push(bytes, |frame| match frame {
-            SseFrame::Event { name, data } if !is_relevant(name, data) => {
+            SseFrame::Event { name, data } if !tap_needs(name, data) => {
                 state.observe(name, data);
                 Ok(())
             }
@@ -50,7 +50,7 @@ impl StreamReader for ResponsesReader {
 /// Whether a tap must parse an event, because it ends the stream. As in a full
 /// read, the `type` in the data takes precedence, and a whole response also
 /// ends the stream.
-fn is_relevant(name: &str, data: &[u8]) -> bool {
+fn tap_needs(name: &str, data: &[u8]) -> bool {
     let ends = |kind: &[u8]| {
         matches!(
             kind,
@@ -205,13 +205,13 @@ impl ResponsesStreamState {
         }
         Err(Error::new(
             ErrorKind::Truncated,
-            "the stream ended before the model said that it was done",
+            "the stream ended before `response.completed`",
         ))
     }
 }
 
-fn read_fields(response: &str) -> Result<ResponsesResponseFields<'_>> {
-    json::read_str(response, ResponsesResponseFields::read).map_err(ReadError::in_response)
+fn read_fields(response: &str) -> Result<ResponsesResponseBody<'_>> {
+    json::read_str(response, ResponsesResponseBody::read).map_err(ReadError::in_response)
 }
 
 /// Reads the item of an event. The item's id is used if the event has none.

@@ -22,7 +22,7 @@ const ADDED: &str = "response.output_item.added";
 const DONE: &str = "response.output_item.done";
 
 /// Converts the contract's events into the dialect's.
-pub(super) struct ResponsesWriter {
+pub(super) struct ResponsesStreamWriter {
     reply: Reply,
     frames: ResponsesEventWriter,
     begun: bool,
@@ -38,7 +38,7 @@ pub(super) struct ResponsesWriter {
     losses: Losses,
 }
 
-impl ResponsesWriter {
+impl ResponsesStreamWriter {
     pub(super) fn new(reply: &Reply) -> Self {
         Self {
             reply: reply.clone(),
@@ -255,7 +255,7 @@ impl ResponsesWriter {
                 self.end_call(index, "completed", out);
             }
             Part::Opaque(block) if block.origin == RESPONSES => self.opaque(part, block, out),
-            other => self.losses.part(other, "Responses answers with text"),
+            other => self.losses.part(other, "Responses has no such output"),
         }
     }
 
@@ -384,7 +384,7 @@ fn without_item_id(native: &Native) -> Option<Box<Native>> {
     kept.into_option()
 }
 
-impl StreamWriter for ResponsesWriter {
+impl StreamWriter for ResponsesStreamWriter {
     fn write(&mut self, event: &Event, out: &mut BytesMut) {
         match event {
             Event::Start { .. } => self.begin(out),

@@ -111,7 +111,7 @@ impl<'l> ResponsesItemWriter<'l> {
             }
             Part::Reasoning(_) => self
                 .losses
-                .add("reasoning", "only the model that thought it can read it"),
+                .add("reasoning", "only the model that produced it can read it"),
             Part::ToolCall(call) => {
                 let id = self.ids.call(&call.id);
                 // Clients parse the arguments, so missing ones become an empty
@@ -124,9 +124,7 @@ impl<'l> ResponsesItemWriter<'l> {
                     .object(|o| write_function_call(&id, &call.name, arguments, native, header, o));
             }
             Part::Opaque(block) if block.origin == RESPONSES => array.raw(block.raw.as_str()),
-            other => self
-                .losses
-                .part(other, "Responses has no such item of a model"),
+            other => self.losses.part(other, "Responses has no such output item"),
         }
     }
 }

@@ -21,12 +21,12 @@ pub(super) fn write_request(request: &Request, to: &Outgoing<'_>) -> Written {
             losses: Vec::new(),
         };
     }
-    write_edited(request, to).unwrap_or_else(|| write_from_scratch(request, to))
+    splice_request(request, to).unwrap_or_else(|| build_request(request, to))
 }
 
-fn write_from_scratch(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
+fn build_request(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
     let mut losses = Losses::default();
-    let mut fields = write_fields(prompt, &mut losses);
+    let mut fields = request_fields(prompt, &mut losses);
     let own = prompt
         .native
         .as_deref()
@@ -56,12 +56,12 @@ fn write_from_scratch(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
 
 /// Splices the changes into the client's own bytes, if they are of this
 /// dialect.
-fn write_edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
+fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let source = request.source().filter(|s| *s.dialect() == RESPONSES)?;
     let mut losses = Losses::default();
     let edit = BodyEdit {
-        old: &write_fields(source.read(), &mut Losses::default()),
-        new: &write_fields(request, &mut losses),
+        old: &request_fields(source.read(), &mut Losses::default()),
+        new: &request_fields(request, &mut losses),
         aliases: ALIASES,
         streams: false,
     };
@@ -109,7 +109,7 @@ fn write_messages(
 }
 
 /// Writes every field except model, stream and input.
-fn write_fields(prompt: &Prompt, losses: &mut Losses) -> BodyFields {
+fn request_fields(prompt: &Prompt, losses: &mut Losses) -> BodyFields {
     let mut fields = BodyFields::default();
     let native = losses.own(prompt.native.as_deref(), &RESPONSES);
     write_instructions(prompt, &mut fields, losses);
@@ -159,7 +159,7 @@ fn note_unsupported_settings(prompt: &Prompt, losses: &mut Losses) {
         losses.add(name, "Responses has no such setting");
     }
     if prompt.reasoning_budget.is_some() {
-        losses.add("reasoning_budget", "Responses knows efforts, not budgets");
+        losses.add("reasoning_budget", "Responses has efforts, not budgets");
     }
 }
 

@@ -136,7 +136,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn long_lists_are_aligned_as_short_ones_are(
+        fn hashed_and_linear_search_align_equally(
             old in prop::collection::vec(0..40_u8, 0..120),
             new in prop::collection::vec(0..40_u8, 0..120),
         ) {

@@ -100,7 +100,7 @@ impl BodyEdit<'_> {
         group.and_then(|group| group.first()).unwrap_or(&key)
     }
 
-    /// The first field of each group. Includes the client's unmodeled fields,
+    /// The first field of each group. Includes the client's unmodelled fields,
     /// so there may be many.
     fn by_meaning<'k>(&'k self, fields: &'k BodyFields) -> HashMap<&'k str, usize> {
         let mut first = HashMap::with_capacity(fields.0.len());

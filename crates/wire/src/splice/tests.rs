@@ -9,7 +9,7 @@ fn set(source: &'static str, to: &Outgoing<'_>) -> String {
 }
 
 #[test]
-fn only_the_model_of_an_untouched_request_changes() {
+fn only_the_model_of_an_unedited_request_changes() {
     let source = "{ \"a\" : [1, {\"model\": \"no\"}],\n \"model\":  \"x\", \"z\":1.0 }\n";
     assert_eq!(
         set(source, &Outgoing::new("y\"")),
@@ -18,7 +18,7 @@ fn only_the_model_of_an_untouched_request_changes() {
 }
 
 #[test]
-fn stream_changes_only_when_the_caller_wants_another() {
+fn stream_changes_only_if_the_caller_wants_another_value() {
     let wanted = Outgoing::new("m").stream(true);
     let rows = [
         (
@@ -54,7 +54,7 @@ fn fields(pairs: &[(&str, &str)]) -> BodyFields {
 }
 
 #[test]
-fn an_edit_touches_only_what_it_changed() {
+fn an_edit_rewrites_only_changed_fields() {
     let source = Bytes::from_static(
         br#"{"z": 1, "temperature": 0.70, "model": "x", "max_tokens": 5, "top_p": 1, "stop": "a"}"#,
     );
@@ -86,7 +86,7 @@ fn an_edit_touches_only_what_it_changed() {
 }
 
 #[test]
-fn values_are_aligned_with_what_they_came_from() {
+fn elements_are_aligned_with_their_originals() {
     use ElementOrigin::{Changed, New, Same};
     let rows = [
         ("abc", "abc", vec![Same(0), Same(1), Same(2)]),
@@ -115,7 +115,7 @@ fn values_are_aligned_with_what_they_came_from() {
 
 proptest! {
     #[test]
-    fn an_origin_that_is_the_same_is_equal_and_in_order(
+    fn unchanged_elements_are_equal_and_in_order(
         old in prop::collection::vec(0..4u8, 0..8),
         new in prop::collection::vec(0..4u8, 0..8),
     ) {
@@ -132,7 +132,7 @@ proptest! {
     }
 
     #[test]
-    fn keeping_everything_copies_every_byte(text in r#" ?\{("[a-z]": ?[1-9]{1,3},){0,3} ?"k" ?: "v" ?\} ?"#) {
+    fn keeping_every_field_copies_every_byte(text in r#" ?\{("[a-z]": ?[1-9]{1,3},){0,3} ?"k" ?: "v" ?\} ?"#) {
         let mut out = BytesMut::new();
         let mut keep = |_: &str, _: &str, _: &mut BytesMut| FieldAction::Keep;
         prop_assert!(object(&text, &mut out, &mut keep));

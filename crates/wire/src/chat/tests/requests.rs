@@ -166,17 +166,14 @@ fn settings_are_read_under_all_their_names() {
 #[test]
 fn what_cannot_be_read_is_refused_with_its_path() {
     let rows = [
-        (
-            r#"{"model":"a","model":"b"}"#,
-            "model: this key comes twice",
-        ),
+        (r#"{"model":"a","model":"b"}"#, "model: duplicate key"),
         (
             r#"{"messages":[{"role":"user","role":"system"}]}"#,
-            "messages[0].role: this key comes twice",
+            "messages[0].role: duplicate key",
         ),
         (
             r#"{"messages":[{"content":[{"type":"text","type":"x"}]}]}"#,
-            "messages[0].content[0].type: this key comes twice",
+            "messages[0].content[0].type: duplicate key",
         ),
         (
             r#"{"temperature":"hot"}"#,
@@ -188,10 +185,10 @@ fn what_cannot_be_read_is_refused_with_its_path() {
         ),
         (
             r#"{"max_tokens":-1}"#,
-            "max_tokens: expected a whole number that is not negative, found -1",
+            "max_tokens: expected a non-negative integer, found -1",
         ),
         ("[]", "expected an object, found an array"),
-        ("", "expected a value, found the end of the text"),
+        ("", "expected a value, found the end of the input"),
     ];
     for (body, expected) in rows {
         let error = Chat.read_request(Bytes::from(body.to_owned())).unwrap_err();
@@ -200,7 +197,7 @@ fn what_cannot_be_read_is_refused_with_its_path() {
     let error = Chat
         .read_request(Bytes::from_static(b"{\"a\":\"\xff\"}"))
         .unwrap_err();
-    assert_eq!(error.to_string(), "not UTF-8 text at byte 6");
+    assert_eq!(error.to_string(), "invalid UTF-8 at byte 6");
 }
 
 proptest! {

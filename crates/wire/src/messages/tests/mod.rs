@@ -1,8 +1,8 @@
 //! Tests of the dialect, one file per direction.
 
-mod answers;
 mod corpus;
 mod requests;
+mod responses;
 mod round_trip;
 mod streams;
 mod writing;

@@ -165,17 +165,14 @@ fn what_a_client_sends_without_meaning_it_is_nothing() {
 #[test]
 fn what_cannot_be_read_is_refused_with_its_path() {
     let rows = [
-        (
-            r#"{"model":"a","model":"b"}"#,
-            "model: this key comes twice",
-        ),
+        (r#"{"model":"a","model":"b"}"#, "model: duplicate key"),
         (
             r#"{"messages":[{"role":"user","role":"system"}]}"#,
-            "messages[0].role: this key comes twice",
+            "messages[0].role: duplicate key",
         ),
         (
             r#"{"options":{"seed":1,"seed":2}}"#,
-            "options.seed: this key comes twice",
+            "options.seed: duplicate key",
         ),
         (
             r#"{"messages":[{"role":"user","content":[{"type":"text"}]}]}"#,

@@ -1,8 +1,8 @@
 //! Tests of the dialect, one file per direction.
 
-mod answers;
 mod crossing;
 mod requests;
+mod responses;
 mod stream_reading;
 mod stream_writing;
 mod writing;
