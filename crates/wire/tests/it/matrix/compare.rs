@@ -7,7 +7,7 @@ use super::aspects::{AspectValue, Aspects, of_prompt, of_turn, put};
 
 /// Losses that explain an aspect of another name.
 const EXPLAINS: &[(&str, &[&str])] = &[
-    ("place of system", &["system"]),
+    ("position of system", &["system"]),
     ("strict of tools", &["strict", "tools"]),
     ("strict of output", &["output.strict"]),
     ("tool_choice", &["tools"]),

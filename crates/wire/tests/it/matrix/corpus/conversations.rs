@@ -58,7 +58,7 @@ fn result(parts: Vec<Part>, is_error: bool) -> Prompt {
 pub(super) fn all() -> Vec<(&'static str, Prompt)> {
     let mut all = texts();
     all.extend(instructions());
-    all.extend(pictures());
+    all.extend(images());
     all.extend(calls());
     all.extend(results());
     all
@@ -95,7 +95,7 @@ fn texts() -> Vec<(&'static str, Prompt)> {
             ]),
         ),
         (
-            "messages of the same side in a row",
+            "consecutive messages of one side",
             says(vec![
                 hi(),
                 Message::user("anyone?"),
@@ -105,7 +105,7 @@ fn texts() -> Vec<(&'static str, Prompt)> {
             ]),
         ),
         (
-            "an empty text beside another",
+            "an empty text next to another",
             says(vec![
                 user(vec!["".into(), "hi".into()]),
                 Message::assistant(""),
@@ -113,15 +113,15 @@ fn texts() -> Vec<(&'static str, Prompt)> {
             ]),
         ),
         (
-            "white space beside another text",
+            "whitespace next to another text",
             says(vec![user(vec![" \n".into(), "hi".into()])]),
         ),
         (
-            "an answer begun for the model",
+            "a prefilled assistant message",
             says(vec![hi(), Message::assistant("Hello, my")]),
         ),
         (
-            "a refusal in the past",
+            "a refusal in the history",
             says(vec![
                 hi(),
                 Message::assistant(Part::Refusal(Text::new("I would rather not."))),
@@ -166,7 +166,7 @@ fn instructions() -> Vec<(&'static str, Prompt)> {
     ]
 }
 
-fn pictures() -> Vec<(&'static str, Prompt)> {
+fn images() -> Vec<(&'static str, Prompt)> {
     let remote = Part::RemoteImage(RemoteImage {
         url: "https://example.org/cat.png".into(),
         native: None,
@@ -178,17 +178,17 @@ fn pictures() -> Vec<(&'static str, Prompt)> {
         native: None,
     });
     vec![
-        ("a picture", says(vec![user(vec![png()])])),
+        ("an image", says(vec![user(vec![png()])])),
         (
-            "a picture behind its question",
+            "an image after its question",
             says(vec![user(vec!["What is it?".into(), png()])]),
         ),
         (
-            "a picture before its question",
+            "an image before its question",
             says(vec![user(vec![png(), "What is it?".into()])]),
         ),
         (
-            "pictures between texts",
+            "images between texts",
             says(vec![user(vec![
                 "one".into(),
                 png(),
@@ -198,7 +198,7 @@ fn pictures() -> Vec<(&'static str, Prompt)> {
             ])]),
         ),
         (
-            "pictures of several types",
+            "images of several types",
             says(vec![user(vec![
                 "see".into(),
                 Part::image("image/png", PNG),
@@ -208,7 +208,7 @@ fn pictures() -> Vec<(&'static str, Prompt)> {
             ])]),
         ),
         (
-            "pictures in several turns",
+            "images in several turns",
             says(vec![
                 user(vec!["one".into(), png()]),
                 Message::assistant("a cat"),
@@ -216,7 +216,7 @@ fn pictures() -> Vec<(&'static str, Prompt)> {
             ]),
         ),
         (
-            "a picture by its address",
+            "an image by URL",
             says(vec![user(vec!["What is it?".into(), remote])]),
         ),
         (
@@ -277,7 +277,7 @@ fn calls() -> Vec<(&'static str, Prompt)> {
             ),
         ),
         (
-            "results in another order than their calls",
+            "results in a different order than their calls",
             tools(
                 vec![paris.clone(), time.clone()],
                 vec![noon(&time), sunny(&paris)],
@@ -295,11 +295,11 @@ fn calls() -> Vec<(&'static str, Prompt)> {
             ),
         ),
         (
-            "deep arguments of many scripts",
+            "nested arguments of many scripts",
             tools(vec![unicode.clone()], vec![sunny(&unicode)]),
         ),
         (
-            "a call id that not every server takes",
+            "a call id that not every server accepts",
             tools(vec![strange.clone()], vec![sunny(&strange)]),
         ),
     ]
@@ -317,13 +317,10 @@ fn results() -> Vec<(&'static str, Prompt)> {
             result(vec!["no such city".into()], true),
         ),
         (
-            "a tool result with a picture",
+            "a tool result with an image",
             result(vec!["see".into(), png()], false),
         ),
-        (
-            "a tool result that is a picture",
-            result(vec![png()], false),
-        ),
+        ("a tool result that is an image", result(vec![png()], false)),
         (
             "a tool result of many scripts",
             result(vec!["{\"t\": \"21°C\"}\n☀️".into()], false),

@@ -65,25 +65,25 @@ pub(crate) fn responses() -> Vec<(&'static str, Response)> {
             ]),
         ),
         (
-            "thoughts of unknown origin",
+            "reasoning of unknown origin",
             says(vec![Part::Reasoning(Reasoning::new("hm")), "42".into()]),
         ),
         (
-            "thoughts and a tool call",
+            "reasoning and a tool call",
             says(vec![Part::Reasoning(Reasoning::new("hm")), weather()]),
         ),
         ("a refusal", refused),
-        ("a picture", says(vec!["Here it is.".into(), png()])),
-        ("it reached the limit", ends(FinishReason::Length)),
+        ("an image", says(vec!["Here it is.".into(), png()])),
+        ("finish: token limit", ends(FinishReason::Length)),
         (
-            "it met a text that ends it",
+            "finish: stop sequence",
             ends(FinishReason::StopSequence(Some("END".into()))),
         ),
-        ("it filled its window", ends(FinishReason::ContextWindow)),
-        ("a filter cut it", ends(FinishReason::ContentFilter)),
-        ("it paused", ends(FinishReason::Paused)),
+        ("finish: context window", ends(FinishReason::ContextWindow)),
+        ("finish: content filter", ends(FinishReason::ContentFilter)),
+        ("finish: paused", ends(FinishReason::Paused)),
         (
-            "counts of every kind",
+            "usage of every kind",
             usage(Usage {
                 input: 100,
                 output: 50,
@@ -106,16 +106,16 @@ pub(crate) fn events(response: &Response) -> Vec<Event> {
     for (index, part) in response.parts.iter().enumerate() {
         match part {
             Part::Text(text) => {
-                events.extend(pieces(&text.text).map(Event::Text));
+                events.extend(chunks(&text.text).map(Event::Text));
                 events.push(Event::EndPart(text.native.clone()));
             }
             Part::Refusal(text) => {
-                events.extend(pieces(&text.text).map(Event::Refusal));
+                events.extend(chunks(&text.text).map(Event::Refusal));
                 events.push(Event::EndPart(text.native.clone()));
             }
             Part::Reasoning(thought) => {
                 events.push(Event::Reasoning(String::new()));
-                events.extend(pieces(&thought.text).map(Event::Reasoning));
+                events.extend(chunks(&thought.text).map(Event::Reasoning));
                 events.push(Event::EndPart(thought.native.clone()));
             }
             Part::ToolCall(call) => {
@@ -125,7 +125,7 @@ pub(crate) fn events(response: &Response) -> Vec<Event> {
                     name: call.name.clone(),
                     native: call.native.clone(),
                 });
-                let fragments = pieces(&call.arguments);
+                let fragments = chunks(&call.arguments);
                 events
                     .extend(fragments.map(|fragment| Event::ToolCallArguments { index, fragment }));
                 events.push(Event::ToolCallEnd { index });
@@ -139,11 +139,11 @@ pub(crate) fn events(response: &Response) -> Vec<Event> {
 }
 
 /// Splits into chunks of two characters, like tokens.
-fn pieces(text: &str) -> impl Iterator<Item = String> {
+fn chunks(text: &str) -> impl Iterator<Item = String> {
     let characters: Vec<char> = text.chars().collect();
-    let pieces: Vec<String> = characters
+    let chunks: Vec<String> = characters
         .chunks(2)
         .map(|pair| pair.iter().collect())
         .collect();
-    pieces.into_iter()
+    chunks.into_iter()
 }
