@@ -122,7 +122,7 @@ pub(crate) fn of_turn(prefix: &str, parts: Vec<&Part>, calls: &[&str], aspects: 
         }
     }
     for (n, (call, texts)) in results.into_iter().enumerate() {
-        put(aspects, &format!("{prefix}result {n} answers"), call);
+        put(aspects, &format!("{prefix}result {n} call"), call);
         let texts = texts
             .into_iter()
             .filter(|t| !t.is_empty() && !is_caption(t));
@@ -143,13 +143,13 @@ pub(crate) fn of_turn(prefix: &str, parts: Vec<&Part>, calls: &[&str], aspects: 
 /// The order of content kinds. Next to results, images may belong to them and
 /// come anywhere.
 fn order(parts: &[&Part]) -> Vec<&'static str> {
-    let answers = parts.iter().any(|part| matches!(part, Part::ToolResult(_)));
+    let has_results = parts.iter().any(|part| matches!(part, Part::ToolResult(_)));
     let mut kinds: Vec<&'static str> = Vec::new();
     for part in parts.iter().filter(|part| !is_empty(part)) {
         let kind = match part {
             Part::Text(text) if is_caption(&text.text) => continue,
             Part::Text(_) | Part::Refusal(_) => "text",
-            part if is_image(part) && !answers => "image",
+            part if is_image(part) && !has_results => "image",
             Part::ToolCall(_) => "call",
             _ => continue,
         };

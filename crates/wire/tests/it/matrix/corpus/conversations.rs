@@ -6,7 +6,7 @@ use majordomo_llm::{
 
 use super::{JPEG, PNG, WEBP, png};
 
-fn says(messages: Vec<Message>) -> Prompt {
+fn prompt_of(messages: Vec<Message>) -> Prompt {
     Prompt {
         messages,
         ..Prompt::default()
@@ -27,7 +27,7 @@ fn call(id: &str, name: &str, arguments: &str) -> ToolCall {
 
 /// A conversation with a user message, calls, their results and the tools.
 fn tools(calls: Vec<ToolCall>, results: Vec<ToolResult>) -> Prompt {
-    let mut prompt = says(vec![
+    let mut prompt = prompt_of(vec![
         Message::user("What is the weather?"),
         assistant(calls.iter().cloned().map(Part::ToolCall).collect()),
         Message::tool_results_message(results),
@@ -67,26 +67,26 @@ pub(super) fn all() -> Vec<(&'static str, Prompt)> {
 fn texts() -> Vec<(&'static str, Prompt)> {
     let hi = || Message::user("hi");
     vec![
-        ("a text", says(vec![hi()])),
+        ("a text", prompt_of(vec![hi()])),
         (
             "a text of many scripts",
-            says(vec![Message::user(
+            prompt_of(vec![Message::user(
                 "Grüße 你好 שלום 👩‍👩‍👧 e\u{301} \u{2028}\u{feff} 𝄞",
             )]),
         ),
         (
             "a text full of escapes",
-            says(vec![Message::user(
+            prompt_of(vec![Message::user(
                 "\"quoted\" \\back\\ \t\r\n {\"a\": [1]} \u{1}\u{7f} </s> data: [DONE]\n\nevent: x",
             )]),
         ),
         (
             "several texts",
-            says(vec![user(vec!["one".into(), "two".into()])]),
+            prompt_of(vec![user(vec!["one".into(), "two".into()])]),
         ),
         (
             "several turns",
-            says(vec![
+            prompt_of(vec![
                 hi(),
                 Message::assistant("hello"),
                 Message::user("how are you?"),
@@ -96,7 +96,7 @@ fn texts() -> Vec<(&'static str, Prompt)> {
         ),
         (
             "consecutive messages of one side",
-            says(vec![
+            prompt_of(vec![
                 hi(),
                 Message::user("anyone?"),
                 Message::assistant("yes"),
@@ -106,7 +106,7 @@ fn texts() -> Vec<(&'static str, Prompt)> {
         ),
         (
             "an empty text next to another",
-            says(vec![
+            prompt_of(vec![
                 user(vec!["".into(), "hi".into()]),
                 Message::assistant(""),
                 hi(),
@@ -114,15 +114,15 @@ fn texts() -> Vec<(&'static str, Prompt)> {
         ),
         (
             "whitespace next to another text",
-            says(vec![user(vec![" \n".into(), "hi".into()])]),
+            prompt_of(vec![user(vec![" \n".into(), "hi".into()])]),
         ),
         (
             "a prefilled assistant message",
-            says(vec![hi(), Message::assistant("Hello, my")]),
+            prompt_of(vec![hi(), Message::assistant("Hello, my")]),
         ),
         (
             "a refusal in the history",
-            says(vec![
+            prompt_of(vec![
                 hi(),
                 Message::assistant(Part::Refusal(Text::new("I would rather not."))),
                 hi(),
@@ -134,7 +134,7 @@ fn texts() -> Vec<(&'static str, Prompt)> {
 fn instructions() -> Vec<(&'static str, Prompt)> {
     let with = |system: &[&str], messages: Vec<Message>| Prompt {
         system: system.iter().map(|text| Text::new(*text)).collect(),
-        ..says(messages)
+        ..prompt_of(messages)
     };
     let hi = || Message::user("hi");
     vec![
@@ -178,18 +178,18 @@ fn images() -> Vec<(&'static str, Prompt)> {
         native: None,
     });
     vec![
-        ("an image", says(vec![user(vec![png()])])),
+        ("an image", prompt_of(vec![user(vec![png()])])),
         (
             "an image after its question",
-            says(vec![user(vec!["What is it?".into(), png()])]),
+            prompt_of(vec![user(vec!["What is it?".into(), png()])]),
         ),
         (
             "an image before its question",
-            says(vec![user(vec![png(), "What is it?".into()])]),
+            prompt_of(vec![user(vec![png(), "What is it?".into()])]),
         ),
         (
             "images between texts",
-            says(vec![user(vec![
+            prompt_of(vec![user(vec![
                 "one".into(),
                 png(),
                 "two".into(),
@@ -199,7 +199,7 @@ fn images() -> Vec<(&'static str, Prompt)> {
         ),
         (
             "images of several types",
-            says(vec![user(vec![
+            prompt_of(vec![user(vec![
                 "see".into(),
                 Part::image("image/png", PNG),
                 Part::image("image/jpeg", JPEG),
@@ -209,7 +209,7 @@ fn images() -> Vec<(&'static str, Prompt)> {
         ),
         (
             "images in several turns",
-            says(vec![
+            prompt_of(vec![
                 user(vec!["one".into(), png()]),
                 Message::assistant("a cat"),
                 user(vec!["two".into(), Part::image("image/jpeg", JPEG)]),
@@ -217,11 +217,11 @@ fn images() -> Vec<(&'static str, Prompt)> {
         ),
         (
             "an image by URL",
-            says(vec![user(vec!["What is it?".into(), remote])]),
+            prompt_of(vec![user(vec!["What is it?".into(), remote])]),
         ),
         (
             "a document",
-            says(vec![user(vec!["Read this.".into(), file])]),
+            prompt_of(vec![user(vec!["Read this.".into(), file])]),
         ),
     ]
 }

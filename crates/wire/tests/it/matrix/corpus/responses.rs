@@ -4,7 +4,7 @@ use majordomo_llm::{Event, FinishReason, Part, Reasoning, Response, Text, ToolCa
 
 use super::{png, reasoning};
 
-fn says(parts: Vec<Part>) -> Response {
+fn response_of(parts: Vec<Part>) -> Response {
     Response {
         usage: Usage {
             input: 12,
@@ -15,10 +15,10 @@ fn says(parts: Vec<Part>) -> Response {
     }
 }
 
-fn ends(finish: FinishReason) -> Response {
+fn finished_with(finish: FinishReason) -> Response {
     Response {
         finish,
-        ..says(vec!["So far".into()])
+        ..response_of(vec!["So far".into()])
     }
 }
 
@@ -30,32 +30,32 @@ fn call(id: &str, name: &str, arguments: &str) -> Part {
 pub(crate) fn responses() -> Vec<(&'static str, Response)> {
     let usage = |usage: Usage| Response {
         usage,
-        ..says(vec!["hi".into()])
+        ..response_of(vec!["hi".into()])
     };
     let weather = || call("call_1", "get_weather", r#"{"city":"Paris"}"#);
-    let mut refused = says(vec![Part::Refusal(Text::new("I would rather not."))]);
+    let mut refused = response_of(vec![Part::Refusal(Text::new("I would rather not."))]);
     refused.finish = FinishReason::Refusal;
     let mut all = vec![
-        ("a text", says(vec!["hi".into()])),
+        ("a text", response_of(vec!["hi".into()])),
         (
             "a text of many scripts",
-            says(vec![
+            response_of(vec![
                 "Grüße 你好 👩‍👩‍👧 \u{2028}\r\n\"x\" data: [DONE]\n\n".into(),
             ]),
         ),
-        ("nothing", says(vec![])),
-        ("a tool call", says(vec![weather()])),
+        ("nothing", response_of(vec![])),
+        ("a tool call", response_of(vec![weather()])),
         (
             "a tool call without arguments",
-            says(vec![call("call_1", "now", "{}")]),
+            response_of(vec![call("call_1", "now", "{}")]),
         ),
         (
             "a text and a tool call",
-            says(vec!["Let me look.".into(), weather()]),
+            response_of(vec!["Let me look.".into(), weather()]),
         ),
         (
             "parallel tool calls",
-            says(vec![
+            response_of(vec![
                 weather(),
                 call(
                     "call_2",
@@ -66,22 +66,28 @@ pub(crate) fn responses() -> Vec<(&'static str, Response)> {
         ),
         (
             "reasoning of unknown origin",
-            says(vec![Part::Reasoning(Reasoning::new("hm")), "42".into()]),
+            response_of(vec![Part::Reasoning(Reasoning::new("hm")), "42".into()]),
         ),
         (
             "reasoning and a tool call",
-            says(vec![Part::Reasoning(Reasoning::new("hm")), weather()]),
+            response_of(vec![Part::Reasoning(Reasoning::new("hm")), weather()]),
         ),
         ("a refusal", refused),
-        ("an image", says(vec!["Here it is.".into(), png()])),
-        ("finish: token limit", ends(FinishReason::Length)),
+        ("an image", response_of(vec!["Here it is.".into(), png()])),
+        ("finish: token limit", finished_with(FinishReason::Length)),
         (
             "finish: stop sequence",
-            ends(FinishReason::StopSequence(Some("END".into()))),
+            finished_with(FinishReason::StopSequence(Some("END".into()))),
         ),
-        ("finish: context window", ends(FinishReason::ContextWindow)),
-        ("finish: content filter", ends(FinishReason::ContentFilter)),
-        ("finish: paused", ends(FinishReason::Paused)),
+        (
+            "finish: context window",
+            finished_with(FinishReason::ContextWindow),
+        ),
+        (
+            "finish: content filter",
+            finished_with(FinishReason::ContentFilter),
+        ),
+        ("finish: paused", finished_with(FinishReason::Paused)),
         (
             "usage of every kind",
             usage(Usage {
@@ -113,10 +119,10 @@ pub(crate) fn events(response: &Response) -> Vec<Event> {
                 events.extend(chunks(&text.text).map(Event::Refusal));
                 events.push(Event::EndPart(text.native.clone()));
             }
-            Part::Reasoning(thought) => {
+            Part::Reasoning(reasoning) => {
                 events.push(Event::Reasoning(String::new()));
-                events.extend(chunks(&thought.text).map(Event::Reasoning));
-                events.push(Event::EndPart(thought.native.clone()));
+                events.extend(chunks(&reasoning.text).map(Event::Reasoning));
+                events.push(Event::EndPart(reasoning.native.clone()));
             }
             Part::ToolCall(call) => {
                 events.push(Event::ToolCallStart {
