@@ -40,7 +40,7 @@ pub(super) fn object<'a>(
     if respelled && let Some(name) = twice(&keys) {
         return Err(Fault {
             at: cursor.offset() - 1,
-            what: format!("the key `{name}` comes twice, in two spellings").into(),
+            what: format!("duplicate key `{name}` in two spellings").into(),
         });
     }
     Ok(())
