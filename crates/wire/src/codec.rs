@@ -137,7 +137,7 @@ pub struct Outgoing<'a> {
     /// not written in that dialect and so could not say.
     pub store: Option<bool>,
     /// Ollama: what is known about the server and its model.
-    pub ollama: crate::ollama::Target,
+    pub ollama: crate::ollama::OllamaTarget,
 }
 
 impl<'a> Outgoing<'a> {
@@ -149,7 +149,7 @@ impl<'a> Outgoing<'a> {
             legacy_max_tokens: false,
             default_max_tokens: 4_096,
             store: None,
-            ollama: crate::ollama::Target::default(),
+            ollama: crate::ollama::OllamaTarget::default(),
         }
     }
 
