@@ -32,7 +32,7 @@ pub(super) fn read_schema(raw: &str) -> Json {
 
 /// Whether the text may contain an OpenAPI construct.
 fn may_be_openapi(raw: &str) -> bool {
-    let has = |word: &str| memmem::find(raw.as_bytes(), word.as_bytes()).is_some();
+    let has = |text: &str| memmem::find(raw.as_bytes(), text.as_bytes()).is_some();
     has("\"nullable\"") || has("\"any_of\"") || {
         let quoted = |name: &&str| has(&format!("\"{name}\""));
         TYPES.iter().any(quoted)
@@ -54,7 +54,7 @@ fn convert_schema(
     let mut read = Ok(());
     object(out, |o| {
         read = cursor.loose_object(|key, cursor| {
-            let key = camel(key);
+            let key = camel_case(key);
             let kind = cursor.peek()?;
             if key == "nullable" && kind == Kind::Bool {
                 nullable = cursor.bool()?;

@@ -8,7 +8,7 @@
 //! `prompt` on the single message of a generate request.
 //!
 //! [`Protocol::Ollama`] reads requests to both endpoints and writes chat responses;
-//! a front for `/api/generate` uses [`generate`]. [`endpoint`] returns the endpoint
+//! a front for `/api/generate` uses [`generate()`]. [`endpoint`] returns the endpoint
 //! that a request is written for.
 //!
 //! Uses the crate's shared modules and no other protocol.

@@ -53,8 +53,8 @@ pub(super) fn write_usage(
         }
     }
     let write_duration = |name: &str, object: &mut Object<'_>| {
-        let known = native.and_then(|native| native.get(name));
-        object.raw(name, known.map_or("0", |value| value.as_str()));
+        let duration = native.and_then(|native| native.get(name));
+        object.raw(name, duration.map_or("0", |value| value.as_str()));
     };
     let [total, load, prompt_eval, eval] = DURATIONS;
     write_duration(total, object);

@@ -8,8 +8,8 @@ fn delta(delta: &str) -> String {
     format!(r#"{{"choices":[{{"index":0,"delta":{delta}}}]}}"#)
 }
 
-fn finish(word: &str) -> String {
-    format!(r#"{{"choices":[{{"index":0,"delta":{{}},"finish_reason":"{word}"}}]}}"#)
+fn finish(reason: &str) -> String {
+    format!(r#"{{"choices":[{{"index":0,"delta":{{}},"finish_reason":"{reason}"}}]}}"#)
 }
 
 fn fold(chunks: &[String]) -> Response {
@@ -22,9 +22,9 @@ fn fold(chunks: &[String]) -> Response {
 }
 
 /// Id, name and arguments.
-type CallTuple = (String, String, String);
+type AssembledCall = (String, String, String);
 
-fn calls(deltas: &[&str]) -> Vec<CallTuple> {
+fn calls(deltas: &[&str]) -> Vec<AssembledCall> {
     let mut chunks: Vec<_> = deltas
         .iter()
         .map(|d| delta(&format!(r#"{{"tool_calls":[{d}]}}"#)))
@@ -42,8 +42,8 @@ fn calls(deltas: &[&str]) -> Vec<CallTuple> {
 fn fragments_are_assigned_to_their_tool_call() {
     let a = |arguments: &str| ("a".to_owned(), "t".to_owned(), arguments.to_owned());
     let b = ("b".to_owned(), "u".to_owned(), "{\"y\":2}".to_owned());
-    type Row<'a> = (&'a str, &'a [&'a str], Vec<CallTuple>);
-    let rows: &[Row<'_>] = &[
+    type FragmentCase<'a> = (&'a str, &'a [&'a str], Vec<AssembledCall>);
+    let rows: &[FragmentCase<'_>] = &[
         (
             "by index",
             &[

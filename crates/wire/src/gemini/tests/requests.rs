@@ -153,7 +153,7 @@ fn unmodelled_parts_are_kept_as_opaque_json() {
 #[test]
 fn calls_get_ids_and_results_are_matched_with_their_call() {
     let call = |name: &str| format!(r#"{{"functionCall":{{"name":"{name}","args":{{"x": 1}}}}}}"#);
-    let answer = |name: &str, id: &str| {
+    let result = |name: &str, id: &str| {
         format!(r#"{{"functionResponse":{{{id}"name":"{name}","response":{{"output":"y"}}}}}}"#)
     };
     let request = contents(&format!(
@@ -163,12 +163,12 @@ fn calls_get_ids_and_results_are_matched_with_their_call() {
            {{"role":"user","parts":[{},{}]}}"#,
         call("a"),
         call("b"),
-        answer("b", ""),
-        answer("a", r#""id":"own","#),
-        answer("a", ""),
+        result("b", ""),
+        result("a", r#""id":"own","#),
+        result("a", ""),
         call("a"),
-        answer("other", ""),
-        answer("a", ""),
+        result("other", ""),
+        result("a", ""),
     ));
     let ids: Vec<_> = request
         .messages
@@ -185,14 +185,14 @@ fn calls_get_ids_and_results_are_matched_with_their_call() {
             ("call_3", r#"{"x": 1}"#)
         ]
     );
-    let answered: Vec<_> = request
+    let matched: Vec<_> = request
         .messages
         .iter()
         .flat_map(Message::tool_results)
         .map(|r| r.call_id.as_str())
         .collect();
     assert_eq!(
-        answered,
+        matched,
         ["call_1", "own", "call_0", "call_3", ""],
         "by id, else by name and order, else by order"
     );
@@ -390,10 +390,11 @@ fn every_output_format_is_read() {
         };
         assert_eq!(schema.schema.as_str(), r#"{"a": 1}"#);
     }
-    let word = config(r#""responseMimeType":"text/x.enum","responseSchema":{"type":"STRING"}"#);
-    assert_eq!(word.output, Output::Text);
+    let enum_output =
+        config(r#""responseMimeType":"text/x.enum","responseSchema":{"type":"STRING"}"#);
+    assert_eq!(enum_output.output, Output::Text);
     assert_eq!(
-        native(&word, "generationConfig.responseSchema"),
+        native(&enum_output, "generationConfig.responseSchema"),
         Some(r#"{"type":"STRING"}"#)
     );
 }

@@ -351,9 +351,9 @@ fn models_are_listed_with_their_limits() {
         .unwrap();
     let ids: Vec<_> = read.iter().map(|model| model.id.as_str()).collect();
     assert_eq!(ids, ["a", "b", "tunedModels/c"]);
-    let known = read[0].capabilities.as_ref().unwrap();
+    let capabilities = read[0].capabilities.as_ref().unwrap();
     assert_eq!(
-        (known.context_window, known.max_output),
+        (capabilities.context_window, capabilities.max_output),
         (Some(100), Some(10))
     );
     assert_eq!(read[1].capabilities, None);
@@ -380,11 +380,11 @@ fn tokens_are_counted_for_contents_and_for_complete_requests() {
     let plain = r#"{ "contents":[{"parts":[{"text":"hi"}]}]}"#;
     assert_eq!(count(plain, "m").1, plain);
 
-    let whole = r#"{ "generateContentRequest": {"model":"models/x", "contents":[{"parts":[{"text":"hi"}]}], "systemInstruction":{"parts":[{"text":"s"}]}} }"#;
-    let (incoming, written) = count(whole, "y");
+    let nested = r#"{ "generateContentRequest": {"model":"models/x", "contents":[{"parts":[{"text":"hi"}]}], "systemInstruction":{"parts":[{"text":"s"}]}} }"#;
+    let (incoming, written) = count(nested, "y");
     assert_eq!(incoming.model.as_deref(), Some("x"));
     assert_eq!(incoming.request.system_text(), "s");
-    assert_eq!(written, whole.replace("models/x", "models/y"));
+    assert_eq!(written, nested.replace("models/x", "models/y"));
 
     let write = |request: &Request| {
         let body = counter.write_request(request, &Outgoing::new("y")).body;

@@ -92,7 +92,7 @@ fn conversations() -> Vec<(&'static str, Prompt)> {
             ]),
         ),
         (
-            "nothing said",
+            "an empty message",
             messages(vec![Message::new(Role::User, vec![])]),
         ),
         (
