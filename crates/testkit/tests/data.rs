@@ -20,7 +20,7 @@ const ALLOWED: [(&str, &str); 11] = [
     ("media/tests/ocr.rs", "\"MAJORDOMO_OCR_PYTHON\""),
     ("providers/tests/wire/main.rs", "\"UPDATE_SNAPSHOTS\""),
     ("testkit/tests/data.rs", "\"CARGO_MANIFEST_DIR\""),
-    ("wire/tests/matrix/main.rs", "\"MAJORDOMO_UPDATE_DOCS\""),
+    ("wire/tests/it/matrix/mod.rs", "\"MAJORDOMO_UPDATE_DOCS\""),
 ];
 
 #[test]

@@ -31,10 +31,10 @@ mod tests;
 use bytes::Bytes;
 use majordomo_llm::{Dialect, Error, Json, ModelInfo, Native, Request, Response, Result};
 
-use crate::call_bounds::{self, Bounded};
+use crate::tool_call_limits::{self, LimitedStreamReader};
 use crate::{
-    Codec, ErrorReply, FailedAnswer, Incoming, Outgoing, Protocol, ReadError, Reply, StreamReader,
-    StreamWriter, Written,
+    Codec, ErrorReply, FailedResponse, Incoming, Outgoing, Protocol, ReadError, Reply,
+    StreamReader, StreamWriter, Written,
 };
 
 /// Marks native fields and opaque parts read from this dialect.
@@ -67,7 +67,7 @@ impl Codec for Chat {
     }
 
     fn read_response(&self, body: Bytes, first_call: usize) -> Result<Response> {
-        response::read_response(body, first_call).and_then(call_bounds::check)
+        response::read_response(body, first_call).and_then(tool_call_limits::check_tool_calls)
     }
 
     fn write_response(&self, response: &Response, reply: &Reply) -> Written {
@@ -75,15 +75,15 @@ impl Codec for Chat {
     }
 
     fn stream_reader(&self) -> Box<dyn StreamReader> {
-        Box::new(Bounded::<stream_reader::ChatStreamReader>::default())
+        Box::new(LimitedStreamReader::<stream_reader::ChatStreamReader>::default())
     }
 
     fn stream_writer(&self, reply: &Reply) -> Box<dyn StreamWriter> {
         Box::new(stream_writer::ChatStreamWriter::new(reply))
     }
 
-    fn read_error(&self, failed: &FailedAnswer<'_>) -> Error {
-        crate::failure::read(failed)
+    fn read_error(&self, failed: &FailedResponse<'_>) -> Error {
+        crate::failure::read_failed_response(failed)
     }
 
     fn write_error(&self, error: &Error) -> ErrorReply {

@@ -3,24 +3,24 @@
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Capabilities, ModelInfo, Result};
 
-use crate::json::{self, Cursor, Kind, Read, ReadError, object};
+use crate::json::{self, Cursor, JsonKind, ReadError, ReadResult, object};
 
 /// Reads `{"data": [...]}` or a bare list, including the capability fields that
 /// compatible servers add.
 pub(crate) fn read_models(body: &[u8]) -> Result<Vec<ModelInfo>> {
     let mut models = Vec::new();
     json::read(body, |cursor| match cursor.peek()? {
-        Kind::Array => cursor.array(|cursor| read_model(cursor, &mut models)),
+        JsonKind::Array => cursor.array(|cursor| read_model(cursor, &mut models)),
         _ => cursor.loose_object(|key, cursor| match (&**key, cursor.peek()?) {
-            ("data", Kind::Array) => cursor.array(|cursor| read_model(cursor, &mut models)),
+            ("data", JsonKind::Array) => cursor.array(|cursor| read_model(cursor, &mut models)),
             _ => Ok(()),
         }),
     })
-    .map_err(ReadError::in_answer)?;
+    .map_err(ReadError::in_response)?;
     Ok(models)
 }
 
-fn read_model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> Read<()> {
+fn read_model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> ReadResult<()> {
     let mut id = None;
     let mut entry = ChatModelEntry::default();
     cursor.loose_object(|key, cursor| {
@@ -29,20 +29,20 @@ fn read_model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> Read<()> 
             ("context_length" | "max_context_length" | "max_model_len", _) => {
                 entry.context_window = cursor.count()?;
             }
-            ("top_provider", Kind::Object) => cursor.loose_object(|key, cursor| {
+            ("top_provider", JsonKind::Object) => cursor.loose_object(|key, cursor| {
                 if key == "max_completion_tokens" {
                     entry.max_output = cursor.count()?;
                 }
                 Ok(())
             })?,
-            ("architecture", Kind::Object) => {
+            ("architecture", JsonKind::Object) => {
                 cursor.loose_object(|key, cursor| match (&**key, cursor.peek()?) {
-                    ("input_modalities", Kind::Array) => entry.read_modalities(cursor),
+                    ("input_modalities", JsonKind::Array) => entry.read_modalities(cursor),
                     _ => Ok(()),
                 })?
             }
-            ("input_modalities", Kind::Array) => entry.read_modalities(cursor)?,
-            ("capabilities", Kind::Object) => entry.read_capabilities(cursor)?,
+            ("input_modalities", JsonKind::Array) => entry.read_modalities(cursor)?,
+            ("capabilities", JsonKind::Object) => entry.read_capabilities(cursor)?,
             _ => {}
         }
         Ok(())
@@ -66,7 +66,7 @@ struct ChatModelEntry {
 }
 
 impl ChatModelEntry {
-    fn read_modalities(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    fn read_modalities(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         self.images = Some(false);
         cursor.array(|cursor| {
             if cursor.maybe_string()?.as_deref() == Some("image") {
@@ -76,11 +76,11 @@ impl ChatModelEntry {
         })
     }
 
-    fn read_capabilities(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    fn read_capabilities(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         cursor.loose_object(|key, cursor| {
             match (&**key, cursor.peek()?) {
-                ("vision", Kind::Bool) => self.images = Some(cursor.bool()?),
-                ("function_calling", Kind::Bool) => self.tools = Some(cursor.bool()?),
+                ("vision", JsonKind::Bool) => self.images = Some(cursor.bool()?),
+                ("function_calling", JsonKind::Bool) => self.tools = Some(cursor.bool()?),
                 _ => {}
             }
             Ok(())

@@ -9,10 +9,10 @@ use majordomo_llm::{
 use super::CHAT;
 use super::tool_calls::{self, read_tool_calls};
 use crate::base64::decode_data_url;
-use crate::json::{Cursor, Kind, Read, Rest, keep};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
 
 /// Reads one element of `messages`.
-pub(super) fn read_message(cursor: &mut Cursor<'_>) -> Read<Message> {
+pub(super) fn read_message(cursor: &mut Cursor<'_>) -> ReadResult<Message> {
     let mut fields = ChatMessageFields::default();
     cursor.object(|key, cursor| fields.read_field(key, cursor))?;
     Ok(fields.into_message())
@@ -32,40 +32,40 @@ pub(super) struct ChatMessageFields<'a> {
 }
 
 impl<'a> ChatMessageFields<'a> {
-    pub(super) fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+    pub(super) fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         match (key, cursor.peek()?) {
             ("role", _) => self.role = cursor.optional(Cursor::string)?,
             ("content", _) => read_content(cursor, &mut self.content)?,
-            ("reasoning_content" | "reasoning", Kind::String) => {
+            ("reasoning_content" | "reasoning", JsonKind::String) => {
                 let (text, raw) = cursor.with_raw(Cursor::string)?;
                 self.keep_reasoning(key, text.into_owned(), raw);
             }
-            ("reasoning_details", Kind::Array) => {
+            ("reasoning_details", JsonKind::Array) => {
                 let raw = cursor.raw()?;
                 if raw != "[]" {
                     let reasoning = self.reasoning.get_or_insert_default();
                     push_native(reasoning, key, keep(raw));
                 }
             }
-            ("refusal", Kind::String) => {
+            ("refusal", JsonKind::String) => {
                 let text = cursor.string()?;
                 if !text.is_empty() {
                     self.refusal = Some(Text::new(text));
                 }
             }
-            ("tool_calls", Kind::Array) => read_tool_calls(cursor, &mut self.calls)?,
-            ("function_call", Kind::Object) => {
+            ("tool_calls", JsonKind::Array) => read_tool_calls(cursor, &mut self.calls)?,
+            ("function_call", JsonKind::Object) => {
                 if let Some(call) = tool_calls::read_legacy_function_call(cursor)? {
                     self.calls.push(Part::ToolCall(call));
                 }
             }
-            ("tool_call_id", Kind::String) => self.tool_call_id = Some(cursor.string()?.into()),
-            ("name", Kind::String) => self.name = Some(keep(cursor.raw()?)),
+            ("tool_call_id", JsonKind::String) => self.tool_call_id = Some(cursor.string()?.into()),
+            ("name", JsonKind::String) => self.name = Some(keep(cursor.raw()?)),
             // Null means absent for all of these.
             (
                 "reasoning_content" | "reasoning" | "reasoning_details" | "refusal" | "tool_calls"
                 | "function_call" | "tool_call_id" | "name" | "audio" | "annotations",
-                Kind::Null,
+                JsonKind::Null,
             ) => {}
             _ => self.rest.take(key, cursor)?,
         }
@@ -151,28 +151,28 @@ fn push_native(reasoning: &mut Reasoning, name: &str, value: Json) {
 }
 
 /// Reads `content`: a string, an array of parts, or null.
-fn read_content(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> Read<()> {
+fn read_content(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> ReadResult<()> {
     match cursor.peek()? {
-        Kind::String => {
+        JsonKind::String => {
             let text = cursor.string()?;
             if !text.is_empty() {
                 parts.push(Part::text(text));
             }
             Ok(())
         }
-        Kind::Array => cursor.array(|cursor| {
+        JsonKind::Array => cursor.array(|cursor| {
             parts.push(read_part(cursor)?);
             Ok(())
         }),
-        Kind::Null => cursor.raw().map(drop),
+        JsonKind::Null => cursor.raw().map(drop),
         // No server sends an object; this reports the error with its path.
         _ => cursor.string().map(drop),
     }
 }
 
 /// Reads one element of a `content` array.
-pub(super) fn read_part(cursor: &mut Cursor<'_>) -> Read<Part> {
-    if cursor.peek()? == Kind::String {
+pub(super) fn read_part(cursor: &mut Cursor<'_>) -> ReadResult<Part> {
+    if cursor.peek()? == JsonKind::String {
         return cursor.string().map(Part::text);
     }
     let mut fields = ChatPartFields::default();
@@ -194,25 +194,25 @@ struct ChatPartFields<'a> {
 }
 
 impl<'a> ChatPartFields<'a> {
-    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         match (key, cursor.peek()?) {
-            ("type", Kind::String) => self.kind = Some(cursor.string()?),
-            ("text" | "refusal", Kind::String) => self.text = Some(cursor.string()?.into()),
-            ("thinking", Kind::String | Kind::Array) => {
+            ("type", JsonKind::String) => self.kind = Some(cursor.string()?),
+            ("text" | "refusal", JsonKind::String) => self.text = Some(cursor.string()?.into()),
+            ("thinking", JsonKind::String | JsonKind::Array) => {
                 self.thinking = Some(read_thinking(cursor)?)
             }
-            ("image_url", Kind::String) => self.url = Some(cursor.string()?),
-            ("image_url", Kind::Object) => cursor.object(|key, cursor| {
+            ("image_url", JsonKind::String) => self.url = Some(cursor.string()?),
+            ("image_url", JsonKind::Object) => cursor.object(|key, cursor| {
                 match (&**key, cursor.peek()?) {
-                    ("url", Kind::String) => self.url = Some(cursor.string()?),
+                    ("url", JsonKind::String) => self.url = Some(cursor.string()?),
                     _ => self.rest.take(format!("image_url.{key}"), cursor)?,
                 }
                 Ok(())
             })?,
-            ("file", Kind::Object) => cursor.object(|key, cursor| {
+            ("file", JsonKind::Object) => cursor.object(|key, cursor| {
                 match (&**key, cursor.peek()?) {
-                    ("file_data", Kind::String) => self.file_data = Some(cursor.string()?),
-                    ("filename", Kind::String) => self.filename = Some(cursor.string()?.into()),
+                    ("file_data", JsonKind::String) => self.file_data = Some(cursor.string()?),
+                    ("filename", JsonKind::String) => self.filename = Some(cursor.string()?.into()),
                     _ => self.rest.take(format!("file.{key}"), cursor)?,
                 }
                 Ok(())
@@ -294,13 +294,13 @@ impl<'a> ChatPartFields<'a> {
 }
 
 /// Reads Mistral's `thinking`: a string, or an array of text parts.
-pub(super) fn read_thinking(cursor: &mut Cursor<'_>) -> Read<String> {
-    if cursor.peek()? == Kind::String {
+pub(super) fn read_thinking(cursor: &mut Cursor<'_>) -> ReadResult<String> {
+    if cursor.peek()? == JsonKind::String {
         return cursor.string().map(Cow::into_owned);
     }
     let mut text = String::new();
     cursor.array(|cursor| {
-        if cursor.peek()? != Kind::Object {
+        if cursor.peek()? != JsonKind::Object {
             return Ok(());
         }
         cursor.loose_object(|key, cursor| {

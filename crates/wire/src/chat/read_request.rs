@@ -5,7 +5,7 @@ use majordomo_llm::{Json, Output, OutputSchema, Prompt, Request, ToolChoice};
 
 use super::{CHAT, read_message};
 use crate::function_tool;
-use crate::json::{self, Cursor, Kind, Read, Rest, keep};
+use crate::json::{self, Cursor, JsonKind, ReadResult, Rest, keep};
 use crate::{Incoming, ReadError, effort};
 
 /// Reads a request and keeps its bytes for splicing.
@@ -40,7 +40,7 @@ struct ChatRequestFields {
 }
 
 impl ChatRequestFields {
-    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'_>) -> Read<()> {
+    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         let prompt = &mut self.prompt;
         match key {
             "model" => self.model = cursor.optional(|c| Ok(c.string()?.into_owned()))?,
@@ -52,7 +52,9 @@ impl ChatRequestFields {
             "stream" => self.stream = cursor.optional(Cursor::bool)?.unwrap_or_default(),
             "stream_options" => self.read_stream_options(cursor)?,
             "tools" => {
-                cursor.optional(|c| c.array(|cursor| function_tool::read(cursor, prompt, CHAT)))?;
+                cursor.optional(|c| {
+                    c.array(|cursor| function_tool::read_function_tool(cursor, prompt, CHAT))
+                })?;
             }
             "tool_choice" => self.read_tool_choice(cursor)?,
             "parallel_tool_calls" => prompt.parallel_tool_calls = cursor.optional(Cursor::bool)?,
@@ -87,8 +89,8 @@ impl ChatRequestFields {
         Ok(())
     }
 
-    fn read_stream_options(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
-        if cursor.peek()? != Kind::Object {
+    fn read_stream_options(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
+        if cursor.peek()? != JsonKind::Object {
             return Ok(());
         }
         let mut modelled = true;
@@ -109,9 +111,9 @@ impl ChatRequestFields {
         Ok(())
     }
 
-    fn read_tool_choice(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    fn read_tool_choice(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         let (choice, raw) = match cursor.peek()? {
-            Kind::String => {
+            JsonKind::String => {
                 let (name, raw) = cursor.with_raw(Cursor::string)?;
                 let choice = match &*name {
                     "auto" => Some(ToolChoice::Auto),
@@ -121,7 +123,7 @@ impl ChatRequestFields {
                 };
                 (choice, raw)
             }
-            Kind::Object => cursor.with_raw(read_named_tool_choice)?,
+            JsonKind::Object => cursor.with_raw(read_named_tool_choice)?,
             _ => (Some(ToolChoice::Auto), cursor.raw()?),
         };
         match choice {
@@ -132,8 +134,8 @@ impl ChatRequestFields {
         Ok(())
     }
 
-    fn read_response_format(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
-        if cursor.peek()? == Kind::Null {
+    fn read_response_format(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
+        if cursor.peek()? == JsonKind::Null {
             return Ok(());
         }
         let mut kind = None;
@@ -180,12 +182,12 @@ impl ChatRequestFields {
         Ok(())
     }
 
-    fn read_effort(&mut self, key: &str, cursor: &mut Cursor<'_>) -> Read<()> {
-        if cursor.peek()? == Kind::Null {
+    fn read_effort(&mut self, key: &str, cursor: &mut Cursor<'_>) -> ReadResult<()> {
+        if cursor.peek()? == JsonKind::Null {
             return Ok(());
         }
         let (level, raw) = cursor.with_raw(Cursor::maybe_string)?;
-        match level.as_deref().and_then(effort::read) {
+        match level.as_deref().and_then(effort::read_effort) {
             Some(effort) => self.prompt.effort = Some(effort),
             None => self.rest.push(key, keep(raw)),
         }
@@ -193,8 +195,8 @@ impl ChatRequestFields {
     }
 
     /// Reads OpenRouter's `reasoning`, which holds the effort or the budget.
-    fn read_reasoning(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
-        if cursor.peek()? != Kind::Object {
+    fn read_reasoning(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
+        if cursor.peek()? != JsonKind::Object {
             return self.rest.take("reasoning", cursor);
         }
         let mut modelled = true;
@@ -204,7 +206,7 @@ impl ChatRequestFields {
                 match &**key {
                     "effort" => {
                         let level = cursor.maybe_string()?;
-                        let effort = level.as_deref().and_then(effort::read);
+                        let effort = level.as_deref().and_then(effort::read_effort);
                         modelled &= effort.is_some();
                         prompt.effort = effort.or(prompt.effort);
                     }
@@ -230,7 +232,7 @@ struct ChatSchemaFields {
 }
 
 impl ChatSchemaFields {
-    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'_>) -> Read<()> {
+    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         match key {
             "schema" => self.schema = Some(keep(cursor.raw()?)),
             "name" => self.name = cursor.maybe_string()?.map(Into::into),
@@ -242,10 +244,10 @@ impl ChatSchemaFields {
 }
 
 /// Reads `{"type": "function", "function": {"name": "x"}}`; none for other types.
-fn read_named_tool_choice(cursor: &mut Cursor<'_>) -> Read<Option<ToolChoice>> {
+fn read_named_tool_choice(cursor: &mut Cursor<'_>) -> ReadResult<Option<ToolChoice>> {
     let mut name = None;
     cursor.object(|key, cursor| match (&**key, cursor.peek()?) {
-        ("function", Kind::Object) => cursor.object(|key, cursor| {
+        ("function", JsonKind::Object) => cursor.object(|key, cursor| {
             if key == "name" {
                 name = Some(cursor.string()?.into_owned());
             }
@@ -256,11 +258,11 @@ fn read_named_tool_choice(cursor: &mut Cursor<'_>) -> Read<Option<ToolChoice>> {
     Ok(name.map(ToolChoice::Named))
 }
 
-fn read_stop(cursor: &mut Cursor<'_>) -> Read<Vec<String>> {
+fn read_stop(cursor: &mut Cursor<'_>) -> ReadResult<Vec<String>> {
     let mut stop = Vec::new();
     match cursor.peek()? {
-        Kind::String => stop.push(cursor.string()?.into_owned()),
-        Kind::Array => cursor.array(|cursor| {
+        JsonKind::String => stop.push(cursor.string()?.into_owned()),
+        JsonKind::Array => cursor.array(|cursor| {
             stop.push(cursor.string()?.into_owned());
             Ok(())
         })?,

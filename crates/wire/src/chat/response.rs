@@ -6,9 +6,9 @@ use majordomo_llm::{Error, ErrorKind, Part, Raw, Response, Result, Usage};
 use super::read_message::ChatMessageFields;
 use super::write_message::write_assistant_fields;
 use super::{CHAT, finish, usage};
-use crate::conversation::{CallIds, name_calls};
+use crate::conversation::{CallIds, assign_call_ids};
 use crate::failure::ErrorBody;
-use crate::json::{self, Cursor, Kind, Read, ReadError, Rest, object};
+use crate::json::{self, Cursor, JsonKind, ReadError, ReadResult, Rest, object};
 use crate::loss::Losses;
 use crate::{Reply, Written};
 
@@ -18,7 +18,7 @@ pub(super) fn read_response(body: Bytes, first_call: usize) -> Result<Response> 
     json::read(&body, |cursor| {
         cursor.loose_object(|key, cursor| fields.read_field(key, cursor))
     })
-    .map_err(ReadError::in_answer)?;
+    .map_err(ReadError::in_response)?;
     if let Some(error) = fields.error {
         return Err(ErrorBody::inside(error).into_error(None));
     }
@@ -27,7 +27,7 @@ pub(super) fn read_response(body: Bytes, first_call: usize) -> Result<Response> 
         return Err(Error::new(ErrorKind::BadResponse, text));
     };
     let (mut parts, mut native) = choice.message.into_parts();
-    name_calls(&mut parts, first_call);
+    assign_call_ids(&mut parts, first_call);
     let (called, refused) = (has_tool_calls(&parts), has_refusal(&parts));
     let reason = choice.finish_reason.as_deref().unwrap_or("stop");
     native.append(fields.rest);
@@ -59,13 +59,13 @@ struct ChatChoice<'a> {
 }
 
 impl<'a> ChatResponseBody<'a> {
-    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         match (key, cursor.peek()?) {
             ("id", _) => self.id = cursor.maybe_string()?.map(Into::into),
             ("model", _) => self.model = cursor.maybe_string()?.map(Into::into),
             ("usage", _) => self.usage = usage::read_usage(cursor)?.or(self.usage),
-            ("error", Kind::Object | Kind::String) => self.error = Some(cursor.raw()?),
-            ("choices", Kind::Array) => cursor.array(|cursor| {
+            ("error", JsonKind::Object | JsonKind::String) => self.error = Some(cursor.raw()?),
+            ("choices", JsonKind::Array) => cursor.array(|cursor| {
                 if self.choice.is_none() {
                     self.choice = Some(read_choice(cursor)?);
                 }
@@ -78,11 +78,11 @@ impl<'a> ChatResponseBody<'a> {
     }
 }
 
-fn read_choice<'a>(cursor: &mut Cursor<'a>) -> Read<ChatChoice<'a>> {
+fn read_choice<'a>(cursor: &mut Cursor<'a>) -> ReadResult<ChatChoice<'a>> {
     let mut choice = ChatChoice::default();
     cursor.loose_object(|key, cursor| {
         match (&**key, cursor.peek()?) {
-            ("message", Kind::Object) => {
+            ("message", JsonKind::Object) => {
                 cursor.loose_object(|key, cursor| choice.message.read_field(key, cursor))?;
             }
             ("finish_reason", _) => choice.finish_reason = cursor.maybe_string()?.map(Into::into),

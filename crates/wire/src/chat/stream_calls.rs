@@ -3,8 +3,8 @@
 use majordomo_llm::{Event, Native, Result};
 
 use super::stream_chunk::ChatToolCallDelta;
-use crate::call_bounds::{MOST_CALLS, too_many};
 use crate::json;
+use crate::tool_call_limits::{MAX_TOOL_CALLS, too_many_tool_calls};
 
 /// The calls of one stream, in the order of their first fragments.
 #[derive(Default)]
@@ -38,8 +38,8 @@ impl ChatToolCallStates {
         let found = self.find(delta.index, id, name);
         let at = found.unwrap_or(self.0.len());
         if found.is_none() {
-            if self.0.len() >= MOST_CALLS {
-                return Err(too_many());
+            if self.0.len() >= MAX_TOOL_CALLS {
+                return Err(too_many_tool_calls());
             }
             self.end_complete(events);
             self.0.push(ChatToolCallState {

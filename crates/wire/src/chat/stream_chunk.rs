@@ -7,7 +7,7 @@ use majordomo_llm::{Native, Usage};
 use super::read_message::read_thinking;
 use super::tool_calls::read_arguments;
 use super::{CHAT, usage};
-use crate::json::{Cursor, Kind, Read, Rest};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest};
 
 /// The fields of a chunk, with the delta of the selected choice.
 #[derive(Default)]
@@ -54,20 +54,20 @@ impl<'a> ChatStreamChunk<'a> {
         key: &str,
         cursor: &mut Cursor<'a>,
         selected: &mut Option<u64>,
-    ) -> Read<()> {
+    ) -> ReadResult<()> {
         match (key, cursor.peek()?) {
-            ("id", Kind::String) => self.id = Some(cursor.string()?),
-            ("model", Kind::String) => self.model = Some(cursor.string()?),
-            ("usage", Kind::Object) => self.usage = usage::read_usage(cursor)?,
-            ("x_groq", Kind::Object) => cursor.loose_object(|key, cursor| {
+            ("id", JsonKind::String) => self.id = Some(cursor.string()?),
+            ("model", JsonKind::String) => self.model = Some(cursor.string()?),
+            ("usage", JsonKind::Object) => self.usage = usage::read_usage(cursor)?,
+            ("x_groq", JsonKind::Object) => cursor.loose_object(|key, cursor| {
                 if key == "usage" {
                     self.usage = usage::read_usage(cursor)?.or(self.usage);
                 }
                 Ok(())
             })?,
-            ("error", Kind::Object | Kind::String) => self.error = Some(cursor.raw()?),
-            ("choices", Kind::Array) => cursor.array(|cursor| {
-                if cursor.peek()? == Kind::Object {
+            ("error", JsonKind::Object | JsonKind::String) => self.error = Some(cursor.raw()?),
+            ("choices", JsonKind::Array) => cursor.array(|cursor| {
+                if cursor.peek()? == JsonKind::Object {
                     self.read_choice(cursor, selected)?;
                 }
                 Ok(())
@@ -77,7 +77,11 @@ impl<'a> ChatStreamChunk<'a> {
         Ok(())
     }
 
-    fn read_choice(&mut self, cursor: &mut Cursor<'a>, selected: &mut Option<u64>) -> Read<()> {
+    fn read_choice(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        selected: &mut Option<u64>,
+    ) -> ReadResult<()> {
         let mut index = 0;
         let mut delta = None;
         // A server that does not stream sends the complete `message`.
@@ -85,15 +89,15 @@ impl<'a> ChatStreamChunk<'a> {
         let mut finish_reason = None;
         cursor.loose_object(|key, cursor| {
             match (&**key, cursor.peek()?) {
-                ("index", Kind::Number) => index = cursor.count()?.unwrap_or_default(),
-                ("delta", Kind::Object) => {
+                ("index", JsonKind::Number) => index = cursor.count()?.unwrap_or_default(),
+                ("delta", JsonKind::Object) => {
                     let delta = delta.get_or_insert_with(ChatDelta::default);
                     cursor.loose_object(|key, cursor| delta.read_field(key, cursor))?;
                 }
-                ("message", Kind::Object) => {
+                ("message", JsonKind::Object) => {
                     cursor.loose_object(|key, cursor| message.read_field(key, cursor))?;
                 }
-                ("finish_reason", Kind::String) => finish_reason = Some(cursor.string()?),
+                ("finish_reason", JsonKind::String) => finish_reason = Some(cursor.string()?),
                 _ => {}
             }
             Ok(())
@@ -111,27 +115,29 @@ impl<'a> ChatDelta<'a> {
         self.content.is_empty() && self.reasoning.is_none() && self.calls.is_empty()
     }
 
-    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         match (key, cursor.peek()?) {
-            ("content", Kind::String) => {
+            ("content", JsonKind::String) => {
                 self.content.push(ChatContentDelta::Text(cursor.string()?))
             }
-            ("content", Kind::Array) => cursor.array(|cursor| self.read_content_part(cursor))?,
-            ("reasoning_content", Kind::String) => {
+            ("content", JsonKind::Array) => {
+                cursor.array(|cursor| self.read_content_part(cursor))?
+            }
+            ("reasoning_content", JsonKind::String) => {
                 self.reasoning = Some(("reasoning_content", cursor.string()?));
             }
-            ("reasoning", Kind::String) if self.reasoning.is_none() => {
+            ("reasoning", JsonKind::String) if self.reasoning.is_none() => {
                 self.reasoning = Some(("reasoning", cursor.string()?));
             }
-            ("reasoning_details", Kind::Array) => self.reasoning_details = Some(cursor.raw()?),
-            ("refusal", Kind::String) => self.refusal = Some(cursor.string()?),
-            ("tool_calls", Kind::Array) => cursor.array(|cursor| {
-                if cursor.peek()? == Kind::Object {
+            ("reasoning_details", JsonKind::Array) => self.reasoning_details = Some(cursor.raw()?),
+            ("refusal", JsonKind::String) => self.refusal = Some(cursor.string()?),
+            ("tool_calls", JsonKind::Array) => cursor.array(|cursor| {
+                if cursor.peek()? == JsonKind::Object {
                     self.calls.push(ChatToolCallDelta::read(cursor)?);
                 }
                 Ok(())
             })?,
-            ("function_call", Kind::Object) => {
+            ("function_call", JsonKind::Object) => {
                 let mut call = ChatToolCallDelta::default();
                 call.read_function(cursor)?;
                 self.calls.push(call);
@@ -141,16 +147,16 @@ impl<'a> ChatDelta<'a> {
         Ok(())
     }
 
-    fn read_content_part(&mut self, cursor: &mut Cursor<'a>) -> Read<()> {
-        if cursor.peek()? != Kind::Object {
+    fn read_content_part(&mut self, cursor: &mut Cursor<'a>) -> ReadResult<()> {
+        if cursor.peek()? != JsonKind::Object {
             return Ok(());
         }
         cursor.loose_object(|key, cursor| {
             match (&**key, cursor.peek()?) {
-                ("text", Kind::String) => {
+                ("text", JsonKind::String) => {
                     self.content.push(ChatContentDelta::Text(cursor.string()?))
                 }
-                ("thinking", Kind::String | Kind::Array) => {
+                ("thinking", JsonKind::String | JsonKind::Array) => {
                     self.content
                         .push(ChatContentDelta::Thinking(read_thinking(cursor)?));
                 }
@@ -162,15 +168,15 @@ impl<'a> ChatDelta<'a> {
 }
 
 impl<'a> ChatToolCallDelta<'a> {
-    fn read(cursor: &mut Cursor<'a>) -> Read<Self> {
+    fn read(cursor: &mut Cursor<'a>) -> ReadResult<Self> {
         let mut call = Self::default();
         let mut rest = Rest::default();
         cursor.loose_object(|key, cursor| {
             match (&**key, cursor.peek()?) {
-                ("index", Kind::Number) => call.index = cursor.count()?,
-                ("id", Kind::String) => call.id = Some(cursor.string()?),
-                ("function", Kind::Object) => call.read_function(cursor)?,
-                ("extra_content", Kind::Object) => rest.take(key.as_ref(), cursor)?,
+                ("index", JsonKind::Number) => call.index = cursor.count()?,
+                ("id", JsonKind::String) => call.id = Some(cursor.string()?),
+                ("function", JsonKind::Object) => call.read_function(cursor)?,
+                ("extra_content", JsonKind::Object) => rest.take(key.as_ref(), cursor)?,
                 _ => {}
             }
             Ok(())
@@ -179,10 +185,10 @@ impl<'a> ChatToolCallDelta<'a> {
         Ok(call)
     }
 
-    fn read_function(&mut self, cursor: &mut Cursor<'a>) -> Read<()> {
+    fn read_function(&mut self, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         cursor.loose_object(|key, cursor| {
             match (&**key, cursor.peek()?) {
-                ("name", Kind::String) => self.name = Some(cursor.string()?),
+                ("name", JsonKind::String) => self.name = Some(cursor.string()?),
                 ("arguments", _) => self.arguments = read_arguments(cursor)?,
                 _ => {}
             }

@@ -12,7 +12,7 @@ use super::write_part::list_elements;
 use super::{CHAT, finish};
 use crate::StreamReader;
 use crate::failure::ErrorBody;
-use crate::framing::{Frame, SseDecoder};
+use crate::framing::{SseDecoder, SseFrame};
 use crate::json::{self, ReadError};
 
 /// Decodes `chat.completion.chunk`s into events.
@@ -32,7 +32,7 @@ impl StreamReader for ChatStreamReader {
     fn tap(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()> {
         let state = &mut self.state;
         self.sse.push(bytes, |frame| match frame {
-            Frame::Event { data, .. } if !tap_needs(data) => Ok(()),
+            SseFrame::Event { data, .. } if !tap_needs(data) => Ok(()),
             frame => state.push_frame(frame, events),
         })
     }
@@ -83,12 +83,12 @@ struct ChatOpenReasoning {
 }
 
 impl ChatStreamState {
-    fn push_frame(&mut self, frame: Frame<'_>, events: &mut Vec<Event>) -> Result<()> {
+    fn push_frame(&mut self, frame: SseFrame<'_>, events: &mut Vec<Event>) -> Result<()> {
         let (name, data) = match frame {
-            Frame::Event { name, data } => (name, data),
+            SseFrame::Event { name, data } => (name, data),
             // JSON without SSE framing, most likely an error.
-            Frame::Bare(line) if line.starts_with(b"{") => ("", line),
-            Frame::Bare(_) => return Ok(()),
+            SseFrame::Bare(line) if line.starts_with(b"{") => ("", line),
+            SseFrame::Bare(_) => return Ok(()),
         };
         let data = data.trim_ascii();
         if self.done || data.is_empty() {
@@ -103,7 +103,7 @@ impl ChatStreamState {
         json::read(data, |cursor| {
             cursor.loose_object(|key, cursor| chunk.read_field(key, cursor, &mut self.choice))
         })
-        .map_err(ReadError::in_answer)?;
+        .map_err(ReadError::in_response)?;
         match chunk.error {
             Some(error) => Err(ErrorBody::inside(error).into_error(None)),
             None if name == "error" => Err(ErrorBody::of(data).into_error(None)),

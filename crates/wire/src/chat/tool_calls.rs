@@ -3,10 +3,10 @@
 use majordomo_llm::{Json, Opaque, Part, ToolCall};
 
 use super::CHAT;
-use crate::json::{Cursor, Kind, Read, Rest, keep};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
 
 /// Reads `tool_calls`; elements that are not function calls stay opaque.
-pub(super) fn read_tool_calls(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> Read<()> {
+pub(super) fn read_tool_calls(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> ReadResult<()> {
     cursor.array(|cursor| {
         let mut call = ToolCall::new("", "", "");
         let mut kind = None;
@@ -15,9 +15,9 @@ pub(super) fn read_tool_calls(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) ->
         let ((), raw) = cursor.with_raw(|cursor| {
             cursor.object(|key, cursor| {
                 match (&**key, cursor.peek()?) {
-                    ("id", Kind::String) => call.id = cursor.string()?.into_owned(),
-                    ("type", Kind::String) => kind = Some(cursor.string()?),
-                    ("function", Kind::Object) => {
+                    ("id", JsonKind::String) => call.id = cursor.string()?.into_owned(),
+                    ("type", JsonKind::String) => kind = Some(cursor.string()?),
+                    ("function", JsonKind::Object) => {
                         is_function = true;
                         read_function(cursor, &mut call, &mut rest)?;
                     }
@@ -42,10 +42,10 @@ pub(super) fn read_tool_calls(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) ->
     })
 }
 
-fn read_function(cursor: &mut Cursor<'_>, call: &mut ToolCall, rest: &mut Rest) -> Read<()> {
+fn read_function(cursor: &mut Cursor<'_>, call: &mut ToolCall, rest: &mut Rest) -> ReadResult<()> {
     cursor.object(|key, cursor| {
         match (&**key, cursor.peek()?) {
-            ("name", Kind::String) => call.name = cursor.string()?.into_owned(),
+            ("name", JsonKind::String) => call.name = cursor.string()?.into_owned(),
             ("arguments", _) => call.arguments = read_arguments(cursor)?,
             _ => rest.take(format!("function.{key}"), cursor)?,
         }
@@ -55,17 +55,17 @@ fn read_function(cursor: &mut Cursor<'_>, call: &mut ToolCall, rest: &mut Rest) 
 
 /// Reads `arguments`: a string of JSON, or from some servers the object itself or
 /// null.
-pub(super) fn read_arguments(cursor: &mut Cursor<'_>) -> Read<String> {
+pub(super) fn read_arguments(cursor: &mut Cursor<'_>) -> ReadResult<String> {
     Ok(match cursor.peek()? {
-        Kind::String => cursor.string()?.into_owned(),
-        Kind::Null => cursor.raw().map(|_| String::new())?,
+        JsonKind::String => cursor.string()?.into_owned(),
+        JsonKind::Null => cursor.raw().map(|_| String::new())?,
         _ => cursor.raw()?.to_owned(),
     })
 }
 
 /// Reads the deprecated `function_call`; none if empty, as some servers always
 /// send it.
-pub(super) fn read_legacy_function_call(cursor: &mut Cursor<'_>) -> Read<Option<ToolCall>> {
+pub(super) fn read_legacy_function_call(cursor: &mut Cursor<'_>) -> ReadResult<Option<ToolCall>> {
     let mut call = ToolCall::new("", "", "");
     let mut rest = Rest::default();
     read_function(cursor, &mut call, &mut rest)?;

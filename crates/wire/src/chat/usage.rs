@@ -2,11 +2,11 @@
 
 use majordomo_llm::Usage;
 
-use crate::json::{Cursor, Kind, Object, Read};
+use crate::json::{Cursor, JsonKind, Object, ReadResult};
 
 /// Reads a `usage` object; none for anything else, such as null.
-pub(super) fn read_usage(cursor: &mut Cursor<'_>) -> Read<Option<Usage>> {
-    if cursor.peek()? != Kind::Object {
+pub(super) fn read_usage(cursor: &mut Cursor<'_>) -> ReadResult<Option<Usage>> {
+    if cursor.peek()? != JsonKind::Object {
         return cursor.raw().map(|_| None);
     }
     let mut usage = Usage::default();
@@ -33,8 +33,8 @@ pub(super) fn read_usage(cursor: &mut Cursor<'_>) -> Read<Option<Usage>> {
     Ok(Some(usage))
 }
 
-fn read_details(usage: &mut Usage, cursor: &mut Cursor<'_>) -> Read<()> {
-    if cursor.peek()? != Kind::Object {
+fn read_details(usage: &mut Usage, cursor: &mut Cursor<'_>) -> ReadResult<()> {
+    if cursor.peek()? != JsonKind::Object {
         return Ok(());
     }
     cursor.loose_object(|key, cursor| match &**key {
@@ -45,7 +45,7 @@ fn read_details(usage: &mut Usage, cursor: &mut Cursor<'_>) -> Read<()> {
     })
 }
 
-fn read_count(count: &mut u64, cursor: &mut Cursor<'_>) -> Read<()> {
+fn read_count(count: &mut u64, cursor: &mut Cursor<'_>) -> ReadResult<()> {
     if let Some(value) = cursor.count()? {
         *count = value;
     }

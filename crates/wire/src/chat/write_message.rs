@@ -12,7 +12,7 @@ use super::write_part::{list_elements, native_field, write_content, write_native
 use crate::conversation::CallIds;
 use crate::json::{Array, Object};
 use crate::loss::Losses;
-use crate::splice::{self, Fate, Origin};
+use crate::splice::{self, ElementOrigin, FieldAction};
 
 /// Writes the elements of `messages`, in order.
 pub(super) struct ChatMessageWriter<'w, 'a, 'l> {
@@ -90,17 +90,17 @@ impl<'w, 'a, 'l> ChatMessageWriter<'w, 'a, 'l> {
         let losses = &mut *self.losses;
         let mut content = |key: &str, _: &str, out: &mut bytes::BytesMut| {
             if key != "content" {
-                return Fate::Keep;
+                return FieldAction::Keep;
             }
             crate::json::write_array(out, |array| {
                 for (part, origin) in new.parts.iter().zip(&origins) {
                     match origin {
-                        Origin::Same(from) => array.raw(elements[*from]),
+                        ElementOrigin::Same(from) => array.raw(elements[*from]),
                         _ => write_part(part, array, losses),
                     }
                 }
             });
-            Fate::Replace
+            FieldAction::Replace
         };
         splice::object(raw, self.array.value(), &mut content);
     }

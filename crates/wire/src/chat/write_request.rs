@@ -5,11 +5,11 @@ use majordomo_llm::{Message, Native, Output, Prompt, Request, Role, ToolChoice};
 
 use super::CHAT;
 use super::write_message::ChatMessageWriter;
-use crate::conversation::joined;
+use crate::conversation::merge_assistant_messages;
 use crate::function_tool;
 use crate::json::{Array, Object, object, write_array};
 use crate::loss::Losses;
-use crate::splice::{self, Edit, Fate, Fields, Origin};
+use crate::splice::{self, BodyEdit, BodyFields, ElementOrigin, FieldAction};
 use crate::{Outgoing, Written, effort};
 
 /// Synonymous keys; a spliced request keeps the one it used.
@@ -39,7 +39,7 @@ fn build_request(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
         write_array(o.value("messages"), |array| {
             let mut writer = ChatMessageWriter::new(array, &mut losses);
             writer.instructions(&prompt.system);
-            for message in &joined(&prompt.messages, &CHAT) {
+            for message in &merge_assistant_messages(&prompt.messages, &CHAT) {
                 writer.write(message);
             }
             writer.finish();
@@ -62,7 +62,7 @@ fn build_request(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
 fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let source = request.source().filter(|s| *s.dialect() == CHAT)?;
     let mut losses = Losses::default();
-    let edit = Edit {
+    let edit = BodyEdit {
         old: &request_fields(source.read(), to, true, &mut Losses::default()),
         new: &request_fields(request, to, true, &mut losses),
         aliases: ALIASES,
@@ -73,17 +73,17 @@ fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
         "messages" if !up_to_date => {
             let one_to_one = |raw: &Vec<&str>| raw.len() == source.read().messages.len();
             let Some(elements) = splice::elements(value).filter(one_to_one) else {
-                return Fate::Keep;
+                return FieldAction::Keep;
             };
             up_to_date = true;
             write_array(out, |array| {
                 splice_messages(request, source.read(), &elements, array, &mut losses);
             });
-            Fate::Replace
+            FieldAction::Replace
         }
         // OpenRouter's form, superseded by `reasoning_effort`.
-        "reasoning" if request.effort != source.read().effort => Fate::Remove,
-        _ => Fate::Keep,
+        "reasoning" if request.effort != source.read().effort => FieldAction::Remove,
+        _ => FieldAction::Keep,
     })?;
     // Without `messages` there is nowhere to splice new ones: build from scratch.
     up_to_date.then(|| Written {
@@ -109,11 +109,11 @@ fn splice_messages(
     let origins = splice::align(&old.messages, &new.messages);
     for (message, origin) in new.messages.iter().zip(origins) {
         match origin {
-            Origin::Same(from) => writer.keep(message, raw[from]),
-            Origin::Changed(from) => {
+            ElementOrigin::Same(from) => writer.keep(message, raw[from]),
+            ElementOrigin::Changed(from) => {
                 splice_message(&mut writer, &old.messages[from], message, raw[from])
             }
-            Origin::New => writer.write(message),
+            ElementOrigin::New => writer.write(message),
         }
     }
     writer.finish();
@@ -155,8 +155,8 @@ fn request_fields(
     to: &Outgoing<'_>,
     same_dialect: bool,
     losses: &mut Losses,
-) -> Fields {
-    let mut fields = Fields::default();
+) -> BodyFields {
+    let mut fields = BodyFields::default();
     write_tools(prompt, &mut fields, losses);
     if let Output::Json | Output::Schema(_) = &prompt.output {
         let native = prompt.native.as_deref().filter(|n| *n.dialect() == CHAT);
@@ -197,7 +197,7 @@ fn request_fields(
         });
     }
     if let Some(effort) = prompt.effort {
-        fields.string("reasoning_effort", effort::word(effort));
+        fields.string("reasoning_effort", effort::effort_name(effort));
     }
     if prompt.reasoning_budget.is_some() && !same_dialect {
         losses.add(
@@ -221,7 +221,7 @@ fn request_fields(
     fields
 }
 
-fn write_tools(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
+fn write_tools(prompt: &Prompt, fields: &mut BodyFields, losses: &mut Losses) {
     let own = |origin: &majordomo_llm::Dialect| *origin == CHAT;
     for hosted in prompt.hosted_tools.iter().filter(|h| !own(&h.origin)) {
         losses.add(
@@ -239,7 +239,7 @@ fn write_tools(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
     }
     write_array(fields.value("tools"), |a| {
         for tool in &prompt.tools {
-            a.object(|o| function_tool::write(tool, o, &CHAT, losses));
+            a.object(|o| function_tool::write_function_tool(tool, o, &CHAT, losses));
         }
         for tool in hosted {
             a.raw(tool.raw.as_str());

@@ -7,7 +7,7 @@ use majordomo_llm::{Error, ErrorKind, Request, Result};
 use super::write_request::{build_request, member, replace_model, splice_request};
 use super::{GEMINI, keys, read_request};
 use crate::json::{self, ReadError, object, write_string};
-use crate::splice::{self, Fate};
+use crate::splice::{self, FieldAction};
 use crate::{CountTokens, Incoming, Outgoing, Written};
 
 /// The `countTokens` codec.
@@ -56,7 +56,7 @@ impl CountTokens for GeminiCountTokens {
                 Ok(())
             })
         })
-        .map_err(ReadError::in_answer)?;
+        .map_err(ReadError::in_response)?;
         tokens.ok_or_else(|| {
             let text = "the provider's response has no totalTokens";
             Error::new(ErrorKind::BadResponse, text)
@@ -79,8 +79,8 @@ fn copy_request(source: &Bytes, to: &Outgoing<'_>) -> Option<Bytes> {
         == GENERATE_REQUEST
         && replace_model(value, to, out)
     {
-        true => Fate::Replace,
-        false => Fate::Keep,
+        true => FieldAction::Replace,
+        false => FieldAction::Keep,
     };
     splice::object(text, &mut out, &mut rewrite).then(|| out.freeze())
 }

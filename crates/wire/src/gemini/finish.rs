@@ -4,12 +4,14 @@ use std::borrow::Cow;
 
 use majordomo_llm::FinishReason;
 
-use crate::json::{Cursor, Kind, Read};
+use crate::json::{Cursor, JsonKind, ReadResult};
 use crate::loss::Losses;
 
 /// Reads the name of a `finishReason`. Some proxies send the number of the Vertex
 /// AI enum value instead.
-pub(super) fn read_finish_reason_name<'a>(cursor: &mut Cursor<'a>) -> Read<Option<Cow<'a, str>>> {
+pub(super) fn read_finish_reason_name<'a>(
+    cursor: &mut Cursor<'a>,
+) -> ReadResult<Option<Cow<'a, str>>> {
     const NAMES: [&str; 11] = [
         "FINISH_REASON_UNSPECIFIED",
         "STOP",
@@ -24,7 +26,7 @@ pub(super) fn read_finish_reason_name<'a>(cursor: &mut Cursor<'a>) -> Read<Optio
         "MODEL_ARMOR",
     ];
     match cursor.peek()? {
-        Kind::Number => {
+        JsonKind::Number => {
             let raw = cursor.raw()?;
             let name = raw.parse().ok().and_then(|n: usize| NAMES.get(n));
             Ok(Some(Cow::Borrowed(name.copied().unwrap_or(raw))))

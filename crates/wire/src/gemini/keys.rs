@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Cursor, Fault, Kind, Read};
+use crate::json::{Cursor, Fault, JsonKind, ReadResult};
 
 /// Returns a key in camelCase, the spelling that is matched and written.
 pub(super) fn camel_case(key: &str) -> Cow<'_, str> {
@@ -29,8 +29,8 @@ pub(super) fn camel_case(key: &str) -> Cow<'_, str> {
 /// does not read are skipped.
 pub(super) fn object<'a>(
     cursor: &mut Cursor<'a>,
-    mut each: impl FnMut(&str, &mut Cursor<'a>) -> Read<()>,
-) -> Read<()> {
+    mut each: impl FnMut(&str, &mut Cursor<'a>) -> ReadResult<()>,
+) -> ReadResult<()> {
     let mut respelled = false;
     let keys = cursor.object_keys(|key, cursor| {
         let name = camel_case(key);
@@ -40,7 +40,7 @@ pub(super) fn object<'a>(
     if respelled && let Some(name) = duplicate(&keys) {
         return Err(Fault {
             at: cursor.offset() - 1,
-            what: format!("the key `{name}` comes twice, in two spellings").into(),
+            what: format!("duplicate key `{name}` in two spellings").into(),
         });
     }
     Ok(())
@@ -49,11 +49,11 @@ pub(super) fn object<'a>(
 /// Reads an array, or a single element in its place; null is an empty array.
 pub(super) fn one_or_many<'a>(
     cursor: &mut Cursor<'a>,
-    mut each: impl FnMut(&mut Cursor<'a>) -> Read<()>,
-) -> Read<()> {
+    mut each: impl FnMut(&mut Cursor<'a>) -> ReadResult<()>,
+) -> ReadResult<()> {
     match cursor.peek()? {
-        Kind::Object => each(cursor),
-        Kind::Null => cursor.raw().map(drop),
+        JsonKind::Object => each(cursor),
+        JsonKind::Null => cursor.raw().map(drop),
         _ => cursor.array(each),
     }
 }

@@ -40,9 +40,9 @@ mod tests;
 use bytes::Bytes;
 use majordomo_llm::{Dialect, Error, ModelInfo, Request, Response, Result};
 
-use crate::call_bounds::{self, Bounded};
+use crate::tool_call_limits::{self, LimitedStreamReader};
 use crate::{
-    Codec, CountTokens, ErrorReply, FailedAnswer, Incoming, Outgoing, Protocol, ReadError, Reply,
+    Codec, CountTokens, ErrorReply, FailedResponse, Incoming, Outgoing, Protocol, ReadError, Reply,
     StreamReader, StreamWriter, Written,
 };
 
@@ -66,7 +66,7 @@ impl Codec for Gemini {
     }
 
     fn read_response(&self, body: Bytes, first_call: usize) -> Result<Response> {
-        response::read_response(body, first_call).and_then(call_bounds::check)
+        response::read_response(body, first_call).and_then(tool_call_limits::check_tool_calls)
     }
 
     fn write_response(&self, response: &Response, reply: &Reply) -> Written {
@@ -74,15 +74,15 @@ impl Codec for Gemini {
     }
 
     fn stream_reader(&self) -> Box<dyn StreamReader> {
-        Box::new(Bounded::<stream_reader::GeminiStreamReader>::default())
+        Box::new(LimitedStreamReader::<stream_reader::GeminiStreamReader>::default())
     }
 
     fn stream_writer(&self, reply: &Reply) -> Box<dyn StreamWriter> {
         Box::new(stream_writer::GeminiStreamWriter::new(reply))
     }
 
-    fn read_error(&self, failed: &FailedAnswer<'_>) -> Error {
-        crate::failure::read(failed)
+    fn read_error(&self, failed: &FailedResponse<'_>) -> Error {
+        crate::failure::read_failed_response(failed)
     }
 
     fn write_error(&self, error: &Error) -> ErrorReply {

@@ -3,24 +3,24 @@
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Capabilities, ModelInfo, Result};
 
-use crate::json::{self, Cursor, Kind, Read, ReadError, object};
+use crate::json::{self, Cursor, JsonKind, ReadError, ReadResult, object};
 
 /// Reads `{"models": [...]}`; Vertex AI calls them `publisherModels`.
 pub(super) fn read_models(body: &[u8]) -> Result<Vec<ModelInfo>> {
     let mut models = Vec::new();
     json::read(body, |cursor| {
         cursor.loose_object(|key, cursor| match (&**key, cursor.peek()?) {
-            ("models" | "publisherModels", Kind::Array) => {
+            ("models" | "publisherModels", JsonKind::Array) => {
                 cursor.array(|cursor| read_model(cursor, &mut models))
             }
             _ => Ok(()),
         })
     })
-    .map_err(ReadError::in_answer)?;
+    .map_err(ReadError::in_response)?;
     Ok(models)
 }
 
-fn read_model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> Read<()> {
+fn read_model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> ReadResult<()> {
     let mut name = None;
     let (mut context_window, mut max_output) = (None, None);
     cursor.loose_object(|key, cursor| {

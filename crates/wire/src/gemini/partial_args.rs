@@ -12,7 +12,7 @@ use std::fmt::Write;
 use bytes::BytesMut;
 use majordomo_llm::{Error, ErrorKind, Result};
 
-use crate::json::{Cursor, Kind, MAX_DEPTH, Read, write_string};
+use crate::json::{Cursor, JsonKind, MAX_DEPTH, ReadResult, write_string};
 
 /// One element of `partialArgs`: a value at a JSON path.
 #[derive(Default)]
@@ -30,19 +30,19 @@ enum PartialValue<'a> {
 }
 
 impl<'a> PartialArg<'a> {
-    pub(super) fn read(cursor: &mut Cursor<'a>) -> Read<Self> {
+    pub(super) fn read(cursor: &mut Cursor<'a>) -> ReadResult<Self> {
         let mut arg = Self::default();
         cursor.loose_object(|key, cursor| {
             match (&**key, cursor.peek()?) {
-                ("jsonPath", Kind::String) => arg.path = cursor.string()?,
-                ("stringValue", Kind::String) => {
+                ("jsonPath", JsonKind::String) => arg.path = cursor.string()?,
+                ("stringValue", JsonKind::String) => {
                     arg.value = Some(PartialValue::String(cursor.string()?));
                 }
-                ("numberValue", Kind::Number) | ("boolValue", Kind::Bool) => {
+                ("numberValue", JsonKind::Number) | ("boolValue", JsonKind::Bool) => {
                     arg.value = Some(PartialValue::Scalar(cursor.raw()?));
                 }
                 ("nullValue", _) => arg.value = Some(PartialValue::Scalar("null")),
-                ("willContinue", Kind::Bool) => arg.continues = cursor.bool()?,
+                ("willContinue", JsonKind::Bool) => arg.continues = cursor.bool()?,
                 _ => {}
             }
             Ok(())

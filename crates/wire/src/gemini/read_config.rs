@@ -5,17 +5,17 @@ use std::borrow::Cow;
 use majordomo_llm::{Effort, Output, OutputSchema, Prompt};
 
 use super::{keys, schema};
-use crate::json::{Cursor, Kind, Read, Rest, keep};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
 
 /// Reads the settings into the prompt, and fields it does not model into `rest`.
 pub(super) fn read_generation_config(
     cursor: &mut Cursor<'_>,
     prompt: &mut Prompt,
     rest: &mut Rest,
-) -> Read<()> {
+) -> ReadResult<()> {
     let mut format = GeminiOutputFormat::default();
     keys::object(cursor, |key, cursor| {
-        if cursor.peek()? == Kind::Null {
+        if cursor.peek()? == JsonKind::Null {
             return Ok(());
         }
         match key {
@@ -86,22 +86,26 @@ impl GeminiOutputFormat<'_> {
     }
 }
 
-fn read_thinking_config(cursor: &mut Cursor<'_>, prompt: &mut Prompt, rest: &mut Rest) -> Read<()> {
-    if cursor.peek()? != Kind::Object {
+fn read_thinking_config(
+    cursor: &mut Cursor<'_>,
+    prompt: &mut Prompt,
+    rest: &mut Rest,
+) -> ReadResult<()> {
+    if cursor.peek()? != JsonKind::Object {
         return rest.take("generationConfig.thinkingConfig", cursor);
     }
     keys::object(cursor, |key, cursor| {
         let kind = cursor.peek()?;
         let mut keep_raw = |raw| rest.push(format!("thinkingConfig.{key}"), keep(raw));
         match (key, kind) {
-            ("thinkingLevel", Kind::String) => {
+            ("thinkingLevel", JsonKind::String) => {
                 let (name, raw) = cursor.with_raw(Cursor::string)?;
                 match effort_of_level(&name) {
                     Some(effort) => prompt.effort = Some(effort),
                     None => keep_raw(raw),
                 }
             }
-            ("thinkingBudget", Kind::Number) => {
+            ("thinkingBudget", JsonKind::Number) => {
                 let (tokens, raw) = cursor.with_raw(Cursor::signed)?;
                 match u64::try_from(tokens) {
                     Ok(0) => prompt.effort = Some(Effort::None),
@@ -110,7 +114,7 @@ fn read_thinking_config(cursor: &mut Cursor<'_>, prompt: &mut Prompt, rest: &mut
                     Err(_) => keep_raw(raw),
                 }
             }
-            (_, Kind::Null) => {}
+            (_, JsonKind::Null) => {}
             _ => keep_raw(cursor.raw()?),
         }
         Ok(())

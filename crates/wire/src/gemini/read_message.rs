@@ -6,7 +6,7 @@
 use majordomo_llm::{Json, Message, Part, Role, ToolCall, ToolResult};
 
 use super::{GEMINI, keys, read_part};
-use crate::json::{Cursor, Read, Rest};
+use crate::json::{Cursor, ReadResult, Rest};
 use crate::open_calls::OpenCalls;
 
 /// The messages so far and the calls without a result.
@@ -19,7 +19,7 @@ pub(super) struct GeminiConversation {
 
 impl GeminiConversation {
     /// Reads the next content.
-    pub(super) fn read_content(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    pub(super) fn read_content(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         let mut name = None;
         let mut parts = Vec::new();
         let mut rest = Rest::default();

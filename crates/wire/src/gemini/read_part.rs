@@ -9,7 +9,7 @@ use majordomo_llm::{
 use super::partial_args::PartialArg;
 use super::{GEMINI, keys, tool_results};
 use crate::base64;
-use crate::json::{Cursor, Kind, Read, Rest, keep};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
 
 /// Placeholder `thoughtSignature` for a call that Gemini did not produce. It is
 /// dropped when read, and the writer adds it again.
@@ -17,7 +17,9 @@ pub(super) const PLACEHOLDER_SIGNATURE: &str = "skip_thought_signature_validator
 const ALT_PLACEHOLDER_SIGNATURE: &str = "context_engineering_is_the_way_to_go";
 
 /// Reads the fields of a part; also returns its JSON.
-pub(super) fn read_part<'a>(cursor: &mut Cursor<'a>) -> Read<(GeminiPartFields<'a>, &'a str)> {
+pub(super) fn read_part<'a>(
+    cursor: &mut Cursor<'a>,
+) -> ReadResult<(GeminiPartFields<'a>, &'a str)> {
     let mut fields = GeminiPartFields::default();
     let ((), raw) = cursor
         .with_raw(|cursor| keys::object(cursor, |key, cursor| fields.read_field(key, cursor)))?;
@@ -71,31 +73,31 @@ pub(super) struct GeminiFunctionCall<'a> {
 }
 
 impl<'a> GeminiPartFields<'a> {
-    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         match (key, cursor.peek()?) {
-            (_, Kind::Null) => {}
-            ("text", Kind::String) => {
+            (_, JsonKind::Null) => {}
+            ("text", JsonKind::String) => {
                 let text = cursor.string()?;
                 self.set(PartContent::Text(text));
             }
-            ("inlineData", Kind::Object) => {
+            ("inlineData", JsonKind::Object) => {
                 let blob = self.read_inline_data(cursor)?;
                 self.set(PartContent::Inline(blob));
             }
-            ("fileData", Kind::Object) => {
+            ("fileData", JsonKind::Object) => {
                 let link = self.read_file_data(cursor)?;
                 self.set(PartContent::File(link));
             }
-            ("functionCall", Kind::Object) => {
+            ("functionCall", JsonKind::Object) => {
                 let call = self.read_function_call(cursor)?;
                 self.set(PartContent::Call(call));
             }
-            ("functionResponse", Kind::Object) => {
+            ("functionResponse", JsonKind::Object) => {
                 let result = tool_results::read_function_response(cursor, &mut self.rest)?;
                 self.set(PartContent::Result(result));
             }
-            ("thought", Kind::Bool) => self.thought = cursor.bool()?,
-            ("thoughtSignature", Kind::String) => {
+            ("thought", JsonKind::Bool) => self.thought = cursor.bool()?,
+            ("thoughtSignature", JsonKind::String) => {
                 let (text, raw) = cursor.with_raw(Cursor::string)?;
                 if text != PLACEHOLDER_SIGNATURE && text != ALT_PLACEHOLDER_SIGNATURE {
                     self.rest.push(key, keep(raw));
@@ -116,14 +118,16 @@ impl<'a> GeminiPartFields<'a> {
         self.content = Some(content);
     }
 
-    fn read_inline_data(&mut self, cursor: &mut Cursor<'a>) -> Read<InlineData<'a>> {
+    fn read_inline_data(&mut self, cursor: &mut Cursor<'a>) -> ReadResult<InlineData<'a>> {
         let mut blob = InlineData::default();
         keys::object(cursor, |key, cursor| {
             match (key, cursor.peek()?) {
-                ("mimeType", Kind::String) => blob.media_type = cursor.string()?,
-                ("data", Kind::String) => blob.data = cursor.string()?,
-                ("displayName", Kind::String) => blob.name = Some(cursor.string()?.into_owned()),
-                (_, Kind::Null) => {}
+                ("mimeType", JsonKind::String) => blob.media_type = cursor.string()?,
+                ("data", JsonKind::String) => blob.data = cursor.string()?,
+                ("displayName", JsonKind::String) => {
+                    blob.name = Some(cursor.string()?.into_owned())
+                }
+                (_, JsonKind::Null) => {}
                 _ => self.rest.take(format!("inlineData.{key}"), cursor)?,
             }
             Ok(())
@@ -131,13 +135,13 @@ impl<'a> GeminiPartFields<'a> {
         Ok(blob)
     }
 
-    fn read_file_data(&mut self, cursor: &mut Cursor<'a>) -> Read<FileData<'a>> {
+    fn read_file_data(&mut self, cursor: &mut Cursor<'a>) -> ReadResult<FileData<'a>> {
         let mut link = FileData::default();
         keys::object(cursor, |key, cursor| {
             match (key, cursor.peek()?) {
-                ("mimeType", Kind::String) => link.media_type = Some(cursor.string()?),
-                ("fileUri", Kind::String) => link.url = cursor.string()?,
-                (_, Kind::Null) => {}
+                ("mimeType", JsonKind::String) => link.media_type = Some(cursor.string()?),
+                ("fileUri", JsonKind::String) => link.url = cursor.string()?,
+                (_, JsonKind::Null) => {}
                 _ => self.rest.take(format!("fileData.{key}"), cursor)?,
             }
             Ok(())
@@ -145,19 +149,22 @@ impl<'a> GeminiPartFields<'a> {
         Ok(link)
     }
 
-    fn read_function_call(&mut self, cursor: &mut Cursor<'a>) -> Read<GeminiFunctionCall<'a>> {
+    fn read_function_call(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+    ) -> ReadResult<GeminiFunctionCall<'a>> {
         let mut call = GeminiFunctionCall::default();
         keys::object(cursor, |key, cursor| {
             match (key, cursor.peek()?) {
-                ("id", Kind::String) => call.id = Some(cursor.string()?),
-                ("name", Kind::String) => call.name = cursor.string()?,
-                ("args", Kind::Object) => call.arguments = Some(cursor.raw()?),
-                ("partialArgs", Kind::Array) => cursor.array(|cursor| {
+                ("id", JsonKind::String) => call.id = Some(cursor.string()?),
+                ("name", JsonKind::String) => call.name = cursor.string()?,
+                ("args", JsonKind::Object) => call.arguments = Some(cursor.raw()?),
+                ("partialArgs", JsonKind::Array) => cursor.array(|cursor| {
                     call.partial_args.push(PartialArg::read(cursor)?);
                     Ok(())
                 })?,
-                ("willContinue", Kind::Bool) => call.continues = cursor.bool()?,
-                (_, Kind::Null) => {}
+                ("willContinue", JsonKind::Bool) => call.continues = cursor.bool()?,
+                (_, JsonKind::Null) => {}
                 _ => self.rest.take(format!("functionCall.{key}"), cursor)?,
             }
             Ok(())

@@ -5,7 +5,7 @@ use majordomo_llm::{Json, Prompt, Request, Text};
 
 use super::read_message::GeminiConversation;
 use super::{GEMINI, keys, models, read_config, read_part, tools};
-use crate::json::{self, Cursor, Kind, Read, Rest};
+use crate::json::{self, Cursor, JsonKind, ReadResult, Rest};
 use crate::{Incoming, ReadError};
 
 /// Reads a `generateContent` or `countTokens` request and keeps its bytes for
@@ -15,7 +15,7 @@ pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
     json::read(&body, |cursor| {
         keys::object(cursor, |key, cursor| match (key, cursor.peek()?) {
             // `countTokens` may nest a complete request.
-            ("generateContentRequest", Kind::Object) => {
+            ("generateContentRequest", JsonKind::Object) => {
                 keys::object(cursor, |key, cursor| fields.read_field(key, cursor))
             }
             _ => fields.read_field(key, cursor),
@@ -46,26 +46,29 @@ struct GeminiRequestFields {
 }
 
 impl GeminiRequestFields {
-    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'_>) -> Read<()> {
+    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         let (prompt, rest) = (&mut self.prompt, &mut self.rest);
         match (key, cursor.peek()?) {
-            ("model", Kind::String) => {
+            ("model", JsonKind::String) => {
                 self.model = Some(models::model_id(&cursor.string()?).to_owned());
             }
             ("contents", _) => {
                 keys::one_or_many(cursor, |cursor| self.conversation.read_content(cursor))?;
             }
-            ("systemInstruction", Kind::String) => {
+            ("systemInstruction", JsonKind::String) => {
                 prompt.system.push(Text::new(cursor.string()?));
             }
-            ("systemInstruction", Kind::Object) => read_system_instruction(cursor, prompt, rest)?,
+            ("systemInstruction", JsonKind::Object) => {
+                read_system_instruction(cursor, prompt, rest)?
+            }
             ("tools", _) => keys::one_or_many(cursor, |cursor| tools::read_tool(cursor, prompt))?,
-            ("toolConfig", Kind::Object) => tools::read_tool_config(cursor, prompt, rest)?,
-            ("generationConfig", Kind::Object) => {
+            ("toolConfig", JsonKind::Object) => tools::read_tool_config(cursor, prompt, rest)?,
+            ("generationConfig", JsonKind::Object) => {
                 read_config::read_generation_config(cursor, prompt, rest)?
             }
             // Null means absent for all of these.
-            ("model" | "systemInstruction" | "toolConfig" | "generationConfig", Kind::Null) => {}
+            ("model" | "systemInstruction" | "toolConfig" | "generationConfig", JsonKind::Null) => {
+            }
             _ => rest.take(key, cursor)?,
         }
         Ok(())
@@ -77,7 +80,7 @@ fn read_system_instruction(
     cursor: &mut Cursor<'_>,
     prompt: &mut Prompt,
     rest: &mut Rest,
-) -> Read<()> {
+) -> ReadResult<()> {
     let mut others = Vec::new();
     keys::object(cursor, |key, cursor| match key {
         "parts" => keys::one_or_many(cursor, |cursor| {

@@ -21,7 +21,7 @@ pub(super) fn read_response(body: Bytes, first_call: usize) -> Result<Response> 
     json::read(&body, |cursor| {
         cursor.loose_object(|key, cursor| chunk.read_field(key, cursor, &mut None, Some(&mut rest)))
     })
-    .map_err(ReadError::in_answer)?;
+    .map_err(ReadError::in_response)?;
     if let Some(error) = chunk.error {
         return Err(ErrorBody::inside(error).into_error(None));
     }

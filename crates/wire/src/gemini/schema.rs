@@ -9,7 +9,7 @@ use majordomo_llm::Json;
 use memchr::memmem;
 
 use super::keys::camel_case;
-use crate::json::{self, Cursor, Kind, Read, keep, object, write_array, write_string};
+use crate::json::{self, Cursor, JsonKind, ReadResult, keep, object, write_array, write_string};
 
 const TYPES: [&str; 7] = [
     "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL",
@@ -44,8 +44,8 @@ fn convert_schema(
     cursor: &mut Cursor<'_>,
     out: &mut BytesMut,
     insertions: &mut Insertions,
-) -> Read<()> {
-    if cursor.peek()? != Kind::Object {
+) -> ReadResult<()> {
+    if cursor.peek()? != JsonKind::Object {
         return copy_value(cursor, out);
     }
     let mut nullable = false;
@@ -56,21 +56,24 @@ fn convert_schema(
         read = cursor.loose_object(|key, cursor| {
             let key = camel_case(key);
             let kind = cursor.peek()?;
-            if key == "nullable" && kind == Kind::Bool {
+            if key == "nullable" && kind == JsonKind::Bool {
                 nullable = cursor.bool()?;
                 return Ok(());
             }
             let out = o.value(&key);
             let start = out.len();
             match (&*key, kind) {
-                ("type", Kind::String) => {
+                ("type", JsonKind::String) => {
                     write_type(&cursor.string()?, out);
                     type_range = Some(start..out.len());
                 }
-                ("properties" | "patternProperties" | "$defs" | "definitions", Kind::Object) => {
+                (
+                    "properties" | "patternProperties" | "$defs" | "definitions",
+                    JsonKind::Object,
+                ) => {
                     convert_map(cursor, out, insertions)?;
                 }
-                ("anyOf" | "oneOf" | "allOf" | "prefixItems", Kind::Array) => {
+                ("anyOf" | "oneOf" | "allOf" | "prefixItems", JsonKind::Array) => {
                     convert_array(cursor, out, insertions)?;
                     if key == "anyOf" && &out[start..] != b"[]" {
                         any_of_end = Some(out.len() - 1);
@@ -100,7 +103,7 @@ fn convert_schema(
     read
 }
 
-fn copy_value(cursor: &mut Cursor<'_>, out: &mut BytesMut) -> Read<()> {
+fn copy_value(cursor: &mut Cursor<'_>, out: &mut BytesMut) -> ReadResult<()> {
     out.put_slice(cursor.raw()?.as_bytes());
     Ok(())
 }
@@ -142,7 +145,7 @@ fn convert_map(
     cursor: &mut Cursor<'_>,
     out: &mut BytesMut,
     insertions: &mut Insertions,
-) -> Read<()> {
+) -> ReadResult<()> {
     let mut read = Ok(());
     object(out, |o| {
         read =
@@ -155,7 +158,7 @@ fn convert_array(
     cursor: &mut Cursor<'_>,
     out: &mut BytesMut,
     insertions: &mut Insertions,
-) -> Read<()> {
+) -> ReadResult<()> {
     let mut read = Ok(());
     write_array(out, |a| {
         read = cursor.array(|cursor| convert_schema(cursor, a.value(), insertions));

@@ -6,7 +6,7 @@ use majordomo_llm::Usage;
 
 use super::read_part::{self, GeminiPartFields};
 use super::{finish, usage};
-use crate::json::{Cursor, Kind, Read, Rest};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest};
 
 /// The fields of a response, with the parts of the selected candidate.
 #[derive(Default)]
@@ -35,22 +35,22 @@ impl<'a> GeminiStreamChunk<'a> {
         cursor: &mut Cursor<'a>,
         selected: &mut Option<u64>,
         mut unmodelled: UnmodelledFields<'_>,
-    ) -> Read<()> {
+    ) -> ReadResult<()> {
         match (key, cursor.peek()?) {
-            ("responseId", Kind::String) => self.id = Some(cursor.string()?),
-            ("modelVersion", Kind::String) => self.model = Some(cursor.string()?),
+            ("responseId", JsonKind::String) => self.id = Some(cursor.string()?),
+            ("modelVersion", JsonKind::String) => self.model = Some(cursor.string()?),
             ("usageMetadata", _) => self.usage = usage::read_usage(cursor)?.or(self.usage),
-            ("error", Kind::Object | Kind::String) => self.error = Some(cursor.raw()?),
-            ("candidates", Kind::Array) => cursor.array(|cursor| {
-                if cursor.peek()? == Kind::Object {
+            ("error", JsonKind::Object | JsonKind::String) => self.error = Some(cursor.raw()?),
+            ("candidates", JsonKind::Array) => cursor.array(|cursor| {
+                if cursor.peek()? == JsonKind::Object {
                     self.read_candidate(cursor, selected, unmodelled.as_deref_mut())?;
                 }
                 Ok(())
             })?,
-            ("promptFeedback", Kind::Object) => {
+            ("promptFeedback", JsonKind::Object) => {
                 let ((), raw) = cursor.with_raw(|cursor| {
                     cursor.loose_object(|key, cursor| {
-                        self.blocked |= key == "blockReason" && cursor.peek()? != Kind::Null;
+                        self.blocked |= key == "blockReason" && cursor.peek()? != JsonKind::Null;
                         Ok(())
                     })
                 })?;
@@ -73,17 +73,17 @@ impl<'a> GeminiStreamChunk<'a> {
         cursor: &mut Cursor<'a>,
         selected: &mut Option<u64>,
         mut unmodelled: UnmodelledFields<'_>,
-    ) -> Read<()> {
+    ) -> ReadResult<()> {
         let mut index = 0;
         let mut parts = Vec::new();
         let mut finish_reason = None;
         let mut rest = Rest::default();
         cursor.loose_object(|key, cursor| {
             match (&**key, cursor.peek()?) {
-                ("index", Kind::Number) => index = cursor.count()?.unwrap_or_default(),
-                ("content", Kind::Object) => {
+                ("index", JsonKind::Number) => index = cursor.count()?.unwrap_or_default(),
+                ("content", JsonKind::Object) => {
                     cursor.loose_object(|key, cursor| match (&**key, cursor.peek()?) {
-                        ("parts", Kind::Array) => cursor.array(|cursor| {
+                        ("parts", JsonKind::Array) => cursor.array(|cursor| {
                             parts.push(read_part::read_part(cursor)?);
                             Ok(())
                         }),

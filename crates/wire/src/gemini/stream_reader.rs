@@ -14,7 +14,7 @@ use super::stream_chunk::GeminiStreamChunk;
 use super::{GEMINI, finish};
 use crate::StreamReader;
 use crate::failure::ErrorBody;
-use crate::framing::{Frame, Objects, SseDecoder};
+use crate::framing::{ObjectSplitter, SseDecoder, SseFrame};
 use crate::json::{self, ReadError, Rest};
 
 /// Decodes `GenerateContentResponse`s into events.
@@ -22,7 +22,7 @@ use crate::json::{self, ReadError, Rest};
 pub(super) struct GeminiStreamReader {
     sse: SseDecoder,
     /// Without `alt=sse` a stream is a JSON array, and errors have no SSE framing.
-    bare: Objects,
+    bare: ObjectSplitter,
     state: GeminiStreamState,
 }
 
@@ -30,25 +30,25 @@ impl StreamReader for GeminiStreamReader {
     fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()> {
         let (bare, state) = (&mut self.bare, &mut self.state);
         self.sse.push(bytes, |frame| match frame {
-            Frame::Event { data, .. } => state.push_data(data, events),
-            Frame::Bare(line) => bare.push(line, |data| state.push_data(data, events)),
+            SseFrame::Event { data, .. } => state.push_data(data, events),
+            SseFrame::Bare(line) => bare.push(line, |data| state.push_data(data, events)),
         })
     }
 
     fn tap(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()> {
         let (bare, state) = (&mut self.bare, &mut self.state);
         self.sse.push(bytes, |frame| match frame {
-            Frame::Event { data, .. } if !tap_needs(data) => Ok(()),
-            Frame::Event { data, .. } => state.push_data(data, events),
-            Frame::Bare(line) => bare.push(line, |data| state.push_data(data, events)),
+            SseFrame::Event { data, .. } if !tap_needs(data) => Ok(()),
+            SseFrame::Event { data, .. } => state.push_data(data, events),
+            SseFrame::Bare(line) => bare.push(line, |data| state.push_data(data, events)),
         })
     }
 
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<()> {
         let (bare, state) = (&mut self.bare, &mut self.state);
         self.sse.finish(|frame| match frame {
-            Frame::Event { data, .. } => state.push_data(data, events),
-            Frame::Bare(line) => bare.push(line, |data| state.push_data(data, events)),
+            SseFrame::Event { data, .. } => state.push_data(data, events),
+            SseFrame::Bare(line) => bare.push(line, |data| state.push_data(data, events)),
         })?;
         state.finish(events)
     }
@@ -96,7 +96,7 @@ impl GeminiStreamState {
                 chunk.read_field(key, cursor, &mut self.candidate, None)
             })
         })
-        .map_err(ReadError::in_answer)?;
+        .map_err(ReadError::in_response)?;
         match chunk.error {
             Some(error) => Err(ErrorBody::inside(error).into_error(None)),
             None => self.push_chunk(chunk, events),

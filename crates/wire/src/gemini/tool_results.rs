@@ -8,11 +8,14 @@ use majordomo_llm::{Json, Native, Part, ToolResult};
 
 use super::write_part::{is_foreign, native_field, write_file_data, write_inline_data};
 use super::{GEMINI, keys, read_part};
-use crate::json::{self, Cursor, Kind, Object, Read, Rest};
+use crate::json::{self, Cursor, JsonKind, Object, ReadResult, Rest};
 use crate::loss::Losses;
 
 /// Reads a `functionResponse`; the caller adds the native fields in `rest`.
-pub(super) fn read_function_response(cursor: &mut Cursor<'_>, rest: &mut Rest) -> Read<ToolResult> {
+pub(super) fn read_function_response(
+    cursor: &mut Cursor<'_>,
+    rest: &mut Rest,
+) -> ReadResult<ToolResult> {
     let mut result = ToolResult {
         call_id: String::new(),
         name: None,
@@ -23,15 +26,15 @@ pub(super) fn read_function_response(cursor: &mut Cursor<'_>, rest: &mut Rest) -
     let mut media = Vec::new();
     keys::object(cursor, |key, cursor| {
         match (key, cursor.peek()?) {
-            ("id", Kind::String) => result.call_id = cursor.string()?.into_owned(),
-            ("name", Kind::String) => result.name = Some(cursor.string()?.into_owned()),
-            ("response", Kind::Object) => read_response(cursor, &mut result, rest)?,
+            ("id", JsonKind::String) => result.call_id = cursor.string()?.into_owned(),
+            ("name", JsonKind::String) => result.name = Some(cursor.string()?.into_owned()),
+            ("response", JsonKind::Object) => read_response(cursor, &mut result, rest)?,
             ("parts", _) => keys::one_or_many(cursor, |cursor| {
                 let (fields, raw) = read_part::read_part(cursor)?;
                 media.extend(fields.into_part(raw));
                 Ok(())
             })?,
-            (_, Kind::Null) => {}
+            (_, JsonKind::Null) => {}
             _ => rest.take(format!("functionResponse.{key}"), cursor)?,
         }
         Ok(())
@@ -40,7 +43,11 @@ pub(super) fn read_function_response(cursor: &mut Cursor<'_>, rest: &mut Rest) -
     Ok(result)
 }
 
-fn read_response(cursor: &mut Cursor<'_>, result: &mut ToolResult, rest: &mut Rest) -> Read<()> {
+fn read_response(
+    cursor: &mut Cursor<'_>,
+    result: &mut ToolResult,
+    rest: &mut Rest,
+) -> ReadResult<()> {
     let mut fields = 0;
     let mut text_field = None;
     let mut failed = false;
@@ -51,7 +58,7 @@ fn read_response(cursor: &mut Cursor<'_>, result: &mut ToolResult, rest: &mut Re
                 return Ok(());
             }
             let kind = cursor.peek()?;
-            failed |= key == "error" && kind != Kind::Null;
+            failed |= key == "error" && kind != JsonKind::Null;
             let (text, raw) = cursor.with_raw(Cursor::maybe_string)?;
             text_field = Some((key.clone(), text, raw));
             Ok(())

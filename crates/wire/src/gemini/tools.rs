@@ -4,12 +4,12 @@ use bytes::BytesMut;
 use majordomo_llm::{Json, Native, Opaque, Prompt, Tool, ToolChoice};
 
 use super::{GEMINI, keys, schema};
-use crate::json::{Cursor, Kind, Object, Read, Rest, keep, object, write_array};
+use crate::json::{Cursor, JsonKind, Object, ReadResult, Rest, keep, object, write_array};
 use crate::loss::Losses;
-use crate::splice::Fields;
+use crate::splice::BodyFields;
 
 /// Reads one element of `tools`: functions, tools hosted by Google, or both.
-pub(super) fn read_tool(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> Read<()> {
+pub(super) fn read_tool(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> ReadResult<()> {
     let mut hosted: Vec<(String, &str)> = Vec::new();
     let mut functions = false;
     let ((), raw) = cursor.with_raw(|cursor| {
@@ -46,19 +46,19 @@ pub(super) fn read_tool(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> Read<()
     Ok(())
 }
 
-fn read_function_declaration(cursor: &mut Cursor<'_>) -> Read<Tool> {
+fn read_function_declaration(cursor: &mut Cursor<'_>) -> ReadResult<Tool> {
     let mut tool = Tool::new("");
     let mut rest = Rest::default();
     keys::object(cursor, |key, cursor| {
         match (key, cursor.peek()?) {
             ("name", _) => tool.name = cursor.string()?.into_owned(),
-            ("description", Kind::String) => {
+            ("description", JsonKind::String) => {
                 tool.description = Some(cursor.string()?.into_owned());
             }
-            ("parameters" | "parametersJsonSchema", Kind::Object) => {
+            ("parameters" | "parametersJsonSchema", JsonKind::Object) => {
                 tool.parameters = Some(schema::read_schema(cursor.raw()?));
             }
-            (_, Kind::Null) => {}
+            (_, JsonKind::Null) => {}
             _ => rest.take(key, cursor)?,
         }
         Ok(())
@@ -72,9 +72,9 @@ pub(super) fn read_tool_config(
     cursor: &mut Cursor<'_>,
     prompt: &mut Prompt,
     rest: &mut Rest,
-) -> Read<()> {
+) -> ReadResult<()> {
     keys::object(cursor, |key, cursor| match (key, cursor.peek()?) {
-        ("functionCallingConfig", Kind::Object) => {
+        ("functionCallingConfig", JsonKind::Object) => {
             let (choice, raw) = cursor.with_raw(read_function_calling_config)?;
             if let GeminiToolChoice::Approximate(_) = choice {
                 rest.push("toolConfig.functionCallingConfig", keep(raw));
@@ -83,7 +83,7 @@ pub(super) fn read_tool_config(
             prompt.tool_choice = choice;
             Ok(())
         }
-        (_, Kind::Null) => Ok(()),
+        (_, JsonKind::Null) => Ok(()),
         _ => rest.take(format!("toolConfig.{key}"), cursor),
     })
 }
@@ -96,20 +96,20 @@ enum GeminiToolChoice {
     Approximate(ToolChoice),
 }
 
-fn read_function_calling_config(cursor: &mut Cursor<'_>) -> Read<GeminiToolChoice> {
+fn read_function_calling_config(cursor: &mut Cursor<'_>) -> ReadResult<GeminiToolChoice> {
     let mut mode = None;
     let mut names: Vec<String> = Vec::new();
     let mut has_unknown = false;
     keys::object(cursor, |key, cursor| match (key, cursor.peek()?) {
-        ("mode", Kind::String) => {
+        ("mode", JsonKind::String) => {
             mode = Some(cursor.string()?.to_ascii_uppercase());
             Ok(())
         }
-        ("allowedFunctionNames", Kind::Array) => cursor.array(|cursor| {
+        ("allowedFunctionNames", JsonKind::Array) => cursor.array(|cursor| {
             names.push(cursor.string()?.into_owned());
             Ok(())
         }),
-        (_, Kind::Null) => Ok(()),
+        (_, JsonKind::Null) => Ok(()),
         _ => {
             has_unknown = true;
             Ok(())
@@ -133,7 +133,7 @@ fn read_function_calling_config(cursor: &mut Cursor<'_>) -> Read<GeminiToolChoic
 }
 
 /// Writes `tools` and `toolConfig`.
-pub(super) fn write_tools(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
+pub(super) fn write_tools(prompt: &Prompt, fields: &mut BodyFields, losses: &mut Losses) {
     let mut hosted = Vec::new();
     for tool in &prompt.hosted_tools {
         match tool.origin == GEMINI {
@@ -184,7 +184,7 @@ fn write_function_declaration(tool: &Tool, object: &mut Object<'_>, losses: &mut
     object.native(native);
 }
 
-fn write_tool_config(prompt: &Prompt, fields: &mut Fields) {
+fn write_tool_config(prompt: &Prompt, fields: &mut BodyFields) {
     const CALLING: &str = "functionCallingConfig";
     let own = prompt.native.as_deref().filter(|n| *n.dialect() == GEMINI);
     // The client's own config is kept while it still means the current choice.

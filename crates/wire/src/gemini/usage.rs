@@ -2,12 +2,12 @@
 
 use majordomo_llm::Usage;
 
-use crate::json::{Cursor, Kind, Object, Read};
+use crate::json::{Cursor, JsonKind, Object, ReadResult};
 use crate::loss::Losses;
 
 /// Reads `usageMetadata`; none without counts, as in most chunks of some streams.
-pub(super) fn read_usage(cursor: &mut Cursor<'_>) -> Read<Option<Usage>> {
-    if cursor.peek()? != Kind::Object {
+pub(super) fn read_usage(cursor: &mut Cursor<'_>) -> ReadResult<Option<Usage>> {
+    if cursor.peek()? != JsonKind::Object {
         return cursor.raw().map(|_| None);
     }
     let (mut prompt, mut tool_use, mut total) = (None, None, None);

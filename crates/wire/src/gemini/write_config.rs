@@ -8,7 +8,7 @@ use super::generation::GeminiGeneration;
 use crate::Outgoing;
 use crate::json::{Object, object, write_array};
 use crate::loss::Losses;
-use crate::splice::Fields;
+use crate::splice::BodyFields;
 
 /// Synonymous keys; a spliced request keeps the one it used.
 pub(super) const ALIASES: &[&[&str]] = &[
@@ -33,8 +33,8 @@ pub(super) fn generation_config_fields(
     prompt: &Prompt,
     to: &Outgoing<'_>,
     losses: &mut Losses,
-) -> Fields {
-    let mut fields = Fields::default();
+) -> BodyFields {
+    let mut fields = BodyFields::default();
     if let Some(tokens) = prompt.max_tokens {
         fields.put("maxOutputTokens", tokens);
     }
@@ -72,7 +72,7 @@ pub(super) fn generation_config_fields(
     fields
 }
 
-fn write_output(output: &Output, fields: &mut Fields, losses: &mut Losses) {
+fn write_output(output: &Output, fields: &mut BodyFields, losses: &mut Losses) {
     if *output == Output::Text {
         return;
     }
@@ -93,7 +93,7 @@ fn write_thinking_config(
     prompt: &Prompt,
     own: Option<&Native>,
     to: &Outgoing<'_>,
-    fields: &mut Fields,
+    fields: &mut BodyFields,
     losses: &mut Losses,
 ) {
     let mut config = BytesMut::new();

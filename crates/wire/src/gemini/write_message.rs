@@ -16,7 +16,7 @@ use super::write_part::{write_function_call, write_native, write_part};
 use crate::conversation::{CallIds, ToolNames};
 use crate::json::{Array, Object, object, write_array};
 use crate::loss::Losses;
-use crate::splice::{self, Fate, Origin};
+use crate::splice::{self, ElementOrigin, FieldAction};
 
 /// Writes the elements of `contents`, in order.
 pub(super) struct GeminiContentWriter<'w, 'a, 'l, 'm> {
@@ -80,23 +80,23 @@ impl<'w, 'a, 'l, 'm> GeminiContentWriter<'w, 'a, 'l, 'm> {
         let parts = &mut self.parts;
         let mut rewrite = |key: &str, _: &str, out: &mut bytes::BytesMut| {
             if key != "parts" {
-                return Fate::Keep;
+                return FieldAction::Keep;
             }
             write_array(out, |array| {
                 let mut first_call = true;
                 for (part, origin) in new.parts.iter().zip(&origins) {
                     match (origin, part) {
-                        (Origin::Same(from), Part::ToolCall(call)) => {
+                        (ElementOrigin::Same(from), Part::ToolCall(call)) => {
                             parts.ids.keep(&call.id, call.id.clone());
                             array.raw(elements[*from]);
                         }
-                        (Origin::Same(from), _) => array.raw(elements[*from]),
+                        (ElementOrigin::Same(from), _) => array.raw(elements[*from]),
                         _ => parts.write(part, first_call, array),
                     }
                     first_call &= !matches!(part, Part::ToolCall(_));
                 }
             });
-            Fate::Replace
+            FieldAction::Replace
         };
         splice::object(raw, self.array.value(), &mut rewrite);
     }

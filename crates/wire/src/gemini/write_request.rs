@@ -12,7 +12,7 @@ use super::write_part::write_part;
 use super::{GEMINI, keys, tools, write_config};
 use crate::json::{Array, object, write_array, write_string};
 use crate::loss::Losses;
-use crate::splice::{self, Edit, Fate, Fields, Origin};
+use crate::splice::{self, BodyEdit, BodyFields, ElementOrigin, FieldAction};
 use crate::{Outgoing, Written};
 
 /// Synonymous keys; a spliced request keeps the one it used.
@@ -60,9 +60,9 @@ pub(super) fn replace_model(source: &str, to: &Outgoing<'_>, out: &mut BytesMut)
     let mut model = |key: &str, value: &str, out: &mut BytesMut| match key {
         "model" => {
             write_model(value, to, out);
-            Fate::Replace
+            FieldAction::Replace
         }
-        _ => Fate::Keep,
+        _ => FieldAction::Keep,
     };
     splice::object(source, out, &mut model)
 }
@@ -120,7 +120,7 @@ pub(super) fn splice_request(
         add_config(&old_config, &mut old);
         add_config(&new_config, &mut new);
     }
-    let edit = |old, new, aliases| Edit {
+    let edit = |old, new, aliases| BodyEdit {
         old,
         new,
         aliases,
@@ -133,7 +133,7 @@ pub(super) fn splice_request(
             "generationConfig" => edit(&old_config, &new_config, write_config::ALIASES).splice(
                 value,
                 out,
-                |_, _, _| Fate::Keep,
+                |_, _, _| FieldAction::Keep,
             ),
             "model" => {
                 write_model(value, to, out);
@@ -141,7 +141,11 @@ pub(super) fn splice_request(
             }
             _ => false,
         };
-        if replaced { Fate::Replace } else { Fate::Keep }
+        if replaced {
+            FieldAction::Replace
+        } else {
+            FieldAction::Keep
+        }
     });
     spliced.then(|| Written {
         body: out.freeze(),
@@ -180,7 +184,7 @@ fn splice_contents(
 ) -> bool {
     let (skipped, messages) = split_instructions(&new.messages);
     let origins = &splice::align(&old.messages, &new.messages)[skipped..];
-    if origins.len() == raw.len() && origins.iter().all(|o| matches!(o, Origin::Same(_))) {
+    if origins.len() == raw.len() && origins.iter().all(|o| matches!(o, ElementOrigin::Same(_))) {
         return false;
     }
     let generation = GeminiGeneration::of(to.model);
@@ -191,13 +195,13 @@ fn splice_contents(
         let mut at = 0;
         while at < messages.len() {
             match origins[at] {
-                Origin::Same(from) => writer.keep(&messages[at], raw[from]),
-                Origin::Changed(from) => {
+                ElementOrigin::Same(from) => writer.keep(&messages[at], raw[from]),
+                ElementOrigin::Changed(from) => {
                     splice_message(&mut writer, &old.messages[from], &messages[at], raw[from]);
                 }
-                Origin::New => {
+                ElementOrigin::New => {
                     let rest = origins[at..].iter();
-                    let end = at + rest.take_while(|o| **o == Origin::New).count();
+                    let end = at + rest.take_while(|o| **o == ElementOrigin::New).count();
                     writer.write(&messages[at..end]);
                     at = end;
                     continue;
@@ -265,15 +269,15 @@ fn split_instructions(messages: &[Message]) -> (usize, &[Message]) {
     (count, &messages[count..])
 }
 
-fn add_config(config: &Fields, fields: &mut Fields) {
+fn add_config(config: &BodyFields, fields: &mut BodyFields) {
     if !config.is_empty() {
         object(fields.value("generationConfig"), |o| config.write(o));
     }
 }
 
 /// Returns all fields but `contents` and `generationConfig`.
-fn request_fields(prompt: &Prompt, losses: &mut Losses) -> Fields {
-    let mut fields = Fields::default();
+fn request_fields(prompt: &Prompt, losses: &mut Losses) -> BodyFields {
+    let mut fields = BodyFields::default();
     write_system_instruction(prompt, &mut fields, losses);
     tools::write_tools(prompt, &mut fields, losses);
     if prompt.cache_key.is_some() {
@@ -292,7 +296,7 @@ fn request_fields(prompt: &Prompt, losses: &mut Losses) -> Fields {
     fields
 }
 
-fn write_system_instruction(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
+fn write_system_instruction(prompt: &Prompt, fields: &mut BodyFields, losses: &mut Losses) {
     let (count, _) = split_instructions(&prompt.messages);
     let inline = &prompt.messages[..count];
     let own = prompt.native.as_deref().filter(|n| *n.dialect() == GEMINI);

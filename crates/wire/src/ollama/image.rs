@@ -4,13 +4,13 @@ use majordomo_llm::{Image, Opaque, Part};
 
 use super::OLLAMA;
 use crate::base64::{decode, decode_data_url, encode_into};
-use crate::json::{Array, Cursor, Read, keep};
+use crate::json::{Array, Cursor, ReadResult, keep};
 
 /// The kind of what came as a picture and is none, such as sound.
 const KIND: &str = "images";
 
 /// Reads one element of `images`. What is no known picture stays as it is.
-pub(super) fn read(cursor: &mut Cursor<'_>) -> Read<Part> {
+pub(super) fn read(cursor: &mut Cursor<'_>) -> ReadResult<Part> {
     let (text, raw) = cursor.with_raw(Cursor::string)?;
     let data = match decode_data_url(&text) {
         Some((_, data)) => Some(data),

@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Capabilities, ModelInfo, Result};
 
-use crate::json::{self, Array, Cursor, Kind, Object, Read, ReadError, object};
+use crate::json::{self, Array, Cursor, JsonKind, Object, ReadError, ReadResult, object};
 use crate::rfc3339;
 
 /// Reads a model list, including the capability fields of newer servers.
@@ -11,28 +11,28 @@ pub(super) fn read_models(body: &[u8]) -> Result<Vec<ModelInfo>> {
     let mut models = Vec::new();
     json::read(body, |cursor| {
         cursor.loose_object(|key, cursor| match (&**key, cursor.peek()?) {
-            ("models", Kind::Array) => cursor.array(|cursor| read_model(cursor, &mut models)),
+            ("models", JsonKind::Array) => cursor.array(|cursor| read_model(cursor, &mut models)),
             _ => Ok(()),
         })
     })
-    .map_err(ReadError::in_answer)?;
+    .map_err(ReadError::in_response)?;
     Ok(models)
 }
 
-fn read_model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> Read<()> {
+fn read_model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> ReadResult<()> {
     let (mut id, mut name) = (None, None);
     let mut entry = OllamaModelEntry::default();
     cursor.loose_object(|key, cursor| {
         match (&**key, cursor.peek()?) {
             ("model", _) => id = cursor.maybe_string()?,
             ("name", _) => name = cursor.maybe_string()?,
-            ("details", Kind::Object) => cursor.loose_object(|key, cursor| {
+            ("details", JsonKind::Object) => cursor.loose_object(|key, cursor| {
                 if key == "context_length" {
                     entry.context_window = cursor.count()?;
                 }
                 Ok(())
             })?,
-            ("capabilities", Kind::Array) => entry.read_capabilities(cursor)?,
+            ("capabilities", JsonKind::Array) => entry.read_capabilities(cursor)?,
             _ => {}
         }
         Ok(())
@@ -56,7 +56,7 @@ pub(super) struct OllamaModelEntry {
 
 impl OllamaModelEntry {
     /// Reads `capabilities`.
-    pub(super) fn read_capabilities(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    pub(super) fn read_capabilities(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         let names = self.capabilities.get_or_insert_default();
         cursor.array(|cursor| {
             names.extend(cursor.maybe_string()?.map(|name| name.into_owned()));

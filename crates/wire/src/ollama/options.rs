@@ -3,8 +3,8 @@
 use majordomo_llm::{Native, Prompt};
 
 use super::OLLAMA;
-use crate::json::{Cursor, Kind, Read, Rest, keep, write_array};
-use crate::splice::Fields;
+use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep, write_array};
+use crate::splice::BodyFields;
 
 /// Prefix of the native fields that hold unmodelled options.
 const NATIVE_PREFIX: &str = "options.";
@@ -15,7 +15,7 @@ pub(super) fn read_option(
     rest: &mut Rest,
     key: &str,
     cursor: &mut Cursor<'_>,
-) -> Read<()> {
+) -> ReadResult<()> {
     match key {
         "num_predict" => {
             let (tokens, raw) = cursor.with_raw(|c| c.optional(Cursor::signed))?;
@@ -35,7 +35,7 @@ pub(super) fn read_option(
         "frequency_penalty" => prompt.frequency_penalty = cursor.optional(Cursor::float)?,
         "seed" => prompt.seed = cursor.optional(Cursor::signed)?,
         "stop" => match cursor.peek()? {
-            Kind::String => prompt.stop.push(cursor.string()?.into_owned()),
+            JsonKind::String => prompt.stop.push(cursor.string()?.into_owned()),
             _ => {
                 cursor.optional(|c| {
                     c.array(|cursor| {
@@ -51,8 +51,8 @@ pub(super) fn read_option(
 }
 
 /// Returns the options; `num_ctx` applies if the request sets none.
-pub(super) fn option_fields(prompt: &Prompt, num_ctx: Option<u64>) -> Fields {
-    let mut fields = Fields::default();
+pub(super) fn option_fields(prompt: &Prompt, num_ctx: Option<u64>) -> BodyFields {
+    let mut fields = BodyFields::default();
     if let Some(tokens) = prompt.max_tokens {
         fields.put("num_predict", tokens);
     }

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use majordomo_llm::{Json, Message, Part, Reasoning, Role, ToolResult};
 
 use super::{OLLAMA, THINKING_KEY, image, reasoning_native, tool_calls};
-use crate::json::{Cursor, Kind, Read, Rest};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest};
 
 /// Reads one element of `messages`.
-pub(super) fn read_message(cursor: &mut Cursor<'_>) -> Read<Message> {
+pub(super) fn read_message(cursor: &mut Cursor<'_>) -> ReadResult<Message> {
     let mut fields = OllamaMessageFields::default();
     cursor.object(|key, cursor| fields.read_field(key, cursor))?;
     Ok(fields.into_message())
@@ -28,21 +28,25 @@ pub(super) struct OllamaMessageFields<'a> {
 }
 
 impl<'a> OllamaMessageFields<'a> {
-    pub(super) fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+    pub(super) fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         match (key, cursor.peek()?) {
             ("role", _) => self.role = cursor.optional(Cursor::string)?,
             ("content", _) => self.content = cursor.optional(Cursor::string)?,
-            (THINKING_KEY, Kind::String) => self.thinking = Some(cursor.string()?),
-            ("images", Kind::Array) => cursor.array(|cursor| {
+            (THINKING_KEY, JsonKind::String) => self.thinking = Some(cursor.string()?),
+            ("images", JsonKind::Array) => cursor.array(|cursor| {
                 self.images.push(image::read(cursor)?);
                 Ok(())
             })?,
-            ("tool_calls", Kind::Array) => tool_calls::read_tool_calls(cursor, &mut self.calls)?,
-            ("tool_name", Kind::String) => self.tool_name = read_non_empty(cursor)?,
-            ("tool_call_id", Kind::String) => self.tool_call_id = read_non_empty(cursor)?,
-            // Null means absent for all of these.
-            (THINKING_KEY | "images" | "tool_calls" | "tool_name" | "tool_call_id", Kind::Null) => {
+            ("tool_calls", JsonKind::Array) => {
+                tool_calls::read_tool_calls(cursor, &mut self.calls)?
             }
+            ("tool_name", JsonKind::String) => self.tool_name = read_non_empty(cursor)?,
+            ("tool_call_id", JsonKind::String) => self.tool_call_id = read_non_empty(cursor)?,
+            // Null means absent for all of these.
+            (
+                THINKING_KEY | "images" | "tool_calls" | "tool_name" | "tool_call_id",
+                JsonKind::Null,
+            ) => {}
             _ => self.rest.take(key, cursor)?,
         }
         Ok(())
@@ -104,7 +108,7 @@ impl<'a> OllamaMessageFields<'a> {
     }
 }
 
-fn read_non_empty(cursor: &mut Cursor<'_>) -> Read<Option<String>> {
+fn read_non_empty(cursor: &mut Cursor<'_>) -> ReadResult<Option<String>> {
     let text = cursor.string()?;
     Ok((!text.is_empty()).then(|| text.into_owned()))
 }

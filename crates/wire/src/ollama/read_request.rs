@@ -7,7 +7,7 @@ use majordomo_llm::{Effort, Output, OutputSchema, Part, Prompt, Request};
 
 use super::{OLLAMA, generate, image, options, read_message, tool_calls};
 use crate::function_tool;
-use crate::json::{self, Cursor, Kind, Read, Rest, keep};
+use crate::json::{self, Cursor, JsonKind, ReadResult, Rest, keep};
 use crate::{Incoming, ReadError};
 
 /// Reads a request and keeps its bytes for splicing.
@@ -67,7 +67,7 @@ struct GenerateFields<'a> {
 }
 
 impl<'a> OllamaRequestFields<'a> {
-    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         let prompt = &mut self.prompt;
         match key {
             "model" => self.model = cursor.optional(|c| Ok(c.string()?.into_owned()))?,
@@ -83,8 +83,9 @@ impl<'a> OllamaRequestFields<'a> {
             "prompt" | "system" | "images" => self.generate_fields.read_field(key, cursor)?,
             "stream" => self.stream = cursor.optional(Cursor::bool)?,
             "tools" => {
-                cursor
-                    .optional(|c| c.array(|cursor| function_tool::read(cursor, prompt, OLLAMA)))?;
+                cursor.optional(|c| {
+                    c.array(|cursor| function_tool::read_function_tool(cursor, prompt, OLLAMA))
+                })?;
             }
             "format" => self.read_format(cursor)?,
             "think" => self.read_think(cursor)?,
@@ -104,13 +105,13 @@ impl<'a> OllamaRequestFields<'a> {
         Ok(())
     }
 
-    fn read_format(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    fn read_format(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         let kind = cursor.peek()?;
         let raw = cursor.raw()?;
         self.prompt.output = match (kind, raw) {
-            (Kind::Null, _) | (_, "\"\"") => Output::Text,
+            (JsonKind::Null, _) | (_, "\"\"") => Output::Text,
             (_, "\"json\"") => Output::Json,
-            (Kind::Object, schema) => Output::Schema(OutputSchema {
+            (JsonKind::Object, schema) => Output::Schema(OutputSchema {
                 schema: keep(schema),
                 name: None,
                 strict: None,
@@ -124,7 +125,7 @@ impl<'a> OllamaRequestFields<'a> {
     }
 
     /// Reads `think`: a boolean or a level; `true` is the medium level.
-    fn read_think(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    fn read_think(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         let raw = cursor.raw()?;
         self.prompt.effort = Some(match raw {
             "null" => return Ok(()),
@@ -145,7 +146,7 @@ impl<'a> OllamaRequestFields<'a> {
 }
 
 impl<'a> GenerateFields<'a> {
-    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         let ((), raw) = cursor.with_raw(|cursor| {
             match key {
                 "prompt" => self.text = cursor.optional(Cursor::string)?.unwrap_or_default(),

@@ -7,7 +7,7 @@ use super::generate::OllamaEndpoint;
 use super::stream_chunk::OllamaStreamChunk;
 use super::write_message::{Audience, write_assistant_fields};
 use super::{OLLAMA, finish, usage};
-use crate::conversation::{CallIds, name_calls};
+use crate::conversation::{CallIds, assign_call_ids};
 use crate::failure::ErrorBody;
 use crate::json::{self, Object, ReadError, object};
 use crate::loss::Losses;
@@ -19,7 +19,7 @@ pub(super) fn read_response(body: Bytes, first_call: usize) -> Result<Response> 
     json::read(&body, |cursor| {
         cursor.loose_object(|key, cursor| fields.read_field(key, cursor))
     })
-    .map_err(ReadError::in_answer)?;
+    .map_err(ReadError::in_response)?;
     if let Some(error) = fields.error {
         return Err(ErrorBody::inside(error).into_error(None));
     }
@@ -33,7 +33,7 @@ pub(super) fn read_response(body: Bytes, first_call: usize) -> Result<Response> 
     }
     let native = fields.take_native();
     let (mut parts, _) = fields.message.into_parts();
-    name_calls(&mut parts, first_call);
+    assign_call_ids(&mut parts, first_call);
     let called = parts.iter().any(|part| matches!(part, Part::ToolCall(_)));
     let reason = fields.done_reason.as_deref().unwrap_or("stop");
     Ok(Response {

@@ -6,7 +6,7 @@ use majordomo_llm::{Capabilities, Error, ErrorKind, ModelInfo, Result};
 use super::ThinkSupport;
 use super::models::{OllamaModelEntry, write_capabilities, write_details};
 use crate::ReadError;
-use crate::json::{self, Cursor, Kind, Read, object};
+use crate::json::{self, Cursor, JsonKind, ReadResult, object};
 use crate::rfc3339;
 
 /// The response of `/api/show`.
@@ -24,13 +24,13 @@ pub fn read_show(body: &[u8]) -> Result<ShowResponse> {
     let mut think_values = None;
     json::read(body, |cursor| {
         cursor.loose_object(|key, cursor| match (&**key, cursor.peek()?) {
-            ("capabilities", Kind::Array) => entry.read_capabilities(cursor),
-            ("model_info", Kind::Object) => {
+            ("capabilities", JsonKind::Array) => entry.read_capabilities(cursor),
+            ("model_info", JsonKind::Object) => {
                 entry.context_window = read_context_length(cursor)?;
                 Ok(())
             }
-            ("thinking", Kind::Object) => cursor.loose_object(|key, cursor| {
-                if key == "values" && cursor.peek()? == Kind::Array {
+            ("thinking", JsonKind::Object) => cursor.loose_object(|key, cursor| {
+                if key == "values" && cursor.peek()? == JsonKind::Array {
                     think_values = Some(read_think_values(cursor)?);
                 }
                 Ok(())
@@ -38,7 +38,7 @@ pub fn read_show(body: &[u8]) -> Result<ShowResponse> {
             _ => Ok(()),
         })
     })
-    .map_err(ReadError::in_answer)?;
+    .map_err(ReadError::in_response)?;
     let thinking = match (entry.has("thinking"), think_values) {
         (Some(false), _) => ThinkSupport::Unsupported,
         (_, Some(values)) => values,
@@ -51,7 +51,7 @@ pub fn read_show(body: &[u8]) -> Result<ShowResponse> {
 }
 
 /// Reads `<architecture>.context_length`; multimodal models have several.
-fn read_context_length(cursor: &mut Cursor<'_>) -> Read<Option<u64>> {
+fn read_context_length(cursor: &mut Cursor<'_>) -> ReadResult<Option<u64>> {
     let mut architecture = String::new();
     let mut windows: Vec<(String, u64)> = Vec::new();
     cursor.loose_object(|key, cursor| {
@@ -67,7 +67,7 @@ fn read_context_length(cursor: &mut Cursor<'_>) -> Read<Option<u64>> {
     Ok(own.or(windows.first()).map(|(_, count)| *count))
 }
 
-fn read_think_values(cursor: &mut Cursor<'_>) -> Read<ThinkSupport> {
+fn read_think_values(cursor: &mut Cursor<'_>) -> ReadResult<ThinkSupport> {
     let mut support = ThinkSupport::OnOff;
     cursor.array(|cursor| {
         match cursor.raw()? {
@@ -136,7 +136,7 @@ pub fn read_version(body: &[u8]) -> Result<String> {
             Ok(())
         })
     })
-    .map_err(ReadError::in_answer)?;
+    .map_err(ReadError::in_response)?;
     version.ok_or_else(|| {
         Error::new(
             ErrorKind::BadResponse,

@@ -7,7 +7,7 @@ use majordomo_llm::{Native, Usage};
 
 use super::read_message::OllamaMessageFields;
 use super::{OLLAMA, THINKING_KEY, tool_calls, usage};
-use crate::json::{Cursor, Kind, Read, Rest};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest};
 
 /// The fields of a line.
 #[derive(Default)]
@@ -24,28 +24,28 @@ pub(super) struct OllamaStreamChunk<'a> {
 }
 
 impl<'a> OllamaStreamChunk<'a> {
-    pub(super) fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+    pub(super) fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         if usage::read_count(&mut self.usage, key, cursor)? {
             return Ok(());
         }
         match (key, cursor.peek()?) {
-            ("model", Kind::String) => self.model = Some(cursor.string()?),
-            ("message", Kind::Object) => {
+            ("model", JsonKind::String) => self.model = Some(cursor.string()?),
+            ("message", JsonKind::Object) => {
                 self.has_message = true;
                 cursor.loose_object(|key, cursor| self.message.read_field(key, cursor))?;
             }
             // `/api/generate` has no `message` around these fields.
-            ("response", Kind::String) => {
+            ("response", JsonKind::String) => {
                 self.has_message = true;
                 self.message.content = Some(cursor.string()?);
             }
-            (THINKING_KEY, Kind::String) => self.message.thinking = Some(cursor.string()?),
-            ("tool_calls", Kind::Array) => {
+            (THINKING_KEY, JsonKind::String) => self.message.thinking = Some(cursor.string()?),
+            ("tool_calls", JsonKind::Array) => {
                 tool_calls::read_tool_calls(cursor, &mut self.message.calls)?
             }
-            ("done", Kind::Bool) => self.done = Some(cursor.bool()?),
-            ("done_reason", Kind::String) => self.done_reason = Some(cursor.string()?),
-            ("error", Kind::Object | Kind::String) => self.error = Some(cursor.raw()?),
+            ("done", JsonKind::Bool) => self.done = Some(cursor.bool()?),
+            ("done_reason", JsonKind::String) => self.done_reason = Some(cursor.string()?),
+            ("error", JsonKind::Object | JsonKind::String) => self.error = Some(cursor.raw()?),
             ("model" | "created_at" | "message" | "response" | THINKING_KEY | "tool_calls", _)
             | ("done" | "done_reason" | "error", _) => {}
             _ => self.rest.take(key, cursor)?,

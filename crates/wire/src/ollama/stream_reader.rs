@@ -9,13 +9,13 @@ use super::stream_chunk::OllamaStreamChunk;
 use super::{finish, reasoning_native};
 use crate::StreamReader;
 use crate::failure::ErrorBody;
-use crate::framing::{Bound, Lines};
+use crate::framing::{EventLimit, LineSplitter};
 use crate::json::{self, ReadError};
 
 /// Decodes NDJSON lines into events.
 #[derive(Default)]
 pub(super) struct OllamaStreamReader {
-    lines: Lines,
+    lines: LineSplitter,
     state: OllamaStreamState,
 }
 
@@ -82,11 +82,11 @@ impl OllamaStreamState {
         let before = self.partial.len();
         self.partial.extend_from_slice(line);
         self.partial.push(b'\n');
-        let bound = Bound::default();
-        bound.check_growing(before, &self.partial)?;
+        let limit = EventLimit::default();
+        limit.check_growing(before, &self.partial)?;
         if line.starts_with(b"}") {
             let object = std::mem::take(&mut self.partial);
-            bound.check(&object)?;
+            limit.check(&object)?;
             return self.push_object(&object, events);
         }
         Ok(())
@@ -97,7 +97,7 @@ impl OllamaStreamState {
         json::read(text, |cursor| {
             cursor.loose_object(|key, cursor| chunk.read_field(key, cursor))
         })
-        .map_err(ReadError::in_answer)?;
+        .map_err(ReadError::in_response)?;
         if let Some(error) = chunk.error {
             return Err(ErrorBody::inside(error).into_error(None));
         }

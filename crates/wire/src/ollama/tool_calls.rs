@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use majordomo_llm::{Message, Opaque, Part, Role, ToolCall, ToolResult};
 
 use super::OLLAMA;
-use crate::json::{Array, Cursor, Kind, Read, Rest, is_complete, keep};
+use crate::json::{Array, Cursor, JsonKind, ReadResult, Rest, is_complete, keep};
 use crate::loss::Losses;
 use crate::open_calls::OpenCalls;
 
 /// Reads `tool_calls`; elements that are not function calls stay opaque.
-pub(super) fn read_tool_calls(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> Read<()> {
+pub(super) fn read_tool_calls(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> ReadResult<()> {
     cursor.array(|cursor| {
         let mut call = ToolCall::new("", "", "");
         let mut is_function = false;
@@ -18,8 +18,8 @@ pub(super) fn read_tool_calls(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) ->
         let ((), raw) = cursor.with_raw(|cursor| {
             cursor.object(|key, cursor| {
                 match (&**key, cursor.peek()?) {
-                    ("id", Kind::String) => call.id = cursor.string()?.into_owned(),
-                    ("function", Kind::Object) => {
+                    ("id", JsonKind::String) => call.id = cursor.string()?.into_owned(),
+                    ("function", JsonKind::Object) => {
                         is_function = true;
                         read_function(cursor, &mut call, &mut rest)?;
                     }
@@ -44,12 +44,12 @@ pub(super) fn read_tool_calls(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) ->
     })
 }
 
-fn read_function(cursor: &mut Cursor<'_>, call: &mut ToolCall, rest: &mut Rest) -> Read<()> {
+fn read_function(cursor: &mut Cursor<'_>, call: &mut ToolCall, rest: &mut Rest) -> ReadResult<()> {
     cursor.object(|key, cursor| {
         match (&**key, cursor.peek()?) {
-            ("name", Kind::String) => call.name = cursor.string()?.into_owned(),
-            ("arguments", Kind::String) => call.arguments = cursor.string()?.into_owned(),
-            ("arguments", Kind::Null) | ("index", _) => {}
+            ("name", JsonKind::String) => call.name = cursor.string()?.into_owned(),
+            ("arguments", JsonKind::String) => call.arguments = cursor.string()?.into_owned(),
+            ("arguments", JsonKind::Null) | ("index", _) => {}
             ("arguments", _) => call.arguments = cursor.raw()?.to_owned(),
             _ => rest.take(format!("function.{key}"), cursor)?,
         }

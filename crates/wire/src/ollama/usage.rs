@@ -2,7 +2,7 @@
 
 use majordomo_llm::{Native, Usage};
 
-use crate::json::{Cursor, Object, Read};
+use crate::json::{Cursor, Object, ReadResult};
 use crate::loss::Losses;
 
 /// Durations, in nanoseconds.
@@ -18,7 +18,7 @@ pub(super) fn read_count(
     usage: &mut Option<Usage>,
     key: &str,
     cursor: &mut Cursor<'_>,
-) -> Read<bool> {
+) -> ReadResult<bool> {
     let count: fn(&mut Usage) -> &mut u64 = match key {
         "prompt_eval_count" => |usage| &mut usage.input,
         "prompt_eval_cached_count" => |usage| &mut usage.cache_read,

@@ -8,7 +8,7 @@ use crate::Outgoing;
 use crate::function_tool;
 use crate::json::write_array;
 use crate::loss::Losses;
-use crate::splice::Fields;
+use crate::splice::BodyFields;
 
 /// Returns all fields but `model`, `stream`, `options` and the messages or prompt.
 /// With `same_dialect` the client sent this dialect, so unknown settings are kept.
@@ -17,8 +17,8 @@ pub(super) fn request_fields(
     to: &Outgoing<'_>,
     same_dialect: bool,
     losses: &mut Losses,
-) -> Fields {
-    let mut fields = Fields::default();
+) -> BodyFields {
+    let mut fields = BodyFields::default();
     write_tools(prompt, same_dialect, &mut fields, losses);
     match &prompt.output {
         Output::Text => {}
@@ -68,7 +68,7 @@ pub(super) fn has_truncate(prompt: &Prompt) -> bool {
     own.is_some_and(|native| native.get("truncate").is_some())
 }
 
-fn write_tools(prompt: &Prompt, same_dialect: bool, fields: &mut Fields, losses: &mut Losses) {
+fn write_tools(prompt: &Prompt, same_dialect: bool, fields: &mut BodyFields, losses: &mut Losses) {
     let (hosted, foreign): (Vec<_>, Vec<_>) =
         prompt.hosted_tools.iter().partition(|h| h.origin == OLLAMA);
     for tool in foreign {
@@ -101,9 +101,9 @@ fn write_tools(prompt: &Prompt, same_dialect: bool, fields: &mut Fields, losses:
                         strict: None,
                         ..tool.clone()
                     };
-                    function_tool::write(&plain, o, &OLLAMA, losses);
+                    function_tool::write_function_tool(&plain, o, &OLLAMA, losses);
                 }
-                _ => function_tool::write(tool, o, &OLLAMA, losses),
+                _ => function_tool::write_function_tool(tool, o, &OLLAMA, losses),
             });
         }
         for tool in hosted {
@@ -113,7 +113,12 @@ fn write_tools(prompt: &Prompt, same_dialect: bool, fields: &mut Fields, losses:
 }
 
 /// Writes `think` with the closest value the model supports.
-fn write_think(effort: Effort, support: ThinkSupport, fields: &mut Fields, losses: &mut Losses) {
+fn write_think(
+    effort: Effort,
+    support: ThinkSupport,
+    fields: &mut BodyFields,
+    losses: &mut Losses,
+) {
     let (level, exact) = match (effort, support) {
         (Effort::None, ThinkSupport::Unsupported) => return,
         (_, ThinkSupport::Unsupported) => return losses.add("effort", "the model cannot think"),

@@ -12,7 +12,7 @@ use super::{OLLAMA, THINKING_KEY};
 use crate::conversation::{CallIds, ToolNames};
 use crate::json::{Array, Object, write_array, write_string};
 use crate::loss::Losses;
-use crate::splice::{self, Fate, Rewrite};
+use crate::splice::{self, FieldAction, Rewrite};
 
 /// Separates texts that were separate parts.
 const SEPARATOR: &str = "\n\n";
@@ -214,32 +214,32 @@ struct OllamaContentRewrite<'p> {
 }
 
 impl Rewrite for OllamaContentRewrite<'_> {
-    fn field(&mut self, key: &str, _: &str, out: &mut BytesMut) -> Fate {
+    fn field(&mut self, key: &str, _: &str, out: &mut BytesMut) -> FieldAction {
         match key {
             "content" => {
                 self.has_text = true;
                 if self.after.text == self.before.text {
-                    return Fate::Keep;
+                    return FieldAction::Keep;
                 }
                 write_string(out, &self.after.text);
-                Fate::Replace
+                FieldAction::Replace
             }
             "images" => {
                 self.has_images = true;
                 if self.after.images == self.before.images {
-                    return Fate::Keep;
+                    return FieldAction::Keep;
                 }
                 if self.after.images.is_empty() {
-                    return Fate::Remove;
+                    return FieldAction::Remove;
                 }
                 write_array(out, |array| {
                     for image in &self.after.images {
                         super::image::write(image, array);
                     }
                 });
-                Fate::Replace
+                FieldAction::Replace
             }
-            _ => Fate::Keep,
+            _ => FieldAction::Keep,
         }
     }
 

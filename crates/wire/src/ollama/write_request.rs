@@ -8,10 +8,10 @@ use super::write_fields::{has_truncate, request_fields};
 use super::write_message::{OllamaMessageWriter, differs_only_in_content};
 use super::write_part::OllamaContent;
 use super::{OLLAMA, ThinkSupport, image, options};
-use crate::conversation::joined;
+use crate::conversation::merge_assistant_messages;
 use crate::json::{Array, object, write_array};
 use crate::loss::Losses;
-use crate::splice::{self, Edit, Fate, Fields, Origin};
+use crate::splice::{self, BodyEdit, BodyFields, ElementOrigin, FieldAction};
 use crate::{Outgoing, Written};
 
 /// Writes the body for a target.
@@ -73,7 +73,7 @@ fn write_messages(prompt: &Prompt, to: &Outgoing<'_>, array: &mut Array<'_>, los
         inline,
         schema_instruction(prompt, to).as_deref(),
     );
-    let joined = joined(&prompt.messages, &OLLAMA);
+    let joined = merge_assistant_messages(&prompt.messages, &OLLAMA);
     for message in joined.iter().filter(|m| m.role != Role::System) {
         writer.write(message);
     }
@@ -116,7 +116,7 @@ fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     if !has_options && !new_options.is_empty() {
         object(new_fields.value("options"), |o| new_options.write(o));
     }
-    let edit = Edit {
+    let edit = BodyEdit {
         old: &old_fields,
         new: &new_fields,
         aliases: &[],
@@ -125,26 +125,26 @@ fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let body = edit.write(source.bytes(), to, |key, value, out| match key {
         "messages" if !same_conversation(new, old, to) => {
             let Some(elements) = splice::elements(value) else {
-                return Fate::Keep;
+                return FieldAction::Keep;
             };
             write_array(out, |array| {
                 splice_messages(new, old, &elements, to, array, &mut losses);
             });
-            Fate::Replace
+            FieldAction::Replace
         }
         "options" if has_options && old_options != new_options => {
-            let edit = Edit {
+            let edit = BodyEdit {
                 old: &old_options,
                 new: &new_options,
                 aliases: &[],
                 streams: true,
             };
-            match edit.splice(value, out, |_, _, _| Fate::Keep) {
-                true => Fate::Replace,
-                false => Fate::Keep,
+            match edit.splice(value, out, |_, _, _| FieldAction::Keep) {
+                true => FieldAction::Replace,
+                false => FieldAction::Keep,
             }
         }
-        _ => Fate::Keep,
+        _ => FieldAction::Keep,
     })?;
     Some(Written {
         body,
@@ -183,8 +183,10 @@ fn splice_messages(
     }
     for (message, origin) in rest.iter().zip(origins) {
         match origin {
-            Origin::Same(from) => writer.keep(message, raw[from]),
-            Origin::Changed(from) if differs_only_in_content(&old.messages[from], message) => {
+            ElementOrigin::Same(from) => writer.keep(message, raw[from]),
+            ElementOrigin::Changed(from)
+                if differs_only_in_content(&old.messages[from], message) =>
+            {
                 writer.splice(&old.messages[from], message, raw[from]);
             }
             _ => writer.write(message),
@@ -214,7 +216,7 @@ fn add_generate_fields(
     prompt: &Prompt,
     to: &Outgoing<'_>,
     with_images: bool,
-    fields: &mut Fields,
+    fields: &mut BodyFields,
     losses: &mut Losses,
 ) {
     let parts = prompt.messages.iter().flat_map(|message| &message.parts);

@@ -6,7 +6,7 @@ use majordomo_llm::{
 };
 
 use super::*;
-use crate::FailedAnswer;
+use crate::FailedResponse;
 
 fn read_response(body: &str) -> Response {
     Gemini
@@ -258,7 +258,7 @@ fn the_original_finish_reason_is_returned_to_gemini_clients() {
 }
 
 fn read_failed(status: u16, body: &str) -> Error {
-    Gemini.read_error(&FailedAnswer {
+    Gemini.read_error(&FailedResponse {
         status,
         header: &|_| None,
         body: body.as_bytes(),

@@ -1,4 +1,4 @@
-//! Requests and answers that must survive being written and read again.
+//! Requests and responses that must survive a round trip.
 
 use bytes::Bytes;
 use majordomo_llm::{
@@ -61,7 +61,7 @@ fn cached(text: &str) -> Text {
     }
 }
 
-/// A request, and what its writing loses.
+/// A request, and the losses of writing it.
 pub(super) fn prompts() -> Vec<(&'static str, Prompt, &'static [&'static str])> {
     let tool =
         |name: &str| Tool::new(name).parameters(Json::parse(r#"{"type":"object"}"#).unwrap());

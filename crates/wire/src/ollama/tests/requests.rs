@@ -165,17 +165,14 @@ fn default_values_are_read_as_unset() {
 #[test]
 fn invalid_requests_are_rejected_with_the_json_path() {
     let rows = [
-        (
-            r#"{"model":"a","model":"b"}"#,
-            "model: this key comes twice",
-        ),
+        (r#"{"model":"a","model":"b"}"#, "model: duplicate key"),
         (
             r#"{"messages":[{"role":"user","role":"system"}]}"#,
-            "messages[0].role: this key comes twice",
+            "messages[0].role: duplicate key",
         ),
         (
             r#"{"options":{"seed":1,"seed":2}}"#,
-            "options.seed: this key comes twice",
+            "options.seed: duplicate key",
         ),
         (
             r#"{"messages":[{"role":"user","content":[{"type":"text"}]}]}"#,

@@ -4,7 +4,7 @@ use majordomo_llm::{
 };
 
 use super::*;
-use crate::FailedAnswer;
+use crate::FailedResponse;
 
 fn read_message(message: &str, rest: &str) -> Response {
     let body = format!(r#"{{"model":"x","message":{message},"done":true{rest}}}"#);
@@ -149,7 +149,7 @@ fn native_fields_survive_a_response_and_are_losses_in_other_dialects() {
 
 #[test]
 fn errors_are_read_and_written_as_a_single_message() {
-    let error = CHAT.read_error(&FailedAnswer {
+    let error = CHAT.read_error(&FailedResponse {
         status: 404,
         header: &|_| None,
         body: br#"{"error":"model 'x' not found"}"#,

@@ -1,4 +1,4 @@
-//! One case through two dialects.
+//! Converts one case through two dialects.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Assembler, Event, Prompt, Request, Response};
 use majordomo_wire::{Codec, Loss, Outgoing, Protocol, Reply};
 
-use crate::{compare, corpus};
+use super::{compare, corpus};
 
 /// A client of one dialect and a provider of another.
 pub(crate) struct Crossing {
@@ -25,11 +25,11 @@ impl fmt::Display for Crossing {
     }
 }
 
-/// The fields that were lost on the way; an error if more was.
-type Lost = Result<Vec<String>, String>;
+/// The lost fields, or an error if anything else was lost.
+type LossResult = Result<Vec<String>, String>;
 
-/// From the client to the provider.
-pub(crate) fn request(prompt: &Prompt, pair: &Crossing) -> Lost {
+/// Client to provider.
+pub(crate) fn request(prompt: &Prompt, pair: &Crossing) -> LossResult {
     let (client, provider) = (pair.client.codec(), pair.provider.codec());
     let to = Outgoing::new("a-model");
     let sent = client.write_request(&Request::from(prompt.clone()), &to);
@@ -39,9 +39,9 @@ pub(crate) fn request(prompt: &Prompt, pair: &Crossing) -> Lost {
     {
         return Err("an untouched request did not keep its bytes".into());
     }
-    let arrived = read_request(provider, forwarded.body)?;
+    let actual = read_request(provider, forwarded.body)?;
     let losses = [sent.losses, forwarded.losses].concat();
-    compare::prompts(prompt, &arrived, &losses)?;
+    compare::prompts(prompt, &actual, &losses)?;
     Ok(fields(&losses))
 }
 
@@ -51,23 +51,23 @@ fn read_request(codec: &dyn Codec, body: Bytes) -> Result<Request, String> {
     Ok(read.request)
 }
 
-/// From the provider to the client, whole.
-pub(crate) fn answer(response: &Response, pair: &Crossing) -> Lost {
-    let mut arrived = response.clone();
+/// Provider to client, whole.
+pub(crate) fn response(response: &Response, pair: &Crossing) -> LossResult {
+    let mut actual = response.clone();
     let mut losses = Vec::new();
     for codec in [pair.provider.codec(), pair.client.codec()] {
-        let written = codec.write_response(&arrived, &reply());
+        let written = codec.write_response(&actual, &reply());
         losses.extend(written.losses);
-        arrived = codec
+        actual = codec
             .read_response(written.body, 0)
             .map_err(|error| error.to_string())?;
     }
-    compare::responses(response, &arrived, &losses)?;
+    compare::responses(response, &actual, &losses)?;
     Ok(fields(&losses))
 }
 
-/// From the provider to the client, streamed.
-pub(crate) fn stream(response: &Response, pair: &Crossing) -> Lost {
+/// Provider to client, streamed.
+pub(crate) fn stream(response: &Response, pair: &Crossing) -> LossResult {
     let mut events = corpus::events(response);
     let mut losses = Vec::new();
     for codec in [pair.provider.codec(), pair.client.codec()] {

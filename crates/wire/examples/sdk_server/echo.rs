@@ -1,7 +1,7 @@
-//! What was heard, said back as plain text, one line per thing.
+//! Echoes a request as plain text, one line per fact.
 //!
-//! The answer of the model `heard`: what an SDK sent shows in the words of the
-//! contract, so its test sees what every codec's reader made of it.
+//! The response of the model `heard`: it shows what an SDK sent in the contract's
+//! terms, so its test sees what the codec's reader made of the request.
 
 use majordomo_llm::{Native, Output, Part, Prompt, Role, ToolChoice};
 
@@ -79,7 +79,7 @@ fn part(who: &str, part: &Part) -> Vec<String> {
     vec![line]
 }
 
-/// What only the dialect understands: a signature, encrypted content, an id.
+/// Dialect-specific state: a signature, encrypted content, an id.
 fn state(who: &str, native: Option<&Native>) -> Option<String> {
     let fields = native?.fields();
     let fields: String = fields

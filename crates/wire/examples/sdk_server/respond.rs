@@ -1,4 +1,4 @@
-//! From a request to an answer, with nothing but the codecs in between.
+//! Turns a request into a response, using nothing but the codecs.
 
 use std::convert::Infallible;
 
@@ -11,37 +11,37 @@ use hyper::{Request, Response, StatusCode};
 use majordomo_llm::{Capabilities, Error, ErrorKind, ModelInfo};
 use majordomo_wire::{Codec, Incoming, Protocol, Reply, ollama};
 
-use crate::pieces::Pieces;
-use crate::route::{self, Asked, Route};
-use crate::scenarios::{self, Script};
+use crate::chunked_body::ChunkedBody;
+use crate::route::{self, Endpoint, SdkRoute};
+use crate::scenarios::{self, ScriptedResponse};
 
-/// When everything was made, in Unix seconds.
+/// Creation time of everything, in Unix seconds.
 const CREATED: u64 = 1_700_000_000;
 
-/// What every request is said to weigh.
+/// Token count reported for every request.
 const TOKENS: u64 = 123;
 
-type Answer = Response<BoxBody<Bytes, Infallible>>;
+type HttpResponse = Response<BoxBody<Bytes, Infallible>>;
 
-/// Answers one request.
-pub(crate) async fn answer(request: Request<Received>) -> Result<Answer, hyper::Error> {
+/// Serves one request.
+pub(crate) async fn respond(request: Request<Received>) -> Result<HttpResponse, hyper::Error> {
     let (head, body) = request.into_parts();
     let body = body.collect().await?.to_bytes();
     let Some(route) = route::find(&head.method, &head.uri, &head.headers) else {
-        eprintln!("nobody serves {} {}", head.method, head.uri);
+        eprintln!("no route for {} {}", head.method, head.uri);
         return Ok(whole(StatusCode::NOT_FOUND, Bytes::new()));
     };
     Ok(match serve(&route, body) {
         Ok(answer) => answer,
-        Err(error) => refuse(route.codec, &error),
+        Err(error) => write_error(route.codec, &error),
     })
 }
 
-fn serve(route: &Route, body: Bytes) -> Result<Answer, Error> {
+fn serve(route: &SdkRoute, body: Bytes) -> Result<HttpResponse, Error> {
     let codec = route.codec;
-    match route.asked {
-        Asked::Models => {
-            // Of every second model something is known.
+    match route.endpoint {
+        Endpoint::Models => {
+            // Every second model lists capabilities.
             let known = [None, Some(Capabilities::default())];
             let listed = scenarios::NAMES.iter().zip(known.iter().cycle());
             let models: Vec<ModelInfo> = listed
@@ -52,14 +52,14 @@ fn serve(route: &Route, body: Bytes) -> Result<Answer, Error> {
                 .collect();
             Ok(whole(StatusCode::OK, codec.write_models(&models, CREATED)))
         }
-        Asked::Show => {
+        Endpoint::Show => {
             let model = ModelInfo {
                 id: ollama::read_show_request(&body)?,
                 capabilities: Some(Capabilities::default()),
             };
             Ok(whole(StatusCode::OK, ollama::write_show(&model, CREATED)))
         }
-        Asked::TokenCount => {
+        Endpoint::TokenCount => {
             let counting = codec.count_tokens().ok_or_else(|| {
                 let text = format!("{} has no token counts", codec.dialect());
                 Error::new(ErrorKind::Unsupported, text)
@@ -67,16 +67,20 @@ fn serve(route: &Route, body: Bytes) -> Result<Answer, Error> {
             counting.read_request(body)?;
             Ok(whole(StatusCode::OK, counting.write_response(TOKENS)))
         }
-        Asked::Answer | Asked::Stream => {
+        Endpoint::Generate | Endpoint::Stream => {
             let mut incoming = codec.read_request(body)?;
             incoming.model = route.model.clone().or(incoming.model);
-            incoming.stream |= route.asked == Asked::Stream;
-            say(route.protocol, codec, &incoming)
+            incoming.stream |= route.endpoint == Endpoint::Stream;
+            generate(route.protocol, codec, &incoming)
         }
     }
 }
 
-fn say(protocol: Protocol, codec: &dyn Codec, incoming: &Incoming) -> Result<Answer, Error> {
+fn generate(
+    protocol: Protocol,
+    codec: &dyn Codec,
+    incoming: &Incoming,
+) -> Result<HttpResponse, Error> {
     let model = incoming.model.clone().unwrap_or_default();
     let script = scenarios::find(&model, protocol, &incoming.request)?;
     let reply = Reply {
@@ -98,18 +102,23 @@ fn say(protocol: Protocol, codec: &dyn Codec, incoming: &Incoming) -> Result<Ans
     }
 }
 
-fn stream(protocol: Protocol, codec: &dyn Codec, script: &Script, reply: &Reply) -> Answer {
+fn stream(
+    protocol: Protocol,
+    codec: &dyn Codec,
+    script: &ScriptedResponse,
+    reply: &Reply,
+) -> HttpResponse {
     let mut writer = codec.stream_writer(reply);
-    let mut pieces = Pieces::default();
+    let mut chunks = ChunkedBody::default();
     for event in &script.events() {
-        let mut piece = BytesMut::new();
-        writer.write(event, &mut piece);
-        pieces.push(piece);
+        let mut chunk = BytesMut::new();
+        writer.write(event, &mut chunk);
+        chunks.push(chunk);
     }
     if let Some(error) = &script.breaks {
-        let mut piece = BytesMut::new();
-        writer.fail(error, &mut piece);
-        pieces.push(piece);
+        let mut chunk = BytesMut::new();
+        writer.fail(error, &mut chunk);
+        chunks.push(chunk);
     }
     let media_type = match protocol {
         Protocol::Ollama => "application/x-ndjson",
@@ -117,11 +126,11 @@ fn stream(protocol: Protocol, codec: &dyn Codec, script: &Script, reply: &Reply)
     };
     Response::builder()
         .header(CONTENT_TYPE, media_type)
-        .body(pieces.boxed())
+        .body(chunks.boxed())
         .expect("both are valid constants")
 }
 
-fn refuse(codec: &dyn Codec, error: &Error) -> Answer {
+fn write_error(codec: &dyn Codec, error: &Error) -> HttpResponse {
     let refusal = codec.write_error(error);
     let status = StatusCode::from_u16(refusal.status).expect("a codec writes real statuses");
     let mut answer = whole(status, refusal.body);
@@ -134,7 +143,7 @@ fn refuse(codec: &dyn Codec, error: &Error) -> Answer {
     answer
 }
 
-fn whole(status: StatusCode, body: Bytes) -> Answer {
+fn whole(status: StatusCode, body: Bytes) -> HttpResponse {
     Response::builder()
         .status(status)
         .header(CONTENT_TYPE, "application/json")

@@ -1,13 +1,12 @@
-//! Times by turns, and the table of goals.
+//! Interleaved timing, and the table of performance goals.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// How often each contender has its turn: many short ones, so that some of them
-/// are not interrupted.
+/// Rounds per contender. Many short rounds, so that some run uninterrupted.
 const TURNS: usize = 150;
 
-/// The time of one run of each, from its fastest turn of several runs.
+/// Returns the time per run of each contender, taken from its fastest round.
 #[allow(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 pub(crate) fn fastest<const N: usize>(
     runs: usize,
@@ -26,13 +25,13 @@ pub(crate) fn fastest<const N: usize>(
     best.map(|time| time / u32::try_from(runs).expect("a few runs"))
 }
 
-/// Prints what was measured beside its goal.
+/// Prints each measurement next to its goal.
 #[derive(Default)]
-pub(crate) struct Table {
+pub(crate) struct GoalTable {
     missed: usize,
 }
 
-impl Table {
+impl GoalTable {
     pub(crate) fn row(&mut self, name: &str, measured: f64, goal: f64, unit: &str) {
         let verdict = if measured <= goal { "" } else { "  MISSED" };
         self.missed += usize::from(measured > goal);

@@ -1,8 +1,8 @@
 //! Replays recorded exchanges with real providers.
 //!
-//! `MAJORDOMO_RECORDINGS` names a folder with an `INDEX.tsv`; without it there
-//! is nothing to replay and the test says so. Rows are replayed by rules that
-//! hold for all of them; `exceptions.tsv` lists what cannot hold, with reasons.
+//! `MAJORDOMO_RECORDINGS` names a directory with an `INDEX.tsv`; without it the
+//! tests are skipped. The same checks apply to all rows; `exceptions.tsv` lists the
+//! rows that cannot pass, with reasons.
 
 mod chunking;
 mod document;
@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 
 use majordomo_wire::Protocol;
 
-/// Which rows of the index are read by which codec.
-const SPOKEN: &[(&str, Protocol)] = &[
+/// Codecs by the protocol column of the index.
+const CODECS: &[(&str, Protocol)] = &[
     ("openai-chat", Protocol::Chat),
     ("ollama-chat", Protocol::Ollama),
     ("ollama-generate", Protocol::Ollama),
@@ -26,18 +26,18 @@ const SPOKEN: &[(&str, Protocol)] = &[
 ];
 
 #[test]
-fn recordings_of_real_providers_replay() {
+fn recordings_of_real_providers_pass_all_checks() {
     let Some(index) = index::load() else {
         return;
     };
     let exceptions = index::exceptions();
     let mut ran: BTreeMap<String, usize> = BTreeMap::new();
-    let mut unspoken: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut unsupported: BTreeMap<&str, usize> = BTreeMap::new();
     let (mut excepted, mut failures) = (0, Vec::new());
     for row in &index.rows {
         let exchange = exchange::load(&index.folder, row);
-        let Some(protocol) = exchange.protocol(&row.protocol, SPOKEN) else {
-            *unspoken.entry(&row.protocol).or_default() += 1;
+        let Some(protocol) = exchange.protocol(&row.protocol, CODECS) else {
+            *unsupported.entry(&row.protocol).or_default() += 1;
             continue;
         };
         if let Some(reason) = exceptions.reason(&row.path) {
@@ -51,7 +51,7 @@ fn recordings_of_real_providers_replay() {
             _ if row.protocol.ends_with("-meta") => replay::models(protocol, &exchange),
             Some(kind) => {
                 println!("recordings: {} is {kind}: it must be refused", row.path);
-                replay::refuse(protocol, &exchange)
+                replay::reject_other_api(protocol, &exchange)
             }
             None => replay::replay(protocol, &exchange),
         };
@@ -62,8 +62,8 @@ fn recordings_of_real_providers_replay() {
     for (protocol, count) in &ran {
         println!("recordings: {protocol}: {count} ran");
     }
-    for (protocol, count) in &unspoken {
-        println!("recordings: {protocol}: {count} rows of a protocol that is not spoken");
+    for (protocol, count) in &unsupported {
+        println!("recordings: {protocol}: {count} rows of a protocol that is not codecs");
     }
     println!("recordings: {excepted} excepted of {}", index.rows.len());
     assert!(
@@ -80,14 +80,14 @@ fn recordings_of_real_providers_replay() {
 }
 
 #[test]
-fn recordings_of_streams_read_the_same_however_they_are_cut() {
+fn recorded_streams_do_not_depend_on_chunking() {
     let Some(index) = index::load() else {
         return;
     };
-    let cut = chunking::cut_all(&index, SPOKEN);
+    let cut = chunking::cut_all(&index, CODECS);
     println!(
         "recordings: {} streams, read and tapped, cut in {} ways",
-        cut.streams, cut.ways
+        cut.streams, cut.chunkings
     );
     assert!(
         cut.failures.is_empty(),

@@ -1,11 +1,11 @@
-//! Whether what arrived is what was said, but for the listed losses.
+//! Asserts that a conversion preserves everything but the listed losses.
 
 use majordomo_llm::{Message, Part, Prompt, Response, Role, Text};
 use majordomo_wire::Loss;
 
-use crate::aspects::{Aspects, Said, of_prompt, of_turn, put};
+use super::aspects::{AspectValue, Aspects, of_prompt, of_turn, put};
 
-/// Losses by other names than that of the aspect that they explain.
+/// Losses that explain an aspect of another name.
 const EXPLAINS: &[(&str, &[&str])] = &[
     ("place of system", &["system"]),
     ("strict of tools", &["strict", "tools"]),
@@ -18,35 +18,36 @@ const EXPLAINS: &[(&str, &[&str])] = &[
 ];
 
 /// Compares requests.
-pub(crate) fn prompts(said: &Prompt, arrived: &Prompt, losses: &[Loss]) -> Result<(), String> {
-    let mut arrived = arrived.clone();
+pub(crate) fn prompts(expected: &Prompt, actual: &Prompt, losses: &[Loss]) -> Result<(), String> {
+    let mut actual = actual.clone();
     if losses.iter().any(|loss| loss.field == "system") {
-        heard_as_instructions(said, &mut arrived);
+        move_system_texts(expected, &mut actual);
     }
-    differences(of_prompt(said), of_prompt(&arrived), losses)
+    differences(of_prompt(expected), of_prompt(&actual), losses)
 }
 
-/// Where a dialect has no instructions in the middle, the user says them.
-fn heard_as_instructions(said: &Prompt, arrived: &mut Prompt) {
-    let system = said.messages.iter().filter(|m| m.role == Role::System);
+/// Undoes the conversion of system messages into user messages, for dialects
+/// that allow none in the middle.
+fn move_system_texts(expected: &Prompt, actual: &mut Prompt) {
+    let system = expected.messages.iter().filter(|m| m.role == Role::System);
     for text in system.map(Message::text) {
-        let users = arrived.messages.iter_mut().filter(|m| m.role == Role::User);
+        let users = actual.messages.iter_mut().filter(|m| m.role == Role::User);
         let is_it = |part: &Part| part.as_text() == Some(&text);
         let told: Vec<_> = users.filter(|m| m.parts.iter().any(is_it)).collect();
         for message in told {
             message.parts.retain(|part| !is_it(part));
-            arrived.system.push(Text::new(&text));
+            actual.system.push(Text::new(&text));
         }
     }
 }
 
-/// Compares answers.
+/// Compares responses.
 pub(crate) fn responses(
-    said: &Response,
-    arrived: &Response,
+    expected: &Response,
+    actual: &Response,
     losses: &[Loss],
 ) -> Result<(), String> {
-    differences(of_response(said), of_response(arrived), losses)
+    differences(of_response(expected), of_response(actual), losses)
 }
 
 fn of_response(response: &Response) -> Aspects {
@@ -62,10 +63,10 @@ fn of_response(response: &Response) -> Aspects {
     aspects
 }
 
-fn differences(said: Aspects, mut arrived: Aspects, losses: &[Loss]) -> Result<(), String> {
+fn differences(expected: Aspects, mut actual: Aspects, losses: &[Loss]) -> Result<(), String> {
     let mut unexplained = Vec::new();
-    for (name, before) in said {
-        let after = arrived.remove(&name);
+    for (name, before) in expected {
+        let after = actual.remove(&name);
         let same = after
             .as_ref()
             .is_some_and(|after| same(&name, &before, after, losses));
@@ -73,7 +74,7 @@ fn differences(said: Aspects, mut arrived: Aspects, losses: &[Loss]) -> Result<(
             unexplained.push(format!("{name}: {before:?} became {after:?}"));
         }
     }
-    for (name, after) in arrived {
+    for (name, after) in actual {
         if !explained(&name, &after, losses) {
             unexplained.push(format!("{name}: {after:?} out of nothing"));
         }
@@ -87,17 +88,17 @@ fn differences(said: Aspects, mut arrived: Aspects, losses: &[Loss]) -> Result<(
     }
 }
 
-fn same(name: &str, before: &Said, after: &Said, losses: &[Loss]) -> bool {
-    let (Said::Texts(before), Said::Texts(after)) = (before, after) else {
-        // A dialect that must have a limit gets one, and each may add its own state.
+fn same(name: &str, before: &AspectValue, after: &AspectValue, losses: &[Loss]) -> bool {
+    let (AspectValue::Texts(before), AspectValue::Texts(after)) = (before, after) else {
+        // A mandatory limit may be added, and every dialect may add state.
         let adds = match name {
-            "max_tokens" => *before == Said::Value("None".into()),
-            name => name.ends_with("state") && *before == Said::Value("[]".into()),
+            "max_tokens" => *before == AspectValue::Value("None".into()),
+            name => name.ends_with("state") && *before == AspectValue::Value("[]".into()),
         };
         return before == after || adds;
     };
     let after = after.concat();
-    // A failure that cannot be marked must be told.
+    // A failure without a flag must be in the text.
     let told = name.contains("result ") && losses.iter().any(|loss| loss.field == "is_error");
     let after = match told {
         true => after
@@ -110,15 +111,15 @@ fn same(name: &str, before: &Said, after: &Said, losses: &[Loss]) -> bool {
         .any(|line| before.join(line) == after)
 }
 
-fn explained(name: &str, before: &Said, losses: &[Loss]) -> bool {
+fn explained(name: &str, before: &AspectValue, losses: &[Loss]) -> bool {
     let aspect = name.split_once(": ").map_or(name, |(_, aspect)| aspect);
     let others = EXPLAINS.iter().filter(|(wanted, _)| *wanted == aspect);
     losses.iter().any(|loss| {
         let field = loss.field.as_str();
         let named = field == aspect || others.clone().any(|(_, names)| names.contains(&field));
-        // A block or a state is lost by its own name.
+        // Blocks and state are lost by name.
         let inside = match before {
-            Said::Value(text) if matches!(aspect, "other" | "state" | "hosted tools") => {
+            AspectValue::Value(text) if matches!(aspect, "other" | "state" | "hosted tools") => {
                 let own = field.rsplit('.').next().unwrap_or(field);
                 text.contains(own)
             }

@@ -4,22 +4,22 @@ use std::path::PathBuf;
 
 pub(crate) struct Index {
     pub(crate) folder: PathBuf,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<RecordingRow>,
 }
 
-pub(crate) struct Row {
+pub(crate) struct RecordingRow {
     pub(crate) path: String,
     pub(crate) protocol: String,
     pub(crate) status: Option<u16>,
     pub(crate) features: Vec<String>,
 }
 
-impl Row {
+impl RecordingRow {
     pub(crate) fn has(&self, feature: &str) -> bool {
         self.features.iter().any(|f| f == feature)
     }
 
-    /// The status, which answers without their request tell as a feature.
+    /// The status; responses without a request record it as a feature.
     pub(crate) fn status(&self) -> u16 {
         let feature = |f: &String| f.strip_prefix("error")?.parse().ok();
         let told = || self.features.iter().find_map(feature);
@@ -27,7 +27,7 @@ impl Row {
     }
 }
 
-/// Reads the index; none when the environment names no folder.
+/// Reads the index; `None` if no directory is configured.
 pub(crate) fn load() -> Option<Index> {
     let folder = majordomo_testkit::data("MAJORDOMO_RECORDINGS")?;
     let file = folder.join("INDEX.tsv");
@@ -43,7 +43,7 @@ pub(crate) fn load() -> Option<Index> {
     let (status, features) = (column("status"), column("features"));
     let rows = lines.filter(|line| !line.is_empty()).map(|line| {
         let cells: Vec<&str> = line.split('\t').collect();
-        Row {
+        RecordingRow {
             path: cells[path].to_owned(),
             protocol: cells[protocol].to_owned(),
             status: cells[status].parse().ok(),
@@ -56,7 +56,7 @@ pub(crate) fn load() -> Option<Index> {
     })
 }
 
-/// Patterns of paths that cannot hold, each with its reason.
+/// Path patterns of recordings that cannot pass, each with its reason.
 pub(crate) struct Exceptions(Vec<(&'static str, &'static str)>);
 
 pub(crate) fn exceptions() -> Exceptions {
@@ -76,7 +76,7 @@ impl Exceptions {
     }
 }
 
-/// `*` stands for any text.
+/// `*` matches any text.
 fn matches(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,

@@ -1,7 +1,7 @@
-//! Real requests of real clients, read and written back.
+//! Recorded requests of real clients, read and written back.
 //!
-//! `MAJORDOMO_CLIENT_REQUESTS` names a folder of folders, one per client, each
-//! file with `method`, `path` and `body`. Without it the test says so.
+//! `MAJORDOMO_CLIENT_REQUESTS` names a directory with one subdirectory per client;
+//! each file has `method`, `path` and `body`. Without it the tests are skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use majordomo_wire::{Outgoing, Protocol};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// Which paths are whose; the first that fits counts.
-const SPOKEN: &[(&str, Protocol)] = &[
+/// Codecs by path suffix; the first match wins.
+const CODECS: &[(&str, Protocol)] = &[
     ("/chat/completions", Protocol::Chat),
     ("/api/chat", Protocol::Ollama),
     ("/api/generate", Protocol::Ollama),
@@ -26,14 +26,14 @@ const SPOKEN: &[(&str, Protocol)] = &[
 ];
 
 #[derive(serde::Deserialize)]
-struct Recorded {
+struct RecordedRequest {
     method: String,
     path: String,
     body: Box<RawValue>,
 }
 
 #[test]
-fn client_requests_go_back_to_their_own_dialect_byte_for_byte() {
+fn requests_are_written_to_their_own_dialect_byte_for_byte() {
     let mut ran: BTreeMap<String, usize> = BTreeMap::new();
     for_each(|name, protocol, body| {
         let codec = protocol.codec();
@@ -53,14 +53,14 @@ fn client_requests_go_back_to_their_own_dialect_byte_for_byte() {
 }
 
 #[test]
-fn client_requests_keep_every_byte_that_an_edit_does_not_touch() {
+fn edited_requests_keep_the_bytes_of_unchanged_fields() {
     for_each(|name, protocol, body| {
         let codec = protocol.codec();
         let incoming = codec.read_request(body.clone()).unwrap();
         let model = incoming.model.clone().unwrap_or_default();
         let to = Outgoing::new(&model).stream(incoming.stream);
 
-        // Touched and put back: the same value in another prompt.
+        // Edited and reverted: the same value in another prompt.
         let mut same = incoming.request.clone();
         same.edit().seed = Some(1);
         same.edit().seed = incoming.request.seed;
@@ -69,7 +69,7 @@ fn client_requests_keep_every_byte_that_an_edit_does_not_touch() {
         assert_eq!(written.body, body, "{name}: other bytes");
         assert_eq!(written.losses, [], "{name}: losses");
 
-        // One text is changed: everything else reads as before.
+        // One text is edited: everything else reads as before.
         let mut edited = incoming.request.clone();
         let Some(text) = first_text(edited.edit()) else {
             return;
@@ -82,11 +82,11 @@ fn client_requests_keep_every_byte_that_an_edit_does_not_touch() {
 }
 
 #[test]
-fn client_requests_reach_every_other_dialect_with_what_they_say() {
+fn requests_keep_their_content_in_every_other_dialect() {
     let mut lost: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for_each(|name, protocol, body| {
         let incoming = protocol.codec().read_request(body.clone()).unwrap();
-        let others = SPOKEN.iter().map(|(_, other)| *other);
+        let others = CODECS.iter().map(|(_, other)| *other);
         let others: BTreeSet<_> = others
             .filter(|o| *o != protocol)
             .map(|o| o.dialect())
@@ -104,7 +104,10 @@ fn client_requests_reach_every_other_dialect_with_what_they_say() {
                 .codec()
                 .read_request(written.body)
                 .unwrap_or_else(|error| panic!("{name}, {pair}: {error}"));
-            let (before, after) = (Said::by(&incoming.request), Said::by(&again.request));
+            let (before, after) = (
+                PromptSummary::by(&incoming.request),
+                PromptSummary::by(&again.request),
+            );
             // Some dialects join the texts of a message.
             let all = after.texts.concat();
             for text in before.texts.iter().map(|text| text.trim_end()) {
@@ -125,8 +128,8 @@ fn client_requests_reach_every_other_dialect_with_what_they_say() {
     }
 }
 
-/// What must survive whatever the dialect.
-struct Said {
+/// What must survive in every dialect.
+struct PromptSummary {
     texts: Vec<String>,
     calls: Vec<(String, Value)>,
     results: usize,
@@ -134,7 +137,7 @@ struct Said {
     tools: Vec<String>,
 }
 
-impl Said {
+impl PromptSummary {
     fn by(prompt: &Prompt) -> Self {
         let messages = || prompt.messages.iter();
         let calls = messages().flat_map(|m| m.tool_calls());
@@ -185,11 +188,11 @@ fn for_each(mut check: impl FnMut(&str, Protocol, Bytes)) {
     {
         let name = file.display().to_string();
         let text = std::fs::read_to_string(file).expect("a readable file");
-        let recorded: Recorded =
+        let recorded: RecordedRequest =
             serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
         let path = recorded.path.split('?').next().unwrap_or_default();
-        let spoken = SPOKEN.iter().find(|(end, _)| path.ends_with(end));
-        if let (Some((_, protocol)), "POST") = (spoken, recorded.method.as_str()) {
+        let codec = CODECS.iter().find(|(end, _)| path.ends_with(end));
+        if let (Some((_, protocol)), "POST") = (codec, recorded.method.as_str()) {
             check(
                 &name,
                 *protocol,

@@ -21,7 +21,7 @@ fn text(text: &str) -> String {
 const CALL: &str = r#"{"type":"function_call","id":"fc_1","call_id":"","name":"t","arguments":"{}","status":"completed"}"#;
 
 #[test]
-fn the_finish_follows_from_status_and_content() {
+fn the_finish_reason_follows_from_status_and_content() {
     let custom = r#"{"type":"custom_tool_call","call_id":"c","name":"p","input":"x"}"#;
     let refusal =
         r#"{"type":"message","role":"assistant","content":[{"type":"refusal","refusal":"no"}]}"#;
@@ -76,7 +76,7 @@ fn the_finish_follows_from_status_and_content() {
 }
 
 #[test]
-fn every_item_is_read_in_its_place() {
+fn every_output_item_is_read_in_order() {
     let response = answer(&format!(
         r#""status":"completed","output":[
             {{"type":"reasoning","id":"rs_1","summary":[],"content":[{{"type":"reasoning_text","text":"hm"}}],"encrypted_content":"XYZ"}},
@@ -109,7 +109,7 @@ fn every_item_is_read_in_its_place() {
 }
 
 #[test]
-fn usage_is_canonical_already() {
+fn usage_needs_no_conversion() {
     let usage = r#""usage":{"input_tokens":10,"input_tokens_details":{"cached_tokens":4,"cache_write_tokens":2},
         "output_tokens":5,"output_tokens_details":{"reasoning_tokens":3},"total_tokens":15}"#;
     let response = answer(&format!(r#""output":[],{usage}"#)).unwrap();
@@ -128,7 +128,7 @@ fn usage_is_canonical_already() {
 }
 
 #[test]
-fn an_answer_of_another_dialect_has_everything_that_official_clients_look_for() {
+fn a_foreign_response_has_all_fields_that_official_clients_require() {
     let other = Native::new(Dialect::new("anthropic-messages"));
     let response = Response {
         usage: Usage {
@@ -163,7 +163,7 @@ fn an_answer_of_another_dialect_has_everything_that_official_clients_look_for() 
 }
 
 #[test]
-fn what_the_server_repeats_is_written_back_and_no_loss_elsewhere() {
+fn echoed_fields_are_written_back_and_are_no_loss_elsewhere() {
     let response = answer(
         r#""status":"completed","output":[],"tools":[{"type":"x"}],"metadata":{"a":"b"},"store":true,"user":null,"tool_usage":{"y":1}"#,
     )
@@ -186,7 +186,7 @@ fn what_the_server_repeats_is_written_back_and_no_loss_elsewhere() {
 }
 
 #[test]
-fn a_finish_without_a_word_is_listed() {
+fn an_inexpressible_finish_reason_is_a_listed_loss() {
     for finish in [
         FinishReason::StopSequence(None),
         FinishReason::ContextWindow,
@@ -202,7 +202,7 @@ fn a_finish_without_a_word_is_listed() {
 }
 
 #[test]
-fn answers_that_are_none_are_errors() {
+fn bodies_that_are_not_responses_are_errors() {
     let failed =
         r#""status":"failed","error":{"code":"rate_limit_exceeded","message":"slow"},"output":[]"#;
     let error = answer(failed).unwrap_err();
@@ -217,7 +217,7 @@ fn answers_that_are_none_are_errors() {
 }
 
 #[test]
-fn errors_have_the_status_and_the_code_that_clients_branch_on() {
+fn errors_have_the_status_and_code_clients_branch_on() {
     let limited = Error::provider(429, "slow down").with_retry_after(Some(Duration::from_secs(2)));
     let rows = [
         (
@@ -246,7 +246,7 @@ fn errors_have_the_status_and_the_code_that_clients_branch_on() {
 }
 
 #[test]
-fn codes_inside_a_stream_are_classified_without_a_status() {
+fn error_codes_inside_a_stream_are_classified_without_a_status() {
     let class = |code: &str| {
         let frame = format!(
             r#"{{"type":"response.failed","response":{{"status":"failed","error":{{"code":"{code}","message":"m"}}}}}}"#
@@ -263,7 +263,7 @@ fn codes_inside_a_stream_are_classified_without_a_status() {
 }
 
 #[test]
-fn token_counts_are_asked_for_and_told() {
+fn token_count_requests_and_responses_are_read_and_written() {
     let counting = Responses.count_tokens().unwrap();
     let asked = r#"{"model":"x","input":"hi","future":1}"#;
     let incoming = counting.read_request(Bytes::from(asked)).unwrap();

@@ -1,11 +1,9 @@
-//! Every conversation of a corpus, from every client's dialect to every provider's.
+//! Converts a corpus of conversations from every client dialect to every provider dialect.
 //!
-//! A pair of dialects is a client of the one at a gateway to a provider of the
-//! other. A request is written as that client would write it, read, written for
-//! the provider and read there; answers and streams go the other way. What
-//! arrives must be what was said, but for the losses that the writers list.
-//! `docs/matrix.md` is made from the same run; `MAJORDOMO_UPDATE_DOCS=1`
-//! rewrites it.
+//! A request is written in the client's dialect, read, written for the provider
+//! and read again; responses and streams go the other way. The result must equal
+//! the original, except for the losses that the writers list. `docs/matrix.md` is
+//! generated from the same run; `MAJORDOMO_UPDATE_DOCS=1` updates it.
 
 mod aspects;
 mod compare;
@@ -17,8 +15,8 @@ use majordomo_wire::Protocol;
 
 use cross::Crossing;
 
-/// Crosses everything with every pair and tells what did not hold.
-fn hold<T>(
+/// Converts every case between every pair and reports the failures.
+fn check_all_pairs<T>(
     kind: &str,
     cases: &[(&'static str, T)],
     cross: impl Fn(&T, &Crossing) -> Result<Vec<String>, String>,
@@ -46,39 +44,39 @@ fn hold<T>(
 }
 
 #[test]
-fn every_request_crosses_every_pair_with_listed_losses_only() {
+fn requests_convert_between_all_dialects_with_listed_losses_only() {
     let cases = corpus::conversations();
     assert!(cases.len() >= 40, "the corpus has only {}", cases.len());
-    hold("requests", &cases, cross::request);
+    check_all_pairs("requests", &cases, cross::request);
 }
 
 #[test]
-fn every_answer_crosses_every_pair_with_listed_losses_only() {
-    hold("answers", &corpus::answers(), cross::answer);
+fn responses_convert_between_all_dialects_with_listed_losses_only() {
+    check_all_pairs("answers", &corpus::responses(), cross::response);
 }
 
 #[test]
-fn every_stream_crosses_every_pair_with_listed_losses_only() {
-    hold("streams", &corpus::answers(), cross::stream);
+fn streams_convert_between_all_dialects_with_listed_losses_only() {
+    check_all_pairs("streams", &corpus::responses(), cross::stream);
 }
 
 #[test]
-fn a_loss_that_nobody_lists_is_found() {
+fn an_unlisted_loss_is_detected() {
     use majordomo_llm::{Prompt, Request};
     let asked = Prompt::clone(&Request::user("hi").max_tokens(5));
-    let arrived = Prompt::clone(&Request::user("ho"));
-    let differences = compare::prompts(&asked, &arrived, &[]).unwrap_err();
+    let actual = Prompt::clone(&Request::user("ho"));
+    let differences = compare::prompts(&asked, &actual, &[]).unwrap_err();
     assert!(differences.contains("text:") && differences.contains("max_tokens:"));
     let listed = [majordomo_wire::Loss {
         field: "max_tokens".into(),
         why: String::new(),
     }];
-    let differences = compare::prompts(&asked, &arrived, &listed).unwrap_err();
+    let differences = compare::prompts(&asked, &actual, &listed).unwrap_err();
     assert!(!differences.contains("max_tokens:"), "{differences}");
 }
 
 #[test]
-fn the_printed_matrix_is_true() {
+fn docs_matrix_md_is_up_to_date() {
     let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/matrix.md");
     let made = table::print();
     if std::env::var_os("MAJORDOMO_UPDATE_DOCS").is_some() {

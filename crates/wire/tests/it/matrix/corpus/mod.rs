@@ -1,15 +1,15 @@
-//! What people and programs really say to models, and what these answer.
+//! Typical conversations and responses.
 
-mod answers;
 mod conversations;
+mod reasoning;
+mod responses;
 mod settings;
-mod thoughts;
 
-pub(crate) use answers::{answers, events};
+pub(crate) use responses::{events, responses};
 
 use majordomo_llm::{Part, Prompt};
 
-/// The smallest beginnings of pictures that tell their types.
+/// The shortest prefixes that identify an image type.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 const JPEG: &[u8] = b"\xff\xd8\xff\xe0\0\x10JFIF\0";
 const WEBP: &[u8] = b"RIFF\x1a\0\0\0WEBPVP8L";
@@ -18,10 +18,10 @@ fn png() -> Part {
     Part::image("image/png", PNG)
 }
 
-/// All conversations, each with its name.
+/// All conversations, by name.
 pub(crate) fn conversations() -> Vec<(&'static str, Prompt)> {
     let mut all = conversations::all();
     all.extend(settings::all());
-    all.extend(thoughts::conversations());
+    all.extend(reasoning::conversations());
     all
 }

@@ -1,11 +1,11 @@
-//! The matrix as a page for people.
+//! Renders the matrix as a Markdown page.
 
 use std::fmt::Write;
 
 use majordomo_wire::Protocol;
 
-use crate::corpus;
-use crate::cross::{self, Crossing};
+use super::corpus;
+use super::cross::{self, Crossing};
 
 const HEAD: &str = "\
 <!-- Made by `cargo test -p majordomo-wire --test matrix`; do not edit. -->
@@ -15,7 +15,7 @@ const HEAD: &str = "\
 Every conversation below is written in each dialect and read again. An empty
 cell means that nothing was lost; otherwise it names what the writer lists as
 lost, which is also what a request's attempt_log tells. Everything else arrives as
-it was said. These are not losses, but other ways to say the same:
+it was expected. These are not losses, but other ways to say the same:
 
 - instructions stand where the dialect wants them, and what one side says in a
   row is one turn;
@@ -30,10 +30,10 @@ it was said. These are not losses, but other ways to say the same:
 pub(crate) fn print() -> String {
     let mut page = HEAD.to_owned();
     let conversations = corpus::conversations();
-    let answers = corpus::answers();
+    let responses = corpus::responses();
     section(&mut page, "Requests", &conversations, cross::request);
-    section(&mut page, "Answers", &answers, cross::answer);
-    section(&mut page, "Streamed answers", &answers, cross::stream);
+    section(&mut page, "Answers", &responses, cross::response);
+    section(&mut page, "Streamed answers", &responses, cross::stream);
     page.push_str(
         "\n## Any client, any model\n\n\
          A client of the row's dialect at a provider of the column's: how many requests \
@@ -45,9 +45,9 @@ pub(crate) fn print() -> String {
         for provider in Protocol::ALL {
             let pair = Crossing { client, provider };
             let requests = whole(&conversations, &pair, cross::request);
-            let whole_answers = whole(&answers, &pair, cross::answer);
-            let streams = whole(&answers, &pair, cross::stream);
-            let _ = write!(page, " {requests} / {whole_answers} / {streams} |");
+            let whole_responses = whole(&responses, &pair, cross::response);
+            let streams = whole(&responses, &pair, cross::stream);
+            let _ = write!(page, " {requests} / {whole_responses} / {streams} |");
         }
         page.push('\n');
     }
@@ -55,25 +55,26 @@ pub(crate) fn print() -> String {
         page,
         "\nOf {} requests and {} answers.\n",
         conversations.len(),
-        answers.len()
+        responses.len()
     );
     page
 }
 
-type Cross<T> = fn(&T, &Crossing) -> Result<Vec<String>, String>;
+type CrossFn<T> = fn(&T, &Crossing) -> Result<Vec<String>, String>;
 
-fn section<T>(page: &mut String, title: &str, cases: &[(&'static str, T)], cross: Cross<T>) {
+fn section<T>(page: &mut String, title: &str, cases: &[(&'static str, T)], cross: CrossFn<T>) {
     let _ = write!(page, "\n## {title}\n\n");
     header(page, "");
-    for (case, said) in cases {
+    for (case, expected) in cases {
         let _ = write!(page, "| {case} |");
         for protocol in Protocol::ALL {
-            // A dialect to itself: what the first writing lost, and no more.
+            // A dialect paired with itself shows only the losses of the first
+            // write.
             let pair = Crossing {
                 client: protocol,
                 provider: protocol,
             };
-            match cross(said, &pair) {
+            match cross(expected, &pair) {
                 Ok(lost) if lost.is_empty() => page.push_str(" |"),
                 Ok(lost) => {
                     let _ = write!(page, " {} |", lost.join(", "));
@@ -85,9 +86,9 @@ fn section<T>(page: &mut String, title: &str, cases: &[(&'static str, T)], cross
     }
 }
 
-fn whole<T>(cases: &[(&'static str, T)], pair: &Crossing, cross: Cross<T>) -> usize {
-    let kept = |said: &T| cross(said, pair).is_ok_and(|lost| lost.is_empty());
-    cases.iter().filter(|(_, said)| kept(said)).count()
+fn whole<T>(cases: &[(&'static str, T)], pair: &Crossing, cross: CrossFn<T>) -> usize {
+    let kept = |expected: &T| cross(expected, pair).is_ok_and(|lost| lost.is_empty());
+    cases.iter().filter(|(_, expected)| kept(expected)).count()
 }
 
 fn header(page: &mut String, corner: &str) {

@@ -1,20 +1,19 @@
-//! Server events on the wire: named, numbered, and with what all events about
-//! the same thing have in common.
+//! Writes SSE events: named, numbered, and with their common fields.
 
 use bytes::BytesMut;
 use majordomo_llm::Part;
 
-use super::stream_output::OpenMessage;
-use super::write_part::{Side, write_block};
+use super::stream_output::ResponsesOpenMessage;
+use super::write_part::{ContentSide, write_block};
 use crate::json::{Object, object};
 
 /// Writes and numbers the events of one stream.
 #[derive(Default)]
-pub(super) struct Frames {
+pub(super) struct ResponsesEventWriter {
     sequence: u64,
 }
 
-impl Frames {
+impl ResponsesEventWriter {
     pub(super) fn event(
         &mut self,
         out: &mut BytesMut,
@@ -33,7 +32,7 @@ impl Frames {
         self.sequence += 1;
     }
 
-    /// An event that begins or ends an item.
+    /// Writes an event that starts or ends an item.
     pub(super) fn item(&mut self, out: &mut BytesMut, kind: &str, place: usize, item: &[u8]) {
         self.event(out, kind, |o| {
             o.number("output_index", place);
@@ -41,12 +40,12 @@ impl Frames {
         });
     }
 
-    /// An event about the last block of a message.
+    /// Writes an event about the last block of a message.
     pub(super) fn content(
         &mut self,
         out: &mut BytesMut,
         kind: &str,
-        message: &OpenMessage,
+        message: &ResponsesOpenMessage,
         fill: impl FnOnce(&mut Object<'_>),
     ) {
         self.event(out, kind, |o| {
@@ -57,20 +56,20 @@ impl Frames {
         });
     }
 
-    /// An event that begins or ends the last block of a message.
-    pub(super) fn block(&mut self, out: &mut BytesMut, kind: &str, message: &OpenMessage) {
+    /// Writes an event that starts or ends the last block of a message.
+    pub(super) fn block(&mut self, out: &mut BytesMut, kind: &str, message: &ResponsesOpenMessage) {
         let Some(part) = message.parts.last() else {
             return;
         };
         self.content(out, kind, message, |o| match part {
             Part::Opaque(opaque) => o.raw("part", opaque.raw.as_str()),
             part => o.object("part", |o| {
-                write_block(part, Side::Answer, part.native(), o);
+                write_block(part, ContentSide::Response, part.native(), o);
             }),
         });
     }
 
-    /// An event about a summary; there is one to an item.
+    /// Writes an event about a summary; every item has one.
     pub(super) fn summary(
         &mut self,
         out: &mut BytesMut,
@@ -87,7 +86,7 @@ impl Frames {
     }
 }
 
-/// The one part of a summary.
+/// Writes the only part of a summary.
 pub(super) fn summary_part(object: &mut Object<'_>, text: &str) {
     object.object("part", |o| {
         o.string("type", "summary_text");

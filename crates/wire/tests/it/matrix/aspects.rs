@@ -1,29 +1,28 @@
-//! What a conversation says, aspect by aspect, without the ways in which
-//! dialects say the same thing differently:
+//! Compares conversations aspect by aspect, ignoring equivalent representations:
 //!
-//! - instructions are instructions, wherever they stand;
-//! - what one side says in a row is one turn, tool results first; what is empty
-//!   is nothing;
-//! - texts in a row may be joined, with or without a line between them;
-//! - a call is known by its place, whatever its id; arguments are JSON values;
-//! - where tools can answer with text only, their pictures follow in the same
-//!   turn, each with a line about its origin.
+//! - system texts are equivalent wherever they stand;
+//! - consecutive messages of one side are one turn, tool results first; empty
+//!   content is ignored;
+//! - consecutive texts may be joined, with or without a line break;
+//! - calls are identified by position, not by id; arguments are JSON values;
+//! - where tool results are text-only, their images follow in the same turn, each
+//!   with a caption.
 
 use std::collections::BTreeMap;
 
 use majordomo_llm::{Json, Message, Native, Output, Part, Prompt, Role, Tool};
 use serde_json::Value;
 
-/// Aspects by name. A text is a list of the pieces that may be joined.
-pub(crate) type Aspects = BTreeMap<String, Said>;
+/// Aspects by name. A text is a list of fragments that may be joined.
+pub(crate) type Aspects = BTreeMap<String, AspectValue>;
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Said {
+pub(crate) enum AspectValue {
     Value(String),
     Texts(Vec<String>),
 }
 
-/// Everything that a request says.
+/// All aspects of a request.
 pub(crate) fn of_prompt(prompt: &Prompt) -> Aspects {
     let mut aspects = settings(prompt);
     let mut system: Vec<String> = prompt.system.iter().map(|t| t.text.clone()).collect();
@@ -41,12 +40,12 @@ pub(crate) fn of_prompt(prompt: &Prompt) -> Aspects {
         let role = side(message);
         match turns.last_mut() {
             _ if parts.is_empty() => {}
-            Some((last, said)) if *last == role => said.extend(parts),
+            Some((last, parts_so_far)) if *last == role => parts_so_far.extend(parts),
             _ => turns.push((role, parts)),
         }
     }
     system.retain(|text| !text.is_empty());
-    aspects.insert("system".into(), Said::Texts(system));
+    aspects.insert("system".into(), AspectValue::Texts(system));
     put(&mut aspects, "place of system", places);
     put(
         &mut aspects,
@@ -81,7 +80,7 @@ fn is_empty(part: &Part) -> bool {
     }
 }
 
-/// What one side says; also a whole answer.
+/// The aspects of one turn, or of a whole response.
 pub(crate) fn of_turn(prefix: &str, parts: Vec<&Part>, calls: &[&str], aspects: &mut Aspects) {
     let texts = |wanted: &dyn Fn(&Part) -> bool| -> Vec<String> {
         let spoken = parts.iter().filter(|part| wanted(part));
@@ -89,7 +88,7 @@ pub(crate) fn of_turn(prefix: &str, parts: Vec<&Part>, calls: &[&str], aspects: 
     };
     let text = texts(&|part| matches!(part, Part::Text(_) | Part::Refusal(_)));
     let text = text.into_iter().filter(|text| !is_caption(text)).collect();
-    aspects.insert(format!("{prefix}text"), Said::Texts(text));
+    aspects.insert(format!("{prefix}text"), AspectValue::Texts(text));
     let refusals = texts(&|part| matches!(part, Part::Refusal(_)));
     put(aspects, &format!("{prefix}refusal"), refusals);
 
@@ -126,7 +125,10 @@ pub(crate) fn of_turn(prefix: &str, parts: Vec<&Part>, calls: &[&str], aspects: 
         let texts = texts
             .into_iter()
             .filter(|t| !t.is_empty() && !is_caption(t));
-        aspects.insert(format!("{prefix}result {n}"), Said::Texts(texts.collect()));
+        aspects.insert(
+            format!("{prefix}result {n}"),
+            AspectValue::Texts(texts.collect()),
+        );
     }
     put(aspects, &format!("{prefix}is_error"), failed);
     put(aspects, &format!("{prefix}image"), pictures);
@@ -137,8 +139,8 @@ pub(crate) fn of_turn(prefix: &str, parts: Vec<&Part>, calls: &[&str], aspects: 
     put(aspects, &format!("{prefix}order"), order(&parts));
 }
 
-/// How kinds of content follow each other. Beside results, pictures may be
-/// theirs and come in any place.
+/// The order of content kinds. Next to results, images may belong to them and
+/// come anywhere.
 fn order(parts: &[&Part]) -> Vec<&'static str> {
     let answers = parts.iter().any(|part| matches!(part, Part::ToolResult(_)));
     let mut kinds: Vec<&'static str> = Vec::new();
@@ -157,7 +159,7 @@ fn order(parts: &[&Part]) -> Vec<&'static str> {
     kinds
 }
 
-/// What the writer of Chat Completions puts around the pictures of tools.
+/// Captions that the Chat Completions writer adds to images of tools.
 fn is_caption(text: &str) -> bool {
     text == "see image below" || text.starts_with("Image from the tool call ")
 }
@@ -181,7 +183,8 @@ fn text_of(part: &Part) -> Option<String> {
     }
 }
 
-/// What only the origin understands, without what merely says how it came.
+/// Dialect-specific state, without fields that only describe the
+/// representation.
 fn state(native: Option<&Native>) -> Option<String> {
     const HOW: &[&str] = &["field", "id", "status", "item.id", "item.status"];
     let fields = native?.fields().filter(|(name, _)| !HOW.contains(name));
@@ -241,5 +244,5 @@ fn value(json: &Json) -> Value {
 }
 
 pub(crate) fn put(aspects: &mut Aspects, name: &str, value: impl std::fmt::Debug) {
-    aspects.insert(name.to_owned(), Said::Value(format!("{value:?}")));
+    aspects.insert(name.to_owned(), AspectValue::Value(format!("{value:?}")));
 }

@@ -1,4 +1,4 @@
-//! How the answer is asked for: tools, shape, sampling, effort.
+//! Request settings: tools, output format, sampling, effort.
 
 use majordomo_llm::{
     Dialect, Effort, Json, Opaque, Output, OutputSchema, Prompt, Request, Tool, ToolChoice,

@@ -1,4 +1,4 @@
-//! Who says what: texts, instructions, pictures, tools.
+//! Conversations: texts, instructions, images, tools.
 
 use majordomo_llm::{
     File, Message, Part, Prompt, RemoteImage, Role, Text, Tool, ToolCall, ToolResult,
@@ -25,7 +25,7 @@ fn call(id: &str, name: &str, arguments: &str) -> ToolCall {
     ToolCall::new(id, name, arguments)
 }
 
-/// A question, calls, their results, in one conversation with their tools.
+/// A conversation with a user message, calls, their results and the tools.
 fn tools(calls: Vec<ToolCall>, results: Vec<ToolResult>) -> Prompt {
     let mut prompt = says(vec![
         Message::user("What is the weather?"),
@@ -44,7 +44,7 @@ fn weather(id: &str) -> ToolCall {
     call(id, "get_weather", r#"{"city":"Paris"}"#)
 }
 
-/// One call and what its result holds.
+/// One call and its result.
 fn result(parts: Vec<Part>, is_error: bool) -> Prompt {
     let call = weather("call_1");
     let result = ToolResult {

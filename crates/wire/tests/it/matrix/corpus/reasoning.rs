@@ -1,12 +1,12 @@
-//! What models thought, with the state that each provider gives for it.
+//! Responses with reasoning, including each provider's state.
 //!
-//! The state is what a provider's own answer reads as, so that nobody has to
-//! know here how a codec keeps it.
+//! The state is read from a provider's own response, so this module need not know
+//! how a codec represents it.
 
 use majordomo_llm::{Message, Part, Prompt, Reasoning, Response, Role};
 use majordomo_wire::Protocol;
 
-/// Answers with thoughts, each in the words of its provider.
+/// Responses with reasoning, each in its provider's form.
 const ANSWERS: &[(&str, Protocol, &str)] = &[
     (
         "thoughts as Chat Completions gives them",
@@ -45,12 +45,12 @@ const ANSWERS: &[(&str, Protocol, &str)] = &[
     ),
 ];
 
-/// The answers of the providers whose dialect is spoken.
-pub(super) fn answers() -> Vec<(&'static str, Response)> {
+/// The decoded responses.
+pub(super) fn responses() -> Vec<(&'static str, Response)> {
     let mut answers = Vec::new();
     for (name, protocol, body) in ANSWERS {
         if let Ok(mut answer) = protocol.codec().read_response((*body).into(), 0) {
-            // What is said around the answer is not compared.
+            // Metadata of the response is not compared.
             answer.native = None;
             answers.push((*name, answer));
         }
@@ -58,7 +58,7 @@ pub(super) fn answers() -> Vec<(&'static str, Response)> {
     answers
 }
 
-/// Conversations in which a model thought before.
+/// Conversations that contain reasoning.
 pub(super) fn conversations() -> Vec<(&'static str, Prompt)> {
     let talk = |parts: Vec<Part>| Prompt {
         messages: vec![
@@ -73,7 +73,7 @@ pub(super) fn conversations() -> Vec<(&'static str, Prompt)> {
         "42".into(),
     ];
     let mut all = vec![("thoughts of unknown origin", talk(stateless))];
-    for (name, answer) in answers() {
+    for (name, answer) in responses() {
         all.push((name, talk(answer.parts)));
     }
     all

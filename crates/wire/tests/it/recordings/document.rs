@@ -1,15 +1,15 @@
-//! A vendor's own document: its examples are replayed like recordings.
+//! Replays the examples of a vendor's documentation.
 
 use majordomo_wire::Protocol;
 use serde_json::Value;
 
-use crate::exchange::Exchange;
-use crate::index::Row;
-use crate::replay::{self, Held, holds};
+use super::exchange::Exchange;
+use super::index::RecordingRow;
+use super::replay::{self, CheckResult, check};
 
-/// Replays the requests and whole answers among the examples. Those that are
-/// abbreviated are no JSON and are counted.
-pub(crate) fn replay(protocol: Protocol, row: &Row, exchange: &Exchange) -> Held {
+/// Replays the requests and whole responses among the examples. Abbreviated
+/// ones are not JSON; they are only counted.
+pub(crate) fn replay(protocol: Protocol, row: &RecordingRow, exchange: &Exchange) -> CheckResult {
     let codec = protocol.codec();
     let text = String::from_utf8_lossy(&exchange.answer);
     let (mut requests, mut answers, mut abbreviated) = (0, 0, 0);
@@ -38,15 +38,15 @@ pub(crate) fn replay(protocol: Protocol, row: &Row, exchange: &Exchange) -> Held
         "recordings: {}: {requests} requests, {answers} answers, {abbreviated} abbreviated",
         row.path
     );
-    holds(requests > 0, "document: no example was found")
+    check(requests > 0, "document: no example was found")
 }
 
-/// Bodies of `curl` calls of the two endpoints that are spoken.
+/// Bodies of `curl` calls to the two supported endpoints.
 fn requests_in(text: &str) -> impl Iterator<Item = &str> {
     text.split("curl ").skip(1).filter_map(|call| {
         let (line, _) = call.split_once('\n')?;
-        let spoken = line.contains("/api/chat") || line.contains("/api/generate");
-        let (_, body) = call.split_once("-d '").filter(|_| spoken)?;
+        let is_supported = line.contains("/api/chat") || line.contains("/api/generate");
+        let (_, body) = call.split_once("-d '").filter(|_| is_supported)?;
         Some(
             body.split_once("}'")
                 .map_or(body, |(head, _)| &body[..=head.len()]),
@@ -54,7 +54,7 @@ fn requests_in(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Blocks of JSON in a markdown document.
+/// JSON blocks of a Markdown document.
 fn answers_in(text: &str) -> impl Iterator<Item = &str> {
     let blocks = text.split("```json").skip(1);
     blocks.filter_map(|block| Some(block.split_once('\n')?.1.split_once("```")?.0))

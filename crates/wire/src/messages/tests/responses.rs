@@ -4,7 +4,7 @@ use majordomo_llm::{
 };
 
 use super::*;
-use crate::FailedAnswer;
+use crate::FailedResponse;
 
 fn answer(content: &str, rest: &str) -> Response {
     let body = format!(
@@ -59,7 +59,7 @@ fn finish_reasons_are_read_and_written() {
 }
 
 #[test]
-fn a_refusal_tells_its_explanation() {
+fn a_refusal_keeps_its_explanation() {
     let details = r#"{"type":"refusal","category":"cyber","explanation":"not that"}"#;
     let rest = format!(r#""stop_reason":"refusal","stop_details":{details}"#);
     let response = answer("[]", &rest);
@@ -84,7 +84,7 @@ fn a_refusal_tells_its_explanation() {
 }
 
 #[test]
-fn usage_is_made_canonical_and_back() {
+fn usage_is_converted_to_totals_and_back() {
     let response = answer(
         "[]",
         r#""stop_reason":"end_turn","usage":{"input_tokens":10,"cache_creation_input_tokens":3,"cache_read_input_tokens":20,
@@ -106,7 +106,7 @@ fn usage_is_made_canonical_and_back() {
 }
 
 #[test]
-fn an_answer_is_written_as_clients_expect_it() {
+fn a_response_has_the_form_clients_expect() {
     let mut response = Response::new(vec![
         Part::Reasoning(Reasoning::new("hm")),
         Part::text(""),
@@ -136,7 +136,7 @@ fn an_answer_is_written_as_clients_expect_it() {
 }
 
 #[test]
-fn what_an_answer_cannot_hold_is_a_listed_loss() {
+fn parts_that_a_response_cannot_hold_are_listed_losses() {
     let signed = Native::new(majordomo_llm::Dialect::new("gemini"))
         .with("thoughtSignature", Json::string("s"))
         .into_option();
@@ -163,7 +163,7 @@ fn what_an_answer_cannot_hold_is_a_listed_loss() {
 }
 
 #[test]
-fn what_is_no_answer_is_an_error() {
+fn a_body_that_is_not_a_response_is_an_error() {
     let body = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"req_1"}"#;
     let error = Messages.read_response(Bytes::from(body), 0).unwrap_err();
     assert_eq!(
@@ -183,7 +183,7 @@ fn what_is_no_answer_is_an_error() {
 }
 
 #[test]
-fn calls_without_an_id_get_one() {
+fn calls_without_an_id_get_a_generated_one() {
     let response = answer(
         r#"[{"type":"tool_use","name":"a","input":"{\"x\":1}"},{"type":"tool_use","id":"","name":"b"}]"#,
         r#""stop_reason":"tool_use""#,
@@ -196,9 +196,9 @@ fn calls_without_an_id_get_one() {
 }
 
 #[test]
-fn errors_are_read_with_their_stable_code() {
+fn errors_are_read_with_their_code() {
     let header = |name: &str| (name == "retry-after").then_some("7");
-    let error = Messages.read_error(&FailedAnswer {
+    let error = Messages.read_error(&FailedResponse {
         status: 429,
         header: &header,
         body: br#"{"type":"error","error":{"type":"rate_limit_error","message":"m","details":{"error_code":"enforced_spend_limit_reached"}},"request_id":"req_1"}"#,
@@ -210,7 +210,7 @@ fn errors_are_read_with_their_stable_code() {
 }
 
 #[test]
-fn errors_reach_clients_with_the_words_that_they_branch_on() {
+fn errors_have_the_types_and_phrases_clients_branch_on() {
     let wait = Some(std::time::Duration::from_millis(1_200));
     let local = |status| Error::new(ErrorKind::Local, "m").with_status(status);
     let rows = [
@@ -260,7 +260,7 @@ fn errors_reach_clients_with_the_words_that_they_branch_on() {
 }
 
 #[test]
-fn model_lists_are_read_with_their_capabilities_and_written() {
+fn model_lists_are_read_with_capabilities_and_written() {
     let body = br#"{"data":[
         {"type":"model","id":"a","display_name":"A","created_at":"2026-01-01T00:00:00Z"},
         {"type":"model","id":"b","max_input_tokens":200000,"max_tokens":64000,
@@ -304,7 +304,7 @@ fn model_lists_are_read_with_their_capabilities_and_written() {
 }
 
 #[test]
-fn tokens_are_counted_without_what_only_an_answer_needs() {
+fn count_requests_omit_generation_settings() {
     let counter = Messages.count_tokens().unwrap();
     let body = r#"{"model":"x", "max_tokens":9,"messages":[{"role":"user","content":"hi"}],"stream":true,"tools":[], "temperature":1}"#;
     let incoming = counter.read_request(Bytes::from(body)).unwrap();

@@ -1,4 +1,4 @@
-//! One recording, whatever format it was saved in.
+//! One recording, in any of the formats.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,10 +7,10 @@ use majordomo_wire::Protocol;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::index::Row;
+use super::index::RecordingRow;
 
 pub(crate) struct Exchange {
-    /// Where it was sent, without the query; empty where that is not known.
+    /// The request path without the query; empty if unknown.
     pub(crate) path: String,
     pub(crate) request: Option<Vec<u8>>,
     pub(crate) status: u16,
@@ -20,7 +20,7 @@ pub(crate) struct Exchange {
 }
 
 #[derive(serde::Deserialize)]
-struct Envelope {
+struct RecordedEnvelope {
     #[serde(rename = "protocol")]
     _protocol: String,
     request: EnvelopeRequest,
@@ -43,10 +43,10 @@ struct EnvelopeResponse {
     body_json: Option<Box<RawValue>>,
 }
 
-pub(crate) fn load(folder: &Path, row: &Row) -> Exchange {
+pub(crate) fn load(folder: &Path, row: &RecordingRow) -> Exchange {
     let file = folder.join(&row.path);
     let bytes = std::fs::read(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    if let Ok(envelope) = serde_json::from_slice::<Envelope>(&bytes) {
+    if let Ok(envelope) = serde_json::from_slice::<RecordedEnvelope>(&bytes) {
         return from_envelope(envelope, row);
     }
     let answer = match row.path.ends_with(".chunks.txt") {
@@ -63,7 +63,7 @@ pub(crate) fn load(folder: &Path, row: &Row) -> Exchange {
     }
 }
 
-fn from_envelope(envelope: Envelope, row: &Row) -> Exchange {
+fn from_envelope(envelope: RecordedEnvelope, row: &RecordingRow) -> Exchange {
     let response = envelope.response;
     let answer = match (response.body_text, response.body_json) {
         (Some(text), _) => text.into_bytes(),
@@ -84,7 +84,7 @@ fn from_envelope(envelope: Envelope, row: &Row) -> Exchange {
     }
 }
 
-/// Chunks that were saved one a line, without the framing that they came in.
+/// Restores the framing of chunks that were recorded one per line.
 fn framed(lines: &[u8], protocol: &str) -> Vec<u8> {
     if protocol.starts_with("ollama") {
         return lines.to_vec();
@@ -97,7 +97,7 @@ fn framed(lines: &[u8], protocol: &str) -> Vec<u8> {
         .into_bytes()
 }
 
-fn is_stream(answer: &[u8], row: &Row) -> bool {
+fn is_stream(answer: &[u8], row: &RecordingRow) -> bool {
     let answer = answer.trim_ascii_start();
     let event = [&b"data:"[..], b"event:", b":", b"id:"]
         .iter()
@@ -107,9 +107,9 @@ fn is_stream(answer: &[u8], row: &Row) -> bool {
 }
 
 impl Exchange {
-    /// The codec for this row. A few rows are filed under another dialect of
-    /// the same vendor than the one that their bytes speak; the bytes decide.
-    pub(crate) fn protocol(&self, filed: &str, spoken: &[(&str, Protocol)]) -> Option<Protocol> {
+    /// The protocol of this row. A few rows are filed under another dialect of
+    /// the same vendor; the bytes decide.
+    pub(crate) fn protocol(&self, filed: &str, codecs: &[(&str, Protocol)]) -> Option<Protocol> {
         let start = String::from_utf8_lossy(&self.answer[..self.answer.len().min(400)])
             .replace(char::is_whitespace, "");
         let responses =
@@ -118,20 +118,20 @@ impl Exchange {
             "openai-chat" if responses => "openai-responses",
             filed => filed,
         };
-        spoken.iter().find(|(n, _)| *n == name).map(|(_, p)| *p)
+        codecs.iter().find(|(n, _)| *n == name).map(|(_, p)| *p)
     }
 }
 
 impl Exchange {
-    /// Whether it asks how long a request is.
+    /// Whether it is a token-counting request.
     pub(crate) fn counts_tokens(&self) -> bool {
         ["/count_tokens", "/input_tokens", ":countTokens"]
             .iter()
             .any(|end| self.path.ends_with(end))
     }
 
-    /// Vendors have other APIs, too, and some of their answers are filed here:
-    /// what it is, if it is no conversation.
+    /// The kind of API, if it is not a conversation: responses of some other
+    /// APIs are filed here as well.
     pub(crate) fn other_api(&self) -> Option<&'static str> {
         if self.path.ends_with("/batches") {
             return Some("a batch");
@@ -152,8 +152,8 @@ impl Exchange {
         body["text"].is_string().then_some("a transcription")
     }
 
-    /// Whether the answer of a success is an error, or ends with one.
-    pub(crate) fn tells_error(&self) -> bool {
+    /// Whether a success response is an error, or ends with one.
+    pub(crate) fn reports_error(&self) -> bool {
         let text = String::from_utf8_lossy(&self.answer);
         let whole = (!self.streamed).then_some(&*text);
         let lines = text

@@ -1,4 +1,4 @@
-//! What must hold for every recording.
+//! The checks that every recording must pass.
 
 use std::time::SystemTime;
 
@@ -7,31 +7,31 @@ use majordomo_llm::{
     Assembler, ErrorKind, Event, FinishReason, Message, Native, Output, Part, Prompt, Request,
     Response, Role, Usage,
 };
-use majordomo_wire::{Codec, FailedAnswer, Incoming, Outgoing, Protocol, Reply};
+use majordomo_wire::{Codec, FailedResponse, Incoming, Outgoing, Protocol, Reply};
 use serde_json::Value;
 
-use crate::exchange::Exchange;
+use super::exchange::Exchange;
 
-pub(crate) type Held = Result<(), String>;
+pub(crate) type CheckResult = Result<(), String>;
 
-pub(crate) fn replay(protocol: Protocol, exchange: &Exchange) -> Held {
+pub(crate) fn replay(protocol: Protocol, exchange: &Exchange) -> CheckResult {
     let codec = protocol.codec();
     match &exchange.request {
-        Some(body) if exchange.counts_tokens() => count(codec, body)?,
+        Some(body) if exchange.counts_tokens() => check_count_request(codec, body)?,
         Some(body) => request(codec, body)?,
         None => {}
     }
     match exchange.status {
-        200..=299 if exchange.counts_tokens() => counted(codec, &exchange.answer),
-        200..=299 if exchange.tells_error() => failed(codec, exchange),
+        200..=299 if exchange.counts_tokens() => check_token_count(codec, &exchange.answer),
+        200..=299 if exchange.reports_error() => failed(codec, exchange),
         200..=299 if exchange.streamed => stream(codec, &exchange.answer),
         200..=299 => whole(codec, &exchange.answer),
         _ => error(codec, exchange),
     }
 }
 
-/// An error inside a success is an error, with a message.
-fn failed(codec: &dyn Codec, exchange: &Exchange) -> Held {
+/// An error inside a success must be reported, with a message.
+fn failed(codec: &dyn Codec, exchange: &Exchange) -> CheckResult {
     let error = match exchange.streamed {
         true => {
             let mut reader = codec.stream_reader();
@@ -46,14 +46,14 @@ fn failed(codec: &dyn Codec, exchange: &Exchange) -> Held {
     let Some(error) = error else {
         return Err("its error was missed".into());
     };
-    holds(
+    check(
         !error.message().trim().is_empty(),
         "its error has no message",
     )
 }
 
-/// The answer of another API is an error, never an empty answer.
-pub(crate) fn refuse(protocol: Protocol, exchange: &Exchange) -> Held {
+/// A response of another API is an error, never an empty response.
+pub(crate) fn reject_other_api(protocol: Protocol, exchange: &Exchange) -> CheckResult {
     let body = Bytes::copy_from_slice(&exchange.answer);
     match protocol.codec().read_response(body, 0) {
         Err(error) if error.kind() == ErrorKind::BadResponse => Ok(()),
@@ -62,8 +62,8 @@ pub(crate) fn refuse(protocol: Protocol, exchange: &Exchange) -> Held {
     }
 }
 
-/// A list of models keeps its names when it is written and read again.
-pub(crate) fn models(protocol: Protocol, exchange: &Exchange) -> Held {
+/// A model list keeps its names through a round trip.
+pub(crate) fn models(protocol: Protocol, exchange: &Exchange) -> CheckResult {
     let codec = protocol.codec();
     let read = |body: &[u8]| {
         let models = codec
@@ -73,13 +73,13 @@ pub(crate) fn models(protocol: Protocol, exchange: &Exchange) -> Held {
         Ok::<_, String>((models, ids))
     };
     let (models, ids) = read(&exchange.answer)?;
-    holds(!ids.is_empty(), "models: none were read")?;
+    check(!ids.is_empty(), "models: none were read")?;
     let (_, again) = read(&codec.write_models(&models, 1))?;
-    holds(again == ids, "models: others when written and read again")
+    check(again == ids, "models: others when written and read again")
 }
 
-/// Byte for byte but for the model, and the same value when read again.
-pub(crate) fn request(codec: &dyn Codec, body: &[u8]) -> Held {
+/// Byte for byte except for the model, and the same value when read again.
+pub(crate) fn request(codec: &dyn Codec, body: &[u8]) -> CheckResult {
     let read = |body: &[u8]| {
         codec
             .read_request(Bytes::copy_from_slice(body))
@@ -89,11 +89,11 @@ pub(crate) fn request(codec: &dyn Codec, body: &[u8]) -> Held {
     let model = incoming.model.as_deref().unwrap_or_default();
     let to = Outgoing::new(model).stream(incoming.stream);
     let written = codec.write_request(&incoming.request, &to);
-    holds(
+    check(
         written.body == body,
         "request: rewritten to its own model, its bytes differ",
     )?;
-    holds(
+    check(
         written.losses.is_empty(),
         "request: losses to its own dialect",
     )?;
@@ -104,7 +104,7 @@ pub(crate) fn request(codec: &dyn Codec, body: &[u8]) -> Held {
     };
     let renamed = codec.write_request(&incoming.request, &to).body;
     let again = read(&renamed)?;
-    holds(
+    check(
         *again.request == *incoming.request,
         "request: another model changed its content",
     )?;
@@ -112,14 +112,14 @@ pub(crate) fn request(codec: &dyn Codec, body: &[u8]) -> Held {
         let mut expected: Value = serde_json::from_slice(body).map_err(|e| e.to_string())?;
         expected["model"] = "another-model".into();
         let renamed: Value = serde_json::from_slice(&renamed).map_err(|e| e.to_string())?;
-        holds(renamed == expected, "request: more than the model changed")?;
+        check(renamed == expected, "request: more than the model changed")?;
     }
     from_scratch(codec, &incoming)
 }
 
-/// Without its bytes the request is written anew, and reads as the same, unless
-/// the writer lists losses or its dialect must move the pictures of tools.
-fn from_scratch(codec: &dyn Codec, incoming: &Incoming) -> Held {
+/// Written from scratch, a request reads the same, unless the writer lists
+/// losses or its dialect must move the images of tools.
+fn from_scratch(codec: &dyn Codec, incoming: &Incoming) -> CheckResult {
     let prompt = Prompt::clone(&incoming.request);
     let to = Outgoing::new("a-model").stream(incoming.stream);
     let written = codec.write_request(&Request::from(prompt.clone()), &to);
@@ -141,7 +141,7 @@ fn from_scratch(codec: &dyn Codec, incoming: &Incoming) -> Held {
     ))
 }
 
-/// What one side says in several messages becomes one where turns must alternate.
+/// Merges consecutive messages of one side where turns must alternate.
 fn joined(codec: &dyn Codec, mut prompt: Prompt) -> Prompt {
     if codec.dialect() != Protocol::Messages.dialect() {
         return prompt;
@@ -164,8 +164,8 @@ fn joined(codec: &dyn Codec, mut prompt: Prompt) -> Prompt {
     prompt
 }
 
-/// A schema without a name gets one where the dialect demands it, and unknown
-/// fields of nested values may change places with those around them.
+/// Names an unnamed schema where the dialect requires it, and sorts native
+/// fields, whose order may change.
 fn named(mut prompt: Prompt) -> Prompt {
     if let Some(native) = prompt.native.take() {
         let mut fields: Vec<_> = native.fields().collect();
@@ -182,9 +182,10 @@ fn named(mut prompt: Prompt) -> Prompt {
     prompt
 }
 
-/// A question about length keeps its bytes, and reads as the same when written anew.
-fn count(codec: &dyn Codec, body: &[u8]) -> Held {
-    let counter = codec.count_tokens().ok_or("count: not spoken")?;
+/// A token-counting request keeps its bytes, and reads the same when written
+/// from scratch.
+fn check_count_request(codec: &dyn Codec, body: &[u8]) -> CheckResult {
+    let counter = codec.count_tokens().ok_or("count: not codecs")?;
     let read = |body: Bytes| {
         counter
             .read_request(body)
@@ -193,37 +194,37 @@ fn count(codec: &dyn Codec, body: &[u8]) -> Held {
     let incoming = read(Bytes::copy_from_slice(body))?;
     let to = Outgoing::new(incoming.model.as_deref().unwrap_or_default());
     let written = counter.write_request(&incoming.request, &to);
-    holds(written.body == body, "count: its bytes differ")?;
-    holds(written.losses.is_empty(), "count: losses")?;
+    check(written.body == body, "count: its bytes differ")?;
+    check(written.losses.is_empty(), "count: losses")?;
     let prompt = Prompt::clone(&incoming.request);
     let written = counter.write_request(&Request::from(prompt.clone()), &to);
     let again = named(Prompt::clone(&read(written.body)?.request));
-    holds(
+    check(
         !written.losses.is_empty() || again == named(prompt),
         "count: written anew, it differs",
     )
 }
 
-fn counted(codec: &dyn Codec, answer: &[u8]) -> Held {
-    let counter = codec.count_tokens().ok_or("count: not spoken")?;
+fn check_token_count(codec: &dyn Codec, answer: &[u8]) -> CheckResult {
+    let counter = codec.count_tokens().ok_or("count: not codecs")?;
     let tokens = counter
         .read_response(answer)
         .map_err(|error| format!("count: {error}"))?;
     let again = counter.read_response(&counter.write_response(tokens));
-    holds(
+    check(
         tokens > 0 && again.is_ok_and(|again| again == tokens),
         "count: written and read again, it differs",
     )
 }
 
-pub(crate) fn whole(codec: &dyn Codec, body: &[u8]) -> Held {
+pub(crate) fn whole(codec: &dyn Codec, body: &[u8]) -> CheckResult {
     let response = codec
         .read_response(Bytes::copy_from_slice(body), 0)
         .map_err(|error| format!("answer: {error}"))?;
     answer(&response)?;
     let recorded = serde_json::from_slice(body).map(|value| usage_of(&value));
     if let Ok(true) = recorded {
-        holds(response.usage.total() > 0, "answer: its usage was not read")?;
+        check(response.usage.total() > 0, "answer: its usage was not read")?;
     }
     let written = codec.write_response(&response, &reply());
     let again = codec
@@ -232,7 +233,7 @@ pub(crate) fn whole(codec: &dyn Codec, body: &[u8]) -> Held {
     same_answer(&again, &response)
 }
 
-fn stream(codec: &dyn Codec, body: &[u8]) -> Held {
+fn stream(codec: &dyn Codec, body: &[u8]) -> CheckResult {
     let mut reader = codec.stream_reader();
     let mut events = Vec::new();
     reader
@@ -243,22 +244,22 @@ fn stream(codec: &dyn Codec, body: &[u8]) -> Held {
         .iter()
         .filter(|e| matches!(e, Event::Finish(_)))
         .count();
-    holds(finishes == 1, "stream: not exactly one finish")?;
-    holds(
+    check(finishes == 1, "stream: not exactly one finish")?;
+    check(
         matches!(events.last(), Some(Event::Finish(_))),
         "stream: the finish is not the last event",
     )?;
     let response = assemble(&events);
     answer(&response)?;
     if stream_has_usage(body) {
-        holds(response.usage.total() > 0, "stream: its usage was not read")?;
+        check(response.usage.total() > 0, "stream: its usage was not read")?;
     }
     tapped(codec, body, &response.usage)?;
     rewritten(codec, &events, &response)
 }
 
-/// A tap sees the usage and the end.
-fn tapped(codec: &dyn Codec, body: &[u8], usage: &Usage) -> Held {
+/// A tap sees the usage and the finish.
+fn tapped(codec: &dyn Codec, body: &[u8], usage: &Usage) -> CheckResult {
     let mut reader = codec.stream_reader();
     let mut events = Vec::new();
     reader
@@ -268,15 +269,15 @@ fn tapped(codec: &dyn Codec, body: &[u8], usage: &Usage) -> Held {
         .finish(&mut events)
         .map_err(|e| format!("tap: {e}"))?;
     let response = assemble(&events);
-    holds(response.usage == *usage, "tap: another usage")?;
-    holds(
+    check(response.usage == *usage, "tap: another usage")?;
+    check(
         response.finish != FinishReason::Other("incomplete".into()),
         "tap: the end was not seen",
     )
 }
 
-/// Written to the same dialect and read again, the answer is the same.
-fn rewritten(codec: &dyn Codec, events: &[Event], response: &Response) -> Held {
+/// Written to the same dialect and read again, the response is the same.
+fn rewritten(codec: &dyn Codec, events: &[Event], response: &Response) -> CheckResult {
     let mut writer = codec.stream_writer(&reply());
     let mut out = BytesMut::new();
     for event in events {
@@ -291,39 +292,39 @@ fn rewritten(codec: &dyn Codec, events: &[Event], response: &Response) -> Held {
     same_answer(&assemble(&again), response)
 }
 
-fn error(codec: &dyn Codec, exchange: &Exchange) -> Held {
-    let error = codec.read_error(&FailedAnswer {
+fn error(codec: &dyn Codec, exchange: &Exchange) -> CheckResult {
+    let error = codec.read_error(&FailedResponse {
         status: exchange.status,
         header: &|name| exchange.headers.get(name).map(String::as_str),
         body: &exchange.answer,
         now: SystemTime::UNIX_EPOCH,
     });
-    holds(!error.message().trim().is_empty(), "error: no message")?;
-    holds(
+    check(!error.message().trim().is_empty(), "error: no message")?;
+    check(
         error.status() == Some(exchange.status),
         "error: another status",
     )?;
     let written = codec.write_error(&error);
-    holds(written.status >= 400, "error: written as a success")?;
+    check(written.status >= 400, "error: written as a success")?;
     let read: Value = serde_json::from_slice(&written.body).map_err(|e| e.to_string())?;
-    holds(
+    check(
         read.to_string().contains("error"),
         "error: written without saying so",
     )
 }
 
-/// What every answer must keep.
-fn answer(response: &Response) -> Held {
+/// What every response must keep.
+fn answer(response: &Response) -> CheckResult {
     for call in response.tool_calls() {
-        holds(!call.id.is_empty(), "a tool call has no id")?;
-        holds(!call.name.is_empty(), "a tool call has no name")?;
+        check(!call.id.is_empty(), "a tool call has no id")?;
+        check(!call.name.is_empty(), "a tool call has no name")?;
         call.parse::<Value>()
             .map_err(|error| format!("the arguments of {} do not parse: {error}", call.name))?;
     }
     Ok(())
 }
 
-fn same_answer(again: &Response, first: &Response) -> Held {
+fn same_answer(again: &Response, first: &Response) -> CheckResult {
     let content = |response: &Response| {
         let texts: String = response.text();
         let thoughts: String = response
@@ -340,15 +341,15 @@ fn same_answer(again: &Response, first: &Response) -> Held {
             .collect();
         (texts, thoughts, calls)
     };
-    holds(
+    check(
         content(again) == content(first),
         "written and read again, its content differs",
     )?;
-    holds(
+    check(
         again.usage == first.usage,
         "written and read again, its usage differs",
     )?;
-    holds(
+    check(
         again.finish == first.finish,
         "written and read again, its finish differs",
     )
@@ -372,7 +373,7 @@ fn reply() -> Reply {
     }
 }
 
-/// Whether a body counts input tokens, in any dialect's words.
+/// Whether a body reports input tokens, in any dialect.
 fn usage_of(body: &Value) -> bool {
     const COUNTS: [&str; 5] = [
         "/usage/prompt_tokens",
@@ -394,7 +395,7 @@ fn stream_has_usage(body: &[u8]) -> bool {
         .any(|value| usage_of(&value))
 }
 
-pub(crate) fn holds(is: bool, otherwise: &str) -> Held {
+pub(crate) fn check(is: bool, otherwise: &str) -> CheckResult {
     if is {
         Ok(())
     } else {

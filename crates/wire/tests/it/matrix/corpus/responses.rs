@@ -1,8 +1,8 @@
-//! What models answer.
+//! Model responses.
 
 use majordomo_llm::{Event, FinishReason, Part, Reasoning, Response, Text, ToolCall, Usage};
 
-use super::{png, thoughts};
+use super::{png, reasoning};
 
 fn says(parts: Vec<Part>) -> Response {
     Response {
@@ -26,8 +26,8 @@ fn call(id: &str, name: &str, arguments: &str) -> Part {
     Part::ToolCall(ToolCall::new(id, name, arguments))
 }
 
-/// All answers, each with its name.
-pub(crate) fn answers() -> Vec<(&'static str, Response)> {
+/// All responses, by name.
+pub(crate) fn responses() -> Vec<(&'static str, Response)> {
     let usage = |usage: Usage| Response {
         usage,
         ..says(vec!["hi".into()])
@@ -93,11 +93,11 @@ pub(crate) fn answers() -> Vec<(&'static str, Response)> {
             }),
         ),
     ];
-    all.extend(thoughts::answers());
+    all.extend(reasoning::responses());
     all
 }
 
-/// The answer as the events of a stream, in small pieces.
+/// The response as stream events, in small chunks.
 pub(crate) fn events(response: &Response) -> Vec<Event> {
     let mut events = vec![Event::Start {
         id: response.id.clone(),
@@ -138,7 +138,7 @@ pub(crate) fn events(response: &Response) -> Vec<Event> {
     events
 }
 
-/// Two characters at a time, as tokens come.
+/// Splits into chunks of two characters, like tokens.
 fn pieces(text: &str) -> impl Iterator<Item = String> {
     let characters: Vec<char> = text.chars().collect();
     let pieces: Vec<String> = characters

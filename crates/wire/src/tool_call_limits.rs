@@ -1,31 +1,31 @@
-//! How much one answer may ask of tools.
+//! Limits on the tool calls of one response.
 //!
-//! Calls are kept until they are whole, so a model or a server that never ends
-//! them must not fill our memory or the stack of whoever reads the arguments.
+//! Calls are buffered until they are complete, so a model or server that never
+//! ends them must not exhaust memory, or the stack of the arguments' parser.
 
 use majordomo_llm::{Error, ErrorKind, Event, Part, Response, Result, ToolCall};
 
 use crate::StreamReader;
 
-/// Calls in one answer.
-pub(crate) const MOST_CALLS: usize = 128;
-/// Bytes of one call's arguments: more than any model writes in one answer.
-const LONGEST_ARGUMENTS: usize = 1024 * 1024;
-/// Levels of arrays and objects in them.
-const DEEPEST_ARGUMENTS: usize = 64;
+/// Maximum number of calls in one response.
+pub(crate) const MAX_TOOL_CALLS: usize = 128;
+/// Maximum size of one call's arguments; more than any model writes.
+const MAX_ARGUMENT_BYTES: usize = 1024 * 1024;
+/// Maximum nesting depth of the arguments.
+const MAX_ARGUMENT_DEPTH: usize = 64;
 
-/// A reader whose answer obeys the bounds.
+/// A stream reader that enforces the limits.
 #[derive(Default)]
-pub(crate) struct Bounded<R> {
+pub(crate) struct LimitedStreamReader<R> {
     reader: R,
-    calls: Calls,
+    calls: SeenCalls,
 }
 
-impl<R: StreamReader> Bounded<R> {
-    /// Ends the events before the first one that goes too far.
+impl<R: StreamReader> LimitedStreamReader<R> {
+    /// Truncates the events before the first one that exceeds a limit.
     fn bound(&mut self, read: Result<()>, from: usize, events: &mut Vec<Event>) -> Result<()> {
         for at in from..events.len() {
-            if let Err(error) = self.calls.take(&events[at]) {
+            if let Err(error) = self.calls.observe(&events[at]) {
                 events.truncate(at);
                 return Err(error);
             }
@@ -34,7 +34,7 @@ impl<R: StreamReader> Bounded<R> {
     }
 }
 
-impl<R: StreamReader> StreamReader for Bounded<R> {
+impl<R: StreamReader> StreamReader for LimitedStreamReader<R> {
     fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()> {
         let from = events.len();
         let read = self.reader.push(bytes, events);
@@ -54,28 +54,28 @@ impl<R: StreamReader> StreamReader for Bounded<R> {
     }
 }
 
-/// Gives a whole answer that obeys the bounds.
-pub(crate) fn check(response: Response) -> Result<Response> {
-    let mut calls = Calls::default();
+/// Returns a whole response if it is within the limits.
+pub(crate) fn check_tool_calls(response: Response) -> Result<Response> {
+    let mut calls = SeenCalls::default();
     for call in response.tool_calls() {
-        calls.whole(call)?;
+        calls.complete_call(call)?;
     }
     Ok(response)
 }
 
-/// What has come of an answer's calls.
+/// The calls of a response so far.
 #[derive(Default)]
-struct Calls {
+struct SeenCalls {
     begun: usize,
-    open: Vec<(usize, Arguments)>,
+    open: Vec<(usize, ArgumentLimits)>,
 }
 
-impl Calls {
-    fn take(&mut self, event: &Event) -> Result<()> {
+impl SeenCalls {
+    fn observe(&mut self, event: &Event) -> Result<()> {
         match event {
             Event::ToolCallStart { index, .. } => {
                 self.begin()?;
-                self.open.push((*index, Arguments::default()));
+                self.open.push((*index, ArgumentLimits::default()));
             }
             Event::ToolCallArguments { index, fragment } => {
                 let open = self.open.iter_mut().rev().find(|(open, _)| open == index);
@@ -84,46 +84,48 @@ impl Calls {
                 }
             }
             Event::ToolCallEnd { index } => self.open.retain(|(open, _)| open != index),
-            Event::Part(Part::ToolCall(call)) => self.whole(call)?,
+            Event::Part(Part::ToolCall(call)) => self.complete_call(call)?,
             _ => {}
         }
         Ok(())
     }
 
-    fn whole(&mut self, call: &ToolCall) -> Result<()> {
+    fn complete_call(&mut self, call: &ToolCall) -> Result<()> {
         self.begin()?;
-        Arguments::default().extend(&call.arguments)
+        ArgumentLimits::default().extend(&call.arguments)
     }
 
     fn begin(&mut self) -> Result<()> {
         self.begun += 1;
         match self.begun {
-            ..=MOST_CALLS => Ok(()),
-            _ => Err(too_many()),
+            ..=MAX_TOOL_CALLS => Ok(()),
+            _ => Err(too_many_tool_calls()),
         }
     }
 }
 
-/// The model asks for more tools than any answer has.
-pub(crate) fn too_many() -> Error {
-    bad(format!("the answer calls more than {MOST_CALLS} tools"))
+/// The error for too many tool calls.
+pub(crate) fn too_many_tool_calls() -> Error {
+    bad(format!(
+        "the response has more than {MAX_TOOL_CALLS} tool calls"
+    ))
 }
 
-/// The arguments of one call, as far as they have come.
+/// The arguments of one call so far.
 #[derive(Default)]
-struct Arguments {
+struct ArgumentLimits {
     length: usize,
     depth: usize,
     in_string: bool,
     escaped: bool,
 }
 
-impl Arguments {
+impl ArgumentLimits {
     fn extend(&mut self, fragment: &str) -> Result<()> {
         self.length += fragment.len();
-        if self.length > LONGEST_ARGUMENTS {
+        if self.length > MAX_ARGUMENT_BYTES {
             return Err(bad(format!(
-                "the arguments of a tool call are longer than {LONGEST_ARGUMENTS} bytes"
+                "tool call arguments are longer than {MAX_ARGUMENT_BYTES} bytes"
             )));
         }
         for byte in fragment.bytes() {
@@ -136,9 +138,9 @@ impl Arguments {
                 b'}' | b']' => self.depth = self.depth.saturating_sub(1),
                 _ => {}
             }
-            if self.depth > DEEPEST_ARGUMENTS {
+            if self.depth > MAX_ARGUMENT_DEPTH {
                 return Err(bad(format!(
-                    "the arguments of a tool call are nested deeper than {DEEPEST_ARGUMENTS} levels"
+                    "tool call arguments are nested deeper than {MAX_ARGUMENT_DEPTH} levels"
                 )));
             }
         }
@@ -170,11 +172,11 @@ mod tests {
         }
     }
 
-    /// Gives these events, all at once.
+    /// Emits these events at once.
     #[derive(Default)]
-    struct Told(Vec<Event>);
+    struct ScriptedReader(Vec<Event>);
 
-    impl StreamReader for Told {
+    impl StreamReader for ScriptedReader {
         fn push(&mut self, _: &[u8], events: &mut Vec<Event>) -> Result<()> {
             events.append(&mut self.0);
             Ok(())
@@ -189,11 +191,11 @@ mod tests {
         }
     }
 
-    /// How many events are given, and the error behind them.
+    /// Returns the number of emitted events and the error.
     fn read(events: Vec<Event>) -> (usize, Option<String>) {
-        let mut reader = Bounded {
-            reader: Told(events),
-            calls: Calls::default(),
+        let mut reader = LimitedStreamReader {
+            reader: ScriptedReader(events),
+            calls: SeenCalls::default(),
         };
         let mut given = Vec::new();
         let error = reader.push(b"", &mut given).err();
@@ -201,33 +203,33 @@ mod tests {
     }
 
     #[test]
-    fn one_call_too_many_ends_the_stream_before_it() {
+    fn a_stream_ends_before_the_call_that_exceeds_the_limit() {
         let calls = |count| (0..count).map(start).collect();
         assert_eq!(read(calls(128)), (128, None));
-        let error = "the answer calls more than 128 tools";
+        let error = "the response has more than 128 tool calls";
         assert_eq!(read(calls(200)), (128, Some(error.into())));
     }
 
     #[test]
-    fn arguments_are_bounded_call_by_call() {
-        let half = "x".repeat(LONGEST_ARGUMENTS / 2);
+    fn argument_sizes_are_limited_per_call() {
+        let half = "x".repeat(MAX_ARGUMENT_BYTES / 2);
         let two = |index| vec![arguments(index, &half), arguments(index, &half)];
         let mut events = vec![start(0), start(7)];
         events.extend(two(0).into_iter().chain(two(7)));
         assert_eq!(read(events.clone()), (6, None));
         events.push(arguments(7, "x"));
-        let error = "the arguments of a tool call are longer than 1048576 bytes";
+        let error = "tool call arguments are longer than 1048576 bytes";
         assert_eq!(read(events), (6, Some(error.into())));
     }
 
     #[test]
-    fn depth_counts_across_fragments_and_not_in_strings() {
+    fn argument_depth_spans_fragments_and_ignores_strings() {
         let deep = |levels| {
             let open = (0..levels).map(|_| arguments(0, "["));
             std::iter::once(start(0)).chain(open).collect()
         };
         assert_eq!(read(deep(64)), (65, None));
-        let error = "the arguments of a tool call are nested deeper than 64 levels";
+        let error = "tool call arguments are nested deeper than 64 levels";
         assert_eq!(read(deep(65)), (65, Some(error.into())));
 
         let flat = format!(
@@ -239,17 +241,17 @@ mod tests {
     }
 
     #[test]
-    fn whole_answers_obey_the_same_bounds() {
+    fn whole_responses_have_the_same_limits() {
         let answer = |count: usize, arguments: &str| {
             let calls =
                 (0..count).map(|n| Part::ToolCall(ToolCall::new(n.to_string(), "f", arguments)));
-            check(Response::new(calls.collect::<Vec<_>>())).map(drop)
+            check_tool_calls(Response::new(calls.collect::<Vec<_>>())).map(drop)
         };
         assert_eq!(answer(128, "{}").err().map(|e| e.kind()), None);
         for (count, arguments) in [
             (129, "{}".to_owned()),
             (1, "[".repeat(65)),
-            (1, "x".repeat(LONGEST_ARGUMENTS + 1)),
+            (1, "x".repeat(MAX_ARGUMENT_BYTES + 1)),
         ] {
             let error = answer(count, &arguments).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::BadResponse);
