@@ -255,18 +255,18 @@ mod tests {
     fn consecutive_calls_and_reasoning_merge_but_consecutive_texts_do_not() {
         const HERE: Dialect = Dialect::new("here");
         let call = |id| Message::assistant(Part::ToolCall(ToolCall::new(id, "look", "{}")));
-        let mut said = Message::assistant("one");
-        said.native = Native::new(HERE)
+        let mut with_native = Message::assistant("one");
+        with_native.native = Native::new(HERE)
             .with("x", majordomo_llm::Json::string("y"))
             .into_option();
         let messages = [
             Message::assistant("zero"),
-            said.clone(),
+            with_native.clone(),
             call("a"),
             call("b"),
             Message::user("hurry"),
             call("c"),
-            said,
+            with_native,
         ];
         let counts = |dialect: &Dialect| -> Vec<usize> {
             let joined = merge_assistant_messages(&messages, dialect);

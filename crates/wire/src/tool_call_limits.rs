@@ -242,18 +242,18 @@ mod tests {
 
     #[test]
     fn whole_responses_have_the_same_limits() {
-        let answer = |count: usize, arguments: &str| {
+        let check_response = |count: usize, arguments: &str| {
             let calls =
                 (0..count).map(|n| Part::ToolCall(ToolCall::new(n.to_string(), "f", arguments)));
             check_tool_calls(Response::new(calls.collect::<Vec<_>>())).map(drop)
         };
-        assert_eq!(answer(128, "{}").err().map(|e| e.kind()), None);
+        assert_eq!(check_response(128, "{}").err().map(|e| e.kind()), None);
         for (count, arguments) in [
             (129, "{}".to_owned()),
             (1, "[".repeat(65)),
             (1, "x".repeat(MAX_ARGUMENT_BYTES + 1)),
         ] {
-            let error = answer(count, &arguments).unwrap_err();
+            let error = check_response(count, &arguments).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::BadResponse);
         }
     }

@@ -33,8 +33,8 @@ pub(crate) fn agent(protocol: Protocol) -> Bytes {
 /// One image of a megabyte of base64.
 pub(crate) fn image(protocol: Protocol) -> Bytes {
     let noise = (0..786_432_u32).map(|at| (at.wrapping_mul(at) >> 7) as u8);
-    let picture: Vec<u8> = b"\x89PNG\r\n\x1a\n".iter().copied().chain(noise).collect();
-    let request = Request::user("What is it?").part(Part::image("image/png", picture));
+    let image: Vec<u8> = b"\x89PNG\r\n\x1a\n".iter().copied().chain(noise).collect();
+    let request = Request::user("What is it?").part(Part::image("image/png", image));
     written(protocol, &request)
 }
 

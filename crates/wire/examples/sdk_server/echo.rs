@@ -56,13 +56,13 @@ fn part(who: &str, part: &Part) -> Vec<String> {
         Part::RemoteImage(image) => format!("{who} image at {}", image.url),
         Part::Reasoning(reasoning) => {
             let state = state(who, reasoning.native.as_deref());
-            let said = format!("{who} reasoning {}", reasoning.text);
-            return [Some(said), state].into_iter().flatten().collect();
+            let line = format!("{who} reasoning {}", reasoning.text);
+            return [Some(line), state].into_iter().flatten().collect();
         }
         Part::ToolCall(call) => {
             let state = state(who, call.native.as_deref());
-            let said = format!("{who} call {} {} {}", call.id, call.name, call.arguments);
-            return [Some(said), state].into_iter().flatten().collect();
+            let line = format!("{who} call {} {} {}", call.id, call.name, call.arguments);
+            return [Some(line), state].into_iter().flatten().collect();
         }
         Part::ToolResult(result) => {
             let outcome = if result.is_error { "error" } else { "result" };

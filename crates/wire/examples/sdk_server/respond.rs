@@ -32,7 +32,7 @@ pub(crate) async fn respond(request: Request<Received>) -> Result<HttpResponse, 
         return Ok(whole(StatusCode::NOT_FOUND, Bytes::new()));
     };
     Ok(match serve(&route, body) {
-        Ok(answer) => answer,
+        Ok(response) => response,
         Err(error) => write_error(route.codec, &error),
     })
 }
@@ -131,16 +131,16 @@ fn stream(
 }
 
 fn write_error(codec: &dyn Codec, error: &Error) -> HttpResponse {
-    let refusal = codec.write_error(error);
-    let status = StatusCode::from_u16(refusal.status).expect("a codec writes real statuses");
-    let mut answer = whole(status, refusal.body);
-    for (name, value) in refusal.headers {
+    let reply = codec.write_error(error);
+    let status = StatusCode::from_u16(reply.status).expect("a codec writes real statuses");
+    let mut response = whole(status, reply.body);
+    for (name, value) in reply.headers {
         let value = value.parse().expect("a codec writes valid headers");
-        answer
+        response
             .headers_mut()
             .insert(HeaderName::from_static(name), value);
     }
-    answer
+    response
 }
 
 fn whole(status: StatusCode, body: Bytes) -> HttpResponse {

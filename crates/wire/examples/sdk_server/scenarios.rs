@@ -63,9 +63,9 @@ pub(crate) fn find(
         "refusal" => vec![Part::Refusal(Text::new("I would rather not."))],
         "heard" => vec![Part::text(echo::describe(prompt))],
         "tools" => tool_calls(),
-        "reasoning" => vec![thought(state(protocol)), Part::text("42")],
-        "foreign-reasoning" => vec![thought(None), Part::text("42")],
-        "reasoning-tools" => vec![thought(state(protocol)), signed_call(protocol)],
+        "reasoning" => vec![reasoning(state(protocol)), Part::text("42")],
+        "foreign-reasoning" => vec![reasoning(None), Part::text("42")],
+        "reasoning-tools" => vec![reasoning(state(protocol)), signed_call(protocol)],
         "structured" => vec![Part::text(structured(prompt)?)],
         other => return Err(failure(other)),
     };
@@ -85,7 +85,7 @@ pub(crate) fn find(
     Ok(ScriptedResponse { response, breaks })
 }
 
-fn thought(state: Option<Box<Native>>) -> Part {
+fn reasoning(state: Option<Box<Native>>) -> Part {
     Part::Reasoning(Reasoning {
         text: "Six times seven.".into(),
         native: state,

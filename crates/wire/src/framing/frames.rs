@@ -145,8 +145,8 @@ mod tests {
         };
         let text = grown(b"data: \"", &[b' '; 64 << 10]);
         assert!((3 << 20..=4 << 20).contains(&text), "{text}");
-        let picture = grown(b"data: \"", &[b'A'; 64 << 10]);
-        assert!((30 << 20..=32 << 20).contains(&picture), "{picture}");
+        let image = grown(b"data: \"", &[b'A'; 64 << 10]);
+        assert!((30 << 20..=32 << 20).contains(&image), "{image}");
     }
 
     #[test]

@@ -48,8 +48,10 @@ impl EventLimit {
     /// Checks an event that has grown from `before` bytes. Its content is only
     /// inspected each time it has doubled.
     pub(crate) fn check_growing(self, before: usize, bytes: &[u8]) -> FrameResult {
-        let looked = before.max(self.text).next_power_of_two();
-        if bytes.len() <= self.text || (before > self.text && bytes.len() <= looked.min(self.all)) {
+        let next_check = before.max(self.text).next_power_of_two();
+        if bytes.len() <= self.text
+            || (before > self.text && bytes.len() <= next_check.min(self.all))
+        {
             return Ok(());
         }
         self.check(bytes)

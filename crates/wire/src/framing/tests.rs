@@ -179,8 +179,8 @@ fn the_type_is_found_without_parsing_if_it_is_the_first_key() {
         ("", None),
     ];
     for (data, expected) in rows {
-        let told = event_type(data.as_bytes());
-        assert_eq!(told, expected.map(str::as_bytes), "{data}");
+        let found = event_type(data.as_bytes());
+        assert_eq!(found, expected.map(str::as_bytes), "{data}");
     }
 }
 

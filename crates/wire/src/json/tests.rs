@@ -33,8 +33,8 @@ fn an_error_quotes_at_most_a_few_hundred_bytes_of_the_body() {
         format!("{{\"{long}\": 1, \"{long}\": 1}}"),
     ] {
         let read = read_str(&body, |c| c.object(|_, c| c.unsigned().map(drop)));
-        let told = read.unwrap_err().to_string();
-        assert!(told.len() < 600, "{} bytes", told.len());
+        let message = read.unwrap_err().to_string();
+        assert!(message.len() < 600, "{} bytes", message.len());
     }
 }
 

@@ -229,8 +229,8 @@ fn turn_order(messages: &[Message]) -> Vec<(Role, Range<usize>)> {
     let mut turns = turns(messages);
     for at in 1..turns.len().saturating_sub(1) {
         let calls = matches!(turns[at - 1].parts.last(), Some(Part::ToolCall(_)));
-        let answers = matches!(turns[at + 1].parts.first(), Some(Part::ToolResult(_)));
-        if turns[at].role == Role::System && calls && answers {
+        let has_results = matches!(turns[at + 1].parts.first(), Some(Part::ToolResult(_)));
+        if turns[at].role == Role::System && calls && has_results {
             turns.swap(at, at + 1);
         }
     }

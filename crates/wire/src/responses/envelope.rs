@@ -51,8 +51,8 @@ pub(super) fn status(finish: &FinishReason) -> &'static str {
 }
 
 /// Derives an item id from the response's id.
-pub(super) fn item_id(answer: &str, prefix: &str, place: usize) -> String {
-    let unique = answer.strip_prefix("resp_").unwrap_or(answer);
+pub(super) fn item_id(response_id: &str, prefix: &str, place: usize) -> String {
+    let unique = response_id.strip_prefix("resp_").unwrap_or(response_id);
     format!("{prefix}_{unique}_{place}")
 }
 

@@ -99,8 +99,8 @@ impl<'a> ResponsesItemFields<'a> {
         // Implied by the status of the response.
         self.all
             .retain(|(name, value)| name != "status" || *value != "\"completed\"");
-        let said = self.role.as_deref().is_none_or(|role| role == "assistant");
-        if kind != "message" || !said {
+        let from_model = self.role.as_deref().is_none_or(|role| role == "assistant");
+        if kind != "message" || !from_model {
             return vec![self.into_part(&kind, raw)];
         }
         let mut parts = std::mem::take(&mut self.content);
@@ -171,8 +171,8 @@ impl<'a> ResponsesItemFields<'a> {
     fn rest(&self, modelled: &[&str]) -> Rest {
         let mut rest = Rest::default();
         for (name, value) in &self.all {
-            let said = *value != "null" || !NULLABLE.contains(&&**name);
-            if said && !modelled.contains(&&**name) {
+            let is_present = *value != "null" || !NULLABLE.contains(&&**name);
+            if is_present && !modelled.contains(&&**name) {
                 rest.push(name.as_ref(), keep(value));
             }
         }

@@ -173,8 +173,8 @@ fn read_input(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> ReadResult<()> {
     match cursor.peek()? {
         JsonKind::String => {
             let text = cursor.string()?;
-            let said = (!text.is_empty()).then(|| Part::text(text));
-            let parts = said.into_iter().collect();
+            let part = (!text.is_empty()).then(|| Part::text(text));
+            let parts = part.into_iter().collect();
             prompt.messages.push(Message::new(Role::User, parts));
             Ok(())
         }

@@ -57,17 +57,17 @@ fn tap_needs(name: &str, data: &[u8]) -> bool {
             b"response.completed" | b"response.incomplete" | b"response.failed" | b"error"
         )
     };
-    let says = |word: &[u8]| memmem::find(data, word).is_some();
+    let contains = |word: &[u8]| memmem::find(data, word).is_some();
     match event_type(data).filter(|kind| !kind.is_empty()) {
         Some(kind) => ends(kind) || name == "error",
         None => {
             ends(name.as_bytes())
                 || data.first() != Some(&b'{')
-                || says(b"response.completed")
-                || says(b"response.incomplete")
-                || says(b"response.failed")
-                || says(b"\"error\"")
-                || says(b"\"object\"")
+                || contains(b"response.completed")
+                || contains(b"response.incomplete")
+                || contains(b"response.failed")
+                || contains(b"\"error\"")
+                || contains(b"\"object\"")
         }
     }
 }
@@ -157,11 +157,11 @@ impl ResponsesStreamState {
 
     /// Records what a tapped event implies for the finish reason.
     fn observe(&mut self, name: &str, data: &[u8]) {
-        let says = |word: &[u8]| memmem::find(data, word).is_some();
+        let contains = |word: &[u8]| memmem::find(data, word).is_some();
         let event_kind = event_type(data).unwrap_or(name.as_bytes());
-        let is = |kind: &[u8]| event_kind == kind || (event_kind.is_empty() && says(kind));
+        let is = |kind: &[u8]| event_kind == kind || (event_kind.is_empty() && contains(kind));
         if is(b"response.output_item.done") {
-            self.called |= says(b"\"function_call\"") || says(b"\"custom_tool_call\"");
+            self.called |= contains(b"\"function_call\"") || contains(b"\"custom_tool_call\"");
         }
         self.refused |= event_kind == b"response.refusal.done";
     }

@@ -138,9 +138,9 @@ impl ResponsesStreamWriter {
             _ => return,
         };
         text.native = own.and_then(without_item_id);
-        let said = text.text.clone();
+        let full_text = text.text.clone();
         self.frames.content(out, kind, message, |o| {
-            o.string(key, &said);
+            o.string(key, &full_text);
             if key == "text" {
                 o.raw("logprobs", "[]");
             }

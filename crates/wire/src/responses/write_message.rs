@@ -48,11 +48,11 @@ impl<'w, 'a, 'l> ResponsesMessageWriter<'w, 'a, 'l> {
         }
         let (key, side, old_parts, new_parts) = match (&old.parts[..], &new.parts[..]) {
             ([Part::ToolResult(old)], [Part::ToolResult(new)]) => {
-                let answer = |result: &ToolResult| ToolResult {
+                let without_parts = |result: &ToolResult| ToolResult {
                     parts: Vec::new(),
                     ..result.clone()
                 };
-                let same_call = answer(old) == answer(new) && !new.is_error;
+                let same_call = without_parts(old) == without_parts(new) && !new.is_error;
                 if !same_call {
                     return false;
                 }

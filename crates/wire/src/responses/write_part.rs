@@ -120,11 +120,11 @@ pub(super) fn write_block(
             object.string("type", "output_text");
             object.string("text", &text.text);
             // OpenAI's schema requires these, even if they are empty.
-            let asked: &[&str] = match side {
+            let required: &[&str] = match side {
                 ContentSide::Response => &["annotations", "logprobs"],
                 _ => &["annotations"],
             };
-            for list in asked {
+            for list in required {
                 if native.is_none_or(|native| native.get(list).is_none()) {
                     object.raw(list, "[]");
                 }

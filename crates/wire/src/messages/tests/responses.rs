@@ -6,7 +6,7 @@ use majordomo_llm::{
 use super::*;
 use crate::FailedResponse;
 
-fn answer(content: &str, rest: &str) -> Response {
+fn read_response(content: &str, rest: &str) -> Response {
     let body = format!(
         r#"{{"id":"msg_1","type":"message","role":"assistant","model":"x","content":{content},{rest}}}"#
     );
@@ -43,7 +43,7 @@ fn finish_reasons_are_read_and_written() {
     ];
     for (content, word, expected) in rows {
         let rest = format!(r#""stop_reason":{word},"stop_sequence":"s""#);
-        let response = answer(content, &rest);
+        let response = read_response(content, &rest);
         assert_eq!(response.finish, expected, "{word}");
         let again = Messages.write_response(&response, &reply());
         assert!(again.losses.is_empty(), "{word}");
@@ -62,7 +62,7 @@ fn finish_reasons_are_read_and_written() {
 fn a_refusal_keeps_its_explanation() {
     let details = r#"{"type":"refusal","category":"cyber","explanation":"not that"}"#;
     let rest = format!(r#""stop_reason":"refusal","stop_details":{details}"#);
-    let response = answer("[]", &rest);
+    let response = read_response("[]", &rest);
     assert!(matches!(&response.parts[..], [Part::Refusal(t)] if t.text == "not that"));
     let written = Messages.write_response(&response, &reply());
     let body = String::from_utf8(written.body.to_vec()).unwrap();
@@ -85,7 +85,7 @@ fn a_refusal_keeps_its_explanation() {
 
 #[test]
 fn usage_is_converted_to_totals_and_back() {
-    let response = answer(
+    let response = read_response(
         "[]",
         r#""stop_reason":"end_turn","usage":{"input_tokens":10,"cache_creation_input_tokens":3,"cache_read_input_tokens":20,
             "output_tokens":7,"output_tokens_details":{"thinking_tokens":4},"service_tier":"standard"}"#,
@@ -101,7 +101,7 @@ fn usage_is_converted_to_totals_and_back() {
     let written = Messages.write_response(&response, &reply()).body;
     let again = Messages.read_response(written, 0).unwrap();
     assert_eq!(again.usage, expected);
-    let odd = answer("[]", r#""usage":{"input_tokens":null,"output_tokens":"x"}"#);
+    let odd = read_response("[]", r#""usage":{"input_tokens":null,"output_tokens":"x"}"#);
     assert_eq!(odd.usage, Usage::default());
 }
 
@@ -184,7 +184,7 @@ fn a_body_that_is_not_a_response_is_an_error() {
 
 #[test]
 fn calls_without_an_id_get_a_generated_one() {
-    let response = answer(
+    let response = read_response(
         r#"[{"type":"tool_use","name":"a","input":"{\"x\":1}"},{"type":"tool_use","id":"","name":"b"}]"#,
         r#""stop_reason":"tool_use""#,
     );

@@ -71,9 +71,9 @@ fn streamed(response: &Response) -> Vec<Event> {
                 events.push(Event::Text(text.text.clone()));
                 events.push(Event::EndPart(text.native.clone()));
             }
-            Part::Reasoning(thought) => {
-                events.push(Event::Reasoning(thought.text.clone()));
-                events.push(Event::EndPart(thought.native.clone()));
+            Part::Reasoning(reasoning) => {
+                events.push(Event::Reasoning(reasoning.text.clone()));
+                events.push(Event::EndPart(reasoning.native.clone()));
             }
             Part::ToolCall(call) => {
                 events.push(Event::ToolCallStart {

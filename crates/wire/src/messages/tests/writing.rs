@@ -61,7 +61,11 @@ fn max_tokens_is_always_written() {
     assert_eq!(limit(&request, &Outgoing::new("m")), Some(4_096));
     assert_eq!(limit(&request, &small), Some(100));
     request.edit().reasoning_budget = Some(2_000);
-    assert_eq!(limit(&request, &small), Some(2_100), "thought counts, too");
+    assert_eq!(
+        limit(&request, &small),
+        Some(2_100),
+        "includes the reasoning budget"
+    );
     assert_eq!(limit(&request.max_tokens(7), &small), Some(7));
 }
 
@@ -314,7 +318,7 @@ fn an_edited_request_keeps_the_bytes_of_unchanged_fields() {
     let mut request = read(source).request;
     let prompt = request.edit();
     prompt.system[1].text = "u".into();
-    prompt.messages[0].parts[1] = Part::text("a described picture");
+    prompt.messages[0].parts[1] = Part::text("a described image");
     let Part::ToolResult(result) = &mut prompt.messages[2].parts[0] else {
         panic!("a result");
     };
@@ -325,7 +329,7 @@ fn an_edited_request_keeps_the_bytes_of_unchanged_fields() {
         body,
         concat!(
             r#"{ "beta" : 1.0, "model":"m", "system": [{"text":"s", "type":"text", "cache_control":{"type": "ephemeral"}},{"type":"text","text":"u"}], "messages": ["#,
-            r#"{"role":"user", "content":[{"text":"a", "type":"text", "mark":1e0},{"type":"text","text":"a described picture"}], "x":[ ]},"#,
+            r#"{"role":"user", "content":[{"text":"a", "type":"text", "mark":1e0},{"type":"text","text":"a described image"}], "x":[ ]},"#,
             r#"{"role":"assistant",   "content":[{"type":"tool_use", "id":"t1", "name":"t", "input": { }}]},"#,
             r#"{"role":"user", "content":[{"tool_use_id":"t1", "type":"tool_result", "content":[{"type":"text", "text":"r"},{"type":"text","text":"another one"}], "cache_control":{"type": "ephemeral"}}]}], "max_tokens": 6}"#
         )

@@ -180,10 +180,10 @@ fn responses_and_streams_round_trip() {
         writer.write(&Event::Finish(response.finish.clone()), &mut out);
         assert!(writer.losses().is_empty());
         let mut reader = Responses.stream_reader();
-        let mut told = Vec::new();
-        reader.push(&out, &mut told).unwrap();
-        reader.finish(&mut told).unwrap();
-        same(&assemble(&told), &response);
+        let mut emitted = Vec::new();
+        reader.push(&out, &mut emitted).unwrap();
+        reader.finish(&mut emitted).unwrap();
+        same(&assemble(&emitted), &response);
     }
 }
 

@@ -51,21 +51,24 @@ fn items_are_read_one_to_one() {
     );
     let role = messages[0].native.as_ref().unwrap().get("role").unwrap();
     assert_eq!(role.as_str(), "\"developer\"");
-    let Part::Reasoning(thought) = &messages[2].parts[0] else {
+    let Part::Reasoning(reasoning) = &messages[2].parts[0] else {
         panic!("{:?}", messages[2]);
     };
-    assert_eq!(thought.text, "c\n\nd");
-    let state = thought.native.as_ref().unwrap();
+    assert_eq!(reasoning.text, "c\n\nd");
+    let state = reasoning.native.as_ref().unwrap();
     let names: Vec<_> = state.fields().map(|(name, _)| name).collect();
     assert_eq!(names, ["id", "summary", "encrypted_content"]);
     let call = messages[3].tool_calls().next().unwrap();
     assert_eq!((call.id.as_str(), call.name.as_str()), ("c1", "t"));
     let result = messages[4].tool_results().next().unwrap();
     assert_eq!((&*result.call_id, &*result.text()), ("c1", "e"));
-    let said = &messages[5];
-    assert!(matches!(&said.parts[1], Part::Refusal(text) if text.text == "g"));
-    assert!(said.parts[0].native().is_none(), "no annotations are none");
-    let names: Vec<_> = said.native.as_ref().unwrap().fields().collect();
+    let message = &messages[5];
+    assert!(matches!(&message.parts[1], Part::Refusal(text) if text.text == "g"));
+    assert!(
+        message.parts[0].native().is_none(),
+        "no annotations are none"
+    );
+    let names: Vec<_> = message.native.as_ref().unwrap().fields().collect();
     assert_eq!(names.len(), 2, "phase and id, but not a null: {names:?}");
     for (message, kind) in messages[6..].iter().zip([
         "custom_tool_call",

@@ -7,7 +7,7 @@ use majordomo_llm::{
 
 use super::*;
 
-fn answer(fields: &str) -> majordomo_llm::Result<Response> {
+fn read_response(fields: &str) -> majordomo_llm::Result<Response> {
     let body = format!(r#"{{"id":"resp_1","object":"response","model":"x",{fields}}}"#);
     Responses.read_response(Bytes::from(body), 4)
 }
@@ -25,17 +25,17 @@ fn the_finish_reason_follows_from_status_and_content() {
     let custom = r#"{"type":"custom_tool_call","call_id":"c","name":"p","input":"x"}"#;
     let refusal =
         r#"{"type":"message","role":"assistant","content":[{"type":"refusal","refusal":"no"}]}"#;
-    let said = text("x");
+    let message = text("x");
     let incomplete = |reason: &str| {
         format!(r#""status":"incomplete","incomplete_details":{{"reason":"{reason}"}}"#)
     };
     let completed = r#""status":"completed","incomplete_details":null,"error":null"#;
     let other = |word: &str| FinishReason::Other(word.into());
     let rows = [
-        (completed.to_owned(), &*said, FinishReason::Stop),
+        (completed.to_owned(), &*message, FinishReason::Stop),
         (
             r#""status":"complete""#.to_owned(),
-            &*said,
+            &*message,
             FinishReason::Stop,
         ),
         (completed.to_owned(), CALL, FinishReason::ToolCalls),
@@ -43,31 +43,31 @@ fn the_finish_reason_follows_from_status_and_content() {
         (completed.to_owned(), refusal, FinishReason::Refusal),
         (
             incomplete("max_output_tokens"),
-            &*said,
+            &*message,
             FinishReason::Length,
         ),
         (incomplete("max_output_tokens"), CALL, FinishReason::Length),
         (
             r#""status":"incomplete""#.to_owned(),
-            &*said,
+            &*message,
             FinishReason::Length,
         ),
         (
             incomplete("content_filter"),
-            &*said,
+            &*message,
             FinishReason::ContentFilter,
         ),
-        (incomplete("steered"), &*said, other("steered")),
+        (incomplete("steered"), &*message, other("steered")),
         (r#""status":"queued""#.to_owned(), "", FinishReason::Paused),
         (
             r#""status":"cancelled""#.to_owned(),
-            &*said,
+            &*message,
             other("cancelled"),
         ),
-        (r#""x":1"#.to_owned(), &*said, FinishReason::Stop),
+        (r#""x":1"#.to_owned(), &*message, FinishReason::Stop),
     ];
     for (status, item, expected) in rows {
-        let response = answer(&format!(r#"{status},"output":[{item}]"#)).unwrap();
+        let response = read_response(&format!(r#"{status},"output":[{item}]"#)).unwrap();
         assert_eq!(response.finish, expected, "{status} {item}");
         let written = Responses.write_response(&response, &reply());
         let again = Responses.read_response(written.body, 0).unwrap();
@@ -77,7 +77,7 @@ fn the_finish_reason_follows_from_status_and_content() {
 
 #[test]
 fn every_output_item_is_read_in_order() {
-    let response = answer(&format!(
+    let response = read_response(&format!(
         r#""status":"completed","output":[
             {{"type":"reasoning","id":"rs_1","summary":[],"content":[{{"type":"reasoning_text","text":"hm"}}],"encrypted_content":"XYZ"}},
             {{"type":"web_search_call","id":"ws_1"}},{CALL},{},
@@ -85,12 +85,15 @@ fn every_output_item_is_read_in_order() {
         text("a")
     ))
     .unwrap();
-    let Part::Reasoning(thought) = &response.parts[0] else {
+    let Part::Reasoning(reasoning) = &response.parts[0] else {
         panic!("{:?}", response.parts);
     };
-    assert_eq!(thought.text, "hm", "the content, where there is no summary");
+    assert_eq!(
+        reasoning.text, "hm",
+        "the content, where there is no summary"
+    );
     assert!(
-        thought
+        reasoning
             .native
             .as_ref()
             .unwrap()
@@ -112,7 +115,7 @@ fn every_output_item_is_read_in_order() {
 fn usage_needs_no_conversion() {
     let usage = r#""usage":{"input_tokens":10,"input_tokens_details":{"cached_tokens":4,"cache_write_tokens":2},
         "output_tokens":5,"output_tokens_details":{"reasoning_tokens":3},"total_tokens":15}"#;
-    let response = answer(&format!(r#""output":[],{usage}"#)).unwrap();
+    let response = read_response(&format!(r#""output":[],{usage}"#)).unwrap();
     let expected = Usage {
         input: 10,
         output: 5,
@@ -124,7 +127,7 @@ fn usage_needs_no_conversion() {
     let written = Responses.write_response(&response, &reply()).body;
     assert_eq!(Responses.read_response(written, 0).unwrap().usage, expected);
     let apart = r#""output":[],"usage":{"input_tokens":1,"output_tokens":2,"total_tokens":9}"#;
-    assert_eq!(answer(apart).unwrap().usage.reasoning, 6);
+    assert_eq!(read_response(apart).unwrap().usage.reasoning, 6);
 }
 
 #[test]
@@ -164,7 +167,7 @@ fn a_foreign_response_has_all_fields_that_official_clients_require() {
 
 #[test]
 fn echoed_fields_are_written_back_and_are_no_loss_elsewhere() {
-    let response = answer(
+    let response = read_response(
         r#""status":"completed","output":[],"tools":[{"type":"x"}],"metadata":{"a":"b"},"store":true,"user":null,"tool_usage":{"y":1}"#,
     )
     .unwrap();
@@ -205,10 +208,10 @@ fn an_inexpressible_finish_reason_is_a_listed_loss() {
 fn bodies_that_are_not_responses_are_errors() {
     let failed =
         r#""status":"failed","error":{"code":"rate_limit_exceeded","message":"slow"},"output":[]"#;
-    let error = answer(failed).unwrap_err();
+    let error = read_response(failed).unwrap_err();
     assert_eq!(error.code(), Some("rate_limit_exceeded"));
     assert_eq!(error.message(), "slow");
-    let silent = answer(r#""status":"failed","error":null,"output":[]"#).unwrap_err();
+    let silent = read_response(r#""status":"failed","error":null,"output":[]"#).unwrap_err();
     assert_eq!(silent.kind(), ErrorKind::Provider);
     let other = Responses.read_response(Bytes::from_static(b"{\"choices\":[]}"), 0);
     assert_eq!(other.unwrap_err().kind(), ErrorKind::BadResponse);
@@ -265,22 +268,22 @@ fn error_codes_inside_a_stream_are_classified_without_a_status() {
 #[test]
 fn token_count_requests_and_responses_are_read_and_written() {
     let counting = Responses.count_tokens().unwrap();
-    let asked = r#"{"model":"x","input":"hi","future":1}"#;
-    let incoming = counting.read_request(Bytes::from(asked)).unwrap();
+    let body = r#"{"model":"x","input":"hi","future":1}"#;
+    let incoming = counting.read_request(Bytes::from(body)).unwrap();
     let written = counting.write_request(&incoming.request, &Outgoing::new("x"));
-    assert_eq!(written.body, asked);
+    assert_eq!(written.body, body);
     let request = Request::user("hi").max_tokens(5).temperature(1.0);
     let written = counting.write_request(&request, &Outgoing::new("m").stream(true));
     assert_eq!(
         written.body,
         r#"{"model":"m","input":[{"type":"message","role":"user","content":"hi"}]}"#
     );
-    let told = counting.write_response(51);
+    let response = counting.write_response(51);
     assert_eq!(
-        told,
+        response,
         r#"{"object":"response.input_tokens","input_tokens":51}"#
     );
-    assert_eq!(counting.read_response(&told).unwrap(), 51);
+    assert_eq!(counting.read_response(&response).unwrap(), 51);
     assert!(counting.read_response(b"{}").is_err());
 }
 

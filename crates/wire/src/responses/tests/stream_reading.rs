@@ -12,7 +12,7 @@ fn fold(frames: &[&str]) -> Response {
 
 #[test]
 fn text_deltas_are_emitted_as_they_arrive() {
-    let told = events(&[
+    let emitted = events(&[
         CREATED,
         r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"msg_1","role":"assistant","content":[]}}"#,
         r#"{"type":"response.output_text.delta","item_id":"msg_1","output_index":0,"content_index":0,"delta":"a","logprobs":[]}"#,
@@ -23,7 +23,7 @@ fn text_deltas_are_emitted_as_they_arrive() {
     ])
     .unwrap();
     assert_eq!(
-        told[..5],
+        emitted[..5],
         [
             Event::Start {
                 id: Some("resp_9".into()),
@@ -32,16 +32,16 @@ fn text_deltas_are_emitted_as_they_arrive() {
             Event::Text("a".into()),
             Event::EndPart(None),
             Event::Text("b".into()),
-            told[4].clone(),
+            emitted[4].clone(),
         ]
     );
-    let Event::EndPart(Some(native)) = &told[4] else {
-        panic!("{told:?}");
+    let Event::EndPart(Some(native)) = &emitted[4] else {
+        panic!("{emitted:?}");
     };
     let names: Vec<_> = native.fields().map(|(name, _)| name).collect();
     assert_eq!(names, ["annotations", "item.id", "item.phase"]);
-    assert!(matches!(told[5], Event::Usage(usage) if usage.input == 3));
-    assert_eq!(told[6..], [Event::Finish(FinishReason::Stop)]);
+    assert!(matches!(emitted[5], Event::Usage(usage) if usage.input == 3));
+    assert_eq!(emitted[6..], [Event::Finish(FinishReason::Stop)]);
 }
 
 #[test]
@@ -54,11 +54,11 @@ fn reasoning_state_is_taken_from_the_done_event() {
         r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"a"},{"type":"summary_text","text":"b"}],"encrypted_content":"WHOLE"}}"#,
         COMPLETED,
     ]);
-    let Part::Reasoning(thought) = &response.parts[0] else {
+    let Part::Reasoning(reasoning) = &response.parts[0] else {
         panic!("{:?}", response.parts);
     };
-    assert_eq!(thought.text, "a\n\nb");
-    let state = thought.native.as_ref().unwrap().get("encrypted_content");
+    assert_eq!(reasoning.text, "a\n\nb");
+    let state = reasoning.native.as_ref().unwrap().get("encrypted_content");
     assert_eq!(state.unwrap().as_str(), "\"WHOLE\"");
 }
 
@@ -245,27 +245,27 @@ fn a_stream_without_its_terminator_is_truncated() {
 #[test]
 fn a_whole_response_instead_of_a_stream_is_accepted() {
     let mut reader = Responses.stream_reader();
-    let mut told = Vec::new();
+    let mut emitted = Vec::new();
     let body = br#"{"id":"r","object":"response","status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]}]}"#;
-    reader.push(body, &mut told).unwrap();
-    reader.finish(&mut told).unwrap();
-    assert_eq!(assemble(&told).text(), "a");
+    reader.push(body, &mut emitted).unwrap();
+    reader.finish(&mut emitted).unwrap();
+    assert_eq!(assemble(&emitted).text(), "a");
 }
 
 #[test]
 fn a_tap_treats_a_whole_response_as_the_end() {
-    let answer = r#"{"id":"r","object":"response","status":"completed","output":[]}"#;
-    let untyped = answer.replace("{\"id\"", "{\"type\":\"\",\"id\"");
-    for body in [answer, &untyped] {
+    let body = r#"{"id":"r","object":"response","status":"completed","output":[]}"#;
+    let untyped = body.replace("{\"id\"", "{\"type\":\"\",\"id\"");
+    for body in [body, &untyped] {
         for frame in [
             body.to_owned(),
             format!("event: response.created\ndata: {body}\n\n"),
         ] {
             let mut reader = Responses.stream_reader();
-            let mut told = Vec::new();
-            reader.tap(frame.as_bytes(), &mut told).unwrap();
-            reader.finish(&mut told).unwrap();
-            let last = told.last();
+            let mut emitted = Vec::new();
+            reader.tap(frame.as_bytes(), &mut emitted).unwrap();
+            reader.finish(&mut emitted).unwrap();
+            let last = emitted.last();
             assert_eq!(last, Some(&Event::Finish(FinishReason::Stop)), "{frame}");
         }
     }
@@ -279,16 +279,16 @@ fn a_tap_emits_only_usage_and_finish() {
     let names = [None, Some(""), Some("message"), Some("response.created")];
     for name in names {
         let mut reader = Responses.stream_reader();
-        let mut told = Vec::new();
+        let mut emitted = Vec::new();
         for frame in [CREATED, call, text, COMPLETED] {
             let name = name.or(frame.split('"').nth(3)).unwrap();
             let bytes = format!("event: {name}\ndata: {frame}\n\n");
-            reader.tap(bytes.as_bytes(), &mut told).unwrap();
+            reader.tap(bytes.as_bytes(), &mut emitted).unwrap();
         }
-        reader.finish(&mut told).unwrap();
-        told.retain(|event| !matches!(event, Event::Start { .. }));
+        reader.finish(&mut emitted).unwrap();
+        emitted.retain(|event| !matches!(event, Event::Start { .. }));
         assert!(matches!(
-            told[..],
+            emitted[..],
             [Event::Usage(_), Event::Finish(FinishReason::ToolCalls)]
         ));
     }
@@ -301,10 +301,10 @@ proptest! {
         0..6,
     )) {
         let mut reader = Responses.stream_reader();
-        let mut told = Vec::new();
+        let mut emitted = Vec::new();
         for frame in &frames {
-            let _ = reader.push(frame.as_bytes(), &mut told);
+            let _ = reader.push(frame.as_bytes(), &mut emitted);
         }
-        let _ = reader.finish(&mut told);
+        let _ = reader.finish(&mut emitted);
     }
 }

@@ -272,9 +272,9 @@ fn a_failed_stream_ends_with_an_error_and_no_completion() {
     let kinds = kinds(&frames);
     assert_eq!(kinds[kinds.len() - 2..], ["error", "failed"]);
     assert!(!kinds.contains(&"completed"));
-    let told = &frames[frames.len() - 2];
-    assert_eq!(told["code"], "rate_limit_exceeded");
-    assert_eq!(told["error"]["code"], "rate_limit_exceeded");
+    let error_event = &frames[frames.len() - 2];
+    assert_eq!(error_event["code"], "rate_limit_exceeded");
+    assert_eq!(error_event["error"]["code"], "rate_limit_exceeded");
     let failed = &frames[frames.len() - 1]["response"];
     assert_eq!(failed["status"], "failed");
     let message = failed["error"]["message"].as_str().unwrap();

@@ -46,7 +46,7 @@ pub(crate) fn of_prompt(prompt: &Prompt) -> Aspects {
     }
     system.retain(|text| !text.is_empty());
     aspects.insert("system".into(), AspectValue::Texts(system));
-    put(&mut aspects, "place of system", places);
+    put(&mut aspects, "position of system", places);
     put(
         &mut aspects,
         "turns",
@@ -94,8 +94,9 @@ pub(crate) fn of_turn(prefix: &str, parts: Vec<&Part>, calls: &[&str], aspects: 
 
     let mut results = Vec::new();
     let mut failed = Vec::new();
-    let mut pictures = Vec::new();
-    let (mut thoughts, mut states, mut asked, mut others) = (vec![], vec![], vec![], vec![]);
+    let mut images = Vec::new();
+    let (mut reasoning_texts, mut states, mut called, mut others) =
+        (vec![], vec![], vec![], vec![]);
     for part in &parts {
         states.extend(state(part.native()));
         match part {
@@ -104,24 +105,24 @@ pub(crate) fn of_turn(prefix: &str, parts: Vec<&Part>, calls: &[&str], aspects: 
                 failed.push(result.is_error);
                 let texts: Vec<String> = result.parts.iter().filter_map(text_of).collect();
                 results.push((call, texts));
-                pictures.extend(result.parts.iter().filter_map(picture));
+                images.extend(result.parts.iter().filter_map(image_key));
             }
             Part::Reasoning(reasoning) => {
-                thoughts.extend(Some(&reasoning.text).filter(|text| !text.is_empty()));
+                reasoning_texts.extend(Some(&reasoning.text).filter(|text| !text.is_empty()));
             }
             Part::ToolCall(call) => {
                 let arguments: Value = call
                     .parse()
                     .unwrap_or_else(|_| call.arguments.clone().into());
-                asked.push((call.name.clone(), arguments));
+                called.push((call.name.clone(), arguments));
             }
             Part::File(file) => others.push(format!("{file:?}")),
             Part::Opaque(block) => others.push(block.raw.as_str().to_owned()),
-            part => pictures.extend(picture(part)),
+            part => images.extend(image_key(part)),
         }
     }
     for (n, (call, texts)) in results.into_iter().enumerate() {
-        put(aspects, &format!("{prefix}result {n} answers"), call);
+        put(aspects, &format!("{prefix}result {n} call"), call);
         let texts = texts
             .into_iter()
             .filter(|t| !t.is_empty() && !is_caption(t));
@@ -131,10 +132,10 @@ pub(crate) fn of_turn(prefix: &str, parts: Vec<&Part>, calls: &[&str], aspects: 
         );
     }
     put(aspects, &format!("{prefix}is_error"), failed);
-    put(aspects, &format!("{prefix}image"), pictures);
-    put(aspects, &format!("{prefix}reasoning"), thoughts);
+    put(aspects, &format!("{prefix}image"), images);
+    put(aspects, &format!("{prefix}reasoning"), reasoning_texts);
     put(aspects, &format!("{prefix}state"), states);
-    put(aspects, &format!("{prefix}tool_call"), asked);
+    put(aspects, &format!("{prefix}tool_call"), called);
     put(aspects, &format!("{prefix}other"), others);
     put(aspects, &format!("{prefix}order"), order(&parts));
 }
@@ -142,13 +143,13 @@ pub(crate) fn of_turn(prefix: &str, parts: Vec<&Part>, calls: &[&str], aspects: 
 /// The order of content kinds. Next to results, images may belong to them and
 /// come anywhere.
 fn order(parts: &[&Part]) -> Vec<&'static str> {
-    let answers = parts.iter().any(|part| matches!(part, Part::ToolResult(_)));
+    let has_results = parts.iter().any(|part| matches!(part, Part::ToolResult(_)));
     let mut kinds: Vec<&'static str> = Vec::new();
     for part in parts.iter().filter(|part| !is_empty(part)) {
         let kind = match part {
             Part::Text(text) if is_caption(&text.text) => continue,
             Part::Text(_) | Part::Refusal(_) => "text",
-            part if is_picture(part) && !answers => "image",
+            part if is_image(part) && !has_results => "image",
             Part::ToolCall(_) => "call",
             _ => continue,
         };
@@ -164,11 +165,11 @@ fn is_caption(text: &str) -> bool {
     text == "see image below" || text.starts_with("Image from the tool call ")
 }
 
-fn is_picture(part: &Part) -> bool {
-    picture(part).is_some()
+fn is_image(part: &Part) -> bool {
+    image_key(part).is_some()
 }
 
-fn picture(part: &Part) -> Option<String> {
+fn image_key(part: &Part) -> Option<String> {
     match part {
         Part::Image(image) => Some(format!("{} {:?}", image.media_type, image.data)),
         Part::RemoteImage(image) => Some(image.url.clone()),

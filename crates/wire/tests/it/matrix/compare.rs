@@ -7,7 +7,7 @@ use super::aspects::{AspectValue, Aspects, of_prompt, of_turn, put};
 
 /// Losses that explain an aspect of another name.
 const EXPLAINS: &[(&str, &[&str])] = &[
-    ("place of system", &["system"]),
+    ("position of system", &["system"]),
     ("strict of tools", &["strict", "tools"]),
     ("strict of output", &["output.strict"]),
     ("tool_choice", &["tools"]),
@@ -33,8 +33,8 @@ fn move_system_texts(expected: &Prompt, actual: &mut Prompt) {
     for text in system.map(Message::text) {
         let users = actual.messages.iter_mut().filter(|m| m.role == Role::User);
         let is_it = |part: &Part| part.as_text() == Some(&text);
-        let told: Vec<_> = users.filter(|m| m.parts.iter().any(is_it)).collect();
-        for message in told {
+        let moved: Vec<_> = users.filter(|m| m.parts.iter().any(is_it)).collect();
+        for message in moved {
             message.parts.retain(|part| !is_it(part));
             actual.system.push(Text::new(&text));
         }
@@ -99,8 +99,8 @@ fn same(name: &str, before: &AspectValue, after: &AspectValue, losses: &[Loss]) 
     };
     let after = after.concat();
     // A failure without a flag must be in the text.
-    let told = name.contains("result ") && losses.iter().any(|loss| loss.field == "is_error");
-    let after = match told {
+    let in_text = name.contains("result ") && losses.iter().any(|loss| loss.field == "is_error");
+    let after = match in_text {
         true => after
             .strip_prefix("ERROR: ")
             .unwrap_or("nothing about a failure"),

@@ -52,7 +52,7 @@ fn requests_convert_between_all_dialects_with_listed_losses_only() {
 
 #[test]
 fn responses_convert_between_all_dialects_with_listed_losses_only() {
-    check_all_pairs("answers", &corpus::responses(), cross::response);
+    check_all_pairs("responses", &corpus::responses(), cross::response);
 }
 
 #[test]
@@ -63,15 +63,15 @@ fn streams_convert_between_all_dialects_with_listed_losses_only() {
 #[test]
 fn an_unlisted_loss_is_detected() {
     use majordomo_llm::{Prompt, Request};
-    let asked = Prompt::clone(&Request::user("hi").max_tokens(5));
+    let expected = Prompt::clone(&Request::user("hi").max_tokens(5));
     let actual = Prompt::clone(&Request::user("ho"));
-    let differences = compare::prompts(&asked, &actual, &[]).unwrap_err();
+    let differences = compare::prompts(&expected, &actual, &[]).unwrap_err();
     assert!(differences.contains("text:") && differences.contains("max_tokens:"));
     let listed = [majordomo_wire::Loss {
         field: "max_tokens".into(),
         why: String::new(),
     }];
-    let differences = compare::prompts(&asked, &actual, &listed).unwrap_err();
+    let differences = compare::prompts(&expected, &actual, &listed).unwrap_err();
     assert!(!differences.contains("max_tokens:"), "{differences}");
 }
 

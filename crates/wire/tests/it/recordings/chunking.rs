@@ -34,10 +34,11 @@ pub(crate) fn cut_all(index: &Index, codecs: &[(&str, Protocol)]) -> ChunkingRep
             let Some(protocol) = protocol.filter(|_| exchange.streamed) else {
                 continue;
             };
-            let chunkings = chunkings(exchange.answer.len());
+            let chunkings = chunkings(exchange.response_body.len());
             cut.streams += 1;
             cut.chunkings += chunkings.len();
-            if let Err(why) = same_for_all_chunkings(protocol.codec(), &exchange.answer, &chunkings)
+            if let Err(why) =
+                same_for_all_chunkings(protocol.codec(), &exchange.response_body, &chunkings)
             {
                 cut.failures.push(format!("{}: {why}", row.path));
             }

@@ -11,8 +11,8 @@ use super::replay::{self, CheckResult, check};
 /// ones are not JSON; they are only counted.
 pub(crate) fn replay(protocol: Protocol, row: &RecordingRow, exchange: &Exchange) -> CheckResult {
     let codec = protocol.codec();
-    let text = String::from_utf8_lossy(&exchange.answer);
-    let (mut requests, mut answers, mut abbreviated) = (0, 0, 0);
+    let text = String::from_utf8_lossy(&exchange.response_body);
+    let (mut requests, mut responses, mut abbreviated) = (0, 0, 0);
     for example in requests_in(&text) {
         match serde_json::from_str::<Value>(example) {
             Ok(_) => {
@@ -28,14 +28,14 @@ pub(crate) fn replay(protocol: Protocol, row: &RecordingRow, exchange: &Exchange
             Ok(value) if value["done"] == true => {
                 replay::whole(codec, example.as_bytes())
                     .map_err(|e| format!("{e} in {example}"))?;
-                answers += 1;
+                responses += 1;
             }
             Ok(_) => {}
             Err(_) => abbreviated += 1,
         }
     }
     println!(
-        "recordings: {}: {requests} requests, {answers} answers, {abbreviated} abbreviated",
+        "recordings: {}: {requests} requests, {responses} responses, {abbreviated} abbreviated",
         row.path
     );
     check(requests > 0, "document: no example was found")

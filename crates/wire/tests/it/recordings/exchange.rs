@@ -15,7 +15,7 @@ pub(crate) struct Exchange {
     pub(crate) request: Option<Vec<u8>>,
     pub(crate) status: u16,
     pub(crate) headers: HashMap<String, String>,
-    pub(crate) answer: Vec<u8>,
+    pub(crate) response_body: Vec<u8>,
     pub(crate) streamed: bool,
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn load(folder: &Path, row: &RecordingRow) -> Exchange {
     if let Ok(envelope) = serde_json::from_slice::<RecordedEnvelope>(&bytes) {
         return from_envelope(envelope, row);
     }
-    let answer = match row.path.ends_with(".chunks.txt") {
+    let response_body = match row.path.ends_with(".chunks.txt") {
         true => framed(&bytes, &row.protocol),
         false => bytes,
     };
@@ -58,14 +58,14 @@ pub(crate) fn load(folder: &Path, row: &RecordingRow) -> Exchange {
         request: None,
         status: row.status(),
         headers: HashMap::new(),
-        streamed: is_stream(&answer, row),
-        answer,
+        streamed: is_stream(&response_body, row),
+        response_body,
     }
 }
 
 fn from_envelope(envelope: RecordedEnvelope, row: &RecordingRow) -> Exchange {
     let response = envelope.response;
-    let answer = match (response.body_text, response.body_json) {
+    let response_body = match (response.body_text, response.body_json) {
         (Some(text), _) => text.into_bytes(),
         (None, Some(json)) => json.get().as_bytes().to_vec(),
         (None, None) => Vec::new(),
@@ -79,8 +79,8 @@ fn from_envelope(envelope: RecordedEnvelope, row: &RecordingRow) -> Exchange {
         request: body.map(|body| body.get().as_bytes().to_vec()),
         status: response.status,
         headers: response.headers.into_iter().filter_map(text).collect(),
-        streamed: is_stream(&answer, row),
-        answer,
+        streamed: is_stream(&response_body, row),
+        response_body,
     }
 }
 
@@ -97,11 +97,11 @@ fn framed(lines: &[u8], protocol: &str) -> Vec<u8> {
         .into_bytes()
 }
 
-fn is_stream(answer: &[u8], row: &RecordingRow) -> bool {
-    let answer = answer.trim_ascii_start();
+fn is_stream(response_body: &[u8], row: &RecordingRow) -> bool {
+    let response_body = response_body.trim_ascii_start();
     let event = [&b"data:"[..], b"event:", b":", b"id:"]
         .iter()
-        .any(|field| answer.starts_with(field));
+        .any(|field| response_body.starts_with(field));
     let lines = row.protocol.starts_with("ollama") && row.has("stream");
     event || lines
 }
@@ -110,8 +110,9 @@ impl Exchange {
     /// The protocol of this row. A few rows are filed under another dialect of
     /// the same vendor; the bytes decide.
     pub(crate) fn protocol(&self, filed: &str, codecs: &[(&str, Protocol)]) -> Option<Protocol> {
-        let start = String::from_utf8_lossy(&self.answer[..self.answer.len().min(400)])
-            .replace(char::is_whitespace, "");
+        let start =
+            String::from_utf8_lossy(&self.response_body[..self.response_body.len().min(400)])
+                .replace(char::is_whitespace, "");
         let responses =
             start.contains(r#""object":"response""#) || start.contains(r#""type":"response."#);
         let name = match filed {
@@ -139,7 +140,7 @@ impl Exchange {
         if self.request.is_some() || self.streamed {
             return None;
         }
-        let Ok(body) = serde_json::from_slice::<Value>(&self.answer) else {
+        let Ok(body) = serde_json::from_slice::<Value>(&self.response_body) else {
             return Some("spoken audio");
         };
         if body.get("pages").is_some() {
@@ -154,7 +155,7 @@ impl Exchange {
 
     /// Whether a success response is an error, or ends with one.
     pub(crate) fn reports_error(&self) -> bool {
-        let text = String::from_utf8_lossy(&self.answer);
+        let text = String::from_utf8_lossy(&self.response_body);
         let whole = (!self.streamed).then_some(&*text);
         let lines = text
             .lines()

@@ -22,8 +22,8 @@ impl RecordingRow {
     /// The status; responses without a request record it as a feature.
     pub(crate) fn status(&self) -> u16 {
         let feature = |f: &String| f.strip_prefix("error")?.parse().ok();
-        let told = || self.features.iter().find_map(feature);
-        self.status.or_else(told).unwrap_or(200)
+        let from_features = || self.features.iter().find_map(feature);
+        self.status.or_else(from_features).unwrap_or(200)
     }
 }
 

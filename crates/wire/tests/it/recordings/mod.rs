@@ -63,7 +63,7 @@ fn recordings_of_real_providers_pass_all_checks() {
         println!("recordings: {protocol}: {count} ran");
     }
     for (protocol, count) in &unsupported {
-        println!("recordings: {protocol}: {count} rows of a protocol that is not codecs");
+        println!("recordings: {protocol}: {count} rows of an unsupported protocol");
     }
     println!("recordings: {excepted} excepted of {}", index.rows.len());
     assert!(

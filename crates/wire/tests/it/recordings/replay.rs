@@ -22,10 +22,10 @@ pub(crate) fn replay(protocol: Protocol, exchange: &Exchange) -> CheckResult {
         None => {}
     }
     match exchange.status {
-        200..=299 if exchange.counts_tokens() => check_token_count(codec, &exchange.answer),
+        200..=299 if exchange.counts_tokens() => check_token_count(codec, &exchange.response_body),
         200..=299 if exchange.reports_error() => failed(codec, exchange),
-        200..=299 if exchange.streamed => stream(codec, &exchange.answer),
-        200..=299 => whole(codec, &exchange.answer),
+        200..=299 if exchange.streamed => stream(codec, &exchange.response_body),
+        200..=299 => whole(codec, &exchange.response_body),
         _ => error(codec, exchange),
     }
 }
@@ -36,11 +36,11 @@ fn failed(codec: &dyn Codec, exchange: &Exchange) -> CheckResult {
         true => {
             let mut reader = codec.stream_reader();
             let mut events = Vec::new();
-            let pushed = reader.push(&exchange.answer, &mut events);
+            let pushed = reader.push(&exchange.response_body, &mut events);
             pushed.and_then(|()| reader.finish(&mut events)).err()
         }
         false => codec
-            .read_response(Bytes::copy_from_slice(&exchange.answer), 0)
+            .read_response(Bytes::copy_from_slice(&exchange.response_body), 0)
             .err(),
     };
     let Some(error) = error else {
@@ -54,11 +54,11 @@ fn failed(codec: &dyn Codec, exchange: &Exchange) -> CheckResult {
 
 /// A response of another API is an error, never an empty response.
 pub(crate) fn reject_other_api(protocol: Protocol, exchange: &Exchange) -> CheckResult {
-    let body = Bytes::copy_from_slice(&exchange.answer);
+    let body = Bytes::copy_from_slice(&exchange.response_body);
     match protocol.codec().read_response(body, 0) {
         Err(error) if error.kind() == ErrorKind::BadResponse => Ok(()),
         Err(error) => Err(format!("refused for another reason: {error}")),
-        Ok(_) => Err("an answer of another API was taken".into()),
+        Ok(_) => Err("a response of another API was accepted".into()),
     }
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn models(protocol: Protocol, exchange: &Exchange) -> CheckResult {
         let ids: Vec<String> = models.iter().map(|model| model.id.clone()).collect();
         Ok::<_, String>((models, ids))
     };
-    let (models, ids) = read(&exchange.answer)?;
+    let (models, ids) = read(&exchange.response_body)?;
     check(!ids.is_empty(), "models: none were read")?;
     let (_, again) = read(&codec.write_models(&models, 1))?;
     check(again == ids, "models: others when written and read again")
@@ -125,7 +125,7 @@ fn from_scratch(codec: &dyn Codec, incoming: &Incoming) -> CheckResult {
     let written = codec.write_request(&Request::from(prompt.clone()), &to);
     let again = codec
         .read_request(written.body)
-        .map_err(|error| format!("request, written anew: {error}"))?;
+        .map_err(|error| format!("request, written from scratch: {error}"))?;
     let moved = prompt.messages.iter().flat_map(Message::tool_results);
     let moved = codec.dialect() == Protocol::Chat.dialect()
         && moved
@@ -137,7 +137,7 @@ fn from_scratch(codec: &dyn Codec, incoming: &Incoming) -> CheckResult {
         return Ok(());
     }
     Err(format!(
-        "request, written anew, differs:\n  {again:?}\n  {prompt:?}"
+        "request, written from scratch, differs:\n  {again:?}\n  {prompt:?}"
     ))
 }
 
@@ -185,7 +185,7 @@ fn named(mut prompt: Prompt) -> Prompt {
 /// A token-counting request keeps its bytes, and reads the same when written
 /// from scratch.
 fn check_count_request(codec: &dyn Codec, body: &[u8]) -> CheckResult {
-    let counter = codec.count_tokens().ok_or("count: not codecs")?;
+    let counter = codec.count_tokens().ok_or("count: not supported")?;
     let read = |body: Bytes| {
         counter
             .read_request(body)
@@ -201,14 +201,14 @@ fn check_count_request(codec: &dyn Codec, body: &[u8]) -> CheckResult {
     let again = named(Prompt::clone(&read(written.body)?.request));
     check(
         !written.losses.is_empty() || again == named(prompt),
-        "count: written anew, it differs",
+        "count: written from scratch, it differs",
     )
 }
 
-fn check_token_count(codec: &dyn Codec, answer: &[u8]) -> CheckResult {
-    let counter = codec.count_tokens().ok_or("count: not codecs")?;
+fn check_token_count(codec: &dyn Codec, body: &[u8]) -> CheckResult {
+    let counter = codec.count_tokens().ok_or("count: not supported")?;
     let tokens = counter
-        .read_response(answer)
+        .read_response(body)
         .map_err(|error| format!("count: {error}"))?;
     let again = counter.read_response(&counter.write_response(tokens));
     check(
@@ -220,17 +220,20 @@ fn check_token_count(codec: &dyn Codec, answer: &[u8]) -> CheckResult {
 pub(crate) fn whole(codec: &dyn Codec, body: &[u8]) -> CheckResult {
     let response = codec
         .read_response(Bytes::copy_from_slice(body), 0)
-        .map_err(|error| format!("answer: {error}"))?;
-    answer(&response)?;
+        .map_err(|error| format!("response: {error}"))?;
+    check_response(&response)?;
     let recorded = serde_json::from_slice(body).map(|value| usage_of(&value));
     if let Ok(true) = recorded {
-        check(response.usage.total() > 0, "answer: its usage was not read")?;
+        check(
+            response.usage.total() > 0,
+            "response: its usage was not read",
+        )?;
     }
     let written = codec.write_response(&response, &reply());
     let again = codec
         .read_response(written.body, 0)
-        .map_err(|error| format!("answer, written and read again: {error}"))?;
-    same_answer(&again, &response)
+        .map_err(|error| format!("response, written and read again: {error}"))?;
+    same_response(&again, &response)
 }
 
 fn stream(codec: &dyn Codec, body: &[u8]) -> CheckResult {
@@ -250,7 +253,7 @@ fn stream(codec: &dyn Codec, body: &[u8]) -> CheckResult {
         "stream: the finish is not the last event",
     )?;
     let response = assemble(&events);
-    answer(&response)?;
+    check_response(&response)?;
     if stream_has_usage(body) {
         check(response.usage.total() > 0, "stream: its usage was not read")?;
     }
@@ -289,14 +292,14 @@ fn rewritten(codec: &dyn Codec, events: &[Event], response: &Response) -> CheckR
         .push(&out, &mut again)
         .and_then(|()| reader.finish(&mut again))
         .map_err(|error| format!("stream, written and read again: {error}"))?;
-    same_answer(&assemble(&again), response)
+    same_response(&assemble(&again), response)
 }
 
 fn error(codec: &dyn Codec, exchange: &Exchange) -> CheckResult {
     let error = codec.read_error(&FailedResponse {
         status: exchange.status,
         header: &|name| exchange.headers.get(name).map(String::as_str),
-        body: &exchange.answer,
+        body: &exchange.response_body,
         now: SystemTime::UNIX_EPOCH,
     });
     check(!error.message().trim().is_empty(), "error: no message")?;
@@ -314,7 +317,7 @@ fn error(codec: &dyn Codec, exchange: &Exchange) -> CheckResult {
 }
 
 /// What every response must keep.
-fn answer(response: &Response) -> CheckResult {
+fn check_response(response: &Response) -> CheckResult {
     for call in response.tool_calls() {
         check(!call.id.is_empty(), "a tool call has no id")?;
         check(!call.name.is_empty(), "a tool call has no name")?;
@@ -324,10 +327,10 @@ fn answer(response: &Response) -> CheckResult {
     Ok(())
 }
 
-fn same_answer(again: &Response, first: &Response) -> CheckResult {
+fn same_response(again: &Response, first: &Response) -> CheckResult {
     let content = |response: &Response| {
         let texts: String = response.text();
-        let thoughts: String = response
+        let reasoning: String = response
             .parts
             .iter()
             .filter_map(|part| match part {
@@ -339,7 +342,7 @@ fn same_answer(again: &Response, first: &Response) -> CheckResult {
             .tool_calls()
             .map(|c| (c.id.clone(), c.name.clone(), c.arguments.trim().to_owned()))
             .collect();
-        (texts, thoughts, calls)
+        (texts, reasoning, calls)
     };
     check(
         content(again) == content(first),

@@ -6,7 +6,7 @@ use majordomo_llm::{
 
 use super::{JPEG, PNG, WEBP, png};
 
-fn says(messages: Vec<Message>) -> Prompt {
+fn prompt_of(messages: Vec<Message>) -> Prompt {
     Prompt {
         messages,
         ..Prompt::default()
@@ -27,7 +27,7 @@ fn call(id: &str, name: &str, arguments: &str) -> ToolCall {
 
 /// A conversation with a user message, calls, their results and the tools.
 fn tools(calls: Vec<ToolCall>, results: Vec<ToolResult>) -> Prompt {
-    let mut prompt = says(vec![
+    let mut prompt = prompt_of(vec![
         Message::user("What is the weather?"),
         assistant(calls.iter().cloned().map(Part::ToolCall).collect()),
         Message::tool_results_message(results),
@@ -58,7 +58,7 @@ fn result(parts: Vec<Part>, is_error: bool) -> Prompt {
 pub(super) fn all() -> Vec<(&'static str, Prompt)> {
     let mut all = texts();
     all.extend(instructions());
-    all.extend(pictures());
+    all.extend(images());
     all.extend(calls());
     all.extend(results());
     all
@@ -67,26 +67,26 @@ pub(super) fn all() -> Vec<(&'static str, Prompt)> {
 fn texts() -> Vec<(&'static str, Prompt)> {
     let hi = || Message::user("hi");
     vec![
-        ("a text", says(vec![hi()])),
+        ("a text", prompt_of(vec![hi()])),
         (
             "a text of many scripts",
-            says(vec![Message::user(
+            prompt_of(vec![Message::user(
                 "Grüße 你好 שלום 👩‍👩‍👧 e\u{301} \u{2028}\u{feff} 𝄞",
             )]),
         ),
         (
             "a text full of escapes",
-            says(vec![Message::user(
+            prompt_of(vec![Message::user(
                 "\"quoted\" \\back\\ \t\r\n {\"a\": [1]} \u{1}\u{7f} </s> data: [DONE]\n\nevent: x",
             )]),
         ),
         (
             "several texts",
-            says(vec![user(vec!["one".into(), "two".into()])]),
+            prompt_of(vec![user(vec!["one".into(), "two".into()])]),
         ),
         (
             "several turns",
-            says(vec![
+            prompt_of(vec![
                 hi(),
                 Message::assistant("hello"),
                 Message::user("how are you?"),
@@ -95,8 +95,8 @@ fn texts() -> Vec<(&'static str, Prompt)> {
             ]),
         ),
         (
-            "messages of the same side in a row",
-            says(vec![
+            "consecutive messages of one side",
+            prompt_of(vec![
                 hi(),
                 Message::user("anyone?"),
                 Message::assistant("yes"),
@@ -105,24 +105,24 @@ fn texts() -> Vec<(&'static str, Prompt)> {
             ]),
         ),
         (
-            "an empty text beside another",
-            says(vec![
+            "an empty text next to another",
+            prompt_of(vec![
                 user(vec!["".into(), "hi".into()]),
                 Message::assistant(""),
                 hi(),
             ]),
         ),
         (
-            "white space beside another text",
-            says(vec![user(vec![" \n".into(), "hi".into()])]),
+            "whitespace next to another text",
+            prompt_of(vec![user(vec![" \n".into(), "hi".into()])]),
         ),
         (
-            "an answer begun for the model",
-            says(vec![hi(), Message::assistant("Hello, my")]),
+            "a prefilled assistant message",
+            prompt_of(vec![hi(), Message::assistant("Hello, my")]),
         ),
         (
-            "a refusal in the past",
-            says(vec![
+            "a refusal in the history",
+            prompt_of(vec![
                 hi(),
                 Message::assistant(Part::Refusal(Text::new("I would rather not."))),
                 hi(),
@@ -134,7 +134,7 @@ fn texts() -> Vec<(&'static str, Prompt)> {
 fn instructions() -> Vec<(&'static str, Prompt)> {
     let with = |system: &[&str], messages: Vec<Message>| Prompt {
         system: system.iter().map(|text| Text::new(*text)).collect(),
-        ..says(messages)
+        ..prompt_of(messages)
     };
     let hi = || Message::user("hi");
     vec![
@@ -166,7 +166,7 @@ fn instructions() -> Vec<(&'static str, Prompt)> {
     ]
 }
 
-fn pictures() -> Vec<(&'static str, Prompt)> {
+fn images() -> Vec<(&'static str, Prompt)> {
     let remote = Part::RemoteImage(RemoteImage {
         url: "https://example.org/cat.png".into(),
         native: None,
@@ -178,18 +178,18 @@ fn pictures() -> Vec<(&'static str, Prompt)> {
         native: None,
     });
     vec![
-        ("a picture", says(vec![user(vec![png()])])),
+        ("an image", prompt_of(vec![user(vec![png()])])),
         (
-            "a picture behind its question",
-            says(vec![user(vec!["What is it?".into(), png()])]),
+            "an image after its question",
+            prompt_of(vec![user(vec!["What is it?".into(), png()])]),
         ),
         (
-            "a picture before its question",
-            says(vec![user(vec![png(), "What is it?".into()])]),
+            "an image before its question",
+            prompt_of(vec![user(vec![png(), "What is it?".into()])]),
         ),
         (
-            "pictures between texts",
-            says(vec![user(vec![
+            "images between texts",
+            prompt_of(vec![user(vec![
                 "one".into(),
                 png(),
                 "two".into(),
@@ -198,8 +198,8 @@ fn pictures() -> Vec<(&'static str, Prompt)> {
             ])]),
         ),
         (
-            "pictures of several types",
-            says(vec![user(vec![
+            "images of several types",
+            prompt_of(vec![user(vec![
                 "see".into(),
                 Part::image("image/png", PNG),
                 Part::image("image/jpeg", JPEG),
@@ -208,20 +208,20 @@ fn pictures() -> Vec<(&'static str, Prompt)> {
             ])]),
         ),
         (
-            "pictures in several turns",
-            says(vec![
+            "images in several turns",
+            prompt_of(vec![
                 user(vec!["one".into(), png()]),
                 Message::assistant("a cat"),
                 user(vec!["two".into(), Part::image("image/jpeg", JPEG)]),
             ]),
         ),
         (
-            "a picture by its address",
-            says(vec![user(vec!["What is it?".into(), remote])]),
+            "an image by URL",
+            prompt_of(vec![user(vec!["What is it?".into(), remote])]),
         ),
         (
             "a document",
-            says(vec![user(vec!["Read this.".into(), file])]),
+            prompt_of(vec![user(vec!["Read this.".into(), file])]),
         ),
     ]
 }
@@ -277,7 +277,7 @@ fn calls() -> Vec<(&'static str, Prompt)> {
             ),
         ),
         (
-            "results in another order than their calls",
+            "results in a different order than their calls",
             tools(
                 vec![paris.clone(), time.clone()],
                 vec![noon(&time), sunny(&paris)],
@@ -295,11 +295,11 @@ fn calls() -> Vec<(&'static str, Prompt)> {
             ),
         ),
         (
-            "deep arguments of many scripts",
+            "nested arguments of many scripts",
             tools(vec![unicode.clone()], vec![sunny(&unicode)]),
         ),
         (
-            "a call id that not every server takes",
+            "a call id that not every server accepts",
             tools(vec![strange.clone()], vec![sunny(&strange)]),
         ),
     ]
@@ -317,13 +317,10 @@ fn results() -> Vec<(&'static str, Prompt)> {
             result(vec!["no such city".into()], true),
         ),
         (
-            "a tool result with a picture",
+            "a tool result with an image",
             result(vec!["see".into(), png()], false),
         ),
-        (
-            "a tool result that is a picture",
-            result(vec![png()], false),
-        ),
+        ("a tool result that is an image", result(vec![png()], false)),
         (
             "a tool result of many scripts",
             result(vec!["{\"t\": \"21°C\"}\n☀️".into()], false),

@@ -7,39 +7,39 @@ use majordomo_llm::{Message, Part, Prompt, Reasoning, Response, Role};
 use majordomo_wire::Protocol;
 
 /// Responses with reasoning, each in its provider's form.
-const ANSWERS: &[(&str, Protocol, &str)] = &[
+const RESPONSES: &[(&str, Protocol, &str)] = &[
     (
-        "thoughts as Chat Completions gives them",
+        "reasoning in Chat Completions",
         Protocol::Chat,
         r#"{"id":"c","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","reasoning_content":"six times seven","content":"42"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":5,"total_tokens":14}}"#,
     ),
     (
-        "thoughts as OpenRouter gives them",
+        "reasoning in OpenRouter",
         Protocol::Chat,
         r#"{"id":"c","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","reasoning":"six times seven","reasoning_details":[{"type":"reasoning.text","text":"six times seven","signature":"c2ln"}],"content":"42"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":5,"total_tokens":14}}"#,
     ),
     (
-        "thoughts as Responses gives them",
+        "reasoning in Responses",
         Protocol::Responses,
         r#"{"id":"resp_1","object":"response","status":"completed","model":"m","output":[{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"six times seven"}],"encrypted_content":"gAAAAAB"},{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"42","annotations":[]}]}],"usage":{"input_tokens":9,"output_tokens":5,"total_tokens":14}}"#,
     ),
     (
-        "thoughts as Messages gives them",
+        "reasoning in Messages",
         Protocol::Messages,
         r#"{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"thinking","thinking":"six times seven","signature":"c2ln"},{"type":"text","text":"42"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":9,"output_tokens":5}}"#,
     ),
     (
-        "hidden thoughts as Messages gives them",
+        "redacted reasoning in Messages",
         Protocol::Messages,
         r#"{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"redacted_thinking","data":"ZW5j"},{"type":"text","text":"42"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":9,"output_tokens":5}}"#,
     ),
     (
-        "thoughts as Gemini gives them",
+        "reasoning in Gemini",
         Protocol::Gemini,
         r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"six times seven","thought":true},{"text":"42","thoughtSignature":"c2ln"}]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":5,"totalTokenCount":14},"modelVersion":"m"}"#,
     ),
     (
-        "thoughts as Ollama gives them",
+        "reasoning in Ollama",
         Protocol::Ollama,
         r#"{"model":"m","created_at":"2026-01-01T00:00:00Z","message":{"role":"assistant","content":"42","thinking":"six times seven"},"done":true,"done_reason":"stop","prompt_eval_count":9,"eval_count":5}"#,
     ),
@@ -47,15 +47,15 @@ const ANSWERS: &[(&str, Protocol, &str)] = &[
 
 /// The decoded responses.
 pub(super) fn responses() -> Vec<(&'static str, Response)> {
-    let mut answers = Vec::new();
-    for (name, protocol, body) in ANSWERS {
-        if let Ok(mut answer) = protocol.codec().read_response((*body).into(), 0) {
+    let mut responses = Vec::new();
+    for (name, protocol, body) in RESPONSES {
+        if let Ok(mut response) = protocol.codec().read_response((*body).into(), 0) {
             // Metadata of the response is not compared.
-            answer.native = None;
-            answers.push((*name, answer));
+            response.native = None;
+            responses.push((*name, response));
         }
     }
-    answers
+    responses
 }
 
 /// Conversations that contain reasoning.
@@ -72,9 +72,9 @@ pub(super) fn conversations() -> Vec<(&'static str, Prompt)> {
         Part::Reasoning(Reasoning::new("six times seven")),
         "42".into(),
     ];
-    let mut all = vec![("thoughts of unknown origin", talk(stateless))];
-    for (name, answer) in responses() {
-        all.push((name, talk(answer.parts)));
+    let mut all = vec![("reasoning of unknown origin", talk(stateless))];
+    for (name, response) in responses() {
+        all.push((name, talk(response.parts)));
     }
     all
 }

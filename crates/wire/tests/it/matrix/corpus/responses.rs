@@ -4,7 +4,7 @@ use majordomo_llm::{Event, FinishReason, Part, Reasoning, Response, Text, ToolCa
 
 use super::{png, reasoning};
 
-fn says(parts: Vec<Part>) -> Response {
+fn response_of(parts: Vec<Part>) -> Response {
     Response {
         usage: Usage {
             input: 12,
@@ -15,10 +15,10 @@ fn says(parts: Vec<Part>) -> Response {
     }
 }
 
-fn ends(finish: FinishReason) -> Response {
+fn finished_with(finish: FinishReason) -> Response {
     Response {
         finish,
-        ..says(vec!["So far".into()])
+        ..response_of(vec!["So far".into()])
     }
 }
 
@@ -30,32 +30,32 @@ fn call(id: &str, name: &str, arguments: &str) -> Part {
 pub(crate) fn responses() -> Vec<(&'static str, Response)> {
     let usage = |usage: Usage| Response {
         usage,
-        ..says(vec!["hi".into()])
+        ..response_of(vec!["hi".into()])
     };
     let weather = || call("call_1", "get_weather", r#"{"city":"Paris"}"#);
-    let mut refused = says(vec![Part::Refusal(Text::new("I would rather not."))]);
+    let mut refused = response_of(vec![Part::Refusal(Text::new("I would rather not."))]);
     refused.finish = FinishReason::Refusal;
     let mut all = vec![
-        ("a text", says(vec!["hi".into()])),
+        ("a text", response_of(vec!["hi".into()])),
         (
             "a text of many scripts",
-            says(vec![
+            response_of(vec![
                 "Grüße 你好 👩‍👩‍👧 \u{2028}\r\n\"x\" data: [DONE]\n\n".into(),
             ]),
         ),
-        ("nothing", says(vec![])),
-        ("a tool call", says(vec![weather()])),
+        ("nothing", response_of(vec![])),
+        ("a tool call", response_of(vec![weather()])),
         (
             "a tool call without arguments",
-            says(vec![call("call_1", "now", "{}")]),
+            response_of(vec![call("call_1", "now", "{}")]),
         ),
         (
             "a text and a tool call",
-            says(vec!["Let me look.".into(), weather()]),
+            response_of(vec!["Let me look.".into(), weather()]),
         ),
         (
             "parallel tool calls",
-            says(vec![
+            response_of(vec![
                 weather(),
                 call(
                     "call_2",
@@ -65,25 +65,31 @@ pub(crate) fn responses() -> Vec<(&'static str, Response)> {
             ]),
         ),
         (
-            "thoughts of unknown origin",
-            says(vec![Part::Reasoning(Reasoning::new("hm")), "42".into()]),
+            "reasoning of unknown origin",
+            response_of(vec![Part::Reasoning(Reasoning::new("hm")), "42".into()]),
         ),
         (
-            "thoughts and a tool call",
-            says(vec![Part::Reasoning(Reasoning::new("hm")), weather()]),
+            "reasoning and a tool call",
+            response_of(vec![Part::Reasoning(Reasoning::new("hm")), weather()]),
         ),
         ("a refusal", refused),
-        ("a picture", says(vec!["Here it is.".into(), png()])),
-        ("it reached the limit", ends(FinishReason::Length)),
+        ("an image", response_of(vec!["Here it is.".into(), png()])),
+        ("finish: token limit", finished_with(FinishReason::Length)),
         (
-            "it met a text that ends it",
-            ends(FinishReason::StopSequence(Some("END".into()))),
+            "finish: stop sequence",
+            finished_with(FinishReason::StopSequence(Some("END".into()))),
         ),
-        ("it filled its window", ends(FinishReason::ContextWindow)),
-        ("a filter cut it", ends(FinishReason::ContentFilter)),
-        ("it paused", ends(FinishReason::Paused)),
         (
-            "counts of every kind",
+            "finish: context window",
+            finished_with(FinishReason::ContextWindow),
+        ),
+        (
+            "finish: content filter",
+            finished_with(FinishReason::ContentFilter),
+        ),
+        ("finish: paused", finished_with(FinishReason::Paused)),
+        (
+            "usage of every kind",
             usage(Usage {
                 input: 100,
                 output: 50,
@@ -106,17 +112,17 @@ pub(crate) fn events(response: &Response) -> Vec<Event> {
     for (index, part) in response.parts.iter().enumerate() {
         match part {
             Part::Text(text) => {
-                events.extend(pieces(&text.text).map(Event::Text));
+                events.extend(chunks(&text.text).map(Event::Text));
                 events.push(Event::EndPart(text.native.clone()));
             }
             Part::Refusal(text) => {
-                events.extend(pieces(&text.text).map(Event::Refusal));
+                events.extend(chunks(&text.text).map(Event::Refusal));
                 events.push(Event::EndPart(text.native.clone()));
             }
-            Part::Reasoning(thought) => {
+            Part::Reasoning(reasoning) => {
                 events.push(Event::Reasoning(String::new()));
-                events.extend(pieces(&thought.text).map(Event::Reasoning));
-                events.push(Event::EndPart(thought.native.clone()));
+                events.extend(chunks(&reasoning.text).map(Event::Reasoning));
+                events.push(Event::EndPart(reasoning.native.clone()));
             }
             Part::ToolCall(call) => {
                 events.push(Event::ToolCallStart {
@@ -125,7 +131,7 @@ pub(crate) fn events(response: &Response) -> Vec<Event> {
                     name: call.name.clone(),
                     native: call.native.clone(),
                 });
-                let fragments = pieces(&call.arguments);
+                let fragments = chunks(&call.arguments);
                 events
                     .extend(fragments.map(|fragment| Event::ToolCallArguments { index, fragment }));
                 events.push(Event::ToolCallEnd { index });
@@ -139,11 +145,11 @@ pub(crate) fn events(response: &Response) -> Vec<Event> {
 }
 
 /// Splits into chunks of two characters, like tokens.
-fn pieces(text: &str) -> impl Iterator<Item = String> {
+fn chunks(text: &str) -> impl Iterator<Item = String> {
     let characters: Vec<char> = text.chars().collect();
-    let pieces: Vec<String> = characters
+    let chunks: Vec<String> = characters
         .chunks(2)
         .map(|pair| pair.iter().collect())
         .collect();
-    pieces.into_iter()
+    chunks.into_iter()
 }

@@ -49,9 +49,9 @@ pub(super) fn all() -> Vec<(&'static str, Prompt)> {
     vec![
         ("tools", choose(ToolChoice::Auto)),
         ("tools, none allowed", choose(ToolChoice::None)),
-        ("tools, one demanded", choose(ToolChoice::Required)),
+        ("tools, one required", choose(ToolChoice::Required)),
         (
-            "tools, this one demanded",
+            "tools, a named one required",
             choose(ToolChoice::Named("get_weather".into())),
         ),
         (
@@ -71,7 +71,7 @@ pub(super) fn all() -> Vec<(&'static str, Prompt)> {
             }),
         ),
         (
-            "a tool that one provider runs",
+            "a hosted tool",
             ask(|prompt| {
                 prompt.hosted_tools = vec![Opaque {
                     origin: Dialect::new("somewhere-else"),
@@ -80,16 +80,13 @@ pub(super) fn all() -> Vec<(&'static str, Prompt)> {
                 }];
             }),
         ),
+        ("JSON output", ask(|prompt| prompt.output = Output::Json)),
+        ("output with a schema", shape(Some("person"), None)),
         (
-            "an answer in JSON",
-            ask(|prompt| prompt.output = Output::Json),
-        ),
-        ("an answer of a schema", shape(Some("person"), None)),
-        (
-            "an answer of a strict schema",
+            "output with a strict schema",
             shape(Some("person"), Some(true)),
         ),
-        ("a limit", ask(|prompt| prompt.max_tokens = Some(256))),
+        ("a token limit", ask(|prompt| prompt.max_tokens = Some(256))),
         (
             "a temperature",
             ask(|prompt| prompt.temperature = Some(0.5)),
@@ -105,22 +102,22 @@ pub(super) fn all() -> Vec<(&'static str, Prompt)> {
         ),
         ("a seed", ask(|prompt| prompt.seed = Some(42))),
         (
-            "texts that end the answer",
+            "stop sequences",
             ask(|prompt| prompt.stop = vec!["END".into(), "\n\n".into()]),
         ),
-        ("no thinking", think(Effort::None)),
+        ("no reasoning", think(Effort::None)),
         ("minimal effort", think(Effort::Minimal)),
         ("low effort", think(Effort::Low)),
         ("medium effort", think(Effort::Medium)),
         ("high effort", think(Effort::High)),
         ("very high effort", think(Effort::XHigh)),
-        ("all effort", think(Effort::Max)),
+        ("maximum effort", think(Effort::Max)),
         (
-            "a budget of thoughts",
+            "a reasoning budget",
             ask(|prompt| prompt.reasoning_budget = Some(2_048)),
         ),
         (
-            "a key for the cache",
+            "a cache key",
             ask(|prompt| prompt.cache_key = Some("session-1".into())),
         ),
         (
