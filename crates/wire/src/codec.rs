@@ -140,7 +140,7 @@ pub struct Outgoing<'a> {
     /// read from other dialects.
     pub store: Option<bool>,
     /// Ollama: what is known about the server and its model.
-    pub ollama: crate::ollama::Target,
+    pub ollama: crate::ollama::OllamaTarget,
 }
 
 impl<'a> Outgoing<'a> {
@@ -152,7 +152,7 @@ impl<'a> Outgoing<'a> {
             legacy_max_tokens: false,
             default_max_tokens: 4_096,
             store: None,
-            ollama: crate::ollama::Target::default(),
+            ollama: crate::ollama::OllamaTarget::default(),
         }
     }
 

@@ -5,7 +5,7 @@ use majordomo_llm::Dialect;
 use crate::chat::Chat;
 use crate::gemini::Gemini;
 use crate::messages::Messages;
-use crate::ollama::{Form, Ollama};
+use crate::ollama::{Ollama, OllamaEndpoint};
 use crate::responses::Responses;
 use crate::{Codec, Frames};
 
@@ -65,7 +65,7 @@ impl Protocol {
             Self::Responses => &Responses,
             Self::Messages => &Messages,
             Self::Gemini => &Gemini,
-            Self::Ollama => &Ollama(Form::Chat),
+            Self::Ollama => &Ollama(OllamaEndpoint::Chat),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Reads one message: of a conversation, or of an answer.
+//! Reads a message: an element of `messages`, or the `message` of a choice.
 
 use std::borrow::Cow;
 
@@ -7,20 +7,20 @@ use majordomo_llm::{
 };
 
 use super::CHAT;
-use super::tool_calls::{self, read_calls};
+use super::tool_calls::{self, read_tool_calls};
 use crate::base64::decode_data_url;
 use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
 
-/// Reads a message of a conversation.
-pub(super) fn read(cursor: &mut Cursor<'_>) -> ReadResult<Message> {
-    let mut fields = MessageFields::default();
-    cursor.object(|key, cursor| fields.read(key, cursor))?;
+/// Reads one element of `messages`.
+pub(super) fn read_message(cursor: &mut Cursor<'_>) -> ReadResult<Message> {
+    let mut fields = ChatMessageFields::default();
+    cursor.object(|key, cursor| fields.read_field(key, cursor))?;
     Ok(fields.into_message())
 }
 
-/// The fields of a message, in whatever order they came.
+/// The fields of a message, collected in any order.
 #[derive(Default)]
-pub(super) struct MessageFields<'a> {
+pub(super) struct ChatMessageFields<'a> {
     role: Option<Cow<'a, str>>,
     content: Vec<Part>,
     reasoning: Option<Reasoning>,
@@ -31,11 +31,11 @@ pub(super) struct MessageFields<'a> {
     pub(super) rest: Rest,
 }
 
-impl<'a> MessageFields<'a> {
-    pub(super) fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
+impl<'a> ChatMessageFields<'a> {
+    pub(super) fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         match (key, cursor.peek()?) {
             ("role", _) => self.role = cursor.optional(Cursor::string)?,
-            ("content", _) => content(cursor, &mut self.content)?,
+            ("content", _) => read_content(cursor, &mut self.content)?,
             ("reasoning_content" | "reasoning", JsonKind::String) => {
                 let (text, raw) = cursor.with_raw(Cursor::string)?;
                 self.keep_reasoning(key, text.into_owned(), raw);
@@ -53,15 +53,15 @@ impl<'a> MessageFields<'a> {
                     self.refusal = Some(Text::new(text));
                 }
             }
-            ("tool_calls", JsonKind::Array) => read_calls(cursor, &mut self.calls)?,
+            ("tool_calls", JsonKind::Array) => read_tool_calls(cursor, &mut self.calls)?,
             ("function_call", JsonKind::Object) => {
-                if let Some(call) = tool_calls::legacy(cursor)? {
+                if let Some(call) = tool_calls::read_legacy_function_call(cursor)? {
                     self.calls.push(Part::ToolCall(call));
                 }
             }
             ("tool_call_id", JsonKind::String) => self.tool_call_id = Some(cursor.string()?.into()),
             ("name", JsonKind::String) => self.name = Some(keep(cursor.raw()?)),
-            // Absent and null are the same for all of these.
+            // Null means absent for all of these.
             (
                 "reasoning_content" | "reasoning" | "reasoning_details" | "refusal" | "tool_calls"
                 | "function_call" | "tool_call_id" | "name" | "audio" | "annotations",
@@ -72,7 +72,7 @@ impl<'a> MessageFields<'a> {
         Ok(())
     }
 
-    /// Some servers give the same text under both names; both go back.
+    /// Some servers send the same text under both names; both are kept.
     fn keep_reasoning(&mut self, field: &str, text: String, raw: &str) {
         if text.is_empty() {
             return;
@@ -86,7 +86,7 @@ impl<'a> MessageFields<'a> {
         }
     }
 
-    /// The parts in the order in which they were said.
+    /// Returns the parts in the order the model produced them.
     pub(super) fn into_parts(self) -> (Vec<Part>, Rest) {
         let mut rest = self.rest;
         if let Some(name) = self.name {
@@ -104,15 +104,15 @@ impl<'a> MessageFields<'a> {
     }
 
     fn into_message(mut self) -> Message {
-        let word = self.role.take().unwrap_or_default();
-        let role = match &*word {
+        let name = self.role.take().unwrap_or_default();
+        let role = match &*name {
             "system" | "developer" => Role::System,
             "assistant" => Role::Assistant,
             "tool" | "function" => Role::Tool,
             _ => Role::User,
         };
-        if !matches!(&*word, "system" | "user" | "assistant" | "tool") {
-            self.rest.push("role", Json::string(&word));
+        if !matches!(&*name, "system" | "user" | "assistant" | "tool") {
+            self.rest.push("role", Json::string(&name));
         }
         if role == Role::Tool {
             return self.into_tool_message();
@@ -150,8 +150,8 @@ fn push_native(reasoning: &mut Reasoning, name: &str, value: Json) {
     native.push(name, value);
 }
 
-/// A string, a list of parts, or nothing.
-fn content(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> ReadResult<()> {
+/// Reads `content`: a string, an array of parts, or null.
+fn read_content(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> ReadResult<()> {
     match cursor.peek()? {
         JsonKind::String => {
             let text = cursor.string()?;
@@ -161,28 +161,29 @@ fn content(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> ReadResult<()> {
             Ok(())
         }
         JsonKind::Array => cursor.array(|cursor| {
-            parts.push(part(cursor)?);
+            parts.push(read_part(cursor)?);
             Ok(())
         }),
         JsonKind::Null => cursor.raw().map(drop),
-        // An object here is nobody's form; the read says so with its path.
+        // No server sends an object; this reports the error with its path.
         _ => cursor.string().map(drop),
     }
 }
 
-/// One element of a content list.
-pub(super) fn part(cursor: &mut Cursor<'_>) -> ReadResult<Part> {
+/// Reads one element of a `content` array.
+pub(super) fn read_part(cursor: &mut Cursor<'_>) -> ReadResult<Part> {
     if cursor.peek()? == JsonKind::String {
         return cursor.string().map(Part::text);
     }
-    let mut fields = PartFields::default();
+    let mut fields = ChatPartFields::default();
     let ((), raw) =
-        cursor.with_raw(|cursor| cursor.object(|key, cursor| fields.read(key, cursor)))?;
+        cursor.with_raw(|cursor| cursor.object(|key, cursor| fields.read_field(key, cursor)))?;
     Ok(fields.into_part(raw))
 }
 
+/// The fields of a content part, collected in any order.
 #[derive(Default)]
-struct PartFields<'a> {
+struct ChatPartFields<'a> {
     kind: Option<Cow<'a, str>>,
     text: Option<String>,
     thinking: Option<String>,
@@ -192,13 +193,13 @@ struct PartFields<'a> {
     rest: Rest,
 }
 
-impl<'a> PartFields<'a> {
-    fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
+impl<'a> ChatPartFields<'a> {
+    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         match (key, cursor.peek()?) {
             ("type", JsonKind::String) => self.kind = Some(cursor.string()?),
             ("text" | "refusal", JsonKind::String) => self.text = Some(cursor.string()?.into()),
             ("thinking", JsonKind::String | JsonKind::Array) => {
-                self.thinking = Some(thinking(cursor)?)
+                self.thinking = Some(read_thinking(cursor)?)
             }
             ("image_url", JsonKind::String) => self.url = Some(cursor.string()?),
             ("image_url", JsonKind::Object) => cursor.object(|key, cursor| {
@@ -216,7 +217,7 @@ impl<'a> PartFields<'a> {
                 }
                 Ok(())
             })?,
-            // Kept as part of the whole block only; it may be large.
+            // Kept only as part of the opaque block, since it may be large.
             ("input_audio", _) => {}
             _ => self.rest.take(key, cursor)?,
         }
@@ -225,13 +226,13 @@ impl<'a> PartFields<'a> {
 
     fn into_part(mut self, raw: &str) -> Part {
         let kind = self.kind.take().unwrap_or_default();
-        let understood = match &*kind {
+        let part = match &*kind {
             "text" | "refusal" | "thinking" => self.text_part(&kind),
-            "image_url" => self.image(),
-            "file" => self.file(),
+            "image_url" => self.image_part(),
+            "file" => self.file_part(),
             _ => None,
         };
-        understood.unwrap_or_else(|| {
+        part.unwrap_or_else(|| {
             Part::Opaque(Opaque {
                 origin: CHAT,
                 kind: kind.into_owned(),
@@ -246,12 +247,12 @@ impl<'a> PartFields<'a> {
             self.rest.push("field", Json::string("thinking"));
             return Some(Part::Reasoning(Reasoning {
                 text,
-                native: self.native(),
+                native: self.take_native(),
             }));
         }
         let text = Text {
             text: self.text.take()?,
-            native: self.native(),
+            native: self.take_native(),
         };
         Some(match kind {
             "refusal" => Part::Refusal(text),
@@ -259,23 +260,23 @@ impl<'a> PartFields<'a> {
         })
     }
 
-    fn image(&mut self) -> Option<Part> {
+    fn image_part(&mut self) -> Option<Part> {
         let url = self.url.take()?;
         Some(match decode_data_url(&url) {
             Some((media_type, data)) => Part::Image(Image {
                 media_type: media_type.to_owned(),
                 data,
-                native: self.native(),
+                native: self.take_native(),
             }),
             None => Part::RemoteImage(RemoteImage {
                 url: url.into_owned(),
-                native: self.native(),
+                native: self.take_native(),
             }),
         })
     }
 
-    /// A file that is named by an id stays as it is.
-    fn file(&mut self) -> Option<Part> {
+    /// Returns none for a file given by id, which stays opaque.
+    fn file_part(&mut self) -> Option<Part> {
         let data_url = self.file_data.take()?;
         let (media_type, data) = decode_data_url(&data_url)?;
         self.rest.push("field", Json::string("file"));
@@ -283,31 +284,31 @@ impl<'a> PartFields<'a> {
             media_type: media_type.to_owned(),
             data,
             name: self.filename.take(),
-            native: self.native(),
+            native: self.take_native(),
         }))
     }
 
-    fn native(&mut self) -> Option<Box<majordomo_llm::Native>> {
+    fn take_native(&mut self) -> Option<Box<majordomo_llm::Native>> {
         std::mem::take(&mut self.rest).into_native(CHAT)
     }
 }
 
-/// Mistral's thinking: a text, or a list of text parts.
-pub(super) fn thinking(cursor: &mut Cursor<'_>) -> ReadResult<String> {
+/// Reads Mistral's `thinking`: a string, or an array of text parts.
+pub(super) fn read_thinking(cursor: &mut Cursor<'_>) -> ReadResult<String> {
     if cursor.peek()? == JsonKind::String {
         return cursor.string().map(Cow::into_owned);
     }
-    let mut all = String::new();
+    let mut text = String::new();
     cursor.array(|cursor| {
         if cursor.peek()? != JsonKind::Object {
             return Ok(());
         }
         cursor.loose_object(|key, cursor| {
             if key == "text" {
-                all.push_str(&cursor.maybe_string()?.unwrap_or_default());
+                text.push_str(&cursor.maybe_string()?.unwrap_or_default());
             }
             Ok(())
         })
     })?;
-    Ok(all)
+    Ok(text)
 }

@@ -7,13 +7,13 @@ use majordomo_llm::{Effort, Output, OutputSchema, Prompt};
 use super::{keys, schema};
 use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
 
-/// Reads the settings into the prompt; what it does not model goes to `rest`.
-pub(super) fn read(
+/// Reads the settings into the prompt, and fields it does not model into `rest`.
+pub(super) fn read_generation_config(
     cursor: &mut Cursor<'_>,
     prompt: &mut Prompt,
     rest: &mut Rest,
 ) -> ReadResult<()> {
-    let mut format = Format::default();
+    let mut format = GeminiOutputFormat::default();
     keys::object(cursor, |key, cursor| {
         if cursor.peek()? == JsonKind::Null {
             return Ok(());
@@ -37,8 +37,8 @@ pub(super) fn read(
             "responseJsonSchema" | "responseSchema" if format.schema.is_none() => {
                 format.schema = Some(cursor.raw()?);
             }
-            "thinkingConfig" => thinking(cursor, prompt, rest)?,
-            // What is so anyway is nothing to keep.
+            "thinkingConfig" => read_thinking_config(cursor, prompt, rest)?,
+            // Defaults are not kept.
             "responseModalities" | "candidateCount" => {
                 let raw = cursor.raw()?;
                 let plain: String = raw.chars().filter(|c| !c.is_whitespace()).collect();
@@ -54,25 +54,25 @@ pub(super) fn read(
     Ok(())
 }
 
-/// The shape of the answer, which two fields tell together.
+/// The output format, which two fields specify together.
 #[derive(Default)]
-struct Format<'a> {
+struct GeminiOutputFormat<'a> {
     mime: Option<(Cow<'a, str>, &'a str)>,
     schema: Option<&'a str>,
 }
 
-impl Format<'_> {
+impl GeminiOutputFormat<'_> {
     fn into_output(self, rest: &mut Rest) -> Output {
         let mime = self.mime.as_ref().map(|(mime, _)| &**mime);
         match (mime, self.schema) {
             (None | Some("application/json"), Some(raw)) => Output::Schema(OutputSchema {
-                schema: schema::read(raw),
+                schema: schema::read_schema(raw),
                 name: None,
                 strict: None,
             }),
             (Some("application/json"), None) => Output::Json,
             (None | Some("" | "text/plain"), None) => Output::Text,
-            // One word of a list, or what comes next: only this dialect can say it.
+            // `text/x.enum` or a later type, which no other dialect can express.
             _ => {
                 if let Some((_, raw)) = self.mime {
                     rest.push("generationConfig.responseMimeType", keep(raw));
@@ -86,7 +86,11 @@ impl Format<'_> {
     }
 }
 
-fn thinking(cursor: &mut Cursor<'_>, prompt: &mut Prompt, rest: &mut Rest) -> ReadResult<()> {
+fn read_thinking_config(
+    cursor: &mut Cursor<'_>,
+    prompt: &mut Prompt,
+    rest: &mut Rest,
+) -> ReadResult<()> {
     if cursor.peek()? != JsonKind::Object {
         return rest.take("generationConfig.thinkingConfig", cursor);
     }
@@ -95,8 +99,8 @@ fn thinking(cursor: &mut Cursor<'_>, prompt: &mut Prompt, rest: &mut Rest) -> Re
         let mut keep_raw = |raw| rest.push(format!("thinkingConfig.{key}"), keep(raw));
         match (key, kind) {
             ("thinkingLevel", JsonKind::String) => {
-                let (word, raw) = cursor.with_raw(Cursor::string)?;
-                match level(&word) {
+                let (name, raw) = cursor.with_raw(Cursor::string)?;
+                match effort_of_level(&name) {
                     Some(effort) => prompt.effort = Some(effort),
                     None => keep_raw(raw),
                 }
@@ -106,7 +110,7 @@ fn thinking(cursor: &mut Cursor<'_>, prompt: &mut Prompt, rest: &mut Rest) -> Re
                 match u64::try_from(tokens) {
                     Ok(0) => prompt.effort = Some(Effort::None),
                     Ok(tokens) => prompt.reasoning_budget = Some(tokens),
-                    // As much as the model likes, which only this dialect can say.
+                    // Negative means dynamic, which no other dialect can express.
                     Err(_) => keep_raw(raw),
                 }
             }
@@ -117,8 +121,8 @@ fn thinking(cursor: &mut Cursor<'_>, prompt: &mut Prompt, rest: &mut Rest) -> Re
     })
 }
 
-fn level(word: &str) -> Option<Effort> {
-    Some(match word.to_ascii_uppercase().as_str() {
+fn effort_of_level(name: &str) -> Option<Effort> {
+    Some(match name.to_ascii_uppercase().as_str() {
         "MINIMAL" => Effort::Minimal,
         "LOW" => Effort::Low,
         "MEDIUM" => Effort::Medium,

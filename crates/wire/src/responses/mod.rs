@@ -96,11 +96,11 @@ impl Codec for Responses {
     }
 
     fn read_models(&self, body: &[u8]) -> Result<Vec<ModelInfo>> {
-        models::read(body)
+        models::read_models(body)
     }
 
     fn write_models(&self, models: &[ModelInfo], created: u64) -> Bytes {
-        models::write(models, created)
+        models::write_models(models, created)
     }
 
     fn count_tokens(&self) -> Option<&dyn CountTokens> {

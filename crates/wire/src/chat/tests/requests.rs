@@ -10,7 +10,7 @@ fn field(name: &str, value: &str) -> Incoming {
 }
 
 #[test]
-fn messages_are_read_one_to_one_with_their_roles() {
+fn each_message_is_read_with_its_role() {
     let incoming = read(
         r#"{"model":"x","messages":[
             {"role":"developer","content":"a"},
@@ -44,7 +44,7 @@ fn messages_are_read_one_to_one_with_their_roles() {
 }
 
 #[test]
-fn content_of_every_kind_is_read() {
+fn every_kind_of_content_part_is_read() {
     let incoming = read(
         r#"{"messages":[{"role":"user","content":[
             "bare",
@@ -129,7 +129,7 @@ fn every_form_of_response_format_is_read() {
 }
 
 #[test]
-fn settings_are_read_under_all_their_names() {
+fn settings_are_read_under_every_alias() {
     assert_eq!(field("max_tokens", "5").request.max_tokens, Some(5));
     assert_eq!(
         field("max_completion_tokens", "5.0").request.max_tokens,
@@ -164,7 +164,7 @@ fn settings_are_read_under_all_their_names() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_with_its_path() {
+fn invalid_requests_are_rejected_with_the_json_path() {
     let rows = [
         (r#"{"model":"a","model":"b"}"#, "model: duplicate key"),
         (
@@ -188,7 +188,7 @@ fn what_cannot_be_read_is_refused_with_its_path() {
             "max_tokens: expected a non-negative integer, found -1",
         ),
         ("[]", "expected an object, found an array"),
-        ("", "expected a value, found the end of the input"),
+        ("", "expected a value, found the end of the text"),
     ];
     for (body, expected) in rows {
         let error = Chat.read_request(Bytes::from(body.to_owned())).unwrap_err();
@@ -202,7 +202,7 @@ fn what_cannot_be_read_is_refused_with_its_path() {
 
 proptest! {
     #[test]
-    fn no_body_panics(body in r#"\{("(model|messages|tools|content|role|stream|tool_choice)":("x"|\[|\]|\{|\}|null|1|true|,)*,?){0,6}\}"#) {
+    fn no_body_makes_the_readers_panic(body in r#"\{("(model|messages|tools|content|role|stream|tool_choice)":("x"|\[|\]|\{|\}|null|1|true|,)*,?){0,6}\}"#) {
         let _ = Chat.read_request(Bytes::from(body.clone()));
         let _ = Chat.read_response(Bytes::from(body.clone()), 0);
         let _ = Chat.read_models(body.as_bytes());

@@ -2,7 +2,7 @@ use majordomo_llm::{Class, Error, ErrorKind, FinishReason, ModelInfo, Part, Resp
 
 use super::*;
 
-fn answer(message: &str, finish: &str) -> Response {
+fn read_choice(message: &str, finish: &str) -> Response {
     let body = format!(
         r#"{{"id":"i","model":"x","choices":[{{"index":0,"message":{message},"finish_reason":{finish}}}]}}"#
     );
@@ -10,7 +10,7 @@ fn answer(message: &str, finish: &str) -> Response {
 }
 
 #[test]
-fn finish_reasons_are_read_by_what_was_said() {
+fn finish_reasons_depend_on_the_content() {
     let text = r#"{"content":"x"}"#;
     let call = r#"{"tool_calls":[{"function":{"name":"t","arguments":{"a":1}}}]}"#;
     let rows = [
@@ -28,7 +28,7 @@ fn finish_reasons_are_read_by_what_was_said() {
     ];
     for (message, finish, expected) in rows {
         assert_eq!(
-            answer(message, finish).finish,
+            read_choice(message, finish).finish,
             expected,
             "{message} {finish}"
         );
@@ -36,8 +36,8 @@ fn finish_reasons_are_read_by_what_was_said() {
 }
 
 #[test]
-fn calls_of_every_form_are_read_and_named() {
-    let response = answer(
+fn tool_calls_of_every_form_are_read_and_get_ids() {
+    let response = read_choice(
         r#"{"content":null,"refusal":"","tool_calls":[
             {"id":"","function":{"name":"a","arguments":{"x": 1}}},
             {"id":"i","type":"function","function":{"name":"b","arguments":null},"extra_content":{"google":{}}},
@@ -66,7 +66,7 @@ fn calls_of_every_form_are_read_and_named() {
 }
 
 #[test]
-fn usage_is_made_canonical() {
+fn usage_is_normalized() {
     let usage = |json: &str| {
         let body = format!(r#"{{"choices":[{{"message":{{"content":"x"}}}}],"usage":{json}}}"#);
         Chat.read_response(Bytes::from(body), 0).unwrap().usage
@@ -82,7 +82,7 @@ fn usage_is_made_canonical() {
         reasoning: 3,
     };
     assert_eq!(usage(full), expected);
-    // Reasoning that is only in the total.
+    // Reasoning counted only in the total.
     let partial = usage(r#"{"prompt_tokens":35,"completion_tokens":12,"total_tokens":109}"#);
     assert_eq!((partial.output, partial.reasoning), (74, 62));
     let deepseek =
@@ -96,7 +96,7 @@ fn usage_is_made_canonical() {
 }
 
 #[test]
-fn an_error_inside_a_success_is_an_error() {
+fn an_error_in_a_successful_response_is_an_error() {
     let body = r#"{"error":{"message":"Token limit reached","code":429},"choices":[]}"#;
     let error = Chat
         .read_response(Bytes::from_static(body.as_bytes()), 0)
@@ -112,7 +112,7 @@ fn an_error_inside_a_success_is_an_error() {
 }
 
 #[test]
-fn an_answer_is_written_as_clients_expect_it() {
+fn a_response_is_written_as_clients_expect_it() {
     let mut response = Response::new(vec![
         Part::Reasoning(majordomo_llm::Reasoning::new("hm")),
         Part::text("hi"),
@@ -147,7 +147,7 @@ fn a_call_without_arguments_is_written_with_an_empty_object() {
 }
 
 #[test]
-fn errors_reach_clients_with_the_words_that_they_branch_on() {
+fn errors_carry_the_codes_clients_branch_on() {
     let wait = Some(std::time::Duration::from_millis(1_200));
     let rows = [
         (Error::provider(401, "bad key"), 502, "server_error", "null"),
@@ -195,7 +195,7 @@ fn errors_reach_clients_with_the_words_that_they_branch_on() {
 }
 
 #[test]
-fn model_lists_are_read_with_what_servers_add_and_written_plain() {
+fn model_lists_are_read_with_extensions_and_written_without() {
     let body = br#"{"object":"list","data":[
         {"id":"a","object":"model","created":1},
         {"id":"b","context_length":4096,"architecture":{"input_modalities":["text"]},"top_provider":{"max_completion_tokens":100}},
@@ -222,7 +222,7 @@ fn model_lists_are_read_with_what_servers_add_and_written_plain() {
 }
 
 #[test]
-fn a_reason_without_a_word_of_its_own_is_a_listed_loss() {
+fn an_unrepresentable_finish_reason_is_reported_as_a_loss() {
     let rows = [
         (FinishReason::Stop, false),
         (FinishReason::Length, false),

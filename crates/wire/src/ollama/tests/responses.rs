@@ -6,13 +6,13 @@ use majordomo_llm::{
 use super::*;
 use crate::FailedResponse;
 
-fn answer(message: &str, rest: &str) -> Response {
+fn read_message(message: &str, rest: &str) -> Response {
     let body = format!(r#"{{"model":"x","message":{message},"done":true{rest}}}"#);
     CHAT.read_response(Bytes::from(body), 4).unwrap()
 }
 
 #[test]
-fn finish_reasons_are_read_by_what_was_said() {
+fn finish_reasons_depend_on_the_content() {
     let text = r#"{"content":"x"}"#;
     let call = r#"{"content":"","tool_calls":[{"function":{"name":"t","arguments":{"a":1}}}]}"#;
     let rows = [
@@ -27,13 +27,17 @@ fn finish_reasons_are_read_by_what_was_said() {
         (call, r#","done_reason":"stop""#, FinishReason::ToolCalls),
     ];
     for (message, rest, expected) in rows {
-        assert_eq!(answer(message, rest).finish, expected, "{message} {rest}");
+        assert_eq!(
+            read_message(message, rest).finish,
+            expected,
+            "{message} {rest}"
+        );
     }
 }
 
 #[test]
-fn calls_of_every_form_are_read_and_named() {
-    let response = answer(
+fn tool_calls_of_every_form_are_read_and_get_ids() {
+    let response = read_message(
         r#"{"role":"assistant","content":"","tool_calls":[
             {"function":{"name":"a","arguments":{"x": 1}}},
             {"id":"i","function":{"index":1,"name":"b","arguments":null,"strict":1}},
@@ -57,7 +61,7 @@ fn calls_of_every_form_are_read_and_named() {
 }
 
 #[test]
-fn usage_is_read_where_it_is_given() {
+fn usage_is_read_if_present() {
     let counts = r#","prompt_eval_count":10,"prompt_eval_cached_count":4,"eval_count":5"#;
     let expected = Usage {
         input: 10,
@@ -65,15 +69,15 @@ fn usage_is_read_where_it_is_given() {
         cache_read: 4,
         ..Usage::default()
     };
-    assert_eq!(answer("{}", counts).usage, expected);
+    assert_eq!(read_message("{}", counts).usage, expected);
     assert_eq!(
-        answer("{}", r#","eval_count":null"#).usage,
+        read_message("{}", r#","eval_count":null"#).usage,
         Usage::default()
     );
 }
 
 #[test]
-fn an_answer_that_is_none_is_an_error() {
+fn an_invalid_response_is_an_error() {
     let read = |body: &'static str| CHAT.read_response(Bytes::from(body), 0).unwrap_err();
     let inside = read(r#"{"error":"model runner crashed"}"#);
     assert_eq!(
@@ -90,7 +94,7 @@ fn an_answer_that_is_none_is_an_error() {
 }
 
 #[test]
-fn an_answer_is_written_as_clients_expect_it() {
+fn a_response_is_written_as_clients_expect_it() {
     let foreign = Native::new(Dialect::new("anthropic-messages"));
     let mut response = Response::new(vec![
         Part::Reasoning(Reasoning {
@@ -122,8 +126,8 @@ fn an_answer_is_written_as_clients_expect_it() {
 }
 
 #[test]
-fn what_only_this_dialect_says_survives_an_answer_and_is_told_elsewhere() {
-    let response = answer(
+fn native_fields_survive_a_response_and_are_losses_in_other_dialects() {
+    let response = read_message(
         r#"{"role":"assistant","content":"x","mood":1}"#,
         r#","total_duration":9,"logprobs":[],"remote_host":"h""#,
     );
@@ -136,15 +140,15 @@ fn what_only_this_dialect_says_survives_an_answer_and_is_told_elsewhere() {
     ] {
         assert!(text.contains(kept), "{kept} in {text}");
     }
-    let elsewhere = crate::Protocol::Chat
+    let as_chat = crate::Protocol::Chat
         .codec()
         .write_response(&response, &reply());
-    let losses: Vec<_> = elsewhere.losses.iter().map(|l| l.field.as_str()).collect();
+    let losses: Vec<_> = as_chat.losses.iter().map(|l| l.field.as_str()).collect();
     assert_eq!(losses, ["message.mood", "logprobs", "remote_host"]);
 }
 
 #[test]
-fn errors_are_one_sentence_in_both_directions() {
+fn errors_are_read_and_written_as_a_single_message() {
     let error = CHAT.read_error(&FailedResponse {
         status: 404,
         header: &|_| None,
@@ -155,10 +159,10 @@ fn errors_are_one_sentence_in_both_directions() {
         (error.status(), error.message()),
         (Some(404), "model 'x' not found")
     );
-    let wait = Some(std::time::Duration::from_secs(3));
+    let delay = Some(std::time::Duration::from_secs(3));
     let rows = [
         (error, 404, 0),
-        (Error::provider(429, "slow").with_retry_after(wait), 429, 1),
+        (Error::provider(429, "slow").with_retry_after(delay), 429, 1),
         (Error::new(ErrorKind::Truncated, "cut"), 502, 0),
     ];
     for (error, status, headers) in rows {
@@ -169,7 +173,7 @@ fn errors_are_one_sentence_in_both_directions() {
 }
 
 #[test]
-fn a_reason_without_a_word_of_its_own_is_a_listed_loss() {
+fn an_unrepresentable_finish_reason_is_reported_as_a_loss() {
     let rows = [
         (FinishReason::Stop, false),
         (FinishReason::Length, false),

@@ -8,25 +8,25 @@ use majordomo_llm::{
 use super::*;
 use crate::FailedResponse;
 
-fn answer(body: &str) -> Response {
+fn read_response(body: &str) -> Response {
     Gemini
         .read_response(Bytes::from(body.to_owned()), 4)
         .unwrap()
 }
 
 fn finish(candidate: &str) -> FinishReason {
-    answer(&format!(r#"{{"candidates":[{{{candidate}}}]}}"#)).finish
+    read_response(&format!(r#"{{"candidates":[{{{candidate}}}]}}"#)).finish
 }
 
-fn write_answer(response: &Response) -> (String, Vec<String>) {
+fn write_response(response: &Response) -> (String, Vec<String>) {
     let written = Gemini.write_response(response, &reply());
     let losses = written.losses.into_iter().map(|loss| loss.field).collect();
     (String::from_utf8(written.body.to_vec()).unwrap(), losses)
 }
 
 #[test]
-fn an_answer_is_read_with_everything_in_it() {
-    let response = answer(
+fn a_response_is_read_with_all_its_fields() {
+    let response = read_response(
         r#"{"candidates":[{"content":{"role":"model","parts":[
                 {"text":"hm","thought":true},{"text":""},{"text":"yes","thoughtSignature":"c2ln"},
                 {"functionCall":{"name":"a"}},{"functionCall":{"id":"own","name":"b","args":{"x": 1}}},
@@ -37,7 +37,7 @@ fn an_answer_is_read_with_everything_in_it() {
                 "thoughtsTokenCount":7,"toolUsePromptTokenCount":3,"totalTokenCount":25},
             "modelVersion":"gemini-3","responseId":"r1","createTime":"t"}"#,
     );
-    assert_eq!(response.parts.len(), 6, "an empty text is nothing");
+    assert_eq!(response.parts.len(), 6, "an empty text is dropped");
     assert_eq!(response.text(), "yes");
     assert!(matches!(&response.parts[0], Part::Reasoning(r) if r.text == "hm"));
     let calls: Vec<_> = response
@@ -67,9 +67,9 @@ fn an_answer_is_read_with_everything_in_it() {
 }
 
 #[test]
-fn every_reason_to_stop_is_read() {
+fn every_finish_reason_is_read() {
     let filtered = FinishReason::ContentFilter;
-    let other = |word: &str| FinishReason::Other(word.into());
+    let other = |name: &str| FinishReason::Other(name.into());
     let rows = [
         (r#""STOP""#, FinishReason::Stop),
         ("1", FinishReason::Stop),
@@ -92,33 +92,33 @@ fn every_reason_to_stop_is_read() {
         ("77", other("77")),
         ("null", FinishReason::Stop),
     ];
-    for (word, expected) in rows {
+    for (name, expected) in rows {
         assert_eq!(
-            finish(&format!(r#""finishReason":{word}"#)),
+            finish(&format!(r#""finishReason":{name}"#)),
             expected,
-            "{word}"
+            "{name}"
         );
     }
     let call = r#""content":{"parts":[{"functionCall":{"name":"t"}}]}"#;
-    let with = |word: &str| finish(&format!(r#"{call},"finishReason":"{word}""#));
+    let with = |name: &str| finish(&format!(r#"{call},"finishReason":"{name}""#));
     assert_eq!(with("STOP"), FinishReason::ToolCalls);
     assert_eq!(with("MAX_TOKENS"), FinishReason::Length);
     assert_eq!(finish(call), FinishReason::ToolCalls);
 }
 
 #[test]
-fn a_blocked_prompt_is_a_filters_cut_and_no_answer_at_all_is_an_error() {
-    let blocked = answer(
+fn a_blocked_prompt_is_a_content_filter_finish_and_no_candidate_is_an_error() {
+    let blocked = read_response(
         r#"{"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{"promptTokenCount":4,"totalTokenCount":4}}"#,
     );
     assert_eq!(blocked.finish, FinishReason::ContentFilter);
     assert_eq!((blocked.parts.len(), blocked.usage.input), (0, 4));
-    let (body, _) = write_answer(&blocked);
+    let (body, _) = write_response(&blocked);
     assert!(
         body.contains(r#""promptFeedback":{"blockReason":"SAFETY"}"#),
         "{body}"
     );
-    assert_eq!(answer(&body).finish, FinishReason::ContentFilter);
+    assert_eq!(read_response(&body).finish, FinishReason::ContentFilter);
 
     for body in [
         "{}",
@@ -147,10 +147,10 @@ fn a_blocked_prompt_is_a_filters_cut_and_no_answer_at_all_is_an_error() {
 }
 
 #[test]
-fn counts_that_are_missing_are_found_in_the_total() {
+fn missing_counts_are_derived_from_the_total() {
     let usage = |fields: &str| {
         let body = format!(r#"{{"candidates":[{{}}],"usageMetadata":{{{fields}}}}}"#);
-        let usage = answer(&body).usage;
+        let usage = read_response(&body).usage;
         (usage.input, usage.output, usage.reasoning)
     };
     assert_eq!(
@@ -172,7 +172,7 @@ fn counts_that_are_missing_are_found_in_the_total() {
 }
 
 #[test]
-fn an_answer_is_written_as_google_writes_it() {
+fn a_response_is_written_as_google_writes_it() {
     let mut response = Response::new(vec![
         Part::Reasoning(Reasoning::new("hm")),
         Part::text("yes"),
@@ -185,7 +185,7 @@ fn an_answer_is_written_as_google_writes_it() {
         cache_write: 2,
         reasoning: 7,
     };
-    let (body, losses) = write_answer(&response);
+    let (body, losses) = write_response(&response);
     assert_eq!(
         body,
         concat!(
@@ -196,12 +196,12 @@ fn an_answer_is_written_as_google_writes_it() {
         )
     );
     assert_eq!(losses, ["usage.cache_write"]);
-    let (empty, _) = write_answer(&Response::new(vec![]));
+    let (empty, _) = write_response(&Response::new(vec![]));
     assert!(empty.contains(r#""parts":[{"text":""}]"#), "{empty}");
 }
 
 #[test]
-fn what_a_client_cannot_be_told_is_a_listed_loss() {
+fn unrepresentable_content_is_reported_as_a_loss() {
     let mut reasoning = Reasoning::new("hm");
     reasoning.native = Native::new(majordomo_llm::Dialect::new("anthropic-messages"))
         .with("signature", Json::string("s"))
@@ -220,11 +220,11 @@ fn what_a_client_cannot_be_told_is_a_listed_loss() {
             "stop_sequence",
         ),
     ];
-    for (reason, word, loss) in rows {
+    for (reason, name, loss) in rows {
         response.finish = reason;
-        let (body, losses) = write_answer(&response);
+        let (body, losses) = write_response(&response);
         assert!(
-            body.contains(&format!(r#""finishReason":"{word}""#)),
+            body.contains(&format!(r#""finishReason":"{name}""#)),
             "{body}"
         );
         assert!(
@@ -236,10 +236,11 @@ fn what_a_client_cannot_be_told_is_a_listed_loss() {
 }
 
 #[test]
-fn the_providers_own_reason_goes_back_to_its_clients() {
-    let response = answer(r#"{"candidates":[{"finishReason":"RECITATION","finishMessage":"m"}]}"#);
+fn the_original_finish_reason_is_returned_to_gemini_clients() {
+    let response =
+        read_response(r#"{"candidates":[{"finishReason":"RECITATION","finishMessage":"m"}]}"#);
     assert_eq!(response.finish, FinishReason::ContentFilter);
-    let (body, losses) = write_answer(&response);
+    let (body, losses) = write_response(&response);
     assert!(
         body.contains(r#""finishReason":"RECITATION","index":0,"finishMessage":"m""#),
         "{body}"
@@ -249,10 +250,14 @@ fn the_providers_own_reason_goes_back_to_its_clients() {
         finish: FinishReason::Stop,
         ..response
     };
-    assert!(write_answer(&edited).0.contains(r#""finishReason":"STOP""#));
+    assert!(
+        write_response(&edited)
+            .0
+            .contains(r#""finishReason":"STOP""#)
+    );
 }
 
-fn failed(status: u16, body: &str) -> Error {
+fn read_failed(status: u16, body: &str) -> Error {
     Gemini.read_error(&FailedResponse {
         status,
         header: &|_| None,
@@ -262,7 +267,7 @@ fn failed(status: u16, body: &str) -> Error {
 }
 
 #[test]
-fn errors_are_read_with_reason_wait_and_class() {
+fn errors_are_read_with_reason_retry_delay_and_class() {
     let body = |code: u16, status: &str, details: &str| {
         format!(
             r#"{{"error":{{"code":{code},"message":"m","status":"{status}","details":[{details}]}}}}"#
@@ -290,10 +295,10 @@ fn errors_are_read_with_reason_wait_and_class() {
         ),
     ];
     for (status, body, class) in rows {
-        let error = failed(status, &body);
+        let error = read_failed(status, &body);
         assert_eq!(error.class(), class, "{body}");
-        let wait = body.contains("34.4").then(|| Duration::from_secs_f64(34.4));
-        assert_eq!(error.retry_after(), wait, "{body}");
+        let delay = body.contains("34.4").then(|| Duration::from_secs_f64(34.4));
+        assert_eq!(error.retry_after(), delay, "{body}");
     }
 }
 
@@ -313,7 +318,7 @@ fn errors_are_written_as_googles_clients_expect_them() {
             r#"{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"1.5s"}]}}"#
         )
     );
-    let again = failed(429, std::str::from_utf8(&reply.body).unwrap());
+    let again = read_failed(429, std::str::from_utf8(&reply.body).unwrap());
     assert_eq!(again.retry_after(), error.retry_after());
     assert_eq!(again.class(), error.class());
 
@@ -321,7 +326,7 @@ fn errors_are_written_as_googles_clients_expect_them() {
     let body = Gemini.write_error(&key).body;
     assert!(String::from_utf8_lossy(&body).contains(r#""status":"UNAUTHENTICATED","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]"#));
 
-    let words = [
+    let names = [
         (400, "INVALID_ARGUMENT"),
         (404, "NOT_FOUND"),
         (409, "ABORTED"),
@@ -329,10 +334,10 @@ fn errors_are_written_as_googles_clients_expect_them() {
         (503, "UNAVAILABLE"),
         (504, "DEADLINE_EXCEEDED"),
     ];
-    for (status, word) in words {
+    for (status, name) in names {
         let reply = Gemini.write_error(&Error::provider(status, "m"));
         let text = String::from_utf8(reply.body.to_vec()).unwrap();
-        assert!(text.contains(&format!(r#""status":"{word}"}}"#)), "{text}");
+        assert!(text.contains(&format!(r#""status":"{name}"}}"#)), "{text}");
     }
 }
 
@@ -346,9 +351,9 @@ fn models_are_listed_with_their_limits() {
         .unwrap();
     let ids: Vec<_> = read.iter().map(|model| model.id.as_str()).collect();
     assert_eq!(ids, ["a", "b", "tunedModels/c"]);
-    let known = read[0].capabilities.as_ref().unwrap();
+    let capabilities = read[0].capabilities.as_ref().unwrap();
     assert_eq!(
-        (known.context_window, known.max_output),
+        (capabilities.context_window, capabilities.max_output),
         (Some(100), Some(10))
     );
     assert_eq!(read[1].capabilities, None);
@@ -365,7 +370,7 @@ fn models_are_listed_with_their_limits() {
 }
 
 #[test]
-fn tokens_are_counted_for_contents_and_for_whole_requests() {
+fn tokens_are_counted_for_contents_and_for_complete_requests() {
     let counter = Gemini.count_tokens().unwrap();
     let count = |body: &str, model: &str| {
         let incoming = counter.read_request(Bytes::from(body.to_owned())).unwrap();
@@ -375,11 +380,11 @@ fn tokens_are_counted_for_contents_and_for_whole_requests() {
     let plain = r#"{ "contents":[{"parts":[{"text":"hi"}]}]}"#;
     assert_eq!(count(plain, "m").1, plain);
 
-    let whole = r#"{ "generateContentRequest": {"model":"models/x", "contents":[{"parts":[{"text":"hi"}]}], "systemInstruction":{"parts":[{"text":"s"}]}} }"#;
-    let (incoming, written) = count(whole, "y");
+    let nested = r#"{ "generateContentRequest": {"model":"models/x", "contents":[{"parts":[{"text":"hi"}]}], "systemInstruction":{"parts":[{"text":"s"}]}} }"#;
+    let (incoming, written) = count(nested, "y");
     assert_eq!(incoming.model.as_deref(), Some("x"));
     assert_eq!(incoming.request.system_text(), "s");
-    assert_eq!(written, whole.replace("models/x", "models/y"));
+    assert_eq!(written, nested.replace("models/x", "models/y"));
 
     let write = |request: &Request| {
         let body = counter.write_request(request, &Outgoing::new("y")).body;
