@@ -114,7 +114,7 @@ impl<'a> Cursor<'a> {
     /// Reads a string.
     pub(crate) fn string(&mut self) -> ReadResult<Cow<'a, str>> {
         self.expect(JsonKind::String)?;
-        let (value, end) = string::read(self.text, self.at + 1)?;
+        let (value, end) = string::read_string(self.text, self.at + 1)?;
         self.at = end;
         Ok(value)
     }
@@ -227,7 +227,7 @@ impl<'a> Cursor<'a> {
             if bytes.get(self.at) != Some(&b'"') {
                 return Err(unexpected(bytes, self.at, "a key"));
             }
-            let (key, end) = string::read(self.text, self.at + 1)?;
+            let (key, end) = string::read_string(self.text, self.at + 1)?;
             self.at = skip::whitespace(bytes, skip::colon(bytes, end)?);
             self.value(|cursor| each(key, cursor))?;
             more = self.goes_on(b'}')?;

@@ -19,7 +19,7 @@ pub(super) fn path_at(text: &str, at: usize) -> String {
     while pos <= at && pos < bytes.len() {
         match bytes[pos] {
             b'"' => {
-                let Ok((value, end)) = string::read(text, pos + 1) else {
+                let Ok((value, end)) = string::read_string(text, pos + 1) else {
                     break;
                 };
                 if let (true, Some(PathSegment::Key(key))) = (key_next, segments.last_mut()) {

@@ -8,7 +8,7 @@ use super::{Fault, ReadResult};
 
 /// Reads the string whose opening quote precedes `at`; returns its value and
 /// its end.
-pub(super) fn read(text: &str, at: usize) -> ReadResult<(Cow<'_, str>, usize)> {
+pub(super) fn read_string(text: &str, at: usize) -> ReadResult<(Cow<'_, str>, usize)> {
     let bytes = text.as_bytes();
     let stop = find_stop(bytes, at)?;
     check_plain(bytes, at, stop)?;
