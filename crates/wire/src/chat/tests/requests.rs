@@ -188,7 +188,7 @@ fn invalid_requests_are_rejected_with_the_json_path() {
             "max_tokens: expected a non-negative integer, found -1",
         ),
         ("[]", "expected an object, found an array"),
-        ("", "expected a value, found the end of the text"),
+        ("", "expected a value, found the end of the input"),
     ];
     for (body, expected) in rows {
         let error = Chat.read_request(Bytes::from(body.to_owned())).unwrap_err();
