@@ -159,7 +159,7 @@ fn note_unsupported_settings(prompt: &Prompt, losses: &mut Losses) {
         losses.add(name, "Responses has no such setting");
     }
     if prompt.reasoning_budget.is_some() {
-        losses.add("reasoning_budget", "Responses has efforts, not budgets");
+        losses.add("reasoning_budget", "Responses has effort levels, not budgets");
     }
 }
 
