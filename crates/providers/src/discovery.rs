@@ -16,14 +16,14 @@ use serde::Deserialize;
 pub(crate) struct Knowledge {
     pub(crate) capabilities: Arc<Capabilities>,
     /// How an Ollama model can be told to think.
-    pub(crate) thinking: ollama::Thinking,
+    pub(crate) thinking: ollama::ThinkSupport,
 }
 
 /// What a server told about a model.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Told {
     pub(crate) capabilities: Capabilities,
-    pub(crate) thinking: ollama::Thinking,
+    pub(crate) thinking: ollama::ThinkSupport,
 }
 
 /// A question to a server about one model.
@@ -103,7 +103,7 @@ impl From<Capabilities> for Told {
     fn from(capabilities: Capabilities) -> Self {
         Self {
             capabilities,
-            thinking: ollama::Thinking::default(),
+            thinking: ollama::ThinkSupport::default(),
         }
     }
 }

@@ -36,9 +36,9 @@ impl Recipe for Ollama {
 
     /// A client's generate request stays one as long as it can.
     fn path(&self, _model: &str, request: &Request, _stream: bool) -> String {
-        match ollama::form(request) {
-            ollama::Form::Chat => "/api/chat".into(),
-            ollama::Form::Generate => "/api/generate".into(),
+        match ollama::endpoint(request) {
+            ollama::OllamaEndpoint::Chat => "/api/chat".into(),
+            ollama::OllamaEndpoint::Generate => "/api/generate".into(),
         }
     }
 
@@ -87,7 +87,7 @@ impl Recipe for Ollama {
         let most = known.capabilities.context_window;
         let num_ctx = (self.0 != Flavour::Cloud).then(|| window(request, most));
         Outgoing {
-            ollama: ollama::Target {
+            ollama: ollama::OllamaTarget {
                 num_ctx,
                 refuse_overlong: true,
                 schema_in_words: self.0 == Flavour::Cloud,

@@ -236,7 +236,7 @@ impl HttpProvider {
     /// What the provider said instead of an answer.
     fn refusal(&self, head: &Head, body: &[u8]) -> Error {
         let header = |name: &str| head.header(name);
-        let failed = majordomo_wire::FailedAnswer {
+        let failed = majordomo_wire::FailedResponse {
             status: head.status().as_u16(),
             header: &header,
             body,
