@@ -1,7 +1,7 @@
-//! The models that providers say they have, remembered for a while.
+//! Cached lists of the providers' models.
 //!
-//! Asked for when somebody needs them, all providers at once, each with little
-//! patience: one that does not answer is asked again soon and delays nobody.
+//! Lists are requested on demand, from all providers concurrently with a short timeout: a
+//! provider that does not respond is retried soon and delays no request.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,21 +12,21 @@ use majordomo::{ModelInfo, Provider, Registry};
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout};
 
-/// How long a list is believed.
+/// Lifetime of a list.
 const FRESH: Duration = Duration::from_secs(300);
-/// How long a provider that did not answer is left alone.
+/// Time until a failed request is retried.
 const SULKING: Duration = Duration::from_secs(15);
-/// How long a provider may take.
+/// Timeout for one provider.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The lists of some providers, in their order.
+/// The model lists of some providers, in order.
 pub(crate) struct Catalogue {
     registry: Registry,
     providers: Vec<String>,
     lists: Mutex<HashMap<String, Entry>>,
 }
 
-/// A list that is there, or on its way.
+/// A list that is present or being requested.
 #[derive(Clone)]
 struct Entry {
     asked: Instant,
@@ -50,7 +50,7 @@ impl Catalogue {
         found.map(|(provider, _)| format!("{provider}/{id}"))
     }
 
-    /// The first provider whose list has this id, among the lists that are there.
+    /// The first provider whose list is present and has this id.
     pub(crate) fn known(&self, id: &str) -> Option<String> {
         let lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
         let mut providers = self.providers.iter();
@@ -62,7 +62,7 @@ impl Catalogue {
         found.map(|provider| format!("{provider}/{id}"))
     }
 
-    /// Every list that could be had.
+    /// All lists that are available, requested if necessary.
     pub(crate) async fn all(&self) -> Vec<(String, Arc<[ModelInfo]>)> {
         let lists = join_all(self.providers.iter().map(|name| self.list(name))).await;
         let named = self.providers.iter().cloned().zip(lists);
@@ -78,8 +78,7 @@ impl Catalogue {
         cell.get_or_init(|| ask(provider)).await.clone()
     }
 
-    /// What is known of a provider, or a place for it; everybody who asks
-    /// meanwhile waits for the same answer.
+    /// The cached list of a provider; concurrent callers share one request.
     fn cell(&self, name: &str) -> Arc<OnceCell<Option<Arc<[ModelInfo]>>>> {
         let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = lists.get(name) {

@@ -1,6 +1,6 @@
-//! The head of a text that somebody else wrote, for places that must stay small.
+//! Truncates untrusted text.
 
-/// At most so many bytes of a text, ended between two characters.
+/// The longest prefix of at most `longest` bytes that ends at a character boundary.
 pub(crate) fn clip(text: &str, longest: usize) -> &str {
     let mut ends = (0..=longest.min(text.len())).rev();
     let end = ends.find(|at| text.is_char_boundary(*at)).unwrap_or(0);

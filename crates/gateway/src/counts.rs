@@ -1,12 +1,12 @@
-//! Limits on how many repeated elements one request may have.
+//! Limits on the number of repeated elements in a request.
 //!
-//! Bytes are bounded while a body is read. A body of tiny elements still costs
-//! many times its size in memory and work, so their numbers are bounded, too:
-//! once, for every front, right after the request was read.
+//! Bytes are limited while a body is read. A body of tiny elements still costs many times
+//! its size in memory and work, so their numbers are limited as well: once, for every
+//! front, right after decoding.
 
 use majordomo::{Counts, Error, ErrorKind, Request, Result};
 
-/// The most of each kind that one request may have; `[server]` sets them.
+/// Maximum numbers per request, set in `[server]`.
 ///
 /// ```
 /// use majordomo_gateway::config::MaxCounts;
@@ -15,22 +15,22 @@ use majordomo::{Counts, Error, ErrorKind, Request, Result};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaxCounts {
-    /// Messages, and texts of the instructions.
+    /// Messages and instructions.
     pub messages: usize,
     /// Parts of messages and of tool results.
     pub parts: usize,
-    /// Images, as bytes or as addresses.
+    /// Images, as bytes or as URLs.
     pub images: usize,
     /// Tools.
     pub tools: usize,
     /// Stop sequences.
     pub stops: usize,
-    /// Fields that the gateway does not know, in all objects together.
+    /// Unknown fields of all objects together.
     pub fields: usize,
 }
 
 impl Default for MaxCounts {
-    /// Several times what the longest sessions of agents have.
+    /// Several times what the longest agent sessions need.
     fn default() -> Self {
         Self {
             messages: 20_000,
@@ -44,7 +44,7 @@ impl Default for MaxCounts {
 }
 
 impl MaxCounts {
-    /// Refuses a request that has more, with the name of the setting.
+    /// Rejects a request beyond the limits; the error names the setting.
     pub(crate) fn check(&self, request: &Request) -> Result<()> {
         let Counts {
             messages,

@@ -1,4 +1,4 @@
-//! Runs a gateway: from a file or from nothing, until it is told to stop.
+//! Starts and runs a gateway, with or without a configuration file.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -16,33 +16,33 @@ use crate::reload::{Loader, Reload};
 use crate::telemetry::Telemetry;
 use crate::{Limits, Server, State};
 
-/// What `majordomo serve` was told.
+/// Options of `majordomo serve`.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The file to read in place of the usual ones.
+    /// The configuration file, instead of the default ones.
     pub config: Option<PathBuf>,
-    /// The address to listen on in place of the file's.
+    /// Overrides `listen` of the file.
     pub listen: Option<SocketAddr>,
 }
 
-/// Why a gateway does not start.
+/// Why a gateway cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The configuration is wrong.
+    /// The configuration is invalid.
     #[error("{0}")]
     Config(#[from] Problems),
-    /// The address cannot be had.
+    /// The clients' address cannot be bound.
     #[error("cannot listen on {address}: {reason}; choose another with --listen")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         reason: std::io::Error,
     },
-    /// The certificate or its key cannot be used.
+    /// The certificate or its key is unusable.
     #[error("{0}; `tls` in [server] names the files")]
     Tls(String),
-    /// The operator's address cannot be had.
+    /// The operator's address cannot be bound.
     #[error(
         "cannot listen for the operator on {address}: {reason}; \
          choose another with `operator_listen` in [server]"
@@ -50,29 +50,29 @@ pub enum StartError {
     Operator {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         reason: std::io::Error,
     },
-    /// Everybody could ask.
+    /// The address is exposed without keys.
     #[error("{0}")]
     Open(String),
 }
 
-/// A gateway that listens, and what it found on its way there.
+/// A gateway that is listening.
 pub struct Gateway {
     server: Server,
     operator: Operator,
     watch: Option<Watch>,
     loader: Loader,
-    /// What can be asked without a file; looked for only then.
+    /// Detected providers; only without a file.
     pub found: Option<Detected>,
-    /// The file, if there is one.
+    /// The configuration file, if any.
     pub file: Option<PathBuf>,
     state: Arc<State>,
 }
 
 impl Gateway {
-    /// Reads the configuration, makes the providers and takes the address.
+    /// Loads the configuration, builds the providers and binds both listeners.
     pub async fn start(
         options: &Options,
         environment: BTreeMap<String, String>,
@@ -80,7 +80,7 @@ impl Gateway {
         Self::start_with(options, environment, Limits::default()).await
     }
 
-    /// The same with other limits.
+    /// Like [`start`](Self::start), with other limits.
     pub async fn start_with(
         options: &Options,
         environment: BTreeMap<String, String>,
@@ -120,7 +120,7 @@ impl Gateway {
         let operator = bound.map_err(|reason| StartError::Operator { address, reason })?;
         #[cfg(feature = "otel")]
         if let Some(telemetry) = Telemetry::start(&loader.environment, &loader.transport) {
-            // The context is new, so nobody has set it before.
+            // The context is new, so it is not set yet.
             let _ = server.context().telemetry.set(telemetry);
         }
         Ok(Self {
@@ -134,17 +134,17 @@ impl Gateway {
         })
     }
 
-    /// Where it listens.
+    /// The clients' address.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.server.address()
     }
 
-    /// Where the operator looks.
+    /// The operator's address.
     pub fn operator_address(&self) -> std::io::Result<SocketAddr> {
         self.operator.address()
     }
 
-    /// `https` with a certificate, else `http`; on both listeners.
+    /// The scheme of both listeners: `https` with a certificate, else `http`.
     pub fn scheme(&self) -> &'static str {
         match self.server.tls() {
             Some(_) => "https",
@@ -157,21 +157,21 @@ impl Gateway {
         !self.state.keys.is_empty()
     }
 
-    /// The threads that work on large bodies, once there are any: their memory is
-    /// theirs to give back.
+    /// The runtime of the heavy lane, once started: each of its threads must release its
+    /// own memory.
     pub fn heavy_threads(&self) -> impl Fn() -> Option<Runtime> + Send + 'static {
         let context = self.server.context();
         move || context.lane.threads()
     }
 
-    /// Everything that can be asked for by name. Providers are asked for their
-    /// lists, so a gateway should be running meanwhile.
+    /// The names of all models. Providers are queried for their lists, so the gateway
+    /// should already be running.
     pub fn models(&self) -> impl Future<Output = Vec<String>> + Send + 'static {
         let state = Arc::clone(&self.state);
         async move { state.names().await }
     }
 
-    /// Serves until `stop`; a file that changes is put to work meanwhile.
+    /// Serves until `stop` resolves, and reloads the configuration when it changes.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         #[cfg(feature = "otel")]
         let context = self.server.context();
@@ -205,7 +205,7 @@ impl Gateway {
                 return;
             }
         };
-        // The operator sees how the last requests end.
+        // The operator can observe the last requests.
         tokio::select! {
             () = serving => {}
             () = watching => {}
@@ -219,7 +219,7 @@ impl Gateway {
     }
 }
 
-/// Clients on any free port leave the operator's to chance, too, unless it is named.
+/// If clients use any free port, so does the operator, unless configured.
 fn operator_address(server: &config::Server) -> SocketAddr {
     let mut address = server.operator_listen;
     if server.listen.port() == 0 && address == config::Server::default().operator_listen {

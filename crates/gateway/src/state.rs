@@ -1,4 +1,7 @@
-//! Everything that one configuration means, swapped whole when it changes.
+//! The state built from one configuration; a reload replaces it as a whole.
+//!
+//! May use everything below the server: `config`, `keys`, `routes`, `catalogue`, `fetch`,
+//! `shapes`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,32 +22,32 @@ use crate::keys::Keys;
 use crate::routes::{Asking, PartitionSnapshot, RouteTrace, Routed, Routes};
 use crate::shapes::{RemoteImages, Stateful};
 
-/// One configuration at work. Requests keep the one that they began with.
+/// An active configuration. A request uses the same one from start to end.
 pub struct State {
     pub(crate) server: Server,
     pub(crate) keys: Keys,
     pub(crate) registry: Registry,
     config: Config,
     pub(crate) routes: Routes,
-    /// Every target that the configuration names, as `provider/model`.
+    /// Every target named in the configuration, as `provider/model`.
     pub(crate) targets: Vec<String>,
     pub(crate) catalogue: Catalogue,
     pub(crate) vision: Arc<Vision>,
 }
 
-/// Who may serve a request, and what it became on the way there.
+/// A request ready to be served, and the chain that serves it.
 pub(crate) struct Plan {
     pub(crate) chain: Chain,
     pub(crate) request: Request,
-    /// What was changed before any target was chosen.
+    /// Changes made before any target was chosen.
     pub(crate) changes: Vec<Change>,
-    /// Why it goes there, if a route says where.
+    /// How it was routed, if it has a route.
     pub(crate) trace: Option<RouteTrace>,
 }
 
 impl State {
-    /// Puts a configuration to work. What an earlier one learned about targets
-    /// and services that stay is kept.
+    /// Builds the state of a configuration. Health and statistics of `earlier` are kept
+    /// for targets and services that remain.
     pub fn new(
         config: &Config,
         environment: &BTreeMap<String, String>,
@@ -99,12 +102,12 @@ impl State {
         })
     }
 
-    /// The configuration that this is made of.
+    /// The configuration this state was built from.
     pub(crate) fn config(&self) -> &Config {
         &self.config
     }
 
-    /// The way of one request.
+    /// Resolves the model, applies its route and returns the chain.
     pub(crate) async fn plan(
         &self,
         model: &str,
@@ -136,7 +139,7 @@ impl State {
         })
     }
 
-    /// What a request to a route is judged by.
+    /// The routing context of a request.
     fn asking<'a>(
         &'a self,
         model: &'a str,
@@ -160,8 +163,8 @@ impl State {
         }
     }
 
-    /// Who serves what is no conversation. `binding` is whether they will be asked
-    /// for an answer, and not only about one.
+    /// Resolves requests that are not conversations. `binding` is false if the pick is
+    /// only a preview.
     pub(crate) async fn beside(
         &self,
         model: &str,
@@ -182,7 +185,7 @@ impl State {
         Ok((chain, Some(trace)))
     }
 
-    /// The chain, whose blind targets get descriptions where somebody gives them.
+    /// Adds descriptions of images for targets that accept none.
     pub(crate) fn seeing(
         &self,
         chain: Chain,
@@ -198,7 +201,7 @@ impl State {
         chain.shaped_by(Arc::new(shape))
     }
 
-    /// What a name stands for: a route, an alias, a spec, or a model of a provider.
+    /// Resolves a model: a route, an alias, a spec, or a model from a provider's list.
     pub(crate) async fn chain(&self, model: &str) -> Result<Chain> {
         if let Some(route) = self.routes.find(model) {
             return route.plain(model, &self.registry);
@@ -213,7 +216,7 @@ impl State {
         }
     }
 
-    /// What this client can ask for.
+    /// The models this client may use.
     pub(crate) async fn models(&self, admitted: &AdmittedRequest) -> Vec<ModelInfo> {
         let mut models: Vec<ModelInfo> = Vec::new();
         let named = self.routes.names().map(str::to_owned);
@@ -242,7 +245,7 @@ impl State {
         models
     }
 
-    /// The names of everything that can be asked for.
+    /// The names of all models.
     pub(crate) async fn names(&self) -> Vec<String> {
         let routes = self.routes.names().map(str::to_owned);
         let aliases = self.registry.aliases().into_iter().map(|(name, _)| name);
@@ -254,17 +257,17 @@ impl State {
         routes.chain(aliases).chain(listed).collect()
     }
 
-    /// How the services of all routes are doing.
+    /// Statistics of all services.
     pub(crate) fn services(&self) -> Vec<PartitionSnapshot> {
         self.routes.snapshots()
     }
 
-    /// Whether a benched target is still asked when nobody else can serve.
+    /// Whether a benched target may be tried as a last resort.
     pub(crate) fn has_last_resort(&self) -> bool {
         self.config.chain.all_benched == AllBenched::LeastBad
     }
 
-    /// Every target that the file names, wherever it does.
+    /// Every target named anywhere in the configuration.
     pub(crate) fn named_targets(&self) -> BTreeSet<String> {
         let models = self.config.providers.iter().flat_map(|provider| {
             let models = provider.models.iter();
@@ -279,7 +282,7 @@ impl State {
         targets
     }
 
-    /// Nobody knows the name: says what was looked for and what is near.
+    /// The error for an unknown model, with a suggestion.
     async fn unknown(&self, model: &str, problem: &SpecError) -> Error {
         let lists = self.catalogue.all().await;
         let listed = lists
@@ -298,7 +301,7 @@ impl State {
     }
 }
 
-/// Every target that a route, an alias or a provider's list of models names.
+/// Every target named by a route, an alias or a model entry.
 fn targets(config: &Config, registry: &Registry, routes: &Routes) -> Vec<String> {
     let mut targets: Vec<String> = routes.targets().collect();
     let aliases = registry.aliases().into_iter().map(|(name, _)| name);
@@ -319,13 +322,13 @@ fn targets(config: &Config, registry: &Registry, routes: &Routes) -> Vec<String>
     targets
 }
 
-/// What the first target of a chain takes.
+/// The capabilities of a chain's first target.
 fn head(chain: &Chain) -> Option<majordomo::Capabilities> {
     let mut described = chain.describe().map(|(_, known)| (*known).clone());
     described.next()
 }
 
-/// The conversation that a request belongs to.
+/// The session that a request belongs to.
 pub(crate) fn session(
     request: &Request,
     header: Option<&str>,
@@ -343,7 +346,7 @@ fn unknown(problem: &SpecError) -> Error {
     Error::new(ErrorKind::ModelNotFound, problem.to_string())
 }
 
-/// The gateway's fetcher, for descriptions.
+/// Lets the vision proxy fetch remote images.
 struct Fetching(Fetcher);
 
 impl FetchImage for Fetching {
@@ -355,5 +358,5 @@ impl FetchImage for Fetching {
     }
 }
 
-/// The configuration at work, for those who ask for it anew each time.
+/// The active state, replaced on reload.
 pub(crate) type Shared = Arc<arc_swap::ArcSwap<State>>;

@@ -1,12 +1,12 @@
-//! Aliases that lead back to themselves.
+//! Finds cycles among aliases.
 
 use std::collections::HashMap;
 
 use super::Alias;
 
-/// Circles of aliases, by their places in the file: each begins with its first.
-/// One that shares an alias with another is not told. The work grows with the
-/// length of the file, and a long way takes no stack.
+/// Returns the cycles as indices into `aliases`, each starting at its first member. A
+/// cycle that shares an alias with an earlier one is not reported. An iterative
+/// depth-first search: linear time, constant stack.
 pub(super) fn circles(aliases: &[Alias]) -> Vec<Vec<usize>> {
     let places = aliases.iter().enumerate();
     let places: HashMap<&str, usize> = places.map(|(at, it)| (it.name.as_str(), at)).collect();
@@ -18,7 +18,7 @@ pub(super) fn circles(aliases: &[Alias]) -> Vec<Vec<usize>> {
     };
     let mut seen = vec![false; aliases.len()];
     let mut told = vec![false; aliases.len()];
-    // Where an alias is on the way that is being gone.
+    // Index of an alias on the current path.
     let mut on_way: Vec<Option<usize>> = vec![None; aliases.len()];
     let mut found = Vec::new();
     for start in 0..aliases.len() {

@@ -1,4 +1,4 @@
-//! `[health]` and `[chain]`: how targets are benched and chains gone down.
+//! `[health]` and `[chain]`: benches and failover.
 
 use std::time::Duration;
 
@@ -6,16 +6,16 @@ use majordomo::{AllBenched, HealthConfig};
 
 use super::reader::Section;
 
-/// How a chain goes from target to target.
+/// Failover within a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
-    /// Immediate retries of one target after a transient failure.
+    /// Immediate retries on one target after a transient failure.
     pub retries: u32,
-    /// Whether a bad request or a policy stop goes on to the next target.
+    /// Whether a bad request or a policy stop advances to the next target.
     pub advance_on_permanent: bool,
     /// What happens when every target is benched.
     pub all_benched: AllBenched,
-    /// The longest that a request may take over all attempts; none is no limit.
+    /// Time limit of a request over all attempts; `None` means no limit.
     pub deadline: Option<Duration>,
 }
 

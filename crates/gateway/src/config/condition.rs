@@ -1,4 +1,4 @@
-//! Conditions of smart rules, as data: what they mean is compiled elsewhere.
+//! Conditions of smart rules as plain data; `routes` compiles them.
 
 use toml::de::DeValue;
 
@@ -8,60 +8,60 @@ use super::reader::{Field, Section};
 /// A condition, or a group of them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Condition {
-    /// Compares one thing.
+    /// A single comparison.
     Leaf(Leaf),
-    /// Holds if one of them does.
+    /// Matches if any member matches.
     Any {
         /// The members.
         conditions: Vec<Condition>,
-        /// Where the group stands.
+        /// Position in the file.
         span: Span,
     },
-    /// Holds if its member does not.
+    /// Matches if its member does not.
     Not {
         /// The member.
         condition: Box<Condition>,
-        /// Where the group stands.
+        /// Position in the file.
         span: Span,
     },
 }
 
-/// Looks at one thing of the request.
+/// Compares one property of the request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Leaf {
-    /// What is looked at.
+    /// The property: `token`, `header`, …
     pub position: String,
-    /// Which one of several: a header's name.
+    /// Selects one of several, such as a header's name.
     pub name: Option<String>,
-    /// How it is compared; empty if it was left out.
+    /// The operator; empty if omitted.
     pub op: String,
-    /// With what.
+    /// The operand.
     pub value: Option<Value>,
-    /// Where the condition stands.
+    /// Position of the condition.
     pub span: Span,
-    /// Where its value stands; the whole condition if it has none.
+    /// Position of its value, or of the whole condition if it has none.
     pub value_span: Span,
 }
 
-/// A value of the file.
+/// A value from the file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A text.
+    /// A string.
     Text(String),
-    /// A whole number.
+    /// An integer.
     Integer(i64),
-    /// Another number.
+    /// A floating-point number.
     Decimal(f64),
-    /// True or false.
+    /// A boolean.
     Flag(bool),
     /// A list.
     List(Vec<Value>),
-    /// A table, in the order of the file: the hours of `time`.
+    /// A table in file order, such as the hours of `time`.
     Table(Vec<(String, Value)>),
 }
 
 impl Condition {
-    /// Where it stands.
+    /// Position in the file.
     pub fn span(&self) -> &Span {
         match self {
             Self::Leaf(leaf) => &leaf.span,
@@ -70,7 +70,7 @@ impl Condition {
     }
 }
 
-/// Groups within groups beyond this are a mistake rather than a wish.
+/// Maximum nesting depth of groups.
 const DEEPEST: usize = 8;
 
 /// Reads `when = [ … ]`.

@@ -1,4 +1,4 @@
-//! The whole file: its sections, and what must agree between them.
+//! Reads all sections and checks references between them.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::{
     refuse_open_operator, routes, server, vision,
 };
 
-/// Reads everything, and checks what needs more than one section.
+/// Reads every section, then checks what involves more than one.
 pub(super) fn read(mut root: Section<'_>) -> Config {
     let reader = root.reader;
     let mut config = Config::empty();
@@ -41,7 +41,7 @@ pub(super) fn read(mut root: Section<'_>) -> Config {
     let keys = root.take("keys");
     let sections = keys.as_ref().map(|field| field.sections("[[keys]]"));
     let has_keys = sections.as_ref().is_some_and(|found| {
-        // What is no list of tables was told already.
+        // A value of another type has already been reported.
         found.as_ref().is_none_or(|entries| !entries.is_empty())
     });
     let keys = sections.flatten();
@@ -52,7 +52,8 @@ pub(super) fn read(mut root: Section<'_>) -> Config {
         .and_then(|field| field.sections("[[routes]]"));
     config.routes = routes.map(routes::read).unwrap_or_default();
     root.finish_beside(&[("[server]", server::KEYS)]);
-    // Entries that are wrong count as keys of any role here: one mistake is told once.
+    // Invalid entries count as keys of any role here, so that one mistake is reported
+    // once.
     let some_wrong = written != Some(config.keys.len());
     let has_role = some_wrong || config.opens_the_operators_listener();
     refuse_open_addresses(reader, &config.server, has_keys, has_role);
@@ -95,12 +96,12 @@ fn refuse_open_addresses(reader: &Reader<'_>, server: &Server, has_keys: bool, h
 }
 
 impl Config {
-    /// Whether some key opens the operator's listener where others can reach it.
+    /// Whether some key may use an exposed operator listener.
     pub(super) fn opens_the_operators_listener(&self) -> bool {
         self.keys.iter().any(|key| key.role >= Role::Viewer)
     }
 
-    /// The services of all routes, those of their rules included.
+    /// The services of all routes, including those of smart rules.
     fn services(&self) -> impl Iterator<Item = &Service> {
         self.routes.iter().flat_map(|route| {
             let rules = route.smart.iter().flat_map(|rule| &rule.services);

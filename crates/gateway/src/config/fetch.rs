@@ -1,19 +1,19 @@
-//! `[fetch]`: remote images.
+//! `[fetch]`: fetching of remote images.
 
 use std::time::Duration;
 
 use super::reader::Section;
 
-/// Whether and how remote images are fetched where a target needs their bytes.
+/// Fetching of remote images for targets that need their bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetch {
-    /// Whether they are fetched at all.
+    /// Whether remote images are fetched at all.
     pub enabled: bool,
-    /// Bytes of one image.
+    /// Maximum size of one image in bytes.
     pub max_bytes: u64,
-    /// How long one image may take, redirects included.
+    /// Timeout for one image, including redirects.
     pub timeout: Duration,
-    /// How many redirects are followed.
+    /// Maximum number of redirects.
     pub max_redirects: u32,
 }
 

@@ -1,15 +1,15 @@
-//! Where the file is looked for.
+//! Locates the configuration file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The file's name where nobody gave one.
+/// Default file name.
 const NAME: &str = "majordomo.toml";
 
-/// The file that a user means: the one that was given, `$MAJORDOMO_CONFIG`,
-/// `majordomo.toml` in this folder, or the one in the user's configuration
-/// folder. A file that was named is given back whether it is there or not; none
-/// means that there is no configuration.
+/// Returns the file to load: `given`, `$MAJORDOMO_CONFIG`, `majordomo.toml` in the
+/// working directory, or the one in the user's configuration directory. An explicitly
+/// named file is returned whether or not it exists; `None` means that there is no
+/// configuration.
 pub fn find(given: Option<&Path>, environment: &BTreeMap<String, String>) -> Option<PathBuf> {
     let named = environment
         .get("MAJORDOMO_CONFIG")
@@ -24,7 +24,7 @@ pub fn find(given: Option<&Path>, environment: &BTreeMap<String, String>) -> Opt
         .find(|path| path.exists())
 }
 
-/// The user's folder for configurations.
+/// The user's configuration directory.
 fn user_folder(environment: &BTreeMap<String, String>) -> Option<PathBuf> {
     let set = |name: &str| {
         environment

@@ -1,4 +1,4 @@
-//! `[[keys]]`: who may ask, and for what.
+//! `[[keys]]`: client keys and the models they may use.
 
 use std::collections::HashSet;
 
@@ -92,7 +92,7 @@ fn models(field: &Field<'_>) -> Option<Vec<String>> {
 fn read_hash(field: &Field<'_>) -> Option<KeySecret> {
     let text = field.text()?;
     let Some(digits) = text.value.strip_prefix("sha256:") else {
-        // Somebody may have put the key itself here.
+        // It may be the key itself.
         field.reader.hide(field.span.clone());
         field.report("`hash` must begin with `sha256:`", MAKE_ONE);
         return None;

@@ -1,10 +1,15 @@
-//! The configuration file: read, checked, explained, reloaded.
+//! The configuration file: parsing, diagnostics, reload.
 //!
-//! [`Config::load`] reads a file into plain data, or gives *all* of its
-//! [`Problems`], each with its line and a hint. Reading goes through the small
-//! typed reader in `reader`: each section takes the keys that it knows and
-//! reports the rest. What a file says is data here; [`Config::registry`] makes
-//! the providers, and [`Watch`] reads the file anew when it changes.
+//! [`Config::load`] reads a file into plain data or returns *all* of its [`Diagnostics`],
+//! each with its line and a hint. Parsing goes through the typed `reader`: each section
+//! takes the keys it knows and reports the rest. [`Config::registry`] builds the
+//! providers, and [`ConfigWatch`] reads the file again when it changes.
+//!
+//! To add a setting: add a field to the type of its section (`server.rs`, `chain.rs`, …),
+//! read it in that file's `read`, and list its key in `secrets::names::SETTINGS` so that
+//! diagnostics may show its value.
+//!
+//! May use `demo`, `keys`, `max_counts` and the types of `trust`.
 
 mod alias_cycles;
 mod autodetect;
@@ -65,7 +70,7 @@ pub use watch::Watch;
 
 use reader::{Reader, Section};
 
-/// Everything that a configuration file says, and the defaults for the rest.
+/// The contents of a configuration file, with defaults for everything unset.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -81,29 +86,29 @@ use reader::{Reader, Section};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where the gateway listens and how much it takes.
+    /// Listeners and request limits.
     pub server: Server,
-    /// Who may ask; none means this machine only.
+    /// Client keys; without any, only this machine is served.
     pub keys: Vec<KeyEntry>,
     /// Remote images.
     pub fetch: Fetch,
-    /// Who answers, in the order of the file.
+    /// Providers, in file order.
     pub providers: Vec<Provider>,
-    /// Names for specs, in the order of the file.
+    /// Names for specs, in file order.
     pub aliases: Vec<Alias>,
-    /// What clients ask for, in the order of the file.
+    /// Models that clients request, in file order.
     pub routes: Vec<Route>,
     /// The vision proxy.
     pub vision: Vision,
-    /// How targets are benched.
+    /// Bench settings.
     pub health: HealthConfig,
-    /// How chains are gone down.
+    /// Failover settings.
     pub chain: Chain,
-    /// The file, for problems that are found later.
+    /// The file's text, for diagnostics found later.
     pub source: Arc<Source>,
 }
 
-/// The process's environment, as far as it is text.
+/// The process environment, without variables that are not UTF-8.
 pub fn environment() -> BTreeMap<String, String> {
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -111,11 +116,11 @@ pub fn environment() -> BTreeMap<String, String> {
     std::env::vars_os().filter_map(text).collect()
 }
 
-/// No file is larger than this by intention.
+/// Maximum size of a file in bytes.
 const LARGEST: u64 = 4 << 20;
 
 impl Config {
-    /// What holds when there is no file.
+    /// The defaults, used without a file.
     pub fn empty() -> Self {
         Self {
             server: Server::default(),
@@ -131,7 +136,7 @@ impl Config {
         }
     }
 
-    /// Reads a file.
+    /// Loads and checks a file.
     pub fn load(path: &Path, environment: &BTreeMap<String, String>) -> Result<Self, Problems> {
         let name = path.display().to_string();
         match read_text(path) {
@@ -148,7 +153,7 @@ impl Config {
         }
     }
 
-    /// Reads a text; its name is for messages.
+    /// Parses a text; `name` appears in diagnostics.
     pub fn parse(
         name: impl Into<String>,
         text: impl Into<String>,
@@ -160,7 +165,7 @@ impl Config {
         let hidden = secrets::positions::find(source.text(), table.get_ref());
         let reader = Reader::new(environment, hidden);
         let root = Section::new(&reader, "the file", table.span(), table.get_ref());
-        // A text that is no TOML says nothing reliable about its keys.
+        // The keys of an invalid document are unreliable.
         let config = errors.is_empty().then(|| document::read(root));
         let holds_secrets = reader.holds_secrets();
         let (mut problems, hidden) = reader.finish();
@@ -181,7 +186,7 @@ impl Config {
         }
     }
 
-    /// The problems of this file that somebody else found, with their lines.
+    /// Diagnostics of this file that were found after parsing, with their lines.
     pub fn problems(&self, list: Vec<Problem>) -> Problems {
         Problems::new(Arc::clone(&self.source), list)
     }
@@ -200,7 +205,7 @@ fn read_text(path: &Path) -> Result<String, String> {
     String::from_utf8(read_bytes(path)?).map_err(|_| "it is not UTF-8 text".to_owned())
 }
 
-/// What a file holds. A pipe or a device could keep its reader for ever.
+/// Reads a regular file of limited size. A pipe or a device could block forever.
 pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
     let about = std::fs::metadata(path).map_err(|error| error.to_string())?;
     if !about.is_file() {
@@ -215,7 +220,7 @@ pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(path).map_err(|error| error.to_string())
 }
 
-/// What the parser says, with a hint where its words need one.
+/// Converts a parser error, adding a hint.
 fn broken(error: &toml::de::Error, source: &Source) -> Problem {
     let span = error.span().unwrap_or(0..0);
     let told = error.message().lines().next().unwrap_or_default().trim();

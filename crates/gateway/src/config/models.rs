@@ -1,4 +1,5 @@
-//! `[providers.<name>.models."<id>"]`: what the defaults get wrong for a model.
+//! `[providers.<name>.models."<id>"]`: capabilities of a model that differ from the
+//! defaults.
 
 use majordomo::{Capabilities, ImageLimits};
 
@@ -7,39 +8,39 @@ use super::reader::{Field, Section};
 use super::specs::Spec;
 use super::suggest::suggest;
 
-/// What is different about one model. Unset is the provider's default.
+/// Overrides for one model; unset fields keep the provider's defaults.
 #[derive(Clone, Debug)]
 pub struct ModelEntry {
     /// The model's id at the provider.
     pub id: String,
-    /// What it takes as images.
+    /// Image support.
     pub images: Option<Images>,
-    /// Tokens of prompt and answer together.
+    /// Size of the context window in tokens, prompt and response together.
     pub context_window: Option<u64>,
-    /// Tokens of answer.
+    /// Maximum response tokens.
     pub max_output: Option<u64>,
-    /// Whether it calls tools.
+    /// Whether it supports tools.
     pub tools: Option<bool>,
-    /// Whether it can bind its answer to a schema.
+    /// Whether it supports structured output.
     pub structured: Option<bool>,
-    /// Who describes images to it.
+    /// The describer of images for it.
     pub describe: Option<Spec>,
-    /// Where the entry stands.
+    /// Position in the file.
     pub span: Span,
 }
 
-/// What a model takes as images.
+/// The images a model accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Images {
-    /// Nothing.
+    /// No images.
     None,
-    /// What the provider's defaults say, or anything.
+    /// The provider's default limits, or no limits.
     Any,
-    /// Images within these limits; unset ones are the provider's defaults.
+    /// Images within these limits; unset ones keep the provider's defaults.
     Within {
-        /// Images in one request.
+        /// Images per request.
         max: Option<usize>,
-        /// Bytes of one image.
+        /// Bytes per image.
         max_bytes: Option<u64>,
         /// Pixels on the longer side.
         max_px: Option<u32>,
@@ -49,7 +50,7 @@ pub enum Images {
 }
 
 impl ModelEntry {
-    /// Whether it says anything about what the model takes.
+    /// Whether it overrides any capability.
     pub fn corrects_capabilities(&self) -> bool {
         self.images.is_some()
             || self.context_window.is_some()
@@ -58,7 +59,7 @@ impl ModelEntry {
             || self.structured.is_some()
     }
 
-    /// Lets the entry overrule what the provider assumes.
+    /// Applies the overrides to the provider's defaults.
     pub fn apply(&self, capabilities: &mut Capabilities) {
         if let Some(images) = &self.images {
             images.apply(&mut capabilities.images);
@@ -168,7 +169,7 @@ fn limits(mut section: Section<'_>) -> Option<Images> {
     Some(images)
 }
 
-/// The types that pictures can be made into.
+/// Types that images can be converted to.
 const TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 fn types(field: &Field<'_>) -> Option<Vec<String>> {

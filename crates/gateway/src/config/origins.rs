@@ -1,16 +1,16 @@
-//! `origins` of `[server]`: the sites whose pages may ask.
+//! `origins` of `[server]`: sites whose pages may call the gateway.
 
 use super::Origins;
 use super::reader::Field;
 
-/// Reads the list; what is no origin is reported and left out.
+/// Reads the list; invalid origins are reported and skipped.
 pub(super) fn read(field: Field<'_>) -> Origins {
     let mut origins = Origins::default();
     for item in field.items().unwrap_or_default() {
         let Some(text) = item.filled() else {
             continue;
         };
-        // The text is not repeated: it may hold a password.
+        // The text is not quoted because it may contain a password.
         if let Err(problem) = origins.add(&text.value) {
             item.report(format!("this {problem}"), problem.hint());
         }

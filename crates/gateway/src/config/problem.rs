@@ -1,4 +1,4 @@
-//! What is wrong with a file: where, what, and what to do about it.
+//! Diagnostics of a configuration file: position, message, hint.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,22 +6,22 @@ use std::sync::Arc;
 
 use super::Source;
 
-/// A place in the file: bytes from its start.
+/// A byte range of the file.
 pub type Span = Range<usize>;
 
 /// One mistake in a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where it is.
+    /// Position in the file.
     pub span: Span,
-    /// What is wrong, in one sentence without a full stop.
+    /// What is wrong, as one sentence without a full stop.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub hint: Option<String>,
 }
 
 impl Problem {
-    /// A mistake at a place; an empty hint is none.
+    /// Creates a diagnostic; an empty hint means none.
     ///
     /// ```
     /// use majordomo_gateway::config::Problem;
@@ -39,10 +39,9 @@ impl Problem {
     }
 }
 
-/// Every mistake of one file, in the order of their places.
+/// All diagnostics of one file, in file order.
 ///
-/// Printed, each has the line that it is on with a marker below it. Secrets of
-/// the file are shown as stars.
+/// `Display` prints each with its line and a marker below it. Secrets are masked.
 #[derive(Clone, Debug)]
 pub struct Problems {
     source: Arc<Source>,
@@ -50,7 +49,7 @@ pub struct Problems {
 }
 
 impl Problems {
-    /// The mistakes of this file. Its secrets are taken out of their texts.
+    /// Creates the diagnostics of a file, with its secrets masked.
     pub fn new(source: Arc<Source>, mut list: Vec<Problem>) -> Self {
         for problem in &mut list {
             problem.message = source.scrubbed(&problem.message);
@@ -61,17 +60,17 @@ impl Problems {
         Self { source, list }
     }
 
-    /// The mistakes, in order.
+    /// The diagnostics, in file order.
     pub fn list(&self) -> &[Problem] {
         &self.list
     }
 
-    /// The file that they are in.
+    /// The file they belong to.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Line and column of a mistake, both counted from 1.
+    /// Line and column of a diagnostic, both counted from 1.
     pub fn place(&self, problem: &Problem) -> (usize, usize) {
         let line = self.source.line_at(problem.span.start);
         (line.number, line.column)

@@ -1,4 +1,4 @@
-//! `[providers.<name>]`: who answers.
+//! `[providers.<name>]`: upstream providers.
 
 use majordomo::{Compatible, Dsn, DsnError, ProviderKind, nearest};
 use secrecy::{ExposeSecret, SecretString};
@@ -8,52 +8,52 @@ use super::models::{self, ModelEntry};
 use super::reader::{Field, Section};
 use super::suggest::{listed, suggest};
 
-/// A provider of the file.
+/// A provider defined in the file.
 #[derive(Clone, Debug)]
 pub struct Provider {
-    /// The name that specs use.
+    /// Its name in specs.
     pub name: String,
-    /// What it is and where.
+    /// Its kind, address and credential.
     pub origin: Origin,
-    /// What the provider's defaults get wrong for some models.
+    /// Overrides for some of its models.
     pub models: Vec<ModelEntry>,
-    /// Where the provider's name stands.
+    /// Position of the provider's name.
     pub span: Span,
 }
 
-/// What a provider is and where.
+/// Kind, address and credential of a provider.
 #[derive(Clone, Debug)]
 pub enum Origin {
-    /// Said key by key.
+    /// Given as separate keys.
     Declared {
-        /// What it speaks.
+        /// The kind.
         kind: DeclaredKind,
-        /// Its address, if it is not the kind's own.
+        /// The address, if not the kind's default.
         base_url: Option<String>,
-        /// Its key. Without one and without an address of its own, the key is
-        /// looked for in the kind's usual variables.
+        /// The credential. If neither a credential nor an address is set, the kind's
+        /// usual environment variables are used.
         api_key: Option<SecretString>,
     },
-    /// Said in one line.
+    /// Given as a DSN.
     Dsn(Dsn),
 }
 
-/// What a provider speaks.
+/// The kind of a provider.
 #[derive(Clone, Copy, Debug)]
 pub enum DeclaredKind {
-    /// One of the library's kinds.
+    /// A kind defined by its protocol.
     Wire(ProviderKind),
-    /// A service that the library knows by name.
+    /// A hosted service with a known address.
     Service(&'static Compatible),
-    /// The built-in one that answers without anybody behind it.
+    /// The built-in demo.
     Demo,
 }
 
-/// The name of the built-in demo kind.
+/// The name of the demo kind and of the demo provider.
 pub(super) const DEMO: &str = "demo";
 
 impl DeclaredKind {
-    /// The built-in provider of this name, if there is one.
+    /// The built-in provider with this name.
     pub fn builtin(name: &str) -> Option<Self> {
         if name == DEMO {
             return Some(Self::Demo);
@@ -73,7 +73,7 @@ impl DeclaredKind {
         kinds.chain(services).chain([DEMO])
     }
 
-    /// Whether only the file can know where it is.
+    /// Whether the kind has no default address.
     fn needs_address(self) -> bool {
         matches!(
             self,
@@ -101,7 +101,7 @@ pub(super) fn read(section: Section<'_>) -> Vec<Provider> {
     providers
 }
 
-/// Whether a spec can name it.
+/// Whether a spec can contain the name.
 pub(super) fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.contains(|c: char| c == '/' || c == ',' || c.is_whitespace())
 }
@@ -139,7 +139,7 @@ fn provider(field: &Field<'_>, mut section: Section<'_>) -> Option<Provider> {
             let hint = "say where the server is: `base_url = \"http://box.local:8080\"`";
             section.reader.report(section.span.clone(), message, hint);
         }
-        // An address that cannot be read was reported; a missing one is none.
+        // An invalid address has already been reported; a missing one is allowed.
         match (kind, base_url) {
             (Some(kind), None) => Some((kind, None)),
             (Some(kind), Some(Some(url))) => Some((kind, Some(url))),
@@ -240,7 +240,7 @@ fn read_dsn(field: &Field<'_>) -> Option<Dsn> {
         }
         Ok(dsn) => {
             let hint = suggest(&dsn.scheme, &kinds()[..kinds().len() - 1]);
-            // A DSN from the environment shows nothing of itself.
+            // The scheme may come from a variable, so it is not quoted.
             field.report("the DSN's scheme is no provider kind", hint);
             None
         }

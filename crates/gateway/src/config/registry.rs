@@ -1,4 +1,4 @@
-//! The providers and aliases of a file, ready to be asked.
+//! Builds the registry of a configuration's providers and aliases.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::{Config, DeclaredKind, ModelEntry, Origin, Problem, Problems, Provide
 use crate::demo::Demo;
 
 impl Config {
-    /// The chain's switches, with the library's own shapes.
+    /// The `[chain]` settings, with the library's default shapes.
     pub fn chain_config(&self) -> ChainConfig {
         ChainConfig {
             retries: self.chain.retries,
@@ -24,11 +24,10 @@ impl Config {
         }
     }
 
-    /// A registry of the built-in providers with their keys from the environment,
-    /// its `LLM_*` providers, what this file says, and the demo unless the file
-    /// names providers and not that one. The builder comes with the file's rules
-    /// for health and chains and may be changed before it is used: observers,
-    /// shapes.
+    /// Builds a registry with the built-in providers and their keys from the environment,
+    /// the `LLM_*` providers, the providers and aliases of this file, and the demo if it
+    /// is available. `change` receives the builder with the file's health and chain
+    /// settings, and may add observers and shapes.
     ///
     /// ```
     /// use std::collections::BTreeMap;
@@ -93,7 +92,7 @@ fn make(
 ) -> Result<Arc<dyn Answers>, Error> {
     let settings = |base_url: &Option<String>, key: &Option<SecretString>, variables| Settings {
         base_url: base_url.clone(),
-        // A key of the environment goes to the address that it is for, only.
+        // A key from the environment is only sent to the default address.
         key: match (key, base_url) {
             (None, None) => key_in(environment, variables),
             (key, _) => key.clone(),
@@ -145,7 +144,7 @@ fn key_in(environment: &BTreeMap<String, String>, variables: &[&str]) -> Option<
     Some(SecretString::from(key.clone()))
 }
 
-/// A provider whose defaults were corrected for the models that the file names.
+/// Builds a provider whose defaults are overridden for the models in the file.
 fn corrected<P: Answers + 'static>(
     mut settings: Settings,
     entries: &[ModelEntry],
@@ -165,7 +164,7 @@ fn demo(provider: &Provider) -> Result<Demo, Error> {
     Ok(plain.with_models(models))
 }
 
-/// What each named model takes: what the provider assumes, corrected.
+/// Capabilities of each listed model: the provider's defaults with the overrides applied.
 fn corrections(
     provider: &dyn Answers,
     entries: &[ModelEntry],

@@ -1,4 +1,4 @@
-//! `[[routes]]`: what clients ask for, and who serves it.
+//! `[[routes]]`: requested models and the services behind them.
 
 use std::time::Duration;
 
@@ -10,60 +10,60 @@ use super::condition::{self, Condition};
 use super::reader::{Field, Reader, Section, Text};
 use super::specs::Spec;
 
-/// What clients ask for, and who serves it.
+/// A model name and the services behind it.
 #[derive(Clone, Debug)]
 pub struct Route {
-    /// The name that clients ask for, `*` and `?` allowed.
+    /// The model name that clients request; may contain `*` and `?`.
     pub model: String,
-    /// Who serves it.
+    /// The services.
     pub services: Vec<Service>,
-    /// How one of them is chosen.
+    /// The tactic that picks a service.
     pub balance: Tactic,
-    /// How one is chosen inside a tier.
+    /// The tactic within a tier.
     pub within: Tactic,
-    /// How long a conversation stays with its service; none is not at all.
+    /// How long a session stays with its service; `None` disables affinity.
     pub affinity: Option<Duration>,
-    /// Who describes images to its services that have nobody of their own.
+    /// The describer for services that have none.
     pub describe: Option<Spec>,
-    /// Rules that look into the request, in order.
+    /// Smart rules, in order.
     pub smart: Vec<SmartRule>,
-    /// Where the route's name stands.
+    /// Position of the route's name.
     pub span: Span,
 }
 
-/// One that can serve a route.
+/// A service of a route.
 #[derive(Clone, Debug)]
 pub struct Service {
-    /// A target, an alias or a chain; `{model}` is what the client asked for.
+    /// A target, an alias or a chain; `{model}` stands for the requested model.
     pub spec: Spec,
-    /// Its share, compared with the others'.
+    /// Relative weight.
     pub weight: u32,
-    /// Its tier; lower ones are asked first.
+    /// The tier; lower ones are preferred.
     pub tier: u32,
-    /// Requests that it takes at the same time; none is not known.
+    /// Concurrent requests; `None` if unknown.
     pub capacity: Option<u32>,
-    /// Whether it is used at all.
+    /// Whether the service is in use.
     pub active: bool,
-    /// Who describes images to it.
+    /// The describer of images for it.
     pub describe: Option<Spec>,
-    /// Where the service stands.
+    /// Position in the file.
     pub span: Span,
 }
 
-/// A rule that looks into the request.
+/// Conditions on a request, and the services for requests that match.
 #[derive(Clone, Debug)]
 pub struct SmartRule {
-    /// What it is for.
+    /// Its name in logs and traces.
     pub name: String,
-    /// What must hold, all of it.
+    /// Conditions, all of which must match.
     pub when: Vec<Condition>,
-    /// Who serves then, or describes.
+    /// Services that serve, or describe images of, matching requests.
     pub services: Vec<Service>,
-    /// Where the rule stands.
+    /// Position in the file.
     pub span: Span,
 }
 
-/// Every tactic by its name.
+/// All tactics by name.
 fn tactics() -> [(&'static str, Tactic); 9] {
     Tactic::ALL.map(|tactic| (tactic.name(), tactic))
 }
@@ -80,7 +80,7 @@ pub(super) fn read(sections: Vec<Section<'_>>) -> Vec<Route> {
     routes
 }
 
-/// The first match wins, so a later route of the same name is never reached.
+/// The first match wins, so a later route with the same name is unreachable.
 fn refuse_unreachable(reader: &Reader<'_>, earlier: &[Route], route: &Route, name: &Text) {
     let literal = Glob::new(&route.model).is_literal();
     let (message, hint) = if earlier.iter().any(|first| first.model == route.model) {
@@ -185,7 +185,8 @@ fn services(field: &Field<'_>) -> Option<Vec<Service>> {
     Some(items.iter().filter_map(service).collect())
 }
 
-/// A route needs somebody. A rule without anybody leaves its requests to the route.
+/// A route needs an active service; the requests of a rule without one fall through to
+/// the route.
 fn refuse_idle(field: &Field<'_>, services: &[Service]) {
     if !services.is_empty() && services.iter().all(|service| !service.active) {
         field.report("no service is active", "set `active = true` on one of them");

@@ -1,4 +1,4 @@
-//! `[server]`: where the gateway listens and how much it takes.
+//! `[server]`: listeners and request limits.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -8,46 +8,46 @@ use super::reader::{Reader, Section};
 use super::{Origins, Span, origins};
 use crate::counts::MaxCounts;
 
-/// Where the gateway listens and how much it takes.
+/// Listeners and request limits.
 #[derive(Clone, Debug)]
 pub struct Server {
-    /// Where clients ask.
+    /// Address for clients.
     pub listen: SocketAddr,
-    /// Where the operator looks.
+    /// Address for the operator.
     pub operator_listen: SocketAddr,
-    /// Bytes of one request's body.
+    /// Maximum body size in bytes.
     pub max_body: u64,
-    /// Requests at the same time.
+    /// Maximum concurrent requests.
     pub max_requests: usize,
-    /// Bytes of all bodies that are held at the same time.
+    /// Maximum total size of the bodies held at the same time.
     pub max_bytes_in_flight: u64,
-    /// Repeated elements of one request.
+    /// Maximum numbers of repeated elements in a request.
     pub max_counts: MaxCounts,
-    /// The time for a request's body to arrive; a large one gets more, by
+    /// Timeout for a request's body; a large body gets more time, by
     /// [`Limits::body_rate`](crate::Limits::body_rate).
     pub body_timeout: Duration,
-    /// How often a waiting stream gets a sign of life; none is off.
+    /// Interval of keep-alives in idle streams; `None` disables them.
     pub keepalive: Option<Duration>,
-    /// How long requests may go on after the gateway was told to stop.
+    /// Time for requests to finish during shutdown.
     pub drain: Duration,
-    /// How many requests are remembered for the operator; 0 is none.
+    /// Number of recent requests kept for the operator; 0 keeps none.
     pub traces: usize,
-    /// Bytes of what is remembered of them.
+    /// Maximum size of all kept traces in bytes.
     pub trace_bytes: u64,
-    /// The certificate to serve with; none is plain HTTP.
+    /// Certificate to serve with; `None` serves plain HTTP.
     pub tls: Option<Tls>,
-    /// The sites whose pages may ask.
+    /// Sites whose pages may call the gateway.
     pub origins: Origins,
-    /// Where the two addresses stand, for what is found out later.
+    /// Positions of both addresses, for checks across sections.
     pub(super) places: Places,
 }
 
-/// A certificate and its key, as PEM files.
+/// Certificate chain and private key as PEM files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tls {
     /// The certificate chain.
     pub cert: PathBuf,
-    /// Its private key.
+    /// The private key.
     pub key: PathBuf,
 }
 
@@ -78,8 +78,8 @@ impl Default for Server {
     }
 }
 
-/// Why an address may not be listened on, if it may not: without a key only this
-/// machine is served.
+/// Why the gateway must not listen on `address`: without keys, only loopback addresses
+/// are allowed.
 ///
 /// ```
 /// use majordomo_gateway::config::refuse_open;
@@ -93,8 +93,8 @@ pub fn refuse_open(address: SocketAddr, has_keys: bool) -> Option<String> {
     open.then(|| format!("{address} can be reached from other machines, and no key is configured"))
 }
 
-/// Why the operator may not listen on an address, if so: other machines reach it
-/// and no key has a role that opens it.
+/// Why the operator's listener must not use `address`: it is reachable from other
+/// machines and no key has a role for it.
 ///
 /// ```
 /// use majordomo_gateway::config::refuse_open_operator;
@@ -113,7 +113,7 @@ pub fn refuse_open_operator(address: SocketAddr, has_role: bool) -> Option<Strin
     })
 }
 
-/// The keys of the section.
+/// All keys of the section.
 pub(super) const KEYS: &[&str] = &[
     "listen",
     "operator_listen",
@@ -135,13 +135,13 @@ pub(super) const KEYS: &[&str] = &[
     "origins",
 ];
 
-/// What to do about an open address.
+/// Hint for an exposed address without keys.
 pub(super) const CLOSE_IT: &str = "make a key with `majordomo key new NAME` and put its [[keys]] entry here, or listen on 127.0.0.1";
 
-/// The same for the operator's.
+/// Hint for an exposed operator address without keys.
 pub(super) const CLOSE_OPERATOR: &str = "make a key with `majordomo key new NAME` and put its [[keys]] entry here with `role = \"operator\"`, or listen on 127.0.0.1";
 
-/// What to do where keys are there and none is the operator's.
+/// Hint for an exposed operator address without a key that has a role for it.
 pub(super) const GIVE_A_ROLE: &str = "add `role = \"operator\"` to the [[keys]] entry of whoever runs the gateway, or listen on 127.0.0.1";
 
 pub(super) fn read(mut section: Section<'_>) -> Server {
@@ -202,7 +202,7 @@ pub(super) fn read(mut section: Section<'_>) -> Server {
     server
 }
 
-/// A limit of zero forbids what a request can do without.
+/// Requests always have messages and parts, so their limits start at 1.
 fn counts(section: &mut Section<'_>, most: &mut MaxCounts) {
     let MaxCounts {
         messages,
@@ -237,7 +237,7 @@ fn address(section: &mut Section<'_>, key: &'static str) -> Option<(SocketAddr, 
     Some((address, field.span))
 }
 
-/// What was probably meant; an address from the environment is not repeated.
+/// The likely fix; a value from the environment is not quoted.
 fn hint_for(key: &str, text: &str) -> &'static str {
     let text = text.trim();
     if text.starts_with("localhost") {

@@ -1,4 +1,4 @@
-//! Specs of the file, checked against the names that the file knows.
+//! Specs of the file, and the checks of the names they use.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,14 +10,14 @@ use super::providers::DeclaredKind;
 use super::reader::{Field, Reader, Section};
 use super::secrets::shape;
 
-/// A model spec, and where it stands.
+/// A spec and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
     /// The spec.
     pub text: String,
-    /// Where it stands.
+    /// Position in the file.
     pub span: Span,
-    /// How messages quote it, when some of it came from the environment.
+    /// How diagnostics quote it if it contains variables.
     quoted: Option<String>,
     place: Place,
 }
@@ -27,21 +27,21 @@ pub struct Spec {
 pub struct Alias {
     /// The name.
     pub name: String,
-    /// What it stands for.
+    /// The spec it stands for.
     pub spec: Spec,
 }
 
-/// What a spec is for; that decides what it may hold.
+/// The use of a spec, which decides what it may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Alias,
-    /// May hold `{model}`.
+    /// May contain `{model}`.
     Service,
     /// May name a route.
     Describer,
 }
 
-/// What a service's spec may hold for the name that the client asked for.
+/// Placeholder for the requested model in a service's spec.
 pub(super) const ASKED: &str = "{model}";
 
 impl Spec {
@@ -68,7 +68,7 @@ impl Spec {
         elements.filter(|element| !element.is_empty())
     }
 
-    /// The providers that it names.
+    /// The providers it names.
     pub(super) fn providers(&self) -> impl Iterator<Item = &str> {
         let targets = self
             .elements()
@@ -77,7 +77,7 @@ impl Spec {
         names.filter(|name| !name.contains(ASKED))
     }
 
-    /// An element as messages quote it.
+    /// Quotes an element for diagnostics.
     fn quote(&self, element: &str) -> String {
         self.quoted
             .clone()
@@ -105,8 +105,8 @@ pub(super) fn read_aliases(section: Section<'_>) -> Vec<Alias> {
     aliases
 }
 
-/// Every name that a spec may use. Names whose own entries are wrong count, so
-/// that one mistake is told once.
+/// The names that specs may use. Names with invalid entries are included so that one
+/// mistake is reported once.
 pub(super) struct Names<'a> {
     pub(super) reader: &'a Reader<'a>,
     pub(super) providers: BTreeSet<String>,
@@ -115,7 +115,7 @@ pub(super) struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// Reports what is wrong with a spec.
+    /// Reports the mistakes of a spec.
     pub(super) fn check(&self, spec: &Spec) {
         let mut empty = true;
         for element in spec.elements() {
@@ -206,7 +206,7 @@ impl Names<'_> {
         Some((format!("there is no provider {}", spec.quote(name)), hint))
     }
 
-    /// Reports a describer that is nobody but the one who needs it.
+    /// Reports a describer that consists only of the target it describes for.
     pub(super) fn check_describer(&self, target: &str, describer: Option<&Spec>) {
         let Some(describer) = describer else {
             return;
@@ -220,7 +220,7 @@ impl Names<'_> {
         }
     }
 
-    /// Reports aliases that lead back to themselves, each circle once.
+    /// Reports alias cycles, each once.
     pub(super) fn check_circles(&self, aliases: &[Alias]) {
         for circle in circles(aliases) {
             let ways = circle.iter().chain(circle.first());
@@ -233,12 +233,12 @@ impl Names<'_> {
     }
 }
 
-/// The variable that may hold a provider's DSN.
+/// The environment variable for a provider's DSN.
 fn variable_name(provider: &str) -> String {
     format!("LLM_{}", provider.to_uppercase().replace('-', "_"))
 }
 
-/// The providers that variables define: their names and the variables.
+/// Names and variables of all providers defined in the environment.
 pub(super) fn provider_variables(
     environment: &BTreeMap<String, String>,
 ) -> impl Iterator<Item = (String, &str)> {

@@ -1,30 +1,30 @@
-//! Whether a running gateway may go from one configuration to another.
+//! Decides whether a running gateway may switch to another configuration.
 //!
-//! A reload fails closed: a file may be empty because a disk is full, or lack its
-//! end because somebody is still writing it, and neither may open what was closed.
-//! To open it on purpose, restart. This module is pure. It compares two
-//! configurations and what the process took at its start, and knows nobody else.
+//! A reload fails closed: a file may be empty because the disk is full, or truncated
+//! because a write is in progress, and neither may remove protection. Removing it on
+//! purpose requires a restart. The module is pure: it compares two configurations and
+//! what was fixed at startup.
 
 use std::net::SocketAddr;
 
 use super::{Config, Server, refuse_open, refuse_open_operator};
 
-/// What the process took when it started and keeps until it ends.
+/// Settings that are fixed until the process ends.
 #[derive(Clone, Debug)]
 pub(crate) struct AtStartup {
-    /// The addresses as the configuration named them.
+    /// The configured addresses.
     pub(crate) listen: SocketAddr,
     pub(crate) operator_listen: SocketAddr,
-    /// The addresses that clients and the operator really reach.
+    /// The addresses actually bound, for clients and the operator.
     pub(crate) bound: [SocketAddr; 2],
-    /// Whether TLS is spoken there.
+    /// Whether the listeners use TLS.
     pub(crate) tls: bool,
 }
 
-/// Why the old configuration stays.
+/// Why a reload is rejected and the old configuration stays active.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
-    /// A disk is full, or a writer has only begun.
+    /// The disk is full, or a write is in progress.
     #[error(
         "the file is empty; if nothing is to be configured any more, restart majordomo with it"
     )]
@@ -48,15 +48,15 @@ pub(crate) enum Refusal {
     Open(String),
 }
 
-/// A setting of the new configuration that waits for the next start.
+/// A setting of the new configuration that requires a restart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Notice {
     pub(crate) setting: &'static str,
-    /// One sentence that names the setting and what to do.
+    /// One sentence that names the setting and the fix.
     pub(crate) text: String,
 }
 
-/// Whether `new` may take the place of `old`, and what of it must wait.
+/// Checks whether `new` may replace `old`; returns the settings that require a restart.
 pub(crate) fn judge(
     at_startup: &AtStartup,
     old: &Config,
@@ -88,7 +88,7 @@ pub(crate) fn judge(
     Ok(notices(at_startup, &new.server))
 }
 
-/// What a listener is told once, when it is made.
+/// Settings that a listener reads only when it is bound.
 fn notices(at_startup: &AtStartup, new: &Server) -> Vec<Notice> {
     let moved = |setting, was: SocketAddr, is: SocketAddr| {
         (was != is).then(|| Notice {
@@ -128,7 +128,7 @@ mod tests {
         Config::parse("m.toml", text, &BTreeMap::new()).expect("the file is fine")
     }
 
-    /// What a gateway holds that was started with this file.
+    /// What is fixed in a gateway started with this file.
     fn at_startup(start: &Config) -> AtStartup {
         AtStartup {
             listen: start.server.listen,
@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    /// The settings that wait, or why the old file stays.
+    /// The settings that require a restart, or why the reload is rejected.
     type Judged<'a> = Result<&'a [&'a str], Refusal>;
 
     #[test]
@@ -146,26 +146,26 @@ mod tests {
         let moved = "[server]\nlisten = \"127.0.0.1:1\"\noperator_listen = \"127.0.0.1:2\"\n";
         let both = format!("{TLS}{KEY}");
         let rows: &[(&str, &str, Judged<'_>)] = &[
-            // An empty file says nothing, whatever was at work.
+            // An empty file is never accepted.
             (ALIAS, "", Err(Refusal::Empty)),
             (ALIAS, " \n\t\n", Err(Refusal::Empty)),
             (ALIAS, "# [aliases]\n", Err(Refusal::Empty)),
             (ALIAS, "[aliases]\n[server]\n", Err(Refusal::Empty)),
             (KEY, "", Err(Refusal::Empty)),
             ("# one", "# two", Ok(&[])),
-            // Keys may be changed, added and taken away, but for the last.
+            // Keys may be changed, added and removed, except for the last.
             (KEY, ALIAS, Err(Refusal::LastKey)),
             (KEY, "keys = []\n", Err(Refusal::Empty)),
             (KEY, &format!("keys = []\n{ALIAS}"), Err(Refusal::LastKey)),
             (KEY, &KEY.replace("canary", "another"), Ok(&[])),
             (ALIAS, KEY, Ok(&[])),
             (ALIAS, "[chain]\nretries = 0\n", Ok(&[])),
-            // TLS stays on.
+            // TLS cannot be turned off.
             (TLS, ALIAS, Err(Refusal::TlsOff)),
             (&both, KEY, Err(Refusal::TlsOff)),
             (&both, TLS, Err(Refusal::LastKey)),
             (TLS, &TLS.replace("c.pem", "d.pem"), Ok(&[])),
-            // What waits for a restart says so.
+            // Settings that require a restart are reported.
             (ALIAS, TLS, Ok(&["tls"])),
             (ALIAS, moved, Ok(&["listen", "operator_listen"])),
             (moved, ALIAS, Ok(&["listen", "operator_listen"])),

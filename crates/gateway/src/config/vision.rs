@@ -6,35 +6,35 @@ use majordomo_vision::{History, Latest, OnFailure, VisionConfig};
 
 use super::reader::Section;
 
-/// How images become text for models that cannot see.
+/// Descriptions of images for models that accept none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vision {
-    /// What becomes of images of earlier turns.
+    /// Handling of images in earlier turns.
     pub history: History,
     /// Which images count as the latest.
     pub latest: Latest,
-    /// Descriptions in flight for one request.
+    /// Concurrent descriptions per request.
     pub per_request: usize,
-    /// Descriptions in flight for the whole process.
+    /// Concurrent descriptions per process.
     pub total: usize,
-    /// What the describer is asked; none is the built-in question.
+    /// Prompt for the describer; `None` uses the built-in one.
     pub prompt: Option<String>,
-    /// Whether the user's question is passed to the describer.
+    /// Whether the describer receives the user's question.
     pub question: bool,
-    /// Bytes of descriptions that are remembered.
+    /// Size of the description cache in bytes.
     pub cache: u64,
-    /// How long a description is remembered.
+    /// Lifetime of a cached description.
     pub ttl: Duration,
-    /// How long one description may take.
+    /// Timeout for one description.
     pub timeout: Duration,
-    /// Tokens of one description.
+    /// Maximum tokens of one description.
     pub max_tokens: u64,
-    /// What happens when an image cannot be described.
+    /// Handling of images that cannot be described.
     pub on_failure: OnFailure,
 }
 
 impl Vision {
-    /// The settings of the engine.
+    /// The engine's settings.
     pub fn settings(&self) -> VisionConfig {
         let usual = VisionConfig::default();
         VisionConfig {

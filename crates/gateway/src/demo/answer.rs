@@ -1,5 +1,4 @@
-//! What the demo says: the same answer to the same request, every time. However
-//! large the request is, what is said of it is short.
+//! Builds the demo's response: deterministic, and short however large the request is.
 
 use std::collections::HashMap;
 
@@ -12,18 +11,18 @@ use majordomo::{
 use super::instance::instance_of;
 use crate::clip::clip;
 
-/// Bytes of a token, as the plain estimate has it.
+/// Bytes per token, as in the plain estimate.
 const BYTES_PER_TOKEN: usize = 4;
-/// How many words of the question are repeated.
+/// How many words of the prompt are echoed.
 const ECHOED_WORDS: usize = 12;
-/// How many bytes of a word are repeated.
+/// How many bytes of a word are echoed.
 const LONGEST_WORD: usize = 64;
-/// How many images, and results of tools, are told one by one.
+/// How many images, and tool results, are listed.
 const MOST_TOLD: usize = 20;
-/// How many stop texts are looked for.
+/// How many stop sequences are honoured.
 const MOST_STOPS: usize = 16;
 
-/// The whole answer of the model with this id.
+/// The complete response of the model `id`.
 pub(super) fn answer(id: &str, request: &Request) -> Result<Response> {
     let mut response = match wanted_tool(request) {
         Some(tool) => Response::new(vec![Part::ToolCall(call(tool, request)?)]),
@@ -47,7 +46,7 @@ fn tokens(part: &Part) -> u64 {
     bytes.div_ceil(BYTES_PER_TOKEN).max(1) as u64
 }
 
-/// The tool that must be called, or that the user asks for by its name.
+/// The tool that is forced, or that the user mentions by name.
 fn wanted_tool(request: &Request) -> Option<&Tool> {
     let named = |name: &str| request.tools.iter().find(|tool| tool.name == name);
     match &request.tool_choice {
@@ -79,7 +78,7 @@ fn call(tool: &Tool, request: &Request) -> Result<ToolCall> {
     Ok(ToolCall::new(id, &tool.name, arguments))
 }
 
-/// An instance of a schema, or an error that says whose schema it is.
+/// An instance of a schema; the error names the schema's owner.
 fn instance(whose: &str, schema: &str) -> Result<String> {
     instance_of(schema).map_err(|why| {
         let text = format!("the schema of {whose} {why}");
@@ -87,7 +86,7 @@ fn instance(whose: &str, schema: &str) -> Result<String> {
     })
 }
 
-/// Whether it is the user's turn, rather than a tool's.
+/// Whether the message is the user's rather than a tool result.
 fn is_question(message: &Message) -> bool {
     message.role == Role::User && message.tool_results().next().is_none()
 }
@@ -111,8 +110,8 @@ fn spoken(id: &str, request: &Request) -> Result<Response> {
     })
 }
 
-/// Ends the text where the request wants it to end, but not before it has begun: an
-/// empty answer is a failure.
+/// Truncates the text as the request demands, but never to nothing, since an empty
+/// response is a failure.
 fn cut(mut text: String, request: &Request) -> (String, FinishReason) {
     let mut finish = FinishReason::Stop;
     let stops = request.stop.iter().filter(|stop| !stop.is_empty());
@@ -169,7 +168,7 @@ fn clipped(word: &str) -> &str {
     clip(word, LONGEST_WORD)
 }
 
-/// What the tools answered, when they did just now.
+/// The tool results in the last message.
 fn results(last: &Message) -> Vec<String> {
     let told = last.tool_results().take(MOST_TOLD).map(|result| {
         let name = clipped(result.name.as_deref().unwrap_or("The tool"));

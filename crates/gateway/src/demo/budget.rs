@@ -1,19 +1,18 @@
-//! What one generated instance may cost: how many values it holds, and how many
-//! bytes of JSON it is. One budget is spent by the whole instance, so that no
-//! nesting, reference or list of names multiplies it.
+//! The budget of one generated instance: values and bytes of JSON. The whole instance
+//! shares it, so that no nesting, reference or list of names multiplies it.
 
 use serde_json::Value;
 use thiserror::Error;
 
-/// The most values of an instance, keys of objects included.
+/// Maximum number of values in an instance, including object keys.
 pub(super) const MOST_NODES: usize = 4_096;
-/// The most bytes of an instance as JSON.
+/// Maximum size of an instance as JSON.
 pub(super) const MOST_BYTES: usize = 128 << 10;
-/// What a value takes beside its text: quotes, brackets, a comma, the digits of
-/// the longest number.
+/// Overhead of a value besides its text: quotes, brackets, a comma, the digits of the
+/// longest number.
 const PER_NODE: usize = 28;
 
-/// Why there is no instance.
+/// Why no instance is generated.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub(super) enum TooLarge {
     #[error("needs an answer of more than {MOST_NODES} values, and the demo makes no more")]
@@ -26,7 +25,7 @@ pub(super) enum TooLarge {
     Schema(usize),
 }
 
-/// What is left.
+/// The remaining budget.
 #[derive(Debug)]
 pub(super) struct Budget {
     nodes: usize,
@@ -41,19 +40,19 @@ impl Budget {
         }
     }
 
-    /// Pays for one value, or for one step of work that makes none.
+    /// Charges one value, or one step of work without a value.
     pub(super) fn node(&mut self) -> Result<(), TooLarge> {
         self.nodes = self.nodes.checked_sub(1).ok_or(TooLarge::Nodes)?;
         self.bytes(PER_NODE)
     }
 
-    /// Pays for so many bytes.
+    /// Charges a number of bytes.
     pub(super) fn bytes(&mut self, bytes: usize) -> Result<(), TooLarge> {
         self.bytes = self.bytes.checked_sub(bytes).ok_or(TooLarge::Bytes)?;
         Ok(())
     }
 
-    /// Pays for a text as JSON writes it.
+    /// Charges a string as written in JSON.
     pub(super) fn text(&mut self, text: &str) -> Result<(), TooLarge> {
         self.bytes(text.len())?;
         let escaped = |byte: u8| match byte {
@@ -64,7 +63,7 @@ impl Budget {
         self.bytes(text.bytes().map(escaped).sum())
     }
 
-    /// Pays for a value that the schema holds, before it is copied.
+    /// Charges a value of the schema before it is copied.
     pub(super) fn copy(&mut self, value: &Value) -> Result<(), TooLarge> {
         self.node()?;
         match value {

@@ -1,20 +1,20 @@
-//! The smallest value that satisfies a simple JSON Schema, within one [`Budget`].
+//! Generates a minimal instance of a simple JSON Schema, within an [`InstanceBudget`].
 //!
-//! Schemas come from clients. Work and memory are bounded by the budget and by
-//! the size of the schema, whatever the schema multiplies.
+//! Schemas come from clients. Work and memory are bounded by the budget and by the size
+//! of the schema, whatever the schema multiplies.
 
 use serde_json::{Map, Value, json};
 
 use super::budget::{Budget, TooLarge};
 
-/// Schemas of more bytes are not read.
+/// Maximum size of a schema in bytes.
 const LARGEST_SCHEMA: usize = 256 << 10;
-/// More levels of schemas, references included, are not followed.
+/// Maximum nesting depth, including references.
 const DEEPEST: usize = 64;
-/// So many entries of `anyOf`, `oneOf` and `type` are looked at.
+/// How many entries of `anyOf`, `oneOf` and `type` are considered.
 const MOST_CHOICES: usize = 64;
 
-/// An instance as JSON text; `{}` for a text that is no schema.
+/// Returns an instance as JSON text, or `{}` if the text is not a schema.
 pub(super) fn instance_of(schema: &str) -> Result<String, TooLarge> {
     if schema.len() > LARGEST_SCHEMA {
         return Err(TooLarge::Schema(LARGEST_SCHEMA));
@@ -33,7 +33,7 @@ pub(super) fn instance_of(schema: &str) -> Result<String, TooLarge> {
 struct Maker<'a> {
     root: &'a Value,
     budget: Budget,
-    /// The references between the root and the value that is being made.
+    /// The references between the root and the current value.
     followed: Vec<&'a str>,
 }
 
@@ -72,7 +72,7 @@ impl<'a> Maker<'a> {
     }
 
     fn referenced(&mut self, reference: &'a str, depth: usize) -> Result<Value, TooLarge> {
-        // Following it takes as long as it is.
+        // Resolving takes time proportional to its length.
         self.budget.bytes(reference.len())?;
         let pointer = reference.strip_prefix('#').unwrap_or(reference);
         let target = self.root.pointer(pointer).unwrap_or(&Value::Null);
@@ -82,13 +82,13 @@ impl<'a> Maker<'a> {
         made
     }
 
-    /// The first choice that is neither nothing nor what is being made already: a
-    /// list whose `next` may be null ends at once.
+    /// The first choice that is neither null nor already being generated, so that a list
+    /// whose `next` may be null ends at once.
     fn pick(&mut self, choices: &'a [Value]) -> Result<Option<&'a Value>, TooLarge> {
         let mut fallback = None;
         for choice in choices.iter().take(MOST_CHOICES) {
             let reference = choice["$ref"].as_str().unwrap_or_default();
-            // Comparing it takes as long as it is.
+            // Comparing takes time proportional to its length.
             self.budget.bytes(reference.len())?;
             if self.followed.contains(&reference) {
                 continue;
@@ -101,7 +101,7 @@ impl<'a> Maker<'a> {
         Ok(fallback.or(choices.first()))
     }
 
-    /// Objects are merged; of anything else the first is taken.
+    /// Merges objects; otherwise returns the first instance.
     fn all_of(&mut self, all: &'a [Value], depth: usize) -> Result<Value, TooLarge> {
         let mut merged = Map::new();
         for schema in all {
@@ -136,7 +136,7 @@ impl<'a> Maker<'a> {
                 fields.insert(name.clone(), value);
             }
         }
-        // Names of our own, where the schema has too few.
+        // Generated names, if the schema has too few.
         for number in 1.. {
             if fields.len() >= least {
                 break;
@@ -189,7 +189,7 @@ impl<'a> Maker<'a> {
     }
 }
 
-/// A bound of the schema; 0 if it has none.
+/// A bound of the schema, or 0.
 fn size(schema: &Value, name: &str) -> usize {
     let bound = schema[name].as_u64().unwrap_or(0);
     usize::try_from(bound).unwrap_or(usize::MAX)
@@ -207,7 +207,7 @@ fn type_of(schema: &Value) -> &str {
     let guessed = || match schema {
         Value::Object(fields) if fields.contains_key("properties") => "object",
         Value::Object(fields) if fields.contains_key("items") => "array",
-        // Anything goes, and a text is something.
+        // No constraint: a string will do.
         _ => "string",
     };
     named.unwrap_or_else(guessed)

@@ -1,4 +1,4 @@
-//! One model of the demo.
+//! A model of the demo.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use majordomo::{
 use super::Demo;
 use super::answer::answer;
 
-/// About how many bytes come at once.
+/// Approximate chunk size of streams in bytes.
 const PIECE: usize = 24;
 
 pub(super) struct DemoModel {
@@ -84,7 +84,7 @@ impl Model for DemoModel {
     }
 }
 
-/// An event in several, where it is long.
+/// Splits a long event.
 fn pieces(event: Event) -> Vec<Event> {
     match event {
         Event::Text(text) => split(&text)
@@ -100,7 +100,7 @@ fn pieces(event: Event) -> Vec<Event> {
     }
 }
 
-/// Pieces that end after a word, or where they get long.
+/// Splits after a word, or where a chunk gets too long.
 fn split(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

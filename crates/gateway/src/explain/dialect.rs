@@ -1,4 +1,4 @@
-//! Which dialect a body is in: named, or guessed from what it looks like.
+//! Determines the dialect of a request body: given, or guessed from its fields.
 
 use http::{HeaderMap, Method, Uri};
 use majordomo::{Result, did_you_mean, nearest};
@@ -8,7 +8,7 @@ use super::question::Question;
 use super::{DialectFrom, bad};
 use crate::fronts::{Endpoint, Front, endpoint};
 
-/// The front that would read a body, and the model that its path names.
+/// The front that would decode the body, and the model named by its path.
 pub(super) struct Chosen {
     front: Front,
     pub(super) from: DialectFrom,
@@ -103,7 +103,7 @@ fn guess(question: &Question) -> Result<Front> {
     }
 }
 
-/// Three dialects have `messages`; what looks like any of them is OpenAI's.
+/// Three dialects have `messages`; an ambiguous body is OpenAI's.
 fn among_messages(body: &Value, headers: &HeaderMap) -> Front {
     let has = |field: &&str| body.get(*field).is_some();
     let each = |field: &str| body[field].as_array().into_iter().flatten();

@@ -1,10 +1,12 @@
-//! What would become of a request, without asking anybody: the dry run behind
-//! `POST /api/explain` and `majordomo explain --request`.
+//! Dry run of a request without upstream calls: `POST /api/explain` and `majordomo
+//! explain --request`.
 //!
-//! It goes the way of a real request (read, rules, processors, balance, shapes)
-//! and stops before each step that would ask somebody: images that would be
-//! described or fetched are only counted, no turn of a tactic is taken, no session
-//! is pinned, and lists of models that are not there are not asked for.
+//! Takes the path of a real request (decode, rules, processors, balancing, shapes) and
+//! stops before each step that would call an upstream: images that would be described or
+//! fetched are only counted, no turn is taken, no session is pinned, and missing model
+//! lists are not requested.
+//!
+//! May use `fronts`, `keys`, `routes` and `state`.
 
 mod dialect;
 mod explanation;
@@ -26,7 +28,7 @@ use crate::routes::{Asking, Rehearsed, Route};
 use crate::state::{State, session};
 
 impl State {
-    /// Says what would become of a request.
+    /// Explains what would happen to a request.
     pub async fn explain(&self, question: &Question) -> Result<Explanation> {
         let front = dialect::choose(question)?;
         let incoming = front.codec().read_request(question.body.clone());
@@ -81,7 +83,7 @@ impl State {
         Ok(explanation)
     }
 
-    /// The way through a route, written into the explanation.
+    /// Runs the route's dry run and adds its result to the explanation.
     async fn rehearsed(
         &self,
         route: &Route,

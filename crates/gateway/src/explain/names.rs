@@ -1,4 +1,4 @@
-//! What the names in a question stand for, as far as that is known without asking.
+//! Resolves the names in a dry run from what is already known.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::routes::Route;
 use crate::state::State;
 
 impl State {
-    /// The key that is named.
+    /// The named key.
     pub(super) fn known_key(&self, question: &Question) -> Result<Option<Arc<Key>>> {
         let Some(name) = &question.key else {
             return Ok(None);
@@ -23,7 +23,7 @@ impl State {
         })
     }
 
-    /// The route that is named.
+    /// The named route.
     pub(super) fn named_route(&self, question: &Question) -> Result<Option<&Route>> {
         let Some(name) = &question.route else {
             return Ok(None);
@@ -37,7 +37,7 @@ impl State {
         })
     }
 
-    /// The targets of a model that has no route.
+    /// The targets of a model without a route.
     pub(super) fn known_chain(&self, model: &str) -> Result<Chain> {
         let problem = match self.registry.parse(model) {
             Ok(chain) => return Ok(chain),

@@ -1,4 +1,4 @@
-//! A request to be explained, and what is known around it.
+//! A request to explain, with its context.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -8,16 +8,16 @@ use serde_json::value::RawValue;
 
 use super::bad;
 
-/// A request to be explained.
+/// A request to explain.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
-    /// The body, as a client would send it, in any dialect.
+    /// The body in any dialect, as sent by a client.
     pub body: Bytes,
-    /// The path that it would be sent to, which names its dialect.
+    /// The path, which determines the dialect.
     pub path: Option<String>,
-    /// Its dialect, where no path is given; see [`Question::DIALECTS`].
+    /// The dialect if no path is given; see [`ExplainRequest::DIALECTS`].
     pub dialect: Option<String>,
-    /// The route to take, in place of the one that the model leads to.
+    /// The route to use instead of the one the model selects.
     pub route: Option<String>,
     /// The name of the client's key.
     pub key: Option<String>,
@@ -25,7 +25,7 @@ pub struct Question {
     pub headers: HeaderMap,
 }
 
-/// A request with what belongs to it. Captures of real requests look like this.
+/// A body with its context, as in captures of real requests.
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(borrow, alias = "request")]
@@ -38,7 +38,7 @@ struct Envelope<'a> {
     headers: Headers,
 }
 
-/// One value for each name, or pairs.
+/// One value per name, or pairs.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Headers {
@@ -53,7 +53,7 @@ impl Default for Headers {
 }
 
 impl Question {
-    /// The names by which dialects can be asked for.
+    /// The accepted names of dialects.
     pub const DIALECTS: [&'static str; 6] = [
         "chat",
         "responses",
@@ -63,8 +63,8 @@ impl Question {
         "generate",
     ];
 
-    /// A body as a client would send it, or one in an envelope: an object with
-    /// `body` and any of `path`, `dialect`, `route`, `key` and `headers`.
+    /// Parses a body as sent by a client, or an envelope: an object with `body` and any
+    /// of `path`, `dialect`, `route`, `key` and `headers`.
     ///
     /// ```
     /// use majordomo_gateway::explain::Question;

@@ -1,4 +1,4 @@
-//! How one target would get a request.
+//! What one target would receive.
 
 use majordomo::{Change, Preview};
 

@@ -1,21 +1,21 @@
-//! Why an image was not fetched, in a sentence for the client.
+//! Errors of fetching an image, with messages for the client.
 
 use std::time::Duration;
 
 use http::Uri;
 use majordomo::Error;
 
-/// Why an image was not fetched. Of its address only the host is told: paths and
-/// queries may hold keys.
+/// Why an image was not fetched. Only the host of its URL is mentioned: paths and queries
+/// may contain keys.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
-    /// The configuration does not allow it.
+    /// Fetching is disabled.
     #[error(
         "the image is given by its address and the target needs its bytes; send the bytes, \
          or set `enabled = true` under [fetch] in the gateway's configuration"
     )]
     Disabled,
-    /// The address cannot be used.
+    /// The URL is invalid.
     #[error(
         "the image's address must begin with http:// or https:// and name a host, without a password"
     )]
@@ -26,24 +26,24 @@ pub enum FetchError {
         /// The host.
         host: String,
     },
-    /// The port is no web server's.
+    /// The port is not 80 or 443.
     #[error("the image's address names a port; images are fetched from the ports 80 and 443 only")]
     Port,
-    /// The request holds too many addresses.
+    /// The request contains too many URLs.
     #[error("the request holds more than {limit} images by their address; send their bytes")]
     TooMany {
         /// The limit.
         limit: usize,
     },
-    /// The server cannot be reached, or broke off.
+    /// The connection failed or was interrupted.
     #[error("the image cannot be fetched from {host}: {reason}")]
     Failed {
         /// The host.
         host: String,
-        /// What happened.
+        /// The cause.
         reason: String,
     },
-    /// The server has no such image.
+    /// The status was not 200.
     #[error("the image cannot be fetched: {host} answered with the status {status}")]
     Status {
         /// The host.
@@ -51,15 +51,15 @@ pub enum FetchError {
         /// The status.
         status: u16,
     },
-    /// What came is no image that is known here.
+    /// The response is not a supported image.
     #[error("what {host} sent is no JPEG, PNG, GIF or WebP but {kind}")]
     NoImage {
         /// The host.
         host: String,
-        /// What it is.
+        /// The type it has instead.
         kind: String,
     },
-    /// The gateway holds as many bytes as it may.
+    /// The byte budget is exhausted.
     #[error("there is no room for the image: {0}")]
     Exhausted(#[from] majordomo_limits::Exhausted),
     /// The image is too large.
@@ -68,22 +68,22 @@ pub enum FetchError {
         /// The limit.
         limit: u64,
     },
-    /// The server is too slow.
+    /// The timeout expired.
     #[error("the image did not come within {}; `timeout` under [fetch] is the limit", humantime::format_duration(*limit))]
     TooSlow {
         /// The limit.
         limit: Duration,
     },
-    /// The server sends us around.
+    /// There were too many redirects.
     #[error("the image's address redirects more than {limit} times")]
     TooManyRedirects {
         /// The limit.
         limit: u32,
     },
-    /// A secure address leads to an insecure one.
+    /// An `https` URL redirects to `http`.
     #[error("the image's https address redirects to a plain http one, which is not followed")]
     Downgrade,
-    /// The gateway is stopping.
+    /// The gateway is shutting down.
     #[error("the image was not fetched: the gateway is stopping")]
     Stopped,
 }

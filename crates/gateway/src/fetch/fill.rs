@@ -1,4 +1,4 @@
-//! Fetched images in the place of their addresses.
+//! Replaces the remote images of a request with fetched ones.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,20 +8,19 @@ use tokio::task::JoinSet;
 
 use super::{FetchError, Fetcher};
 
-/// The most addresses of one request: a gateway must not be turned on others.
+/// Maximum number of URLs per request, so that the gateway cannot be used for attacks.
 const MOST: usize = 20;
-/// So many of them at the same time.
+/// How many of them are fetched concurrently.
 const AT_ONCE: usize = 4;
 
 impl Fetcher {
-    /// Whether a request's images may be fetched, as far as can be known without
-    /// asking anybody.
+    /// Checks whether a request's images may be fetched, without network access.
     pub(crate) fn permits_all(&self, request: &Request) -> Result<(), FetchError> {
         let mut urls = addresses(request)?.into_iter();
         urls.try_for_each(|url| self.permitted(&url).map(drop))
     }
 
-    /// The request with every remote image in it fetched, each address once.
+    /// Fetches every remote image of a request, each URL once.
     pub async fn fetch_all(&self, mut request: Request) -> Result<Request, FetchError> {
         let urls = addresses(&request)?;
         if urls.is_empty() {
@@ -44,7 +43,7 @@ impl Fetcher {
             let Some(done) = fetching.join_next().await else {
                 break;
             };
-            // A task that is gone can only have been stopped with its runtime.
+            // A task only vanishes when its runtime shuts down.
             let (url, image) = done.map_err(|_| FetchError::Stopped)??;
             images.insert(url, image);
         }
@@ -55,7 +54,7 @@ impl Fetcher {
     }
 }
 
-/// The addresses of a request's images, each once.
+/// The URLs of a request's images, each once.
 fn addresses(request: &Request) -> Result<Vec<String>, FetchError> {
     let mut found = Addresses::default();
     for message in &request.messages {
@@ -64,7 +63,7 @@ fn addresses(request: &Request) -> Result<Vec<String>, FetchError> {
     Ok(found.urls.into_iter().map(str::to_owned).collect())
 }
 
-/// Addresses in the order of their first places.
+/// URLs in order of first occurrence.
 #[derive(Default)]
 struct Addresses<'r> {
     urls: Vec<&'r str>,
@@ -72,7 +71,7 @@ struct Addresses<'r> {
 }
 
 impl<'r> Addresses<'r> {
-    /// Stops at the first address that is too many.
+    /// Fails at the first URL beyond the limit.
     fn collect(&mut self, parts: &'r [Part]) -> Result<(), FetchError> {
         for part in parts {
             match part {

@@ -1,4 +1,4 @@
-//! A resolver that tells nothing of names that lead where nobody may go.
+//! A resolver that rejects names with addresses that must not be reached.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,11 +9,10 @@ use majordomo::{BoxFuture, Error};
 
 use super::Allows;
 
-/// How the refusal is known again behind the transport's own words.
+/// Identifies the rejection within an error of the transport.
 const REFUSAL: &str = "the name leads to an address that is not public";
 
-/// Asks another resolver, and refuses a name if any of its addresses may not be
-/// reached.
+/// Wraps another resolver, and rejects a name if any of its addresses is not allowed.
 pub(super) struct GuardedResolver {
     inner: Arc<dyn Resolve>,
     allows: Allows,
@@ -33,7 +32,7 @@ impl Resolve for GuardedResolver {
         let (resolving, allows) = (self.inner.resolve(host), self.allows);
         Box::pin(async move {
             let addresses = resolving.await?;
-            // A name that leads inside as well as outside is somebody's trick.
+            // A name with both internal and external addresses is an attack.
             if !addresses.iter().all(|address| allows(address.ip())) {
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, REFUSAL));
             }

@@ -1,11 +1,12 @@
-//! Remote images, fetched safely where a target needs their bytes.
+//! Fetches remote images safely, for targets that need their bytes.
 //!
-//! A client chooses the address, so nothing about it is trusted. Names are
-//! resolved by a resolver that refuses them if any address is not public, and the
-//! connection goes to what it found: there is no second look-up to lie to. Each
-//! redirect is looked at like the first address. Size, time and type are bounded,
-//! the bytes decide the type, and no key or cookie is ever sent. Proxies are not
-//! used, since they would resolve names themselves.
+//! The client chooses the URL, so it is not trusted. The resolver rejects a name if any
+//! of its addresses is not public, and the connection goes to the addresses it returned:
+//! there is no second lookup to manipulate (DNS rebinding). Each redirect is checked like
+//! the first URL. Size and time are limited, the bytes determine the type, and no key or
+//! cookie is sent. Proxies are not used, since they would resolve names themselves.
+//!
+//! May use `config` for its settings.
 
 mod address;
 mod error;
@@ -30,41 +31,41 @@ pub use address::is_public;
 pub use error::FetchError;
 use guard::GuardedResolver;
 
-/// Images that are fetched at the same time, by all requests together.
+/// Concurrent fetches of all requests together.
 const MOST_AT_ONCE: u64 = 16;
 
-/// What has come of an image is charged in such steps.
+/// Granularity of charges for received bytes.
 const STEP: u64 = 64 * 1024;
 
-/// Says whether an address may be connected to.
+/// Decides whether an address may be connected to.
 pub type Allows = fn(IpAddr) -> bool;
 
-/// Fetches images from public addresses, if the configuration allows it.
+/// Fetches images from public addresses, if enabled.
 #[derive(Clone, Debug)]
 pub struct Fetcher {
     settings: Fetch,
     transport: Transport,
     allows: Allows,
-    /// Only the ports of web servers are connected to.
+    /// Whether only ports 80 and 443 are allowed.
     web_only: bool,
     turns: FairSemaphore,
 }
 
 impl Fetcher {
-    /// A fetcher by these settings, which reaches public addresses only.
+    /// Creates a fetcher that reaches public addresses only.
     pub fn new(settings: Fetch) -> Self {
         Self::reaching(settings, SystemResolver, is_public).web_only()
     }
 
-    /// Connects to the ports 80 and 443 only.
+    /// Restricts ports to 80 and 443.
     #[must_use]
     pub fn web_only(mut self) -> Self {
         self.web_only = true;
         self
     }
 
-    /// A fetcher with another resolver and another idea of what may be reached,
-    /// for tests and for those who know their network.
+    /// Creates a fetcher with another resolver and another address policy, for tests and
+    /// special networks.
     pub fn reaching(settings: Fetch, resolver: impl Resolve, allows: Allows) -> Self {
         let client = Client::default()
             .protocol(Protocol::Http1)
@@ -79,7 +80,7 @@ impl Fetcher {
         }
     }
 
-    /// An address that may be fetched, as far as it tells by itself.
+    /// Checks a URL without network access.
     fn permitted(&self, url: &str) -> Result<Uri, FetchError> {
         if !self.settings.enabled {
             return Err(FetchError::Disabled);
@@ -89,7 +90,7 @@ impl Fetcher {
         Ok(uri)
     }
 
-    /// The image behind an address.
+    /// Fetches an image.
     pub async fn fetch(&self, url: &str) -> Result<Image, FetchError> {
         let uri = self.permitted(url)?;
         let fetching = async {
@@ -116,7 +117,7 @@ impl Fetcher {
         })
     }
 
-    /// A host that is an address itself never meets the resolver.
+    /// A host that is an IP address bypasses the resolver.
     fn check(&self, uri: &Uri) -> Result<(), FetchError> {
         let host = uri.host().unwrap_or_default();
         let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -211,7 +212,7 @@ impl Fetcher {
     }
 }
 
-/// Servers that do not know say so; the bytes decide then.
+/// For a generic type, the bytes decide.
 fn may_be_image(content_type: &str) -> bool {
     let essence = content_type
         .split(';')

@@ -1,4 +1,4 @@
-//! New keys.
+//! Generates client keys.
 
 use std::fmt;
 
@@ -8,19 +8,18 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::sha256;
 
-/// What our keys begin with, so that scanners and people know them.
+/// Prefix of generated keys, for secret scanners and people.
 const PREFIX: &str = "mj-";
 
-/// A key that was made just now; it is kept nowhere.
+/// A newly generated key; it is not stored anywhere.
 pub struct NewKey {
-    /// The key itself, to be shown once.
+    /// The key, to be shown once.
     pub secret: SecretString,
-    /// The entry to put into the configuration file.
+    /// The entry for the configuration file.
     pub entry: String,
 }
 
-/// Makes a key of 32 random bytes for this client; fails only where the system
-/// has no random bytes to give.
+/// Generates a key of 32 random bytes; fails only if the system has no random bytes.
 ///
 /// ```
 /// use majordomo_gateway::keys::make_key;
@@ -43,7 +42,7 @@ pub fn make_key(name: &str) -> std::io::Result<NewKey> {
     Ok(NewKey { secret, entry })
 }
 
-/// The name as a text of the file; `$${` keeps it from naming a variable.
+/// Quotes the name for the file; `$${` prevents substitution.
 fn quoted(name: &str) -> String {
     let mut text = String::from('"');
     for c in name.replace("${", "$${").chars() {

@@ -1,8 +1,9 @@
-//! Who may ask, and for what.
+//! Client keys: who may call the gateway, and which models.
 //!
-//! Keys are kept as their SHA-256, found by a part of it and compared in constant
-//! time. Whoever auth_throttle cannot choose a hash, so the time that finding takes says
-//! nothing about how near a guess is.
+//! Keys are stored as their SHA-256, looked up by a prefix of it and compared in constant
+//! time. A client cannot choose a hash, so lookup time reveals nothing about how close a
+//! guess is. `trust` extracts the key from a request and checks it here; `config` reads
+//! the entries. Uses no other module.
 
 mod entry;
 mod make;
@@ -24,27 +25,27 @@ pub use role::Role;
 
 type Hash = [u8; 32];
 
-/// Keys below this length are warned of.
+/// Shorter keys cause a warning.
 const SHORT: usize = 20;
 
 /// The keys of a configuration.
 #[derive(Clone, Default)]
 pub struct Keys {
-    /// By a part of the hash.
+    /// By hash prefix.
     keys: HashMap<u64, Vec<(Hash, Arc<Key>)>>,
 }
 
-/// A client that was recognised.
+/// An authenticated client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     name: String,
     role: Role,
-    /// None means everything.
+    /// `None` means all.
     models: Option<Vec<Glob>>,
 }
 
 impl Keys {
-    /// Compiles the entries of a file.
+    /// Compiles the entries of a configuration.
     ///
     /// ```
     /// use std::collections::BTreeMap;
@@ -86,12 +87,12 @@ impl Keys {
         Self { keys }
     }
 
-    /// Whether there is none: everybody on this machine may ask for everything.
+    /// Whether no key is configured: every client on this machine may use every model.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// The key of this name.
+    /// The key with this name.
     pub(crate) fn named(&self, name: &str) -> Option<Arc<Key>> {
         self.all().find(|key| key.name == name).cloned()
     }
@@ -105,7 +106,7 @@ impl Keys {
         self.keys.values().flatten().map(|(_, key)| key)
     }
 
-    /// Whose key was presented.
+    /// Looks up a presented key.
     pub fn check(&self, presented: &str) -> Option<Arc<Key>> {
         let presented = sha256(presented);
         let near = self.keys.get(&part(&presented))?;
@@ -116,24 +117,24 @@ impl Keys {
     }
 }
 
-/// What a hash is found by.
+/// The hash prefix used for lookup.
 fn part(hash: &Hash) -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = *hash;
     u64::from_be_bytes([a, b, c, d, e, f, g, h])
 }
 
 impl Key {
-    /// Whose it is.
+    /// The owner's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it is for.
+    /// What the key may be used for.
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// Whether it may ask for a model. Every element of a chain must be allowed.
+    /// Whether it may use a model. Every element of a chain must be allowed.
     pub fn may_use(&self, model: &str) -> bool {
         let Some(allowed) = &self.models else {
             return true;
@@ -148,7 +149,7 @@ impl Key {
 }
 
 impl Key {
-    /// Refuses a model that it may not ask for.
+    /// Rejects a model that it may not use.
     pub(crate) fn allow(&self, model: &str) -> Result<(), Error> {
         if self.may_use(model) {
             return Ok(());
@@ -159,7 +160,7 @@ impl Key {
     }
 }
 
-/// Not even hashes are printed.
+/// Prints no secrets, not even hashes.
 impl fmt::Debug for Keys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list()

@@ -1,21 +1,21 @@
-//! What a key is for.
+//! Roles of client keys.
 
 use std::fmt;
 
-/// What a key opens. Each role can do what the ones before it can.
+/// What a key may be used for. Each role includes the previous ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// Calls models.
     #[default]
     Client,
-    /// Also reads the operator's listener.
+    /// Also reads from the operator's listener.
     Viewer,
-    /// Also changes things there.
+    /// Also makes changes there.
     Operator,
 }
 
 impl Role {
-    /// As it stands in the configuration file.
+    /// Names in the configuration file.
     pub(crate) const WORDS: [(&'static str, Self); 3] = [
         ("client", Self::Client),
         ("viewer", Self::Viewer),

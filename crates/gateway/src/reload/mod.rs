@@ -1,10 +1,12 @@
-//! Puts new versions of the configuration and of the certificate to work.
+//! Applies new versions of the configuration and the certificate at run time.
 //!
-//! The file is read by [`Watch`], judged by [`transition`] and made into a
-//! [`State`], which takes the place of the old one whole or not at all. The
-//! certificate's files are watched by themselves: a renewed certificate is taken
-//! though the configuration is broken, and a broken certificate does not hold up
-//! a key that must go. Whatever is not at work is told to the operator.
+//! The file is read by [`ConfigWatch`], checked by [`transition`] and built into a
+//! [`GatewayState`], which replaces the old one as a whole or not at all. The
+//! certificate's files are watched separately: a renewed certificate is used even while
+//! the configuration is broken, and a broken certificate does not delay the removal of a
+//! key. The operator sees every version that is not in effect.
+//!
+//! May use `config`, `server` and `state`.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -18,12 +20,12 @@ use crate::config::{self, Config, Files, Problems, Tls, Watch};
 use crate::server::{Identity, TlsAcceptorHandle};
 use crate::{Handle, State};
 
-/// Makes a state of a configuration, the same way each time.
+/// Builds states from configurations.
 #[derive(Clone)]
 pub(crate) struct Loader {
     pub(crate) environment: BTreeMap<String, String>,
     pub(crate) transport: Transport,
-    /// The address to listen on in place of the file's.
+    /// Overrides `listen` of the file.
     pub(crate) listen: Option<SocketAddr>,
 }
 
@@ -37,7 +39,7 @@ impl Loader {
         Ok(Arc::new(state))
     }
 
-    /// The configuration with what the command line says.
+    /// Applies the command line to the configuration.
     pub(crate) fn overridden(&self, mut config: Config) -> Config {
         if let Some(listen) = self.listen {
             config.server.listen = listen;
@@ -46,23 +48,23 @@ impl Loader {
     }
 }
 
-/// Changes a gateway while it runs. Whoever runs it owns it.
+/// Reloads a running gateway.
 pub(crate) struct Reload {
     loader: Loader,
     handle: Handle,
     at_startup: AtStartup,
     tls: Option<TlsAcceptorHandle>,
-    /// Why the file's newest version is not at work.
+    /// Why the newest configuration is not in effect.
     config_fault: Option<String>,
-    /// Why the certificate's newest version is not served.
+    /// Why the newest certificate is not in effect.
     tls_fault: Option<String>,
 }
 
-/// A configuration that may be put to work.
+/// A checked configuration, ready to be applied.
 struct Ready {
     state: Arc<State>,
     notices: Vec<Notice>,
-    /// None where no TLS is spoken.
+    /// `None` without TLS.
     identity: Option<Result<Identity, String>>,
 }
 
@@ -83,7 +85,7 @@ impl Reload {
         }
     }
 
-    /// Follows the file and the certificate until it is dropped.
+    /// Follows the configuration and the certificate until dropped.
     pub(crate) async fn run(mut self, mut watch: Watch) {
         let mut certificate = Files::new(self.certificate_paths());
         loop {
@@ -95,10 +97,10 @@ impl Reload {
                     self.configuration(read).await;
                     if certificate.paths() != self.certificate_paths() {
                         certificate = Files::new(self.certificate_paths());
-                        // It may have changed between reading and watching it.
+                        // It may have changed between reading and watching.
                         self.certificate().await;
                     } else if self.config_fault.is_some() {
-                        // SIGHUP is for the certificate, too.
+                        // SIGHUP also reloads the certificate.
                         self.certificate().await;
                     }
                 }
@@ -110,7 +112,7 @@ impl Reload {
         }
     }
 
-    /// The files of the certificate that is served; none where no TLS is spoken.
+    /// The files of the active certificate; empty without TLS.
     fn certificate_paths(&self) -> Vec<PathBuf> {
         let files = self.files();
         files.map_or_else(Vec::new, |tls| vec![tls.cert, tls.key])
@@ -121,13 +123,13 @@ impl Reload {
         self.tls.as_ref().and(state.server.tls.clone())
     }
 
-    /// Puts a new version of the file to work, or says what is wrong with it.
+    /// Applies a new configuration, or records why it is rejected.
     async fn configuration(&mut self, read: Result<Config, Problems>) {
         let ready = match read {
             Ok(config) => {
                 let (loader, at_startup) = (self.loader.clone(), self.at_startup.clone());
                 let old = self.handle.state();
-                // Files are read and patterns compiled: not here, where others wait.
+                // Reads files and compiles patterns: off the async threads.
                 let made = tokio::task::spawn_blocking(move || {
                     prepare(&loader, &at_startup, &old, config)
                 });
@@ -160,7 +162,7 @@ impl Reload {
         tracing::info!("the configuration was read anew");
     }
 
-    /// Serves the newest version of the certificate, or says what is wrong with it.
+    /// Applies the newest certificate, or records why it is rejected.
     async fn certificate(&mut self) {
         let Some(files) = self.files() else {
             return;
@@ -198,10 +200,10 @@ impl Reload {
     }
 }
 
-/// A mistake of ours leaves everything as it was.
+/// After a panic, everything stays as it was.
 const PANICKED: &str = "it could not be read, which is a bug of majordomo";
 
-/// Everything that can go wrong with a configuration goes wrong here.
+/// Does all fallible work of a reload.
 fn prepare(
     loader: &Loader,
     at_startup: &AtStartup,
@@ -213,8 +215,8 @@ fn prepare(
         .map_err(|refusal| refusal.to_string())?;
     let files = config.server.tls.as_ref().filter(|_| at_startup.tls);
     let identity = files.map(Identity::load);
-    // Files that were named anew belong to the configuration: it would not start
-    // with them. Those that were renewed in place are the certificate's affair.
+    // Newly named files belong to the configuration: the gateway would not start with
+    // them. Files renewed in place only affect the certificate.
     if files != old.config().server.tls.as_ref()
         && let Some(Err(reason)) = &identity
     {

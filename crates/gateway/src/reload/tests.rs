@@ -1,4 +1,4 @@
-//! No series of files opens what was closed.
+//! No sequence of reloads removes protection.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -43,7 +43,7 @@ fn tls(cert: &str) -> String {
     format!("tls = {{ cert = {:?}, key = {:?} }}", at(cert), at("k.pem"))
 }
 
-/// Files as they are written, in the order that people choose.
+/// Configuration files with their sections in any order.
 fn files() -> impl Strategy<Value = String> {
     let server = prop_oneof![
         Just(String::new()),
@@ -71,7 +71,7 @@ fn files() -> impl Strategy<Value = String> {
         let parts = Just(vec![server, keys, rest]);
         parts.prop_shuffle().prop_map(|parts| parts.concat())
     });
-    // Some are cut short, as a full disk or a slow writer leaves them.
+    // Some are truncated, as by a full disk or a slow writer.
     (whole, any::<Index>(), any::<bool>()).prop_map(|(mut text, at, cut)| {
         if cut {
             text.truncate(at.index(text.len() + 1));
@@ -85,7 +85,7 @@ fn parsed(text: &str) -> Result<Config, String> {
     config.map_err(|problems| problems.to_string())
 }
 
-/// Whether somebody without a key is served.
+/// Whether a client without a key is served.
 fn is_open(state: &State) -> bool {
     let (from, nothing) = ([127, 0, 0, 1].into(), HeaderMap::new());
     let auth_throttle = AuthThrottle::default();
@@ -99,7 +99,7 @@ fn is_open(state: &State) -> bool {
     .is_ok()
 }
 
-/// The state of a gateway that starts with this file, if it starts.
+/// The state of a gateway started with this file, if it starts.
 fn started(text: &str) -> Option<(AtStartup, Arc<State>)> {
     let config = LOADER.overridden(parsed(text).ok()?);
     let state = LOADER.state(&config, None).ok()?;
@@ -114,7 +114,7 @@ fn started(text: &str) -> Option<(AtStartup, Arc<State>)> {
     Some((at_startup, state))
 }
 
-/// What is at work after this file was read.
+/// The state in effect after a reload of this file.
 fn reloaded(at_startup: &AtStartup, old: &Arc<State>, text: &str) -> Arc<State> {
     let ready = parsed(text).and_then(|config| prepare(&LOADER, at_startup, old, config));
     ready.map_or_else(|_| Arc::clone(old), |ready| ready.state)

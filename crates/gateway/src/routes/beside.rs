@@ -1,7 +1,7 @@
-//! Who serves what is no conversation: embeddings, counts of tokens.
+//! Routes requests that are not conversations: embeddings and token counts.
 //!
-//! Rules and balance decide as for an answer. Processors do not run, because there
-//! is nothing that they could change.
+//! Rules and balancing work as usual. Processors do not run, since there is nothing for
+//! them to edit.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use majordomo_rules::processors::destination;
 use super::route::{Asking, Route, RouteTrace, processors};
 
 impl Route {
-    /// The services in the order in which they are to be asked. Conditions see
-    /// `request`, which is empty where the dialect's body is not read.
+    /// Orders the services. Conditions see `request`, which is empty if the dialect's
+    /// body is not decoded.
     pub(crate) fn beside(
         &self,
         asking: &Asking<'_>,

@@ -1,11 +1,12 @@
-//! Rules of the file as the rules room takes them, and its mistakes as the file's.
+//! Converts conditions of the configuration for the rules crate, and its errors into
+//! diagnostics.
 
 use majordomo_rules::{ConditionSpec, Field, RuleError};
 use serde_json::{Map, Value as Json, json};
 
 use crate::config::{Condition, Leaf, Problem, SmartRule, Span, Value};
 
-/// A condition of the file, as plain data.
+/// Converts one condition.
 pub(super) fn spec(condition: &Condition) -> ConditionSpec {
     match condition {
         Condition::Leaf(leaf) => ConditionSpec::Leaf {
@@ -20,7 +21,7 @@ pub(super) fn spec(condition: &Condition) -> ConditionSpec {
     }
 }
 
-/// `time` has one operation, which nobody writes.
+/// `time` has a single operation, which the file omits.
 fn op(leaf: &Leaf) -> String {
     match (leaf.position.as_str(), leaf.op.as_str()) {
         ("time", "") => "time_range".to_owned(),
@@ -52,7 +53,7 @@ fn plain(value: &Value) -> Json {
     }
 }
 
-/// A mistake of a rule, at its place in the file.
+/// Converts a rule's error into a diagnostic at its position.
 pub(super) fn problem(rules: &[SmartRule], error: &RuleError) -> Problem {
     let span = rules
         .get(error.rule)

@@ -1,4 +1,4 @@
-//! The vision proxy as a processor: bound to `proxy_vision.enabled`.
+//! Binds the rule operation `proxy_vision.enabled` to its processor, the vision proxy.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::partition::Service;
 use super::route::Asking;
 use crate::outcome::reason;
 
-/// Describes a request's images with the services of the rule that matched.
+/// Describes a request's images, using the services of the matched rule as describers.
 pub(super) struct Describe {
     vision: Arc<Vision>,
     scope: Scope,
@@ -26,7 +26,7 @@ impl Describe {
         }
     }
 
-    /// Those of the rule's services that are in use, as one chain.
+    /// The active services of the rule, as one chain.
     fn describers(&self, task: &Task<'_, '_, Arc<Service>>) -> Option<Chain> {
         let active = task.services.iter().filter(|service| service.active);
         let model = task.subject.model();

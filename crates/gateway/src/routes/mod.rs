@@ -1,8 +1,10 @@
-//! Names that clients ask for, and the services behind them.
+//! Routes: requested model names and the services behind them.
 //!
-//! A route's smart rules narrow a request to their own services or let a
-//! processor change it; then the route's pool says in which order services are
-//! asked. What comes out is one chain.
+//! The smart rules of a route select a partition of services, or run a processor that
+//! edits the request (`proxy_vision`); then the partition's pool orders its services. The
+//! result is one chain.
+//!
+//! May use `config`, `clock` and `outcome`.
 
 mod beside;
 mod conditions;
@@ -24,15 +26,15 @@ pub(crate) use route::{Asking, Route, RouteTrace, Routed};
 
 use crate::config::{Config, Problem, Problems, Spec};
 
-/// All routes in the order of the file; the first that matches is taken.
+/// All routes in file order; the first match wins.
 pub(crate) struct Routes {
     routes: Vec<Route>,
-    /// Who describes images to blind targets that are asked for by themselves.
+    /// Describers for targets requested without a route.
     pub(crate) describers: Arc<Describers>,
 }
 
 impl Routes {
-    /// Makes the routes of a file; what earlier ones know is kept.
+    /// Builds the routes of a configuration, keeping the statistics of `earlier`.
     pub(crate) fn new(
         config: &Config,
         registry: &Registry,
@@ -55,14 +57,14 @@ impl Routes {
         }
     }
 
-    /// The route of a name.
+    /// The route that matches a model name.
     pub(crate) fn find(&self, model: &str) -> Option<&Route> {
         self.routes
             .iter()
             .find(|route| route.pattern.matches(model))
     }
 
-    /// Names that can be asked for as they are.
+    /// Names of routes without wildcards.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let literal = self
             .routes
@@ -71,8 +73,8 @@ impl Routes {
         literal.map(|route| &*route.name)
     }
 
-    /// The targets of all services in use, those of rules included, as far as they
-    /// are known without a request.
+    /// The targets of all active services, including those of rules, unless they depend
+    /// on the request.
     pub(crate) fn targets(&self) -> impl Iterator<Item = String> {
         let services = self.routes.iter().flat_map(Route::services);
         let fixed = services.filter(|service| service.active);
@@ -80,17 +82,17 @@ impl Routes {
         chains.flat_map(|chain| chain.targets().map(ToString::to_string).collect::<Vec<_>>())
     }
 
-    /// How all services are doing.
+    /// Snapshots of all partitions.
     pub(crate) fn snapshots(&self) -> Vec<PartitionSnapshot> {
         self.routes.iter().flat_map(Route::snapshots).collect()
     }
 
-    /// The route that is written like this.
+    /// The route declared with exactly this name or pattern.
     pub(crate) fn find_exactly(&self, name: &str) -> Option<&Route> {
         self.routes.iter().find(|route| *route.name == *name)
     }
 
-    /// Notes who describes images to whom: for models, and for services of routes.
+    /// Resolves the describers of models, services and routes.
     fn introduce_describers(
         &mut self,
         config: &Config,
@@ -135,7 +137,7 @@ impl Routes {
         self.describers = Arc::new(known);
     }
 
-    /// A describer is a spec, or a route's name.
+    /// Resolves a describer, which is a spec or a route's name.
     fn describer(
         &self,
         spec: &Spec,

@@ -1,4 +1,4 @@
-//! The services of a route or of one of its rules: who shares the work.
+//! A partition: the services of a route or of one of its rules, balanced together.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,23 +11,23 @@ use majordomo_balance::{
 use crate::config;
 use crate::config::Problem;
 
-/// Services with a pool that orders them.
+/// Services and the pool that orders them.
 pub(super) struct Partition {
     pub(super) pool: Pool,
     pub(super) services: Vec<Arc<Service>>,
 }
 
-/// One of those who share the work.
+/// A service of a partition.
 pub(crate) struct Service {
     pub(crate) spec: String,
-    /// Ready, unless the spec holds the name that the client asked for.
+    /// `None` if the spec depends on the requested model.
     chain: Option<Chain>,
     stats: Arc<ServiceStats>,
     pub(super) active: bool,
 }
 
 impl Partition {
-    /// Makes the chains of some services. What an earlier pool knows is kept.
+    /// Builds the chains of the services, keeping the statistics of `earlier`.
     pub(super) fn new(
         services: &[config::Service],
         sharing: PoolConfig,
@@ -51,13 +51,12 @@ impl Partition {
         Self { pool, services }
     }
 
-    /// Whether anybody of them may be asked at all.
+    /// Whether any service is active.
     pub(super) fn is_active(&self) -> bool {
         self.services.iter().any(|service| service.active)
     }
 
-    /// The services in the order in which they are to be asked, and why the first
-    /// is the first.
+    /// Orders the services; also returns the reason for the first.
     pub(super) fn order<'a>(
         &'a self,
         pick: &Pick,
@@ -101,7 +100,7 @@ impl Service {
         }
     }
 
-    /// Its targets, for a client who asked for this.
+    /// Its targets for a requested model.
     pub(crate) fn chain(&self, asked: &str, registry: &Registry) -> Result<Chain> {
         if let Some(chain) = &self.chain {
             return Ok(chain.clone());
@@ -113,7 +112,7 @@ impl Service {
         Ok(metered(&chain, &self.stats))
     }
 
-    /// Whether it can be asked now, as far as that is known beforehand.
+    /// Whether it is usable now, as far as known in advance.
     pub(super) fn usability(&self) -> Usability {
         let chain = self.chain.as_ref();
         chain.map_or(Usability::Usable, |chain| {
@@ -121,7 +120,7 @@ impl Service {
         })
     }
 
-    /// Its targets, if they do not depend on what was asked for.
+    /// Its targets, unless they depend on the request.
     pub(super) fn fixed(&self) -> Option<&Chain> {
         self.chain.as_ref()
     }
@@ -151,7 +150,7 @@ fn settings(service: &config::Service) -> ServiceConfig {
     }
 }
 
-/// The moment of a pick.
+/// The time of a pick.
 pub(super) fn now() -> Instant {
     RuntimeClock.now()
 }

@@ -1,4 +1,4 @@
-//! The way that a request would go, without going it.
+//! Dry run of a route: what would happen to a request.
 
 use std::sync::Arc;
 
@@ -11,35 +11,35 @@ use serde::Serialize;
 use super::partition::Service;
 use super::route::{Asking, Route, processors};
 
-/// A service that would be asked.
+/// A service that would be tried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Candidate {
-    /// Its spec, as the file has it.
+    /// Its spec as written in the file.
     pub service: String,
-    /// The rule whose service it is; none for the route's own.
+    /// The rule it belongs to; `None` for the route itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     /// Its targets, in order.
     pub targets: Vec<String>,
 }
 
-/// A service that would not be asked.
+/// A service that would not be tried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// Its spec, as the file has it.
+    /// Its spec as written in the file.
     pub service: String,
-    /// The rule whose service it is; none for the route's own.
+    /// The rule it belongs to; `None` for the route itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// Why: `inactive` or `benched`.
+    /// The reason: `inactive` or `benched`.
     pub why: &'static str,
 }
 
-/// What would come of a request.
+/// The outcome of a dry run.
 pub(crate) struct Rehearsed {
     pub(crate) verdict: Verdict,
     pub(crate) applied: Applied,
-    /// The request after its processors, as far as that can be told.
+    /// The request after its processors, as far as it can be predicted.
     pub(crate) request: Request,
     pub(crate) candidates: Vec<Candidate>,
     pub(crate) left_out: Vec<LeftOut>,
@@ -49,8 +49,8 @@ pub(crate) struct Rehearsed {
 }
 
 impl Route {
-    /// What [`route`](Self::route) would do. Nobody is asked, no turn is taken and
-    /// no session is pinned; where a tactic rolls dice, so does this.
+    /// Predicts [`route`](Self::route) without upstream calls or side effects: no turn is
+    /// taken and no session is pinned. Random tactics still pick at random.
     pub(crate) async fn rehearse(
         &self,
         asking: &Asking<'_>,

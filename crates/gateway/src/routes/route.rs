@@ -1,4 +1,4 @@
-//! One name that clients ask for: its rules, its services, and how they share.
+//! One route: its rules and partitions.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::partition::{Partition, Service, now};
 use crate::clock::wall_clock;
 use crate::config::{self, Problem};
 
-/// One name, or one pattern of names.
+/// A model name or pattern, with its rules and partitions.
 pub(crate) struct Route {
     pub(super) name: Arc<str>,
     pub(super) pattern: Glob,
@@ -27,7 +27,7 @@ pub(crate) struct Route {
     pub(crate) describers: Arc<Describers>,
 }
 
-/// What a request is judged by, beside itself.
+/// What routing uses besides the request itself.
 pub(crate) struct Asking<'a> {
     pub(crate) model: &'a str,
     pub(crate) key: Option<&'a str>,
@@ -36,13 +36,13 @@ pub(crate) struct Asking<'a> {
     pub(crate) scope: &'a Scope,
     pub(crate) vision: &'a Arc<Vision>,
     pub(crate) registry: &'a Registry,
-    /// Whether a trace will be kept.
+    /// Whether a trace is recorded.
     pub(crate) traced: bool,
-    /// Whether it takes its turn and pins its session; else it only wants to know.
+    /// Whether the pick takes a turn and pins the session, or is only a preview.
     pub(crate) binding: bool,
 }
 
-/// Who is to serve a request, and what became of it on the way.
+/// A routed request and the chain that serves it.
 pub(crate) struct Routed {
     pub(crate) chain: Chain,
     pub(crate) request: Request,
@@ -50,23 +50,22 @@ pub(crate) struct Routed {
     pub(crate) trace: RouteTrace,
 }
 
-/// Why a request went where it went, in a form that can be kept: it quotes
-/// nothing of what the client said.
+/// Why a request was routed as it was. Quotes nothing of the request, so it may be kept.
 #[derive(Debug)]
 pub(crate) struct RouteTrace {
     /// The route's name.
     pub(crate) route: Arc<str>,
-    /// What was looked at in its rules; none if it has none, or no traces are kept.
+    /// How its rules were evaluated; `None` without rules or without tracing.
     pub(crate) rules: Option<Notes>,
     /// The processors that ran.
     pub(crate) processors: Vec<ProcessorTrace>,
-    /// Why the first service was the first.
+    /// Why the first service comes first.
     pub(crate) because: &'static str,
 }
 
-/// The turn of some services in a request.
+/// A partition to pick from, and how.
 pub(super) struct Turn<'a> {
-    /// The rule whose services they are; none for the route's own.
+    /// The rule it belongs to; `None` for the route itself.
     pub(super) rule: Option<RuleIndex>,
     pub(super) partition: &'a Partition,
     pub(super) pick: Pick,
@@ -124,7 +123,7 @@ impl Route {
         }
     }
 
-    /// The way of one request: rules, processors, balance.
+    /// Routes a request: rules, processors, balancing.
     pub(crate) async fn route(&self, asking: &Asking<'_>, request: Request) -> Result<Routed> {
         let seen = request.clone();
         let mut request = request;
@@ -173,7 +172,7 @@ impl Route {
         })
     }
 
-    /// A request as the rules look at it.
+    /// The request as seen by rules.
     pub(super) fn subject<'a>(
         &'a self,
         request: &'a Request,
@@ -201,7 +200,7 @@ impl Route {
         }
     }
 
-    /// The services in order: those of the destination first, then the route's.
+    /// Orders the services: those of the destination first, then the route's.
     pub(super) fn ordered(
         &self,
         asking: &Asking<'_>,
@@ -222,8 +221,8 @@ impl Route {
         Ok((chain, source))
     }
 
-    /// Whose services are asked, in order: those of the matched rule if it has any
-    /// in use, then the route's own.
+    /// The partitions to pick from, in order: the matched rule's if it has an active
+    /// service, then the route's.
     pub(super) fn turns(
         &self,
         asking: &Asking<'_>,
@@ -247,7 +246,7 @@ impl Route {
             rule: None,
             partition: &self.base,
             pick: match narrowed {
-                // Only a second choice: it takes no turn and pins nobody.
+                // Only a fallback: it takes no turn and pins no session.
                 Some(_) => pick.preview(),
                 None => pick,
             },
@@ -255,7 +254,7 @@ impl Route {
         narrowed.into_iter().chain([base])
     }
 
-    /// What clients ask for.
+    /// The route's name.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -266,7 +265,7 @@ impl Route {
         services.map(|service| service.spec.clone()).collect()
     }
 
-    /// The services in the order of the file, for questions that are no requests.
+    /// The active services in file order, for uses other than serving a request.
     pub(crate) fn plain(&self, asked: &str, registry: &Registry) -> Result<Chain> {
         let active = self.base.services.iter().filter(|service| service.active);
         let chains: Result<Vec<Chain>> = active
@@ -275,7 +274,7 @@ impl Route {
         Chain::join(&chains?).ok_or_else(|| self.closed())
     }
 
-    /// Every service whose targets are known beforehand, those of rules included.
+    /// Every service, including those of rules.
     pub(super) fn services(&self) -> impl Iterator<Item = &Arc<Service>> {
         let narrowed = self.narrowed.iter().flat_map(|it| &it.services);
         self.base.services.iter().chain(narrowed)
@@ -287,7 +286,7 @@ impl Route {
     }
 }
 
-/// What may change a request on the way.
+/// The processors that rules can run.
 pub(super) fn processors(asking: &Asking<'_>) -> Processors<Arc<Service>> {
     let mut processors = Processors::default();
     processors.register("proxy_vision", "enabled", Describe::new(asking));

@@ -1,7 +1,7 @@
-//! How often each address has sent a wrong key lately.
+//! Throttles wrong keys per address with a token bucket.
 //!
-//! Only wrong keys count and only wrong keys are turned away: whoever shares an
-//! address with somebody who auth_throttle still gets in.
+//! Only wrong keys count, and only wrong keys are rejected: a client with a valid key is
+//! not affected by others at its address.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use quick_cache::sync::Cache;
 use tokio::time::Instant;
 
-/// The most addresses that are remembered.
+/// Maximum number of tracked addresses.
 const ADDRESSES: usize = 10_000;
-/// So many wrong keys are answered one by one.
+/// Bucket size: wrong keys accepted in a burst.
 const AT_ONCE: f64 = 120.0;
-/// And so many more each second.
+/// Refill rate per second.
 const A_SECOND: f64 = 1.0;
 
-/// The wrong keys of all addresses.
+/// The buckets of all addresses.
 pub(crate) struct AuthThrottle(Cache<IpAddr, Arc<Mutex<Bucket>>>);
 
 struct Bucket {
@@ -25,7 +25,7 @@ struct Bucket {
 }
 
 impl AuthThrottle {
-    /// Counts a wrong key; says whether there were too many.
+    /// Counts a wrong key; returns whether the address is throttled.
     pub(crate) fn too_many(&self, from: IpAddr) -> bool {
         let bucket = self.0.get_or_insert_with(&neighbourhood(from), || {
             Ok::<_, std::convert::Infallible>(Arc::new(Mutex::new(Bucket {
@@ -52,7 +52,8 @@ impl Default for AuthThrottle {
     }
 }
 
-/// One customer of a provider has 2^64 addresses of IPv6.
+/// The unit of throttling: an IPv4 address, or an IPv6 /64, since one subscriber has a
+/// whole /64.
 fn neighbourhood(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => {

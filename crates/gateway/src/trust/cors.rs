@@ -1,8 +1,7 @@
-//! What browsers are told about other origins (CORS): preflights, and the headers
-//! by which an answer may be read.
+//! CORS: responses to preflights, and the headers that let a page read a response.
 //!
-//! Only allowed origins are told anything, each by its name and never by `*`. There
-//! are no cookies here, so credentials are never allowed.
+//! Only allowed origins receive CORS headers, each by name and never `*`. The gateway
+//! uses no cookies, so credentials are never allowed.
 
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -13,33 +12,33 @@ use http::{HeaderMap, HeaderValue, Method};
 
 use super::{Caller, Origins, Refusal};
 
-/// Every method that a client's path takes.
+/// All methods of the client endpoints.
 const METHODS: &str = "GET, HEAD, POST";
-/// How many seconds a browser may remember a preflight. A site that is no longer
-/// allowed is refused at its next request anyway.
+/// Lifetime of a preflight in the browser's cache, in seconds. A site that is no longer
+/// allowed is rejected at its next request regardless.
 const MAX_AGE: &str = "600";
-/// What an answer says about itself beyond the headers that any page may read.
+/// Response headers that pages may read in addition to the safelisted ones.
 const EXPOSED: &str = "x-majordomo-request-id, x-majordomo-target, x-majordomo-attempts, \
                        x-majordomo-changes, request-id, retry-after, x-should-retry";
-/// What the answer to a preflight depends on.
+/// Request headers that a preflight response depends on.
 const PREFLIGHT_VARIES: &str = "origin, access-control-request-method, \
                                 access-control-request-headers, \
                                 access-control-request-private-network";
 const PRIVATE_ASKED: &str = "access-control-request-private-network";
 const PRIVATE_ALLOWED: &str = "access-control-allow-private-network";
 
-/// A browser's question before it sends a page's request.
+/// A CORS preflight request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Preflight {
     origin: HeaderValue,
-    /// The headers that the page wants to send.
+    /// The headers that the page will send.
     headers: Option<HeaderValue>,
-    /// The page comes from a public address, and we are at a private one.
+    /// The page has a public address and the gateway a private one.
     private_network: bool,
 }
 
 impl Preflight {
-    /// The preflight that a head is, if it is one.
+    /// Recognizes a preflight from its head.
     pub(super) fn read(method: &Method, origin: &HeaderValue, headers: &HeaderMap) -> Option<Self> {
         if method != Method::OPTIONS || !headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD) {
             return None;
@@ -54,8 +53,8 @@ impl Preflight {
         })
     }
 
-    /// The headers of its answer. Whatever headers were asked for are allowed: SDKs
-    /// send many of their own, and none means anything before it is read.
+    /// The response headers. All requested headers are allowed: SDKs send many of their
+    /// own, and none has an effect before it is read.
     pub(crate) fn answer(self) -> HeaderMap {
         let mut map = HeaderMap::new();
         map.insert(ACCESS_CONTROL_ALLOW_ORIGIN, self.origin);
@@ -81,9 +80,9 @@ fn are_names(value: &HeaderValue) -> bool {
     value.as_bytes().iter().copied().all(plain)
 }
 
-/// Lets a page of an allowed site read its answer. Where sites are allowed, every
-/// answer says that it depends on who asks, so that no cache gives one page's to
-/// another.
+/// Adds the headers that let a page of an allowed site read the response. If any site is
+/// allowed, every response varies by origin, so that no cache serves one page's response
+/// to another.
 pub(crate) fn share(caller: &Result<Caller, Refusal>, origins: &Origins, map: &mut HeaderMap) {
     if origins.is_empty() {
         return;

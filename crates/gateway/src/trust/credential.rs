@@ -1,6 +1,6 @@
-//! Finds the key that a client presents, wherever its dialect puts it.
+//! Checks the key that a client presents, wherever its dialect puts it.
 //!
-//! Wrong keys are slowed down by address, on both listeners together.
+//! Wrong keys are throttled per address, over both listeners.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -13,11 +13,12 @@ use percent_encoding::percent_decode_str;
 use super::AuthThrottle;
 use crate::keys::{Key, Keys};
 
-/// What follows "Bearer" is hidden in every message, so it comes last.
+/// Everything after "Bearer" is masked in messages, so it comes last.
 const NO_KEY: &str = "a key is needed: send it as `x-api-key`, `x-goog-api-key`, `?key=` \
                       or `Authorization: Bearer`";
 
-/// Who asks. Without any configured key everybody may, and nobody has a name.
+/// Authenticates a client. Returns `None` if no keys are configured, since every client
+/// is then accepted.
 pub(crate) fn identify(
     keys: &Keys,
     auth_throttle: &AuthThrottle,

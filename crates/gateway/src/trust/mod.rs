@@ -1,10 +1,12 @@
-//! The trust boundary: which requests either listener answers at all.
+//! The trust boundary: decides which requests either listener accepts.
 //!
-//! Host and origin are judged from the head alone, before a body is read and for
-//! every path but the probes. A browser sends requests on behalf of whatever page
-//! is open in it, and says so: in `Origin`, in `Sec-Fetch-Site`, and by the name
-//! that the page gave it as `Host`. Credentials, their roles and the throttle for
-//! wrong keys stand beside it. Nothing here knows a dialect, a route or a target.
+//! `Host` and `Origin` are checked from the head alone, before the body is read, for
+//! every path except the health checks. A browser sends requests on behalf of any open
+//! page and says so: in `Origin`, in `Sec-Fetch-Site`, and in the name that the page used
+//! as `Host`. `client_key` checks keys, `role` their roles on the operator's listener,
+//! and `auth_throttle` limits wrong keys.
+//!
+//! May use `keys`. Knows no dialect, route or target.
 
 mod auth_throttle;
 mod cors;
@@ -26,37 +28,37 @@ pub(crate) use credential::identify;
 pub use origin::{OriginError, Origins};
 pub(crate) use role::authorize;
 
-/// One listener's boundary.
+/// The boundary of one listener.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Boundary<'a> {
-    /// Where clients ask.
+    /// The clients' listener.
     Clients {
-        /// No key is configured, so nothing but the head says who may ask.
+        /// No key is configured, so only the head decides.
         keyless: bool,
-        /// The sites whose pages may ask.
+        /// Sites whose pages may call the gateway.
         origins: &'a Origins,
     },
-    /// Where the operator looks. It serves its own pages and nobody else's.
+    /// The operator's listener. It serves only its own pages.
     Operator {
-        /// On loopback it needs no key.
+        /// On loopback no key is needed.
         on_loopback: bool,
     },
 }
 
-/// Who sent a request that is let in.
+/// The sender of an accepted request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Caller {
-    /// A program, or a page of this listener's own. With keys also a page of any
-    /// site: no browser adds a key by itself, and without CORS headers it keeps the
-    /// answer from the page.
+    /// A program, or a page of this listener. With keys configured also a page of any
+    /// site: browsers never add a key on their own, and without CORS headers they
+    /// withhold the response from the page.
     Direct,
-    /// A page of an allowed site, by its origin.
+    /// A page of an allowed site, with its origin.
     Page(HeaderValue),
-    /// The browser of such a page, which asks before it sends.
+    /// A preflight for such a page.
     Preflight(Preflight),
 }
 
-/// Why a request is not let in.
+/// Why a request is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
     /// A site may have pointed its own name at this machine (DNS rebinding).
@@ -65,7 +67,7 @@ pub(crate) enum Refusal {
          `127.0.0.1` or `[::1]`, or configure [[keys]] to serve under another name"
     )]
     Host,
-    /// The same at the operator's listener, where keys change nothing on loopback.
+    /// The same on the operator's listener, which ignores keys on loopback.
     #[error(
         "on loopback the operator's listener answers only to names of this machine: ask for \
          `localhost`, `127.0.0.1` or `[::1]`"
@@ -77,7 +79,7 @@ pub(crate) enum Refusal {
          such as `origins = [\"https://chat.example\"]`", page(.0.as_deref())
     )]
     Origin(Option<String>),
-    /// The operator's listener allows no site.
+    /// The operator's listener allows no sites.
     #[error(
         "{} may not use the operator's listener: `[server] origins` allows sites on the \
          clients' listener only", page(.0.as_deref())
@@ -100,7 +102,7 @@ impl Refusal {
 }
 
 impl Boundary<'_> {
-    /// Judges a head.
+    /// Checks the head of a request.
     pub(crate) fn judge(
         self,
         method: &Method,
@@ -134,7 +136,7 @@ impl Boundary<'_> {
         }
         let own = origin::is_own(origin, uri, headers) && !is_elsewhere(headers);
         let near = own || (origin::is_app(origin) && matches!(self, Self::Clients { .. }));
-        // A page of our own needs no preflight; any other is told that it may not.
+        // Our own pages need no preflight; all others are rejected.
         let asks_first = Preflight::read(method, origin, headers).is_some();
         if asks_first || (self.refuses_foreign() && !near) {
             return Err(self.refusal(origin::shown(origin)));
@@ -164,18 +166,18 @@ impl Boundary<'_> {
     }
 }
 
-/// Whether every name that the request is addressed to is one of this machine's.
+/// Whether every name that the request is addressed to belongs to this machine.
 fn names_this_machine(uri: &Uri, headers: &HeaderMap) -> bool {
     let named = uri.authority().map(|authority| authority.as_str());
     let hosts = headers.get_all(HOST).iter();
-    // What is no text is no name of this machine.
+    // A value that is not text cannot be a loopback name.
     let hosts = hosts.map(|host| host.to_str().unwrap_or_default());
     let mut names = named.into_iter().chain(hosts).peekable();
     names.peek().is_some() && names.all(host::is_loopback)
 }
 
-/// Whether a browser says that a page of another origin asks. `same-site` is
-/// another origin, too: any server of this machine, or of a shared domain.
+/// Whether the browser reports a page of another origin. `same-site` also means another
+/// origin: any server on this machine, or on a shared domain.
 fn is_elsewhere(headers: &HeaderMap) -> bool {
     let sites = headers.get_all("sec-fetch-site").iter();
     sites

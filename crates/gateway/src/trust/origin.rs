@@ -1,4 +1,4 @@
-//! Origins: which sites' pages may ask, and which of them is our own.
+//! Origins: parsing, the allow list, and the gateway's own origin.
 
 use std::net::Ipv6Addr;
 
@@ -7,49 +7,49 @@ use http::{HeaderMap, HeaderValue, Uri};
 
 use super::host::is_label;
 
-/// Schemes of desktop apps' own pages. No site can have such an origin, and an app
-/// on this machine needs no browser to reach it. They are let in as programs are,
-/// without CORS headers; naming one in `origins` gives it those, too.
+/// Schemes of desktop apps. No site can have such an origin, and an app on this machine
+/// could connect without a browser. They are treated like programs, without CORS headers;
+/// listing one in `origins` adds those.
 const APPS: [&str; 5] = ["app", "file", "tauri", "vscode-file", "vscode-webview"];
 
-/// The longest origin that an error repeats.
+/// Maximum length of an origin quoted in an error.
 const LONGEST_SHOWN: usize = 120;
 
-/// The sites whose pages may ask: `origins` of `[server]`.
+/// Allowed origins: `origins` of `[server]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins(Vec<Allowed>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Allowed {
-    /// `https://chat.example`, as browsers write it.
+    /// `https://chat.example`, as serialized by browsers.
     Exactly(String),
-    /// `vscode-webview://`: every page of an app that names its pages at random.
-    /// With the `://`.
+    /// `vscode-webview://`, including the `://`: all pages of an app with random host
+    /// names.
     Scheme(String),
 }
 
-/// Why a text is no origin that can be allowed.
+/// Why a text is not an origin that can be allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OriginError {
-    /// It has a `*`.
+    /// It contains a `*`.
     #[error("is a wildcard, and every page of the web could match it")]
     Wildcard,
-    /// It is what pages without an origin send.
+    /// The value sent by pages without an origin.
     #[error("is sent by sandboxed pages of every site and by local files, so it names nobody")]
     Null,
-    /// It does not begin with a scheme.
+    /// It has no scheme.
     #[error("has no scheme")]
     NoScheme,
-    /// There is more behind the host.
+    /// It continues after host and port.
     #[error("does not end after its host and port")]
     Path,
-    /// Host or port cannot be read.
+    /// Host or port is invalid.
     #[error("is no origin")]
     Malformed,
 }
 
 impl OriginError {
-    /// What to do about it.
+    /// How to fix it.
     pub fn hint(self) -> &'static str {
         match self {
             Self::Wildcard => "name each site, such as `https://chat.example`",
@@ -66,7 +66,7 @@ impl OriginError {
 }
 
 impl Origins {
-    /// Adds a site.
+    /// Adds an origin.
     ///
     /// ```
     /// use majordomo_gateway::config::Origins;
@@ -83,12 +83,12 @@ impl Origins {
         Ok(())
     }
 
-    /// Whether none is allowed.
+    /// Whether no origin is allowed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The first site of these that is not among the others.
+    /// The first origin that is not in `others`.
     pub fn beyond(&self, others: &Self) -> Option<&str> {
         let new = self.0.iter().find(|allowed| !others.0.contains(allowed))?;
         match new {
@@ -96,7 +96,7 @@ impl Origins {
         }
     }
 
-    /// Whether a page of this origin may ask.
+    /// Whether pages of this origin may call the gateway.
     pub(super) fn allow(&self, origin: &HeaderValue) -> bool {
         let Ok(origin) = origin.to_str() else {
             return false;
@@ -149,7 +149,7 @@ fn is_scheme(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(inner)
 }
 
-/// `host[:port]`, and nothing that could be read in another way.
+/// `host[:port]` in an unambiguous form.
 fn is_place(text: &str) -> bool {
     let (host, port) = match text.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
@@ -168,14 +168,14 @@ fn is_place(text: &str) -> bool {
     port_fits && host_fits
 }
 
-/// What stands behind `scheme://`, if that is how the origin begins.
+/// The part after `scheme://`, if the origin has this scheme.
 fn behind<'o>(origin: &'o str, scheme: &str) -> Option<&'o str> {
     let (found, rest) = origin.split_at_checked(scheme.len())?;
     found.eq_ignore_ascii_case(scheme).then_some(rest)
 }
 
-/// Whether the page was served by this listener: its origin is the name by which
-/// the request came. TLS may end at a proxy, so both schemes of the web will do.
+/// Whether this listener served the page: its origin matches the name in the request. A
+/// proxy may terminate TLS, so both `http` and `https` match.
 pub(super) fn is_own(origin: &HeaderValue, uri: &Uri, headers: &HeaderMap) -> bool {
     let Ok(origin) = origin.to_str() else {
         return false;
@@ -191,7 +191,7 @@ pub(super) fn is_own(origin: &HeaderValue, uri: &Uri, headers: &HeaderMap) -> bo
     }
 }
 
-/// Whether a desktop app's own page asks.
+/// Whether the origin is a desktop app's.
 pub(super) fn is_app(origin: &HeaderValue) -> bool {
     let Ok(origin) = origin.to_str() else {
         return false;
@@ -203,7 +203,7 @@ pub(super) fn is_app(origin: &HeaderValue) -> bool {
     known && (place.is_empty() || is_place(place))
 }
 
-/// The origin as an error may repeat it.
+/// The origin for an error message, if it is safe to quote.
 pub(super) fn shown(origin: &HeaderValue) -> Option<String> {
     let text = origin.to_str().ok()?;
     let (scheme, place) = text.split_once("://")?;

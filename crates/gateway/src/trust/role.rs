@@ -1,22 +1,22 @@
-//! Which role of key opens what on the operator's listener.
+//! Roles required on the operator's listener.
 
 use http::Method;
 use majordomo::{Error, ErrorKind};
 
 use crate::keys::{Key, Role};
 
-/// What a viewer may do: everything that reads. Whatever is not listed here needs
-/// an operator, so a new path is closed until somebody decides about it.
+/// What a viewer may do: everything that only reads. Anything else requires an operator,
+/// so a new path is closed by default.
 const READS: [(Method, &str); 5] = [
     (Method::GET, "/"),
     (Method::GET, "/api/health"),
     (Method::GET, "/api/requests"),
     (Method::GET, "/metrics"),
-    // A dry run: it calls nobody and changes nothing.
+    // A dry run: no upstream calls and no side effects.
     (Method::POST, "/api/explain"),
 ];
 
-/// Refuses a key whose role does not reach.
+/// Rejects a key with an insufficient role.
 pub(crate) fn authorize(key: &Key, method: &Method, path: &str) -> Result<(), Error> {
     let needed = needed(method, path);
     if key.role() >= needed {

@@ -1,4 +1,4 @@
-//! The boundary's table: Host × Origin × Sec-Fetch-Site × keys × listener.
+//! Table-driven tests of the boundary: Host × Origin × Sec-Fetch-Site × keys × listener.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use proptest::prelude::*;
@@ -28,7 +28,7 @@ fn judge(boundary: Boundary<'_>, lines: &[(&str, &str)]) -> Result<Caller, Refus
     boundary.judge(&Method::POST, &Uri::from_static("/"), &headers(lines))
 }
 
-/// What clients without a page send, as far as it could matter here.
+/// Headers of clients other than web pages, as far as they matter here.
 const PROGRAMS: [&[(&str, &str)]; 8] = [
     // curl -d, Python's and Go's SDKs
     &[],
@@ -100,7 +100,7 @@ fn a_page_is_told_which_setting_allows_its_site() {
     assert!(named.contains("`[server] origins`"), "{named}");
     let unnamed = told(&[("sec-fetch-site", "cross-site")]);
     assert!(unnamed.contains("`[server] origins`"), "{unnamed}");
-    // What is no origin is not repeated.
+    // An invalid origin is not quoted.
     for odd in ["null", "https://a/\"<script>", "x", "https://a@b"] {
         let told = told(&[("origin", odd)]);
         assert!(told.starts_with("a page of another site"), "{told}");
@@ -211,11 +211,11 @@ fn a_preflight_of_any_other_origin_is_refused_also_where_keys_are_asked_for() {
     }
 }
 
-/// A value, and what it is.
+/// The expected classification of an origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum From {
     Nobody,
-    /// The very name in `Host`.
+    /// Identical to `Host`.
     Own,
     Allowed,
     App,
@@ -276,7 +276,7 @@ enum Listener {
     Operator { on_loopback: bool },
 }
 
-/// The rules of the decision record, written down a second time.
+/// The rules of the decision record, implemented independently.
 fn expected(listener: Listener, local: bool, from: From, near: bool) -> Result<bool, &'static str> {
     let (needs_local, shares, refuses) = match listener {
         Listener::Clients { keyless } => (keyless, true, keyless),
@@ -337,8 +337,8 @@ proptest! {
         prop_assert_eq!(verdict, expected, "{:?} {} {:?}", listener, uri, lines);
     }
 
-    /// Nothing that a page could send to a keyless gateway is served unless its
-    /// origin is allowed, an app's or its own.
+    /// A keyless gateway serves no page unless its origin is allowed, an app's or its
+    /// own.
     #[test]
     fn no_origin_that_was_not_thought_of_is_let_in(origin in "[!-~]{1,40}") {
         let none = Origins::default();

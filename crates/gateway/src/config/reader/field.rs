@@ -1,4 +1,4 @@
-//! One value of the file, read as what it should be.
+//! Typed access to one value.
 
 use std::time::Duration;
 
@@ -22,12 +22,12 @@ pub(in crate::config) struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    /// Writes down what is wrong with this value.
+    /// Reports a diagnostic at this value.
     pub(in crate::config) fn report(&self, message: impl Into<String>, hint: impl Into<String>) {
         self.reader.report(self.span.clone(), message, hint);
     }
 
-    /// A text, with variables of the environment put in.
+    /// A string, with variables substituted.
     pub(in crate::config) fn text(&self) -> Option<Text> {
         let DeValue::String(raw) = self.value else {
             return self.wrong("a text in quotes", "put it in quotes");
@@ -35,7 +35,7 @@ impl<'a> Field<'a> {
         Text::read(self.reader, raw, self.span.clone())
     }
 
-    /// A text that must have something in it.
+    /// A string that is not blank.
     pub(in crate::config) fn filled(&self) -> Option<Text> {
         let text = self.text()?;
         if text.value.trim().is_empty() {
@@ -48,7 +48,7 @@ impl<'a> Field<'a> {
         Some(text)
     }
 
-    /// A text that is never shown.
+    /// A string that is never displayed.
     pub(in crate::config) fn secret(&self) -> Option<SecretString> {
         if !matches!(self.value, DeValue::String(raw) if is_reference(raw)) {
             self.reader.hide(self.span.clone());
@@ -57,7 +57,7 @@ impl<'a> Field<'a> {
         Some(SecretString::from(text.value))
     }
 
-    /// Whether the text stands in the file as it is, without variables.
+    /// Whether the string contains no variables.
     pub(in crate::config) fn is_literal(&self) -> bool {
         matches!(self.value, DeValue::String(raw) if !raw.contains("${"))
     }
@@ -69,7 +69,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A whole number within bounds; the most is only told when it is near.
+    /// An integer within bounds; a very large upper bound is not mentioned.
     pub(in crate::config) fn number(&self, least: u64, most: u64) -> Option<u64> {
         let expected = if most >= u64::from(u32::MAX) {
             format!("a whole number of at least {least}")
@@ -90,7 +90,7 @@ impl<'a> Field<'a> {
         fits
     }
 
-    /// A number with or without a fraction, within bounds.
+    /// A number within bounds.
     pub(in crate::config) fn decimal(&self, least: f64, most: f64) -> Option<f64> {
         let expected = format!("a number from {least} to {most}");
         let number: Option<f64> = match self.value {
@@ -147,7 +147,7 @@ impl<'a> Field<'a> {
         Some(duration)
     }
 
-    /// A size in bytes, above zero.
+    /// A positive size in bytes.
     pub(in crate::config) fn size(&self) -> Option<u64> {
         let hint = "write bytes with their unit, such as `4MB` or `32MiB`";
         let size = match self.value {
@@ -163,7 +163,7 @@ impl<'a> Field<'a> {
         None
     }
 
-    /// One of some words.
+    /// One of the given keywords.
     pub(in crate::config) fn choice<T: Copy>(&self, words: &[(&str, T)]) -> Option<T> {
         let text = self.text()?;
         let found = words.iter().find(|(word, _)| *word == text.value);
@@ -190,13 +190,13 @@ impl<'a> Field<'a> {
         Some(array.iter().map(item).collect())
     }
 
-    /// An array of texts.
+    /// An array of strings.
     pub(in crate::config) fn texts(&self) -> Option<Vec<Text>> {
         let items = self.items()?;
         Some(items.iter().filter_map(Field::filled).collect())
     }
 
-    /// A table; messages call it by this title.
+    /// A table; `title` names it in diagnostics.
     pub(in crate::config) fn section(&self, title: impl Into<String>) -> Option<Section<'a>> {
         let DeValue::Table(table) = self.value else {
             return self.wrong("a table", &format!("write it as `[{}]`", self.key));
@@ -209,7 +209,7 @@ impl<'a> Field<'a> {
         ))
     }
 
-    /// An array of tables; messages call each by this title.
+    /// An array of tables; `title` names each in diagnostics.
     pub(in crate::config) fn sections(&self, title: &str) -> Option<Vec<Section<'a>>> {
         if !matches!(self.value, DeValue::Array(_)) {
             let hint = format!("write it as `[[{}]]`", self.key);
@@ -224,7 +224,7 @@ impl<'a> Field<'a> {
         )
     }
 
-    /// How the value may be shown: as it stands in the file.
+    /// The value for diagnostics, as written in the file.
     pub(in crate::config) fn shown(&self) -> String {
         match self.value {
             _ if self.reader.hides(&self.span) => "this".to_owned(),

@@ -13,11 +13,11 @@ use crate::config::suggest::listed;
 /// A table whose keys are taken one by one.
 pub(in crate::config) struct Section<'a> {
     pub(in crate::config) reader: &'a Reader<'a>,
-    /// How messages call it, `[server]` say.
+    /// Its name in diagnostics, such as `[server]`.
     pub(in crate::config) title: String,
     pub(in crate::config) span: Span,
     table: &'a DeTable<'a>,
-    /// Every key that was asked for.
+    /// Every requested key.
     known: Vec<&'static str>,
 }
 
@@ -37,7 +37,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A value by its key, if it is there.
+    /// Takes an optional value.
     pub(in crate::config) fn take(&mut self, key: &'static str) -> Option<Field<'a>> {
         self.known.push(key);
         let (name, value) = self.table.get_key_value(key)?;
@@ -50,7 +50,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// A value that must be there.
+    /// Takes a required value.
     pub(in crate::config) fn need(&mut self, key: &'static str, hint: &str) -> Option<Field<'a>> {
         let field = self.take(key);
         if field.is_none() {
@@ -72,7 +72,7 @@ impl<'a> Section<'a> {
         self.take(key)?.size()
     }
 
-    /// A whole number within bounds.
+    /// An integer within bounds.
     pub(in crate::config) fn number(
         &mut self,
         key: &'static str,
@@ -82,8 +82,7 @@ impl<'a> Section<'a> {
         self.take(key)?.number(least, most)
     }
 
-    /// All keys with their values, in the order of the file, for tables whose
-    /// keys are the user's own names.
+    /// All entries in file order, for tables with user-defined keys.
     pub(in crate::config) fn entries(&self) -> Vec<Field<'a>> {
         let mut fields: Vec<Field<'a>> = self
             .table
@@ -100,12 +99,13 @@ impl<'a> Section<'a> {
         fields
     }
 
-    /// Reports every key that nobody asked for.
+    /// Reports every unknown key.
     pub(in crate::config) fn finish(self) {
         self.finish_beside(&[]);
     }
 
-    /// The same, where keys of these other sections may have been misplaced.
+    /// Like [`finish`](Self::finish), for a table that may contain misplaced keys of
+    /// `others`.
     pub(in crate::config) fn finish_beside(self, others: &[(&str, &[&str])]) {
         for (name, value) in self.table {
             let key: &str = name.get_ref();
@@ -115,7 +115,7 @@ impl<'a> Section<'a> {
             let close = nearest(key, self.known.iter().copied());
             let home = others.iter().find(|(_, keys)| keys.contains(&key));
             let harmless = home.is_some() || close.is_some_and(|close| !is_secret_name(close));
-            // What a key that nobody knows holds, nobody knows.
+            // The value of an unknown key may be a secret.
             if may_be_secret_name(key) || !(harmless || is_small(value.get_ref())) {
                 self.reader.hide_all(value);
             }
@@ -130,7 +130,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Whether a value is too small to be a secret.
+/// Whether a value is too short for a secret.
 fn is_small(value: &DeValue<'_>) -> bool {
     match value {
         DeValue::Boolean(_) => true,

@@ -1,17 +1,17 @@
-//! Texts, and the variables in them.
+//! Strings and the variables in them.
 
 use super::Reader;
 use crate::config::Span;
 use crate::config::secrets::{names, shape};
 
-/// A text whose variables were put in. What came from the environment is never
-/// shown: messages quote the text as it stands in the file.
+/// A string with variables substituted. Substituted values are never displayed:
+/// diagnostics quote the string as written.
 #[derive(Clone)]
 pub(in crate::config) struct Text {
     pub(in crate::config) value: String,
     pub(in crate::config) span: Span,
     raw: String,
-    /// Nothing of it may be shown.
+    /// Whether it must not be displayed at all.
     hidden: bool,
 }
 
@@ -25,12 +25,12 @@ impl Text {
         })
     }
 
-    /// Whether something came from the environment.
+    /// Whether it contains substituted variables.
     pub(in crate::config) fn is_substituted(&self) -> bool {
         self.raw != self.value
     }
 
-    /// The text as messages quote it.
+    /// The string for diagnostics.
     pub(in crate::config) fn shown(&self) -> String {
         match self.hidden {
             true => "`***`".to_owned(),
@@ -39,7 +39,7 @@ impl Text {
     }
 }
 
-/// Puts variables in: `${NAME}`; `$${` is a plain `${`.
+/// Substitutes `${NAME}`; `$${` is a literal `${`.
 fn substitute(reader: &Reader<'_>, raw: &str, span: &Span) -> Option<String> {
     let mut value = String::new();
     let mut rest = raw;
@@ -83,8 +83,8 @@ fn substitute(reader: &Reader<'_>, raw: &str, span: &Span) -> Option<String> {
     complete.then_some(value)
 }
 
-/// A variable that is not set. Where a secret stands, somebody may have put the
-/// secret itself in the place of the name.
+/// Reports an unset variable. Where a secret is expected, the text may be the secret
+/// instead of a name.
 fn missing(reader: &Reader<'_>, name: &str, span: &Span) -> (String, String) {
     let harmless = !reader.hides(span) && shape::parts(name).is_empty();
     if names::is_variable(name) || harmless {

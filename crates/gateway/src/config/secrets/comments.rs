@@ -1,8 +1,8 @@
-//! The comments of a file. They hold what was tried before, and are not shown.
+//! Finds comments. They may contain old values, so they are masked.
 
 use crate::config::Span;
 
-/// Where the comments of a TOML text are, without their `#`.
+/// The spans of all comments in a TOML text, without their `#`.
 pub(in crate::config) fn find(text: &str) -> Vec<Span> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -21,7 +21,7 @@ pub(in crate::config) fn find(text: &str) -> Vec<Span> {
     found
 }
 
-/// The length of the text that begins here, its quotes included.
+/// Length of the string that starts here, including its quotes.
 fn text_length(rest: &str) -> usize {
     let quotes = ["\"\"\"", "'''", "\"", "'"];
     let quote = quotes.into_iter().find(|quote| rest.starts_with(quote));

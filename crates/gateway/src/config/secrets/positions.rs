@@ -1,9 +1,8 @@
-//! The places of a parsed file that may hold a secret.
+//! Finds secrets in a parsed file by position.
 //!
-//! `[[keys]]` and `[providers]` are where secrets belong: there everything is
-//! hidden but the values that are known to be harmless, and only while they are
-//! of the type that they should be. A key whose name says that it holds a secret
-//! holds one in every section, and so does whatever is inside of it.
+//! `[[keys]]` and `[providers]` are where secrets belong: everything there is masked
+//! except values known to be harmless, and only while they have the expected type. A key
+//! whose name marks a secret is masked with everything in it, in every section.
 
 use majordomo::nearest;
 use toml::Spanned;
@@ -15,13 +14,12 @@ use crate::config::Span;
 
 type Value<'a> = Spanned<DeValue<'a>>;
 
-/// The sections of the file whose values are shown unless they look like secrets.
+/// Sections whose values are displayed unless they look like secrets.
 const ORDINARY: [&str; 7] = [
     "server", "fetch", "vision", "health", "chain", "aliases", "routes",
 ];
 
-/// Every place of the file that must not be shown, and what stands there as far
-/// as it is text.
+/// Finds all spans that must be masked, with their text where they are strings.
 pub(in crate::config) fn find(text: &str, table: &DeTable<'_>) -> Hidden {
     let mut hidden = Hidden {
         text: text.to_owned(),
@@ -37,24 +35,24 @@ pub(in crate::config) fn find(text: &str, table: &DeTable<'_>) -> Hidden {
             Some("aliases") => hidden.user_names(value),
             Some(_) => hidden.ordinary(value),
             None if is_secret_name(key) => hidden.all(value),
-            // The reader knows whether it is a setting in the wrong place.
+            // The reader knows whether it is a misplaced setting.
             None => hidden.ordinary(value),
         }
     }
     hidden
 }
 
-/// What was found.
+/// Spans and words to mask.
 #[derive(Default)]
 pub(in crate::config) struct Hidden {
     text: String,
     pub(in crate::config) spans: Vec<Span>,
-    /// The texts themselves, to be kept out of messages.
+    /// The secrets themselves, to be masked in messages.
     pub(in crate::config) words: Vec<String>,
 }
 
 impl Hidden {
-    /// `[[keys]]`, or what stands in its place.
+    /// `[[keys]]`, or whatever has its name.
     fn keys(&mut self, value: &Value<'_>) {
         match value.get_ref() {
             DeValue::Array(entries) => {
@@ -79,7 +77,7 @@ impl Hidden {
         }
     }
 
-    /// `[providers]`, or what stands in its place.
+    /// `[providers]`, or whatever has its name.
     fn providers(&mut self, value: &Value<'_>) {
         let DeValue::Table(providers) = value.get_ref() else {
             return self.secret(value);
@@ -88,7 +86,7 @@ impl Hidden {
             self.looks(name.span(), name.get_ref());
             match provider.get_ref() {
                 DeValue::Table(provider) => self.provider(provider),
-                // A key or a DSN, most likely.
+                // Most likely a key or a DSN.
                 _ => {
                     self.secret(provider);
                     self.name(name);
@@ -115,7 +113,7 @@ impl Hidden {
         }
     }
 
-    /// A table whose names the user chose, so that they say nothing of the values.
+    /// A table with user-defined names, which reveal nothing about the values.
     fn user_names(&mut self, value: &Value<'_>) {
         let DeValue::Table(table) = value.get_ref() else {
             return self.ordinary(value);
@@ -126,7 +124,7 @@ impl Hidden {
         }
     }
 
-    /// A value that may be shown, but for what looks like a secret in it.
+    /// A value that may be displayed, except for parts that look like secrets.
     fn ordinary(&mut self, value: &Value<'_>) {
         match value.get_ref() {
             DeValue::String(text) => self.looks(value.span(), text),
@@ -145,14 +143,14 @@ impl Hidden {
             Some(DeValue::String(text)) => Some(text.to_string()),
             _ => None,
         };
-        // A condition on a header that holds one.
+        // A condition on a header that holds a secret.
         let of_header = text(table.get("name")).is_some_and(|name| is_secret_name(&name));
         let is_tls = table.contains_key("cert");
         for (name, value) in table {
             self.looks(name.span(), name.get_ref());
             let key: &str = name.get_ref();
             match value.get_ref() {
-                // The file of a private key is named, and that is no secret.
+                // The path of a private key is not a secret.
                 DeValue::String(path) if is_tls && key == "key" && is_path(path) => {
                     self.ordinary(value);
                 }
@@ -162,7 +160,7 @@ impl Hidden {
         }
     }
 
-    /// A value in the place of a secret. A variable's name is none.
+    /// A value in the position of a secret. A variable reference is displayed.
     fn secret(&mut self, value: &Value<'_>) {
         match value.get_ref() {
             DeValue::String(text) if is_reference(text) => {}
@@ -170,10 +168,10 @@ impl Hidden {
         }
     }
 
-    /// Everything of a value, whatever it is.
+    /// Masks a value with everything in it.
     pub(in crate::config) fn all(&mut self, value: &Value<'_>) {
         let span = value.span();
-        // The span of a table with a header is that header, and hides nothing.
+        // The span of a table with a header covers only the header.
         let raw = self.text.get(span.clone()).unwrap_or_default().to_owned();
         let inline = raw.starts_with(['{', '[']) && !raw.starts_with("[[");
         match value.get_ref() {
@@ -200,7 +198,7 @@ impl Hidden {
         }
     }
 
-    /// A key's name among secrets: only a word is shown.
+    /// A key's name among secrets: only plain words are displayed.
     fn name(&mut self, name: &Spanned<std::borrow::Cow<'_, str>>) {
         if !is_word(name.get_ref()) {
             self.hide(name.span(), name.get_ref());
@@ -212,14 +210,14 @@ impl Hidden {
         self.words.push(text.to_owned());
     }
 
-    /// Hides what looks like a secret in a text at this place.
+    /// Masks the parts of a string that look like secrets.
     fn looks(&mut self, span: Span, text: &str) {
         let parts = shape::parts(text);
         if parts.is_empty() {
             return;
         }
         let raw = self.text.get(span.clone()).unwrap_or_default();
-        // Where the text is written with escapes, its parts cannot be told apart.
+        // In a string with escapes, offsets do not match; mask all of it.
         match raw.find(text) {
             Some(at) => {
                 let start = span.start + at;
@@ -240,7 +238,7 @@ fn texts(items: &[Value<'_>]) -> bool {
     items.iter().all(text)
 }
 
-/// Whether a text is a file's path, and not the file's own text.
+/// Whether a text is a file's path rather than its contents.
 fn is_path(text: &str) -> bool {
     let begins = ["/", "./", "../", "~/"]
         .iter()

@@ -1,10 +1,10 @@
-//! Tells when some files hold something else than before.
+//! Detects changed contents of files.
 //!
-//! Their folders are watched rather than the files: editors, `mv` and certbot put
-//! a new file in the old one's place, and a mounted volume swaps a link beside it.
-//! What counts is whether the bytes are different once the folder is quiet and
-//! whoever writes in place has closed the file. Where a file system tells nothing,
-//! the files are looked at every few seconds.
+//! Watches the parent directories rather than the files: editors, `mv` and certbot
+//! replace a file, and a mounted volume swaps a symbolic link next to it. A change is
+//! reported if the contents differ once the directory is quiet and in-place writers have
+//! closed the file. The files are also polled every few seconds, for file systems without
+//! notifications.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,48 +17,47 @@ use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use crate::config::read_bytes;
 
-/// A change is over when nothing happened for so long.
+/// A change is complete after this time without events.
 const QUIET: Duration = Duration::from_millis(50);
-/// A folder that never gets quiet is looked at after so long.
+/// A directory that never gets quiet is checked after this time.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// A file that somebody writes and does not close is looked at after so long.
+/// A file that is written but never closed is checked after this time.
 const WRITING: Duration = Duration::from_secs(10);
-/// How often the files are looked at without being told.
+/// Polling interval.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
-/// Of what a file holds; none if it cannot be read.
+/// SHA-256 of a file's contents; `None` if it cannot be read.
 type Contents = Option<[u8; 32]>;
 
-/// Files whose contents are compared with what they were.
+/// Files whose contents are compared with the last snapshot.
 pub(crate) struct Files {
     paths: Vec<PathBuf>,
-    /// What was in them when they were [`noted`](Self::note) last.
+    /// The contents at the last [`snapshot`](Self::snapshot).
     contents: Vec<Contents>,
     changes: UnboundedReceiver<Stir>,
-    /// Something happened since the contents were compared.
+    /// Whether there were events since the last comparison.
     stirred: bool,
-    /// Since when somebody writes in place and has not closed the file.
+    /// When an in-place write began that has not been closed.
     writing: Option<Instant>,
-    /// None where the system gives no watcher: then the files are only looked at.
+    /// `None` if the system offers no watcher; then the files are only polled.
     watcher: Option<RecommendedWatcher>,
-    /// The folders that are watched: the files' own, and those of what they link to.
+    /// The watched directories: those of the files and of their link targets.
     folders: Vec<PathBuf>,
 }
 
-/// What happened in a folder.
+/// An event in a watched directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stir {
-    /// One of the files got other bytes, and whoever wrote them may go on.
+    /// A file was modified; its writer may continue.
     Written,
-    /// Whoever wrote one of the files is done, or another file is in its place.
+    /// A file was closed after writing, or replaced.
     Done,
-    /// Something else, which may have changed where a path leads.
+    /// Another event, which may have changed where a path leads.
     Around,
 }
 
 impl Files {
-    /// Watches these files from now on. What they hold is not known before it is
-    /// [`noted`](Self::note).
+    /// Starts watching these files and takes a first snapshot.
     pub(crate) fn new(paths: Vec<PathBuf>) -> Self {
         let (sender, changes) = unbounded_channel();
         let mut files = Self {
@@ -78,15 +77,14 @@ impl Files {
         &self.paths
     }
 
-    /// Takes what is in the files now as known. Call it before reading them, so
-    /// that no change goes unnoticed.
+    /// Takes a snapshot of the current contents. Call it before reading the files, so
+    /// that no change is missed.
     pub(crate) fn note(&mut self) {
         self.follow();
         self.contents = contents(&self.paths);
     }
 
-    /// Waits until a file holds something else than what was noted. Nothing is
-    /// lost when the future is dropped.
+    /// Waits until a file's contents differ from the snapshot. Cancel-safe.
     pub(crate) async fn changed(&mut self) {
         loop {
             if self.stirred {
@@ -112,7 +110,7 @@ impl Files {
         }
     }
 
-    /// Waits until the folder is quiet and nobody is in the middle of a file.
+    /// Waits until the directory is quiet and no write is in progress.
     async fn settle(&mut self) {
         let began = Instant::now();
         let mut quiet = began + QUIET;
@@ -126,7 +124,7 @@ impl Files {
             }
             match timeout_at(until, self.changes.recv()).await {
                 Ok(Some(stir)) => self.saw(stir),
-                // Without a watcher there is nothing to hear.
+                // Without a watcher there are no events.
                 Ok(None) => sleep_until(until).await,
                 Err(_) => break,
             }
@@ -135,7 +133,7 @@ impl Files {
         self.writing = None;
     }
 
-    /// Watches the folders that the files are in now.
+    /// Watches the directories that the files are in now.
     fn follow(&mut self) {
         let Some(watcher) = &mut self.watcher else {
             return;
@@ -144,7 +142,7 @@ impl Files {
         folders.sort_unstable();
         folders.dedup();
         for folder in self.folders.iter().filter(|it| !folders.contains(it)) {
-            // A folder that is gone is not watched anyway.
+            // A removed directory is no longer watched anyway.
             let _ = watcher.unwatch(folder);
         }
         self.folders.retain(|folder| folders.contains(folder));
@@ -168,7 +166,7 @@ fn watcher(paths: &[PathBuf], changes: UnboundedSender<Stir>) -> Option<Recommen
     let tell = move |event: notify::Result<Event>| {
         let stir = event.map_or(Some(Stir::Around), |event| stir(&event, &paths));
         if let Some(stir) = stir {
-            // Nobody listens any more when the watch is gone.
+            // The receiver is gone when the watch was dropped.
             let _ = changes.send(stir);
         }
     };
@@ -179,12 +177,11 @@ fn watcher(paths: &[PathBuf], changes: UnboundedSender<Stir>) -> Option<Recommen
     watcher.ok()
 }
 
-/// What an event means, if it means anything. Reading is no change; our own
-/// reading must not wake us, and neither may a log that is written in the same
-/// folder.
+/// Classifies an event. Reads are ignored, since our own must not wake us, and so is a
+/// log that is written in the same directory.
 fn stir(event: &Event, paths: &[PathBuf]) -> Option<Stir> {
     let about = |path: &PathBuf| match std::fs::canonicalize(path) {
-        // Events tell real paths, since real folders are watched.
+        // Events carry real paths, since real directories are watched.
         Ok(real) => event.paths.contains(&real).then_some(About::Ours),
         Err(_) => Some(About::Unknown),
     };
@@ -193,7 +190,7 @@ fn stir(event: &Event, paths: &[PathBuf]) -> Option<Stir> {
         EventKind::Access(AccessKind::Close(AccessMode::Write)) => about().map(|_| Stir::Done),
         EventKind::Access(_) => None,
         EventKind::Modify(ModifyKind::Data(_)) => about().map(|about| match about {
-            // Only Linux tells afterwards that the file was closed.
+            // Only Linux reports afterwards that the file was closed.
             About::Ours if cfg!(target_os = "linux") => Stir::Written,
             _ => Stir::Around,
         }),
@@ -205,8 +202,8 @@ fn stir(event: &Event, paths: &[PathBuf]) -> Option<Stir> {
     }
 }
 
-/// Whether an event is about one of the files. While one of them is missing, it
-/// may be.
+/// Whether an event concerns one of the files. It is unknown while one of them is
+/// missing.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum About {
     Ours,
@@ -218,7 +215,7 @@ fn contents(paths: &[PathBuf]) -> Vec<Contents> {
     paths.iter().map(content).collect()
 }
 
-/// The folder of the path, and of the file that it really is.
+/// The parent directories of the path and of its link target.
 fn folders(path: &Path) -> Vec<PathBuf> {
     let parent = |path: &Path| match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() => Some(PathBuf::from(".")),

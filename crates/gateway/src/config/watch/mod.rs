@@ -1,4 +1,4 @@
-//! Reads the file anew when it changes, and on SIGHUP.
+//! Reads the configuration again when the file changes, and on SIGHUP.
 
 mod files;
 mod hangup;
@@ -11,7 +11,7 @@ use hangup::Hangup;
 
 use super::{Config, Problems};
 
-/// A configuration file that is read anew when it changes, and on SIGHUP.
+/// A configuration file that is read again when it changes, and on SIGHUP.
 pub struct Watch {
     path: PathBuf,
     environment: BTreeMap<String, String>,
@@ -20,8 +20,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Reads the file, and watches it from before that on: no change is missed.
-    /// Must be called inside a tokio runtime.
+    /// Starts watching the file, then reads it, so that no change is missed. Must be
+    /// called within a tokio runtime.
     pub fn open(
         path: &Path,
         environment: BTreeMap<String, String>,
@@ -41,9 +41,8 @@ impl Watch {
         &self.path
     }
 
-    /// Waits until the text is another one, or somebody sent SIGHUP, and reads
-    /// it. A caller who gets problems keeps what it has. Nothing is lost when the
-    /// future is dropped.
+    /// Waits for a change or for SIGHUP, then reads the file. On diagnostics the caller
+    /// keeps its configuration. Cancel-safe.
     pub async fn next(&mut self) -> Result<Config, Problems> {
         tokio::select! {
             () = self.hangup.received() => {}

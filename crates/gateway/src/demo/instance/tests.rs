@@ -1,4 +1,4 @@
-//! Which instances come of schemas, and that no schema gets more than its budget.
+//! Instances of schemas, and the limits of the budget.
 
 use proptest::prelude::*;
 
@@ -57,7 +57,7 @@ fn a_list_that_never_ends_has_no_instance() {
     assert_eq!(instance_of(list), Err(TooLarge::Depth(DEEPEST)));
 }
 
-/// Each of these would be millions of values or bytes.
+/// Each of these would generate millions of values or bytes.
 #[test]
 fn what_multiplies_is_refused() {
     let fan_out = |kind: &str, width: usize| {
@@ -116,7 +116,7 @@ fn what_multiplies_is_refused() {
             refused.map_or_else(|error| error.to_string(), |made| made.len().to_string())
         );
     }
-    // Texts are merged into one by `allOf`, so that one is small.
+    // `allOf` keeps only the first string, so this one is small.
     assert!(instance_of(&fan_out("allOf", 2)).is_ok());
 }
 
@@ -126,7 +126,7 @@ fn a_schema_that_is_too_long_is_not_read() {
     assert_eq!(instance_of(&schema), Err(TooLarge::Schema(LARGEST_SCHEMA)));
 }
 
-/// Schemas of every keyword that multiplies, nested in each other at random.
+/// Random nestings of all multiplying keywords.
 fn hostile() -> impl Strategy<Value = Value> {
     let bound = prop_oneof![0..4_u64, 100..600_u64, Just(u64::MAX)];
     let reference = (0..4_u8).prop_map(|at| json!({"$ref": format!("#/$defs/d{at}")}));
