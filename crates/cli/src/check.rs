@@ -4,25 +4,23 @@ use std::io::Write;
 use std::path::Path;
 
 use majordomo::transport::{Config as Client, Transport};
-use majordomo_gateway::State;
-use majordomo_gateway::config::{Config, environment, find};
+use majordomo_gateway::{Config, Diagnostics, GatewayState, environment, find_config};
 
 use crate::args::Check;
 use crate::failure::Failure;
 
 pub(crate) fn run(args: &Check) -> Result<(), Failure> {
     let environment = environment();
-    let Some(path) = find(args.config.as_deref(), &environment) else {
+    let Some(path) = find_config(args.config.as_deref(), &environment) else {
         return Err(Failure::new(
             "there is no configuration file to check; name one with --config, or put majordomo.toml here",
         ));
     };
-    let listed =
-        |problems: majordomo_gateway::config::Problems| Failure::Listed(problems.to_string());
+    let listed = |problems: Diagnostics| Failure::Listed(problems.to_string());
     let config = Config::load(&path, &environment).map_err(listed)?;
     let transport = Transport::new(Client::default());
     // Everything that `serve` would do, but for listening.
-    State::new(&config, &environment, &transport, None).map_err(listed)?;
+    GatewayState::new(&config, &environment, &transport, None).map_err(listed)?;
     writeln!(anstream::stdout(), "{}", summary(&path, &config))?;
     Ok(())
 }

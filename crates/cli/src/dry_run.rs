@@ -4,17 +4,17 @@ use std::io::Write;
 use std::path::Path;
 
 use majordomo::transport::{Config as Client, Transport};
-use majordomo_gateway::State;
-use majordomo_gateway::config::{Config, environment, find};
-use majordomo_gateway::explain::{DialectFrom, Explanation, Question, TargetPlan};
-use majordomo_gateway::rules::{ConditionTrace, RuleTrace};
+use majordomo_gateway::{
+    ConditionTrace, Config, Diagnostics, DialectFrom, ExplainRequest, Explanation, GatewayState,
+    RuleTrace, TargetPlan, environment, find_config,
+};
 
 use crate::args::Explain;
 use crate::failure::Failure;
 use crate::{input, paint};
 
 pub(crate) async fn run(args: &Explain, request: &Path) -> Result<(), Failure> {
-    let mut question = Question::read(input::file(request)?)?;
+    let mut question = ExplainRequest::read(input::file(request)?)?;
     if args.dialect.is_some() {
         // What is told here counts more than what the file says.
         question.path = None;
@@ -47,16 +47,15 @@ pub(crate) async fn run(args: &Explain, request: &Path) -> Result<(), Failure> {
 }
 
 /// The gateway as `serve` would make it, but for listening.
-fn state(args: &Explain) -> Result<State, Failure> {
+fn state(args: &Explain) -> Result<GatewayState, Failure> {
     let environment = environment();
-    let listed =
-        |problems: majordomo_gateway::config::Problems| Failure::Listed(problems.to_string());
-    let config = match find(args.config.as_deref(), &environment) {
+    let listed = |problems: Diagnostics| Failure::Listed(problems.to_string());
+    let config = match find_config(args.config.as_deref(), &environment) {
         Some(path) => Config::load(&path, &environment).map_err(listed)?,
         None => Config::empty(),
     };
     let transport = Transport::new(Client::default());
-    State::new(&config, &environment, &transport, None).map_err(listed)
+    GatewayState::new(&config, &environment, &transport, None).map_err(listed)
 }
 
 fn tell(it: &Explanation) -> Result<(), Failure> {

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use majordomo::ExposeSecret;
-use majordomo_gateway::keys::make_key;
+use majordomo_gateway::generate_key;
 
 use crate::args::{Key, KeyCommand};
 use crate::failure::Failure;
@@ -14,7 +14,7 @@ pub(crate) fn run(args: &Key) -> Result<(), Failure> {
     if name.trim().is_empty() {
         return Err(Failure::new("the key needs a name that says whose it is"));
     }
-    let key = make_key(name).map_err(|error| {
+    let key = generate_key(name).map_err(|error| {
         Failure::new(format!(
             "the system gave no random bytes: {error}; try again"
         ))

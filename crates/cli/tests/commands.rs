@@ -322,6 +322,6 @@ async fn explain_takes_a_route_a_path_a_key_and_headers() {
         "codr",
     ];
     let done = majordomo(&wrong).x(&upstream).done().await;
-    let sentence = "error: no route is called `codr`; did you mean `coder`?\n";
+    let sentence = "error: no route is named `codr`; did you mean `coder`?\n";
     assert_eq!(done, failed(1, sentence));
 }

@@ -13,27 +13,27 @@ use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout};
 
 /// Lifetime of a list.
-const FRESH: Duration = Duration::from_secs(300);
+const LIST_TTL: Duration = Duration::from_secs(300);
 /// Time until a failed request is retried.
-const SULKING: Duration = Duration::from_secs(15);
+const RETRY_AFTER: Duration = Duration::from_secs(15);
 /// Timeout for one provider.
-const PATIENCE: Duration = Duration::from_secs(3);
+const LIST_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The model lists of some providers, in order.
-pub(crate) struct Catalogue {
+pub(crate) struct ModelCatalogue {
     registry: Registry,
     providers: Vec<String>,
-    lists: Mutex<HashMap<String, Entry>>,
+    lists: Mutex<HashMap<String, CachedList>>,
 }
 
 /// A list that is present or being requested.
 #[derive(Clone)]
-struct Entry {
-    asked: Instant,
+struct CachedList {
+    requested_at: Instant,
     list: Arc<OnceCell<Option<Arc<[ModelInfo]>>>>,
 }
 
-impl Catalogue {
+impl ModelCatalogue {
     pub(crate) fn new(registry: Registry, providers: Vec<String>) -> Self {
         Self {
             registry,
@@ -75,7 +75,7 @@ impl Catalogue {
         let provider = self.registry.provider(name).ok()?;
         provider.ready().ok()?;
         let cell = self.cell(name);
-        cell.get_or_init(|| ask(provider)).await.clone()
+        cell.get_or_init(|| request_list(provider)).await.clone()
     }
 
     /// The cached list of a provider; concurrent callers share one request.
@@ -83,15 +83,15 @@ impl Catalogue {
         let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = lists.get(name) {
             let age = match entry.list.get() {
-                Some(None) => SULKING,
-                _ => FRESH,
+                Some(None) => RETRY_AFTER,
+                _ => LIST_TTL,
             };
-            if entry.asked.elapsed() < age {
+            if entry.requested_at.elapsed() < age {
                 return Arc::clone(&entry.list);
             }
         }
-        let entry = Entry {
-            asked: Instant::now(),
+        let entry = CachedList {
+            requested_at: Instant::now(),
             list: Arc::default(),
         };
         lists.insert(name.to_owned(), entry.clone());
@@ -99,11 +99,11 @@ impl Catalogue {
     }
 }
 
-async fn ask(provider: Arc<dyn Provider>) -> Option<Arc<[ModelInfo]>> {
-    match timeout(PATIENCE, provider.models()).await {
+async fn request_list(provider: Arc<dyn Provider>) -> Option<Arc<[ModelInfo]>> {
+    match timeout(LIST_TIMEOUT, provider.models()).await {
         Ok(Ok(models)) => Some(models.into()),
         Ok(Err(error)) => {
-            tracing::debug!(reason = %error, "a provider does not list its models");
+            tracing::debug!(reason = %error, "a provider did not list its models");
             None
         }
         Err(_) => None,

@@ -12,7 +12,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_character_is_never_cut_in_two() {
+    fn characters_are_never_split() {
         for (longest, head) in [(0, ""), (1, "a"), (2, "a"), (3, "aü"), (99, "aüb")] {
             assert_eq!(clip("aüb", longest), head);
         }

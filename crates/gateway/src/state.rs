@@ -1,7 +1,7 @@
 //! The state built from one configuration; a reload replaces it as a whole.
 //!
-//! May use everything below the server: `config`, `keys`, `routes`, `catalogue`, `fetch`,
-//! `shapes`.
+//! May use everything below the server: `admitted`, `catalogue`, `config`,
+//! `fetch`, `keys`, `routes`, `shapes`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,28 +15,28 @@ use majordomo_balance::{SessionHints, SessionKey};
 use majordomo_vision::{DescribeForBlind, FetchImage, Scope, Vision};
 
 use crate::admitted::AdmittedRequest;
-use crate::catalogue::Catalogue;
-use crate::config::{Config, Detected, Problems, Server};
+use crate::catalogue::ModelCatalogue;
+use crate::config::{Config, Detected, Diagnostics, ServerSettings};
 use crate::fetch::Fetcher;
-use crate::keys::Keys;
-use crate::routes::{Asking, PartitionSnapshot, RouteTrace, Routed, Routes};
+use crate::keys::ClientKeys;
+use crate::routes::{PartitionSnapshot, RouteTrace, Routed, Routes, RoutingContext};
 use crate::shapes::{RemoteImages, Stateful};
 
 /// An active configuration. A request uses the same one from start to end.
-pub struct State {
-    pub(crate) server: Server,
-    pub(crate) keys: Keys,
+pub struct GatewayState {
+    pub(crate) server: ServerSettings,
+    pub(crate) keys: ClientKeys,
     pub(crate) registry: Registry,
     config: Config,
     pub(crate) routes: Routes,
     /// Every target named in the configuration, as `provider/model`.
     pub(crate) targets: Vec<String>,
-    pub(crate) catalogue: Catalogue,
+    pub(crate) catalogue: ModelCatalogue,
     pub(crate) vision: Arc<Vision>,
 }
 
 /// A request ready to be served, and the chain that serves it.
-pub(crate) struct Plan {
+pub(crate) struct RequestPlan {
     pub(crate) chain: Chain,
     pub(crate) request: Request,
     /// Changes made before any target was chosen.
@@ -45,7 +45,7 @@ pub(crate) struct Plan {
     pub(crate) trace: Option<RouteTrace>,
 }
 
-impl State {
+impl GatewayState {
     /// Builds the state of a configuration. Health and statistics of `earlier` are kept
     /// for targets and services that remain.
     pub fn new(
@@ -53,7 +53,7 @@ impl State {
         environment: &BTreeMap<String, String>,
         transport: &Transport,
         earlier: Option<&Self>,
-    ) -> Result<Self, Problems> {
+    ) -> Result<Self, Diagnostics> {
         let fetcher = Fetcher::new(config.fetch.clone());
         let mut chain: ChainConfig = config.chain_config();
         chain
@@ -75,7 +75,7 @@ impl State {
             None => Vision::new(settings),
         };
         let vision = match config.fetch.enabled {
-            true => vision.fetching(Arc::new(Fetching(fetcher))),
+            true => vision.fetching(Arc::new(VisionFetcher(fetcher))),
             false => vision,
         };
         let routes = Routes::new(config, &registry, earlier.map(|old| &old.routes))?;
@@ -92,11 +92,11 @@ impl State {
         }
         Ok(Self {
             server: config.server.clone(),
-            keys: Keys::new(&config.keys),
+            keys: ClientKeys::new(&config.keys),
             config: config.clone(),
             routes,
             targets,
-            catalogue: Catalogue::new(registry.clone(), order),
+            catalogue: ModelCatalogue::new(registry.clone(), order),
             vision: Arc::new(vision),
             registry,
         })
@@ -114,25 +114,25 @@ impl State {
         request: Request,
         admitted: &AdmittedRequest,
         scope: Scope,
-    ) -> Result<Plan> {
+    ) -> Result<RequestPlan> {
         let Some(route) = self.routes.find(model) else {
             let chain = self.chain(model).await?;
-            return Ok(Plan {
-                chain: self.seeing(chain, &request, &self.routes.describers, scope),
+            return Ok(RequestPlan {
+                chain: self.with_descriptions(chain, &request, &self.routes.describers, scope),
                 request,
                 changes: Vec::new(),
                 trace: None,
             });
         };
-        let asking = self.asking(model, &request, admitted, &scope);
+        let context = self.routing_context(model, &request, admitted, &scope);
         let Routed {
             chain,
             request,
             changes,
             trace,
-        } = route.route(&asking, request).await?;
-        Ok(Plan {
-            chain: self.seeing(chain, &request, &route.describers, scope),
+        } = route.route(&context, request).await?;
+        Ok(RequestPlan {
+            chain: self.with_descriptions(chain, &request, &route.describers, scope),
             request,
             changes,
             trace: Some(trace),
@@ -140,17 +140,17 @@ impl State {
     }
 
     /// The routing context of a request.
-    fn asking<'a>(
+    fn routing_context<'a>(
         &'a self,
         model: &'a str,
         request: &Request,
         admitted: &'a AdmittedRequest,
         scope: &'a Scope,
-    ) -> Asking<'a> {
+    ) -> RoutingContext<'a> {
         let key = admitted.key.as_ref().map(|key| key.name());
         let named = admitted.headers.get("x-session-id");
         let named = named.and_then(|value| value.to_str().ok());
-        Asking {
+        RoutingContext {
             model,
             key,
             session: session(request, named, key),
@@ -165,7 +165,7 @@ impl State {
 
     /// Resolves requests that are not conversations. `binding` is false if the pick is
     /// only a preview.
-    pub(crate) async fn beside(
+    pub(crate) async fn plan_unprocessed(
         &self,
         model: &str,
         request: &Request,
@@ -177,16 +177,16 @@ impl State {
         };
         let key = admitted.key.as_ref().map(|key| key.name());
         let scope = Scope::of_key(key.unwrap_or_default());
-        let asking = Asking {
+        let context = RoutingContext {
             binding,
-            ..self.asking(model, request, admitted, &scope)
+            ..self.routing_context(model, request, admitted, &scope)
         };
-        let (chain, trace) = route.beside(&asking, request)?;
+        let (chain, trace) = route.route_unprocessed(&context, request)?;
         Ok((chain, Some(trace)))
     }
 
     /// Adds descriptions of images for targets that accept none.
-    pub(crate) fn seeing(
+    pub(crate) fn with_descriptions(
         &self,
         chain: Chain,
         request: &Request,
@@ -204,15 +204,18 @@ impl State {
     /// Resolves a model: a route, an alias, a spec, or a model from a provider's list.
     pub(crate) async fn chain(&self, model: &str) -> Result<Chain> {
         if let Some(route) = self.routes.find(model) {
-            return route.plain(model, &self.registry);
+            return route.declared_chain(model, &self.registry);
         }
         let problem = match self.registry.resolve(model).await {
             Ok(chain) => return Ok(chain),
             Err(problem) => problem,
         };
         match self.catalogue.find(model).await {
-            Some(spec) => self.registry.parse(&spec).map_err(|_| unknown(&problem)),
-            None => Err(self.unknown(model, &problem).await),
+            Some(spec) => self
+                .registry
+                .parse(&spec)
+                .map_err(|_| unknown_model(&problem)),
+            None => Err(self.unknown_model(model, &problem).await),
         }
     }
 
@@ -223,7 +226,7 @@ impl State {
         let aliases = self.registry.aliases().into_iter().map(|(name, _)| name);
         for name in named.chain(aliases) {
             let chain = match self.routes.find(&name) {
-                Some(route) => route.plain(&name, &self.registry).ok(),
+                Some(route) => route.declared_chain(&name, &self.registry).ok(),
                 None => self.registry.parse(&name).ok(),
             };
             models.push(ModelInfo {
@@ -283,7 +286,7 @@ impl State {
     }
 
     /// The error for an unknown model, with a suggestion.
-    async fn unknown(&self, model: &str, problem: &SpecError) -> Error {
+    async fn unknown_model(&self, model: &str, problem: &SpecError) -> Error {
         let lists = self.catalogue.all().await;
         let listed = lists
             .iter()
@@ -292,7 +295,7 @@ impl State {
         let aliases = aliases.iter().map(|(name, _)| name.as_str());
         let known = self.routes.names().chain(aliases).chain(listed);
         let mut text =
-            format!("`{model}` is no route, no alias, no spec and in no provider's list of models");
+            format!("`{model}` is not a route, an alias, a spec or a model of any provider");
         match nearest(model, known) {
             Some(near) => text.push_str(&format!("; did you mean `{near}`?")),
             None => text.push_str(&format!(" ({problem})")),
@@ -307,7 +310,7 @@ fn targets(config: &Config, registry: &Registry, routes: &Routes) -> Vec<String>
     let aliases = registry.aliases().into_iter().map(|(name, _)| name);
     for name in routes.names().map(str::to_owned).chain(aliases) {
         let chain = match routes.find(&name) {
-            Some(route) => route.plain(&name, registry).ok(),
+            Some(route) => route.declared_chain(&name, registry).ok(),
             None => registry.parse(&name).ok(),
         };
         let found = chain.iter().flat_map(|chain| chain.targets());
@@ -342,14 +345,14 @@ pub(crate) fn session(
     })
 }
 
-fn unknown(problem: &SpecError) -> Error {
+fn unknown_model(problem: &SpecError) -> Error {
     Error::new(ErrorKind::ModelNotFound, problem.to_string())
 }
 
 /// Lets the vision proxy fetch remote images.
-struct Fetching(Fetcher);
+struct VisionFetcher(Fetcher);
 
-impl FetchImage for Fetching {
+impl FetchImage for VisionFetcher {
     fn fetch<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Image>> {
         Box::pin(async move {
             let fetched = self.0.fetch(url).await;
@@ -359,4 +362,4 @@ impl FetchImage for Fetching {
 }
 
 /// The active state, replaced on reload.
-pub(crate) type Shared = Arc<arc_swap::ArcSwap<State>>;
+pub(crate) type SharedState = Arc<arc_swap::ArcSwap<GatewayState>>;

@@ -11,7 +11,7 @@ use super::providers::DEMO;
 use super::specs::provider_variables;
 
 /// Timeout for listing the models of a local Ollama.
-const PATIENCE: Duration = Duration::from_millis(500);
+const OLLAMA_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Providers found in the environment and on this machine. `Display` prints a short
 /// summary that never contains a key.
@@ -90,7 +90,7 @@ fn dsns(registry: &Registry, environment: &BTreeMap<String, String>) -> Vec<Dete
 
 async fn ollama(registry: &Registry) -> Option<Vec<String>> {
     let provider = registry.provider(ProviderKind::Ollama.as_str()).ok()?;
-    let models = tokio::time::timeout(PATIENCE, provider.models())
+    let models = tokio::time::timeout(OLLAMA_TIMEOUT, provider.models())
         .await
         .ok()?
         .ok()?;

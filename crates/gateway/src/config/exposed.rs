@@ -17,8 +17,8 @@ pub(crate) fn warn_if_exposed(path: &Path, config: &Config) {
     if config.source.holds_secrets() && about.permissions().mode() & OTHERS_READ != 0 {
         tracing::warn!(
             file = %path.display(),
-            "this file holds keys, and every user of this machine can read it: take that right \
-             away with `chmod o-r`, or put the keys into variables and name those: `${{NAME}}`"
+            "this file contains keys and is readable by every user of this machine: run `chmod \
+             o-r` on it, or move the keys to variables and reference them as `${{NAME}}`"
         );
     }
 }

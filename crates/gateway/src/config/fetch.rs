@@ -6,7 +6,7 @@ use super::reader::Section;
 
 /// Fetching of remote images for targets that need their bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fetch {
+pub struct FetchSettings {
     /// Whether remote images are fetched at all.
     pub enabled: bool,
     /// Maximum size of one image in bytes.
@@ -17,7 +17,7 @@ pub struct Fetch {
     pub max_redirects: u32,
 }
 
-impl Default for Fetch {
+impl Default for FetchSettings {
     fn default() -> Self {
         Self {
             enabled: false,
@@ -28,8 +28,8 @@ impl Default for Fetch {
     }
 }
 
-pub(super) fn read(mut section: Section<'_>) -> Fetch {
-    let mut fetch = Fetch::default();
+pub(super) fn read_fetch(mut section: Section<'_>) -> FetchSettings {
+    let mut fetch = FetchSettings::default();
     if let Some(enabled) = section.flag("enabled") {
         fetch.enabled = enabled;
     }

@@ -6,8 +6,8 @@
 //! providers, and [`ConfigWatch`] reads the file again when it changes.
 //!
 //! To add a setting: add a field to the type of its section (`server.rs`, `chain.rs`, …),
-//! read it in that file's `read`, and list its key in `secrets::names::SETTINGS` so that
-//! diagnostics may show its value.
+//! read it in the `read_…` function there, and list its key in
+//! `secrets::names::SETTINGS` so that diagnostics may show its value.
 //!
 //! May use `demo`, `keys`, `max_counts` and the types of `trust`.
 
@@ -16,6 +16,7 @@ mod autodetect;
 mod chain;
 mod condition;
 mod demo;
+mod diagnostic;
 mod document;
 mod exposed;
 mod fetch;
@@ -23,7 +24,6 @@ mod find;
 mod keys;
 mod models;
 mod origins;
-mod problem;
 mod providers;
 mod reader;
 mod registry;
@@ -44,31 +44,31 @@ use std::sync::Arc;
 
 use toml::de::{DeTable, DeValue};
 
-pub use crate::counts::MaxCounts;
-pub use crate::keys::Role;
+pub use crate::keys::KeyRole;
 pub use crate::keys::{KeyEntry, KeySecret};
+pub use crate::max_counts::MaxCounts;
 pub use crate::trust::{OriginError, Origins};
 pub use autodetect::{Detected, DetectedDsn, DetectedKey, autodetect};
-pub use chain::Chain;
-pub use condition::{Condition, Leaf, Value};
+pub use chain::ChainSettings;
+pub use condition::{ComparisonEntry, ConditionEntry, ConditionValue};
+pub use diagnostic::{Diagnostic, Diagnostics, Span};
 pub(crate) use exposed::warn_if_exposed;
-pub use fetch::Fetch;
-pub use find::find;
+pub use fetch::FetchSettings;
+pub use find::find_config;
 pub use majordomo::HealthConfig;
 pub use majordomo_balance::Tactic;
 pub use majordomo_vision::{History, Latest, OnFailure};
-pub use models::{Images, ModelEntry};
-pub use problem::{Problem, Problems, Span};
-pub use providers::{DeclaredKind, Origin, Provider};
-pub use routes::{Route, Service, SmartRule};
-pub use server::{Server, Tls, refuse_open, refuse_open_operator};
-pub use source::Source;
-pub use specs::{Alias, Spec};
-pub use vision::Vision;
-pub(crate) use watch::Files;
-pub use watch::Watch;
+pub use models::{ImageSupport, ModelEntry};
+pub use providers::{DeclaredKind, ProviderEntry, ProviderSource};
+pub use routes::{RouteEntry, ServiceEntry, SmartRule};
+pub use server::{ServerSettings, TlsFiles, exposed_without_keys, operator_exposed_without_role};
+pub use source::ConfigSource;
+pub use specs::{Alias, SpecEntry};
+pub use vision::VisionSettings;
+pub use watch::ConfigWatch;
+pub(crate) use watch::WatchedFiles;
 
-use reader::{Reader, Section};
+use reader::{ConfigReader, Section};
 
 /// The contents of a configuration file, with defaults for everything unset.
 ///
@@ -81,31 +81,31 @@ use reader::{Reader, Section};
 /// assert_eq!(config.aliases[0].name, "fast");
 /// assert_eq!(config.server.listen.port(), 4100);
 ///
-/// let wrong = Config::parse("majordomo.toml", "[alises]", &BTreeMap::new()).unwrap_err();
-/// assert_eq!(wrong.list()[0].hint.as_deref(), Some("did you mean `aliases`?"));
+/// let invalid = Config::parse("majordomo.toml", "[alises]", &BTreeMap::new()).unwrap_err();
+/// assert_eq!(invalid.list()[0].hint.as_deref(), Some("did you mean `aliases`?"));
 /// ```
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Listeners and request limits.
-    pub server: Server,
+    pub server: ServerSettings,
     /// Client keys; without any, only this machine is served.
     pub keys: Vec<KeyEntry>,
     /// Remote images.
-    pub fetch: Fetch,
+    pub fetch: FetchSettings,
     /// Providers, in file order.
-    pub providers: Vec<Provider>,
+    pub providers: Vec<ProviderEntry>,
     /// Names for specs, in file order.
     pub aliases: Vec<Alias>,
     /// Models that clients request, in file order.
-    pub routes: Vec<Route>,
+    pub routes: Vec<RouteEntry>,
     /// The vision proxy.
-    pub vision: Vision,
+    pub vision: VisionSettings,
     /// Bench settings.
     pub health: HealthConfig,
     /// Failover settings.
-    pub chain: Chain,
+    pub chain: ChainSettings,
     /// The file's text, for diagnostics found later.
-    pub source: Arc<Source>,
+    pub source: Arc<ConfigSource>,
 }
 
 /// The process environment, without variables that are not UTF-8.
@@ -117,36 +117,36 @@ pub fn environment() -> BTreeMap<String, String> {
 }
 
 /// Maximum size of a file in bytes.
-const LARGEST: u64 = 4 << 20;
+const MAX_FILE_BYTES: u64 = 4 << 20;
 
 impl Config {
     /// The defaults, used without a file.
     pub fn empty() -> Self {
         Self {
-            server: Server::default(),
+            server: ServerSettings::default(),
             keys: Vec::new(),
-            fetch: Fetch::default(),
+            fetch: FetchSettings::default(),
             providers: Vec::new(),
             aliases: Vec::new(),
             routes: Vec::new(),
-            vision: Vision::default(),
+            vision: VisionSettings::default(),
             health: HealthConfig::default(),
-            chain: Chain::default(),
-            source: Arc::new(Source::new("no file", "")),
+            chain: ChainSettings::default(),
+            source: Arc::new(ConfigSource::new("no file", "")),
         }
     }
 
     /// Loads and checks a file.
-    pub fn load(path: &Path, environment: &BTreeMap<String, String>) -> Result<Self, Problems> {
+    pub fn load(path: &Path, environment: &BTreeMap<String, String>) -> Result<Self, Diagnostics> {
         let name = path.display().to_string();
         match read_text(path) {
             Ok(text) => Self::parse(name, text, environment),
             Err(reason) => {
                 let message = format!("the configuration cannot be read: {reason}");
-                let hint = "name another file with `--config` or MAJORDOMO_CONFIG";
-                let problem = Problem::at(0..0, message, hint);
-                Err(Problems::new(
-                    Arc::new(Source::missing(name)),
+                let hint = "specify another file with `--config` or MAJORDOMO_CONFIG";
+                let problem = Diagnostic::at(0..0, message, hint);
+                Err(Diagnostics::new(
+                    Arc::new(ConfigSource::missing(name)),
                     vec![problem],
                 ))
             }
@@ -158,17 +158,17 @@ impl Config {
         name: impl Into<String>,
         text: impl Into<String>,
         environment: &BTreeMap<String, String>,
-    ) -> Result<Self, Problems> {
-        let mut source = Source::new(name, text);
+    ) -> Result<Self, Diagnostics> {
+        let mut source = ConfigSource::new(name, text);
         let (table, errors) = DeTable::parse_recoverable(source.text());
         let blank = is_blank(table.get_ref());
         let hidden = secrets::positions::find(source.text(), table.get_ref());
-        let reader = Reader::new(environment, hidden);
+        let reader = ConfigReader::new(environment, hidden);
         let root = Section::new(&reader, "the file", table.span(), table.get_ref());
         // The keys of an invalid document are unreliable.
-        let config = errors.is_empty().then(|| document::read(root));
+        let config = errors.is_empty().then(|| document::read_document(root));
         let holds_secrets = reader.holds_secrets();
-        let (mut problems, hidden) = reader.finish();
+        let (mut diagnostics, hidden) = reader.finish();
         let (mut spans, words) = (hidden.spans, hidden.words);
         match errors.is_empty() {
             true => spans.extend(secrets::comments::find(source.text())),
@@ -177,18 +177,18 @@ impl Config {
         source.note_secrets(holds_secrets);
         source.note_blank(blank);
         source.hide(spans);
-        source.keep_out(words);
-        problems.extend(errors.iter().map(|error| broken(error, &source)));
+        source.redact_words(words);
+        diagnostics.extend(errors.iter().map(|error| syntax_diagnostic(error, &source)));
         let source = Arc::new(source);
         match config {
-            Some(config) if problems.is_empty() => Ok(Self { source, ..config }),
-            _ => Err(Problems::new(source, problems)),
+            Some(config) if diagnostics.is_empty() => Ok(Self { source, ..config }),
+            _ => Err(Diagnostics::new(source, diagnostics)),
         }
     }
 
     /// Diagnostics of this file that were found after parsing, with their lines.
-    pub fn problems(&self, list: Vec<Problem>) -> Problems {
-        Problems::new(Arc::clone(&self.source), list)
+    pub fn diagnostics(&self, list: Vec<Diagnostic>) -> Diagnostics {
+        Diagnostics::new(Arc::clone(&self.source), list)
     }
 }
 
@@ -209,35 +209,38 @@ fn read_text(path: &Path) -> Result<String, String> {
 pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
     let about = std::fs::metadata(path).map_err(|error| error.to_string())?;
     if !about.is_file() {
-        return Err("it is no file".to_owned());
+        return Err("it is not a regular file".to_owned());
     }
     let size = about.len();
-    if size > LARGEST {
+    if size > MAX_FILE_BYTES {
         return Err(format!(
-            "it has {size} bytes, and at most {LARGEST} are read"
+            "it has {size} bytes, and the limit is {MAX_FILE_BYTES}"
         ));
     }
     std::fs::read(path).map_err(|error| error.to_string())
 }
 
 /// Converts a parser error, adding a hint.
-fn broken(error: &toml::de::Error, source: &Source) -> Problem {
+fn syntax_diagnostic(error: &toml::de::Error, source: &ConfigSource) -> Diagnostic {
     let span = error.span().unwrap_or(0..0);
-    let told = error.message().lines().next().unwrap_or_default().trim();
-    if told.contains("duplicate key") {
+    let message = error.message().lines().next().unwrap_or_default().trim();
+    if message.contains("duplicate key") {
         let name = source.shown(span.clone());
         let name = name.unwrap_or_else(|| "a name".to_owned());
-        let message = format!("`{name}` is here for the second time");
-        return Problem::at(span, message, "put both into one, or take one of them out");
+        return Diagnostic::at(
+            span,
+            format!("`{name}` is defined twice"),
+            "merge both, or remove one",
+        );
     }
-    let hint = if told.contains("string") && told.contains('"') {
-        "close the text with `\"` before the line ends"
-    } else if told.contains("unclosed") {
-        "close every bracket that was opened"
-    } else if told.contains("invalid") || told.contains("quoted") {
-        "put texts in quotes: `key = \"value\"`"
+    let hint = if message.contains("string") && message.contains('"') {
+        "close the string with `\"` before the end of the line"
+    } else if message.contains("unclosed") {
+        "close every open bracket"
+    } else if message.contains("invalid") || message.contains("quoted") {
+        "quote strings: `key = \"value\"`"
     } else {
         "the file must be TOML: `[section]` lines and `key = value` lines"
     };
-    Problem::at(span, format!("this is not TOML: {told}"), hint)
+    Diagnostic::at(span, format!("invalid TOML: {message}"), hint)
 }

@@ -4,8 +4,8 @@
 use majordomo::{Capabilities, ImageLimits};
 
 use super::Span;
-use super::reader::{Field, Section};
-use super::specs::Spec;
+use super::reader::{ConfigField, Section};
+use super::specs::SpecEntry;
 use super::suggest::suggest;
 
 /// Overrides for one model; unset fields keep the provider's defaults.
@@ -14,7 +14,7 @@ pub struct ModelEntry {
     /// The model's id at the provider.
     pub id: String,
     /// Image support.
-    pub images: Option<Images>,
+    pub images: Option<ImageSupport>,
     /// Size of the context window in tokens, prompt and response together.
     pub context_window: Option<u64>,
     /// Maximum response tokens.
@@ -24,14 +24,14 @@ pub struct ModelEntry {
     /// Whether it supports structured output.
     pub structured: Option<bool>,
     /// The describer of images for it.
-    pub describe: Option<Spec>,
+    pub describe: Option<SpecEntry>,
     /// Position in the file.
     pub span: Span,
 }
 
 /// The images a model accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Images {
+pub enum ImageSupport {
     /// No images.
     None,
     /// The provider's default limits, or no limits.
@@ -71,7 +71,7 @@ impl ModelEntry {
     }
 }
 
-impl Images {
+impl ImageSupport {
     fn apply(&self, limits: &mut Option<ImageLimits>) {
         match self {
             Self::None => *limits = None,
@@ -96,16 +96,16 @@ impl Images {
     }
 }
 
-pub(super) fn read(section: Section<'_>) -> Vec<ModelEntry> {
+pub(super) fn read_models(section: Section<'_>) -> Vec<ModelEntry> {
     let entries = section.entries();
-    let read = |field: &Field<'_>| {
+    let read = |field: &ConfigField<'_>| {
         let title = format!("the model `{}`", field.key);
         Some(entry(field, field.section(title)?))
     };
     entries.iter().filter_map(read).collect()
 }
 
-fn entry(field: &Field<'_>, mut section: Section<'_>) -> ModelEntry {
+fn entry(field: &ConfigField<'_>, mut section: Section<'_>) -> ModelEntry {
     let entry = ModelEntry {
         id: field.key.clone(),
         images: section.take("images").and_then(|field| images(&field)),
@@ -115,7 +115,7 @@ fn entry(field: &Field<'_>, mut section: Section<'_>) -> ModelEntry {
         structured: section.flag("structured"),
         describe: section
             .take("describe")
-            .and_then(|field| Spec::describer(&field)),
+            .and_then(|field| SpecEntry::describer(&field)),
         span: field.key_span.clone(),
     };
     if let (Some(window), Some(output)) = (entry.context_window, entry.max_output)
@@ -124,18 +124,18 @@ fn entry(field: &Field<'_>, mut section: Section<'_>) -> ModelEntry {
         section.reader.report(
             field.key_span.clone(),
             format!("`max_output` ({output}) is more than `context_window` ({window})"),
-            "the window holds prompt and answer together",
+            "the context window covers prompt and response together",
         );
     }
     section.finish();
     entry
 }
 
-fn images(field: &Field<'_>) -> Option<Images> {
+fn images(field: &ConfigField<'_>) -> Option<ImageSupport> {
     use toml::de::DeValue;
     match field.value {
-        DeValue::Boolean(true) => Some(Images::Any),
-        DeValue::Boolean(false) => Some(Images::None),
+        DeValue::Boolean(true) => Some(ImageSupport::Any),
+        DeValue::Boolean(false) => Some(ImageSupport::None),
         DeValue::Table(_) => limits(field.section("`images`")?),
         _ => {
             field.report(
@@ -147,17 +147,17 @@ fn images(field: &Field<'_>) -> Option<Images> {
     }
 }
 
-fn limits(mut section: Section<'_>) -> Option<Images> {
+fn limits(mut section: Section<'_>) -> Option<ImageSupport> {
     let max = section.take("max");
     let none = max.as_ref().filter(|field| field.shown() == "0");
     let max = match none {
         Some(field) => {
-            field.report("`max = 0` takes no image", "write `images = false`");
+            field.report("`max = 0` allows no image", "write `images = false`");
             None
         }
         None => max.and_then(|field| field.number(1, 10_000)),
     };
-    let images = Images::Within {
+    let images = ImageSupport::Within {
         max: max.and_then(|max| usize::try_from(max).ok()),
         max_bytes: section.size("max_bytes"),
         max_px: section
@@ -172,21 +172,21 @@ fn limits(mut section: Section<'_>) -> Option<Images> {
 /// Types that images can be converted to.
 const TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-fn types(field: &Field<'_>) -> Option<Vec<String>> {
+fn types(field: &ConfigField<'_>) -> Option<Vec<String>> {
     let mut types = Vec::new();
     for text in field.texts()? {
         if TYPES.contains(&text.value.as_str()) {
             types.push(text.value);
             continue;
         }
-        let message = format!("{} is no image type that is known here", text.shown());
+        let message = format!("{} is not a supported image type", text.shown());
         let hint = suggest(&text.value, &TYPES);
         field.reader.report(text.span.clone(), message, hint);
     }
     if types.is_empty() {
         field.report(
-            "`types` has no type in it",
-            "name some, or leave it out for all",
+            "`types` is empty",
+            "list some types, or omit it to allow all",
         );
         return None;
     }

@@ -1,13 +1,13 @@
 //! `origins` of `[server]`: sites whose pages may call the gateway.
 
 use super::Origins;
-use super::reader::Field;
+use super::reader::ConfigField;
 
 /// Reads the list; invalid origins are reported and skipped.
-pub(super) fn read(field: Field<'_>) -> Origins {
+pub(super) fn read_origins(field: ConfigField<'_>) -> Origins {
     let mut origins = Origins::default();
     for item in field.items().unwrap_or_default() {
-        let Some(text) = item.filled() else {
+        let Some(text) = item.non_empty() else {
             continue;
         };
         // The text is not quoted because it may contain a password.

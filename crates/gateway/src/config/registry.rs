@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use majordomo::transport::Transport;
 use majordomo::{
-    Capabilities, ChainConfig, Error, Provider as Answers, ProviderKind, Registry, RegistryBuilder,
+    Capabilities, ChainConfig, Error, Provider, ProviderKind, Registry, RegistryBuilder,
     SecretString, Settings,
 };
 
-use super::{Config, DeclaredKind, ModelEntry, Origin, Problem, Problems, Provider};
+use super::{
+    Config, DeclaredKind, Diagnostic, Diagnostics, ModelEntry, ProviderEntry, ProviderSource,
+};
 use crate::demo::Demo;
 
 impl Config {
@@ -46,7 +48,7 @@ impl Config {
         environment: &BTreeMap<String, String>,
         transport: &Transport,
         change: impl FnOnce(RegistryBuilder) -> RegistryBuilder,
-    ) -> Result<Registry, Problems> {
+    ) -> Result<Registry, Diagnostics> {
         let builder = Registry::builder()
             .environment(environment.clone())
             .transport(transport.clone())
@@ -57,39 +59,43 @@ impl Config {
         if self.has_demo() {
             registry.register(Demo::new(super::providers::DEMO));
         }
-        let mut problems = Vec::new();
+        let mut diagnostics = Vec::new();
         for provider in &self.providers {
             match make(provider, environment, transport) {
                 Ok(made) => registry.register_arc(made),
                 Err(error) => {
                     let message = format!("[providers.{}] cannot be used", provider.name);
-                    problems.push(Problem::at(provider.span.clone(), message, error.reason()));
+                    diagnostics.push(Diagnostic::at(
+                        provider.span.clone(),
+                        message,
+                        error.reason(),
+                    ));
                 }
             }
         }
         for alias in &self.aliases {
             if let Err(error) = registry.alias(&alias.name, &alias.spec.text) {
                 let hint = "choose another name";
-                problems.push(Problem::at(
+                diagnostics.push(Diagnostic::at(
                     alias.spec.span.clone(),
                     error.to_string(),
                     hint,
                 ));
             }
         }
-        if problems.is_empty() {
+        if diagnostics.is_empty() {
             Ok(registry)
         } else {
-            Err(self.problems(problems))
+            Err(self.diagnostics(diagnostics))
         }
     }
 }
 
 fn make(
-    provider: &Provider,
+    provider: &ProviderEntry,
     environment: &BTreeMap<String, String>,
     transport: &Transport,
-) -> Result<Arc<dyn Answers>, Error> {
+) -> Result<Arc<dyn Provider>, Error> {
     let settings = |base_url: &Option<String>, key: &Option<SecretString>, variables| Settings {
         base_url: base_url.clone(),
         // A key from the environment is only sent to the default address.
@@ -100,11 +106,11 @@ fn make(
         ..Settings::new(&provider.name, transport.clone())
     };
     match &provider.origin {
-        Origin::Declared {
+        ProviderSource::Declared {
             kind: DeclaredKind::Demo,
             ..
         } => Ok(Arc::new(demo(provider)?)),
-        Origin::Declared {
+        ProviderSource::Declared {
             kind: DeclaredKind::Wire(kind),
             base_url,
             api_key,
@@ -118,7 +124,7 @@ fn make(
                 kind.provider(settings)
             })
         }
-        Origin::Declared {
+        ProviderSource::Declared {
             kind: DeclaredKind::Service(service),
             base_url,
             api_key,
@@ -128,7 +134,7 @@ fn make(
                 service.provider(settings)
             })
         }
-        Origin::Dsn(dsn) => {
+        ProviderSource::Dsn(dsn) => {
             let settings = dsn.settings(&provider.name, transport);
             let kind = dsn.kind().unwrap_or(ProviderKind::OpenAi);
             corrected(settings, &provider.models, |settings| {
@@ -145,11 +151,11 @@ fn key_in(environment: &BTreeMap<String, String>, variables: &[&str]) -> Option<
 }
 
 /// Builds a provider whose defaults are overridden for the models in the file.
-fn corrected<P: Answers + 'static>(
+fn corrected<P: Provider + 'static>(
     mut settings: Settings,
     entries: &[ModelEntry],
     make: impl Fn(Settings) -> Result<P, Error>,
-) -> Result<Arc<dyn Answers>, Error> {
+) -> Result<Arc<dyn Provider>, Error> {
     let plain = make(settings.clone())?;
     settings.models = corrections(&plain, entries)?;
     if settings.models.is_empty() {
@@ -158,7 +164,7 @@ fn corrected<P: Answers + 'static>(
     Ok(Arc::new(make(settings)?))
 }
 
-fn demo(provider: &Provider) -> Result<Demo, Error> {
+fn demo(provider: &ProviderEntry) -> Result<Demo, Error> {
     let plain = Demo::new(&provider.name);
     let models = corrections(&plain, &provider.models)?;
     Ok(plain.with_models(models))
@@ -166,7 +172,7 @@ fn demo(provider: &Provider) -> Result<Demo, Error> {
 
 /// Capabilities of each listed model: the provider's defaults with the overrides applied.
 fn corrections(
-    provider: &dyn Answers,
+    provider: &dyn Provider,
     entries: &[ModelEntry],
 ) -> Result<BTreeMap<String, Capabilities>, Error> {
     let entries = entries.iter().filter(|entry| entry.corrects_capabilities());

@@ -4,13 +4,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::reader::{Reader, Section};
+use super::reader::{ConfigReader, Section};
 use super::{Origins, Span, origins};
-use crate::counts::MaxCounts;
+use crate::max_counts::MaxCounts;
 
 /// Listeners and request limits.
 #[derive(Clone, Debug)]
-pub struct Server {
+pub struct ServerSettings {
     /// Address for clients.
     pub listen: SocketAddr,
     /// Address for the operator.
@@ -35,16 +35,16 @@ pub struct Server {
     /// Maximum size of all kept traces in bytes.
     pub trace_bytes: u64,
     /// Certificate to serve with; `None` serves plain HTTP.
-    pub tls: Option<Tls>,
+    pub tls: Option<TlsFiles>,
     /// Sites whose pages may call the gateway.
     pub origins: Origins,
     /// Positions of both addresses, for checks across sections.
-    pub(super) places: Places,
+    pub(super) spans: ListenSpans,
 }
 
 /// Certificate chain and private key as PEM files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tls {
+pub struct TlsFiles {
     /// The certificate chain.
     pub cert: PathBuf,
     /// The private key.
@@ -52,12 +52,12 @@ pub struct Tls {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Places {
+pub(super) struct ListenSpans {
     pub(super) listen: Span,
     pub(super) operator_listen: Span,
 }
 
-impl Default for Server {
+impl Default for ServerSettings {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 4100)),
@@ -73,7 +73,7 @@ impl Default for Server {
             trace_bytes: 4 << 20,
             tls: None,
             origins: Origins::default(),
-            places: Places::default(),
+            spans: ListenSpans::default(),
         }
     }
 }
@@ -82,33 +82,32 @@ impl Default for Server {
 /// are allowed.
 ///
 /// ```
-/// use majordomo_gateway::config::refuse_open;
+/// use majordomo_gateway::config::exposed_without_keys;
 ///
-/// assert!(refuse_open("127.0.0.1:4100".parse().unwrap(), false).is_none());
-/// assert!(refuse_open("0.0.0.0:4100".parse().unwrap(), true).is_none());
-/// assert!(refuse_open("0.0.0.0:4100".parse().unwrap(), false).is_some());
+/// assert!(exposed_without_keys("127.0.0.1:4100".parse().unwrap(), false).is_none());
+/// assert!(exposed_without_keys("0.0.0.0:4100".parse().unwrap(), true).is_none());
+/// assert!(exposed_without_keys("0.0.0.0:4100".parse().unwrap(), false).is_some());
 /// ```
-pub fn refuse_open(address: SocketAddr, has_keys: bool) -> Option<String> {
+pub fn exposed_without_keys(address: SocketAddr, has_keys: bool) -> Option<String> {
     let open = !has_keys && !address.ip().to_canonical().is_loopback();
-    open.then(|| format!("{address} can be reached from other machines, and no key is configured"))
+    open.then(|| format!("{address} is reachable from other machines, but no key is configured"))
 }
 
 /// Why the operator's listener must not use `address`: it is reachable from other
 /// machines and no key has a role for it.
 ///
 /// ```
-/// use majordomo_gateway::config::refuse_open_operator;
+/// use majordomo_gateway::config::operator_exposed_without_role;
 ///
-/// assert!(refuse_open_operator("127.0.0.1:4101".parse().unwrap(), false).is_none());
-/// assert!(refuse_open_operator("0.0.0.0:4101".parse().unwrap(), true).is_none());
-/// assert!(refuse_open_operator("0.0.0.0:4101".parse().unwrap(), false).is_some());
+/// assert!(operator_exposed_without_role("127.0.0.1:4101".parse().unwrap(), false).is_none());
+/// assert!(operator_exposed_without_role("0.0.0.0:4101".parse().unwrap(), true).is_none());
+/// assert!(operator_exposed_without_role("0.0.0.0:4101".parse().unwrap(), false).is_some());
 /// ```
-pub fn refuse_open_operator(address: SocketAddr, has_role: bool) -> Option<String> {
+pub fn operator_exposed_without_role(address: SocketAddr, has_role: bool) -> Option<String> {
     let open = !has_role && !address.ip().to_canonical().is_loopback();
     open.then(|| {
         format!(
-            "the operator's listener on {address} can be reached from other machines, and no key \
-             has the role `operator` or `viewer`"
+            "the operator's listener on {address} is reachable from other machines, but no key has the role `operator` or `viewer`"
         )
     })
 }
@@ -136,23 +135,24 @@ pub(super) const KEYS: &[&str] = &[
 ];
 
 /// Hint for an exposed address without keys.
-pub(super) const CLOSE_IT: &str = "make a key with `majordomo key new NAME` and put its [[keys]] entry here, or listen on 127.0.0.1";
+pub(super) const EXPOSED_HINT: &str = "generate a key with `majordomo key new NAME` and add its [[keys]] entry, or listen on 127.0.0.1";
 
 /// Hint for an exposed operator address without keys.
-pub(super) const CLOSE_OPERATOR: &str = "make a key with `majordomo key new NAME` and put its [[keys]] entry here with `role = \"operator\"`, or listen on 127.0.0.1";
+pub(super) const EXPOSED_OPERATOR_HINT: &str = "generate a key with `majordomo key new NAME` and add its [[keys]] entry with `role = \"operator\"`, or listen on 127.0.0.1";
 
 /// Hint for an exposed operator address without a key that has a role for it.
-pub(super) const GIVE_A_ROLE: &str = "add `role = \"operator\"` to the [[keys]] entry of whoever runs the gateway, or listen on 127.0.0.1";
+pub(super) const MISSING_ROLE_HINT: &str =
+    "add `role = \"operator\"` to the operator's [[keys]] entry, or listen on 127.0.0.1";
 
-pub(super) fn read(mut section: Section<'_>) -> Server {
-    let mut server = Server::default();
+pub(super) fn read_server(mut section: Section<'_>) -> ServerSettings {
+    let mut server = ServerSettings::default();
     if let Some((address, span)) = address(&mut section, "listen") {
         server.listen = address;
-        server.places.listen = span;
+        server.spans.listen = span;
     }
     if let Some((address, span)) = address(&mut section, "operator_listen") {
         server.operator_listen = address;
-        server.places.operator_listen = span;
+        server.spans.operator_listen = span;
     }
     let body = section.take("max_body");
     if let Some(size) = body.as_ref().and_then(|field| field.size()) {
@@ -194,11 +194,11 @@ pub(super) fn read(mut section: Section<'_>) -> Server {
         .and_then(|field| tls(field.section("`tls`")?));
     server.origins = section
         .take("origins")
-        .map(origins::read)
+        .map(origins::read_origins)
         .unwrap_or_default();
     let reader = section.reader;
     section.finish();
-    refuse_shared_port(reader, &server);
+    check_distinct_addresses(reader, &server);
     server
 }
 
@@ -230,7 +230,7 @@ fn address(section: &mut Section<'_>, key: &'static str) -> Option<(SocketAddr, 
     let field = section.take(key)?;
     let text = field.text()?;
     let Ok(address) = text.value.trim().parse() else {
-        let message = format!("{} is no address to listen on", text.shown());
+        let message = format!("{} is not a listen address", text.shown());
         field.report(message, hint_for(key, &text.value));
         return None;
     };
@@ -241,9 +241,9 @@ fn address(section: &mut Section<'_>, key: &'static str) -> Option<(SocketAddr, 
 fn hint_for(key: &str, text: &str) -> &'static str {
     let text = text.trim();
     if text.starts_with("localhost") {
-        "write the address itself: `127.0.0.1:4100`"
+        "use a numeric address: `127.0.0.1:4100`"
     } else if text.contains("://") {
-        "leave the scheme out: an address and a port, such as `127.0.0.1:4100`"
+        "omit the scheme: an address and a port, such as `127.0.0.1:4100`"
     } else if text.parse::<std::net::IpAddr>().is_ok() {
         "add a port, such as `127.0.0.1:4100`, or `[::1]:4100` for IPv6"
     } else if key == "operator_listen" {
@@ -253,29 +253,25 @@ fn hint_for(key: &str, text: &str) -> &'static str {
     }
 }
 
-fn tls(mut section: Section<'_>) -> Option<Tls> {
+fn tls(mut section: Section<'_>) -> Option<TlsFiles> {
     let hint = "TLS needs both files: `tls = { cert = \"cert.pem\", key = \"key.pem\" }`";
-    let cert = section.need("cert", hint).and_then(|f| f.filled());
-    let key = section.need("key", hint).and_then(|f| f.filled());
+    let cert = section.require("cert", hint).and_then(|f| f.non_empty());
+    let key = section.require("key", hint).and_then(|f| f.non_empty());
     section.finish();
-    Some(Tls {
+    Some(TlsFiles {
         cert: PathBuf::from(cert?.value),
         key: PathBuf::from(key?.value),
     })
 }
 
-fn refuse_shared_port(reader: &Reader<'_>, server: &Server) {
+fn check_distinct_addresses(reader: &ConfigReader<'_>, server: &ServerSettings) {
     if server.listen == server.operator_listen && server.listen.port() != 0 {
-        let span = if server.places.operator_listen.is_empty() {
-            server.places.listen.clone()
+        let span = if server.spans.operator_listen.is_empty() {
+            server.spans.listen.clone()
         } else {
-            server.places.operator_listen.clone()
+            server.spans.operator_listen.clone()
         };
-        let hint = "give `operator_listen` a port of its own";
-        reader.report(
-            span,
-            "clients and the operator cannot share an address",
-            hint,
-        );
+        let hint = "give `operator_listen` another port";
+        reader.report(span, "`listen` and `operator_listen` must differ", hint);
     }
 }

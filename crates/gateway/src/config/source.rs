@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::Span;
-use super::secrets::shape;
+use super::secrets::patterns;
 
 /// Shorter secrets are masked only at their position, since they may be parts of ordinary
 /// words.
@@ -13,7 +13,7 @@ const SHORTEST_WORD: usize = 6;
 /// Name and text of a configuration file. The text is only displayed line by line, with
 /// secrets masked.
 #[derive(Clone)]
-pub struct Source {
+pub struct ConfigSource {
     name: String,
     /// `None` if the file could not be read.
     text: Option<String>,
@@ -25,12 +25,12 @@ pub struct Source {
     blank: bool,
 }
 
-impl Source {
+impl ConfigSource {
     pub(super) fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         let text = text.into();
         Self {
             name: name.into(),
-            secrets: shape::merged(shape::addresses(&text).collect()),
+            secrets: patterns::merged(patterns::addresses(&text).collect()),
             words: Vec::new(),
             text: Some(text),
             holds_secrets: false,
@@ -84,11 +84,11 @@ impl Source {
     /// Masks these spans.
     pub(super) fn hide(&mut self, secrets: impl IntoIterator<Item = Span>) {
         self.secrets.extend(secrets);
-        self.secrets = shape::merged(std::mem::take(&mut self.secrets));
+        self.secrets = patterns::merged(std::mem::take(&mut self.secrets));
     }
 
     /// Masks these words in all messages.
-    pub(super) fn keep_out(&mut self, words: Vec<String>) {
+    pub(super) fn redact_words(&mut self, words: Vec<String>) {
         let long = words
             .into_iter()
             .map(|word| word.trim().to_ascii_lowercase());
@@ -105,7 +105,7 @@ impl Source {
             let places = lower.match_indices(word.as_str());
             places.map(|(at, _)| at..at + word.len())
         });
-        shape::masked(message, &shape::merged(found.collect()))
+        patterns::masked(message, &patterns::merged(found.collect()))
     }
 
     /// The masked text of a span.
@@ -114,7 +114,7 @@ impl Source {
         Some(self.masked(text, span.start))
     }
 
-    pub(super) fn line_at(&self, offset: usize) -> Line {
+    pub(super) fn line_at(&self, offset: usize) -> SourceLine {
         let text = self.text();
         let mut offset = offset.min(text.len());
         // An offset at the end of the file is shown on the last line with text.
@@ -129,7 +129,7 @@ impl Source {
             .find('\n')
             .map_or(text.len(), |at| offset + at);
         let shown = text[start..end].trim_end_matches('\r');
-        Line {
+        SourceLine {
             number: text[..start].matches('\n').count() + 1,
             column: text[start..offset].chars().count() + 1,
             text: self.masked(shown, start),
@@ -145,21 +145,21 @@ impl Source {
         let here = here.take_while(|span| span.start < end);
         let inside = |span: &Span| span.start.max(start) - start..span.end.min(end) - start;
         let places: Vec<Span> = here.map(inside).collect();
-        shape::masked(line, &places)
+        patterns::masked(line, &places)
     }
 }
 
 /// Omits the text, which may contain keys.
-impl fmt::Debug for Source {
+impl fmt::Debug for ConfigSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Source")
+        f.debug_struct("ConfigSource")
             .field("name", &self.name)
             .finish_non_exhaustive()
     }
 }
 
 /// A line with secrets masked.
-pub(super) struct Line {
+pub(super) struct SourceLine {
     pub(super) number: usize,
     pub(super) column: usize,
     pub(super) text: String,
@@ -167,7 +167,7 @@ pub(super) struct Line {
     original: String,
 }
 
-impl Line {
+impl SourceLine {
     /// Whitespace before the column; tabs are kept so that markers line up.
     pub(super) fn indent(&self) -> String {
         let before = self.original.chars().take(self.column - 1);
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn lines_and_columns_count_characters_from_one() {
-        let source = Source::new("f", "a = 1\r\nß = \"é\" x\n");
+        let source = ConfigSource::new("f", "a = 1\r\nß = \"é\" x\n");
         let at = source.text().find('x').unwrap();
         let line = source.line_at(at);
         assert_eq!((line.number, line.column), (2, 9));
@@ -204,9 +204,9 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_kept_out_of_messages_in_any_case() {
-        let mut source = Source::new("f", "");
-        source.keep_out(vec!["CANARY-one".into(), "Canary".into(), "key".into()]);
+    fn secrets_are_masked_in_messages_ignoring_case() {
+        let mut source = ConfigSource::new("f", "");
+        source.redact_words(vec!["CANARY-one".into(), "Canary".into(), "key".into()]);
         for (message, scrubbed) in [
             ("no `CANARY-one` here", "no `**********` here"),
             ("set LLM_CANARY for a key", "set LLM_****** for a key"),

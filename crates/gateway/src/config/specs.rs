@@ -5,21 +5,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use majordomo::nearest;
 
 use super::Span;
-use super::alias_cycles::circles;
+use super::alias_cycles::alias_cycles;
 use super::providers::DeclaredKind;
-use super::reader::{Field, Reader, Section};
-use super::secrets::shape;
+use super::reader::{ConfigField, ConfigReader, Section};
+use super::secrets::patterns;
 
 /// A spec and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spec {
+pub struct SpecEntry {
     /// The spec.
     pub text: String,
     /// Position in the file.
     pub span: Span,
     /// How diagnostics quote it if it contains variables.
     quoted: Option<String>,
-    place: Place,
+    role: SpecRole,
 }
 
 /// A name for a spec.
@@ -28,12 +28,12 @@ pub struct Alias {
     /// The name.
     pub name: String,
     /// The spec it stands for.
-    pub spec: Spec,
+    pub spec: SpecEntry,
 }
 
 /// The use of a spec, which decides what it may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum SpecRole {
     Alias,
     /// May contain `{model}`.
     Service,
@@ -42,24 +42,24 @@ enum Place {
 }
 
 /// Placeholder for the requested model in a service's spec.
-pub(super) const ASKED: &str = "{model}";
+pub(super) const REQUESTED_MODEL: &str = "{model}";
 
-impl Spec {
-    pub(super) fn service(field: &Field<'_>) -> Option<Self> {
-        Self::read(field, Place::Service)
+impl SpecEntry {
+    pub(super) fn service(field: &ConfigField<'_>) -> Option<Self> {
+        Self::read(field, SpecRole::Service)
     }
 
-    pub(super) fn describer(field: &Field<'_>) -> Option<Self> {
-        Self::read(field, Place::Describer)
+    pub(super) fn describer(field: &ConfigField<'_>) -> Option<Self> {
+        Self::read(field, SpecRole::Describer)
     }
 
-    fn read(field: &Field<'_>, place: Place) -> Option<Self> {
-        let text = field.filled()?;
+    fn read(field: &ConfigField<'_>, role: SpecRole) -> Option<Self> {
+        let text = field.non_empty()?;
         Some(Self {
             quoted: text.is_substituted().then(|| text.shown()),
             span: field.span.clone(),
             text: text.value,
-            place,
+            role,
         })
     }
 
@@ -74,7 +74,7 @@ impl Spec {
             .elements()
             .filter_map(|element| element.split_once('/'));
         let names = targets.map(|(provider, _)| provider.trim());
-        names.filter(|name| !name.contains(ASKED))
+        names.filter(|name| !name.contains(REQUESTED_MODEL))
     }
 
     /// Quotes an element for diagnostics.
@@ -93,9 +93,9 @@ pub(super) fn read_aliases(section: Section<'_>) -> Vec<Alias> {
             section.reader.report(
                 field.key_span.clone(),
                 format!("`{}` cannot be an alias", field.key),
-                "use one word without `/`, `,` and spaces",
+                "use a name without `/`, `,` or spaces",
             );
-        } else if let Some(spec) = Spec::read(&field, Place::Alias) {
+        } else if let Some(spec) = SpecEntry::read(&field, SpecRole::Alias) {
             aliases.push(Alias {
                 name: field.key,
                 spec,
@@ -107,20 +107,20 @@ pub(super) fn read_aliases(section: Section<'_>) -> Vec<Alias> {
 
 /// The names that specs may use. Names with invalid entries are included so that one
 /// mistake is reported once.
-pub(super) struct Names<'a> {
-    pub(super) reader: &'a Reader<'a>,
+pub(super) struct SpecNames<'a> {
+    pub(super) reader: &'a ConfigReader<'a>,
     pub(super) providers: BTreeSet<String>,
     pub(super) aliases: BTreeSet<String>,
     pub(super) routes: BTreeSet<String>,
 }
 
-impl Names<'_> {
+impl SpecNames<'_> {
     /// Reports the mistakes of a spec.
-    pub(super) fn check(&self, spec: &Spec) {
+    pub(super) fn check(&self, spec: &SpecEntry) {
         let mut empty = true;
         for element in spec.elements() {
             empty = false;
-            if let Some((message, hint)) = self.mistake(spec, element) {
+            if let Some((message, hint)) = self.check_element(spec, element) {
                 self.reader.report(spec.span.clone(), message, hint);
             }
         }
@@ -131,21 +131,24 @@ impl Names<'_> {
         }
     }
 
-    fn mistake(&self, spec: &Spec, element: &str) -> Option<(String, String)> {
+    fn check_element(&self, spec: &SpecEntry, element: &str) -> Option<(String, String)> {
         let quote = spec.quote(element);
-        let asks = element.contains(ASKED);
-        if asks && spec.place != Place::Service {
-            let hint = "it stands for what the client asked for, in a route's `services` only";
-            return Some((format!("{quote} may not hold `{ASKED}`"), hint.into()));
-        }
-        if element.replace(ASKED, "").contains(['{', '}']) {
-            let message = format!("{quote} has braces in it");
+        let has_placeholder = element.contains(REQUESTED_MODEL);
+        if has_placeholder && spec.role != SpecRole::Service {
+            let hint = "it stands for the requested model and is only allowed in `services`";
             return Some((
-                message,
-                format!("only `{ASKED}` is put in: what the client asked for"),
+                format!("{quote} must not contain `{REQUESTED_MODEL}`"),
+                hint.into(),
             ));
         }
-        if element == ASKED {
+        if element.replace(REQUESTED_MODEL, "").contains(['{', '}']) {
+            let message = format!("{quote} contains braces");
+            return Some((
+                message,
+                format!("only `{REQUESTED_MODEL}` is substituted: the requested model"),
+            ));
+        }
+        if element == REQUESTED_MODEL {
             return None;
         }
         match element.split_once('/') {
@@ -153,18 +156,18 @@ impl Names<'_> {
             Some((provider, model)) => {
                 let as_target = || "write it as `provider/model`".to_owned();
                 if provider.trim().is_empty() {
-                    return Some((format!("{quote} names no provider"), as_target()));
+                    return Some((format!("{quote} has no provider"), as_target()));
                 }
                 if model.trim().is_empty() {
-                    return Some((format!("{quote} names no model"), as_target()));
+                    return Some((format!("{quote} has no model"), as_target()));
                 }
                 self.provider(spec, provider)
             }
         }
     }
 
-    fn bare(&self, spec: &Spec, name: &str, quote: &str) -> Option<(String, String)> {
-        let routes = Some(&self.routes).filter(|_| spec.place == Place::Describer);
+    fn bare(&self, spec: &SpecEntry, name: &str, quote: &str) -> Option<(String, String)> {
+        let routes = Some(&self.routes).filter(|_| spec.role == SpecRole::Describer);
         let mut sets = [&self.aliases].into_iter().chain(routes);
         if sets.clone().any(|names| names.contains(name)) {
             return None;
@@ -172,14 +175,16 @@ impl Names<'_> {
         let known = sets.by_ref().flatten().map(String::as_str);
         let hint = match nearest(name, known) {
             Some(close) => format!("did you mean `{close}`?"),
-            None => "a target is written `provider/model`; aliases stand in [aliases]".to_owned(),
+            None => {
+                "a target is written `provider/model`; aliases are defined in [aliases]".to_owned()
+            }
         };
         Some((format!("there is no alias {quote}"), hint))
     }
 
-    fn provider(&self, spec: &Spec, name: &str) -> Option<(String, String)> {
+    fn provider(&self, spec: &SpecEntry, name: &str) -> Option<(String, String)> {
         let variable = variable_name(name);
-        if name.contains(ASKED)
+        if name.contains(REQUESTED_MODEL)
             || self.providers.contains(name)
             || DeclaredKind::builtin(name).is_some()
             || self.reader.variable(&variable).is_some()
@@ -198,7 +203,7 @@ impl Names<'_> {
         );
         let hint = match nearest(name, known) {
             Some(close) => format!("did you mean `{close}`?"),
-            None if spec.quoted.is_some() || !shape::parts(name).is_empty() => {
+            None if spec.quoted.is_some() || !patterns::secret_spans(name).is_empty() => {
                 "add it under [providers]".to_owned()
             }
             None => format!("add [providers.{name}], or set {variable} to its DSN"),
@@ -207,7 +212,7 @@ impl Names<'_> {
     }
 
     /// Reports a describer that consists only of the target it describes for.
-    pub(super) fn check_describer(&self, target: &str, describer: Option<&Spec>) {
+    pub(super) fn check_describer(&self, target: &str, describer: Option<&SpecEntry>) {
         let Some(describer) = describer else {
             return;
         };
@@ -215,19 +220,19 @@ impl Names<'_> {
         if elements.clone().next().is_some() && elements.all(|element| element == target.trim()) {
             let quote = describer.quote(target.trim());
             let message = format!("{quote} cannot describe images to itself");
-            let hint = "name another model, one that takes images";
+            let hint = "name another model that accepts images";
             self.reader.report(describer.span.clone(), message, hint);
         }
     }
 
     /// Reports alias cycles, each once.
-    pub(super) fn check_circles(&self, aliases: &[Alias]) {
-        for circle in circles(aliases) {
-            let ways = circle.iter().chain(circle.first());
-            let names: Vec<&str> = ways.map(|at| aliases[*at].name.as_str()).collect();
-            let message = format!("the aliases go in a circle: {}", names.join(" → "));
-            let hint = "let one of them name targets: `provider/model`";
-            let span = &aliases[circle[0]].spec.span;
+    pub(super) fn check_alias_cycles(&self, aliases: &[Alias]) {
+        for cycle in alias_cycles(aliases) {
+            let members = cycle.iter().chain(cycle.first());
+            let names: Vec<&str> = members.map(|at| aliases[*at].name.as_str()).collect();
+            let message = format!("alias cycle: {}", names.join(" → "));
+            let hint = "make one of them name a target: `provider/model`";
+            let span = &aliases[cycle[0]].spec.span;
             self.reader.report(span.clone(), message, hint);
         }
     }

@@ -7,7 +7,7 @@ pub(super) fn suggest(wanted: &str, known: &[&str]) -> String {
     match nearest(wanted, known.iter().copied()) {
         Some(name) => format!("did you mean `{name}`?"),
         None if known.is_empty() => String::new(),
-        None => format!("known are {}", listed(known)),
+        None => format!("expected one of {}", listed(known)),
     }
 }
 

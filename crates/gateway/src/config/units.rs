@@ -87,7 +87,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_panics(text in ".*", number in "[0-9.]{0,30}", unit in "[a-zA-Z]{0,3}") {
+        fn no_size_or_duration_panics(text in ".*", number in "[0-9.]{0,30}", unit in "[a-zA-Z]{0,3}") {
             let _ = (size(&text), duration(&text));
             let _ = (size(&format!("{number}{unit}")), duration(&format!("{number}{unit}")));
         }

@@ -6,10 +6,10 @@
 //!
 //! May use `clip`.
 
-mod answer;
 mod budget;
 mod instance;
 mod model;
+mod response;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use model::DemoModel;
 ///
 /// ```
 /// use majordomo::{Registry, Request};
-/// use majordomo_gateway::demo::Demo;
+/// use majordomo_gateway::Demo;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> majordomo::Result<()> {
 /// let registry = Registry::empty();

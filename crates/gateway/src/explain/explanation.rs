@@ -3,7 +3,7 @@
 use majordomo_rules::RuleTrace;
 use serde::Serialize;
 
-pub use crate::routes::{Candidate, LeftOut};
+pub use crate::routes::{Candidate, ExcludedService};
 /// What would happen to a request.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
@@ -29,9 +29,9 @@ pub struct Explanation {
     /// The services, in the order in which they would be tried.
     pub candidates: Vec<Candidate>,
     /// The services that would not be tried.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<ExcludedService>,
     /// The service that would be tried first.
-    pub pick: Option<Pick>,
+    pub pick: Option<PickedService>,
     /// What each target would receive, in order.
     pub targets: Vec<TargetPlan>,
 }
@@ -88,7 +88,7 @@ pub struct ProcessorPlan {
 
 /// The service that would be tried first.
 #[derive(Clone, Debug, Serialize)]
-pub struct Pick {
+pub struct PickedService {
     /// Its spec as written in the file.
     pub service: String,
     /// The reason: `affinity`, `tactic` or `least_bad`.

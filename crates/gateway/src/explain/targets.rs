@@ -3,9 +3,9 @@
 use majordomo::{Change, Preview};
 
 use super::TargetPlan;
-use crate::state::State;
+use crate::state::GatewayState;
 
-impl State {
+impl GatewayState {
     pub(super) fn target_plan(&self, preview: Preview) -> TargetPlan {
         let name = preview.target;
         let health = self.registry.health();

@@ -11,26 +11,26 @@ use majordomo::Error;
 pub enum FetchError {
     /// Fetching is disabled.
     #[error(
-        "the image is given by its address and the target needs its bytes; send the bytes, \
-         or set `enabled = true` under [fetch] in the gateway's configuration"
+        "the image is given as a URL, but the target needs its bytes; send the bytes, or set \
+         `enabled = true` under [fetch] in the gateway's configuration"
     )]
     Disabled,
     /// The URL is invalid.
     #[error(
-        "the image's address must begin with http:// or https:// and name a host, without a password"
+        "the image's URL must begin with http:// or https:// and have a host and no credentials"
     )]
     BadAddress,
     /// The address is not public.
-    #[error("the image is not fetched from {host}: its address is not a public one")]
+    #[error("the image is not fetched from {host}: its address is not public")]
     Forbidden {
         /// The host.
         host: String,
     },
     /// The port is not 80 or 443.
-    #[error("the image's address names a port; images are fetched from the ports 80 and 443 only")]
+    #[error("images are fetched from ports 80 and 443 only")]
     Port,
     /// The request contains too many URLs.
-    #[error("the request holds more than {limit} images by their address; send their bytes")]
+    #[error("the request contains more than {limit} image URLs; send the bytes instead")]
     TooMany {
         /// The limit.
         limit: usize,
@@ -44,7 +44,7 @@ pub enum FetchError {
         reason: String,
     },
     /// The status was not 200.
-    #[error("the image cannot be fetched: {host} answered with the status {status}")]
+    #[error("the image cannot be fetched: {host} responded with status {status}")]
     Status {
         /// The host.
         host: String,
@@ -52,7 +52,7 @@ pub enum FetchError {
         status: u16,
     },
     /// The response is not a supported image.
-    #[error("what {host} sent is no JPEG, PNG, GIF or WebP but {kind}")]
+    #[error("the response of {host} is not JPEG, PNG, GIF or WebP but {kind}")]
     NoImage {
         /// The host.
         host: String,
@@ -60,7 +60,7 @@ pub enum FetchError {
         kind: String,
     },
     /// The byte budget is exhausted.
-    #[error("there is no room for the image: {0}")]
+    #[error("no memory left for the image: {0}")]
     Exhausted(#[from] majordomo_limits::Exhausted),
     /// The image is too large.
     #[error("the image has more than {limit} bytes; `max_bytes` under [fetch] is the limit")]
@@ -69,19 +69,22 @@ pub enum FetchError {
         limit: u64,
     },
     /// The timeout expired.
-    #[error("the image did not come within {}; `timeout` under [fetch] is the limit", humantime::format_duration(*limit))]
+    #[error(
+        "the image did not arrive within {}; `timeout` under [fetch] is the limit",
+        humantime::format_duration(*limit)
+    )]
     TooSlow {
         /// The limit.
         limit: Duration,
     },
     /// There were too many redirects.
-    #[error("the image's address redirects more than {limit} times")]
+    #[error("the image's URL redirects more than {limit} times")]
     TooManyRedirects {
         /// The limit.
         limit: u32,
     },
     /// An `https` URL redirects to `http`.
-    #[error("the image's https address redirects to a plain http one, which is not followed")]
+    #[error("the image's https URL redirects to http, which is not followed")]
     Downgrade,
     /// The gateway is shutting down.
     #[error("the image was not fetched: the gateway is stopping")]
@@ -91,7 +94,7 @@ pub enum FetchError {
 impl FetchError {
     pub(super) fn failed(uri: &Uri, error: &Error) -> Self {
         let host = uri.host().unwrap_or_default().to_owned();
-        if super::guard::is_refusal(error) {
+        if super::resolver::is_rejection(error) {
             return Self::Forbidden { host };
         }
         Self::Failed {

@@ -8,11 +8,11 @@
 //!
 //! May use `config` for its settings.
 
-mod address;
 mod error;
-mod fill;
-mod guard;
-mod link;
+mod fetch_all;
+mod public_address;
+mod resolver;
+mod url;
 
 use std::net::IpAddr;
 
@@ -26,26 +26,26 @@ use majordomo::transport::{
 };
 use majordomo_limits::{Bounds, Charge, FairSemaphore, Flow};
 
-use crate::config::Fetch;
-pub use address::is_public;
+use crate::config::FetchSettings;
 pub use error::FetchError;
-use guard::GuardedResolver;
+pub use public_address::is_public;
+use resolver::GuardedResolver;
 
 /// Concurrent fetches of all requests together.
-const MOST_AT_ONCE: u64 = 16;
+const MAX_CONCURRENT: u64 = 16;
 
 /// Granularity of charges for received bytes.
-const STEP: u64 = 64 * 1024;
+const CHARGE_STEP: u64 = 64 * 1024;
 
 /// Decides whether an address may be connected to.
-pub type Allows = fn(IpAddr) -> bool;
+pub type AddressPolicy = fn(IpAddr) -> bool;
 
 /// Fetches images from public addresses, if enabled.
 #[derive(Clone, Debug)]
 pub struct Fetcher {
-    settings: Fetch,
+    settings: FetchSettings,
     transport: Transport,
-    allows: Allows,
+    allows: AddressPolicy,
     /// Whether only ports 80 and 443 are allowed.
     web_only: bool,
     turns: FairSemaphore,
@@ -53,7 +53,7 @@ pub struct Fetcher {
 
 impl Fetcher {
     /// Creates a fetcher that reaches public addresses only.
-    pub fn new(settings: Fetch) -> Self {
+    pub fn new(settings: FetchSettings) -> Self {
         Self::reaching(settings, SystemResolver, is_public).web_only()
     }
 
@@ -66,7 +66,11 @@ impl Fetcher {
 
     /// Creates a fetcher with another resolver and another address policy, for tests and
     /// special networks.
-    pub fn reaching(settings: Fetch, resolver: impl Resolve, allows: Allows) -> Self {
+    pub fn reaching(
+        settings: FetchSettings,
+        resolver: impl Resolve,
+        allows: AddressPolicy,
+    ) -> Self {
         let client = Client::default()
             .protocol(Protocol::Http1)
             .proxies(Proxies::Direct)
@@ -76,7 +80,7 @@ impl Fetcher {
             transport: Transport::new(client),
             allows,
             web_only: false,
-            turns: FairSemaphore::new(Bounds::new(MOST_AT_ONCE)),
+            turns: FairSemaphore::new(Bounds::new(MAX_CONCURRENT)),
         }
     }
 
@@ -85,7 +89,7 @@ impl Fetcher {
         if !self.settings.enabled {
             return Err(FetchError::Disabled);
         }
-        let uri = link::read(url)?;
+        let uri = url::parse_image_url(url)?;
         self.check(&uri)?;
         Ok(uri)
     }
@@ -109,7 +113,7 @@ impl Fetcher {
             if !head.status().is_redirection() {
                 return self.take(&uri, &head, body).await;
             }
-            uri = link::follow(&uri, &head)?;
+            uri = url::resolve_redirect(&uri, &head)?;
             self.check(&uri)?;
         }
         Err(FetchError::TooManyRedirects {
@@ -199,13 +203,13 @@ impl Fetcher {
         }
         let mut charge = Charge::begin();
         let mut data = BytesMut::new();
-        while let Some(piece) = body.next().await {
-            let piece = piece.map_err(|error| FetchError::failed(uri, &error))?;
-            if (data.len() + piece.len()) as u64 > limit {
+        while let Some(chunk) = body.next().await {
+            let chunk = chunk.map_err(|error| FetchError::failed(uri, &error))?;
+            if (data.len() + chunk.len()) as u64 > limit {
                 return Err(too_large());
             }
-            data.extend_from_slice(&piece);
-            let held = (data.len() as u64).next_multiple_of(STEP);
+            data.extend_from_slice(&chunk);
+            let held = (data.len() as u64).next_multiple_of(CHARGE_STEP);
             charge.reach(held).map_err(FetchError::Exhausted)?;
         }
         Ok(charge.hold(data.freeze()))

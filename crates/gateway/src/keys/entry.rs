@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use majordomo::SecretString;
 
-use super::Role;
+use super::KeyRole;
 
 /// A client key.
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub struct KeyEntry {
     /// How the key is recognized.
     pub secret: KeySecret,
     /// What the key may be used for.
-    pub role: Role,
+    pub role: KeyRole,
     /// The models it may use, as globs; `None` means all.
     pub models: Option<Vec<String>>,
     /// Position in the file.

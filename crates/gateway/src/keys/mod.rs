@@ -6,7 +6,7 @@
 //! the entries. Uses no other module.
 
 mod entry;
-mod make;
+mod generate;
 mod role;
 
 use std::collections::HashMap;
@@ -20,8 +20,8 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 pub use entry::{KeyEntry, KeySecret};
-pub use make::{NewKey, make_key};
-pub use role::Role;
+pub use generate::{NewKey, generate_key};
+pub use role::KeyRole;
 
 type Hash = [u8; 32];
 
@@ -30,30 +30,30 @@ const SHORT: usize = 20;
 
 /// The keys of a configuration.
 #[derive(Clone, Default)]
-pub struct Keys {
+pub struct ClientKeys {
     /// By hash prefix.
-    keys: HashMap<u64, Vec<(Hash, Arc<Key>)>>,
+    keys: HashMap<u64, Vec<(Hash, Arc<ClientKey>)>>,
 }
 
 /// An authenticated client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct ClientKey {
     name: String,
-    role: Role,
+    role: KeyRole,
     /// `None` means all.
     models: Option<Vec<Glob>>,
 }
 
-impl Keys {
+impl ClientKeys {
     /// Compiles the entries of a configuration.
     ///
     /// ```
     /// use std::collections::BTreeMap;
-    /// use majordomo_gateway::{config::Config, keys::Keys};
+    /// use majordomo_gateway::{ClientKeys, Config};
     ///
     /// let text = "[[keys]]\nname = \"laptop\"\nkey = \"canary\"\nmodels = [\"coder\"]";
     /// let config = Config::parse("majordomo.toml", text, &BTreeMap::new()).unwrap();
-    /// let keys = Keys::new(&config.keys);
+    /// let keys = ClientKeys::new(&config.keys);
     /// let laptop = keys.check("canary").unwrap();
     /// assert!(laptop.may_use("coder") && !laptop.may_use("thinking"));
     /// assert!(keys.check("guess").is_none());
@@ -66,21 +66,22 @@ impl Keys {
                     if key.expose_secret().len() < SHORT {
                         tracing::warn!(
                             key = entry.name,
-                            "this key is short enough to be guessed; `majordomo key new` makes a better one"
+                            "this key is short enough to be guessed; generate a better one with \
+                             `majordomo key new`"
                         );
                     }
                     sha256(key.expose_secret())
                 }
             };
             let globs = |models: &Vec<String>| models.iter().map(|m| Glob::new(m)).collect();
-            let key = Key {
+            let key = ClientKey {
                 name: entry.name.clone(),
                 role: entry.role,
                 models: entry.models.as_ref().map(globs),
             };
             (hash, Arc::new(key))
         };
-        let mut keys: HashMap<u64, Vec<(Hash, Arc<Key>)>> = HashMap::new();
+        let mut keys: HashMap<u64, Vec<(Hash, Arc<ClientKey>)>> = HashMap::new();
         for (hash, key) in entries.iter().map(compile) {
             keys.entry(part(&hash)).or_default().push((hash, key));
         }
@@ -93,7 +94,7 @@ impl Keys {
     }
 
     /// The key with this name.
-    pub(crate) fn named(&self, name: &str) -> Option<Arc<Key>> {
+    pub(crate) fn named(&self, name: &str) -> Option<Arc<ClientKey>> {
         self.all().find(|key| key.name == name).cloned()
     }
 
@@ -102,12 +103,12 @@ impl Keys {
         self.all().map(|key| key.name())
     }
 
-    fn all(&self) -> impl Iterator<Item = &Arc<Key>> {
+    fn all(&self) -> impl Iterator<Item = &Arc<ClientKey>> {
         self.keys.values().flatten().map(|(_, key)| key)
     }
 
     /// Looks up a presented key.
-    pub fn check(&self, presented: &str) -> Option<Arc<Key>> {
+    pub fn check(&self, presented: &str) -> Option<Arc<ClientKey>> {
         let presented = sha256(presented);
         let near = self.keys.get(&part(&presented))?;
         let same = near
@@ -123,14 +124,14 @@ fn part(hash: &Hash) -> u64 {
     u64::from_be_bytes([a, b, c, d, e, f, g, h])
 }
 
-impl Key {
+impl ClientKey {
     /// The owner's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// What the key may be used for.
-    pub fn role(&self) -> Role {
+    pub fn role(&self) -> KeyRole {
         self.role
     }
 
@@ -148,7 +149,7 @@ impl Key {
     }
 }
 
-impl Key {
+impl ClientKey {
     /// Rejects a model that it may not use.
     pub(crate) fn allow(&self, model: &str) -> Result<(), Error> {
         if self.may_use(model) {
@@ -161,7 +162,7 @@ impl Key {
 }
 
 /// Prints no secrets, not even hashes.
-impl fmt::Debug for Keys {
+impl fmt::Debug for ClientKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list()
             .entries(self.keys.values().flatten().map(|(_, key)| &key.name))
@@ -177,22 +178,22 @@ fn sha256(text: &str) -> Hash {
 mod tests {
     use super::*;
 
-    fn keys(entries: &[(&str, KeySecret, Option<Vec<&str>>)]) -> Keys {
+    fn keys(entries: &[(&str, KeySecret, Option<Vec<&str>>)]) -> ClientKeys {
         let entry = |(name, secret, models): &(&str, KeySecret, Option<Vec<&str>>)| KeyEntry {
             name: (*name).to_owned(),
             secret: secret.clone(),
-            role: Role::Client,
+            role: KeyRole::Client,
             models: models
                 .as_ref()
                 .map(|all| all.iter().map(|m| (*m).to_owned()).collect()),
             span: 0..0,
         };
         let entries: Vec<KeyEntry> = entries.iter().map(entry).collect();
-        Keys::new(&entries)
+        ClientKeys::new(&entries)
     }
 
     #[test]
-    fn each_key_is_recognised_by_itself_or_by_its_hash() {
+    fn keys_are_recognized_by_plain_text_or_hash() {
         let keys = keys(&[
             ("a", KeySecret::Plain("CANARY-a".into()), None),
             ("b", KeySecret::Sha256(sha256("CANARY-b")), None),
@@ -203,12 +204,12 @@ mod tests {
         for wrong in ["", "CANARY", "CANARY-a ", "canary-a"] {
             assert_eq!(name(wrong), None, "{wrong}");
         }
-        assert!(!keys.is_empty() && Keys::default().is_empty());
-        assert_eq!(Keys::default().check(""), None);
+        assert!(!keys.is_empty() && ClientKeys::default().is_empty());
+        assert_eq!(ClientKeys::default().check(""), None);
     }
 
     #[test]
-    fn a_chain_is_allowed_only_if_each_element_is() {
+    fn a_chain_is_allowed_only_if_every_element_is() {
         let keys = keys(&[(
             "a",
             KeySecret::Plain("k".into()),
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_key_is_printed() {
+    fn debug_output_contains_no_key() {
         let keys = keys(&[("laptop", KeySecret::Plain("CANARY".into()), None)]);
         assert_eq!(format!("{keys:?}"), "[\"laptop\"]");
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// What a key may be used for. Each role includes the previous ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
+pub enum KeyRole {
     /// Calls models.
     #[default]
     Client,
@@ -14,7 +14,7 @@ pub enum Role {
     Operator,
 }
 
-impl Role {
+impl KeyRole {
     /// Names in the configuration file.
     pub(crate) const WORDS: [(&'static str, Self); 3] = [
         ("client", Self::Client),
@@ -23,7 +23,7 @@ impl Role {
     ];
 }
 
-impl fmt::Display for Role {
+impl fmt::Display for KeyRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = Self::WORDS.iter().find(|(_, role)| role == self);
         f.write_str(word.map_or("", |(word, _)| word))

@@ -15,32 +15,32 @@ use std::sync::Arc;
 
 use majordomo::transport::Transport;
 
-use crate::config::transition::{self, AtStartup, Notice};
-use crate::config::{self, Config, Files, Problems, Tls, Watch};
+use crate::config::transition::{self, AtStartup, RestartNotice};
+use crate::config::{self, Config, ConfigWatch, Diagnostics, TlsFiles, WatchedFiles};
 use crate::server::{Identity, TlsAcceptorHandle};
-use crate::{Handle, State};
+use crate::{GatewayState, Handle};
 
 /// Builds states from configurations.
 #[derive(Clone)]
-pub(crate) struct Loader {
+pub(crate) struct StateLoader {
     pub(crate) environment: BTreeMap<String, String>,
     pub(crate) transport: Transport,
     /// Overrides `listen` of the file.
     pub(crate) listen: Option<SocketAddr>,
 }
 
-impl Loader {
+impl StateLoader {
     pub(crate) fn state(
         &self,
         config: &Config,
-        earlier: Option<&State>,
-    ) -> Result<Arc<State>, Problems> {
-        let state = State::new(config, &self.environment, &self.transport, earlier)?;
+        earlier: Option<&GatewayState>,
+    ) -> Result<Arc<GatewayState>, Diagnostics> {
+        let state = GatewayState::new(config, &self.environment, &self.transport, earlier)?;
         Ok(Arc::new(state))
     }
 
     /// Applies the command line to the configuration.
-    pub(crate) fn overridden(&self, mut config: Config) -> Config {
+    pub(crate) fn with_overrides(&self, mut config: Config) -> Config {
         if let Some(listen) = self.listen {
             config.server.listen = listen;
         }
@@ -49,8 +49,8 @@ impl Loader {
 }
 
 /// Reloads a running gateway.
-pub(crate) struct Reload {
-    loader: Loader,
+pub(crate) struct Reloader {
+    loader: StateLoader,
     handle: Handle,
     at_startup: AtStartup,
     tls: Option<TlsAcceptorHandle>,
@@ -61,16 +61,16 @@ pub(crate) struct Reload {
 }
 
 /// A checked configuration, ready to be applied.
-struct Ready {
-    state: Arc<State>,
-    notices: Vec<Notice>,
+struct PreparedReload {
+    state: Arc<GatewayState>,
+    notices: Vec<RestartNotice>,
     /// `None` without TLS.
     identity: Option<Result<Identity, String>>,
 }
 
-impl Reload {
+impl Reloader {
     pub(crate) fn new(
-        loader: Loader,
+        loader: StateLoader,
         handle: Handle,
         at_startup: AtStartup,
         tls: Option<TlsAcceptorHandle>,
@@ -86,27 +86,27 @@ impl Reload {
     }
 
     /// Follows the configuration and the certificate until dropped.
-    pub(crate) async fn run(mut self, mut watch: Watch) {
-        let mut certificate = Files::new(self.certificate_paths());
+    pub(crate) async fn run(mut self, mut watch: ConfigWatch) {
+        let mut certificate = WatchedFiles::new(self.certificate_paths());
         loop {
             tokio::select! {
                 read = watch.next() => {
                     if let Ok(config) = &read {
                         config::warn_if_exposed(watch.path(), config);
                     }
-                    self.configuration(read).await;
+                    self.reload_config(read).await;
                     if certificate.paths() != self.certificate_paths() {
-                        certificate = Files::new(self.certificate_paths());
+                        certificate = WatchedFiles::new(self.certificate_paths());
                         // It may have changed between reading and watching.
-                        self.certificate().await;
+                        self.reload_certificate().await;
                     } else if self.config_fault.is_some() {
                         // SIGHUP also reloads the certificate.
-                        self.certificate().await;
+                        self.reload_certificate().await;
                     }
                 }
                 () = certificate.changed() => {
-                    certificate.note();
-                    self.certificate().await;
+                    certificate.snapshot();
+                    self.reload_certificate().await;
                 }
             }
         }
@@ -114,44 +114,44 @@ impl Reload {
 
     /// The files of the active certificate; empty without TLS.
     fn certificate_paths(&self) -> Vec<PathBuf> {
-        let files = self.files();
+        let files = self.certificate_files();
         files.map_or_else(Vec::new, |tls| vec![tls.cert, tls.key])
     }
 
-    fn files(&self) -> Option<Tls> {
+    fn certificate_files(&self) -> Option<TlsFiles> {
         let state = self.handle.state();
         self.tls.as_ref().and(state.server.tls.clone())
     }
 
     /// Applies a new configuration, or records why it is rejected.
-    async fn configuration(&mut self, read: Result<Config, Problems>) {
+    async fn reload_config(&mut self, read: Result<Config, Diagnostics>) {
         let ready = match read {
             Ok(config) => {
                 let (loader, at_startup) = (self.loader.clone(), self.at_startup.clone());
                 let old = self.handle.state();
                 // Reads files and compiles patterns: off the async threads.
-                let made = tokio::task::spawn_blocking(move || {
+                let prepared = tokio::task::spawn_blocking(move || {
                     prepare(&loader, &at_startup, &old, config)
                 });
-                made.await.unwrap_or_else(|_| Err(PANICKED.to_owned()))
+                prepared.await.unwrap_or_else(|_| Err(PANICKED.to_owned()))
             }
-            Err(problems) => Err(format!("\n{problems}")),
+            Err(diagnostics) => Err(format!("\n{diagnostics}")),
         };
         match ready {
-            Ok(ready) => self.take(ready),
+            Ok(ready) => self.apply(ready),
             Err(reason) => {
-                tracing::error!("the old configuration stays: {reason}");
+                tracing::error!("the old configuration stays in effect: {reason}");
                 self.config_fault = Some(reason);
             }
         }
         self.publish();
     }
 
-    fn take(&mut self, ready: Ready) {
+    fn apply(&mut self, ready: PreparedReload) {
         self.handle.swap(ready.state);
         self.config_fault = None;
         if let Some(identity) = ready.identity {
-            self.serve(identity);
+            self.replace_certificate(identity);
         }
         let mut notes = Vec::new();
         for notice in ready.notices {
@@ -159,20 +159,20 @@ impl Reload {
             notes.push(notice.text);
         }
         self.handle.notes(notes);
-        tracing::info!("the configuration was read anew");
+        tracing::info!("configuration reloaded");
     }
 
     /// Applies the newest certificate, or records why it is rejected.
-    async fn certificate(&mut self) {
-        let Some(files) = self.files() else {
+    async fn reload_certificate(&mut self) {
+        let Some(files) = self.certificate_files() else {
             return;
         };
         let loaded = tokio::task::spawn_blocking(move || Identity::load(&files)).await;
-        self.serve(loaded.unwrap_or_else(|_| Err(PANICKED.to_owned())));
+        self.replace_certificate(loaded.unwrap_or_else(|_| Err(PANICKED.to_owned())));
         self.publish();
     }
 
-    fn serve(&mut self, identity: Result<Identity, String>) {
+    fn replace_certificate(&mut self, identity: Result<Identity, String>) {
         let Some(tls) = &self.tls else {
             return;
         };
@@ -180,10 +180,10 @@ impl Reload {
             Ok(identity) => {
                 tls.replace(identity);
                 self.tls_fault = None;
-                tracing::info!("the certificate was read anew");
+                tracing::info!("certificate reloaded");
             }
             Err(reason) => {
-                let reason = format!("the old certificate stays: {reason}");
+                let reason = format!("the old certificate stays in effect: {reason}");
                 tracing::error!("{reason}");
                 self.tls_fault = Some(reason);
             }
@@ -201,18 +201,18 @@ impl Reload {
 }
 
 /// After a panic, everything stays as it was.
-const PANICKED: &str = "it could not be read, which is a bug of majordomo";
+const PANICKED: &str = "loading it panicked, which is a bug in majordomo";
 
 /// Does all fallible work of a reload.
 fn prepare(
-    loader: &Loader,
+    loader: &StateLoader,
     at_startup: &AtStartup,
-    old: &State,
+    old: &GatewayState,
     config: Config,
-) -> Result<Ready, String> {
-    let config = loader.overridden(config);
-    let notices = transition::judge(at_startup, old.config(), &config)
-        .map_err(|refusal| refusal.to_string())?;
+) -> Result<PreparedReload, String> {
+    let config = loader.with_overrides(config);
+    let notices = transition::check_reload(at_startup, old.config(), &config)
+        .map_err(|rejection| rejection.to_string())?;
     let files = config.server.tls.as_ref().filter(|_| at_startup.tls);
     let identity = files.map(Identity::load);
     // Newly named files belong to the configuration: the gateway would not start with
@@ -223,8 +223,8 @@ fn prepare(
         return Err(reason.clone());
     }
     let state = loader.state(&config, Some(old));
-    let state = state.map_err(|problems| format!("\n{problems}"))?;
-    Ok(Ready {
+    let state = state.map_err(|diagnostics| format!("\n{diagnostics}"))?;
+    Ok(PreparedReload {
         state,
         notices,
         identity,

@@ -9,16 +9,16 @@ use majordomo_balance::{
 };
 
 use crate::config;
-use crate::config::Problem;
+use crate::config::Diagnostic;
 
 /// Services and the pool that orders them.
 pub(super) struct Partition {
     pub(super) pool: Pool,
-    pub(super) services: Vec<Arc<Service>>,
+    pub(super) services: Vec<Arc<RouteService>>,
 }
 
 /// A service of a partition.
-pub(crate) struct Service {
+pub(crate) struct RouteService {
     pub(crate) spec: String,
     /// `None` if the spec depends on the requested model.
     chain: Option<Chain>,
@@ -29,23 +29,23 @@ pub(crate) struct Service {
 impl Partition {
     /// Builds the chains of the services, keeping the statistics of `earlier`.
     pub(super) fn new(
-        services: &[config::Service],
-        sharing: PoolConfig,
+        services: &[config::ServiceEntry],
+        pool_config: PoolConfig,
         registry: &Registry,
         earlier: Option<&Pool>,
-        problems: &mut Vec<Problem>,
+        diagnostics: &mut Vec<Diagnostic>,
     ) -> Self {
-        let sharing = PoolConfig {
+        let pool_config = PoolConfig {
             services: services.iter().map(settings).collect(),
-            ..sharing
+            ..pool_config
         };
         let pool = match earlier {
-            Some(pool) => pool.reload(sharing),
-            None => Pool::new(sharing, RuntimeClock.now()),
+            Some(pool) => pool.reload(pool_config),
+            None => Pool::new(pool_config, RuntimeClock.now()),
         };
         let made = pool.services().zip(services).map(|((_, known), service)| {
             let stats = Arc::clone(known.stats());
-            Arc::new(Service::new(service, stats, registry, problems))
+            Arc::new(RouteService::new(service, stats, registry, diagnostics))
         });
         let services = made.collect();
         Self { pool, services }
@@ -60,7 +60,10 @@ impl Partition {
     pub(super) fn order<'a>(
         &'a self,
         pick: &Pick,
-    ) -> (Source, impl Iterator<Item = &'a Arc<Service>> + use<'a>) {
+    ) -> (
+        Source,
+        impl Iterator<Item = &'a Arc<RouteService>> + use<'a>,
+    ) {
         let usable = |index: ServiceIndex| self.services[index.get()].usability();
         let order = self.pool.order(pick, usable);
         let source = order.source();
@@ -68,12 +71,12 @@ impl Partition {
     }
 }
 
-impl Service {
+impl RouteService {
     fn new(
-        service: &config::Service,
+        service: &config::ServiceEntry,
         stats: Arc<ServiceStats>,
         registry: &Registry,
-        problems: &mut Vec<Problem>,
+        diagnostics: &mut Vec<Diagnostic>,
     ) -> Self {
         let spec = service.spec.text.clone();
         let chain = if spec.contains("{model}") {
@@ -83,7 +86,7 @@ impl Service {
                 Ok(chain) => Some(metered(&chain, &stats)),
                 Err(error) => {
                     let hint = "write a target as `provider/model`";
-                    problems.push(Problem::at(
+                    diagnostics.push(Diagnostic::at(
                         service.spec.span.clone(),
                         error.to_string(),
                         hint,
@@ -101,11 +104,11 @@ impl Service {
     }
 
     /// Its targets for a requested model.
-    pub(crate) fn chain(&self, asked: &str, registry: &Registry) -> Result<Chain> {
+    pub(crate) fn chain(&self, requested: &str, registry: &Registry) -> Result<Chain> {
         if let Some(chain) = &self.chain {
             return Ok(chain.clone());
         }
-        let spec = self.spec.replace("{model}", asked);
+        let spec = self.spec.replace("{model}", requested);
         let parsed = registry.parse(&spec);
         let chain =
             parsed.map_err(|error| Error::new(ErrorKind::ModelNotFound, error.to_string()))?;
@@ -121,7 +124,7 @@ impl Service {
     }
 
     /// Its targets, unless they depend on the request.
-    pub(super) fn fixed(&self) -> Option<&Chain> {
+    pub(super) fn static_chain(&self) -> Option<&Chain> {
         self.chain.as_ref()
     }
 
@@ -140,7 +143,7 @@ fn metered(chain: &Chain, stats: &Arc<ServiceStats>) -> Chain {
     })
 }
 
-fn settings(service: &config::Service) -> ServiceConfig {
+fn settings(service: &config::ServiceEntry) -> ServiceConfig {
     ServiceConfig {
         weight: service.weight,
         tier: service.tier,

@@ -25,8 +25,8 @@ impl Shape for Stateful {
     ) -> BoxFuture<'a, Result<Shaped>> {
         let name = field(&request).unwrap_or_default();
         let text = format!(
-            "`{name}` stands for a conversation that the provider keeps, and this target \
-             speaks another dialect: send the whole conversation instead"
+            "`{name}` refers to a conversation stored by the provider, but this target has \
+             another dialect: send the whole conversation instead"
         );
         Box::pin(std::future::ready(Err(Error::new(
             ErrorKind::Unsupported,

@@ -10,7 +10,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue, Method};
 
-use super::{Caller, Origins, Refusal};
+use super::{BoundaryRefusal, Caller, Origins};
 
 /// All methods of the client endpoints.
 const METHODS: &str = "GET, HEAD, POST";
@@ -24,8 +24,8 @@ const EXPOSED: &str = "x-majordomo-request-id, x-majordomo-target, x-majordomo-a
 const PREFLIGHT_VARIES: &str = "origin, access-control-request-method, \
                                 access-control-request-headers, \
                                 access-control-request-private-network";
-const PRIVATE_ASKED: &str = "access-control-request-private-network";
-const PRIVATE_ALLOWED: &str = "access-control-allow-private-network";
+const REQUEST_PRIVATE_NETWORK: &str = "access-control-request-private-network";
+const ALLOW_PRIVATE_NETWORK: &str = "access-control-allow-private-network";
 
 /// A CORS preflight request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,19 +43,19 @@ impl Preflight {
         if method != Method::OPTIONS || !headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD) {
             return None;
         }
-        let asked = headers.get(ACCESS_CONTROL_REQUEST_HEADERS);
+        let requested = headers.get(ACCESS_CONTROL_REQUEST_HEADERS);
         Some(Self {
             origin: origin.clone(),
-            headers: asked.filter(|names| are_names(names)).cloned(),
+            headers: requested.filter(|names| are_names(names)).cloned(),
             private_network: headers
-                .get(PRIVATE_ASKED)
-                .is_some_and(|asks| asks == "true"),
+                .get(REQUEST_PRIVATE_NETWORK)
+                .is_some_and(|value| value == "true"),
         })
     }
 
     /// The response headers. All requested headers are allowed: SDKs send many of their
     /// own, and none has an effect before it is read.
-    pub(crate) fn answer(self) -> HeaderMap {
+    pub(crate) fn response_headers(self) -> HeaderMap {
         let mut map = HeaderMap::new();
         map.insert(ACCESS_CONTROL_ALLOW_ORIGIN, self.origin);
         map.insert(
@@ -67,7 +67,7 @@ impl Preflight {
         }
         map.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static(MAX_AGE));
         if self.private_network {
-            map.insert(PRIVATE_ALLOWED, HeaderValue::from_static("true"));
+            map.insert(ALLOW_PRIVATE_NETWORK, HeaderValue::from_static("true"));
         }
         map.insert(VARY, HeaderValue::from_static(PREFLIGHT_VARIES));
         map
@@ -83,7 +83,11 @@ fn are_names(value: &HeaderValue) -> bool {
 /// Adds the headers that let a page of an allowed site read the response. If any site is
 /// allowed, every response varies by origin, so that no cache serves one page's response
 /// to another.
-pub(crate) fn share(caller: &Result<Caller, Refusal>, origins: &Origins, map: &mut HeaderMap) {
+pub(crate) fn add_cors_headers(
+    caller: &Result<Caller, BoundaryRefusal>,
+    origins: &Origins,
+    map: &mut HeaderMap,
+) {
     if origins.is_empty() {
         return;
     }

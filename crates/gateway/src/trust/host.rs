@@ -142,20 +142,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_before_or_behind_a_loopback_name_keeps_it_one(
+        fn no_prefix_or_suffix_keeps_a_name_loopback(
             name in prop_oneof![Just("localhost"), Just("127.0.0.1"), Just("[::1]")],
             more in "[a-z0-9@:/?#%\\\\. -]{0,12}[a-z@/?#%\\\\. -]",
         ) {
-            let behind = format!("{}{}", name, more);
-            prop_assert!(!is_loopback(&behind), "{}", behind);
-            let before = format!("{}{}", more, name);
+            let suffixed = format!("{}{}", name, more);
+            prop_assert!(!is_loopback(&suffixed), "{}", suffixed);
+            let prefixed = format!("{}{}", more, name);
             let below = more.strip_suffix('.').filter(|_| name == "localhost");
             let is_below = below.is_some_and(|labels| labels.split('.').all(is_label));
-            prop_assert_eq!(is_loopback(&before), is_below, "{}", before);
+            prop_assert_eq!(is_loopback(&prefixed), is_below, "{}", prefixed);
         }
 
         #[test]
-        fn no_text_makes_it_panic(host in "\\PC{0,40}") {
+        fn no_host_panics(host in "\\PC{0,40}") {
             let _ = is_loopback(&host);
         }
     }

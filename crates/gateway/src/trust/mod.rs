@@ -9,8 +9,8 @@
 //! May use `keys`. Knows no dialect, route or target.
 
 mod auth_throttle;
+mod client_key;
 mod cors;
-mod credential;
 mod host;
 mod origin;
 mod role;
@@ -23,8 +23,8 @@ use http::{HeaderMap, HeaderValue, Method, Uri};
 use majordomo::{Error, ErrorKind};
 
 pub(crate) use auth_throttle::AuthThrottle;
-pub(crate) use cors::{Preflight, share};
-pub(crate) use credential::identify;
+pub(crate) use client_key::authenticate_client;
+pub(crate) use cors::{Preflight, add_cors_headers};
 pub use origin::{OriginError, Origins};
 pub(crate) use role::authorize;
 
@@ -60,16 +60,16 @@ pub(crate) enum Caller {
 
 /// Why a request is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refusal {
+pub(crate) enum BoundaryRefusal {
     /// A site may have pointed its own name at this machine (DNS rebinding).
     #[error(
-        "without a key only names of this machine are answered: ask for `localhost`, \
+        "without keys, only names of this machine are served: use `localhost`, \
          `127.0.0.1` or `[::1]`, or configure [[keys]] to serve under another name"
     )]
     Host,
     /// The same on the operator's listener, which ignores keys on loopback.
     #[error(
-        "on loopback the operator's listener answers only to names of this machine: ask for \
+        "on loopback, the operator's listener serves only names of this machine: use \
          `localhost`, `127.0.0.1` or `[::1]`"
     )]
     OperatorHost,
@@ -94,7 +94,7 @@ fn page(origin: Option<&str>) -> String {
     }
 }
 
-impl Refusal {
+impl BoundaryRefusal {
     /// The error for the client.
     pub(crate) fn error(&self) -> Error {
         Error::new(ErrorKind::Local, self.to_string()).with_status(403)
@@ -103,21 +103,21 @@ impl Refusal {
 
 impl Boundary<'_> {
     /// Checks the head of a request.
-    pub(crate) fn judge(
+    pub(crate) fn check(
         self,
         method: &Method,
         uri: &Uri,
         headers: &HeaderMap,
-    ) -> Result<Caller, Refusal> {
+    ) -> Result<Caller, BoundaryRefusal> {
         if self.needs_loopback_host() && !names_this_machine(uri, headers) {
             return Err(match self {
-                Self::Clients { .. } => Refusal::Host,
-                Self::Operator { .. } => Refusal::OperatorHost,
+                Self::Clients { .. } => BoundaryRefusal::Host,
+                Self::Operator { .. } => BoundaryRefusal::OperatorHost,
             });
         }
         let mut all = headers.get_all(ORIGIN).iter();
         let Some(origin) = all.next() else {
-            return match self.refuses_foreign() && is_elsewhere(headers) {
+            return match self.refuses_foreign() && is_cross_origin(headers) {
                 true => Err(self.refusal(None)),
                 false => Ok(Caller::Direct),
             };
@@ -134,12 +134,12 @@ impl Boundary<'_> {
                 None => Caller::Page(origin.clone()),
             });
         }
-        let own = origin::is_own(origin, uri, headers) && !is_elsewhere(headers);
+        let own = origin::is_own(origin, uri, headers) && !is_cross_origin(headers);
         let near = own || (origin::is_app(origin) && matches!(self, Self::Clients { .. }));
         // Our own pages need no preflight; all others are rejected.
         let asks_first = Preflight::read(method, origin, headers).is_some();
         if asks_first || (self.refuses_foreign() && !near) {
-            return Err(self.refusal(origin::shown(origin)));
+            return Err(self.refusal(origin::quotable(origin)));
         }
         Ok(Caller::Direct)
     }
@@ -158,10 +158,10 @@ impl Boundary<'_> {
         }
     }
 
-    fn refusal(self, origin: Option<String>) -> Refusal {
+    fn refusal(self, origin: Option<String>) -> BoundaryRefusal {
         match self {
-            Self::Clients { .. } => Refusal::Origin(origin),
-            Self::Operator { .. } => Refusal::OperatorOrigin(origin),
+            Self::Clients { .. } => BoundaryRefusal::Origin(origin),
+            Self::Operator { .. } => BoundaryRefusal::OperatorOrigin(origin),
         }
     }
 }
@@ -178,7 +178,7 @@ fn names_this_machine(uri: &Uri, headers: &HeaderMap) -> bool {
 
 /// Whether the browser reports a page of another origin. `same-site` also means another
 /// origin: any server on this machine, or on a shared domain.
-fn is_elsewhere(headers: &HeaderMap) -> bool {
+fn is_cross_origin(headers: &HeaderMap) -> bool {
     let sites = headers.get_all("sec-fetch-site").iter();
     sites
         .into_iter()

@@ -4,6 +4,8 @@
 //! mistakes with a suggestion. A [`ConfigField`] is one value: it has the expected type
 //! or yields a diagnostic. Reading continues after a mistake, so all are reported at
 //! once.
+//!
+//! May use `diagnostic`, `secrets`, `suggest` and `units`.
 
 mod field;
 mod section;
@@ -12,30 +14,30 @@ mod text;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-pub(super) use field::Field;
+pub(super) use field::ConfigField;
 pub(super) use section::Section;
-pub(super) use text::Text;
+pub(super) use text::ConfigText;
 
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::secrets::positions::Hidden;
-use super::{Problem, Span};
+use super::secrets::positions::HiddenSpans;
+use super::{Diagnostic, Span};
 
 /// The environment for substitution, and the diagnostics collected so far.
-pub(super) struct Reader<'e> {
+pub(super) struct ConfigReader<'e> {
     environment: &'e BTreeMap<String, String>,
-    problems: RefCell<Vec<Problem>>,
-    hidden: RefCell<Hidden>,
+    diagnostics: RefCell<Vec<Diagnostic>>,
+    hidden: RefCell<HiddenSpans>,
     holds_secrets: Cell<bool>,
 }
 
-impl<'e> Reader<'e> {
+impl<'e> ConfigReader<'e> {
     /// Creates a reader of a file with these masked spans.
-    pub(super) fn new(environment: &'e BTreeMap<String, String>, hidden: Hidden) -> Self {
+    pub(super) fn new(environment: &'e BTreeMap<String, String>, hidden: HiddenSpans) -> Self {
         Self {
             environment,
-            problems: RefCell::default(),
+            diagnostics: RefCell::default(),
             hidden: RefCell::new(hidden),
             holds_secrets: Cell::default(),
         }
@@ -43,8 +45,8 @@ impl<'e> Reader<'e> {
 
     /// Adds a diagnostic.
     pub(super) fn report(&self, span: Span, message: impl Into<String>, hint: impl Into<String>) {
-        let problem = Problem::at(span, message, hint);
-        self.problems.borrow_mut().push(problem);
+        let problem = Diagnostic::at(span, message, hint);
+        self.diagnostics.borrow_mut().push(problem);
     }
 
     /// Masks a span.
@@ -58,7 +60,7 @@ impl<'e> Reader<'e> {
     }
 
     /// Masks the value of a variable in all messages.
-    fn keep_out(&self, word: &str) {
+    fn redact_words(&self, word: &str) {
         self.hidden.borrow_mut().words.push(word.to_owned());
     }
 
@@ -87,7 +89,7 @@ impl<'e> Reader<'e> {
     }
 
     /// Returns the diagnostics and the masked spans.
-    pub(super) fn finish(self) -> (Vec<Problem>, Hidden) {
-        (self.problems.into_inner(), self.hidden.into_inner())
+    pub(super) fn finish(self) -> (Vec<Diagnostic>, HiddenSpans) {
+        (self.diagnostics.into_inner(), self.hidden.into_inner())
     }
 }

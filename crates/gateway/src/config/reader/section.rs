@@ -5,14 +5,14 @@ use std::time::Duration;
 use majordomo::nearest;
 use toml::de::{DeTable, DeValue};
 
-use super::{Field, Reader};
+use super::{ConfigField, ConfigReader};
 use crate::config::Span;
 use crate::config::secrets::names::{is_secret_name, may_be_secret_name};
 use crate::config::suggest::listed;
 
 /// A table whose keys are taken one by one.
 pub(in crate::config) struct Section<'a> {
-    pub(in crate::config) reader: &'a Reader<'a>,
+    pub(in crate::config) reader: &'a ConfigReader<'a>,
     /// Its name in diagnostics, such as `[server]`.
     pub(in crate::config) title: String,
     pub(in crate::config) span: Span,
@@ -23,7 +23,7 @@ pub(in crate::config) struct Section<'a> {
 
 impl<'a> Section<'a> {
     pub(in crate::config) fn new(
-        reader: &'a Reader<'a>,
+        reader: &'a ConfigReader<'a>,
         title: impl Into<String>,
         span: Span,
         table: &'a DeTable<'a>,
@@ -38,10 +38,10 @@ impl<'a> Section<'a> {
     }
 
     /// Takes an optional value.
-    pub(in crate::config) fn take(&mut self, key: &'static str) -> Option<Field<'a>> {
+    pub(in crate::config) fn take(&mut self, key: &'static str) -> Option<ConfigField<'a>> {
         self.known.push(key);
         let (name, value) = self.table.get_key_value(key)?;
-        Some(Field {
+        Some(ConfigField {
             reader: self.reader,
             key: key.to_owned(),
             key_span: name.span(),
@@ -51,7 +51,11 @@ impl<'a> Section<'a> {
     }
 
     /// Takes a required value.
-    pub(in crate::config) fn need(&mut self, key: &'static str, hint: &str) -> Option<Field<'a>> {
+    pub(in crate::config) fn require(
+        &mut self,
+        key: &'static str,
+        hint: &str,
+    ) -> Option<ConfigField<'a>> {
         let field = self.take(key);
         if field.is_none() {
             let message = format!("{} has no `{key}`", self.title);
@@ -83,11 +87,11 @@ impl<'a> Section<'a> {
     }
 
     /// All entries in file order, for tables with user-defined keys.
-    pub(in crate::config) fn entries(&self) -> Vec<Field<'a>> {
-        let mut fields: Vec<Field<'a>> = self
+    pub(in crate::config) fn entries(&self) -> Vec<ConfigField<'a>> {
+        let mut fields: Vec<ConfigField<'a>> = self
             .table
             .iter()
-            .map(|(name, value)| Field {
+            .map(|(name, value)| ConfigField {
                 reader: self.reader,
                 key: name.get_ref().to_string(),
                 key_span: name.span(),
@@ -101,12 +105,12 @@ impl<'a> Section<'a> {
 
     /// Reports every unknown key.
     pub(in crate::config) fn finish(self) {
-        self.finish_beside(&[]);
+        self.finish_among(&[]);
     }
 
     /// Like [`finish`](Self::finish), for a table that may contain misplaced keys of
     /// `others`.
-    pub(in crate::config) fn finish_beside(self, others: &[(&str, &[&str])]) {
+    pub(in crate::config) fn finish_among(self, others: &[(&str, &[&str])]) {
         for (name, value) in self.table {
             let key: &str = name.get_ref();
             if self.known.contains(&key) {
@@ -120,9 +124,9 @@ impl<'a> Section<'a> {
                 self.reader.hide_all(value);
             }
             let hint = match (home, close) {
-                (Some((section, _)), _) => format!("put it under {section}"),
+                (Some((section, _)), _) => format!("move it to {section}"),
                 (None, Some(close)) => format!("did you mean `{close}`?"),
-                (None, None) => format!("known here are {}", listed(&self.known)),
+                (None, None) => format!("expected one of {}", listed(&self.known)),
             };
             let message = format!("unknown key `{key}` in {}", self.title);
             self.reader.report(name.span(), message, hint);

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sharp_in_a_text_begins_no_comment() {
+    fn a_hash_sign_in_a_string_starts_no_comment() {
         for (text, comments) in [
             ("a = 1 # b", vec![" b"]),
             ("# a\n#b\r\nc = 1", vec![" a", "b\r"]),

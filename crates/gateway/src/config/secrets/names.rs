@@ -145,5 +145,5 @@ pub(in crate::config) fn is_variable(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name.chars().all(letters)
         && !name.starts_with(|c: char| c.is_ascii_digit())
-        && super::shape::parts(name).is_empty()
+        && super::patterns::secret_spans(name).is_empty()
 }

@@ -9,10 +9,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::names::{is_reference, is_secret_name, is_word};
-use super::shape;
+use super::patterns;
 use crate::config::Span;
 
-type Value<'a> = Spanned<DeValue<'a>>;
+type SpannedValue<'a> = Spanned<DeValue<'a>>;
 
 /// Sections whose values are displayed unless they look like secrets.
 const ORDINARY: [&str; 7] = [
@@ -20,13 +20,13 @@ const ORDINARY: [&str; 7] = [
 ];
 
 /// Finds all spans that must be masked, with their text where they are strings.
-pub(in crate::config) fn find(text: &str, table: &DeTable<'_>) -> Hidden {
-    let mut hidden = Hidden {
+pub(in crate::config) fn find(text: &str, table: &DeTable<'_>) -> HiddenSpans {
+    let mut hidden = HiddenSpans {
         text: text.to_owned(),
-        ..Hidden::default()
+        ..HiddenSpans::default()
     };
     for (name, value) in table {
-        hidden.looks(name.span(), name.get_ref());
+        hidden.mask_lookalikes(name.span(), name.get_ref());
         let key: &str = name.get_ref();
         let sections = ORDINARY.into_iter().chain(["keys", "providers"]);
         match nearest(key, sections) {
@@ -44,16 +44,16 @@ pub(in crate::config) fn find(text: &str, table: &DeTable<'_>) -> Hidden {
 
 /// Spans and words to mask.
 #[derive(Default)]
-pub(in crate::config) struct Hidden {
+pub(in crate::config) struct HiddenSpans {
     text: String,
     pub(in crate::config) spans: Vec<Span>,
     /// The secrets themselves, to be masked in messages.
     pub(in crate::config) words: Vec<String>,
 }
 
-impl Hidden {
+impl HiddenSpans {
     /// `[[keys]]`, or whatever has its name.
-    fn keys(&mut self, value: &Value<'_>) {
+    fn keys(&mut self, value: &SpannedValue<'_>) {
         match value.get_ref() {
             DeValue::Array(entries) => {
                 for entry in entries.iter() {
@@ -78,12 +78,12 @@ impl Hidden {
     }
 
     /// `[providers]`, or whatever has its name.
-    fn providers(&mut self, value: &Value<'_>) {
+    fn providers(&mut self, value: &SpannedValue<'_>) {
         let DeValue::Table(providers) = value.get_ref() else {
             return self.secret(value);
         };
         for (name, provider) in providers {
-            self.looks(name.span(), name.get_ref());
+            self.mask_lookalikes(name.span(), name.get_ref());
             match provider.get_ref() {
                 DeValue::Table(provider) => self.provider(provider),
                 // Most likely a key or a DSN.
@@ -114,20 +114,20 @@ impl Hidden {
     }
 
     /// A table with user-defined names, which reveal nothing about the values.
-    fn user_names(&mut self, value: &Value<'_>) {
+    fn user_names(&mut self, value: &SpannedValue<'_>) {
         let DeValue::Table(table) = value.get_ref() else {
             return self.ordinary(value);
         };
         for (name, value) in table {
-            self.looks(name.span(), name.get_ref());
+            self.mask_lookalikes(name.span(), name.get_ref());
             self.ordinary(value);
         }
     }
 
     /// A value that may be displayed, except for parts that look like secrets.
-    fn ordinary(&mut self, value: &Value<'_>) {
+    fn ordinary(&mut self, value: &SpannedValue<'_>) {
         match value.get_ref() {
-            DeValue::String(text) => self.looks(value.span(), text),
+            DeValue::String(text) => self.mask_lookalikes(value.span(), text),
             DeValue::Array(items) => {
                 for item in items.iter() {
                     self.ordinary(item);
@@ -139,7 +139,7 @@ impl Hidden {
     }
 
     fn ordinary_table(&mut self, table: &DeTable<'_>) {
-        let text = |value: Option<&Value<'_>>| match value.map(Spanned::get_ref) {
+        let text = |value: Option<&SpannedValue<'_>>| match value.map(Spanned::get_ref) {
             Some(DeValue::String(text)) => Some(text.to_string()),
             _ => None,
         };
@@ -147,7 +147,7 @@ impl Hidden {
         let of_header = text(table.get("name")).is_some_and(|name| is_secret_name(&name));
         let is_tls = table.contains_key("cert");
         for (name, value) in table {
-            self.looks(name.span(), name.get_ref());
+            self.mask_lookalikes(name.span(), name.get_ref());
             let key: &str = name.get_ref();
             match value.get_ref() {
                 // The path of a private key is not a secret.
@@ -161,7 +161,7 @@ impl Hidden {
     }
 
     /// A value in the position of a secret. A variable reference is displayed.
-    fn secret(&mut self, value: &Value<'_>) {
+    fn secret(&mut self, value: &SpannedValue<'_>) {
         match value.get_ref() {
             DeValue::String(text) if is_reference(text) => {}
             _ => self.all(value),
@@ -169,7 +169,7 @@ impl Hidden {
     }
 
     /// Masks a value with everything in it.
-    pub(in crate::config) fn all(&mut self, value: &Value<'_>) {
+    pub(in crate::config) fn all(&mut self, value: &SpannedValue<'_>) {
         let span = value.span();
         // The span of a table with a header covers only the header.
         let raw = self.text.get(span.clone()).unwrap_or_default().to_owned();
@@ -185,7 +185,7 @@ impl Hidden {
                 }
             }
             DeValue::Array(items) => {
-                let header = |item: &Value<'_>| matches!(item.get_ref(), DeValue::Table(_));
+                let header = |item: &SpannedValue<'_>| matches!(item.get_ref(), DeValue::Table(_));
                 if inline && !items.iter().any(header) {
                     self.spans.push(span);
                 }
@@ -211,8 +211,8 @@ impl Hidden {
     }
 
     /// Masks the parts of a string that look like secrets.
-    fn looks(&mut self, span: Span, text: &str) {
-        let parts = shape::parts(text);
+    fn mask_lookalikes(&mut self, span: Span, text: &str) {
+        let parts = patterns::secret_spans(text);
         if parts.is_empty() {
             return;
         }
@@ -233,8 +233,8 @@ impl Hidden {
     }
 }
 
-fn texts(items: &[Value<'_>]) -> bool {
-    let text = |item: &Value<'_>| matches!(item.get_ref(), DeValue::String(_));
+fn texts(items: &[SpannedValue<'_>]) -> bool {
+    let text = |item: &SpannedValue<'_>| matches!(item.get_ref(), DeValue::String(_));
     items.iter().all(text)
 }
 

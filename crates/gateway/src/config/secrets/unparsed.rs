@@ -7,7 +7,7 @@
 use majordomo::nearest;
 
 use super::names::{SETTINGS, is_reference, is_word, may_be_secret_name};
-use super::shape;
+use super::patterns;
 use crate::config::Span;
 
 /// Finds all spans that must be masked.
@@ -19,7 +19,7 @@ pub(in crate::config) fn find(text: &str) -> Vec<Span> {
         inside: Vec::new(),
     };
     lexer.run();
-    let shown = shape::merged(lexer.shown);
+    let shown = patterns::merged(lexer.shown);
     let mut hidden = Vec::new();
     let mut start = 0;
     for span in shown {
@@ -27,7 +27,7 @@ pub(in crate::config) fn find(text: &str) -> Vec<Span> {
         start = span.end;
     }
     hidden.push(start..text.len());
-    hidden.extend(shape::addresses(text));
+    hidden.extend(patterns::addresses(text));
     hidden
 }
 
@@ -123,7 +123,7 @@ impl Lexer<'_> {
         }
         let names = inner.trim_start_matches('[').trim_end_matches(']');
         let first = names.split('.').next().unwrap_or_default().trim();
-        let harmless = |name: &str| shape::parts(name).is_empty() && name.len() <= 64;
+        let harmless = |name: &str| patterns::secret_spans(name).is_empty() && name.len() <= 64;
         if !is_word(first) || !names.split('.').all(harmless) || names.contains(['[', ']']) {
             return false;
         }
@@ -215,7 +215,7 @@ impl Lexer<'_> {
         if harmless {
             let start = self.at;
             let mut from = start;
-            let parts = shape::parts(&self.text[start..end]);
+            let parts = patterns::secret_spans(&self.text[start..end]);
             for part in parts {
                 self.shown.push(from..start + part.start);
                 from = start + part.end;
@@ -248,7 +248,7 @@ mod tests {
 
     /// The text as displayed, line by line.
     fn shown(text: &str) -> String {
-        let masked = shape::masked(text, &shape::merged(find(text)));
+        let masked = patterns::masked(text, &patterns::merged(find(text)));
         let lines = text.chars().zip(masked.chars());
         lines
             .map(|(c, shown)| if c == '\n' { c } else { shown })
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_file_shows_what_is_harmless_and_nothing_else() {
+    fn only_harmless_parts_of_an_invalid_file_are_displayed() {
         for (text, expected) in [
             ("api_key = \"CANARY\"", "api_key = ********"),
             ("retries = 1, key = \"CANARY", "retries = 1, key = *******"),
@@ -296,7 +296,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_panics_and_none_is_lost(text in "[a-z\"'=\\[\\]{}#\n.,ß ]{0,40}") {
+        fn masking_never_panics_and_keeps_the_length(text in "[a-z\"'=\\[\\]{}#\n.,ß ]{0,40}") {
             prop_assert_eq!(shown(&text).chars().count(), text.chars().count());
         }
     }

@@ -20,43 +20,43 @@ use crate::config::read_bytes;
 /// A change is complete after this time without events.
 const QUIET: Duration = Duration::from_millis(50);
 /// A directory that never gets quiet is checked after this time.
-const PATIENCE: Duration = Duration::from_secs(1);
+const MAX_SETTLE: Duration = Duration::from_secs(1);
 /// A file that is written but never closed is checked after this time.
-const WRITING: Duration = Duration::from_secs(10);
+const MAX_WRITE: Duration = Duration::from_secs(10);
 /// Polling interval.
-const LOOK_AGAIN: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// SHA-256 of a file's contents; `None` if it cannot be read.
-type Contents = Option<[u8; 32]>;
+type ContentHash = Option<[u8; 32]>;
 
 /// Files whose contents are compared with the last snapshot.
-pub(crate) struct Files {
+pub(crate) struct WatchedFiles {
     paths: Vec<PathBuf>,
     /// The contents at the last [`snapshot`](Self::snapshot).
-    contents: Vec<Contents>,
-    changes: UnboundedReceiver<Stir>,
+    contents: Vec<ContentHash>,
+    changes: UnboundedReceiver<DirectoryEvent>,
     /// Whether there were events since the last comparison.
-    stirred: bool,
+    dirty: bool,
     /// When an in-place write began that has not been closed.
     writing: Option<Instant>,
     /// `None` if the system offers no watcher; then the files are only polled.
     watcher: Option<RecommendedWatcher>,
     /// The watched directories: those of the files and of their link targets.
-    folders: Vec<PathBuf>,
+    directories: Vec<PathBuf>,
 }
 
 /// An event in a watched directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stir {
+enum DirectoryEvent {
     /// A file was modified; its writer may continue.
     Written,
     /// A file was closed after writing, or replaced.
-    Done,
+    Completed,
     /// Another event, which may have changed where a path leads.
-    Around,
+    Other,
 }
 
-impl Files {
+impl WatchedFiles {
     /// Starts watching these files and takes a first snapshot.
     pub(crate) fn new(paths: Vec<PathBuf>) -> Self {
         let (sender, changes) = unbounded_channel();
@@ -65,11 +65,11 @@ impl Files {
             contents: vec![None; paths.len()],
             paths,
             changes,
-            stirred: false,
+            dirty: false,
             writing: None,
-            folders: Vec::new(),
+            directories: Vec::new(),
         };
-        files.note();
+        files.snapshot();
         files
     }
 
@@ -79,34 +79,34 @@ impl Files {
 
     /// Takes a snapshot of the current contents. Call it before reading the files, so
     /// that no change is missed.
-    pub(crate) fn note(&mut self) {
-        self.follow();
+    pub(crate) fn snapshot(&mut self) {
+        self.watch_directories();
         self.contents = contents(&self.paths);
     }
 
     /// Waits until a file's contents differ from the snapshot. Cancel-safe.
     pub(crate) async fn changed(&mut self) {
         loop {
-            if self.stirred {
+            if self.dirty {
                 self.settle().await;
-                self.stirred = false;
+                self.dirty = false;
                 if contents(&self.paths) != self.contents {
                     return;
                 }
             }
             tokio::select! {
-                Some(stir) = self.changes.recv() => self.saw(stir),
-                () = sleep(LOOK_AGAIN) => self.stirred = true,
+                Some(event) = self.changes.recv() => self.record(event),
+                () = sleep(POLL_INTERVAL) => self.dirty = true,
             }
         }
     }
 
-    fn saw(&mut self, stir: Stir) {
-        self.stirred = true;
-        match stir {
-            Stir::Written => self.writing = self.writing.or_else(|| Some(Instant::now())),
-            Stir::Done => self.writing = None,
-            Stir::Around => {}
+    fn record(&mut self, event: DirectoryEvent) {
+        self.dirty = true;
+        match event {
+            DirectoryEvent::Written => self.writing = self.writing.or_else(|| Some(Instant::now())),
+            DirectoryEvent::Completed => self.writing = None,
+            DirectoryEvent::Other => {}
         }
     }
 
@@ -116,14 +116,14 @@ impl Files {
         let mut quiet = began + QUIET;
         loop {
             let until = match self.writing {
-                Some(since) => since + WRITING,
-                None => quiet.min(began + PATIENCE),
+                Some(since) => since + MAX_WRITE,
+                None => quiet.min(began + MAX_SETTLE),
             };
             if Instant::now() >= until {
                 break;
             }
             match timeout_at(until, self.changes.recv()).await {
-                Ok(Some(stir)) => self.saw(stir),
+                Ok(Some(event)) => self.record(event),
                 // Without a watcher there are no events.
                 Ok(None) => sleep_until(until).await,
                 Err(_) => break,
@@ -134,70 +134,83 @@ impl Files {
     }
 
     /// Watches the directories that the files are in now.
-    fn follow(&mut self) {
+    fn watch_directories(&mut self) {
         let Some(watcher) = &mut self.watcher else {
             return;
         };
-        let mut folders: Vec<PathBuf> = self.paths.iter().flat_map(|it| folders(it)).collect();
-        folders.sort_unstable();
-        folders.dedup();
-        for folder in self.folders.iter().filter(|it| !folders.contains(it)) {
+        let mut directories: Vec<PathBuf> =
+            self.paths.iter().flat_map(|it| directories(it)).collect();
+        directories.sort_unstable();
+        directories.dedup();
+        for directory in self
+            .directories
+            .iter()
+            .filter(|it| !directories.contains(it))
+        {
             // A removed directory is no longer watched anyway.
-            let _ = watcher.unwatch(folder);
+            let _ = watcher.unwatch(directory);
         }
-        self.folders.retain(|folder| folders.contains(folder));
-        for folder in folders {
-            if self.folders.contains(&folder) {
+        self.directories
+            .retain(|directory| directories.contains(directory));
+        for directory in directories {
+            if self.directories.contains(&directory) {
                 continue;
             }
-            match watcher.watch(&folder, RecursiveMode::NonRecursive) {
-                Ok(()) => self.folders.push(folder),
+            match watcher.watch(&directory, RecursiveMode::NonRecursive) {
+                Ok(()) => self.directories.push(directory),
                 Err(error) => tracing::warn!(
-                    folder = %folder.display(), %error,
-                    "the folder cannot be watched; its files are looked at now and then"
+                    folder = %directory.display(), %error,
+                    "the directory cannot be watched; its files are polled"
                 ),
             }
         }
     }
 }
 
-fn watcher(paths: &[PathBuf], changes: UnboundedSender<Stir>) -> Option<RecommendedWatcher> {
+fn watcher(
+    paths: &[PathBuf],
+    changes: UnboundedSender<DirectoryEvent>,
+) -> Option<RecommendedWatcher> {
     let paths = paths.to_vec();
-    let tell = move |event: notify::Result<Event>| {
-        let stir = event.map_or(Some(Stir::Around), |event| stir(&event, &paths));
-        if let Some(stir) = stir {
+    let notify_change = move |event: notify::Result<Event>| {
+        let event = event.map_or(Some(DirectoryEvent::Other), |event| {
+            classify(&event, &paths)
+        });
+        if let Some(event) = event {
             // The receiver is gone when the watch was dropped.
-            let _ = changes.send(stir);
+            let _ = changes.send(event);
         }
     };
-    let watcher = notify::recommended_watcher(tell);
+    let watcher = notify::recommended_watcher(notify_change);
     if let Err(error) = &watcher {
-        tracing::warn!(%error, "files cannot be watched; they are looked at now and then");
+        tracing::warn!(%error, "files cannot be watched; they are polled");
     }
     watcher.ok()
 }
 
 /// Classifies an event. Reads are ignored, since our own must not wake us, and so is a
 /// log that is written in the same directory.
-fn stir(event: &Event, paths: &[PathBuf]) -> Option<Stir> {
+fn classify(event: &Event, paths: &[PathBuf]) -> Option<DirectoryEvent> {
     let about = |path: &PathBuf| match std::fs::canonicalize(path) {
         // Events carry real paths, since real directories are watched.
-        Ok(real) => event.paths.contains(&real).then_some(About::Ours),
-        Err(_) => Some(About::Unknown),
+        Ok(real) => event.paths.contains(&real).then_some(EventScope::Ours),
+        Err(_) => Some(EventScope::Unknown),
     };
     let about = || paths.iter().filter_map(about).min();
     match event.kind {
-        EventKind::Access(AccessKind::Close(AccessMode::Write)) => about().map(|_| Stir::Done),
+        EventKind::Access(AccessKind::Close(AccessMode::Write)) => {
+            about().map(|_| DirectoryEvent::Completed)
+        }
         EventKind::Access(_) => None,
         EventKind::Modify(ModifyKind::Data(_)) => about().map(|about| match about {
             // Only Linux reports afterwards that the file was closed.
-            About::Ours if cfg!(target_os = "linux") => Stir::Written,
-            _ => Stir::Around,
+            EventScope::Ours if cfg!(target_os = "linux") => DirectoryEvent::Written,
+            _ => DirectoryEvent::Other,
         }),
-        EventKind::Modify(ModifyKind::Metadata(_)) => Some(Stir::Around),
+        EventKind::Modify(ModifyKind::Metadata(_)) => Some(DirectoryEvent::Other),
         _ => match about() {
-            Some(About::Ours) => Some(Stir::Done),
-            _ => Some(Stir::Around),
+            Some(EventScope::Ours) => Some(DirectoryEvent::Completed),
+            _ => Some(DirectoryEvent::Other),
         },
     }
 }
@@ -205,26 +218,26 @@ fn stir(event: &Event, paths: &[PathBuf]) -> Option<Stir> {
 /// Whether an event concerns one of the files. It is unknown while one of them is
 /// missing.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum About {
+enum EventScope {
     Ours,
     Unknown,
 }
 
-fn contents(paths: &[PathBuf]) -> Vec<Contents> {
+fn contents(paths: &[PathBuf]) -> Vec<ContentHash> {
     let content = |path: &PathBuf| Some(Sha256::digest(read_bytes(path).ok()?).into());
     paths.iter().map(content).collect()
 }
 
 /// The parent directories of the path and of its link target.
-fn folders(path: &Path) -> Vec<PathBuf> {
+fn directories(path: &Path) -> Vec<PathBuf> {
     let parent = |path: &Path| match path.parent() {
-        Some(folder) if folder.as_os_str().is_empty() => Some(PathBuf::from(".")),
-        folder => folder.map(Path::to_path_buf),
+        Some(directory) if directory.as_os_str().is_empty() => Some(PathBuf::from(".")),
+        directory => directory.map(Path::to_path_buf),
     };
     let real = std::fs::canonicalize(path).ok();
     [parent(path), real.as_deref().and_then(parent)]
         .into_iter()
         .flatten()
-        .filter_map(|folder| std::fs::canonicalize(folder).ok())
+        .filter_map(|directory| std::fs::canonicalize(directory).ok())
         .collect()
 }

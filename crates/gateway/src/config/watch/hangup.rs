@@ -11,7 +11,7 @@ impl Hangup {
         use tokio::signal::unix::{SignalKind, signal};
         let signal = signal(SignalKind::hangup());
         if let Err(error) = &signal {
-            tracing::warn!(%error, "SIGHUP cannot be listened for");
+            tracing::warn!(%error, "SIGHUP cannot be handled");
         }
         Self {
             signal: signal.ok(),

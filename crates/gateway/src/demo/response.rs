@@ -16,17 +16,17 @@ const BYTES_PER_TOKEN: usize = 4;
 /// How many words of the prompt are echoed.
 const ECHOED_WORDS: usize = 12;
 /// How many bytes of a word are echoed.
-const LONGEST_WORD: usize = 64;
+const MAX_WORD_BYTES: usize = 64;
 /// How many images, and tool results, are listed.
-const MOST_TOLD: usize = 20;
-/// How many stop sequences are honoured.
-const MOST_STOPS: usize = 16;
+const MAX_LISTED: usize = 20;
+/// How many stop sequences are applied.
+const MAX_STOPS: usize = 16;
 
 /// The complete response of the model `id`.
-pub(super) fn answer(id: &str, request: &Request) -> Result<Response> {
+pub(super) fn respond(id: &str, request: &Request) -> Result<Response> {
     let mut response = match wanted_tool(request) {
         Some(tool) => Response::new(vec![Part::ToolCall(call(tool, request)?)]),
-        None => spoken(id, request)?,
+        None => text_response(id, request)?,
     };
     response.usage = Usage {
         input: PlainEstimate.estimate(request),
@@ -55,8 +55,8 @@ fn wanted_tool(request: &Request) -> Option<&Tool> {
         ToolChoice::Required => request.tools.first(),
         ToolChoice::Auto if request.tools.is_empty() => None,
         ToolChoice::Auto => {
-            let asked = request.messages.last().filter(|last| is_question(last))?;
-            let text = asked.text();
+            let last = request.messages.last().filter(|last| is_user_turn(last))?;
+            let text = last.text();
             let tools = request.tools.iter().rev();
             let tools: HashMap<&str, &Tool> = tools.map(|tool| (&*tool.name, tool)).collect();
             let words = |c: char| !(c.is_alphanumeric() || c == '_' || c == '-' || c == '.');
@@ -87,16 +87,16 @@ fn instance(whose: &str, schema: &str) -> Result<String> {
 }
 
 /// Whether the message is the user's rather than a tool result.
-fn is_question(message: &Message) -> bool {
+fn is_user_turn(message: &Message) -> bool {
     message.role == Role::User && message.tool_results().next().is_none()
 }
 
-fn spoken(id: &str, request: &Request) -> Result<Response> {
+fn text_response(id: &str, request: &Request) -> Result<Response> {
     let text = match &request.output {
         Output::Schema(wanted) => {
             let name = wanted.name.as_deref().map(clipped);
-            let name = name.map_or("the answer".to_owned(), |name| {
-                format!("the answer `{name}`")
+            let name = name.map_or("the response".to_owned(), |name| {
+                format!("the response `{name}`")
             });
             instance(&name, wanted.schema.as_str())?
         }
@@ -116,7 +116,7 @@ fn cut(mut text: String, request: &Request) -> (String, FinishReason) {
     let mut finish = FinishReason::Stop;
     let stops = request.stop.iter().filter(|stop| !stop.is_empty());
     if let Some((at, stop)) = stops
-        .take(MOST_STOPS)
+        .take(MAX_STOPS)
         .filter_map(|s| Some((text.find(s.as_str())?, s)))
         .filter(|(at, _)| *at > 0)
         .min()
@@ -139,22 +139,22 @@ fn cut(mut text: String, request: &Request) -> (String, FinishReason) {
 
 fn prose(id: &str, request: &Request) -> String {
     let mut lines = vec![format!(
-        "This is `{id}`, a model that is built into majordomo: it needs no key and no network, \
-         and it says the same to the same request."
+        "This is `{id}`, a model built into majordomo: it needs no key and no network, and equal \
+         requests get equal responses."
     )];
     let last = request.messages.iter().rev().find(|m| m.role == Role::User);
-    let question = last.map(Message::text).unwrap_or_default();
-    match question.split_whitespace().count() {
+    let prompt = last.map(Message::text).unwrap_or_default();
+    match prompt.split_whitespace().count() {
         0 => lines.push("You said nothing in words.".to_owned()),
         count if count > ECHOED_WORDS => lines.push(format!(
             "You said {count} words that begin with: \"{} …\"",
-            echo(&question)
+            echo(&prompt)
         )),
-        _ => lines.push(format!("You said: \"{}\"", echo(&question))),
+        _ => lines.push(format!("You said: \"{}\"", echo(&prompt))),
     }
     lines.extend(request.messages.last().map(results).unwrap_or_default());
     lines.extend(images(request));
-    lines.push(surroundings(request));
+    lines.push(summary(request));
     lines.join("\n")
 }
 
@@ -165,51 +165,51 @@ fn echo(text: &str) -> String {
 }
 
 fn clipped(word: &str) -> &str {
-    clip(word, LONGEST_WORD)
+    clip(word, MAX_WORD_BYTES)
 }
 
 /// The tool results in the last message.
 fn results(last: &Message) -> Vec<String> {
-    let told = last.tool_results().take(MOST_TOLD).map(|result| {
+    let lines = last.tool_results().take(MAX_LISTED).map(|result| {
         let name = clipped(result.name.as_deref().unwrap_or("The tool"));
         format!("`{name}` answered: \"{}\"", echo(&result.text()))
     });
-    told.collect()
+    lines.collect()
 }
 
 fn images(request: &Request) -> Vec<String> {
-    let mut seen = Seen::default();
+    let mut list = ImageList::default();
     for message in &request.messages {
-        look(&message.parts, &mut seen);
+        list_images(&message.parts, &mut list);
     }
-    let count = seen.count;
-    let lines = seen.told.into_iter().enumerate();
+    let count = list.count;
+    let lines = list.lines.into_iter().enumerate();
     lines
         .map(|(at, text)| format!("Image {} of {count}: {text}.", at + 1))
         .collect()
 }
 
 #[derive(Default)]
-struct Seen {
+struct ImageList {
     count: usize,
-    told: Vec<String>,
+    lines: Vec<String>,
 }
 
-impl Seen {
-    fn add(&mut self, tell: impl FnOnce() -> String) {
+impl ImageList {
+    fn add(&mut self, describe: impl FnOnce() -> String) {
         self.count += 1;
-        if self.told.len() < MOST_TOLD {
-            self.told.push(tell());
+        if self.lines.len() < MAX_LISTED {
+            self.lines.push(describe());
         }
     }
 }
 
-fn look(parts: &[Part], seen: &mut Seen) {
+fn list_images(parts: &[Part], list: &mut ImageList) {
     for part in parts {
         match part {
-            Part::Image(image) => seen.add(|| describe(image)),
-            Part::RemoteImage(_) => seen.add(|| "an address, which is not looked at".to_owned()),
-            Part::ToolResult(result) => look(&result.parts, seen),
+            Part::Image(image) => list.add(|| describe(image)),
+            Part::RemoteImage(_) => list.add(|| "a URL, which is not fetched".to_owned()),
+            Part::ToolResult(result) => list_images(&result.parts, list),
             _ => {}
         }
     }
@@ -225,11 +225,11 @@ fn describe(image: &Image) -> String {
                 header.format
             )
         }
-        Err(_) => format!("{bytes} bytes that are no picture known here"),
+        Err(_) => format!("{bytes} bytes in an unknown format"),
     }
 }
 
-fn surroundings(request: &Request) -> String {
+fn summary(request: &Request) -> String {
     let messages = request.messages.len();
     let mut text = format!("The conversation has {}", counted(messages, "message"));
     if !request.system_text().is_empty() {

@@ -65,8 +65,7 @@ impl MaxCounts {
         for (what, count, most, setting) in rows {
             if count > most {
                 let text = format!(
-                    "the request has {count} {what}, and this gateway takes {most} \
-                     (`{setting}` in its `[server]` section)"
+                    "the request has {count} {what}, and the limit is {most} (`{setting}` in [server])"
                 );
                 return Err(Error::new(ErrorKind::Local, text).with_status(400));
             }
@@ -82,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_at_the_limit_is_taken_and_one_above_it_names_the_setting() {
+    fn a_request_at_the_limit_is_accepted_and_one_beyond_it_names_the_setting() {
         let most = MaxCounts {
             messages: 3,
             tools: 1,
@@ -96,11 +95,11 @@ mod tests {
         for (request, words) in [
             (
                 full.clone().message(Message::user("d")),
-                "4 messages, and this gateway takes 3 (`max_messages`",
+                "4 messages, and the limit is 3 (`max_messages`",
             ),
             (
                 full.tool(Tool::new("u")),
-                "2 tools, and this gateway takes 1 (`max_tools`",
+                "2 tools, and the limit is 1 (`max_tools`",
             ),
         ] {
             let error = most.check(&request).unwrap_err();

@@ -40,7 +40,7 @@ const PREFIXES: [(&str, usize); 24] = [
 const LONGEST_WORD: usize = 20;
 
 /// The spans of a text that look like secrets, sorted and disjoint.
-pub(in crate::config) fn parts(text: &str) -> Vec<Range<usize>> {
+pub(in crate::config) fn secret_spans(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = addresses(text).collect();
     found.extend(tokens(text));
     found.extend(assigned(text));
@@ -49,8 +49,8 @@ pub(in crate::config) fn parts(text: &str) -> Vec<Range<usize>> {
 }
 
 /// Masks the parts of a text that look like secrets.
-pub(in crate::config) fn concealed(text: &str) -> String {
-    masked(text, &parts(text))
+pub(in crate::config) fn redacted(text: &str) -> String {
+    masked(text, &secret_spans(text))
 }
 
 /// Masks these spans, which are sorted and disjoint.
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_hidden_and_the_rest_is_readable() {
+    fn secrets_are_masked_and_the_rest_stays_readable() {
         for (text, shown) in [
             ("https://me:CANARY@host/v1", "https://*********@host/v1"),
             ("https://host/v1?key=CANARY", "https://host/v1?**********"),
@@ -196,7 +196,7 @@ mod tests {
             ("a;password=CANARY;b", "a;password=******;b"),
             ("123e4567-e89b-12d3-a456-426614174000", &"*".repeat(36)),
         ] {
-            assert_eq!(concealed(text), shown);
+            assert_eq!(redacted(text), shown);
         }
         for harmless in [
             "127.0.0.1:4100",
@@ -211,7 +211,7 @@ mod tests {
             "a = \"b\"",
             "ß=é",
         ] {
-            assert_eq!(concealed(harmless), harmless);
+            assert_eq!(redacted(harmless), harmless);
         }
     }
 }

@@ -7,19 +7,19 @@ use std::sync::Arc;
 use majordomo::transport::Resolve;
 use majordomo::{BoxFuture, Error};
 
-use super::Allows;
+use super::AddressPolicy;
 
 /// Identifies the rejection within an error of the transport.
-const REFUSAL: &str = "the name leads to an address that is not public";
+const REJECTION: &str = "the name resolves to an address that is not public";
 
 /// Wraps another resolver, and rejects a name if any of its addresses is not allowed.
 pub(super) struct GuardedResolver {
     inner: Arc<dyn Resolve>,
-    allows: Allows,
+    allows: AddressPolicy,
 }
 
 impl GuardedResolver {
-    pub(super) fn new(inner: impl Resolve, allows: Allows) -> Self {
+    pub(super) fn new(inner: impl Resolve, allows: AddressPolicy) -> Self {
         Self {
             inner: Arc::new(inner),
             allows,
@@ -34,7 +34,7 @@ impl Resolve for GuardedResolver {
             let addresses = resolving.await?;
             // A name with both internal and external addresses is an attack.
             if !addresses.iter().all(|address| allows(address.ip())) {
-                return Err(io::Error::new(io::ErrorKind::PermissionDenied, REFUSAL));
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, REJECTION));
             }
             Ok(addresses)
         })
@@ -42,10 +42,10 @@ impl Resolve for GuardedResolver {
 }
 
 /// Whether a request failed because of this resolver.
-pub(super) fn is_refusal(error: &Error) -> bool {
+pub(super) fn is_rejection(error: &Error) -> bool {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
-        if error.to_string().contains(REFUSAL) {
+        if error.to_string().contains(REJECTION) {
             return true;
         }
         cause = error.source();

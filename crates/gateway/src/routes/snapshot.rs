@@ -27,7 +27,7 @@ impl Route {
             rule: rule.map(str::to_owned),
             pool: partition.pool.snapshot(now()),
         };
-        let rules = self.narrowed.iter().enumerate();
+        let rules = self.rule_partitions.iter().enumerate();
         let rules = rules.map(move |(index, it)| of(Some(self.rules.name(RuleIndex(index))), it));
         std::iter::once(of(None, &self.base)).chain(rules)
     }
@@ -36,7 +36,7 @@ impl Route {
 /// What conditions may know about the services of their rule.
 impl Services for Route {
     fn of_rule(&self, rule: RuleIndex) -> Vec<ServiceStats> {
-        let Some(partition) = self.narrowed.get(rule.0) else {
+        let Some(partition) = self.rule_partitions.get(rule.0) else {
             return Vec::new();
         };
         let services = partition.pool.services().zip(&partition.services);

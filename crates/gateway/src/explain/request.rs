@@ -10,7 +10,7 @@ use super::bad;
 
 /// A request to explain.
 #[derive(Clone, Debug, Default)]
-pub struct Question {
+pub struct ExplainRequest {
     /// The body in any dialect, as sent by a client.
     pub body: Bytes,
     /// The path, which determines the dialect.
@@ -27,7 +27,7 @@ pub struct Question {
 
 /// A body with its context, as in captures of real requests.
 #[derive(Deserialize)]
-struct Envelope<'a> {
+struct ExplainEnvelope<'a> {
     #[serde(borrow, alias = "request")]
     body: &'a RawValue,
     path: Option<String>,
@@ -35,24 +35,24 @@ struct Envelope<'a> {
     route: Option<String>,
     key: Option<String>,
     #[serde(default)]
-    headers: Headers,
+    headers: EnvelopeHeaders,
 }
 
 /// One value per name, or pairs.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Headers {
+enum EnvelopeHeaders {
     Named(std::collections::BTreeMap<String, String>),
     Pairs(Vec<(String, String)>),
 }
 
-impl Default for Headers {
+impl Default for EnvelopeHeaders {
     fn default() -> Self {
         Self::Pairs(Vec::new())
     }
 }
 
-impl Question {
+impl ExplainRequest {
     /// The accepted names of dialects.
     pub const DIALECTS: [&'static str; 6] = [
         "chat",
@@ -67,24 +67,24 @@ impl Question {
     /// of `path`, `dialect`, `route`, `key` and `headers`.
     ///
     /// ```
-    /// use majordomo_gateway::explain::Question;
+    /// use majordomo_gateway::ExplainRequest;
     ///
-    /// let plain = Question::read(r#"{"model":"coder","messages":[]}"#.into())?;
+    /// let plain = ExplainRequest::read(r#"{"model":"coder","messages":[]}"#.into())?;
     /// assert_eq!(plain.path, None);
     /// let text = r#"{"path":"/v1/messages","body":{"model":"coder","messages":[]}}"#;
-    /// let enclosed = Question::read(text.into())?;
+    /// let enclosed = ExplainRequest::read(text.into())?;
     /// assert_eq!(enclosed.path.as_deref(), Some("/v1/messages"));
     /// assert_eq!(enclosed.body, plain.body);
     /// # Ok::<(), majordomo::Error>(())
     /// ```
     pub fn read(bytes: Bytes) -> Result<Self> {
-        let Ok(envelope) = serde_json::from_slice::<Envelope<'_>>(&bytes) else {
+        let Ok(envelope) = serde_json::from_slice::<ExplainEnvelope<'_>>(&bytes) else {
             return Ok(Self {
                 body: bytes,
                 ..Self::default()
             });
         };
-        let mut question = Self {
+        let mut input = Self {
             body: bytes.slice_ref(envelope.body.get().as_bytes()),
             path: envelope.path,
             dialect: envelope.dialect,
@@ -93,13 +93,13 @@ impl Question {
             headers: HeaderMap::new(),
         };
         let pairs = match envelope.headers {
-            Headers::Named(named) => named.into_iter().collect(),
-            Headers::Pairs(pairs) => pairs,
+            EnvelopeHeaders::Named(named) => named.into_iter().collect(),
+            EnvelopeHeaders::Pairs(pairs) => pairs,
         };
         for (name, value) in pairs {
-            question.header(&name, &value)?;
+            input.header(&name, &value)?;
         }
-        Ok(question)
+        Ok(input)
     }
 
     /// Adds one of the client's headers.

@@ -9,16 +9,16 @@ use majordomo::transport::{self, Transport};
 use tokio::runtime::Handle as Runtime;
 
 use crate::config::transition::AtStartup;
-use crate::config::{self, Config, Detected, Problems, Watch};
+use crate::config::{self, Config, ConfigWatch, Detected, Diagnostics};
 use crate::operator::{Operator, OperatorThread};
-use crate::reload::{Loader, Reload};
+use crate::reload::{Reloader, StateLoader};
 #[cfg(feature = "otel")]
 use crate::telemetry::Telemetry;
-use crate::{Limits, Server, State};
+use crate::{GatewayState, Limits, Server};
 
 /// Options of `majordomo serve`.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct ServeOptions {
     /// The configuration file, instead of the default ones.
     pub config: Option<PathBuf>,
     /// Overrides `listen` of the file.
@@ -30,7 +30,7 @@ pub struct Options {
 pub enum StartError {
     /// The configuration is invalid.
     #[error("{0}")]
-    Config(#[from] Problems),
+    Config(#[from] Diagnostics),
     /// The clients' address cannot be bound.
     #[error("cannot listen on {address}: {reason}; choose another with --listen")]
     Listen {
@@ -62,19 +62,19 @@ pub enum StartError {
 pub struct Gateway {
     server: Server,
     operator: Operator,
-    watch: Option<Watch>,
-    loader: Loader,
+    watch: Option<ConfigWatch>,
+    loader: StateLoader,
     /// Detected providers; only without a file.
     pub found: Option<Detected>,
     /// The configuration file, if any.
     pub file: Option<PathBuf>,
-    state: Arc<State>,
+    state: Arc<GatewayState>,
 }
 
 impl Gateway {
     /// Loads the configuration, builds the providers and binds both listeners.
     pub async fn start(
-        options: &Options,
+        options: &ServeOptions,
         environment: BTreeMap<String, String>,
     ) -> Result<Self, StartError> {
         Self::start_with(options, environment, Limits::default()).await
@@ -82,27 +82,29 @@ impl Gateway {
 
     /// Like [`start`](Self::start), with other limits.
     pub async fn start_with(
-        options: &Options,
+        options: &ServeOptions,
         environment: BTreeMap<String, String>,
         limits: Limits,
     ) -> Result<Self, StartError> {
-        let loader = Loader {
+        let loader = StateLoader {
             transport: Transport::new(transport::Config::default()),
             environment,
             listen: options.listen,
         };
-        let file = config::find(options.config.as_deref(), &loader.environment);
+        let file = config::find_config(options.config.as_deref(), &loader.environment);
         let (watch, config) = match &file {
             Some(path) => {
-                let (config, watch) = Watch::open(path, loader.environment.clone());
+                let (config, watch) = ConfigWatch::open(path, loader.environment.clone());
                 let config = config?;
                 config::warn_if_exposed(path, &config);
                 (Some(watch), config)
             }
             None => (None, Config::empty()),
         };
-        let state = loader.state(&loader.overridden(config), None)?;
-        if let Some(reason) = config::refuse_open(state.server.listen, !state.keys.is_empty()) {
+        let state = loader.state(&loader.with_overrides(config), None)?;
+        if let Some(reason) =
+            config::exposed_without_keys(state.server.listen, !state.keys.is_empty())
+        {
             return Err(StartError::Open(reason));
         }
         let found = match &file {
@@ -185,7 +187,7 @@ impl Gateway {
             ],
             tls: server.tls.is_some(),
         };
-        let reload = Reload::new(
+        let reload = Reloader::new(
             self.loader,
             self.server.handle(),
             at_startup,
@@ -201,7 +203,7 @@ impl Gateway {
         let mut operator = match OperatorThread::start(self.operator) {
             Ok(operator) => operator,
             Err(error) => {
-                tracing::error!(reason = %error, "no thread for the operator's listener");
+                tracing::error!(reason = %error, "cannot start the thread of the operator's listener");
                 return;
             }
         };
@@ -220,9 +222,9 @@ impl Gateway {
 }
 
 /// If clients use any free port, so does the operator, unless configured.
-fn operator_address(server: &config::Server) -> SocketAddr {
+fn operator_address(server: &config::ServerSettings) -> SocketAddr {
     let mut address = server.operator_listen;
-    if server.listen.port() == 0 && address == config::Server::default().operator_listen {
+    if server.listen.port() == 0 && address == config::ServerSettings::default().operator_listen {
         address.set_port(0);
     }
     address

@@ -43,7 +43,7 @@ const PUBLIC_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 
 /// network, a cloud's metadata service, or a reserved range.
 ///
 /// ```
-/// use majordomo_gateway::fetch::is_public;
+/// use majordomo_gateway::is_public;
 ///
 /// assert!(is_public("93.184.215.14".parse().unwrap()));
 /// assert!(!is_public("169.254.169.254".parse().unwrap()));
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn s21_s22_only_the_public_internet_is_public() {
+    fn special_purpose_addresses_are_not_public() {
         for public in [
             "1.1.1.1",
             "8.8.8.8",

@@ -4,14 +4,14 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::Source;
+use super::ConfigSource;
 
 /// A byte range of the file.
 pub type Span = Range<usize>;
 
 /// One mistake in a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct Diagnostic {
     /// Position in the file.
     pub span: Span,
     /// What is wrong, as one sentence without a full stop.
@@ -20,14 +20,14 @@ pub struct Problem {
     pub hint: Option<String>,
 }
 
-impl Problem {
+impl Diagnostic {
     /// Creates a diagnostic; an empty hint means none.
     ///
     /// ```
-    /// use majordomo_gateway::config::Problem;
+    /// use majordomo_gateway::config::Diagnostic;
     ///
-    /// let problem = Problem::at(0..6, "`colour` is no position", "did you mean `model`?");
-    /// assert_eq!(problem.hint.as_deref(), Some("did you mean `model`?"));
+    /// let diagnostic = Diagnostic::at(0..6, "`colour` is no position", "did you mean `model`?");
+    /// assert_eq!(diagnostic.hint.as_deref(), Some("did you mean `model`?"));
     /// ```
     pub fn at(span: Span, message: impl Into<String>, hint: impl Into<String>) -> Self {
         let hint = hint.into();
@@ -43,14 +43,14 @@ impl Problem {
 ///
 /// `Display` prints each with its line and a marker below it. Secrets are masked.
 #[derive(Clone, Debug)]
-pub struct Problems {
-    source: Arc<Source>,
-    list: Vec<Problem>,
+pub struct Diagnostics {
+    source: Arc<ConfigSource>,
+    list: Vec<Diagnostic>,
 }
 
-impl Problems {
+impl Diagnostics {
     /// Creates the diagnostics of a file, with its secrets masked.
-    pub fn new(source: Arc<Source>, mut list: Vec<Problem>) -> Self {
+    pub fn new(source: Arc<ConfigSource>, mut list: Vec<Diagnostic>) -> Self {
         for problem in &mut list {
             problem.message = source.scrubbed(&problem.message);
             problem.hint = problem.hint.take().map(|hint| source.scrubbed(&hint));
@@ -61,22 +61,22 @@ impl Problems {
     }
 
     /// The diagnostics, in file order.
-    pub fn list(&self) -> &[Problem] {
+    pub fn list(&self) -> &[Diagnostic] {
         &self.list
     }
 
     /// The file they belong to.
-    pub fn source(&self) -> &Source {
+    pub fn source(&self) -> &ConfigSource {
         &self.source
     }
 
     /// Line and column of a diagnostic, both counted from 1.
-    pub fn place(&self, problem: &Problem) -> (usize, usize) {
+    pub fn place(&self, problem: &Diagnostic) -> (usize, usize) {
         let line = self.source.line_at(problem.span.start);
         (line.number, line.column)
     }
 
-    fn write(&self, problem: &Problem, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn write(&self, problem: &Diagnostic, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.source.name();
         writeln!(f, "error: {}", problem.message)?;
         if self.source.is_missing() {
@@ -99,7 +99,7 @@ impl Problems {
     }
 }
 
-impl fmt::Display for Problems {
+impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, problem) in self.list.iter().enumerate() {
             if at > 0 {
@@ -111,4 +111,4 @@ impl fmt::Display for Problems {
     }
 }
 
-impl std::error::Error for Problems {}
+impl std::error::Error for Diagnostics {}

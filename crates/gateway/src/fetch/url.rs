@@ -6,7 +6,7 @@ use majordomo::transport::Head;
 use super::FetchError;
 
 /// Parses a URL given by a client.
-pub(super) fn read(url: &str) -> Result<Uri, FetchError> {
+pub(super) fn parse_image_url(url: &str) -> Result<Uri, FetchError> {
     let uri: Uri = url.trim().parse().map_err(|_| FetchError::BadAddress)?;
     let named = uri
         .authority()
@@ -18,7 +18,7 @@ pub(super) fn read(url: &str) -> Result<Uri, FetchError> {
 }
 
 /// Resolves the `location` of a redirect: a URL, or a reference relative to `from`.
-pub(super) fn follow(from: &Uri, head: &Head) -> Result<Uri, FetchError> {
+pub(super) fn resolve_redirect(from: &Uri, head: &Head) -> Result<Uri, FetchError> {
     let location = head.header("location").unwrap_or_default();
     let whole = match (from.scheme_str(), from.authority()) {
         (Some(scheme), _) if location.starts_with("//") => format!("{scheme}:{location}"),
@@ -34,7 +34,7 @@ pub(super) fn follow(from: &Uri, head: &Head) -> Result<Uri, FetchError> {
         }
         _ => location.to_owned(),
     };
-    let to = read(whole.split('#').next().unwrap_or_default())?;
+    let to = parse_image_url(whole.split('#').next().unwrap_or_default())?;
     // A request made over TLS is not repeated in plain text.
     if from.scheme_str() == Some("https") && to.scheme_str() != Some("https") {
         return Err(FetchError::Downgrade);

@@ -8,26 +8,27 @@ use std::sync::Arc;
 use majordomo::{Chain, Request, Result};
 use majordomo_rules::processors::destination;
 
-use super::route::{Asking, Route, RouteTrace, processors};
+use super::proxy_vision::bind_processors;
+use super::route::{Route, RouteTrace, RoutingContext};
 
 impl Route {
     /// Orders the services. Conditions see `request`, which is empty if the dialect's
     /// body is not decoded.
-    pub(crate) fn beside(
+    pub(crate) fn route_unprocessed(
         &self,
-        asking: &Asking<'_>,
+        context: &RoutingContext<'_>,
         request: &Request,
     ) -> Result<(Chain, RouteTrace)> {
-        let header = |name: &str| asking.headers.get(name)?.to_str().ok();
-        let subject = self.subject(request, asking, &header);
-        let (matched, rules) = if asking.traced && !self.narrowed.is_empty() {
+        let header = |name: &str| context.headers.get(name)?.to_str().ok();
+        let subject = self.subject(request, context, &header);
+        let (matched, rules) = if context.traced && !self.rule_partitions.is_empty() {
             let (matched, notes) = self.rules.evaluate_noting(&subject);
             (matched, Some(notes))
         } else {
             (self.rules.evaluate(&subject), None)
         };
-        let destination = destination(&self.rules, matched, &processors(asking));
-        let (chain, source) = self.ordered(asking, destination)?;
+        let destination = destination(&self.rules, matched, &bind_processors(context));
+        let (chain, source) = self.ordered(context, destination)?;
         let trace = RouteTrace {
             route: Arc::clone(&self.name),
             rules,
