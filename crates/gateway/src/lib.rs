@@ -27,6 +27,7 @@ mod fronts;
 mod gateway;
 mod handlers;
 mod heavy_lane;
+mod json_values;
 mod keys;
 mod max_counts;
 mod metrics;

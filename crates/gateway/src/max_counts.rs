@@ -4,7 +4,9 @@
 //! its size in memory and work, so their numbers are limited as well: once, for every
 //! front, right after decoding.
 
-use majordomo::{Counts, Error, ErrorKind, Request, Result};
+use majordomo::{Error, ErrorKind, Request, RequestCounts, Result};
+
+use crate::json_values;
 
 /// Maximum numbers per request, set in `[server]`.
 ///
@@ -27,6 +29,8 @@ pub struct MaxCounts {
     pub stops: usize,
     /// Unknown fields of all objects together.
     pub fields: usize,
+    /// JSON values of any kind in the body.
+    pub values: usize,
 }
 
 impl Default for MaxCounts {
@@ -39,21 +43,34 @@ impl Default for MaxCounts {
             tools: 2_000,
             stops: 256,
             fields: 30_000,
+            values: 1_000_000,
         }
     }
 }
 
 impl MaxCounts {
+    /// Rejects a body with too many JSON values, before any of them is decoded.
+    pub(crate) fn check_body(&self, body: &[u8]) -> Result<()> {
+        if !json_values::exceed(body, self.values) {
+            return Ok(());
+        }
+        let text = format!(
+            "the request has more than {} JSON values (`max_values` in [server])",
+            self.values
+        );
+        Err(Error::new(ErrorKind::Local, text).with_status(400))
+    }
+
     /// Rejects a request beyond the limits; the error names the setting.
     pub(crate) fn check(&self, request: &Request) -> Result<()> {
-        let Counts {
+        let RequestCounts {
             messages,
             parts,
             images,
             tools,
             stops,
             fields,
-        } = Counts::of(request);
+        } = RequestCounts::of(request);
         let rows = [
             ("messages", messages, self.messages, "max_messages"),
             ("parts", parts, self.parts, "max_parts"),

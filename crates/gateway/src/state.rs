@@ -12,7 +12,7 @@ use majordomo::{
     Registry, Request, Result, SpecError, nearest,
 };
 use majordomo_balance::{SessionHints, SessionKey};
-use majordomo_vision::{DescribeForBlind, FetchImage, Scope, Vision};
+use majordomo_vision::{DescribeForTextOnly, FetchImage, Scope, Vision};
 
 use crate::admitted::AdmittedRequest;
 use crate::catalogue::ModelCatalogue;
@@ -64,7 +64,7 @@ impl GatewayState {
         let registry = config.registry(environment, transport, |builder| {
             let builder = builder.chain(chain);
             match same_health {
-                Some(old) => builder.remembering(&old.registry),
+                Some(old) => builder.inheriting_health(&old.registry),
                 None => builder,
             }
         })?;
@@ -197,7 +197,7 @@ impl GatewayState {
             return chain;
         }
         let describers = Arc::clone(describers);
-        let shape = DescribeForBlind::new(Arc::clone(&self.vision), describers, scope);
+        let shape = DescribeForTextOnly::new(Arc::clone(&self.vision), describers, scope);
         chain.shaped_by(Arc::new(shape))
     }
 

@@ -1,6 +1,6 @@
 //! Services that speak Chat Completions, by name.
 
-use majordomo_llm::{ByteCount, ImageLimits, Patches, Result};
+use majordomo_llm::{ByteCount, ImageLimits, PatchLimit, Result};
 use std::sync::Arc;
 
 use crate::openai::{OpenAi, local_images, types};
@@ -186,7 +186,7 @@ fn groq_images() -> Option<ImageLimits> {
         max_total_bytes: Some(4_000_000),
         counted: ByteCount::Base64,
         // 33 million pixels.
-        patches: Some(Patches {
+        patches: Some(PatchLimit {
             size: 1,
             max: 33_000_000,
         }),
@@ -205,7 +205,7 @@ fn lmstudio_images() -> Option<ImageLimits> {
 /// Whatever Pillow opens, up to its guard against bombs.
 fn vllm_images() -> Option<ImageLimits> {
     Some(ImageLimits {
-        patches: Some(Patches {
+        patches: Some(PatchLimit {
             size: 1,
             max: 178_956_970,
         }),

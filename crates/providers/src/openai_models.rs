@@ -2,7 +2,7 @@
 //!
 //! Only what the ids say for sure: an unknown one is taken for one of the newest.
 
-use majordomo_llm::{ImageLimits, Patches};
+use majordomo_llm::{ImageLimits, PatchLimit};
 
 use crate::estimate::ImageTokens;
 use crate::openai::types;
@@ -62,7 +62,7 @@ fn sight(model: &str) -> Sight {
 
 /// What pictures a model takes.
 pub(crate) fn image_limits(model: &str) -> ImageLimits {
-    let patches = (sight(model) == Sight::Original).then_some(Patches {
+    let patches = (sight(model) == Sight::Original).then_some(PatchLimit {
         size: 32,
         max: 30_000,
     });

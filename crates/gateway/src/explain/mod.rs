@@ -14,7 +14,7 @@ mod names;
 mod request;
 mod targets;
 
-use majordomo::{Chain, Error, ErrorKind, PlainEstimate, Request, Result, TokenEstimate};
+use majordomo::{Chain, Error, ErrorKind, HeuristicEstimator, Request, Result, TokenEstimator};
 use majordomo_vision::Scope;
 use majordomo_wire::Incoming;
 
@@ -31,6 +31,7 @@ impl GatewayState {
     /// Explains what would happen to a request.
     pub async fn explain(&self, input: &ExplainRequest) -> Result<Explanation> {
         let front = dialect::choose(input)?;
+        self.server.max_counts.check_body(&input.body)?;
         let incoming = front.codec().read_request(input.body.clone());
         let Incoming { model, request, .. } = incoming.map_err(|error| {
             let hint = "; specify another with `path` or `dialect`";
@@ -56,7 +57,7 @@ impl GatewayState {
         let mut explanation = Explanation {
             dialect: front.dialect().to_string(),
             dialect_from: front.from,
-            tokens: PlainEstimate.estimate(&request),
+            tokens: HeuristicEstimator.estimate(&request),
             images: request.image_count(),
             key: key.as_ref().map(|key| key.name().to_owned()),
             ..Explanation::about(&model)

@@ -1,7 +1,7 @@
 //! Converts conditions of the configuration for the rules crate, and its errors into
 //! diagnostics.
 
-use majordomo_rules::{ConditionSpec, Field, RuleError};
+use majordomo_rules::{ConditionSpec, RuleError, RuleField};
 use serde_json::{Map, Value as Json, json};
 
 use crate::config::{ComparisonEntry, ConditionEntry, ConditionValue, Diagnostic, SmartRule, Span};
@@ -67,7 +67,7 @@ pub(super) fn rule_diagnostic(rules: &[SmartRule], error: &RuleError) -> Diagnos
     Diagnostic::at(span, error.message.clone(), hint)
 }
 
-fn error_span(rule: &SmartRule, path: &[usize], field: Field) -> Span {
+fn error_span(rule: &SmartRule, path: &[usize], field: RuleField) -> Span {
     let Some((first, rest)) = path.split_first() else {
         return rule.span.clone();
     };
@@ -80,7 +80,7 @@ fn error_span(rule: &SmartRule, path: &[usize], field: Field) -> Span {
         };
     }
     match (found, field) {
-        (Some(ConditionEntry::Leaf(leaf)), Field::Value) => leaf.value_span.clone(),
+        (Some(ConditionEntry::Leaf(leaf)), RuleField::Value) => leaf.value_span.clone(),
         (Some(condition), _) => condition.span().clone(),
         (None, _) => rule.span.clone(),
     }

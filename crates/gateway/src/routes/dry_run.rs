@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use majordomo::{Chain, Request, Result};
-use majordomo_balance::Source;
+use majordomo_balance::PickSource;
 use majordomo_rules::Verdict;
-use majordomo_rules::processors::{Applied, rehearse};
+use majordomo_rules::processors::{Applied, dry_run};
 use serde::Serialize;
 
 use super::partition::RouteService;
@@ -44,7 +44,7 @@ pub(crate) struct DryRun {
     pub(crate) request: Request,
     pub(crate) candidates: Vec<Candidate>,
     pub(crate) left_out: Vec<ExcludedService>,
-    pub(crate) source: Source,
+    pub(crate) source: PickSource,
     pub(crate) tactic: &'static str,
     pub(crate) chain: Chain,
 }
@@ -61,7 +61,7 @@ impl Route {
         let mut changed = request.clone();
         let subject = self.subject(&request, context, &header);
         let verdict = self.rules.explain(&subject);
-        let applied = rehearse(
+        let applied = dry_run(
             &self.rules,
             verdict.matched,
             &bind_processors(context),
@@ -107,7 +107,7 @@ impl Route {
             }
         }
         let chain = Chain::join(&chains).ok_or_else(|| self.no_active_service())?;
-        let (source, tactic) = first.unwrap_or((Source::LeastBad, ""));
+        let (source, tactic) = first.unwrap_or((PickSource::LeastBad, ""));
         Ok(DryRun {
             verdict,
             applied,

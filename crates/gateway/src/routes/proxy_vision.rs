@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use majordomo::{BoxFuture, Chain, Change, Registry};
-use majordomo_rules::processors::{Processor, ProcessorError, Processors, Task};
+use majordomo_rules::processors::{Processor, ProcessorError, ProcessorTask, Processors};
 use majordomo_vision::{Scope, Vision};
 
 use super::partition::RouteService;
@@ -38,7 +38,7 @@ impl ProxyVisionProcessor {
     }
 
     /// The active services of the rule, as one chain.
-    fn describers(&self, task: &Task<'_, '_, Arc<RouteService>>) -> Option<Chain> {
+    fn describers(&self, task: &ProcessorTask<'_, '_, Arc<RouteService>>) -> Option<Chain> {
         let active = task.services.iter().filter(|service| service.active);
         let model = task.subject.model();
         let chains = active.filter_map(|service| service.chain(model, &self.registry).ok());
@@ -50,7 +50,7 @@ impl ProxyVisionProcessor {
 impl Processor<Arc<RouteService>> for ProxyVisionProcessor {
     fn process<'a>(
         &'a self,
-        task: Task<'a, '_, Arc<RouteService>>,
+        task: ProcessorTask<'a, '_, Arc<RouteService>>,
     ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
         Box::pin(async move {
             let describer = self.describers(&task);
@@ -76,7 +76,7 @@ impl Processor<Arc<RouteService>> for ProxyVisionProcessor {
 
     fn preview<'a>(
         &'a self,
-        task: Task<'a, '_, Arc<RouteService>>,
+        task: ProcessorTask<'a, '_, Arc<RouteService>>,
     ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
         Box::pin(async move {
             let describer = self.describers(&task);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 use majordomo::{Chain, Change, Error, ErrorKind, Registry, Request, Result};
-use majordomo_balance::{Pick, PoolConfig, SessionKey, Source};
+use majordomo_balance::{Pick, PickSource, PoolConfig, SessionKey};
 use majordomo_rules::Glob;
 use majordomo_rules::processors::{Bypassed, Destination, ProcessorTrace, apply};
 use majordomo_rules::{Notes, RuleIndex, RuleSet, RuleSpec, Subject};
@@ -146,7 +146,7 @@ impl Route {
             let header = |name: &str| context.headers.get(name)?.to_str().ok();
             let subject = self.subject(&seen, context, &header);
             let matched = if context.traced {
-                let (matched, notes) = self.rules.evaluate_noting(&subject);
+                let (matched, notes) = self.rules.evaluate_with_notes(&subject);
                 rules = Some(notes);
                 matched
             } else {
@@ -216,9 +216,9 @@ impl Route {
         &self,
         context: &RoutingContext<'_>,
         destination: Destination,
-    ) -> Result<(Chain, Source)> {
+    ) -> Result<(Chain, PickSource)> {
         let mut chains = Vec::new();
-        let mut source = Source::LeastBad;
+        let mut source = PickSource::LeastBad;
         for picked_from in self.partition_picks(context, destination) {
             let (why, services) = picked_from.partition.order(&picked_from.pick);
             if chains.is_empty() {

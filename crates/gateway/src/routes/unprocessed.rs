@@ -22,7 +22,7 @@ impl Route {
         let header = |name: &str| context.headers.get(name)?.to_str().ok();
         let subject = self.subject(request, context, &header);
         let (matched, rules) = if context.traced && !self.rule_partitions.is_empty() {
-            let (matched, notes) = self.rules.evaluate_noting(&subject);
+            let (matched, notes) = self.rules.evaluate_with_notes(&subject);
             (matched, Some(notes))
         } else {
             (self.rules.evaluate(&subject), None)

@@ -159,7 +159,9 @@ impl Recipe for Anthropic {
             ToolChoice::Required | ToolChoice::Named(_)
         );
         if forced && claude.is_some_and(Claude::refuses_forced_tools) {
-            request.note(Change::new("tool_choice", "relaxed").detail("the model takes only auto"));
+            request.record_change(
+                Change::new("tool_choice", "relaxed").detail("the model takes only auto"),
+            );
             request.edit().tool_choice = ToolChoice::Auto;
         }
         if let Some(claude) = claude {
@@ -194,7 +196,7 @@ fn drop_sampling(request: &mut Request, why: &str) {
         return;
     }
     for (name, _) in knobs.iter().filter(|(_, set)| *set) {
-        request.note(Change::new(*name, "dropped").detail(why));
+        request.record_change(Change::new(*name, "dropped").detail(why));
     }
     let prompt = request.edit();
     prompt.temperature = None;
@@ -229,7 +231,7 @@ mod tests {
 
     #[test]
     fn sampling_is_dropped_with_a_note_and_left_alone_elsewhere() {
-        let (request, notes) = Request::user("hi").temperature(0.5).noting();
+        let (request, notes) = Request::user("hi").temperature(0.5).recording_changes();
         let old = ANTHROPIC.prepare(request.clone(), "claude-haiku-4-5-20251001");
         assert!(old.same_prompt(&request));
         let new = ANTHROPIC.prepare(request, "claude-sonnet-5-5");

@@ -1,7 +1,7 @@
 //! Tokens of an image by its pixels, as each provider counts them.
 
+use majordomo_image_header::measure;
 use majordomo_llm::Image;
-use majordomo_media::measure;
 
 /// A provider's rule. Sizes are what is left after the provider's own scaling.
 #[derive(Clone, Copy, Debug, PartialEq)]

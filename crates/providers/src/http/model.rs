@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use majordomo_llm::{
-    BoxFuture, Capabilities, Change, Dialect, Error, ErrorKind, EventStream, Model, PieceStream,
+    BoxFuture, Capabilities, Change, Dialect, Error, ErrorKind, EventStream, Model, RawChunkStream,
     Request, Response, Result,
 };
 use majordomo_wire::Codec;
@@ -48,7 +48,7 @@ impl HttpModel {
         let to = recipe.write(to, &request, &known);
         let written = self.codec().write_request(&request, &to);
         for loss in written.losses {
-            request.note(loss.into());
+            request.record_change(loss.into());
         }
         let address = self
             .provider
@@ -176,7 +176,7 @@ impl Model for HttpModel {
     }
 
     fn preview(&self, request: Request) -> Result<Vec<Change>> {
-        let (request, notes) = request.noting();
+        let (request, notes) = request.recording_changes();
         self.write(request, false).map_err(|e| self.named(e))?;
         Ok(notes.take())
     }
@@ -185,12 +185,12 @@ impl Model for HttpModel {
         Some(self.codec().dialect())
     }
 
-    fn pieces(&self, request: Request) -> BoxFuture<'_, Result<PieceStream>> {
+    fn raw_chunks(&self, request: Request) -> BoxFuture<'_, Result<RawChunkStream>> {
         Box::pin(async move {
             let answer = self.open(request).await.map_err(|e| self.named(e))?;
             let frames = self.provider.recipe().protocol().frames();
             let pieces = Pieces::new(answer, self.codec().stream_reader(), frames);
-            Ok(Box::pin(pieces) as PieceStream)
+            Ok(Box::pin(pieces) as RawChunkStream)
         })
     }
 

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use futures_core::Stream;
-use majordomo_llm::{Event, Piece, Result};
+use majordomo_llm::{Event, RawChunk, Result};
 use majordomo_wire::{Frames, StreamReader};
 
 use super::answer::Answer;
@@ -21,7 +21,7 @@ pub(super) struct Pieces {
     /// Whether the model has begun to answer.
     begun: bool,
     /// What ends the stream when the body has ended.
-    last: Option<Result<Piece>>,
+    last: Option<Result<RawChunk>>,
     over: bool,
 }
 
@@ -38,8 +38,8 @@ impl Pieces {
     }
 
     /// The frames that are complete now.
-    fn take(&mut self, bytes: Bytes) -> Piece {
-        let mut piece = Piece::default();
+    fn take(&mut self, bytes: Bytes) -> RawChunk {
+        let mut piece = RawChunk::default();
         if let Err(error) = self.frames.push(bytes) {
             self.last = Some(Err(self.answer.fail(error)));
             return piece;
@@ -76,7 +76,7 @@ impl Pieces {
     /// The last event comes alone, after all bytes.
     fn hold_finish(&mut self, events: &mut Vec<Event>) {
         if matches!(events.last(), Some(Event::Finish(_))) {
-            let last = Piece {
+            let last = RawChunk {
                 bytes: Bytes::new(),
                 events: events.pop().into_iter().collect(),
             };
@@ -85,9 +85,9 @@ impl Pieces {
     }
 
     /// A body may end without the last frame's end.
-    fn body_ended(&mut self) -> Piece {
+    fn body_ended(&mut self) -> RawChunk {
         self.answer.close();
-        let mut piece = Piece::default();
+        let mut piece = RawChunk::default();
         let rest = self.frames.rest();
         let read = self.read(&rest, &mut piece.events);
         let finished = read.and_then(|()| self.reader.finish(&mut piece.events));
@@ -105,7 +105,7 @@ impl Pieces {
 }
 
 impl Stream for Pieces {
-    type Item = Result<Piece>;
+    type Item = Result<RawChunk>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;

@@ -59,7 +59,7 @@ async fn exchange(name: &str, model: &str, feature: &str, request: Request) -> S
         .answer(200, content_type, answer);
     let upstream = Upstream::start([script]).await;
     let model = provider(name, &upstream).model(model).expect("a model");
-    let (request, notes) = request.noting();
+    let (request, notes) = request.recording_changes();
     let answered = match stream {
         false => model.generate(request).await,
         true => match model.stream(request).await {
