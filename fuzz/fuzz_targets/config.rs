@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use majordomo::transport::{self, Transport};
-use majordomo_gateway::State;
-use majordomo_gateway::config::{Config, Problems};
+use majordomo_gateway::GatewayState;
+use majordomo_gateway::config::{Config, Diagnostics};
 
 /// What no message may hold.
 const HIDDEN: &str = "CANARY-environment";
@@ -30,7 +30,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
 });
 
 /// Nothing here reads a file or opens a connection.
-fn judged(text: &str) -> Result<State, Problems> {
+fn judged(text: &str) -> Result<GatewayState, Diagnostics> {
     let config = Config::parse("majordomo.toml", text, &ENVIRONMENT)?;
-    State::new(&config, &ENVIRONMENT, &TRANSPORT, None)
+    GatewayState::new(&config, &ENVIRONMENT, &TRANSPORT, None)
 }

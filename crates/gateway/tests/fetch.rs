@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use majordomo::transport::Resolve;
 use majordomo::{BoxFuture, Part, RemoteImage, Request};
-use majordomo_gateway::config::Fetch;
-use majordomo_gateway::fetch::{Allows, FetchError, Fetcher, is_public};
+use majordomo_gateway::config::FetchSettings;
+use majordomo_gateway::{AddressPolicy, FetchError, Fetcher, is_public};
 use majordomo_testkit::{ClosedPort, Script, Upstream};
 
 const GIF: &[u8] = b"GIF89a\x20\x00\x10\x00\x00\x00\x00;";
@@ -40,11 +40,11 @@ fn only_here(address: IpAddr) -> bool {
     address == IpAddr::V4(Ipv4Addr::LOCALHOST)
 }
 
-fn fetcher_that(allows: Allows) -> Fetcher {
-    let settings = Fetch {
+fn fetcher_that(allows: AddressPolicy) -> Fetcher {
+    let settings = FetchSettings {
         enabled: true,
         max_bytes: 1_000,
-        ..Fetch::default()
+        ..FetchSettings::default()
     };
     Fetcher::reaching(settings, Names, allows)
 }
@@ -95,7 +95,7 @@ async fn s31_an_image_is_fetched_and_its_bytes_say_what_it_is() {
 
 #[tokio::test]
 async fn s20_nothing_is_fetched_unless_it_is_enabled() {
-    let off = Fetcher::reaching(Fetch::default(), Names, only_here);
+    let off = Fetcher::reaching(FetchSettings::default(), Names, only_here);
     let error = refusal(&off, "http://here.test/a.gif").await;
     assert_eq!(error, FetchError::Disabled);
     assert!(error.to_string().contains("[fetch]"));
@@ -147,9 +147,9 @@ impl Resolve for Rebinding {
 async fn s24_the_connection_goes_to_the_address_that_was_looked_at() {
     let upstream = Upstream::start([sends("image/gif", GIF)]).await;
     let lookups = Arc::<AtomicUsize>::default();
-    let settings = Fetch {
+    let settings = FetchSettings {
         enabled: true,
-        ..Fetch::default()
+        ..FetchSettings::default()
     };
     let fetcher = Fetcher::reaching(settings, Rebinding(Arc::clone(&lookups)), only_here);
     assert!(fetcher.fetch(&at(&upstream, "any.test")).await.is_ok());
@@ -159,9 +159,9 @@ async fn s24_the_connection_goes_to_the_address_that_was_looked_at() {
 
 #[tokio::test]
 async fn s23_every_spelling_of_this_machine_is_this_machine() {
-    let settings = Fetch {
+    let settings = FetchSettings {
         enabled: true,
-        ..Fetch::default()
+        ..FetchSettings::default()
     };
     // The system's own resolver: it knows these spellings without asking anybody.
     let real = Fetcher::new(settings);
@@ -188,9 +188,9 @@ async fn s23_every_spelling_of_this_machine_is_this_machine() {
 
 #[tokio::test]
 async fn s27_only_ports_of_web_servers_are_connected_to() {
-    let settings = Fetch {
+    let settings = FetchSettings {
         enabled: true,
-        ..Fetch::default()
+        ..FetchSettings::default()
     };
     let fetcher = Fetcher::reaching(settings, Names, only_here).web_only();
     for port in [22, 25, 6379, 8080, 9200] {
@@ -351,10 +351,10 @@ async fn a_server_that_fails_or_is_not_there_is_named() {
 #[tokio::test]
 async fn s26_a_server_that_never_ends_is_left() {
     let upstream = Upstream::start([Script::new().read_request().stall()]).await;
-    let settings = Fetch {
+    let settings = FetchSettings {
         enabled: true,
         timeout: Duration::from_millis(50),
-        ..Fetch::default()
+        ..FetchSettings::default()
     };
     let fetcher = Fetcher::reaching(settings, Names, only_here);
     let error = refusal(&fetcher, &at(&upstream, "here.test")).await;

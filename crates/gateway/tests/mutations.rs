@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use majordomo::transport::{self, Transport};
-use majordomo_gateway::State;
+use majordomo_gateway::GatewayState;
 use majordomo_gateway::config::Config;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -183,7 +183,7 @@ fn refused(text: &str) -> Option<String> {
             return Some(problems.to_string());
         }
     };
-    let state = State::new(&config, &ENVIRONMENT, &TRANSPORT, None);
+    let state = GatewayState::new(&config, &ENVIRONMENT, &TRANSPORT, None);
     state.err().map(|problems| problems.to_string())
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use majordomo::transport::{self, Transport};
-use majordomo_gateway::State;
+use majordomo_gateway::GatewayState;
 use majordomo_gateway::config::Config;
 
 /// What is looked for in messages. Each is a part of a canary that no escape of
@@ -125,7 +125,7 @@ const VALUES: [&str; 33] = [
 fn told(text: &str) -> String {
     let problems = match Config::parse("f.toml", text, &ENVIRONMENT) {
         Err(problems) => problems,
-        Ok(config) => match State::new(&config, &ENVIRONMENT, &TRANSPORT, None) {
+        Ok(config) => match GatewayState::new(&config, &ENVIRONMENT, &TRANSPORT, None) {
             Ok(_) => return String::new(),
             Err(problems) => problems,
         },

@@ -18,7 +18,7 @@ use super::bodies::{FAILOVER, SHAPES, Shape};
 use super::upstream;
 use crate::config::Config;
 use crate::server::{Limits, Server, ServerContext};
-use crate::state::State;
+use crate::state::GatewayState;
 
 /// What a poll may take of its thread's CPU time.
 const BOUND: Duration = Duration::from_millis(5);
@@ -61,7 +61,7 @@ async fn served(heavy: usize) -> (SocketAddr, Arc<ServerContext>, tokio::task::J
     let environment = BTreeMap::new();
     let config = Config::parse("m.toml", &text, &environment).unwrap();
     let transport = Transport::new(Client::default());
-    let state = State::new(&config, &environment, &transport, None).unwrap();
+    let state = GatewayState::new(&config, &environment, &transport, None).unwrap();
     let limits = Limits {
         heavy,
         ..Limits::default()

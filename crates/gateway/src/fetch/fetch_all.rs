@@ -1,4 +1,4 @@
-//! Fetched images in the place of their addresses.
+//! Replaces the remote images of a request with fetched ones.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,22 +8,21 @@ use tokio::task::JoinSet;
 
 use super::{FetchError, Fetcher};
 
-/// The most addresses of one request: a gateway must not be turned on others.
-const MOST: usize = 20;
-/// So many of them at the same time.
-const AT_ONCE: usize = 4;
+/// Maximum number of URLs per request, so that the gateway cannot be used for attacks.
+const MAX_URLS: usize = 20;
+/// How many of them are fetched concurrently.
+const MAX_CONCURRENT: usize = 4;
 
 impl Fetcher {
-    /// Whether a request's images may be fetched, as far as can be known without
-    /// asking anybody.
+    /// Checks whether a request's images may be fetched, without network access.
     pub(crate) fn permits_all(&self, request: &Request) -> Result<(), FetchError> {
-        let mut urls = addresses(request)?.into_iter();
+        let mut urls = image_urls(request)?.into_iter();
         urls.try_for_each(|url| self.permitted(&url).map(drop))
     }
 
-    /// The request with every remote image in it fetched, each address once.
+    /// Fetches every remote image of a request, each URL once.
     pub async fn fetch_all(&self, mut request: Request) -> Result<Request, FetchError> {
-        let urls = addresses(&request)?;
+        let urls = image_urls(&request)?;
         if urls.is_empty() {
             return Ok(request);
         }
@@ -31,7 +30,7 @@ impl Fetcher {
         let mut fetching = JoinSet::new();
         let mut images = HashMap::new();
         loop {
-            while fetching.len() < AT_ONCE
+            while fetching.len() < MAX_CONCURRENT
                 && let Some(url) = urls.next()
             {
                 let fetcher = self.clone();
@@ -44,7 +43,7 @@ impl Fetcher {
             let Some(done) = fetching.join_next().await else {
                 break;
             };
-            // A task that is gone can only have been stopped with its runtime.
+            // A task only vanishes when its runtime shuts down.
             let (url, image) = done.map_err(|_| FetchError::Stopped)??;
             images.insert(url, image);
         }
@@ -55,30 +54,30 @@ impl Fetcher {
     }
 }
 
-/// The addresses of a request's images, each once.
-fn addresses(request: &Request) -> Result<Vec<String>, FetchError> {
-    let mut found = Addresses::default();
+/// The URLs of a request's images, each once.
+fn image_urls(request: &Request) -> Result<Vec<String>, FetchError> {
+    let mut found = ImageUrls::default();
     for message in &request.messages {
         found.collect(&message.parts)?;
     }
     Ok(found.urls.into_iter().map(str::to_owned).collect())
 }
 
-/// Addresses in the order of their first places.
+/// URLs in order of first occurrence.
 #[derive(Default)]
-struct Addresses<'r> {
+struct ImageUrls<'r> {
     urls: Vec<&'r str>,
     seen: HashSet<&'r str>,
 }
 
-impl<'r> Addresses<'r> {
-    /// Stops at the first address that is too many.
+impl<'r> ImageUrls<'r> {
+    /// Fails at the first URL beyond the limit.
     fn collect(&mut self, parts: &'r [Part]) -> Result<(), FetchError> {
         for part in parts {
             match part {
                 Part::RemoteImage(remote) if self.seen.insert(&remote.url) => {
-                    if self.urls.len() == MOST {
-                        return Err(FetchError::TooMany { limit: MOST });
+                    if self.urls.len() == MAX_URLS {
+                        return Err(FetchError::TooMany { limit: MAX_URLS });
                     }
                     self.urls.push(&remote.url);
                 }
@@ -119,8 +118,8 @@ mod tests {
     }
 
     #[test]
-    fn each_address_counts_once_in_the_order_of_its_first_place() {
-        let found = addresses(&request([3, 1, 3, 2, 1])).unwrap();
+    fn each_url_is_collected_once_in_order_of_first_occurrence() {
+        let found = image_urls(&request([3, 1, 3, 2, 1])).unwrap();
         let numbers: Vec<_> = found
             .iter()
             .filter_map(|url| url.rsplit('/').next())
@@ -129,10 +128,10 @@ mod tests {
     }
 
     #[test]
-    fn as_many_places_as_a_client_likes_share_a_few_addresses() {
-        let many = (0..10_000).map(|n| n % MOST);
-        assert_eq!(addresses(&request(many)).unwrap().len(), MOST);
-        let one_more = addresses(&request(0..=MOST)).unwrap_err();
-        assert!(matches!(one_more, FetchError::TooMany { limit: MOST }));
+    fn many_images_may_share_a_few_urls() {
+        let many = (0..10_000).map(|n| n % MAX_URLS);
+        assert_eq!(image_urls(&request(many)).unwrap().len(), MAX_URLS);
+        let one_more = image_urls(&request(0..=MAX_URLS)).unwrap_err();
+        assert!(matches!(one_more, FetchError::TooMany { limit: MAX_URLS }));
     }
 }

@@ -1,14 +1,14 @@
-//! Secrets by their looks: passwords and queries of addresses, tokens.
+//! Recognizes secrets by their form: credentials and queries in URLs, tokens.
 //!
-//! A net below the rules for positions, for what stands in the wrong place. It
-//! errs on the side of hiding, but leaves model names, addresses and words alone.
+//! A safety net below [`positions`](super::positions), for misplaced secrets. It prefers
+//! false positives, but leaves model names, addresses and words alone.
 
 use std::ops::Range;
 
 use super::STAR;
 use super::names::is_secret_name;
 
-/// How keys of known services begin, and how long such a key is at least.
+/// Prefixes of known services' keys, with the minimum length of such a key.
 const PREFIXES: [(&str, usize); 24] = [
     ("sk-", 12),
     ("sk_", 12),
@@ -36,11 +36,11 @@ const PREFIXES: [(&str, usize); 24] = [
     ("eyJ", 20),
 ];
 
-/// So many letters and digits in a row, of both kinds, are no word.
+/// A longer run of mixed letters and digits is not a word.
 const LONGEST_WORD: usize = 20;
 
-/// The parts of a text that look like secrets, in order and apart.
-pub(in crate::config) fn parts(text: &str) -> Vec<Range<usize>> {
+/// The spans of a text that look like secrets, sorted and disjoint.
+pub(in crate::config) fn secret_spans(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = addresses(text).collect();
     found.extend(tokens(text));
     found.extend(assigned(text));
@@ -48,12 +48,12 @@ pub(in crate::config) fn parts(text: &str) -> Vec<Range<usize>> {
     merged(found)
 }
 
-/// The text with stars in the place of what looks like a secret.
-pub(in crate::config) fn concealed(text: &str) -> String {
-    masked(text, &parts(text))
+/// Masks the parts of a text that look like secrets.
+pub(in crate::config) fn redacted(text: &str) -> String {
+    masked(text, &secret_spans(text))
 }
 
-/// The text with stars in these places, which are in order and apart.
+/// Masks these spans, which are sorted and disjoint.
 pub(in crate::config) fn masked(text: &str, places: &[Range<usize>]) -> String {
     let hidden = |at: usize| {
         let index = places.partition_point(|place| place.end <= at);
@@ -63,7 +63,7 @@ pub(in crate::config) fn masked(text: &str, places: &[Range<usize>]) -> String {
     text.char_indices().map(stars).collect()
 }
 
-/// Spans in order, with those that touch made one.
+/// Sorts spans and merges those that touch.
 pub(in crate::config) fn merged(mut spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
     spans.retain(|span| !span.is_empty());
     spans.sort_unstable_by_key(|span| (span.start, span.end));
@@ -77,7 +77,7 @@ pub(in crate::config) fn merged(mut spans: Vec<Range<usize>>) -> Vec<Range<usize
     merged
 }
 
-/// Of every address: what stands before its `@`, and what follows its `?` or `#`.
+/// For every URL: the part before its `@`, and the part after its `?` or `#`.
 pub(in crate::config) fn addresses(text: &str) -> impl Iterator<Item = Range<usize>> {
     text.match_indices("://").flat_map(|(at, mark)| {
         let start = at + mark.len();
@@ -94,13 +94,13 @@ pub(in crate::config) fn addresses(text: &str) -> impl Iterator<Item = Range<usi
     })
 }
 
-/// Whether nothing stands there but variables: `${USER}:${PASSWORD}`.
+/// Whether the text consists of variables only: `${USER}:${PASSWORD}`.
 fn is_variables(text: &str) -> bool {
     let mut parts = text.split(':');
     parts.all(|part| part.is_empty() || super::names::is_reference(part))
 }
 
-/// Words that are keys by their beginning, or too long and mixed to be words.
+/// Words with a known key prefix, or too long and mixed to be words.
 fn tokens(text: &str) -> impl Iterator<Item = Range<usize>> {
     words(text, |c| c.is_ascii_alphanumeric() || "-_.".contains(c)).filter_map(|word| {
         let token = &text[word.clone()];
@@ -128,7 +128,7 @@ fn is_uuid(word: &str) -> bool {
     lengths == [8, 4, 4, 4, 12] && word.split('-').all(hex)
 }
 
-/// The value of `password=…` inside a text.
+/// The values of `password=…` and the like.
 fn assigned(text: &str) -> impl Iterator<Item = Range<usize>> {
     text.match_indices('=').filter_map(|(at, _)| {
         let before = &text[..at];
@@ -143,7 +143,7 @@ fn assigned(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// What follows `Bearer ` and `Basic `.
+/// The text after `Bearer ` and `Basic `.
 fn after_schemes(text: &str) -> impl Iterator<Item = Range<usize>> {
     let lower = text.to_ascii_lowercase();
     let found: Vec<Range<usize>> = ["bearer ", "basic "]
@@ -163,7 +163,7 @@ fn after_schemes(text: &str) -> impl Iterator<Item = Range<usize>> {
     found.into_iter()
 }
 
-/// The longest runs of some characters.
+/// Maximal runs of matching characters.
 fn words(text: &str, of: impl Fn(char) -> bool) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_hidden_and_the_rest_is_readable() {
+    fn secrets_are_masked_and_the_rest_stays_readable() {
         for (text, shown) in [
             ("https://me:CANARY@host/v1", "https://*********@host/v1"),
             ("https://host/v1?key=CANARY", "https://host/v1?**********"),
@@ -196,7 +196,7 @@ mod tests {
             ("a;password=CANARY;b", "a;password=******;b"),
             ("123e4567-e89b-12d3-a456-426614174000", &"*".repeat(36)),
         ] {
-            assert_eq!(concealed(text), shown);
+            assert_eq!(redacted(text), shown);
         }
         for harmless in [
             "127.0.0.1:4100",
@@ -211,7 +211,7 @@ mod tests {
             "a = \"b\"",
             "ß=é",
         ] {
-            assert_eq!(concealed(harmless), harmless);
+            assert_eq!(redacted(harmless), harmless);
         }
     }
 }

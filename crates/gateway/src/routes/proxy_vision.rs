@@ -1,33 +1,44 @@
-//! The vision proxy as a processor: bound to `proxy_vision.enabled`.
+//! Binds the rule operation `proxy_vision.enabled` to its processor, the vision proxy.
 
 use std::sync::Arc;
 
 use majordomo::{BoxFuture, Chain, Change, Registry};
-use majordomo_rules::processors::{Processor, ProcessorError, ProcessorTask};
+use majordomo_rules::processors::{Processor, ProcessorError, ProcessorTask, Processors};
 use majordomo_vision::{Scope, Vision};
 
-use super::partition::Service;
-use super::route::Asking;
+use super::partition::RouteService;
+use super::route::RoutingContext;
 use crate::outcome::reason;
 
-/// Describes a request's images with the services of the rule that matched.
-pub(super) struct Describe {
+/// Binds every processor that rules can run to its operation.
+pub(super) fn bind_processors(context: &RoutingContext<'_>) -> Processors<Arc<RouteService>> {
+    let mut processors = Processors::default();
+    processors.register(
+        "proxy_vision",
+        "enabled",
+        ProxyVisionProcessor::new(context),
+    );
+    processors
+}
+
+/// Describes a request's images, using the services of the matched rule as describers.
+struct ProxyVisionProcessor {
     vision: Arc<Vision>,
     scope: Scope,
     registry: Registry,
 }
 
-impl Describe {
-    pub(super) fn new(asking: &Asking<'_>) -> Self {
+impl ProxyVisionProcessor {
+    fn new(context: &RoutingContext<'_>) -> Self {
         Self {
-            vision: Arc::clone(asking.vision),
-            scope: asking.scope.clone(),
-            registry: asking.registry.clone(),
+            vision: Arc::clone(context.vision),
+            scope: context.scope.clone(),
+            registry: context.registry.clone(),
         }
     }
 
-    /// Those of the rule's services that are in use, as one chain.
-    fn describers(&self, task: &ProcessorTask<'_, '_, Arc<Service>>) -> Option<Chain> {
+    /// The active services of the rule, as one chain.
+    fn describers(&self, task: &ProcessorTask<'_, '_, Arc<RouteService>>) -> Option<Chain> {
         let active = task.services.iter().filter(|service| service.active);
         let model = task.subject.model();
         let chains = active.filter_map(|service| service.chain(model, &self.registry).ok());
@@ -36,10 +47,10 @@ impl Describe {
     }
 }
 
-impl Processor<Arc<Service>> for Describe {
+impl Processor<Arc<RouteService>> for ProxyVisionProcessor {
     fn process<'a>(
         &'a self,
-        task: ProcessorTask<'a, '_, Arc<Service>>,
+        task: ProcessorTask<'a, '_, Arc<RouteService>>,
     ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
         Box::pin(async move {
             let describer = self.describers(&task);
@@ -65,7 +76,7 @@ impl Processor<Arc<Service>> for Describe {
 
     fn preview<'a>(
         &'a self,
-        task: ProcessorTask<'a, '_, Arc<Service>>,
+        task: ProcessorTask<'a, '_, Arc<RouteService>>,
     ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
         Box::pin(async move {
             let describer = self.describers(&task);

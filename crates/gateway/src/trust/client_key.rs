@@ -1,6 +1,6 @@
-//! Finds the key that a client presents, wherever its dialect puts it.
+//! Checks the key that a client presents, wherever its dialect puts it.
 //!
-//! Wrong keys are slowed down by address, on both listeners together.
+//! Wrong keys are throttled per address, over both listeners.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -11,38 +11,43 @@ use majordomo::{Error, ErrorKind, KeyOwner};
 use percent_encoding::percent_decode_str;
 
 use super::AuthThrottle;
-use crate::keys::{Key, Keys};
+use crate::keys::{ClientKey, ClientKeys};
 
-/// What follows "Bearer" is hidden in every message, so it comes last.
-const NO_KEY: &str = "a key is needed: send it as `x-api-key`, `x-goog-api-key`, `?key=` \
+/// Everything after "Bearer" is masked in messages, so it comes last.
+const NO_KEY: &str = "a key is required: send it as `x-api-key`, `x-goog-api-key`, `?key=` \
                       or `Authorization: Bearer`";
 
-/// Who asks. Without any configured key everybody may, and nobody has a name.
-pub(crate) fn identify(
-    keys: &Keys,
+/// Authenticates a client. Returns `None` if no keys are configured, since every client
+/// is then accepted.
+pub(crate) fn authenticate_client(
+    keys: &ClientKeys,
     auth_throttle: &AuthThrottle,
     from: IpAddr,
     headers: &HeaderMap,
     uri: &Uri,
-) -> Result<Option<Arc<Key>>, Error> {
-    authenticate(keys, headers, uri).map_err(|error| {
+) -> Result<Option<Arc<ClientKey>>, Error> {
+    match_key(keys, headers, uri).map_err(|error| {
         let wrong = error.status() == Some(401) && !presented(headers, uri).is_empty();
-        if wrong && auth_throttle.too_many(from) {
-            too_many_guesses()
+        if wrong && auth_throttle.is_throttled(from) {
+            throttled()
         } else {
             error
         }
     })
 }
 
-fn too_many_guesses() -> Error {
-    let text = "too many wrong keys came from this address, and this one is wrong, too";
+fn throttled() -> Error {
+    let text = "too many wrong keys from this address, and this one is also wrong";
     Error::new(ErrorKind::Local, text)
         .with_status(429)
         .with_retry_after(Some(Duration::from_secs(1)))
 }
 
-fn authenticate(keys: &Keys, headers: &HeaderMap, uri: &Uri) -> Result<Option<Arc<Key>>, Error> {
+fn match_key(
+    keys: &ClientKeys,
+    headers: &HeaderMap,
+    uri: &Uri,
+) -> Result<Option<Arc<ClientKey>>, Error> {
     if keys.is_empty() {
         return Ok(None);
     }
@@ -52,10 +57,10 @@ fn authenticate(keys: &Keys, headers: &HeaderMap, uri: &Uri) -> Result<Option<Ar
         [] => Err(refused(NO_KEY)),
         [key] => match keys.check(key) {
             Some(key) => Ok(Some(key)),
-            None => Err(refused("the key is not known here")),
+            None => Err(refused("the key is unknown")),
         },
         _ => {
-            let text = "two different keys were sent: send one";
+            let text = "the request contains two different keys: send one";
             Err(Error::new(ErrorKind::Local, text).with_status(400))
         }
     }
@@ -86,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_sends_no_key_reads_all_ways_to_send_one() {
+    fn the_missing_key_error_lists_all_ways_to_send_one() {
         assert_eq!(refused(NO_KEY).message(), NO_KEY);
     }
 }

@@ -1,4 +1,4 @@
-//! New keys.
+//! Generates client keys.
 
 use std::fmt;
 
@@ -8,27 +8,26 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::sha256;
 
-/// What our keys begin with, so that scanners and people know them.
+/// Prefix of generated keys, for secret scanners and people.
 const PREFIX: &str = "mj-";
 
-/// A key that was made just now; it is kept nowhere.
+/// A newly generated key; it is not stored anywhere.
 pub struct NewKey {
-    /// The key itself, to be shown once.
+    /// The key, to be shown once.
     pub secret: SecretString,
-    /// The entry to put into the configuration file.
+    /// The entry for the configuration file.
     pub entry: String,
 }
 
-/// Makes a key of 32 random bytes for this client; fails only where the system
-/// has no random bytes to give.
+/// Generates a key of 32 random bytes; fails only if the system has no random bytes.
 ///
 /// ```
-/// use majordomo_gateway::keys::make_key;
+/// use majordomo_gateway::generate_key;
 ///
-/// let key = make_key("laptop").unwrap();
+/// let key = generate_key("laptop").unwrap();
 /// assert!(key.entry.starts_with("[[keys]]\nname = \"laptop\"\nhash = \"sha256:"));
 /// ```
-pub fn make_key(name: &str) -> std::io::Result<NewKey> {
+pub fn generate_key(name: &str) -> std::io::Result<NewKey> {
     let mut random = [0; 32];
     getrandom::fill(&mut random).map_err(|error| std::io::Error::other(error.to_string()))?;
     let secret = SecretString::from(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(random)));
@@ -43,7 +42,7 @@ pub fn make_key(name: &str) -> std::io::Result<NewKey> {
     Ok(NewKey { secret, entry })
 }
 
-/// The name as a text of the file; `$${` keeps it from naming a variable.
+/// Quotes the name for the file; `$${` prevents substitution.
 fn quoted(name: &str) -> String {
     let mut text = String::from('"');
     for c in name.replace("${", "$${").chars() {
@@ -69,22 +68,22 @@ mod tests {
 
     use super::*;
     use crate::config::Config;
-    use crate::keys::Keys;
+    use crate::keys::ClientKeys;
 
     #[test]
-    fn the_entry_recognises_the_key_whatever_its_name() {
+    fn the_generated_entry_recognizes_its_key_for_any_name() {
         for name in ["laptop", "Ada's \"big\" box\\", "a ${b}", "tab\there"] {
-            let made = make_key(name).unwrap();
+            let made = generate_key(name).unwrap();
             let config = Config::parse("f", made.entry.clone(), &BTreeMap::new()).unwrap();
-            let keys = Keys::new(&config.keys);
+            let keys = ClientKeys::new(&config.keys);
             let key = keys.check(made.secret.expose_secret()).expect(name);
             assert_eq!(key.name(), name);
         }
     }
 
     #[test]
-    fn keys_have_32_random_bytes_and_a_prefix() {
-        let (one, two) = (make_key("a").unwrap(), make_key("a").unwrap());
+    fn generated_keys_have_32_random_bytes_and_a_prefix() {
+        let (one, two) = (generate_key("a").unwrap(), generate_key("a").unwrap());
         assert!(one.secret.expose_secret().starts_with(PREFIX));
         assert_eq!(one.secret.expose_secret().len(), PREFIX.len() + 43);
         assert_ne!(one.secret.expose_secret(), two.secret.expose_secret());

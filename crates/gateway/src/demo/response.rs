@@ -1,5 +1,4 @@
-//! What the demo says: the same answer to the same request, every time. However
-//! large the request is, what is said of it is short.
+//! Builds the demo's response: deterministic, and short however large the request is.
 
 use std::collections::HashMap;
 
@@ -12,22 +11,22 @@ use majordomo::{
 use super::instance::instance_of;
 use crate::clip::clip;
 
-/// Bytes of a token, as the plain estimate has it.
+/// Bytes per token, as in the plain estimate.
 const BYTES_PER_TOKEN: usize = 4;
-/// How many words of the question are repeated.
+/// How many words of the prompt are echoed.
 const ECHOED_WORDS: usize = 12;
-/// How many bytes of a word are repeated.
-const LONGEST_WORD: usize = 64;
-/// How many images, and results of tools, are told one by one.
-const MOST_TOLD: usize = 20;
-/// How many stop texts are looked for.
-const MOST_STOPS: usize = 16;
+/// How many bytes of a word are echoed.
+const MAX_WORD_BYTES: usize = 64;
+/// How many images, and tool results, are listed.
+const MAX_LISTED: usize = 20;
+/// How many stop sequences are applied.
+const MAX_STOPS: usize = 16;
 
-/// The whole answer of the model with this id.
-pub(super) fn answer(id: &str, request: &Request) -> Result<Response> {
+/// The complete response of the model `id`.
+pub(super) fn respond(id: &str, request: &Request) -> Result<Response> {
     let mut response = match wanted_tool(request) {
         Some(tool) => Response::new(vec![Part::ToolCall(call(tool, request)?)]),
-        None => spoken(id, request)?,
+        None => text_response(id, request)?,
     };
     response.usage = Usage {
         input: HeuristicEstimator.estimate(request),
@@ -47,7 +46,7 @@ fn tokens(part: &Part) -> u64 {
     bytes.div_ceil(BYTES_PER_TOKEN).max(1) as u64
 }
 
-/// The tool that must be called, or that the user asks for by its name.
+/// The tool that is forced, or that the user mentions by name.
 fn wanted_tool(request: &Request) -> Option<&Tool> {
     let named = |name: &str| request.tools.iter().find(|tool| tool.name == name);
     match &request.tool_choice {
@@ -56,8 +55,8 @@ fn wanted_tool(request: &Request) -> Option<&Tool> {
         ToolChoice::Required => request.tools.first(),
         ToolChoice::Auto if request.tools.is_empty() => None,
         ToolChoice::Auto => {
-            let asked = request.messages.last().filter(|last| is_question(last))?;
-            let text = asked.text();
+            let last = request.messages.last().filter(|last| is_user_turn(last))?;
+            let text = last.text();
             let tools = request.tools.iter().rev();
             let tools: HashMap<&str, &Tool> = tools.map(|tool| (&*tool.name, tool)).collect();
             let words = |c: char| !(c.is_alphanumeric() || c == '_' || c == '-' || c == '.');
@@ -79,7 +78,7 @@ fn call(tool: &Tool, request: &Request) -> Result<ToolCall> {
     Ok(ToolCall::new(id, &tool.name, arguments))
 }
 
-/// An instance of a schema, or an error that says whose schema it is.
+/// An instance of a schema; the error names the schema's owner.
 fn instance(whose: &str, schema: &str) -> Result<String> {
     instance_of(schema).map_err(|why| {
         let text = format!("the schema of {whose} {why}");
@@ -87,17 +86,17 @@ fn instance(whose: &str, schema: &str) -> Result<String> {
     })
 }
 
-/// Whether it is the user's turn, rather than a tool's.
-fn is_question(message: &Message) -> bool {
+/// Whether the message is the user's rather than a tool result.
+fn is_user_turn(message: &Message) -> bool {
     message.role == Role::User && message.tool_results().next().is_none()
 }
 
-fn spoken(id: &str, request: &Request) -> Result<Response> {
+fn text_response(id: &str, request: &Request) -> Result<Response> {
     let text = match &request.output {
         OutputFormat::Schema(wanted) => {
             let name = wanted.name.as_deref().map(clipped);
-            let name = name.map_or("the answer".to_owned(), |name| {
-                format!("the answer `{name}`")
+            let name = name.map_or("the response".to_owned(), |name| {
+                format!("the response `{name}`")
             });
             instance(&name, wanted.schema.as_str())?
         }
@@ -111,13 +110,13 @@ fn spoken(id: &str, request: &Request) -> Result<Response> {
     })
 }
 
-/// Ends the text where the request wants it to end, but not before it has begun: an
-/// empty answer is a failure.
+/// Truncates the text as the request demands, but never to nothing, since an empty
+/// response is a failure.
 fn cut(mut text: String, request: &Request) -> (String, FinishReason) {
     let mut finish = FinishReason::Stop;
     let stops = request.stop.iter().filter(|stop| !stop.is_empty());
     if let Some((at, stop)) = stops
-        .take(MOST_STOPS)
+        .take(MAX_STOPS)
         .filter_map(|s| Some((text.find(s.as_str())?, s)))
         .filter(|(at, _)| *at > 0)
         .min()
@@ -140,22 +139,22 @@ fn cut(mut text: String, request: &Request) -> (String, FinishReason) {
 
 fn prose(id: &str, request: &Request) -> String {
     let mut lines = vec![format!(
-        "This is `{id}`, a model that is built into majordomo: it needs no key and no network, \
-         and it says the same to the same request."
+        "This is `{id}`, a model built into majordomo: it needs no key and no network, and equal \
+         requests get equal responses."
     )];
     let last = request.messages.iter().rev().find(|m| m.role == Role::User);
-    let question = last.map(Message::text).unwrap_or_default();
-    match question.split_whitespace().count() {
+    let prompt = last.map(Message::text).unwrap_or_default();
+    match prompt.split_whitespace().count() {
         0 => lines.push("You said nothing in words.".to_owned()),
         count if count > ECHOED_WORDS => lines.push(format!(
             "You said {count} words that begin with: \"{} …\"",
-            echo(&question)
+            echo(&prompt)
         )),
-        _ => lines.push(format!("You said: \"{}\"", echo(&question))),
+        _ => lines.push(format!("You said: \"{}\"", echo(&prompt))),
     }
     lines.extend(request.messages.last().map(results).unwrap_or_default());
     lines.extend(images(request));
-    lines.push(surroundings(request));
+    lines.push(summary(request));
     lines.join("\n")
 }
 
@@ -166,51 +165,51 @@ fn echo(text: &str) -> String {
 }
 
 fn clipped(word: &str) -> &str {
-    clip(word, LONGEST_WORD)
+    clip(word, MAX_WORD_BYTES)
 }
 
-/// What the tools answered, when they did just now.
+/// The tool results in the last message.
 fn results(last: &Message) -> Vec<String> {
-    let told = last.tool_results().take(MOST_TOLD).map(|result| {
+    let lines = last.tool_results().take(MAX_LISTED).map(|result| {
         let name = clipped(result.name.as_deref().unwrap_or("The tool"));
         format!("`{name}` answered: \"{}\"", echo(&result.text()))
     });
-    told.collect()
+    lines.collect()
 }
 
 fn images(request: &Request) -> Vec<String> {
-    let mut seen = Seen::default();
+    let mut list = ImageList::default();
     for message in &request.messages {
-        look(&message.parts, &mut seen);
+        list_images(&message.parts, &mut list);
     }
-    let count = seen.count;
-    let lines = seen.told.into_iter().enumerate();
+    let count = list.count;
+    let lines = list.lines.into_iter().enumerate();
     lines
         .map(|(at, text)| format!("Image {} of {count}: {text}.", at + 1))
         .collect()
 }
 
 #[derive(Default)]
-struct Seen {
+struct ImageList {
     count: usize,
-    told: Vec<String>,
+    lines: Vec<String>,
 }
 
-impl Seen {
-    fn add(&mut self, tell: impl FnOnce() -> String) {
+impl ImageList {
+    fn add(&mut self, describe: impl FnOnce() -> String) {
         self.count += 1;
-        if self.told.len() < MOST_TOLD {
-            self.told.push(tell());
+        if self.lines.len() < MAX_LISTED {
+            self.lines.push(describe());
         }
     }
 }
 
-fn look(parts: &[Part], seen: &mut Seen) {
+fn list_images(parts: &[Part], list: &mut ImageList) {
     for part in parts {
         match part {
-            Part::Image(image) => seen.add(|| describe(image)),
-            Part::RemoteImage(_) => seen.add(|| "an address, which is not looked at".to_owned()),
-            Part::ToolResult(result) => look(&result.parts, seen),
+            Part::Image(image) => list.add(|| describe(image)),
+            Part::RemoteImage(_) => list.add(|| "a URL, which is not fetched".to_owned()),
+            Part::ToolResult(result) => list_images(&result.parts, list),
             _ => {}
         }
     }
@@ -226,11 +225,11 @@ fn describe(image: &Image) -> String {
                 header.format
             )
         }
-        Err(_) => format!("{bytes} bytes that are no picture known here"),
+        Err(_) => format!("{bytes} bytes in an unknown format"),
     }
 }
 
-fn surroundings(request: &Request) -> String {
+fn summary(request: &Request) -> String {
     let messages = request.messages.len();
     let mut text = format!("The conversation has {}", counted(messages, "message"));
     if !request.system_text().is_empty() {

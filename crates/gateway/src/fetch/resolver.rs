@@ -1,4 +1,4 @@
-//! A resolver that tells nothing of names that lead where nobody may go.
+//! A resolver that rejects names with addresses that must not be reached.
 
 use std::io;
 use std::net::SocketAddr;
@@ -7,20 +7,19 @@ use std::sync::Arc;
 use majordomo::transport::Resolve;
 use majordomo::{BoxFuture, Error};
 
-use super::Allows;
+use super::AddressPolicy;
 
-/// How the refusal is known again behind the transport's own words.
-const REFUSAL: &str = "the name leads to an address that is not public";
+/// Identifies the rejection within an error of the transport.
+const REJECTION: &str = "the name resolves to an address that is not public";
 
-/// Asks another resolver, and refuses a name if any of its addresses may not be
-/// reached.
+/// Wraps another resolver, and rejects a name if any of its addresses is not allowed.
 pub(super) struct GuardedResolver {
     inner: Arc<dyn Resolve>,
-    allows: Allows,
+    allows: AddressPolicy,
 }
 
 impl GuardedResolver {
-    pub(super) fn new(inner: impl Resolve, allows: Allows) -> Self {
+    pub(super) fn new(inner: impl Resolve, allows: AddressPolicy) -> Self {
         Self {
             inner: Arc::new(inner),
             allows,
@@ -33,9 +32,9 @@ impl Resolve for GuardedResolver {
         let (resolving, allows) = (self.inner.resolve(host), self.allows);
         Box::pin(async move {
             let addresses = resolving.await?;
-            // A name that leads inside as well as outside is somebody's trick.
+            // A name with both internal and external addresses is an attack.
             if !addresses.iter().all(|address| allows(address.ip())) {
-                return Err(io::Error::new(io::ErrorKind::PermissionDenied, REFUSAL));
+                return Err(io::Error::new(io::ErrorKind::PermissionDenied, REJECTION));
             }
             Ok(addresses)
         })
@@ -43,10 +42,10 @@ impl Resolve for GuardedResolver {
 }
 
 /// Whether a request failed because of this resolver.
-pub(super) fn is_refusal(error: &Error) -> bool {
+pub(super) fn is_rejection(error: &Error) -> bool {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
-        if error.to_string().contains(REFUSAL) {
+        if error.to_string().contains(REJECTION) {
             return true;
         }
         cause = error.source();

@@ -1,4 +1,4 @@
-//! A request to be explained, and what is known around it.
+//! A request to explain, with its context.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -8,16 +8,16 @@ use serde_json::value::RawValue;
 
 use super::bad;
 
-/// A request to be explained.
+/// A request to explain.
 #[derive(Clone, Debug, Default)]
-pub struct Question {
-    /// The body, as a client would send it, in any dialect.
+pub struct ExplainRequest {
+    /// The body in any dialect, as sent by a client.
     pub body: Bytes,
-    /// The path that it would be sent to, which names its dialect.
+    /// The path, which determines the dialect.
     pub path: Option<String>,
-    /// Its dialect, where no path is given; see [`Question::DIALECTS`].
+    /// The dialect if no path is given; see [`ExplainRequest::DIALECTS`].
     pub dialect: Option<String>,
-    /// The route to take, in place of the one that the model leads to.
+    /// The route to use instead of the one the model selects.
     pub route: Option<String>,
     /// The name of the client's key.
     pub key: Option<String>,
@@ -25,9 +25,9 @@ pub struct Question {
     pub headers: HeaderMap,
 }
 
-/// A request with what belongs to it. Captures of real requests look like this.
+/// A body with its context, as in captures of real requests.
 #[derive(Deserialize)]
-struct Envelope<'a> {
+struct ExplainEnvelope<'a> {
     #[serde(borrow, alias = "request")]
     body: &'a RawValue,
     path: Option<String>,
@@ -35,25 +35,25 @@ struct Envelope<'a> {
     route: Option<String>,
     key: Option<String>,
     #[serde(default)]
-    headers: Headers,
+    headers: EnvelopeHeaders,
 }
 
-/// One value for each name, or pairs.
+/// One value per name, or pairs.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Headers {
+enum EnvelopeHeaders {
     Named(std::collections::BTreeMap<String, String>),
     Pairs(Vec<(String, String)>),
 }
 
-impl Default for Headers {
+impl Default for EnvelopeHeaders {
     fn default() -> Self {
         Self::Pairs(Vec::new())
     }
 }
 
-impl Question {
-    /// The names by which dialects can be asked for.
+impl ExplainRequest {
+    /// The accepted names of dialects.
     pub const DIALECTS: [&'static str; 6] = [
         "chat",
         "responses",
@@ -63,28 +63,28 @@ impl Question {
         "generate",
     ];
 
-    /// A body as a client would send it, or one in an envelope: an object with
-    /// `body` and any of `path`, `dialect`, `route`, `key` and `headers`.
+    /// Parses a body as sent by a client, or an envelope: an object with `body` and any
+    /// of `path`, `dialect`, `route`, `key` and `headers`.
     ///
     /// ```
-    /// use majordomo_gateway::explain::Question;
+    /// use majordomo_gateway::ExplainRequest;
     ///
-    /// let plain = Question::read(r#"{"model":"coder","messages":[]}"#.into())?;
+    /// let plain = ExplainRequest::read(r#"{"model":"coder","messages":[]}"#.into())?;
     /// assert_eq!(plain.path, None);
     /// let text = r#"{"path":"/v1/messages","body":{"model":"coder","messages":[]}}"#;
-    /// let enclosed = Question::read(text.into())?;
+    /// let enclosed = ExplainRequest::read(text.into())?;
     /// assert_eq!(enclosed.path.as_deref(), Some("/v1/messages"));
     /// assert_eq!(enclosed.body, plain.body);
     /// # Ok::<(), majordomo::Error>(())
     /// ```
     pub fn read(bytes: Bytes) -> Result<Self> {
-        let Ok(envelope) = serde_json::from_slice::<Envelope<'_>>(&bytes) else {
+        let Ok(envelope) = serde_json::from_slice::<ExplainEnvelope<'_>>(&bytes) else {
             return Ok(Self {
                 body: bytes,
                 ..Self::default()
             });
         };
-        let mut question = Self {
+        let mut input = Self {
             body: bytes.slice_ref(envelope.body.get().as_bytes()),
             path: envelope.path,
             dialect: envelope.dialect,
@@ -93,13 +93,13 @@ impl Question {
             headers: HeaderMap::new(),
         };
         let pairs = match envelope.headers {
-            Headers::Named(named) => named.into_iter().collect(),
-            Headers::Pairs(pairs) => pairs,
+            EnvelopeHeaders::Named(named) => named.into_iter().collect(),
+            EnvelopeHeaders::Pairs(pairs) => pairs,
         };
         for (name, value) in pairs {
-            question.header(&name, &value)?;
+            input.header(&name, &value)?;
         }
-        Ok(question)
+        Ok(input)
     }
 
     /// Adds one of the client's headers.

@@ -1,14 +1,14 @@
-//! Limits on how many repeated elements one request may have.
+//! Limits on the number of repeated elements in a request.
 //!
-//! Bytes are bounded while a body is read. A body of tiny elements still costs
-//! many times its size in memory and work, so their numbers are bounded, too:
-//! once, for every front, right after the request was read.
+//! Bytes are limited while a body is read. A body of tiny elements still costs many times
+//! its size in memory and work, so their numbers are limited as well: once, for every
+//! front, right after decoding.
 
 use majordomo::{Error, ErrorKind, Request, RequestCounts, Result};
 
 use crate::json_values;
 
-/// The most of each kind that one request may have; `[server]` sets them.
+/// Maximum numbers per request, set in `[server]`.
 ///
 /// ```
 /// use majordomo_gateway::config::MaxCounts;
@@ -17,24 +17,24 @@ use crate::json_values;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaxCounts {
-    /// Messages, and texts of the instructions.
+    /// Messages and instructions.
     pub messages: usize,
     /// Parts of messages and of tool results.
     pub parts: usize,
-    /// Images, as bytes or as addresses.
+    /// Images, as bytes or as URLs.
     pub images: usize,
     /// Tools.
     pub tools: usize,
     /// Stop sequences.
     pub stops: usize,
-    /// Fields that the gateway does not know, in all objects together.
+    /// Unknown fields of all objects together.
     pub fields: usize,
-    /// JSON values in the body, whatever they are.
+    /// JSON values of any kind in the body.
     pub values: usize,
 }
 
 impl Default for MaxCounts {
-    /// Several times what the longest sessions of agents have.
+    /// Several times what the longest agent sessions need.
     fn default() -> Self {
         Self {
             messages: 20_000,
@@ -49,20 +49,19 @@ impl Default for MaxCounts {
 }
 
 impl MaxCounts {
-    /// Refuses a body that holds more JSON values, before any of them is read.
+    /// Rejects a body with too many JSON values, before any of them is decoded.
     pub(crate) fn check_body(&self, body: &[u8]) -> Result<()> {
         if !json_values::exceed(body, self.values) {
             return Ok(());
         }
         let text = format!(
-            "the request holds more than {} JSON values (`max_values` in the gateway's \
-             `[server]` section)",
+            "the request has more than {} JSON values (`max_values` in [server])",
             self.values
         );
         Err(Error::new(ErrorKind::Local, text).with_status(400))
     }
 
-    /// Refuses a request that has more, with the name of the setting.
+    /// Rejects a request beyond the limits; the error names the setting.
     pub(crate) fn check(&self, request: &Request) -> Result<()> {
         let RequestCounts {
             messages,
@@ -83,8 +82,7 @@ impl MaxCounts {
         for (what, count, most, setting) in rows {
             if count > most {
                 let text = format!(
-                    "the request has {count} {what}, and this gateway takes {most} \
-                     (`{setting}` in its `[server]` section)"
+                    "the request has {count} {what}, and the limit is {most} (`{setting}` in [server])"
                 );
                 return Err(Error::new(ErrorKind::Local, text).with_status(400));
             }
@@ -100,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_at_the_limit_is_taken_and_one_above_it_names_the_setting() {
+    fn a_request_at_the_limit_is_accepted_and_one_beyond_it_names_the_setting() {
         let most = MaxCounts {
             messages: 3,
             tools: 1,
@@ -114,11 +112,11 @@ mod tests {
         for (request, words) in [
             (
                 full.clone().message(Message::user("d")),
-                "4 messages, and this gateway takes 3 (`max_messages`",
+                "4 messages, and the limit is 3 (`max_messages`",
             ),
             (
                 full.tool(Tool::new("u")),
-                "2 tools, and this gateway takes 1 (`max_tools`",
+                "2 tools, and the limit is 1 (`max_tools`",
             ),
         ] {
             let error = most.check(&request).unwrap_err();

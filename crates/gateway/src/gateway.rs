@@ -1,4 +1,4 @@
-//! Runs a gateway: from a file or from nothing, until it is told to stop.
+//! Starts and runs a gateway, with or without a configuration file.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -9,40 +9,40 @@ use majordomo::transport::{self, Transport};
 use tokio::runtime::Handle as Runtime;
 
 use crate::config::transition::AtStartup;
-use crate::config::{self, Config, Detected, Problems, Watch};
+use crate::config::{self, Config, ConfigWatch, Detected, Diagnostics};
 use crate::operator::{Operator, OperatorThread};
-use crate::reload::{Loader, Reload};
+use crate::reload::{Reloader, StateLoader};
 #[cfg(feature = "otel")]
 use crate::telemetry::Telemetry;
-use crate::{Limits, Server, State};
+use crate::{GatewayState, Limits, Server};
 
-/// What `majordomo serve` was told.
+/// Options of `majordomo serve`.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// The file to read in place of the usual ones.
+pub struct ServeOptions {
+    /// The configuration file, instead of the default ones.
     pub config: Option<PathBuf>,
-    /// The address to listen on in place of the file's.
+    /// Overrides `listen` of the file.
     pub listen: Option<SocketAddr>,
 }
 
-/// Why a gateway does not start.
+/// Why a gateway cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The configuration is wrong.
+    /// The configuration is invalid.
     #[error("{0}")]
-    Config(#[from] Problems),
-    /// The address cannot be had.
+    Config(#[from] Diagnostics),
+    /// The clients' address cannot be bound.
     #[error("cannot listen on {address}: {reason}; choose another with --listen")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         reason: std::io::Error,
     },
-    /// The certificate or its key cannot be used.
+    /// The certificate or its key is unusable.
     #[error("{0}; `tls` in [server] names the files")]
     Tls(String),
-    /// The operator's address cannot be had.
+    /// The operator's address cannot be bound.
     #[error(
         "cannot listen for the operator on {address}: {reason}; \
          choose another with `operator_listen` in [server]"
@@ -50,59 +50,61 @@ pub enum StartError {
     Operator {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         reason: std::io::Error,
     },
-    /// Everybody could ask.
+    /// The address is exposed without keys.
     #[error("{0}")]
     Open(String),
 }
 
-/// A gateway that listens, and what it found on its way there.
+/// A gateway that is listening.
 pub struct Gateway {
     server: Server,
     operator: Operator,
-    watch: Option<Watch>,
-    loader: Loader,
-    /// What can be asked without a file; looked for only then.
+    watch: Option<ConfigWatch>,
+    loader: StateLoader,
+    /// Detected providers; only without a file.
     pub found: Option<Detected>,
-    /// The file, if there is one.
+    /// The configuration file, if any.
     pub file: Option<PathBuf>,
-    state: Arc<State>,
+    state: Arc<GatewayState>,
 }
 
 impl Gateway {
-    /// Reads the configuration, makes the providers and takes the address.
+    /// Loads the configuration, builds the providers and binds both listeners.
     pub async fn start(
-        options: &Options,
+        options: &ServeOptions,
         environment: BTreeMap<String, String>,
     ) -> Result<Self, StartError> {
         Self::start_with(options, environment, Limits::default()).await
     }
 
-    /// The same with other limits.
+    /// Like [`start`](Self::start), with other limits.
     pub async fn start_with(
-        options: &Options,
+        options: &ServeOptions,
         environment: BTreeMap<String, String>,
         limits: Limits,
     ) -> Result<Self, StartError> {
-        let loader = Loader {
+        let loader = StateLoader {
             transport: Transport::new(transport::Config::default()),
             environment,
             listen: options.listen,
         };
-        let file = config::find(options.config.as_deref(), &loader.environment);
+        let file = config::find_config(options.config.as_deref(), &loader.environment);
         let (watch, config) = match &file {
             Some(path) => {
-                let (config, watch) = Watch::open(path, loader.environment.clone());
+                let (config, watch) = ConfigWatch::open(path, loader.environment.clone());
                 let config = config?;
                 config::warn_if_exposed(path, &config);
                 (Some(watch), config)
             }
             None => (None, Config::empty()),
         };
-        let state = loader.state(&loader.overridden(config), None)?;
-        if let Some(reason) = config::refuse_open(state.server.listen, !state.keys.is_empty()) {
+        let state = loader.state(&loader.with_overrides(config), None)?;
+        if let Some(reason) =
+            config::exposed_without_keys(state.server.listen, !state.keys.is_empty())
+        {
             return Err(StartError::Open(reason));
         }
         let found = match &file {
@@ -120,7 +122,7 @@ impl Gateway {
         let operator = bound.map_err(|reason| StartError::Operator { address, reason })?;
         #[cfg(feature = "otel")]
         if let Some(telemetry) = Telemetry::start(&loader.environment, &loader.transport) {
-            // The context is new, so nobody has set it before.
+            // The context is new, so it is not set yet.
             let _ = server.context().telemetry.set(telemetry);
         }
         Ok(Self {
@@ -134,17 +136,17 @@ impl Gateway {
         })
     }
 
-    /// Where it listens.
+    /// The clients' address.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.server.address()
     }
 
-    /// Where the operator looks.
+    /// The operator's address.
     pub fn operator_address(&self) -> std::io::Result<SocketAddr> {
         self.operator.address()
     }
 
-    /// `https` with a certificate, else `http`; on both listeners.
+    /// The scheme of both listeners: `https` with a certificate, else `http`.
     pub fn scheme(&self) -> &'static str {
         match self.server.tls() {
             Some(_) => "https",
@@ -157,21 +159,21 @@ impl Gateway {
         !self.state.keys.is_empty()
     }
 
-    /// The threads that work on large bodies, once there are any: their memory is
-    /// theirs to give back.
+    /// The runtime of the heavy lane, once started: each of its threads must release its
+    /// own memory.
     pub fn heavy_threads(&self) -> impl Fn() -> Option<Runtime> + Send + 'static {
         let context = self.server.context();
         move || context.lane.threads()
     }
 
-    /// Everything that can be asked for by name. Providers are asked for their
-    /// lists, so a gateway should be running meanwhile.
+    /// The names of all models. Providers are queried for their lists, so the gateway
+    /// should already be running.
     pub fn models(&self) -> impl Future<Output = Vec<String>> + Send + 'static {
         let state = Arc::clone(&self.state);
         async move { state.names().await }
     }
 
-    /// Serves until `stop`; a file that changes is put to work meanwhile.
+    /// Serves until `stop` resolves, and reloads the configuration when it changes.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         #[cfg(feature = "otel")]
         let context = self.server.context();
@@ -185,7 +187,7 @@ impl Gateway {
             ],
             tls: server.tls.is_some(),
         };
-        let reload = Reload::new(
+        let reload = Reloader::new(
             self.loader,
             self.server.handle(),
             at_startup,
@@ -201,11 +203,11 @@ impl Gateway {
         let mut operator = match OperatorThread::start(self.operator) {
             Ok(operator) => operator,
             Err(error) => {
-                tracing::error!(reason = %error, "no thread for the operator's listener");
+                tracing::error!(reason = %error, "cannot start the thread of the operator's listener");
                 return;
             }
         };
-        // The operator sees how the last requests end.
+        // The operator can observe the last requests.
         tokio::select! {
             () = serving => {}
             () = watching => {}
@@ -219,10 +221,10 @@ impl Gateway {
     }
 }
 
-/// Clients on any free port leave the operator's to chance, too, unless it is named.
-fn operator_address(server: &config::Server) -> SocketAddr {
+/// If clients use any free port, so does the operator, unless configured.
+fn operator_address(server: &config::ServerSettings) -> SocketAddr {
     let mut address = server.operator_listen;
-    if server.listen.port() == 0 && address == config::Server::default().operator_listen {
+    if server.listen.port() == 0 && address == config::ServerSettings::default().operator_listen {
         address.set_port(0);
     }
     address

@@ -1,4 +1,4 @@
-//! How the services of a route are doing, for its rules and for the operator.
+//! Statistics of a route's services, for its rules and for the operator.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::partition::{Partition, now};
 use super::route::Route;
 
-/// The services of a route, or of one of its rules, at one moment.
+/// A snapshot of the services of a route or of one of its rules.
 #[derive(Serialize)]
 pub(crate) struct PartitionSnapshot {
     route: Arc<str>,
@@ -20,23 +20,23 @@ pub(crate) struct PartitionSnapshot {
 }
 
 impl Route {
-    /// How the services of the route and of its rules are doing.
+    /// Snapshots of the route's partition and of its rules' partitions.
     pub(super) fn snapshots(&self) -> impl Iterator<Item = PartitionSnapshot> {
         let of = |rule: Option<&str>, partition: &Partition| PartitionSnapshot {
             route: Arc::clone(&self.name),
             rule: rule.map(str::to_owned),
             pool: partition.pool.snapshot(now()),
         };
-        let rules = self.narrowed.iter().enumerate();
+        let rules = self.rule_partitions.iter().enumerate();
         let rules = rules.map(move |(index, it)| of(Some(self.rules.name(RuleIndex(index))), it));
         std::iter::once(of(None, &self.base)).chain(rules)
     }
 }
 
-/// What rules may know of the services that they name.
+/// What conditions may know about the services of their rule.
 impl Services for Route {
     fn of_rule(&self, rule: RuleIndex) -> Vec<ServiceMetrics> {
-        let Some(partition) = self.narrowed.get(rule.0) else {
+        let Some(partition) = self.rule_partitions.get(rule.0) else {
             return Vec::new();
         };
         let services = partition.pool.services().zip(&partition.services);

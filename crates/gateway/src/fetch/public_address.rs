@@ -1,14 +1,15 @@
-//! Which addresses are public.
+//! Classifies IP addresses as public or not.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Networks of IPv4 that are not the public internet: `(first address, bits)`.
+/// IPv4 networks that are not public: `(first address, prefix length)`. See the IANA
+/// special-purpose registry (RFC 6890).
 const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 17] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
     (Ipv4Addr::new(100, 64, 0, 0), 10),
     (Ipv4Addr::new(127, 0, 0, 0), 8),
-    // Azure's own services, which only its machines reach.
+    // Azure's platform services, reachable only from its machines.
     (Ipv4Addr::new(168, 63, 129, 16), 32),
     (Ipv4Addr::new(169, 254, 0, 0), 16),
     (Ipv4Addr::new(172, 16, 0, 0), 12),
@@ -24,8 +25,8 @@ const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 17] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4),
 ];
 
-/// Networks inside IPv6's public block that are not public, or that hide an IPv4
-/// address behind a tunnel.
+/// Networks within the IPv6 global unicast block that are not public, or that embed an
+/// IPv4 address for a tunnel.
 const NOT_PUBLIC_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
@@ -33,16 +34,16 @@ const NOT_PUBLIC_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
 
-/// IPv6 addresses that carry an IPv4 address for a translator.
+/// The NAT64 well-known prefix (RFC 6052), which embeds an IPv4 address.
 const NAT64: (Ipv6Addr, u32) = (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96);
-/// Everything public in IPv6 is in here.
+/// The IPv6 global unicast block.
 const PUBLIC_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// Whether an address belongs to the public internet: not to this machine, a
-/// private network, a cloud's metadata service, or anything reserved.
+/// Whether an address belongs to the public internet: not to this machine, a private
+/// network, a cloud's metadata service, or a reserved range.
 ///
 /// ```
-/// use majordomo_gateway::fetch::is_public;
+/// use majordomo_gateway::is_public;
 ///
 /// assert!(is_public("93.184.215.14".parse().unwrap()));
 /// assert!(!is_public("169.254.169.254".parse().unwrap()));
@@ -63,7 +64,7 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// Whether an address carries one of IPv4 for a tunnel inside a site.
+/// Whether an address embeds an IPv4 address for ISATAP (RFC 5214).
 fn is_isatap(address: Ipv6Addr) -> bool {
     let [.., a, b, _, _] = address.segments();
     matches!((a, b), (0 | 0x200, 0x5efe))
@@ -87,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn s21_s22_only_the_public_internet_is_public() {
+    fn special_purpose_addresses_are_not_public() {
         for public in [
             "1.1.1.1",
             "8.8.8.8",

@@ -1,33 +1,33 @@
-//! What is wrong with a file: where, what, and what to do about it.
+//! Diagnostics of a configuration file: position, message, hint.
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::Source;
+use super::ConfigSource;
 
-/// A place in the file: bytes from its start.
+/// A byte range of the file.
 pub type Span = Range<usize>;
 
 /// One mistake in a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// Where it is.
+pub struct Diagnostic {
+    /// Position in the file.
     pub span: Span,
-    /// What is wrong, in one sentence without a full stop.
+    /// What is wrong, as one sentence without a full stop.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub hint: Option<String>,
 }
 
-impl Problem {
-    /// A mistake at a place; an empty hint is none.
+impl Diagnostic {
+    /// Creates a diagnostic; an empty hint means none.
     ///
     /// ```
-    /// use majordomo_gateway::config::Problem;
+    /// use majordomo_gateway::config::Diagnostic;
     ///
-    /// let problem = Problem::at(0..6, "`colour` is no position", "did you mean `model`?");
-    /// assert_eq!(problem.hint.as_deref(), Some("did you mean `model`?"));
+    /// let diagnostic = Diagnostic::at(0..6, "`colour` is no position", "did you mean `model`?");
+    /// assert_eq!(diagnostic.hint.as_deref(), Some("did you mean `model`?"));
     /// ```
     pub fn at(span: Span, message: impl Into<String>, hint: impl Into<String>) -> Self {
         let hint = hint.into();
@@ -39,19 +39,18 @@ impl Problem {
     }
 }
 
-/// Every mistake of one file, in the order of their places.
+/// All diagnostics of one file, in file order.
 ///
-/// Printed, each has the line that it is on with a marker below it. Secrets of
-/// the file are shown as stars.
+/// `Display` prints each with its line and a marker below it. Secrets are masked.
 #[derive(Clone, Debug)]
-pub struct Problems {
-    source: Arc<Source>,
-    list: Vec<Problem>,
+pub struct Diagnostics {
+    source: Arc<ConfigSource>,
+    list: Vec<Diagnostic>,
 }
 
-impl Problems {
-    /// The mistakes of this file. Its secrets are taken out of their texts.
-    pub fn new(source: Arc<Source>, mut list: Vec<Problem>) -> Self {
+impl Diagnostics {
+    /// Creates the diagnostics of a file, with its secrets masked.
+    pub fn new(source: Arc<ConfigSource>, mut list: Vec<Diagnostic>) -> Self {
         for problem in &mut list {
             problem.message = source.scrubbed(&problem.message);
             problem.hint = problem.hint.take().map(|hint| source.scrubbed(&hint));
@@ -61,23 +60,23 @@ impl Problems {
         Self { source, list }
     }
 
-    /// The mistakes, in order.
-    pub fn list(&self) -> &[Problem] {
+    /// The diagnostics, in file order.
+    pub fn list(&self) -> &[Diagnostic] {
         &self.list
     }
 
-    /// The file that they are in.
-    pub fn source(&self) -> &Source {
+    /// The file they belong to.
+    pub fn source(&self) -> &ConfigSource {
         &self.source
     }
 
-    /// Line and column of a mistake, both counted from 1.
-    pub fn place(&self, problem: &Problem) -> (usize, usize) {
+    /// Line and column of a diagnostic, both counted from 1.
+    pub fn place(&self, problem: &Diagnostic) -> (usize, usize) {
         let line = self.source.line_at(problem.span.start);
         (line.number, line.column)
     }
 
-    fn write(&self, problem: &Problem, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn write(&self, problem: &Diagnostic, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.source.name();
         writeln!(f, "error: {}", problem.message)?;
         if self.source.is_missing() {
@@ -100,7 +99,7 @@ impl Problems {
     }
 }
 
-impl fmt::Display for Problems {
+impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, problem) in self.list.iter().enumerate() {
             if at > 0 {
@@ -112,4 +111,4 @@ impl fmt::Display for Problems {
     }
 }
 
-impl std::error::Error for Problems {}
+impl std::error::Error for Diagnostics {}

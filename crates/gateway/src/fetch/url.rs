@@ -1,12 +1,12 @@
-//! Addresses of images, and where redirects lead.
+//! URLs of images and of redirects.
 
 use http::Uri;
 use majordomo::transport::Head;
 
 use super::FetchError;
 
-/// Reads an address that a client chose.
-pub(super) fn read(url: &str) -> Result<Uri, FetchError> {
+/// Parses a URL given by a client.
+pub(super) fn parse_image_url(url: &str) -> Result<Uri, FetchError> {
     let uri: Uri = url.trim().parse().map_err(|_| FetchError::BadAddress)?;
     let named = uri
         .authority()
@@ -17,8 +17,8 @@ pub(super) fn read(url: &str) -> Result<Uri, FetchError> {
     }
 }
 
-/// Where a redirect leads: a whole address, or a path on the same host.
-pub(super) fn follow(from: &Uri, head: &Head) -> Result<Uri, FetchError> {
+/// Resolves the `location` of a redirect: a URL, or a reference relative to `from`.
+pub(super) fn resolve_redirect(from: &Uri, head: &Head) -> Result<Uri, FetchError> {
     let location = head.header("location").unwrap_or_default();
     let whole = match (from.scheme_str(), from.authority()) {
         (Some(scheme), _) if location.starts_with("//") => format!("{scheme}:{location}"),
@@ -34,8 +34,8 @@ pub(super) fn follow(from: &Uri, head: &Head) -> Result<Uri, FetchError> {
         }
         _ => location.to_owned(),
     };
-    let to = read(whole.split('#').next().unwrap_or_default())?;
-    // What was asked for in secret is not asked for in the open.
+    let to = parse_image_url(whole.split('#').next().unwrap_or_default())?;
+    // A request made over TLS is not repeated in plain text.
     if from.scheme_str() == Some("https") && to.scheme_str() != Some("https") {
         return Err(FetchError::Downgrade);
     }
