@@ -221,7 +221,11 @@ impl Caller {
                 let mut failed = before.iter().filter(|other| {
                     matches!(other.outcome, AttemptOutcome::Failed { class, .. } if !class.is_incapable())
                 });
-                let twice = failed.clone().any(|other| other.target == attempt.target);
+                // A stale connection is replaced at once.
+                let again = before
+                    .last()
+                    .is_some_and(|last| last.target == attempt.target);
+                let twice = !again && failed.clone().any(|other| other.target == attempt.target);
                 let forced = is_forced(before, &attempt.target);
                 if called && (twice || (!forced && failed.next().is_some())) {
                     self.broken.push(format!("went back to {attempt}"));
