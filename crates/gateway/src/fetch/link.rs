@@ -1,7 +1,7 @@
 //! Addresses of images, and where redirects lead.
 
 use http::Uri;
-use majordomo::transport::Head;
+use majordomo::transport::ResponseHead;
 
 use super::FetchError;
 
@@ -18,7 +18,7 @@ pub(super) fn read(url: &str) -> Result<Uri, FetchError> {
 }
 
 /// Where a redirect leads: a whole address, or a path on the same host.
-pub(super) fn follow(from: &Uri, head: &Head) -> Result<Uri, FetchError> {
+pub(super) fn follow(from: &Uri, head: &ResponseHead) -> Result<Uri, FetchError> {
     let location = head.header("location").unwrap_or_default();
     let whole = match (from.scheme_str(), from.authority()) {
         (Some(scheme), _) if location.starts_with("//") => format!("{scheme}:{location}"),

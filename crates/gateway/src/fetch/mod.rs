@@ -20,8 +20,8 @@ use http::{StatusCode, Uri};
 use majordomo::Image;
 use majordomo::media::sniff;
 use majordomo::transport::{
-    ByteStream, Config as Client, Head, Outgoing, Protocol, Proxies, Resolve, SystemResolver,
-    Timeouts, Transport,
+    ByteStream, HttpVersions, Proxies, Resolve, ResponseHead, SystemResolver, Timeouts, Transport,
+    TransportConfig as Client, TransportRequest,
 };
 use majordomo_limits::{Bounds, Charge, FairSemaphore, Flow};
 
@@ -67,7 +67,7 @@ impl Fetcher {
     /// for tests and for those who know their network.
     pub fn reaching(settings: Fetch, resolver: impl Resolve, allows: Allows) -> Self {
         let client = Client::default()
-            .protocol(Protocol::Http1)
+            .http_versions(HttpVersions::Http1)
             .proxies(Proxies::Direct)
             .resolver(GuardedResolver::new(resolver, allows));
         Self {
@@ -132,8 +132,8 @@ impl Fetcher {
         }
     }
 
-    async fn visit(&self, uri: &Uri) -> Result<(Head, ByteStream), FetchError> {
-        let request = Outgoing::get(uri.clone())
+    async fn visit(&self, uri: &Uri) -> Result<(ResponseHead, ByteStream), FetchError> {
+        let request = TransportRequest::get(uri.clone())
             .header("accept", "image/*")
             .and_then(|request| request.header("accept-encoding", "identity"))
             .and_then(|request| {
@@ -144,11 +144,16 @@ impl Fetcher {
             })
             .map_err(|error| FetchError::failed(uri, &error))?
             .timeouts(Timeouts::default());
-        let visited = self.transport.visit(request).await;
+        let visited = self.transport.send_unpooled(request).await;
         visited.map_err(|error| FetchError::failed(uri, &error))
     }
 
-    async fn take(&self, uri: &Uri, head: &Head, body: ByteStream) -> Result<Image, FetchError> {
+    async fn take(
+        &self,
+        uri: &Uri,
+        head: &ResponseHead,
+        body: ByteStream,
+    ) -> Result<Image, FetchError> {
         let host = uri.host().unwrap_or_default().to_owned();
         if head.status() != StatusCode::OK {
             return Err(FetchError::Status {
@@ -185,7 +190,7 @@ impl Fetcher {
     async fn collect(
         &self,
         uri: &Uri,
-        head: &Head,
+        head: &ResponseHead,
         mut body: ByteStream,
     ) -> Result<Bytes, FetchError> {
         let limit = self.settings.max_bytes;
