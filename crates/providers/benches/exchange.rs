@@ -227,7 +227,7 @@ impl OurTransport {
             .header("content-type", "application/json")
             .expect("a valid header");
         let response = self.transport.stream(request).await;
-        let Ok(TransportResponse::Success(_, mut body)) = reply else {
+        let Ok(TransportResponse::Success(_, mut body)) = response else {
             panic!("the server responds");
         };
         while let Some(chunk) = body.next().await {

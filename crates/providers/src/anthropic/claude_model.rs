@@ -1,7 +1,7 @@
 //! Derives the features of Claude models from their ids.
 //!
-//! An unknown id restricts nothing: the model is assumed to behave like the newest
-//! documented one, and its own error decides otherwise.
+//! An unknown id restricts nothing: the API itself rejects what the model does not
+//! support.
 
 /// A family of models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

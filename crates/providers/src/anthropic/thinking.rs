@@ -116,8 +116,8 @@ fn drop_budget(request: &mut Request, why: &str) {
     request.edit().reasoning_budget = None;
 }
 
-/// Drops reasoning with an empty signature, which the API rejects. A client sends
-/// it back when it was shown reasoning from another provider.
+/// Drops reasoning with an empty signature, which the API rejects. A client that was
+/// shown reasoning without a signature sends it back like this.
 pub(super) fn strip_unsigned(request: &mut Request) {
     let messages = Protocol::Messages.dialect();
     let unsigned = |part: &Part| {

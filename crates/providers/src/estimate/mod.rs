@@ -117,7 +117,7 @@ mod tests {
         let grown = [
             base.clone().system("Be brief."),
             base.clone().tool(Tool::new("look").parameters(schema())),
-            base.clone().schema(schema(), "answer"),
+            base.clone().schema(schema(), "reply"),
             base.clone().part(Part::image("image/png", vec![0])),
             base.clone()
                 .message(Message::assistant(Part::ToolCall(call))),

@@ -118,7 +118,7 @@ pub(crate) fn sending(host: &str, error: &hyper::Error) -> Error {
 }
 
 /// Whether the server did not process the request: REFUSED_STREAM, or a GOAWAY
-/// whose last stream id is below ours (RFC 9113, section 8.7).
+/// whose last stream id is below the stream's (RFC 9113, section 8.7).
 fn was_refused(error: &h2::Error) -> bool {
     let refused_stream = error.reason() == Some(h2::Reason::REFUSED_STREAM);
     error.is_remote() && (refused_stream || error.is_go_away())

@@ -235,12 +235,12 @@ async fn a_response_shorter_than_declared_is_truncated() {
 
 #[tokio::test]
 async fn bytes_after_a_response_never_reach_the_next_one() {
-    let answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
+    let response = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
     let extra = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nWRONG";
     let together = Script::new()
         .read_request()
-        .send(format!("{answer}{extra}"));
-    let apart = Script::new().read_request().send(answer).send(extra);
+        .send(format!("{response}{extra}"));
+    let apart = Script::new().read_request().send(response).send(extra);
     for script in [together, apart] {
         let upstream = Upstream::start([script.stall(), ok().stall()]).await;
         let transport = transport();

@@ -35,6 +35,7 @@ struct OriginConnections {
     /// Last in, first out, so that surplus connections reach the idle timeout.
     idle: Vec<Http1Connection>,
     shared: Vec<Http2Connection>,
+    /// Whether the last connection used HTTP/2.
     is_http2: bool,
     has_sweeper: bool,
 }
@@ -168,8 +169,8 @@ impl OriginPool {
         self.start_sweeper(&mut connections);
     }
 
-    /// Discards connections after one turned out to be dead: all idle HTTP/1.1
-    /// connections, or the one HTTP/2 connection.
+    /// Discards a dead connection. If it is an HTTP/1.1 connection, the idle ones are
+    /// probably dead as well and are closed.
     pub(crate) fn discard(&self, dead: &PooledConnection) {
         let mut connections = self.connections();
         match dead {
