@@ -1,4 +1,4 @@
-//! An agent with skills, watched while it works.
+//! An agent with skills, observed while it works.
 //!
 //! `cargo run --example agent`, or with a real model:
 //! `SPEC=ollama/qwen3:30b cargo run --example agent -- "What time is it in Tokyo?"`
@@ -10,11 +10,11 @@ use majordomo::{Chain, Error, Part, Registry, Response, ToolCall};
 /// Sends a message to a colleague.
 #[tool(timeout_secs = 10)]
 async fn send(
-    /// Who gets it.
+    /// The recipient.
     to: String,
     text: String,
 ) -> String {
-    format!("{to} got: {text}")
+    format!("{to} received: {text}")
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -31,10 +31,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .max_same_call(5)
         .build()?;
 
-    let asked = std::env::args().nth(1);
-    let question = asked.unwrap_or("How many seconds has a leap year? Tell Ada.".into());
-    println!("> {question}");
-    let mut run = agent.run(question).stream();
+    let given = std::env::args().nth(1);
+    let prompt = given.unwrap_or("How many seconds has a leap year? Tell Ada.".into());
+    println!("> {prompt}");
+    let mut run = agent.run(prompt).stream();
     while let Some(event) = run.next().await {
         match event {
             AgentEvent::Text(delta) => print!("{delta}"),

@@ -1,4 +1,4 @@
-//! Providers from `LLM_*` variables, with a scheme of one's own.
+//! Providers from `LLM_*` variables, with a custom scheme.
 //!
 //! `LLM_BOX='fake://token@box.example.com?images=false' cargo run --example env_providers`
 
@@ -41,10 +41,10 @@ async fn main() -> Result<(), Error> {
         .await?;
     println!("{} (served by {})", reply.text(), reply.model);
     if let Err(problems) = registry.load_env(&variables) {
-        println!("not usable: {problems}");
+        println!("unusable: {problems}");
     }
     if let Err(error) = registry.parse("typo/x") {
-        println!("and on use: {error}");
+        println!("on use: {error}");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What a spec means, without asking anybody.
+//! Parses a spec and describes its targets, without calling a model.
 //!
 //! `cargo run --example explain -- "m5/qwen3:30b,thinking"`
 

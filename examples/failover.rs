@@ -1,4 +1,4 @@
-//! A chain whose head is sick, with an alias in its tail.
+//! A chain whose head fails, with an alias in its tail.
 //!
 //! `cargo run --example failover`
 
@@ -8,7 +8,7 @@ use majordomo::{Error, Event, FinishReason, Registry, Request, StreamItem};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     let home = Fake::new("m5");
-    let busy = || Step::fail(Error::provider(503, "the machine under the desk is asleep"));
+    let busy = || Step::fail(Error::provider(503, "the machine is asleep"));
     home.enqueue("qwen3:30b", [busy(), busy()]);
     let cloud = Fake::new("cloud");
     cloud.enqueue("kimi", [Step::fail(Error::provider(404, "no such model"))]);
@@ -29,8 +29,8 @@ async fn main() -> Result<(), Error> {
         println!("  {attempt}");
     }
 
-    println!("\nThe next request does not ask the sick one:");
-    // This stream dies before it says anything, so nobody notices but the ledger.
+    println!("\nThe next request skips the benched target:");
+    // This stream fails before its first event, so only the attempt log shows it.
     let dying = || Step::fail(Error::provider(500, "out of memory"));
     cloud.enqueue("kimi", [dying(), dying()]);
     let words = ["Streams fail over ", "until their first word."];

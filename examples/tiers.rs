@@ -1,11 +1,11 @@
-//! Tiers: names for chains, static and from somewhere else.
+//! Tiers: names for chains, static and dynamic.
 //!
 //! `cargo run --example tiers`
 
 use majordomo::fake::Fake;
 use majordomo::{BoxFuture, Error, Registry, Request, Resolver};
 
-/// Stands for a table in a database that operators edit.
+/// Stands in for a database table that operators edit.
 struct Table;
 
 impl Resolver for Table {

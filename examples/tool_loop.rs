@@ -1,4 +1,4 @@
-//! Tools by hand: the loop that an agent runs for you.
+//! Tool calls by hand: the loop that an agent runs for you.
 //!
 //! `cargo run --example tool_loop`, or with a real model:
 //! `SPEC=ollama/qwen3:30b cargo run --example tool_loop`
@@ -59,7 +59,7 @@ fn model() -> Result<Chain, Error> {
         "model",
         [
             Step::respond(Response::new(asks)),
-            Step::reply("Sunny in Lisbon; nobody measures it in Atlantis."),
+            Step::reply("Sunny in Lisbon; there is no report for Atlantis."),
         ],
     );
     registry.register(fake);

@@ -1,4 +1,4 @@
-//! Answers of a Rust type: repaired once, then the next target, shown as they grow.
+//! Responses of a Rust type: repaired once, then failed over, streamed as they grow.
 //!
 //! `cargo run --example typed`, or with a real model:
 //! `SPEC=ollama/qwen3:30b cargo run --example typed`
@@ -23,7 +23,7 @@ struct Recipe {
 #[allow(dead_code, reason = "only printed")]
 struct Ingredient {
     name: String,
-    /// With its unit; none for "to taste".
+    /// With its unit; `None` for "to taste".
     amount: Option<String>,
 }
 
@@ -53,7 +53,7 @@ async fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// The model of `SPEC`, or a scripted chain whose head is bad at this.
+/// The model of `SPEC`, or a scripted chain whose head returns invalid JSON.
 fn model() -> Result<Chain, Error> {
     let registry = Registry::from_env();
     if let Ok(spec) = std::env::var("SPEC") {

@@ -1,4 +1,4 @@
-//! Whatever follows the first bytes of a JPEG: an error or a picture that fits.
+//! Any bytes after the magic bytes of a JPEG: an error, or a picture that fits.
 #![no_main]
 
 mod open;

@@ -2,5 +2,5 @@
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    let _ = majordomo_media::measure(data);
+    let _ = majordomo_image_header::measure(data);
 });

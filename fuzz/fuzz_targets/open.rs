@@ -1,9 +1,9 @@
-//! The entry that all decoders share.
+//! The entry point of all decoder targets.
 
 use majordomo_llm::ImageLimits;
 use majordomo_media::{Bounds, Problem, Stop, Terms, fit_image, measure};
 
-/// Opens a file of these first bytes and checks what comes out.
+/// Fits a file with these magic bytes and checks the result.
 pub fn open(magic: &[u8], rest: &[u8]) {
     let data = bytes::Bytes::from([magic, rest].concat());
     let limits = ImageLimits {
@@ -18,7 +18,7 @@ pub fn open(magic: &[u8], rest: &[u8]) {
     };
     match fit_image(&data, "", &Terms::of(&limits, 1), &bounds, &Stop::new()) {
         Ok(fitted) => {
-            let header = measure(&fitted.data).expect("what was written can be read");
+            let header = measure(&fitted.data).expect("encoded files parse");
             assert!(header.longer_side() <= 64 && fitted.data.len() <= 4_096);
         }
         Err(problem) => assert_ne!(problem, Problem::DecoderFailed),

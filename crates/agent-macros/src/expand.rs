@@ -1,4 +1,4 @@
-//! Writes the code of a tool.
+//! Generates the code of a tool.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -7,16 +7,16 @@ use syn::{
     Type, parse_quote,
 };
 
-use crate::options::Options;
+use crate::options::ToolOptions;
 
-pub(crate) fn expand(options: Options, mut function: ItemFn) -> syn::Result<TokenStream> {
-    refuse_what_no_tool_can_be(&function)?;
+pub(crate) fn expand(options: ToolOptions, mut function: ItemFn) -> syn::Result<TokenStream> {
+    check_signature(&function)?;
     let krate: Path = options
         .krate
         .unwrap_or_else(|| parse_quote!(::majordomo::agent));
     let description = documentation(&function.attrs);
     if description.is_empty() {
-        let text = "a tool needs a doc comment: it tells the model what the tool does";
+        let text = "a tool needs a doc comment, which describes it to the model";
         return Err(syn::Error::new_spanned(&function.sig.ident, text));
     }
 
@@ -63,42 +63,43 @@ pub(crate) fn expand(options: Options, mut function: ItemFn) -> syn::Result<Toke
     })
 }
 
-fn refuse_what_no_tool_can_be(function: &ItemFn) -> syn::Result<()> {
+fn check_signature(function: &ItemFn) -> syn::Result<()> {
     let signature = &function.sig;
     if signature.asyncness.is_none() {
-        let text = "a tool is an async function";
+        let text = "a tool must be an async function";
         return Err(syn::Error::new_spanned(signature.fn_token, text));
     }
     if !signature.generics.params.is_empty() {
-        let text = "a tool cannot be generic: its schema is one fixed text";
+        let text = "a tool cannot be generic, because its schema is fixed";
         return Err(syn::Error::new_spanned(&signature.generics, text));
     }
     Ok(())
 }
 
-/// A parameter, as a field of the argument struct.
+/// A parameter, which becomes a field of the argument struct.
 struct Argument {
     attrs: Vec<Attribute>,
     name: Ident,
     ty: Type,
 }
 
-/// Reads the parameters and leaves bare ones behind.
+/// Takes the parameters and their attributes, and leaves bare parameters behind.
 fn take_arguments(function: &mut ItemFn) -> syn::Result<Vec<Argument>> {
     function.sig.inputs.iter_mut().map(take_argument).collect()
 }
 
 fn take_argument(parameter: &mut FnArg) -> syn::Result<Argument> {
     let FnArg::Typed(PatType { attrs, pat, ty, .. }) = parameter else {
-        let text = "a tool is a free function; use a closure with `Function::new` to capture state";
+        let text =
+            "a tool must be a free function; to capture state, pass a closure to `Function::new`";
         return Err(syn::Error::new_spanned(parameter, text));
     };
     let Pat::Ident(name) = &**pat else {
-        let text = "a tool's parameter needs a name: the model sends arguments by name";
+        let text = "a tool's parameter needs a name, because the model sends arguments by name";
         return Err(syn::Error::new_spanned(pat, text));
     };
     if matches!(&**ty, Type::Reference(_)) {
-        let text = "a tool owns its arguments; use an owned type such as `String`";
+        let text = "a tool owns its arguments: use an owned type such as `String`";
         return Err(syn::Error::new_spanned(ty, text));
     }
     Ok(Argument {
@@ -108,7 +109,7 @@ fn take_argument(parameter: &mut FnArg) -> syn::Result<Argument> {
     })
 }
 
-/// The doc comment as one text.
+/// Joins the lines of the doc comment.
 fn documentation(attrs: &[Attribute]) -> String {
     let lines: Vec<String> = attrs.iter().filter_map(doc_line).collect();
     lines.join("\n").trim().to_owned()
@@ -130,7 +131,7 @@ fn doc_line(attribute: &Attribute) -> Option<String> {
         .then(|| text.value().trim().to_owned())
 }
 
-/// Told by its name, as there are no types yet.
+/// Matches by name, because macros see no types.
 fn returns_result(output: &ReturnType) -> bool {
     let ReturnType::Type(_, ty) = output else {
         return false;

@@ -1,4 +1,4 @@
-//! The attribute `#[tool]` of `majordomo-agent`; use it from there.
+//! The `#[tool]` attribute of `majordomo-agent`, which re-exports it.
 
 mod expand;
 mod options;
@@ -8,15 +8,16 @@ use syn::{ItemFn, parse_macro_input};
 
 /// Turns a documented async function into a tool.
 ///
-/// The function's name and documentation become the tool's; each parameter
-/// becomes an argument, with its own documentation. Parameters may carry `serde`
-/// and `schemars` attributes. Afterwards the function takes no parameters and
-/// gives a `Function` to put into a `Toolbox`.
+/// The function's name and documentation become the tool's; each parameter becomes an
+/// argument. Parameters may have documentation, `serde` and `schemars` attributes. The
+/// attribute replaces the function with one that takes no parameters and returns a
+/// `Function` for a `Toolbox`.
 ///
-/// It may return a `Result`, whose error text the model sees, or a plain value.
+/// The function may return a plain value or a `Result`, whose error is shown to the
+/// model.
 ///
-/// Options: `name = "…"`, `timeout_secs = 30`, `alone`, and `crate = path` where
-/// `majordomo::agent` is known under another path.
+/// Options: `name = "…"`, `timeout_secs = 30`, `alone`, and `crate = path` if
+/// `majordomo::agent` has another path.
 ///
 /// ```
 /// use majordomo::agent::{Toolbox, tool};
@@ -24,9 +25,9 @@ use syn::{ItemFn, parse_macro_input};
 /// /// Finds a user by mail address.
 /// #[tool(timeout_secs = 5)]
 /// async fn find_user(
-///     /// The whole address.
+///     /// The full address.
 ///     mail: String,
-///     /// How many to give at most.
+///     /// Maximum number of results.
 ///     #[serde(default)]
 ///     limit: Option<u32>,
 /// ) -> Result<Vec<String>, std::io::Error> {
@@ -37,7 +38,7 @@ use syn::{ItemFn, parse_macro_input};
 /// ```
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
-    let options = parse_macro_input!(options as options::Options);
+    let options = parse_macro_input!(options as options::ToolOptions);
     let function = parse_macro_input!(item as ItemFn);
     expand::expand(options, function)
         .unwrap_or_else(syn::Error::into_compile_error)

@@ -3,16 +3,16 @@
 use syn::parse::{Parse, ParseStream};
 use syn::{Ident, LitInt, LitStr, Path, Token, ext::IdentExt};
 
-/// What was written in the brackets.
+/// The parsed options.
 #[derive(Default)]
-pub(crate) struct Options {
+pub(crate) struct ToolOptions {
     pub(crate) name: Option<LitStr>,
     pub(crate) timeout_secs: Option<LitInt>,
     pub(crate) alone: bool,
     pub(crate) krate: Option<Path>,
 }
 
-impl Parse for Options {
+impl Parse for ToolOptions {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let mut options = Self::default();
         while !input.is_empty() {

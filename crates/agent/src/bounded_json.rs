@@ -1,41 +1,40 @@
-//! Reads JSON that a model wrote, within bounds.
+//! Strict JSON parsing for text that a model wrote.
 //!
-//! Refuses what a careless reader would take for something else: nesting that
-//! eats the stack, and objects with the same key twice, where the last one would
-//! silently win.
+//! Rejects deep nesting, and duplicate keys, of which the last would silently win.
 
 use std::fmt;
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Objects and arrays inside each other.
-const DEEPEST: usize = 64;
+/// Maximum nesting depth.
+const MAX_DEPTH: usize = 64;
 
-/// Reads one JSON value, or says in a sentence why not.
-pub(crate) fn read(text: &str) -> Result<Value, String> {
+/// Parses one JSON value.
+pub(crate) fn parse(text: &str) -> Result<Value, String> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let value = Bounded { left: DEEPEST }
+    let value = BoundedSeed { left: MAX_DEPTH }
         .deserialize(&mut deserializer)
         .and_then(|value| deserializer.end().map(|()| value));
     value.map_err(|error| error.to_string())
 }
 
-/// A value with so many levels left below it.
-struct Bounded {
+/// Deserializes a value with a limited depth.
+struct BoundedSeed {
+    /// Levels allowed below this value.
     left: usize,
 }
 
-impl Bounded {
+impl BoundedSeed {
     fn inner<E: de::Error>(&self) -> Result<Self, E> {
         match self.left.checked_sub(1) {
             Some(left) => Ok(Self { left }),
-            None => Err(E::custom(format!("nested deeper than {DEEPEST} levels"))),
+            None => Err(E::custom(format!("nested deeper than {MAX_DEPTH} levels"))),
         }
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Bounded {
+impl<'de> DeserializeSeed<'de> for BoundedSeed {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -43,7 +42,7 @@ impl<'de> DeserializeSeed<'de> for Bounded {
     }
 }
 
-impl<'de> Visitor<'de> for Bounded {
+impl<'de> Visitor<'de> for BoundedSeed {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -106,32 +105,35 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_key_that_occurs_twice_is_refused_at_any_level() {
+    fn duplicate_keys_are_rejected_at_any_level() {
         for text in [r#"{"a":1,"a":2}"#, r#"{"x":[{"b":1,"b":1}]}"#] {
-            let error = read(text).unwrap_err();
+            let error = parse(text).unwrap_err();
             assert!(error.contains("occurs twice"), "{error}");
         }
     }
 
     #[test]
-    fn nesting_is_bounded_at_64_levels() {
+    fn nesting_is_limited_to_64_levels() {
         let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
-        assert!(read(&nested(DEEPEST)).is_ok());
-        let error = read(&nested(DEEPEST + 1)).unwrap_err();
+        assert!(parse(&nested(MAX_DEPTH)).is_ok());
+        let error = parse(&nested(MAX_DEPTH + 1)).unwrap_err();
         assert!(error.contains("deeper than 64"), "{error}");
-        assert!(read(&nested(100_000)).is_err(), "without using the stack");
+        assert!(
+            parse(&nested(100_000)).is_err(),
+            "without overflowing the stack"
+        );
     }
 
     #[test]
-    fn text_after_the_value_is_refused() {
-        assert!(read(r#"{"a":1} and more"#).is_err());
-        assert!(read("").is_err());
+    fn trailing_text_is_rejected() {
+        assert!(parse(r#"{"a":1} and more"#).is_err());
+        assert!(parse("").is_err());
     }
 
     proptest! {
         #[test]
-        fn whatever_it_reads_is_what_serde_json_reads(text in r#"[\[\]{}",:0-9a-z. -]{0,40}"#) {
-            if let Ok(value) = read(&text) {
+        fn accepted_text_parses_to_the_same_value_as_serde_json(text in r#"[\[\]{}",:0-9a-z. -]{0,40}"#) {
+            if let Ok(value) = parse(&text) {
                 prop_assert_eq!(value, serde_json::from_str::<Value>(&text).unwrap());
             }
         }

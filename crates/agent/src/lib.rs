@@ -1,8 +1,14 @@
-//! Tools, typed answers, the agent loop and skills.
+//! Tools, typed responses, the agent loop and skills.
 //!
-//! Everything here runs on any [`Model`](majordomo_llm::Model) of the contract:
-//! a single target, a failover chain, a fake. The crate starts no task and opens
-//! no socket; what it waits for, the caller's future waits for.
+//! - [`Agent`] calls a model and runs the tools that it requests, until it responds
+//!   with a final answer.
+//! - [`Toolbox`] holds tools: [`Function`]s, usually created with [`macro@tool`].
+//! - [`GenerateAs`] and [`TypedOutput`] return responses as Rust types.
+//! - [`Skill`] bundles instructions with tools.
+//!
+//! Everything works with any [`Model`](majordomo_llm::Model): a single target, a chain
+//! or a fake. Except for MCP connections, the crate spawns no tasks and opens no
+//! sockets: all work happens in the caller's future.
 //!
 //! ```
 //! use majordomo::agent::{Toolbox, tool};
@@ -28,8 +34,8 @@
 
 mod agent;
 mod bounded_json;
+mod char_prefix;
 mod compact;
-mod head;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod schema;
@@ -39,23 +45,23 @@ mod transcript;
 mod typed;
 
 pub use agent::{
-    Agent, AgentBuilder, AgentError, AgentEvent, Approve, Checkpoint, CheckpointStore, Decision,
-    Outcome, Run, RunStream, Steer, Step, StopReason,
+    Agent, AgentBuilder, AgentError, AgentEvent, AgentStep, Approve, Checkpoint, CheckpointStore,
+    Decision, Run, RunOutcome, RunStream, Steer, StopReason,
 };
-pub use compact::{Compact, Compacted, Conversation, Summarize};
+pub use compact::{Compact, Compacted, CompactionInput, Summarize};
 pub use majordomo_agent_macros::tool;
 #[cfg(feature = "mcp")]
 pub use mcp::{McpError, McpServer};
-pub use schema::schema_in_words;
+pub use schema::schema_to_instructions;
 pub use skills::{BuiltSkill, Skill, SkillBuilder, calc, clock, clock_with};
 pub use tools::{Function, IntoToolOutput, NoArguments, ToolOutput, Toolbox, ToolboxError};
 pub use transcript::check_transcript;
-pub use typed::{Answer, GenerateAs, ObjectItem, ObjectStream, TypedOutput};
+pub use typed::{GenerateAs, ObjectItem, ObjectStream, TypedOutput, TypedResponse};
 
-/// Ends a run from outside; see [`Run::cancel`].
+/// Cancels a run; see [`Run::cancel`].
 pub use tokio_util::sync::CancellationToken;
 
-/// What the code written by [`tool`] refers to. Not for use by hand.
+/// Used by code that [`macro@tool`] generates. Not public API.
 #[doc(hidden)]
 pub mod __private {
     pub use {schemars, serde};

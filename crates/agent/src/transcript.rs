@@ -1,11 +1,15 @@
-//! What makes a conversation valid for every provider.
+//! Validation of conversations.
 
 use std::collections::HashSet;
 
 use majordomo_llm::{Message, Role};
 
-/// Checks that each tool call is answered exactly once, in order, in the message
-/// right after it, and that no id is used twice. Says what is wrong if not.
+/// Checks that a conversation is valid for every provider: each tool call has exactly one
+/// result, in order, in the next message, and call ids are unique.
+///
+/// # Errors
+///
+/// Returns a description of the first violation.
 ///
 /// ```
 /// use majordomo::agent::check_transcript;
@@ -30,21 +34,23 @@ pub fn check_transcript(messages: &[Message]) -> Result<(), String> {
             .collect();
         if answered != open {
             return Err(format!(
-                "message {at} answers the calls {answered:?} where {open:?} are open"
+                "message {at} has results for the calls {answered:?}, but {open:?} are open"
             ));
         }
         let calls = message.tool_calls().map(|call| call.id.as_str());
         open = calls.collect();
         if !open.is_empty() && message.role != Role::Assistant {
-            return Err(format!("message {at} calls tools, but is not the model's"));
+            return Err(format!(
+                "message {at} calls tools, but is not an assistant message"
+            ));
         }
         if let Some(twice) = open.iter().find(|id| !used.insert(**id)) {
-            return Err(format!("message {at} uses the call id {twice:?} again"));
+            return Err(format!("message {at} reuses the call id {twice:?}"));
         }
     }
     if open.is_empty() {
         Ok(())
     } else {
-        Err(format!("the calls {open:?} are not answered"))
+        Err(format!("the calls {open:?} have no results"))
     }
 }

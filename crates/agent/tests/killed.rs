@@ -1,12 +1,13 @@
-//! A process may be killed at any point: the next one goes on from the file, and
-//! no tool that reported a result runs twice.
+//! After a kill at any point, the next process resumes from the checkpoint without
+//! repeating tools that have returned a result.
 //!
-//! This program starts itself as the process that is killed. That one stops at
-//! every point where something has just happened, says so, and waits for a word;
-//! the parent lets it pass, or kills it there. Nothing depends on time.
+//! The program spawns itself as the child to kill, so it has its own `main`. The child
+//! stops at every interesting point, prints its name and waits for a line on standard
+//! input; the parent sends one, or kills the child. Nothing depends on timing.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
+#[path = "it/support/mod.rs"]
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,33 +20,33 @@ use majordomo::ToolCall;
 use majordomo::agent::{AgentEvent, Checkpoint, Function, NoArguments};
 use support::{WORK, on, reported_in, scripted};
 
-const CHILD: &str = "as-the-process-that-is-killed";
+const CHILD: &str = "as-child";
 const ANSWER: &str = "answer: ";
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
     match (arguments.next().as_deref(), arguments.next()) {
         (Some(CHILD), Some(folder)) => run_here(Folder(folder.into())),
-        _ => a_process_killed_at_any_point_is_followed_by_one_that_repeats_nothing_reported(),
+        _ => a_process_killed_at_any_point_resumes_without_repeating_finished_tools(),
     }
 }
 
-fn a_process_killed_at_any_point_is_followed_by_one_that_repeats_nothing_reported() {
+fn a_process_killed_at_any_point_resumes_without_repeating_finished_tools() {
     let (mut deaths, mut repeated) = (0, 0);
     loop {
         let folder = Folder::new(deaths);
-        let End::Killed(point) = run(&folder, deaths) else {
+        let ChildExit::Killed(point) = run(&folder, deaths) else {
             break;
         };
         let reported = folder.reported(&point);
         let before = folder.effects();
 
-        // The next one dies soon, too; the third is let through.
+        // The second process is killed as well; the third completes.
         run(&folder, 5);
         let reported_twice = folder.reported(&point);
         let between = folder.effects();
-        let End::Answered(answer) = run(&folder, usize::MAX) else {
-            panic!("{point}: nobody killed the last one");
+        let ChildExit::Answered(answer) = run(&folder, usize::MAX) else {
+            panic!("{point}: the last process did not complete");
         };
 
         assert_eq!(answer, "done", "{point}");
@@ -61,14 +62,14 @@ fn a_process_killed_at_any_point_is_followed_by_one_that_repeats_nothing_reporte
         deaths += 1;
         folder.remove();
     }
-    println!("killed at {deaths} points; in {repeated} cases a tool died before it could report");
+    println!("killed at {deaths} points; in {repeated} cases before a tool returned its result");
     assert!(deaths > 25, "only {deaths} points to die at");
-    // The count itself works: a tool that acted and did not report runs again.
+    // Sanity check: a tool killed before it returned runs again.
     assert!(repeated > 0);
 }
 
-/// What one process leaves for the next: its checkpoint, a line for each effect
-/// of a tool, and a line for each result that somebody was told.
+/// The files of a run: its checkpoint, a line for each effect of a tool, and a line for
+/// each result announced to observers.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -83,8 +84,8 @@ impl Folder {
         self.0.join("checkpoint.json")
     }
 
-    /// Appends a line, as a tool does that has an effect outside the process.
-    fn note(&self, file: &str, line: &str) {
+    /// Appends a line, as the external effect of a tool.
+    fn append(&self, file: &str, line: &str) {
         let path = self.0.join(file);
         let mut file = OpenOptions::new().create(true).append(true).open(path);
         writeln!(file.as_mut().unwrap(), "{line}").unwrap();
@@ -95,7 +96,7 @@ impl Folder {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// How often each call had its effect.
+    /// Counts the effects of each call.
     fn effects(&self) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         for id in self.lines("effects") {
@@ -104,12 +105,15 @@ impl Folder {
         counts
     }
 
-    /// The calls whose results are saved; nobody may have heard of another.
+    /// Returns the calls whose results are saved, and checks that no other was announced.
     fn reported(&self, point: &str) -> BTreeSet<String> {
         let saved = fs::read_to_string(self.checkpoint()).ok();
         let saved = saved.map(|text| reported_in(&text)).unwrap_or_default();
-        for told in self.lines("told") {
-            assert!(saved.contains(&told), "{told} was told too early: {point}");
+        for announced in self.lines("announced") {
+            assert!(
+                saved.contains(&announced),
+                "{announced} was announced too early: {point}"
+            );
         }
         saved
     }
@@ -119,32 +123,31 @@ impl Folder {
     }
 }
 
-/// How a process ended.
-enum End {
+/// How a child process ended.
+enum ChildExit {
     /// At this point.
     Killed(String),
     Answered(String),
 }
 
-/// Runs the agent in a process of its own, and kills that after it has passed so
-/// many points.
-fn run(folder: &Folder, points: usize) -> End {
+/// Runs the agent in a child process and kills it after `points` points.
+fn run(folder: &Folder, points: usize) -> ChildExit {
     let mut child = start(&folder.0);
     let mut words = child.stdin.take().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     for (passed, line) in lines.map_while(Result::ok).enumerate() {
         if let Some(answer) = line.strip_prefix(ANSWER) {
             assert!(child.wait().unwrap().success());
-            return End::Answered(answer.to_owned());
+            return ChildExit::Answered(answer.to_owned());
         }
         if passed == points {
             child.kill().unwrap();
             assert!(!child.wait().unwrap().success());
-            return End::Killed(format!("{passed}, {line}"));
+            return ChildExit::Killed(format!("{passed}, {line}"));
         }
         words.write_all(b"\n").unwrap();
     }
-    panic!("the process ended by itself: {:?}", child.wait());
+    panic!("the process exited unexpectedly: {:?}", child.wait());
 }
 
 fn start(folder: &Path) -> Child {
@@ -157,13 +160,13 @@ fn start(folder: &Path) -> Child {
         .unwrap()
 }
 
-/// In the child: says where it is, and waits to be let through or killed.
+/// In the child: prints a point and waits to continue or be killed.
 fn point(name: &str) {
     println!("{name}");
     io::stdin().lock().read_line(&mut String::new()).unwrap();
 }
 
-/// In the child: runs the agent, from the checkpoint if there is one.
+/// In the child: runs the agent, resuming from the checkpoint if it exists.
 #[tokio::main(flavor = "current_thread")]
 async fn run_here(folder: Folder) {
     let folder: &'static Folder = Box::leak(Box::new(folder));
@@ -173,7 +176,7 @@ async fn run_here(folder: Folder) {
     let fake = scripted();
     let agent = on(&fake)
         .tool(work)
-        .observe(move |event| listen(folder, event));
+        .observe(move |event| observe(folder, event));
     let agent = agent.build().unwrap();
     let run = match fs::read_to_string(folder.checkpoint()) {
         Ok(text) => agent.resume(serde_json::from_str(&text).unwrap()),
@@ -187,15 +190,15 @@ async fn run_here(folder: Folder) {
 
 async fn work(folder: &Folder, id: String) -> Result<String, String> {
     point(&format!("{id} is about to act"));
-    folder.note("effects", &id);
+    folder.append("effects", &id);
     point(&format!("{id} has acted"));
-    // Its sibling gets its turn.
+    // Let the concurrent call run.
     tokio::task::yield_now().await;
     point(&format!("{id} is about to report"));
     Ok(format!("did {id}"))
 }
 
-/// Replaces the file in one step, so that a reader finds the old or the new one.
+/// Replaces the file atomically.
 fn save(
     folder: &Folder,
     checkpoint: &Checkpoint,
@@ -203,19 +206,19 @@ fn save(
     point("about to save");
     let aside = folder.0.join("checkpoint.part");
     fs::write(&aside, serde_json::to_vec(checkpoint)?)?;
-    point("written aside");
+    point("written to a temporary file");
     fs::rename(aside, folder.checkpoint())?;
     point("saved");
     Ok(())
 }
 
-fn listen(folder: &Folder, event: &AgentEvent) {
+fn observe(folder: &Folder, event: &AgentEvent) {
     match event {
-        AgentEvent::ModelStarted { .. } => point("asking the model"),
-        AgentEvent::ModelFinished { .. } => point("the model has answered"),
+        AgentEvent::ModelStarted { .. } => point("calling the model"),
+        AgentEvent::ModelFinished { .. } => point("the model has responded"),
         AgentEvent::ToolFinished { result, .. } => {
-            folder.note("told", &result.call_id);
-            point(&format!("{} is told", result.call_id));
+            folder.append("announced", &result.call_id);
+            point(&format!("{} is announced", result.call_id));
         }
         _ => {}
     }

@@ -1,7 +1,10 @@
-//! A thousand agents at once: what one costs while it waits, and what is left.
+//! Memory of a thousand concurrent agents, while they wait and after they end.
+//!
+//! A separate binary, because it replaces the global allocator.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
+#[path = "it/support/mod.rs"]
 mod support;
 
 use std::alloc::System;
@@ -20,9 +23,9 @@ use tokio::task::{JoinSet, yield_now};
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
 const AGENTS: usize = 1_000;
-const MOST_BYTES: usize = 32 * 1024;
+const MAX_BYTES: usize = 32 * 1024;
 
-/// Every agent runs one tool and then waits for a model that does not answer.
+/// Each run calls one tool and then waits for a model that never responds.
 fn agent(fake: &Fake) -> Agent {
     fake.otherwise(|call| match call.request.messages.len() {
         1 => support::call("a", "look"),
@@ -31,7 +34,7 @@ fn agent(fake: &Fake) -> Agent {
     let registry = Registry::empty();
     registry.register(fake.clone());
     Agent::builder(registry.parse("fp/m").unwrap())
-        .system("You are one of a thousand, and you wait well.")
+        .system("You are one of a thousand.")
         .tool(echo("look"))
         .tool(echo("listen"))
         .tool(echo("speak"))
@@ -39,7 +42,7 @@ fn agent(fake: &Fake) -> Agent {
         .unwrap()
 }
 
-/// Lets a thousand agents wait and then end; gives the bytes that each took.
+/// Starts a thousand runs, cancels them, and returns the bytes per waiting run.
 async fn wait_together() -> usize {
     let fake = Fake::new("fp");
     let agent = agent(&fake);
@@ -53,11 +56,11 @@ async fn wait_together() -> usize {
     while fake.call_count("m") < 2 * AGENTS {
         yield_now().await;
     }
-    // What the fake remembers is not the agents'.
+    // Exclude the fake's own records.
     fake.forget_calls();
     let each = (ALLOCATOR.allocated() - empty) / AGENTS;
     let alive = Handle::current().metrics().num_alive_tasks();
-    assert_eq!(alive, AGENTS, "a run starts no task of its own");
+    assert_eq!(alive, AGENTS, "a run spawns no tasks");
 
     token.cancel();
     while let Some(ended) = tasks.join_next().await {
@@ -69,11 +72,11 @@ async fn wait_together() -> usize {
 }
 
 #[tokio::test]
-async fn a_thousand_waiting_agents_are_small_and_leave_nothing_behind() {
-    // The first round also pays for what is made once per process.
+async fn a_thousand_waiting_agents_are_small_and_leak_nothing() {
+    // The first round includes one-time allocations.
     let each = wait_together().await;
     println!("{each} bytes per waiting agent");
-    assert!(each < MOST_BYTES, "{each} bytes per waiting agent");
+    assert!(each < MAX_BYTES, "{each} bytes per waiting agent");
     assert_eq!(Handle::current().metrics().num_alive_tasks(), 0);
 
     let after_first = ALLOCATOR.allocated();

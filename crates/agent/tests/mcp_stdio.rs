@@ -1,19 +1,18 @@
-//! Tools of an MCP server that is a program: this one, started again.
+//! MCP servers over standard input and output.
 //!
-//! With `MAJORDOMO_MCP_COMMAND` set, the reference server that it starts is used
-//! as well: its tool `echo` must echo.
+//! The program spawns itself as the server, so it has its own `main`. If
+//! `MAJORDOMO_MCP_COMMAND` is set, it also tests the `echo` tool of that reference server.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
-mod support {
-    pub(crate) mod mcp_server;
-}
+#[path = "it/support/mcp_server.rs"]
+mod mcp_server;
 
 use majordomo::ToolCall;
 use majordomo::agent::{McpServer, Skill};
+use mcp_server::Sums;
 use rmcp::ServiceExt;
 use rmcp::transport::stdio;
-use support::mcp_server::Sums;
 use tokio::process::Command;
 
 const SERVE: &str = "MAJORDOMO_TEST_SERVES_MCP";
@@ -26,8 +25,8 @@ async fn main() {
         server.waiting().await.unwrap();
         return;
     }
-    the_programs_tools_are_called_over_its_standard_input_and_output().await;
-    a_program_that_dies_is_an_error().await;
+    a_servers_tools_are_called_over_standard_input_and_output().await;
+    a_server_that_exits_is_an_error().await;
     if let Ok(command) = std::env::var(REFERENCE) {
         the_reference_server_echoes(&command).await;
     }
@@ -45,18 +44,18 @@ async fn call(server: &McpServer, name: &str, arguments: &str) -> (String, bool)
     (result.text(), result.is_error)
 }
 
-async fn the_programs_tools_are_called_over_its_standard_input_and_output() {
+async fn a_servers_tools_are_called_over_standard_input_and_output() {
     let sums = McpServer::stdio(myself()).await.unwrap();
     let added = call(&sums, "math_add", r#"{"a": 2, "b": 3}"#).await;
     assert_eq!(added, ("5".into(), false));
-    println!("ok: the program's tools are called over its standard input and output");
+    println!("ok: a server's tools are called over standard input and output");
 }
 
-async fn a_program_that_dies_is_an_error() {
+async fn a_server_that_exits_is_an_error() {
     let mut dies = Command::new("sh");
     dies.args(["-c", "exit 3"]);
     assert!(McpServer::stdio(dies).await.is_err());
-    println!("ok: a program that dies is an error");
+    println!("ok: a server that exits is an error");
 }
 
 async fn the_reference_server_echoes(command: &str) {

@@ -1,9 +1,8 @@
-//! What a pick costs: the first service of an order, in pools of 20 and 500.
+//! The cost of a pick: the first service of an order, in pools of 20 and 500.
 //!
-//! `cargo bench -p majordomo-gateway --bench balance`. A pick may take 1 µs with
-//! 20 services and 5 µs with 500. The groups `alone` and `crowded` do the same
-//! with one thread and with several on one pool: nothing is locked, so the second
-//! is not much slower.
+//! `cargo bench -p majordomo-balance`. Goals: 1 µs with 20 services, 5 µs with 500. The
+//! groups `alone` and `crowded` run one thread and several threads on one pool; nothing
+//! is locked, so the second is not much slower.
 
 use std::time::{Duration, Instant};
 
@@ -23,8 +22,8 @@ fn main() {
     divan::main();
 }
 
-/// A pool that has seen much traffic: uneven weights, three tiers, seats on every
-/// fourth service, samples everywhere, and nobody below the budget of tokens.
+/// A pool with history: uneven weights, three tiers, seats on every fourth service,
+/// samples everywhere, and no service below its token budget.
 fn pool(tactic: Tactic, services: usize, now: Instant) -> Pool {
     let service = |number: usize| ServiceConfig {
         weight: 1 + number as u32 % 5,
@@ -49,10 +48,10 @@ fn pool(tactic: Tactic, services: usize, now: Instant) -> Pool {
                 output: 100,
                 ..Usage::default()
             };
-            stats.saw_first_token(Duration::from_millis(millis / 4));
-            stats.saw_speed(100, Duration::from_millis(millis));
-            stats.saw_answer(Duration::from_millis(millis), now);
-            stats.saw_usage(&usage, now);
+            stats.record_first_token(Duration::from_millis(millis / 4));
+            stats.record_speed(100, Duration::from_millis(millis));
+            stats.record_response(Duration::from_millis(millis), now);
+            stats.record_usage(&usage, now);
         }
     }
     pool
@@ -64,7 +63,7 @@ fn pick(bencher: Bencher<'_, '_>, tactic: Tactic, services: usize, session: Opti
     let pick = Pick::at(now).of(session);
     let until = now + Duration::from_secs(60);
     bencher.bench(|| {
-        // Every seventh service is sick.
+        // Every seventh service is unhealthy.
         let usable = |index: ServiceIndex| {
             if black_box(index.get()) % 7 == 3 {
                 Usability::Benched { until }
@@ -122,7 +121,7 @@ fn session() -> Option<SessionKey> {
     })
 }
 
-/// An order to its end, as when every service fails.
+/// A complete order, as when every service fails.
 #[divan::bench(args = SIZES)]
 fn whole_order(bencher: Bencher<'_, '_>, services: usize) {
     let now = RuntimeClock.now();

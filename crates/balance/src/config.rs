@@ -1,22 +1,22 @@
-//! What a pool is made of, as plain data.
+//! The configuration of a pool, as plain data.
 
 use std::time::Duration;
 
 use super::Tactic;
 
-/// The services of one partition and how they share the work.
+/// The services of one partition and how requests are distributed over them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PoolConfig {
-    /// Who takes part. Their order is the tie-breaker where a tactic needs one.
+    /// The services. Their order breaks ties where a tactic needs it.
     pub services: Vec<ServiceConfig>,
-    /// How one is picked.
+    /// How a service is picked.
     pub tactic: Tactic,
     /// The tactic inside a tier, for [`Tactic::Tier`].
     pub within: Tactic,
-    /// How long a session stays with a service, counted from its first request
-    /// there; none: sessions are not kept together.
+    /// How long a session stays with a service, from its first request there; `None`
+    /// disables affinity.
     pub affinity: Option<Duration>,
-    /// What the pool's random choices start from; none: from the process's own.
+    /// Seed of the pool's random choices; `None` picks a random one.
     pub seed: Option<u64>,
 }
 
@@ -30,25 +30,25 @@ pub struct PoolConfig {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceConfig {
-    /// Its name, by which a reload knows it again: the spec.
+    /// Its spec, which identifies it across reloads.
     pub id: String,
-    /// Its share; 0 is a spare that is asked only when no other is left.
+    /// Its share; 0 makes it a spare, used only when no other service is left.
     pub weight: u32,
-    /// Lower tiers are asked first.
+    /// Lower tiers are preferred.
     pub tier: u32,
-    /// The requests that it may serve at the same time; none: any number.
+    /// Maximum concurrent requests; `None` is unlimited.
     pub capacity: Option<usize>,
-    /// How long a request waits for a seat before the next service's turn.
+    /// How long a request waits for a seat before it moves on to the next service.
     pub seat_wait: Duration,
-    /// Whether it is asked at all.
+    /// Whether it takes requests at all.
     pub active: bool,
 }
 
 impl ServiceConfig {
-    /// How long a request waits for a seat, unless configured.
+    /// Default of [`seat_wait`](Self::seat_wait).
     pub const SEAT_WAIT: Duration = Duration::from_secs(5);
 
-    /// An active service of weight 1 in tier 0, without a limit.
+    /// An active service of weight 1 in tier 0, with unlimited capacity.
     pub fn new(id: impl Into<String>) -> Self {
         Self {
             id: id.into(),

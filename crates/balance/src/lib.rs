@@ -1,16 +1,25 @@
-//! Orders the services of a pool: tactics, statistics, affinity.
+//! Load balancing over the services of a pool: tactics, statistics and affinity.
 //!
-//! A [`Pool`] holds the services of one partition: those of a route, or those of
-//! one of its smart rules. For each request it gives an [`Order`]: the service
-//! that its [`Tactic`] picks, or the one that the session is pinned to, and then
-//! the others for failover. Who is sick and who cannot take the request is told
-//! by the caller ([`Usability`]); health itself lives in `majordomo`.
+//! A [`Pool`] holds the services of one partition: those of a route or of one of its
+//! smart rules. For each request it yields an [`Order`]: first the service that its
+//! [`Tactic`] picks or that the session is pinned to, then the others for failover.
+//! The caller reports which services are unhealthy or cannot take the request
+//! ([`Usability`]); health itself is tracked in `majordomo`.
 //!
-//! What tactics know of a service is in its [`ServiceStats`], fed by [`Metered`],
-//! a model that takes a seat, asks another model and measures.
+//! Tactics read the [`ServiceStats`] of a service, which are recorded by [`Metered`],
+//! a model that takes a seat, calls another model and measures it.
 //!
-//! Nothing here starts a task, reads a clock of its own or takes a lock that all
-//! requests share; randomness comes from a seed.
+//! The crate uses `majordomo` only. It starts no task, reads time from the caller or from
+//! `majordomo::Clock`, and takes no lock shared by all requests; randomness is seeded.
+//!
+//! | module | provides | may use |
+//! |---|---|---|
+//! | `pool`, `order`, `pick`, `service` | the pool, its API and its services | everything |
+//! | `tactic/`, `selection` | one file per tactic, and the helpers they share | `service`, `stats`, `rng` |
+//! | `stats/` | per-service statistics, lock-free | `service`, for snapshots |
+//! | `affinity/` | session pins | nothing |
+//! | `metered` | the measuring model | `stats` |
+//! | `config`, `usability`, `rng` | plain data and randomness | nothing, except the names of tactics |
 //!
 //! ```
 //! use majordomo::{Clock, RuntimeClock};
@@ -33,12 +42,12 @@
 
 mod affinity;
 mod config;
-mod dice;
 mod metered;
 mod order;
 mod pick;
 mod pool;
-mod round;
+mod rng;
+mod selection;
 mod service;
 mod stats;
 mod tactic;
@@ -47,10 +56,10 @@ mod usability;
 pub use affinity::{SessionHints, SessionKey};
 pub use config::{PoolConfig, ServiceConfig};
 pub use metered::{Meter, Metered, MeteredStream};
-pub use order::{Order, Source};
+pub use order::{Order, PickSource};
 pub use pick::{Pick, ServiceIndex};
 pub use pool::Pool;
 pub use service::Service;
-pub use stats::{Full, PoolSnapshot, Seat, ServiceSnapshot, ServiceStats, Spread};
+pub use stats::{NoFreeSeat, PoolSnapshot, SampleSummary, Seat, ServiceSnapshot, ServiceStats};
 pub use tactic::{Tactic, UnknownTactic};
 pub use usability::Usability;

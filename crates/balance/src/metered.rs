@@ -1,8 +1,8 @@
-//! A model that takes a seat, asks another one, and measures.
+//! [`Metered`], a model that takes a seat, calls another model and measures it.
 //!
-//! It belongs around the single targets of a service's spec, inside the chain:
-//! there a full service's error makes the chain go on, and a ledger is nobody's
-//! business yet. All targets of one service share its [`ServiceStats`].
+//! It wraps the single targets of a service's spec, inside the chain: there the error
+//! of a full service triggers failover, before any attempt is logged. All targets of
+//! one service share its [`ServiceStats`].
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use bytes::Bytes;
 use futures_core::Stream;
 use majordomo::{
     BoxFuture, Capabilities, Change, Clock, Dialect, Error, ErrorKind, Event, EventStream, Model,
-    Piece, PieceStream, Request, Response, Result, Usage,
+    RawChunk, RawChunkStream, Request, Response, Result, Usage,
 };
 
 use super::{Seat, ServiceStats};
 
-/// A model with a meter.
+/// Wraps a model with seats and measurements.
 pub struct Metered {
     model: Arc<dyn Model>,
     stats: Arc<ServiceStats>,
@@ -26,7 +26,7 @@ pub struct Metered {
 }
 
 impl Metered {
-    /// Measures what this model does, for this service.
+    /// Measures `model` on behalf of a service.
     pub fn new(model: Arc<dyn Model>, stats: Arc<ServiceStats>, clock: Arc<dyn Clock>) -> Self {
         Self {
             model,
@@ -35,12 +35,12 @@ impl Metered {
         }
     }
 
-    /// Takes a seat and starts the time.
+    /// Takes a seat and starts the timer.
     async fn meter(&self) -> Result<Meter> {
         let seat = self.stats.take_seat().await.map_err(|full| {
             let (seats, waited) = (full.seats, full.waited.as_secs_f64());
             let text = format!(
-                "all {seats} seats of the service are taken, and none came free in {waited:.1} s"
+                "all {seats} seats of the service are in use, and none became free within {waited:.1} s"
             );
             Error::new(ErrorKind::Busy, text)
         })?;
@@ -110,13 +110,13 @@ impl Model for Metered {
         self.model.dialect()
     }
 
-    fn pieces(&self, request: Request) -> BoxFuture<'_, Result<PieceStream>> {
+    fn raw_chunks(&self, request: Request) -> BoxFuture<'_, Result<RawChunkStream>> {
         Box::pin(async move {
             let mut meter = self.meter().await?;
-            match self.model.pieces(request).await {
+            match self.model.raw_chunks(request).await {
                 Ok(pieces) => {
                     let metered = MeteredStream::new(pieces, meter, read_piece);
-                    Ok(Box::pin(metered) as PieceStream)
+                    Ok(Box::pin(metered) as RawChunkStream)
                 }
                 Err(error) => {
                     meter.fail();
@@ -144,13 +144,13 @@ impl Model for Metered {
     }
 }
 
-fn read_piece(meter: &mut Meter, piece: &Piece) {
+fn read_piece(meter: &mut Meter, piece: &RawChunk) {
     for event in &piece.events {
         read_event(meter, event);
     }
 }
 
-/// What an event tells the meter.
+/// Updates the meter from an event.
 fn read_event(meter: &mut Meter, event: &Event) {
     if event.is_semantic() {
         meter.first_token();
@@ -162,78 +162,78 @@ fn read_event(meter: &mut Meter, event: &Event) {
     }
 }
 
-/// The seat and the stopwatch of one attempt. Dropping it frees the seat; an
-/// attempt that was neither finished nor failed was left by its caller.
+/// The seat and the timer of one attempt. Dropping it frees the seat; an attempt that
+/// neither finished nor failed was cancelled by its caller.
 pub struct Meter {
     stats: Arc<ServiceStats>,
     clock: Arc<dyn Clock>,
     began: Instant,
     first: Option<Instant>,
-    /// What was spent as far as is known; it is counted once, at the end.
+    /// The usage reported so far; recorded once, at the end.
     usage: Option<Usage>,
     ended: bool,
     _seat: Seat,
 }
 
 impl Meter {
-    /// A stream gave something of the answer itself; only the first time counts.
+    /// Records the first content of a stream; later calls have no effect.
     pub fn first_token(&mut self) {
         if self.first.is_none() {
             let now = self.clock.now();
             self.first = Some(now);
             let after = now.saturating_duration_since(self.began);
-            self.stats.saw_first_token(after);
+            self.stats.record_first_token(after);
         }
     }
 
-    /// So many tokens so far.
+    /// Sets the usage reported so far.
     pub fn usage(&mut self, usage: Usage) {
         self.usage = Some(usage);
     }
 
-    /// The answer is whole.
+    /// The response is complete.
     pub fn finish(&mut self) {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
         let now = self.clock.now();
         let took = now.saturating_duration_since(self.began);
-        self.stats.saw_answer(took, now);
+        self.stats.record_response(took, now);
         if let (Some(first), Some(usage)) = (self.first, &self.usage) {
             let took = now.saturating_duration_since(first);
-            self.stats.saw_speed(usage.output, took);
+            self.stats.record_speed(usage.output, took);
         }
     }
 
     /// The attempt failed.
     pub fn fail(&mut self) {
         if !std::mem::replace(&mut self.ended, true) {
-            self.stats.saw_failure();
+            self.stats.record_failure();
         }
     }
 }
 
 impl Drop for Meter {
     fn drop(&mut self) {
-        // Tokens are paid for however the attempt ended.
+        // Tokens are billed however the attempt ended.
         if let Some(usage) = self.usage.take() {
-            self.stats.saw_usage(&usage, self.clock.now());
+            self.stats.record_usage(&usage, self.clock.now());
         }
     }
 }
 
-/// A stream with a meter. What an item means for it says a function, so that any
-/// stream of results can be measured. The seat is freed with the last item, or
-/// when the stream is dropped.
+/// A metered stream. A function updates the meter from each item, so any stream of
+/// results can be measured. The seat is freed with the last item, or when the stream
+/// is dropped.
 pub struct MeteredStream<S, T> {
     stream: S,
-    /// None after the end.
+    /// `None` after the end.
     meter: Option<Meter>,
     read: fn(&mut Meter, &T),
 }
 
 impl<S, T> MeteredStream<S, T> {
-    /// Measures a stream; `read` tells the meter what an item means.
+    /// Measures a stream; `read` updates the meter from an item.
     pub fn new(stream: S, meter: Meter, read: fn(&mut Meter, &T)) -> Self {
         Self {
             stream,
@@ -255,7 +255,7 @@ where
         if let Some(meter) = &mut this.meter {
             match &item {
                 Some(Ok(item)) => (this.read)(meter, item),
-                // A stream that ends before its meter is told was cut.
+                // A stream that ends without finishing its meter was truncated.
                 Some(Err(_)) | None => meter.fail(),
             }
             if meter.ended {

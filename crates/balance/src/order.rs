@@ -1,36 +1,36 @@
-//! Whom a request asks, one after the other.
+//! The order in which a request tries services.
 
-use super::dice::Roll;
-use super::round::Round;
+use super::rng::PickRng;
+use super::selection::Selection;
 use super::{Pool, ServiceIndex};
 
-/// Why the first service is the first.
+/// Why the first service of an order comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum PickSource {
     /// The session is pinned to it.
     Affinity,
     /// The pool's tactic chose it.
     Tactic,
-    /// Nobody can be asked; it is the least bad one.
+    /// No service is usable; it is the least bad one.
     LeastBad,
 }
 
-/// The services that a request asks: the picked one first, then the others in
-/// the order in which the tactic would choose among them. They are chosen as they
-/// are asked for, so whoever stops early has not paid for the rest.
+/// The services that a request tries: the picked one, then the others in the order in
+/// which the tactic would pick among them. It is lazy: a caller that stops early does
+/// not pay for the rest.
 #[derive(Debug)]
 pub struct Order<'a> {
     pub(super) pool: &'a Pool,
     pub(super) first: Option<ServiceIndex>,
-    pub(super) source: Source,
-    /// Those that come after the first one, not chosen yet, in the pool's order.
+    pub(super) source: PickSource,
+    /// The services after the first, not picked yet, in the pool's order.
     pub(super) rest: Vec<ServiceIndex>,
     pub(super) moment: u64,
-    pub(super) roll: Roll,
+    pub(super) rng: PickRng,
 }
 
-impl Source {
-    /// As it is written in traces.
+impl PickSource {
+    /// The name used in traces.
     pub fn name(self) -> &'static str {
         match self {
             Self::Affinity => "affinity",
@@ -41,8 +41,8 @@ impl Source {
 }
 
 impl Order<'_> {
-    /// Why the first one is the first.
-    pub fn source(&self) -> Source {
+    /// Why the first service comes first.
+    pub fn source(&self) -> PickSource {
         self.source
     }
 }
@@ -57,11 +57,11 @@ impl Iterator for Order<'_> {
         let chosen = match self.rest[..] {
             [] => return None,
             [last] => last,
-            _ => self.pool.tactic.choose(&Round {
+            _ => self.pool.tactic.choose(&Selection {
                 services: &self.pool.services,
                 candidates: &self.rest,
                 moment: self.moment,
-                roll: &self.roll,
+                rng: &self.rng,
                 binding: false,
             }),
         };
@@ -77,7 +77,7 @@ impl Iterator for Order<'_> {
 
 impl ExactSizeIterator for Order<'_> {}
 
-/// Takes a service out of a list that is in the pool's order.
+/// Removes a service from a list in the pool's order.
 pub(super) fn remove(services: &mut Vec<ServiceIndex>, service: ServiceIndex) {
     if let Ok(place) = services.binary_search(&service) {
         services.remove(place);

@@ -1,20 +1,20 @@
-//! What a request tells the pool about itself.
+//! The input of a pick.
 
 use std::time::Instant;
 
 use super::SessionKey;
 
-/// A service's place in its pool.
+/// Index of a service in its pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ServiceIndex(u32);
 
 impl ServiceIndex {
     pub(super) fn new(index: usize) -> Self {
-        // No configuration has four thousand million services.
+        // No configuration has four billion services.
         Self(u32::try_from(index).unwrap_or(u32::MAX))
     }
 
-    /// The position in the pool's list.
+    /// The index as a number.
     pub fn get(self) -> usize {
         self.0 as usize
     }
@@ -23,17 +23,16 @@ impl ServiceIndex {
 /// One request for a service.
 #[derive(Clone, Copy, Debug)]
 pub struct Pick {
-    /// Which conversation it belongs to, if that is known.
+    /// The session, if known.
     pub session: Option<SessionKey>,
-    /// When.
+    /// The current time.
     pub now: Instant,
-    /// Whether somebody only wants to know who would be asked: no turn is taken
-    /// and no session is pinned.
+    /// Whether the pick has no effect: it takes no turn and pins no session.
     pub preview: bool,
 }
 
 impl Pick {
-    /// A request of no session.
+    /// A request without a session.
     pub fn at(now: Instant) -> Self {
         Self {
             session: None,
@@ -51,7 +50,7 @@ impl Pick {
         }
     }
 
-    /// The same request without any effect.
+    /// The same request without side effects.
     #[must_use]
     pub fn preview(self) -> Self {
         Self {

@@ -3,27 +3,27 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::affinity::{HOLD, Pins};
-use super::dice::Dice;
+use super::affinity::{Pins, RECOVERY_HOLD};
 use super::order::remove;
-use super::round::Round;
+use super::rng::SharedRng;
+use super::selection::Selection;
 use super::stats::moment;
 use super::tactic::Choose;
 use super::{
-    Order, Pick, PoolConfig, PoolSnapshot, Service, ServiceConfig, ServiceIndex, SessionKey,
-    Source, Tactic, Usability,
+    Order, Pick, PickSource, PoolConfig, PoolSnapshot, Service, ServiceConfig, ServiceIndex,
+    SessionKey, Tactic, Usability,
 };
 
-/// The services of one partition. It is shared by all requests and never changed:
-/// a reload makes a new one that knows what the old one knew.
+/// The services of one partition. It is shared by all requests and immutable: a reload
+/// builds a new pool that takes over the state of the old one.
 #[derive(Debug)]
 pub struct Pool {
-    /// Where the time of the statistics begins; a reload keeps it.
+    /// Start of the statistics' timeline; kept across reloads.
     epoch: Instant,
     pub(super) services: Box<[Service]>,
     kind: Tactic,
     pub(super) tactic: Box<dyn Choose>,
-    dice: Dice,
+    rng: SharedRng,
     affinity: Option<Affinity>,
 }
 
@@ -33,21 +33,20 @@ struct Affinity {
     pins: Arc<Pins>,
 }
 
-/// Who can be asked, and who if nobody can.
-struct Field {
+/// The usable services, and the fallback if there are none.
+struct Candidates {
     candidates: Vec<ServiceIndex>,
     least_bad: Option<ServiceIndex>,
 }
 
 impl Pool {
-    /// A pool of which nothing is known yet.
+    /// A pool without any statistics.
     pub fn new(config: PoolConfig, now: Instant) -> Self {
         Self::build(config, now, None, |config| Service::new(config, now))
     }
 
-    /// The pool under a new configuration. Services that stay, by their id, keep
-    /// their statistics, their requests in flight and their sessions; a new
-    /// capacity holds at once.
+    /// Builds the pool of a new configuration. Services with the same id keep their
+    /// statistics, in-flight requests and sessions; a new capacity takes effect at once.
     #[must_use]
     pub fn reload(&self, config: PoolConfig) -> Self {
         let mut known: Vec<Option<&Service>> = self.services.iter().map(Some).collect();
@@ -60,7 +59,7 @@ impl Pool {
             let found = known
                 .iter_mut()
                 .find(|service| service.as_ref().is_some_and(same));
-            // Each is taken once: an id that is there twice is two services.
+            // Each is taken once: a duplicated id is two services.
             match found.and_then(Option::take) {
                 Some(service) => service.reloaded(config),
                 None => Service::new(config, self.epoch),
@@ -79,7 +78,7 @@ impl Pool {
             epoch,
             tactic: config.tactic.build(config.within, &services),
             kind: config.tactic,
-            dice: Dice::new(config.seed),
+            rng: SharedRng::new(config.seed),
             affinity: config.affinity.map(|lasts| Affinity {
                 lasts,
                 pins: pins.unwrap_or_default(),
@@ -88,37 +87,37 @@ impl Pool {
         }
     }
 
-    /// The services in the order of the configuration.
+    /// The services in configuration order.
     pub fn services(&self) -> impl ExactSizeIterator<Item = (ServiceIndex, &Service)> {
         let services = self.services.iter().enumerate();
         services.map(|(index, service)| (ServiceIndex::new(index), service))
     }
 
-    /// One service; the index must be of this pool.
+    /// One service; the index must belong to this pool.
     pub fn service(&self, index: ServiceIndex) -> &Service {
         &self.services[index.get()]
     }
 
-    /// Whom a request asks, in order. Services that are inactive, benched or
-    /// incapable are left out; if that leaves nobody, the order is the least bad
-    /// one alone: the one whose bench ends first, or else one that is closed or
-    /// incapable.
-    /// A pool without an active service gives an empty order.
+    /// The order in which a request tries services. Inactive, benched, closed and
+    /// incapable services are excluded. If that excludes all of them, the order holds the
+    /// least bad one alone: the one whose bench ends first, else the one that reopens
+    /// first, else an incapable one. A pool without an active service yields an empty
+    /// order.
     ///
-    /// `usable` is asked once for each active service.
+    /// `usable` is called once per active service.
     pub fn order(&self, pick: &Pick, usable: impl Fn(ServiceIndex) -> Usability) -> Order<'_> {
         let moment = moment(self.epoch, pick.now);
-        let Field {
+        let Candidates {
             mut candidates,
             least_bad,
-        } = self.field(moment, usable);
+        } = self.candidates_for(moment, usable);
         let mut order = Order {
             pool: self,
             first: least_bad,
-            source: Source::LeastBad,
+            source: PickSource::LeastBad,
             rest: Vec::new(),
             moment,
-            roll: self.dice.roll(),
+            rng: self.rng.derive(),
         };
         if !candidates.is_empty() {
             let (first, source) = self.first(pick, &candidates, &order);
@@ -128,12 +127,16 @@ impl Pool {
             order.rest = candidates;
         }
         if let Some(first) = order.first.filter(|_| !pick.preview) {
-            self.service(first).stats().saw_pick();
+            self.service(first).stats().record_pick();
         }
         order
     }
 
-    fn field(&self, moment: u64, usable: impl Fn(ServiceIndex) -> Usability) -> Field {
+    fn candidates_for(
+        &self,
+        moment: u64,
+        usable: impl Fn(ServiceIndex) -> Usability,
+    ) -> Candidates {
         let mut candidates = Vec::with_capacity(self.services.len());
         let mut first_free: Option<(Instant, ServiceIndex)> = None;
         let mut first_open: Option<(Instant, ServiceIndex)> = None;
@@ -145,7 +148,7 @@ impl Pool {
             }
             let usability = usable(index);
             if watched {
-                service.saw(usability, moment);
+                service.observe(usability, moment);
             }
             match usability {
                 Usability::Usable | Usability::Probe => candidates.push(index),
@@ -162,7 +165,7 @@ impl Pool {
                 Usability::Incapable => incapable = incapable.or(Some(index)),
             }
         }
-        Field {
+        Candidates {
             candidates,
             least_bad: first_free
                 .or(first_open)
@@ -176,20 +179,20 @@ impl Pool {
         pick: &Pick,
         candidates: &[ServiceIndex],
         order: &Order<'_>,
-    ) -> (ServiceIndex, Source) {
+    ) -> (ServiceIndex, PickSource) {
         let affinity = self.affinity.as_ref().zip(pick.session);
         if let Some((affinity, session)) = affinity
             && let Some(index) = self.pinned(affinity, session, candidates, pick.now)
         {
-            return (index, Source::Affinity);
+            return (index, PickSource::Affinity);
         }
         let chosen = match candidates {
             [only] => *only,
-            _ => self.tactic.choose(&Round {
+            _ => self.tactic.choose(&Selection {
                 services: &self.services,
                 candidates,
                 moment: order.moment,
-                roll: &order.roll,
+                rng: &order.rng,
                 binding: !pick.preview,
             }),
         };
@@ -197,11 +200,11 @@ impl Pool {
             let identity = self.service(chosen).identity;
             affinity.pins.set(session, identity, pick.now);
         }
-        (chosen, Source::Tactic)
+        (chosen, PickSource::Tactic)
     }
 
-    /// The service that the session is with, if it can be asked and no better
-    /// tier has been well for long enough.
+    /// The service that the session is pinned to, if it is usable and no better tier has
+    /// been healthy for long enough.
     fn pinned(
         &self,
         affinity: &Affinity,
@@ -221,16 +224,16 @@ impl Pool {
         }
         let moment = moment(self.epoch, now);
         let mut better = services().filter(|(_, service)| service.tier < pinned.tier);
-        let held = better.all(|(_, service)| service.recovered_within(HOLD, moment));
+        let held = better.all(|(_, service)| service.recovered_within(RECOVERY_HOLD, moment));
         held.then_some(index)
     }
 
-    /// How it picks, by the tactic's name.
+    /// The name of the pool's tactic.
     pub fn tactic_name(&self) -> &'static str {
         self.kind.name()
     }
 
-    /// Everything about the pool, to look at.
+    /// A snapshot of the pool for display.
     pub fn snapshot(&self, now: Instant) -> PoolSnapshot {
         PoolSnapshot {
             tactic: self.kind.name(),

@@ -1,4 +1,4 @@
-//! One service as its pool holds it.
+//! One service of a pool.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,23 +6,23 @@ use std::time::{Duration, Instant};
 
 use super::{ServiceConfig, ServiceSnapshot, ServiceStats, Usability};
 
-/// A service of a pool: what is configured, and what is known of it.
+/// A service of a pool: its configuration and its statistics.
 ///
-/// A pick looks at every service, so what it needs lies close together and the
-/// rest elsewhere.
+/// A pick reads every service, so the fields it needs are stored inline and the rest
+/// behind pointers.
 #[derive(Debug)]
 pub struct Service {
-    /// What its requests in flight are divided by; a spare's is 1, since spares
-    /// are only ever compared with spares.
+    /// Divisor of the in-flight requests; 1 for a spare, since spares are only compared
+    /// with spares.
     pub(super) weight: u32,
     pub(super) tier: u32,
     pub(super) active: bool,
     pub(super) spare: bool,
     limited: bool,
-    /// Tells services of one process apart, also across reloads.
+    /// Identifies the service within the process, also across reloads.
     pub(super) identity: u64,
-    /// The last moment at which it was not known to be well; 0 if there was none.
-    unwell: AtomicU64,
+    /// The last moment at which it was not known to be healthy; 0 if there was none.
+    unhealthy_at: AtomicU64,
     stats: Arc<ServiceStats>,
     config: Box<ServiceConfig>,
 }
@@ -33,13 +33,13 @@ impl Service {
         Self::with(config, stats, 0)
     }
 
-    /// The same service under a new configuration, with all that is known of it.
+    /// The same service under a new configuration, with its statistics.
     pub(super) fn reloaded(&self, config: ServiceConfig) -> Self {
-        let unwell = self.unwell.load(Ordering::Relaxed);
-        Self::with(config, Arc::clone(&self.stats), unwell)
+        let unhealthy_at = self.unhealthy_at.load(Ordering::Relaxed);
+        Self::with(config, Arc::clone(&self.stats), unhealthy_at)
     }
 
-    fn with(config: ServiceConfig, stats: Arc<ServiceStats>, unwell: u64) -> Self {
+    fn with(config: ServiceConfig, stats: Arc<ServiceStats>, unhealthy_at: u64) -> Self {
         stats.set_capacity(config.capacity, config.seat_wait);
         Self {
             weight: config.weight.max(1),
@@ -48,39 +48,39 @@ impl Service {
             spare: config.weight == 0,
             limited: config.capacity.is_some(),
             identity: stats.identity(),
-            unwell: AtomicU64::new(unwell),
+            unhealthy_at: AtomicU64::new(unhealthy_at),
             stats,
             config: Box::new(config),
         }
     }
 
-    /// Its name: the spec.
+    /// Its spec.
     pub fn id(&self) -> &str {
         &self.config.id
     }
 
-    /// What is configured.
+    /// Its configuration.
     pub fn config(&self) -> &ServiceConfig {
         &self.config
     }
 
-    /// What is known of it; a [`super::Metered`] feeds it.
+    /// Its statistics, recorded by [`Metered`](super::Metered).
     pub fn stats(&self) -> &Arc<ServiceStats> {
         &self.stats
     }
 
-    /// The requests that it may serve at the same time; none: any number.
+    /// Maximum concurrent requests; `None` is unlimited.
     pub fn capacity(&self) -> Option<usize> {
         self.config.capacity
     }
 
-    /// How much of its capacity is taken, from 0 to 1; none without a capacity.
+    /// Share of the capacity in use, from 0 to 1; `None` without a capacity.
     pub fn utilization(&self) -> Option<f64> {
         let seats = self.config.capacity.filter(|seats| *seats > 0)?;
         Some(self.stats.in_flight() as f64 / seats as f64)
     }
 
-    /// Everything about it, to look at.
+    /// A snapshot of the service for display.
     pub fn snapshot(&self, now: Instant) -> ServiceSnapshot {
         ServiceSnapshot::of(self, now)
     }
@@ -89,31 +89,31 @@ impl Service {
         self.limited && self.stats.is_full()
     }
 
-    /// What its load would be with one more request, for its weight.
+    /// Its load with one more request, divided by its weight.
     pub(super) fn load(&self) -> f64 {
         (self.stats.in_flight() as f64 + 1.0) / f64::from(self.weight)
     }
 
-    /// Remembers how it was seen, for the hold after a recovery.
-    pub(super) fn saw(&self, usability: Usability, moment: u64) {
-        let unwell = self.unwell.load(Ordering::Relaxed);
+    /// Records the observed usability, for the hold after a recovery.
+    pub(super) fn observe(&self, usability: Usability, moment: u64) {
+        let unhealthy_at = self.unhealthy_at.load(Ordering::Relaxed);
         let seen = match usability {
             Usability::Benched { until } | Usability::Closed { until } => {
                 self.stats.moment(until).max(moment)
             }
             Usability::Probe => moment,
             // Its bench was lifted early.
-            _ if unwell > moment => moment,
+            _ if unhealthy_at > moment => moment,
             _ => return,
         };
-        if seen != unwell {
-            self.unwell.store(seen.max(1), Ordering::Relaxed);
+        if seen != unhealthy_at {
+            self.unhealthy_at.store(seen.max(1), Ordering::Relaxed);
         }
     }
 
-    /// Whether it recovered less than this long ago.
+    /// Whether it recovered less than `hold` ago.
     pub(super) fn recovered_within(&self, hold: Duration, moment: u64) -> bool {
-        let unwell = self.unwell.load(Ordering::Relaxed);
-        unwell > 0 && moment < unwell.saturating_add(hold.as_micros() as u64)
+        let unhealthy_at = self.unhealthy_at.load(Ordering::Relaxed);
+        unhealthy_at > 0 && moment < unhealthy_at.saturating_add(hold.as_micros() as u64)
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a service can be asked now, as the caller knows from health and fit.
+//! Whether a service can take a request now, as reported by health and fit.
 
 use std::time::Instant;
 
@@ -9,25 +9,24 @@ use majordomo::{HealthStatus, Standing};
 pub enum Usability {
     /// It can.
     Usable,
-    /// Its bench is over and nobody has tried it yet: this request may.
+    /// Its bench is over but not probed yet: this request may be the probe.
     Probe,
-    /// It is left alone, unless nobody else can serve; also while another request is
-    /// trying it.
+    /// Excluded unless no other service is left; also while another request probes it.
     Benched {
-        /// When it may be asked again.
+        /// When the bench ends.
         until: Instant,
     },
-    /// It is left alone whoever asks: its provider said so, or its key was refused.
+    /// Excluded in any case: its provider throttled it or rejected its credential.
     Closed {
-        /// When it may be asked again.
+        /// When it reopens.
         until: Instant,
     },
-    /// It is well but cannot take this request.
+    /// It is healthy but cannot take this request.
     Incapable,
 }
 
 impl Usability {
-    /// What a target's or a credential's health means for the next request.
+    /// Maps the health of a target or credential to its usability.
     pub fn of(status: &HealthStatus, now: Instant) -> Self {
         match (status.until_usable, status.benched_for) {
             (Some(left), _) if status.closed => Self::Closed { until: now + left },
@@ -38,7 +37,7 @@ impl Usability {
         }
     }
 
-    /// Of a chain's targets, each with its credential: one that may be asked is enough.
+    /// The usability of a chain, given each target with its credential: the best target's.
     pub fn of_chain(targets: impl IntoIterator<Item = [Standing; 2]>) -> Self {
         let each = targets
             .into_iter()
@@ -46,7 +45,8 @@ impl Usability {
         each.reduce(Self::or).unwrap_or(Self::Incapable)
     }
 
-    /// Of a target that needs both, such as its own health and its credential's.
+    /// Combines two requirements, such as a target's health and its credential's: the
+    /// worse one.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
@@ -65,7 +65,7 @@ impl Usability {
         }
     }
 
-    /// Of a service that has both targets, one after the other.
+    /// Combines two alternatives, such as the targets of a chain: the better one.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         match (self, other) {
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_target_is_as_usable_as_its_worse_half_and_a_chain_as_its_best_target() {
+    fn a_target_is_as_usable_as_its_worse_part_and_a_chain_as_its_best_target() {
         let now = ManualClock::new().now();
         let benched = |secs| Usability::Benched {
             until: now + Duration::from_secs(secs),

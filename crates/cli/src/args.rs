@@ -1,4 +1,4 @@
-//! What can be typed, and what is said about it.
+//! The command line: arguments, help and usage errors.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 
-use crate::paint;
+use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,9 +21,9 @@ Examples:
   majordomo check --config majordomo.toml
   majordomo key new laptop
 
-A SPEC is a chain of targets, `provider/model`, tried in order. Keys come from the usual
-variables (OPENAI_API_KEY, ANTHROPIC_API_KEY, …); LLM_<NAME>=scheme://[token@]host[/path]
-adds a provider of your own, for example LLM_BOX=ollama+http://box.local:11434.";
+A SPEC is a comma-separated chain of targets (provider/model), tried in order. Keys come from
+OPENAI_API_KEY, ANTHROPIC_API_KEY and the like; LLM_<NAME>=scheme://[token@]host[/path] adds a
+provider, for example LLM_BOX=ollama+http://box.local:11434.";
 
 const SERVE_EXAMPLES: &str = "\
 Examples:
@@ -31,9 +31,9 @@ Examples:
   majordomo serve --config majordomo.toml
   majordomo serve --listen 127.0.0.1:4200
 
-Without --config the file is $MAJORDOMO_CONFIG, ./majordomo.toml, or majordomo/majordomo.toml
-in the user's configuration folder. Without any file the gateway uses the provider keys of the
-environment, LLM_* variables, an Ollama on this machine and the built-in demo.";
+Without --config, the file is $MAJORDOMO_CONFIG, ./majordomo.toml, or majordomo/majordomo.toml in
+the user's configuration directory. Without any file, the gateway uses the provider keys in the
+environment, LLM_* variables, a local Ollama and the built-in demo.";
 
 const CHAT_EXAMPLES: &str = "\
 Examples:
@@ -50,9 +50,9 @@ Examples:
   majordomo explain --request body.json
   majordomo explain --request body.json --route coder --path /v1/messages --key laptop
 
-FILE holds a request's body as a client sends it, in any of the five dialects: that of --path or
---dialect, else the one that it looks like. It may also be an object with `body` and any of `path`,
-`dialect`, `route`, `key` and `headers`. The configuration is the one that `majordomo serve` uses.";
+FILE holds a request body as a client sends it. Its dialect comes from --path or --dialect, or is
+guessed. FILE may also hold an object with `body` and any of `path`, `dialect`, `route`, `key` and
+`headers`. The configuration is the one that `majordomo serve` uses.";
 
 const FIT_EXAMPLES: &str = "\
 Examples:
@@ -64,15 +64,15 @@ Examples:
   majordomo check
   majordomo check --config /etc/majordomo/majordomo.toml
 
-Without --config the file is the one that `majordomo serve` would use: $MAJORDOMO_CONFIG,
-./majordomo.toml, or majordomo/majordomo.toml in the user's configuration folder.";
+Without --config, the file is the one that `majordomo serve` uses: $MAJORDOMO_CONFIG,
+./majordomo.toml, or majordomo/majordomo.toml in the user's configuration directory.";
 
 const KEY_EXAMPLES: &str = "\
 Examples:
   majordomo key new laptop
   majordomo key new laptop | tail -n +3 >> majordomo.toml";
 
-/// Stands between programs that ask and language models that answer.
+/// An LLM gateway and client with failover.
 #[derive(Debug, Parser)]
 #[command(name = "majordomo", version, after_help = EXAMPLES)]
 struct CommandLine {
@@ -83,145 +83,144 @@ struct CommandLine {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run the gateway
-    Serve(Serve),
-    /// Ask a chain of models; without PROMPT, hold a conversation
-    Chat(Chat),
-    /// Show what a spec means, or what would become of a request, without asking anybody
-    Explain(Explain),
-    /// List what can be asked for, with capabilities
+    Serve(ServeArgs),
+    /// Send a prompt to a chain of models, or start a conversation
+    Chat(ChatArgs),
+    /// Explain a spec, or dry-run a request, without calling a model
+    Explain(ExplainArgs),
+    /// List the available models and their capabilities
     Models,
-    /// Show what would be sent to a target in place of an image, and why
-    Fit(Fit),
+    /// Show how an image is adapted for a target
+    Fit(FitArgs),
     /// Validate a configuration file
-    Check(Check),
-    /// Make keys for clients of the gateway
-    Key(Key),
+    Check(CheckArgs),
+    /// Create keys for clients of the gateway
+    Key(KeyArgs),
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = SERVE_EXAMPLES)]
-pub(crate) struct Serve {
-    /// The configuration file; without any the gateway uses what it finds
+pub(crate) struct ServeArgs {
+    /// Path to the configuration file
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Where to listen, in place of what the file says
+    /// Address to listen on; overrides the configuration file
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<SocketAddr>,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = CHAT_EXAMPLES)]
-pub(crate) struct Chat {
-    /// Targets as `provider/model`, tried in order, separated by commas
+pub(crate) struct ChatArgs {
+    /// Comma-separated targets (`provider/model`), tried in order
     pub(crate) spec: String,
-    /// What to ask; `-` reads it from stdin. Left out, each line of stdin is a turn
+    /// Prompt to send; `-` reads it from stdin, and without it each line of stdin is a turn
     pub(crate) prompt: Option<String>,
-    /// Attach an image to the first message; may be repeated
+    /// Attach an image to the first message; may be given more than once
     #[arg(long = "image", value_name = "FILE")]
     pub(crate) images: Vec<PathBuf>,
-    /// Take only JSON of this JSON Schema; it is checked, so it comes in one piece
+    /// Request JSON that conforms to this JSON Schema; the response is validated, not streamed
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
-    /// Instructions for the model
+    /// System instructions for the model
     #[arg(long, value_name = "TEXT")]
     pub(crate) system: Option<String>,
-    /// Print each answer as one line of JSON: text, model, usage, attempts
+    /// Print each response as one line of JSON: text, model, usage, attempts
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = EXPLAIN_EXAMPLES)]
-pub(crate) struct Explain {
-    /// Targets as `provider/model`, separated by commas
+pub(crate) struct ExplainArgs {
+    /// Comma-separated targets (`provider/model`)
     #[arg(required_unless_present = "request", conflicts_with = "request")]
     pub(crate) spec: Option<String>,
-    /// Show what would become of this request in place of what a spec means
+    /// Explain what would happen to this request
     #[arg(long, value_name = "FILE")]
     pub(crate) request: Option<PathBuf>,
-    /// The route to take, in place of the one that the request's model leads to
+    /// Use this route instead of the one that the request's model selects
     #[arg(long, value_name = "ROUTE", requires = "request")]
     pub(crate) route: Option<String>,
-    /// The path that the request would be sent to, which says its dialect
+    /// Request path, which determines the dialect
     #[arg(long, requires = "request", conflicts_with = "dialect")]
     pub(crate) path: Option<String>,
-    /// Its dialect: chat, responses, messages, gemini, ollama or generate
+    /// Request dialect: chat, responses, messages, gemini, ollama or generate
     #[arg(long, requires = "request")]
     pub(crate) dialect: Option<String>,
-    /// The name of the client's key, for rules that look at it
+    /// Name of the client's key, for rules that test it
     #[arg(long, value_name = "NAME", requires = "request")]
     pub(crate) key: Option<String>,
-    /// One of the client's headers, `name: value`; may be repeated
+    /// Request header, as `name: value`; may be given more than once
     #[arg(long = "header", value_name = "HEADER", requires = "request")]
     pub(crate) headers: Vec<String>,
-    /// The configuration file
+    /// Path to the configuration file
     #[arg(long, value_name = "FILE", requires = "request")]
     pub(crate) config: Option<PathBuf>,
-    /// Print it as JSON, as the operator's `/api/explain` does
+    /// Print the explanation as JSON, as the operator's `/api/explain` does
     #[arg(long, requires = "request")]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = FIT_EXAMPLES)]
-pub(crate) struct Fit {
-    /// The image's file
+pub(crate) struct FitArgs {
+    /// Path to the image
     pub(crate) image: PathBuf,
-    /// Who would get it, as `provider/model`
+    /// Target to fit the image for (`provider/model`)
     #[arg(long = "for", value_name = "TARGET")]
     pub(crate) target: String,
-    /// Write what would be sent to this file
+    /// Write the fitted image to this file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = CHECK_EXAMPLES)]
-pub(crate) struct Check {
-    /// The configuration file
+pub(crate) struct CheckArgs {
+    /// Path to the configuration file
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = KEY_EXAMPLES)]
-pub(crate) struct Key {
+pub(crate) struct KeyArgs {
     #[command(subcommand)]
     pub(crate) command: KeyCommand,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {
-    /// Make a key: shown once, with the hashed entry to put into the file
+    /// Create a key and print it once, with the hashed entry for the configuration file
     #[command(after_help = KEY_EXAMPLES)]
     New {
-        /// Whose key it is; logs tell
+        /// Name of the key, as shown in logs
         name: String,
     },
 }
 
-/// Reads the command line. Help and mistakes are told here; what is left is the
-/// exit code.
-pub(crate) fn read() -> Result<Command, ExitCode> {
+/// Parses the command line. Prints help and usage errors, and then returns the exit code.
+pub(crate) fn parse() -> Result<Command, ExitCode> {
     CommandLine::try_parse()
         .map(|line| line.command)
         .map_err(|error| match error.kind() {
             ErrorKind::DisplayHelp
             | ErrorKind::DisplayVersion
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-                // Nobody is left to tell when even this cannot be printed.
+                // Without stdout and stderr only the exit code is left.
                 let _ = error.print();
                 ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
             }
             _ => {
-                paint::error(&in_one_sentence(&error.to_string()));
+                output::error(&one_sentence(&error.to_string()));
                 ExitCode::from(2)
             }
         })
 }
 
-/// The parser's report without its paragraphs: the mistake, its tips, where to look.
-fn in_one_sentence(report: &str) -> String {
+/// Condenses clap's report to one sentence: the error, its tips, the pointer to help.
+fn one_sentence(report: &str) -> String {
     let line = |paragraph: &str| {
         let lines: Vec<&str> = paragraph.lines().map(str::trim).collect();
         lines.join(" ")
@@ -229,13 +228,13 @@ fn in_one_sentence(report: &str) -> String {
     let mut clauses = Vec::new();
     for (at, paragraph) in report.trim().split("\n\n").enumerate() {
         let text = line(paragraph);
-        if let Some(mistake) = text.strip_prefix("error: ").filter(|_| at == 0) {
-            clauses.push(mistake.to_owned());
+        if let Some(error) = text.strip_prefix("error: ").filter(|_| at == 0) {
+            clauses.push(error.to_owned());
         } else if let Some(tip) = text.strip_prefix("tip: ") {
             clauses.push(tip.to_owned());
         }
     }
-    clauses.push("`majordomo --help` shows what can be typed".to_owned());
+    clauses.push("for more information, try 'majordomo --help'".to_owned());
     clauses.join("; ")
 }
 
@@ -250,23 +249,23 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_one_sentence() {
+    fn a_usage_error_is_one_sentence() {
         for (line, sentence) in [
             (
                 &["majordomo", "chat"][..],
-                "the following required arguments were not provided: <SPEC>; `majordomo --help` shows what can be typed",
+                "the following required arguments were not provided: <SPEC>; for more information, try 'majordomo --help'",
             ),
             (
                 &["majordomo", "chatt"],
-                "unrecognized subcommand 'chatt'; a similar subcommand exists: 'chat'; `majordomo --help` shows what can be typed",
+                "unrecognized subcommand 'chatt'; a similar subcommand exists: 'chat'; for more information, try 'majordomo --help'",
             ),
             (
                 &["majordomo", "fit", "a.png", "--four", "x/y"],
-                "unexpected argument '--four' found; a similar argument exists: '--for'; `majordomo --help` shows what can be typed",
+                "unexpected argument '--four' found; a similar argument exists: '--for'; for more information, try 'majordomo --help'",
             ),
         ] {
             let error = CommandLine::try_parse_from(line).unwrap_err();
-            assert_eq!(in_one_sentence(&error.to_string()), sentence);
+            assert_eq!(one_sentence(&error.to_string()), sentence);
         }
     }
 }

@@ -1,21 +1,21 @@
-//! `majordomo chat`: one question, or a conversation.
+//! `majordomo chat`: one prompt, or a conversation.
 
 use std::io::{self, IsTerminal};
 
 use majordomo::{Message, Part, Registry, Request, Role};
 
-use crate::args::Chat;
-use crate::failure::Failure;
-use crate::turn::Turn;
-use crate::{input, paint};
+use crate::args::ChatArgs;
+use crate::chat_turn::ChatTurn;
+use crate::error::CliError;
+use crate::{input, output};
 
-pub(crate) async fn run(args: Chat) -> Result<(), Failure> {
+pub(crate) async fn run(args: ChatArgs) -> Result<(), CliError> {
     let chain = Registry::from_env().parse(&args.spec)?;
     let images = args.images.iter().map(|path| input::image(path));
-    let images: Result<Vec<Part>, Failure> = images.map(|it| it.map(Part::Image)).collect();
+    let images: Result<Vec<Part>, CliError> = images.map(|it| it.map(Part::Image)).collect();
     let schema = args.schema.as_deref().map(input::schema).transpose()?;
-    let mut conversation = Conversation {
-        turn: Turn {
+    let mut session = ChatSession {
+        turn: ChatTurn {
             chain,
             schema,
             json: args.json,
@@ -27,46 +27,46 @@ pub(crate) async fn run(args: Chat) -> Result<(), Failure> {
         images: images?,
     };
     match args.prompt.as_deref() {
-        Some("-") => conversation.say(input::whole()?).await,
-        Some(prompt) => conversation.say(prompt.to_owned()).await,
-        None => conversation.hold().await,
+        Some("-") => session.send(input::all_of_stdin()?).await,
+        Some(prompt) => session.send(prompt.to_owned()).await,
+        None => session.run().await,
     }
 }
 
-struct Conversation {
-    turn: Turn,
-    /// Everything that was said so far.
+struct ChatSession {
+    turn: ChatTurn,
+    /// The conversation so far.
     request: Request,
-    /// What the next message brings along.
+    /// Attached to the next message.
     images: Vec<Part>,
 }
 
-impl Conversation {
-    /// Each line of stdin is a turn. A person who types may try again after a
-    /// failure; a script is stopped by it.
-    async fn hold(&mut self) -> Result<(), Failure> {
-        let typed = io::stdin().is_terminal();
+impl ChatSession {
+    /// Sends each line of stdin as a turn. A failure ends a script, not an interactive
+    /// session.
+    async fn run(&mut self) -> Result<(), CliError> {
+        let interactive = io::stdin().is_terminal();
         loop {
-            if typed {
-                paint::invite();
+            if interactive {
+                output::prompt();
             }
-            let Some(line) = input::line().await? else {
-                if typed {
-                    paint::note("");
+            let Some(line) = input::line_of_stdin().await? else {
+                if interactive {
+                    output::note("");
                 }
                 return Ok(());
             };
-            match self.say(line).await {
-                Err(Failure::Told(text)) if typed => paint::error(&text),
-                said => said?,
+            match self.send(line).await {
+                Err(CliError::Message(text)) if interactive => output::error(&text),
+                sent => sent?,
             }
         }
     }
 
-    /// Asks, and remembers question and answer; a failed turn leaves no trace.
-    async fn say(&mut self, text: String) -> Result<(), Failure> {
+    /// Sends a prompt and keeps it with the response; a failed turn leaves no trace.
+    async fn send(&mut self, text: String) -> Result<(), CliError> {
         if text.trim().is_empty() {
-            return Err(Failure::new("the prompt is empty; say what to ask"));
+            return Err(CliError::new("the prompt is empty"));
         }
         let mut parts = self.images.clone();
         parts.push(Part::text(text));
@@ -75,8 +75,8 @@ impl Conversation {
             .edit()
             .messages
             .push(Message::new(Role::User, parts));
-        let answer = self.turn.ask(request.clone()).await?;
-        request.edit().messages.push(answer.to_message());
+        let response = self.turn.send(request.clone()).await?;
+        request.edit().messages.push(response.to_message());
         self.request = request;
         self.images.clear();
         Ok(())

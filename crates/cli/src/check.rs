@@ -1,4 +1,4 @@
-//! `majordomo check`: everything that is wrong with a configuration, at once.
+//! `majordomo check`: validates a configuration and reports every problem.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,27 +7,27 @@ use majordomo::transport::{Transport, TransportConfig as Client};
 use majordomo_gateway::State;
 use majordomo_gateway::config::{Config, environment, find};
 
-use crate::args::Check;
-use crate::failure::Failure;
+use crate::args::CheckArgs;
+use crate::error::CliError;
 
-pub(crate) fn run(args: &Check) -> Result<(), Failure> {
+pub(crate) fn run(args: &CheckArgs) -> Result<(), CliError> {
     let environment = environment();
     let Some(path) = find(args.config.as_deref(), &environment) else {
-        return Err(Failure::new(
-            "there is no configuration file to check; name one with --config, or put majordomo.toml here",
+        return Err(CliError::new(
+            "no configuration file found; pass one with --config or create ./majordomo.toml",
         ));
     };
     let listed =
-        |problems: majordomo_gateway::config::Problems| Failure::Listed(problems.to_string());
+        |problems: majordomo_gateway::config::Problems| CliError::Problems(problems.to_string());
     let config = Config::load(&path, &environment).map_err(listed)?;
     let transport = Transport::new(Client::default());
-    // Everything that `serve` would do, but for listening.
+    // Everything that `serve` does, except listening.
     State::new(&config, &environment, &transport, None).map_err(listed)?;
     writeln!(anstream::stdout(), "{}", summary(&path, &config))?;
     Ok(())
 }
 
-/// What the file configures, in one line.
+/// One line about what the file configures.
 fn summary(path: &Path, config: &Config) -> String {
     let counts = [
         counted(config.providers.len(), "provider", "s"),
@@ -36,7 +36,7 @@ fn summary(path: &Path, config: &Config) -> String {
         counted(config.keys.len(), "key", "s"),
     ];
     format!(
-        "{} is fine: {}; serves on {}",
+        "{} is valid: {}; listens on {}",
         path.display(),
         counts.join(", "),
         config.server.listen

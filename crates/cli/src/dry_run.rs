@@ -1,4 +1,4 @@
-//! `majordomo explain --request`: what would become of a request.
+//! `majordomo explain --request`: dry-runs a request through the gateway.
 
 use std::io::Write;
 use std::path::Path;
@@ -9,48 +9,49 @@ use majordomo_gateway::config::{Config, environment, find};
 use majordomo_gateway::explain::{DialectFrom, Explanation, Question, TargetPlan};
 use majordomo_gateway::rules::{ConditionTrace, RuleTrace};
 
-use crate::args::Explain;
-use crate::failure::Failure;
-use crate::{input, paint};
+use crate::args::ExplainArgs;
+use crate::error::CliError;
+use crate::{input, output};
 
-pub(crate) async fn run(args: &Explain, request: &Path) -> Result<(), Failure> {
+pub(crate) async fn run(args: &ExplainArgs, request: &Path) -> Result<(), CliError> {
     let mut question = Question::read(input::file(request)?)?;
     if args.dialect.is_some() {
-        // What is told here counts more than what the file says.
+        // The command line takes precedence over the file.
         question.path = None;
     }
-    for (told, field) in [
+    for (given, field) in [
         (&args.route, &mut question.route),
         (&args.path, &mut question.path),
         (&args.dialect, &mut question.dialect),
         (&args.key, &mut question.key),
     ] {
-        if told.is_some() {
-            field.clone_from(told);
+        if given.is_some() {
+            field.clone_from(given);
         }
     }
     for header in &args.headers {
         let Some((name, value)) = header.split_once(':') else {
-            let text = format!("`{header}` is no header; write it as `name: value`");
-            return Err(Failure::new(text));
+            let text = format!("`{header}` is not a header; write `name: value`");
+            return Err(CliError::new(text));
         };
         question.header(name.trim(), value.trim())?;
     }
     let explanation = state(args)?.explain(&question).await?;
     if args.json {
-        let text = serde_json::to_string_pretty(&explanation)
-            .map_err(|error| Failure::new(format!("the explanation cannot be written: {error}")))?;
+        let text = serde_json::to_string_pretty(&explanation).map_err(|error| {
+            CliError::new(format!("failed to serialize the explanation: {error}"))
+        })?;
         writeln!(anstream::stdout(), "{text}")?;
         return Ok(());
     }
-    tell(&explanation)
+    print(&explanation)
 }
 
-/// The gateway as `serve` would make it, but for listening.
-fn state(args: &Explain) -> Result<State, Failure> {
+/// The gateway as `serve` configures it, without listeners.
+fn state(args: &ExplainArgs) -> Result<State, CliError> {
     let environment = environment();
     let listed =
-        |problems: majordomo_gateway::config::Problems| Failure::Listed(problems.to_string());
+        |problems: majordomo_gateway::config::Problems| CliError::Problems(problems.to_string());
     let config = match find(args.config.as_deref(), &environment) {
         Some(path) => Config::load(&path, &environment).map_err(listed)?,
         None => Config::empty(),
@@ -59,14 +60,14 @@ fn state(args: &Explain) -> Result<State, Failure> {
     State::new(&config, &environment, &transport, None).map_err(listed)
 }
 
-fn tell(it: &Explanation) -> Result<(), Failure> {
+fn print(it: &Explanation) -> Result<(), CliError> {
     let mut out = anstream::stdout().lock();
     writeln!(out, "{}", summary(it))?;
     for rule in &it.rules {
-        tell_rule(&mut out, rule)?;
+        print_rule(&mut out, rule)?;
     }
     for ran in &it.processors {
-        let (changes, by) = (told(&ran.changes, "nothing"), ran.services.join(", "));
+        let (changes, by) = (listed(&ran.changes, "no change"), ran.services.join(", "));
         let (position, op) = (ran.position, ran.op);
         writeln!(out, "processor {position} {op}: {changes}, by {by}")?;
     }
@@ -78,9 +79,15 @@ fn tell(it: &Explanation) -> Result<(), Failure> {
         .targets
         .iter()
         .enumerate()
-        .map(|(at, target)| [(at + 1).to_string(), target.target.clone(), gets(target)])
+        .map(|(at, target)| {
+            [
+                (at + 1).to_string(),
+                target.target.clone(),
+                receives(target),
+            ]
+        })
         .collect();
-    paint::table(["#", "TARGET", "GETS"], &targets)
+    output::table(["#", "TARGET", "RECEIVES"], &targets)
 }
 
 fn summary(it: &Explanation) -> String {
@@ -94,29 +101,29 @@ fn summary(it: &Explanation) -> String {
         many => format!(", {many} images"),
     };
     let route = match &it.route {
-        Some(route) => format!("the route `{route}`"),
+        Some(route) => format!("route `{route}`"),
         None => "no route".to_owned(),
     };
     format!(
-        "{}{guessed}: asks for `{}`, about {} tokens{images}; {route}",
+        "{}{guessed}: model `{}`, about {} tokens{images}; {route}",
         it.dialect, it.model, it.tokens
     )
 }
 
-fn tell_rule(out: &mut impl Write, rule: &RuleTrace) -> std::io::Result<()> {
+fn print_rule(out: &mut impl Write, rule: &RuleTrace) -> std::io::Result<()> {
     let verdict = yes(rule.matched);
     writeln!(out, "rule {} `{}`: {verdict}", rule.index.0 + 1, rule.name)?;
     for condition in &rule.conditions {
-        tell_condition(out, condition, 1)?;
+        print_condition(out, condition, 1)?;
     }
     let left = rule.total - rule.evaluated;
     if left > 0 {
-        writeln!(out, "    {left} more not looked at")?;
+        writeln!(out, "    {left} more not evaluated")?;
     }
     Ok(())
 }
 
-fn tell_condition(
+fn print_condition(
     out: &mut impl Write,
     condition: &ConditionTrace,
     depth: usize,
@@ -135,27 +142,27 @@ fn tell_condition(
             let value = value.unwrap_or_default();
             writeln!(
                 out,
-                "{indent}{position} {op}{value}: {verdict}, it is {actual:?}"
+                "{indent}{position} {op}{value}: {verdict}, found {actual:?}"
             )
         }
         ConditionTrace::Any { any, .. } => {
             writeln!(out, "{indent}any: {verdict}")?;
             any.iter()
-                .try_for_each(|member| tell_condition(out, member, depth + 1))
+                .try_for_each(|member| print_condition(out, member, depth + 1))
         }
         ConditionTrace::Not { not, .. } => {
             writeln!(out, "{indent}not: {verdict}")?;
-            tell_condition(out, not, depth + 1)
+            print_condition(out, not, depth + 1)
         }
     }
 }
 
-fn services(it: &Explanation) -> Result<(), Failure> {
+fn services(it: &Explanation) -> Result<(), CliError> {
     let of = |rule: &Option<String>| match rule {
-        Some(rule) => format!("the rule `{rule}`"),
-        None => "the route".to_owned(),
+        Some(rule) => format!("rule `{rule}`"),
+        None => "route".to_owned(),
     };
-    let asked = it.candidates.iter().enumerate().map(|(at, candidate)| {
+    let candidates = it.candidates.iter().enumerate().map(|(at, candidate)| {
         let why = match &it.pick {
             Some(pick) if at == 0 => format!("picked by {} ({})", pick.because, pick.tactic),
             _ => String::new(),
@@ -172,22 +179,22 @@ fn services(it: &Explanation) -> Result<(), Failure> {
             why,
         ]
     });
-    let rows: Vec<[String; 4]> = asked.chain(left_out).collect();
-    paint::table(["#", "SERVICE", "OF", "WHY"], &rows)
+    let rows: Vec<[String; 4]> = candidates.chain(left_out).collect();
+    output::table(["#", "SERVICE", "FROM", "WHY"], &rows)
 }
 
-fn gets(target: &TargetPlan) -> String {
-    let gets = match &target.passed_over {
+fn receives(target: &TargetPlan) -> String {
+    let receives = match &target.passed_over {
         Some(reason) => format!("nothing: {reason}"),
-        None => told(&target.changes, "the request as it is"),
+        None => listed(&target.changes, "the request unchanged"),
     };
     match &target.benched {
-        Some(reason) => format!("{gets} (benched: {reason})"),
-        None => gets,
+        Some(reason) => format!("{receives} (benched: {reason})"),
+        None => receives,
     }
 }
 
-fn told(changes: &[String], nothing: &str) -> String {
+fn listed(changes: &[String], nothing: &str) -> String {
     match changes {
         [] => nothing.to_owned(),
         changes => changes.join(", "),

@@ -1,21 +1,21 @@
-//! `majordomo explain`: the flat chain of a spec.
+//! `majordomo explain`: the targets of a spec.
 
 use majordomo::{HealthStatus, Registry, TargetName};
 
-use crate::args::Explain;
-use crate::failure::Failure;
-use crate::{paint, takes};
+use crate::args::ExplainArgs;
+use crate::error::CliError;
+use crate::{capabilities, output};
 
-pub(crate) fn run(args: &Explain) -> Result<(), Failure> {
+pub(crate) fn run(args: &ExplainArgs) -> Result<(), CliError> {
     let registry = Registry::from_env();
-    // Either this or a request is there.
+    // clap requires either a spec or a request.
     let chain = registry.parse(args.spec.as_deref().unwrap_or_default())?;
     let health = registry.health().snapshot();
     let rows: Vec<[String; 7]> = chain
         .describe()
         .enumerate()
         .map(|(at, (name, takes))| {
-            let [images, tools, schemas, context] = takes::cells(&takes);
+            let [images, tools, schemas, context] = capabilities::cells(&takes);
             [
                 (at + 1).to_string(),
                 name.to_string(),
@@ -23,19 +23,19 @@ pub(crate) fn run(args: &Explain) -> Result<(), Failure> {
                 tools,
                 schemas,
                 context,
-                state(&registry, &health, name),
+                target_state(&registry, &health, name),
             ]
         })
         .collect();
-    let [images, tools, schemas, context] = takes::HEADINGS;
-    paint::table(
+    let [images, tools, schemas, context] = capabilities::HEADINGS;
+    output::table(
         ["#", "TARGET", images, tools, schemas, context, "HEALTH"],
         &rows,
     )
 }
 
-/// Whether a target would be asked, and if not, why not.
-fn state(registry: &Registry, health: &[HealthStatus], name: &TargetName) -> String {
+/// Whether a target is ready, and if not, why not.
+fn target_state(registry: &Registry, health: &[HealthStatus], name: &TargetName) -> String {
     if let Ok(provider) = registry.provider(name.provider())
         && let Err(error) = provider.ready()
     {

@@ -1,4 +1,4 @@
-//! Files and stdin, read once and checked at the edge.
+//! Reads and validates files and stdin.
 
 use std::io::{self, BufRead, Read};
 use std::path::Path;
@@ -9,46 +9,46 @@ use majordomo::media::sniff;
 use majordomo::{Image, Json};
 use serde_json::Value;
 
-use crate::failure::Failure;
+use crate::error::CliError;
 
-/// A file's bytes.
-pub(crate) fn file(path: &Path) -> Result<Bytes, Failure> {
+/// The bytes of a file.
+pub(crate) fn file(path: &Path) -> Result<Bytes, CliError> {
     let read = std::fs::read(path).map(Bytes::from);
-    read.map_err(|error| Failure::new(format!("`{}` cannot be read: {error}", path.display())))
+    read.map_err(|error| CliError::new(format!("failed to read `{}`: {error}", path.display())))
 }
 
-/// An image; its bytes say of which type.
-pub(crate) fn image(path: &Path) -> Result<Image, Failure> {
+/// An image, whose type is sniffed.
+pub(crate) fn image(path: &Path) -> Result<Image, CliError> {
     let data = file(path)?;
     let Some(format) = sniff(&data) else {
         let path = path.display();
-        return Err(Failure::new(format!(
-            "`{path}` is no image that is known here; attach a JPEG, PNG, GIF or WebP"
+        return Err(CliError::new(format!(
+            "`{path}` is not a supported image; use JPEG, PNG, GIF or WebP"
         )));
     };
     Ok(Image::new(format.media_type(), data))
 }
 
 /// A JSON Schema.
-pub(crate) fn schema(path: &Path) -> Result<TypedOutput<Value>, Failure> {
-    let told = |why: String| Failure::new(format!("`{}`: {why}", path.display()));
+pub(crate) fn schema(path: &Path) -> Result<TypedOutput<Value>, CliError> {
+    let invalid = |why: String| CliError::new(format!("`{}`: {why}", path.display()));
     let text = String::from_utf8(file(path)?.into())
-        .map_err(|_| told("it is not UTF-8 text; a JSON Schema is needed".into()))?;
-    let json = Json::parse(text).map_err(|error| told(format!("it is not JSON: {error}")))?;
-    TypedOutput::from_schema(json).map_err(|error| told(error.to_string()))
+        .map_err(|_| invalid("not UTF-8 text; expected a JSON Schema".into()))?;
+    let json = Json::parse(text).map_err(|error| invalid(format!("not JSON: {error}")))?;
+    TypedOutput::from_schema(json).map_err(|error| invalid(error.to_string()))
 }
 
 /// All of stdin.
-pub(crate) fn whole() -> Result<String, Failure> {
+pub(crate) fn all_of_stdin() -> Result<String, CliError> {
     let mut text = String::new();
     let read = io::stdin().lock().read_to_string(&mut text);
     read.map_err(unreadable)?;
     Ok(text)
 }
 
-/// The next line of stdin that says something; none at its end. The runtime goes
-/// on meanwhile, so that open connections are looked after.
-pub(crate) async fn line() -> Result<Option<String>, Failure> {
+/// The next non-blank line of stdin, or `None` at its end. Blocks no runtime thread, so open
+/// connections stay alive.
+pub(crate) async fn line_of_stdin() -> Result<Option<String>, CliError> {
     let reading = tokio::task::spawn_blocking(|| -> io::Result<Option<String>> {
         let mut text = String::new();
         while io::stdin().lock().read_line(&mut text)? > 0 {
@@ -65,6 +65,6 @@ pub(crate) async fn line() -> Result<Option<String>, Failure> {
     read.map_err(unreadable)
 }
 
-fn unreadable(error: io::Error) -> Failure {
-    Failure::new(format!("stdin cannot be read: {error}"))
+fn unreadable(error: io::Error) -> CliError {
+    CliError::new(format!("failed to read stdin: {error}"))
 }

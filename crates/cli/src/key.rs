@@ -1,24 +1,23 @@
-//! `majordomo key`: keys for clients of the gateway.
+//! `majordomo key`: creates keys for clients of the gateway.
 
 use std::io::Write;
 
 use majordomo::ExposeSecret;
 use majordomo_gateway::keys::make_key;
 
-use crate::args::{Key, KeyCommand};
-use crate::failure::Failure;
-use crate::paint;
+use crate::args::{KeyArgs, KeyCommand};
+use crate::error::CliError;
+use crate::output;
 
-pub(crate) fn run(args: &Key) -> Result<(), Failure> {
+pub(crate) fn run(args: &KeyArgs) -> Result<(), CliError> {
     let KeyCommand::New { name } = &args.command;
     if name.trim().is_empty() {
-        return Err(Failure::new("the key needs a name that says whose it is"));
+        return Err(CliError::new(
+            "the name of the key is empty; use one that identifies the client",
+        ));
     }
-    let key = make_key(name).map_err(|error| {
-        Failure::new(format!(
-            "the system gave no random bytes: {error}; try again"
-        ))
-    })?;
+    let key = make_key(name)
+        .map_err(|error| CliError::new(format!("failed to obtain random bytes: {error}")))?;
     let mut stdout = anstream::stdout();
     writeln!(
         stdout,
@@ -26,6 +25,6 @@ pub(crate) fn run(args: &Key) -> Result<(), Failure> {
         key.secret.expose_secret(),
         key.entry.trim_end()
     )?;
-    paint::note("the key is shown this once; put the entry into majordomo.toml");
+    output::note("this key is not shown again; add the entry to majordomo.toml");
     Ok(())
 }

@@ -1,9 +1,9 @@
-//! Log lines that never make a request wait.
+//! A log that never blocks a request.
 //!
-//! Lines go through a bounded queue to a thread that writes them. If whoever
-//! reads them has stopped, lines are dropped and counted, and the count goes out
-//! with the next lines that do. Lines that come close together are written
-//! together: waking the thread for each would cost more than the line.
+//! Lines pass through a bounded queue to a thread that writes them. If the reader of the log
+//! stalls, lines are dropped and counted, and the count is written with the next lines.
+//! Lines that arrive close together are written together: waking the thread for each would
+//! cost more than the line.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -11,32 +11,32 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
-/// So many lines may wait.
-const WAITING: usize = 4_096;
-/// So long others may join a line before it is written.
-const GATHER: Duration = Duration::from_millis(2);
-/// So much is written at once, about.
-const TOGETHER: usize = 64 * 1024;
-/// How long the last lines may take.
-const LAST_LINES: Duration = Duration::from_secs(1);
+/// Lines that may be queued.
+const QUEUE_LINES: usize = 4_096;
+/// How long a line waits for others before it is written.
+const BATCH_DELAY: Duration = Duration::from_millis(2);
+/// Approximate size of one write.
+const BATCH_BYTES: usize = 64 * 1024;
+/// Timeout of the final flush.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Where lines are put.
+/// The sending end of the log.
 #[derive(Clone)]
 pub(crate) struct Log {
-    queue: SyncSender<Message>,
+    queue: SyncSender<LogMessage>,
     dropped: Arc<AtomicU64>,
 }
 
-enum Message {
+enum LogMessage {
     Line(Vec<u8>),
-    /// Everything before this is written.
+    /// Confirms when everything before it is written.
     Flush(SyncSender<()>),
 }
 
 impl Log {
-    /// A log whose lines go here.
+    /// A log that writes to `out`.
     pub(crate) fn new(out: impl Write + Send + 'static) -> io::Result<Self> {
-        let (queue, lines) = sync_channel(WAITING);
+        let (queue, lines) = sync_channel(QUEUE_LINES);
         let dropped = Arc::<AtomicU64>::default();
         let lost = Arc::clone(&dropped);
         let thread = std::thread::Builder::new().name("log".to_owned());
@@ -44,55 +44,59 @@ impl Log {
         Ok(Self { queue, dropped })
     }
 
-    /// Waits a short while until the lines so far are written; says whether they are.
+    /// Waits briefly for the queued lines; returns whether they were written.
     pub(crate) fn flush(&self) -> bool {
         let (done, written) = sync_channel(1);
-        let asked = self.queue.try_send(Message::Flush(done)).is_ok();
-        asked && written.recv_timeout(LAST_LINES).is_ok()
+        let queued = self.queue.try_send(LogMessage::Flush(done)).is_ok();
+        queued && written.recv_timeout(FLUSH_TIMEOUT).is_ok()
     }
 }
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "a thread of its own, on which no request waits"
+    reason = "runs on its own thread, which no request waits for"
 )]
-fn write(lines: &Receiver<Message>, dropped: &AtomicU64, mut out: impl Write) {
-    let mut together = Vec::new();
+fn write(lines: &Receiver<LogMessage>, dropped: &AtomicU64, mut out: impl Write) {
+    let mut batch = Vec::new();
     while let Ok(first) = lines.recv() {
-        if matches!(first, Message::Line(_)) {
-            std::thread::sleep(GATHER);
+        if matches!(first, LogMessage::Line(_)) {
+            std::thread::sleep(BATCH_DELAY);
         }
         let mut next = Some(first);
         let mut waiting = None;
         while let Some(message) = next {
             match message {
-                Message::Line(line) => together.extend_from_slice(&line),
-                Message::Flush(done) => waiting = Some(done),
+                LogMessage::Line(line) => batch.extend_from_slice(&line),
+                LogMessage::Flush(done) => waiting = Some(done),
             }
-            let more = waiting.is_none() && together.len() < TOGETHER;
+            let more = waiting.is_none() && batch.len() < BATCH_BYTES;
             next = more.then(|| lines.try_recv().ok()).flatten();
         }
-        // Counted last, since lines are dropped while others are gathered.
+        // Counted last, since lines are dropped while others are collected.
         let lost = dropped.swap(0, Ordering::Relaxed);
         if lost > 0 {
             let _ = writeln!(
-                together,
-                "{lost} log lines were dropped: they were not read"
+                batch,
+                "dropped {lost} log lines: the reader of the log is too slow"
             );
         }
-        // Nobody is left to tell when the log itself cannot be written.
-        let _ = out.write_all(&together).and_then(|()| out.flush());
-        together.clear();
+        // A failed write of the log cannot be reported anywhere.
+        let _ = out.write_all(&batch).and_then(|()| out.flush());
+        batch.clear();
         if let Some(done) = waiting {
             let _ = done.send(());
         }
     }
 }
 
-/// The log's formatter gives one whole line at a time.
+/// tracing's formatter writes one whole line at a time.
 impl Write for Log {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if self.queue.try_send(Message::Line(line.to_vec())).is_err() {
+        if self
+            .queue
+            .try_send(LogMessage::Line(line.to_vec()))
+            .is_err()
+        {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
         Ok(line.len())
@@ -109,7 +113,7 @@ mod tests {
 
     use super::*;
 
-    /// A pipe that nobody reads while the gate is held.
+    /// A pipe that blocks while the mutex is held.
     struct Pipe(Arc<Mutex<Vec<u8>>>);
 
     impl Write for Pipe {
@@ -125,19 +129,23 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_stops_costs_lines_but_nobody_waits() {
+    fn a_stalled_reader_costs_lines_but_blocks_no_writer() {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let mut log = Log::new(Pipe(Arc::clone(&seen))).unwrap();
         let gate = seen.lock().unwrap();
-        for _ in 0..2 * WAITING {
+        for _ in 0..2 * QUEUE_LINES {
             log.write_all(b"line\n").unwrap();
         }
         drop(gate);
-        // It finds no room as long as the queue is full.
+        // A flush finds no room while the queue is full.
         while !log.flush() {}
         let text = String::from_utf8(seen.lock().unwrap().clone()).unwrap();
-        assert!(text.matches("line\n").count() >= WAITING, "{}", text.len());
-        assert!(text.contains("log lines were dropped"));
+        assert!(
+            text.matches("line\n").count() >= QUEUE_LINES,
+            "{}",
+            text.len()
+        );
+        assert!(text.contains(" log lines: the reader of the log is too slow"));
     }
 
     #[test]

@@ -1,45 +1,43 @@
-//! The command `majordomo`: arguments in, texts out. What it does is the
-//! library's; what is here is how it is asked for and how it is told.
+//! The `majordomo` command: a thin front end to the library and the gateway.
 //!
-//! Answers go to stdout and everything about them to stderr, so that output can
-//! be piped. The exit code is 0 for an answer, 1 for a failure, 2 for a command
-//! line that cannot be understood.
+//! Responses go to stdout and everything about them to stderr, so that output can be piped.
+//! The exit code is 0 for success, 1 for a failure, 2 for a usage error.
 
 mod args;
+mod capabilities;
 mod chat;
+mod chat_turn;
 mod check;
 mod dry_run;
+mod error;
 mod explain;
-mod failure;
 mod fit;
 mod input;
 mod key;
 mod log;
 mod memory;
 mod models;
-mod paint;
+mod output;
 mod serve;
-mod takes;
-mod turn;
 
 use std::num::NonZero;
 use std::process::ExitCode;
 
 use args::Command;
-use failure::Failure;
+use error::CliError;
 
-/// Large bodies come and go with every request. The system's allocator gives their
-/// pages back each time and faults them in again; this one keeps them for a moment.
+/// Large bodies come and go with every request. The system allocator returns their pages
+/// each time and faults them in again; mimalloc keeps them for a moment.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let command = match args::read() {
+    let command = match args::parse() {
         Ok(command) => command,
         Err(code) => return code,
     };
-    // One question needs one thread; a gateway uses all there are. Where there is
-    // only one, nothing has to be handed from thread to thread.
+    // A prompt needs one thread; a gateway uses all cores. With a single core, the
+    // current-thread runtime avoids handing tasks between threads.
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let mut runtime = match &command {
         Command::Serve(_) if cores > 1 => tokio::runtime::Builder::new_multi_thread(),
@@ -48,7 +46,7 @@ fn main() -> ExitCode {
     match runtime.enable_all().build() {
         Ok(runtime) => runtime.block_on(run(command)),
         Err(error) => {
-            paint::error(&format!("the system gives no threads or timers: {error}"));
+            output::error(&format!("failed to start the async runtime: {error}"));
             ExitCode::FAILURE
         }
     }
@@ -68,14 +66,14 @@ async fn run(command: Command) -> ExitCode {
         Command::Key(args) => key::run(&args),
     };
     match done {
-        // Whoever read the output has seen enough.
-        Ok(()) | Err(Failure::Closed) => ExitCode::SUCCESS,
-        Err(Failure::Told(text)) => {
-            paint::error(&text);
+        // The reader of the output has seen enough.
+        Ok(()) | Err(CliError::BrokenPipe) => ExitCode::SUCCESS,
+        Err(CliError::Message(text)) => {
+            output::error(&text);
             ExitCode::FAILURE
         }
-        Err(Failure::Listed(problems)) => {
-            paint::errors(&problems);
+        Err(CliError::Problems(problems)) => {
+            output::errors(&problems);
             ExitCode::FAILURE
         }
     }

@@ -1,9 +1,9 @@
-//! The gateway's memory after a burst: given back to the system.
+//! Returns the gateway's memory to the system after a burst.
 //!
-//! Our allocator gives pages back a moment after they are free. But each thread
-//! looks for its own, only once in ten thousand larger requests, and after a burst
-//! nobody requests. Its call for it would need `unsafe`, so the requests are made
-//! here, on every worker of every runtime that works on requests.
+//! mimalloc releases pages shortly after they are free. But each thread looks only for its
+//! own, once in ten thousand larger allocations, and after a burst no thread allocates. The
+//! call that forces it needs `unsafe`, so the allocations are made here, on every worker of
+//! every runtime that handles requests.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -11,35 +11,34 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
-/// How often is looked whether there was work.
-const PERIOD: Duration = Duration::from_secs(2);
-/// Less work than this of each worker leaves nothing worth looking for; a sweep
-/// itself is less.
-const WORK: Duration = Duration::from_millis(3);
-/// After work there are so many sweeps: what one finds is given back by the next.
+/// How often activity is checked.
+const CHECK_INTERVAL: Duration = Duration::from_secs(2);
+/// Busy time per worker below which no sweep is worthwhile; a sweep itself takes less.
+const MIN_BUSY: Duration = Duration::from_millis(3);
+/// Sweeps after activity: what one sweep finds, the next releases.
 const SWEEPS: u32 = 4;
-/// Tasks for each worker, so that a quick one leaves some to the others.
+/// Tasks per worker, so that a quick worker leaves some to the others.
 const TASKS: usize = 4;
-/// Requests of each task, in rounds between which others have their turn. All the
-/// tasks of one worker together reach the ten thousand.
+/// Allocations of each task, in rounds between which other tasks run. The tasks of one
+/// worker together reach the ten thousand.
 const ROUNDS: usize = 3;
-const ROUND: usize = 1_000;
-/// A size that the allocator counts: smaller ones have a way of their own.
-const COUNTED: usize = 2_048;
+const ALLOCATIONS_PER_ROUND: usize = 1_000;
+/// An allocation large enough for mimalloc to count.
+const COUNTED_SIZE: usize = 2_048;
 
-/// Sweeps after every stretch of work, here and on the gateway's heavy threads once
-/// there are any; never ends.
-pub(crate) async fn give_back(heavy: impl Fn() -> Option<Handle>) {
+/// Sweeps after activity, on this runtime and on the gateway's heavy lane once it exists;
+/// never returns.
+pub(crate) async fn release_after_bursts(heavy: impl Fn() -> Option<Handle>) {
     let mut known = Duration::ZERO;
     let mut left = 0;
     loop {
-        tokio::time::sleep(PERIOD).await;
+        tokio::time::sleep(CHECK_INTERVAL).await;
         let runtimes: Vec<Handle> = [Some(Handle::current()), heavy()]
             .into_iter()
             .flatten()
             .collect();
         let workers: usize = runtimes.iter().map(workers).sum();
-        let enough = (0..workers).map(|_| WORK).sum::<Duration>();
+        let enough = (0..workers).map(|_| MIN_BUSY).sum::<Duration>();
         if busy(&runtimes) > known + enough {
             left = SWEEPS;
         }
@@ -55,7 +54,7 @@ fn workers(runtime: &Handle) -> usize {
     runtime.metrics().num_workers()
 }
 
-/// For how long all workers together have worked.
+/// Total busy time of all workers.
 fn busy(runtimes: &[Handle]) -> Duration {
     let each = runtimes.iter().flat_map(|runtime| {
         let metrics = runtime.metrics();
@@ -65,23 +64,23 @@ fn busy(runtimes: &[Handle]) -> Duration {
 }
 
 async fn sweep(runtimes: &[Handle]) {
-    let mut asking = JoinSet::new();
+    let mut allocating = JoinSet::new();
     for runtime in runtimes {
         for _ in 0..TASKS * workers(runtime) {
-            asking.spawn_on(ask_for_memory(), runtime);
+            allocating.spawn_on(allocate(), runtime);
         }
     }
-    // This task may be polled by a thread that is no worker.
+    // This task may run on a thread that is not a worker.
     for _ in 0..TASKS {
-        ask_for_memory().await;
+        allocate().await;
     }
-    while asking.join_next().await.is_some() {}
+    while allocating.join_next().await.is_some() {}
 }
 
-async fn ask_for_memory() {
+async fn allocate() {
     for _ in 0..ROUNDS {
-        for _ in 0..ROUND {
-            drop(black_box(Vec::<u8>::with_capacity(COUNTED)));
+        for _ in 0..ALLOCATIONS_PER_ROUND {
+            drop(black_box(Vec::<u8>::with_capacity(COUNTED_SIZE)));
         }
         tokio::task::yield_now().await;
     }

@@ -1,4 +1,4 @@
-//! `majordomo models`: what can be asked for.
+//! `majordomo models`: lists the available models.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,43 +7,43 @@ use std::time::Duration;
 use majordomo::{Error, ErrorKind, ModelInfo, Provider, Registry, Timer};
 use tokio::task::JoinSet;
 
-use crate::failure::Failure;
-use crate::{paint, takes};
+use crate::error::CliError;
+use crate::{capabilities, output};
 
-/// A list is short and somebody waits for it.
-const PATIENCE: Duration = Duration::from_secs(4);
+/// Timeout of a model list, which the user waits for.
+const LIST_TIMEOUT: Duration = Duration::from_secs(4);
 
-pub(crate) async fn run() -> Result<(), Failure> {
+pub(crate) async fn run() -> Result<(), CliError> {
     let registry = Registry::from_env();
     let mut rows = Vec::new();
     let mut absent = Absent::default();
-    for (provider, listed) in ask_all(&registry).await {
+    for (provider, listed) in list_all(&registry).await {
         match listed {
             Ok(models) => rows.extend(models.iter().map(|model| row(&*provider, model))),
             Err(error) => absent.add(provider.name(), &error),
         }
     }
-    absent.tell(&registry);
+    absent.print(&registry);
     if rows.is_empty() {
-        return Err(Failure::new(
-            "nothing can be asked: set a provider's key (OPENAI_API_KEY, say), \
-             add a server with LLM_<NAME>=scheme://[token@]host, or start an Ollama on this machine",
+        return Err(CliError::new(
+            "no models available: set a provider's key (such as OPENAI_API_KEY), \
+             add a server with LLM_<NAME>=scheme://[token@]host, or start a local Ollama",
         ));
     }
-    let [images, tools, schemas, context] = takes::HEADINGS;
-    paint::table(["MODEL", images, tools, schemas, context], &rows)
+    let [images, tools, schemas, context] = capabilities::HEADINGS;
+    output::table(["MODEL", images, tools, schemas, context], &rows)
 }
 
 type Listed = (Arc<dyn Provider>, Result<Vec<ModelInfo>, Error>);
 
-/// Asks everybody at the same time; the answers are in the order of their names.
-async fn ask_all(registry: &Registry) -> Vec<Listed> {
-    let mut asking = JoinSet::new();
+/// Lists the models of all providers concurrently, sorted by provider.
+async fn list_all(registry: &Registry) -> Vec<Listed> {
+    let mut listing = JoinSet::new();
     for name in registry.providers() {
         let Ok(provider) = registry.provider(&name) else {
             continue;
         };
-        asking.spawn(async move {
+        listing.spawn(async move {
             let listed = match provider.ready() {
                 Ok(()) => in_time(&*provider).await,
                 Err(error) => Err(error),
@@ -51,31 +51,31 @@ async fn ask_all(registry: &Registry) -> Vec<Listed> {
             (name, (provider, listed))
         });
     }
-    let answers: BTreeMap<String, Listed> = asking.join_all().await.into_iter().collect();
-    answers.into_values().collect()
+    let lists: BTreeMap<String, Listed> = listing.join_all().await.into_iter().collect();
+    lists.into_values().collect()
 }
 
 async fn in_time(provider: &dyn Provider) -> Result<Vec<ModelInfo>, Error> {
-    let listed = tokio::time::timeout(PATIENCE, provider.models()).await;
+    let listed = tokio::time::timeout(LIST_TIMEOUT, provider.models()).await;
     listed.unwrap_or_else(|_| {
-        let text = format!("no answer within {} s", PATIENCE.as_secs());
+        let text = format!("no response within {} s", LIST_TIMEOUT.as_secs());
         Err(Error::new(ErrorKind::Timeout(Timer::Total), text))
     })
 }
 
-/// What the server says about the model, else what is assumed of it.
+/// A model with the capabilities that the server reports, or those assumed.
 fn row(provider: &dyn Provider, model: &ModelInfo) -> [String; 5] {
     let assumed = || provider.model(&model.id).map(|it| it.capabilities());
     let takes = match &model.capabilities {
         Some(known) => known.clone(),
         None => assumed().map(|it| (*it).clone()).unwrap_or_default(),
     };
-    let [images, tools, schemas, context] = takes::cells(&takes);
+    let [images, tools, schemas, context] = capabilities::cells(&takes);
     let name = format!("{}/{}", provider.name(), model.id);
     [name, images, tools, schemas, context]
 }
 
-/// Providers without a list, by what is the matter with them.
+/// Providers without a model list, by reason.
 #[derive(Default)]
 struct Absent {
     without_key: Vec<String>,
@@ -90,25 +90,25 @@ impl Absent {
             ErrorKind::Connect | ErrorKind::Dns | ErrorKind::Timeout(_) => {
                 self.unreachable.push(name.to_owned());
             }
-            // Kinds without an address of their own are only there for DSNs.
+            // Kinds without a default address exist for DSNs only.
             ErrorKind::Spec => {}
             _ => self.failed.push(format!("{name}: {}", error.reason())),
         }
     }
 
-    fn tell(&self, registry: &Registry) {
+    fn print(&self, registry: &Registry) {
         for line in &self.failed {
-            paint::note(line);
+            output::note(line);
         }
         for problem in registry.unusable() {
-            paint::note(&problem.to_string());
+            output::note(&problem.to_string());
         }
         for (what, names) in [
-            ("not reachable", &self.unreachable),
+            ("unreachable", &self.unreachable),
             ("no key", &self.without_key),
         ] {
             if !names.is_empty() {
-                paint::note(&format!("{what}: {}", names.join(", ")));
+                output::note(&format!("{what}: {}", names.join(", ")));
             }
         }
     }

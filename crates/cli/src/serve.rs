@@ -1,4 +1,4 @@
-//! `majordomo serve`: the gateway, until it is told to stop.
+//! `majordomo serve`: runs the gateway until it is signaled to stop.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -6,15 +6,15 @@ use std::io::Write as _;
 use majordomo_gateway::config::environment;
 use majordomo_gateway::{Gateway, Options, StartError};
 
-use crate::args::Serve;
-use crate::failure::Failure;
+use crate::args::ServeArgs;
+use crate::error::CliError;
 use crate::log::Log;
 use crate::memory;
 
-/// More names than these are counted, not listed.
+/// Model names listed at startup; the rest are counted.
 const MOST_NAMES: usize = 12;
 
-pub(crate) async fn run(args: Serve) -> Result<(), Failure> {
+pub(crate) async fn run(args: ServeArgs) -> Result<(), CliError> {
     let log = Log::new(std::io::stderr())?;
     let lines = log.clone();
     tracing_subscriber::fmt()
@@ -28,48 +28,48 @@ pub(crate) async fn run(args: Serve) -> Result<(), Failure> {
     };
     let gateway = match Gateway::start(&options, environment()).await {
         Ok(gateway) => gateway,
-        Err(StartError::Config(problems)) => return Err(Failure::Listed(problems.to_string())),
-        Err(other) => return Err(Failure::new(other.to_string())),
+        Err(StartError::Config(problems)) => return Err(CliError::Problems(problems.to_string())),
+        Err(other) => return Err(CliError::new(other.to_string())),
     };
     let signals = Signals::catch();
-    anstream::stdout().write_all(welcome(&gateway)?.as_bytes())?;
-    // Providers may be slow to tell what they have; nobody waits for that.
+    anstream::stdout().write_all(startup_summary(&gateway)?.as_bytes())?;
+    // Providers may be slow to list their models; serving does not wait for them.
     let base = format!("{}://{}", gateway.scheme(), gateway.address()?);
     let (models, has_keys) = (gateway.models(), gateway.has_keys());
     tokio::spawn(async move {
-        let text = invitation(&base, &models.await, has_keys);
+        let text = try_it(&base, &models.await, has_keys);
         let _ = anstream::stdout().write_all(text.as_bytes());
     });
     let heavy = gateway.heavy_threads();
     tokio::select! {
-        () = gateway.run(told_once(signals)) => {}
-        () = memory::give_back(heavy) => {}
+        () = gateway.run(shutdown_signal(signals)) => {}
+        () = memory::release_after_bursts(heavy) => {}
     }
     let _ = log.flush();
     Ok(())
 }
 
 /// What was found, and where the gateway listens.
-fn welcome(gateway: &Gateway) -> Result<String, Failure> {
+fn startup_summary(gateway: &Gateway) -> Result<String, CliError> {
     let address = gateway.address()?;
     let operator = gateway.operator_address()?;
     let scheme = gateway.scheme();
     let mut text = match &gateway.file {
         Some(file) => format!("configuration: {}\n", file.display()),
-        None => "no configuration file: using what was found\n".to_owned(),
+        None => "no configuration file: using the environment\n".to_owned(),
     };
     if let Some(found) = &gateway.found {
         text.push_str(&found.to_string());
     }
     let _ = writeln!(
         text,
-        "listening on {scheme}://{address}, for the operator on {scheme}://{operator}"
+        "listening on {scheme}://{address}, operator API on {scheme}://{operator}"
     );
     Ok(text)
 }
 
-/// What can be asked for, and one line to try.
-fn invitation(base: &str, models: &[String], has_keys: bool) -> String {
+/// The available models, and a command to try.
+fn try_it(base: &str, models: &[String], has_keys: bool) -> String {
     let shown = models.iter().take(MOST_NAMES).map(String::as_str);
     let shown: Vec<&str> = shown.collect();
     let more = models.len().saturating_sub(shown.len());
@@ -79,11 +79,11 @@ fn invitation(base: &str, models: &[String], has_keys: bool) -> String {
     }
     let model = models.first().map_or("demo/text", String::as_str);
     text.push_str("\ntry:\n  ");
-    text.push_str(&line_to_try(base, model, has_keys));
+    text.push_str(&curl_command(base, model, has_keys));
     text
 }
 
-fn line_to_try(base: &str, model: &str, has_keys: bool) -> String {
+fn curl_command(base: &str, model: &str, has_keys: bool) -> String {
     let key = if has_keys {
         "-H 'authorization: Bearer YOUR-KEY' "
     } else {
@@ -95,8 +95,8 @@ fn line_to_try(base: &str, model: &str, has_keys: bool) -> String {
     )
 }
 
-/// The first time, what runs may end; the second time nothing is waited for.
-async fn told_once(mut signals: Signals) {
+/// Completes with the first signal, which starts a graceful drain; the second one exits.
+async fn shutdown_signal(mut signals: Signals) {
     signals.next().await;
     tokio::spawn(async move {
         signals.next().await;
@@ -104,8 +104,8 @@ async fn told_once(mut signals: Signals) {
     });
 }
 
-/// Control-C, and what service managers send. They are caught from here on, so that
-/// none is lost between the first request and the first wait for a signal.
+/// SIGINT and SIGTERM, caught from creation on, so that none is lost between the first
+/// request and the first wait for a signal.
 #[cfg(unix)]
 struct Signals(Option<[tokio::signal::unix::Signal; 2]>);
 
@@ -130,7 +130,7 @@ impl Signals {
                     _ = terminate.recv() => {}
                 }
             }
-            // Without a handler the system ends the process by itself.
+            // Without a handler the system ends the process.
             None => std::future::pending().await,
         }
     }
@@ -155,10 +155,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_to_try_has_a_place_for_a_key_when_one_is_needed() {
+    fn the_curl_command_has_a_placeholder_where_a_key_is_needed() {
         let base = "http://127.0.0.1:4100";
         let header = "-H 'authorization: Bearer ";
-        assert!(line_to_try(base, "coder", true).contains(header));
-        assert!(!line_to_try(base, "coder", false).contains(header));
+        assert!(curl_command(base, "coder", true).contains(header));
+        assert!(!curl_command(base, "coder", false).contains(header));
     }
 }

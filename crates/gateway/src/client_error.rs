@@ -3,7 +3,7 @@
 //! The status depends on why every target failed: agents shorten their conversation
 //! on one, back off on another, and give up on a third. Pure; knows no HTTP.
 
-use majordomo::{Attempt, Class, Error, ErrorKind, Outcome};
+use majordomo::{Attempt, AttemptOutcome, Class, Error, ErrorKind};
 
 /// An exhausted chain's error in the class that says what to do about it.
 pub(crate) fn for_client(error: Error) -> Error {
@@ -48,7 +48,7 @@ pub(crate) fn for_client(error: Error) -> Error {
 /// hiccup, but it is none.
 fn throttled(attempt: &Attempt) -> bool {
     match &attempt.outcome {
-        Outcome::Failed {
+        AttemptOutcome::Failed {
             status: Some(429), ..
         } => true,
         _ => class(attempt).is_none_or(|class| matches!(class, Class::RateLimited | Class::Quota)),
@@ -58,9 +58,9 @@ fn throttled(attempt: &Attempt) -> bool {
 /// Why a target did not serve; none if it is benched.
 fn class(attempt: &Attempt) -> Option<Class> {
     match &attempt.outcome {
-        Outcome::Failed { class, .. } => Some(*class),
-        Outcome::Skipped { class, .. } => *class,
-        Outcome::Served => None,
+        AttemptOutcome::Failed { class, .. } => Some(*class),
+        AttemptOutcome::Skipped { class, .. } => *class,
+        AttemptOutcome::Served => None,
     }
 }
 
@@ -75,12 +75,12 @@ mod tests {
 
     fn exhausted(classes: &[Option<Class>]) -> Error {
         let outcome = |class: &Option<Class>| match class {
-            Some(class) => Outcome::Failed {
+            Some(class) => AttemptOutcome::Failed {
                 class: *class,
                 status: None,
                 reason: "x".into(),
             },
-            None => Outcome::Skipped {
+            None => AttemptOutcome::Skipped {
                 reason: "benched".into(),
                 class: None,
             },
@@ -88,7 +88,7 @@ mod tests {
         nobody(classes.iter().map(outcome))
     }
 
-    fn nobody(outcomes: impl Iterator<Item = Outcome>) -> Error {
+    fn nobody(outcomes: impl Iterator<Item = AttemptOutcome>) -> Error {
         let attempt = |outcome| Attempt {
             target: "p/m".into(),
             at: Duration::ZERO,
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_429_without_a_time_to_wait_is_a_429() {
-        let failed = |status| Outcome::Failed {
+        let failed = |status| AttemptOutcome::Failed {
             class: Class::Transient,
             status: Some(status),
             reason: "x".into(),

@@ -4,7 +4,9 @@
 //! many times its size in memory and work, so their numbers are bounded, too:
 //! once, for every front, right after the request was read.
 
-use majordomo::{Counts, Error, ErrorKind, Request, Result};
+use majordomo::{Error, ErrorKind, Request, RequestCounts, Result};
+
+use crate::json_values;
 
 /// The most of each kind that one request may have; `[server]` sets them.
 ///
@@ -27,6 +29,8 @@ pub struct MaxCounts {
     pub stops: usize,
     /// Fields that the gateway does not know, in all objects together.
     pub fields: usize,
+    /// JSON values in the body, whatever they are.
+    pub values: usize,
 }
 
 impl Default for MaxCounts {
@@ -39,21 +43,35 @@ impl Default for MaxCounts {
             tools: 2_000,
             stops: 256,
             fields: 30_000,
+            values: 1_000_000,
         }
     }
 }
 
 impl MaxCounts {
+    /// Refuses a body that holds more JSON values, before any of them is read.
+    pub(crate) fn check_body(&self, body: &[u8]) -> Result<()> {
+        if !json_values::exceed(body, self.values) {
+            return Ok(());
+        }
+        let text = format!(
+            "the request holds more than {} JSON values (`max_values` in the gateway's \
+             `[server]` section)",
+            self.values
+        );
+        Err(Error::new(ErrorKind::Local, text).with_status(400))
+    }
+
     /// Refuses a request that has more, with the name of the setting.
     pub(crate) fn check(&self, request: &Request) -> Result<()> {
-        let Counts {
+        let RequestCounts {
             messages,
             parts,
             images,
             tools,
             stops,
             fields,
-        } = Counts::of(request);
+        } = RequestCounts::of(request);
         let rows = [
             ("messages", messages, self.messages, "max_messages"),
             ("parts", parts, self.parts, "max_parts"),

@@ -330,7 +330,7 @@ impl Drop for Exchange {
 
 #[cfg(test)]
 mod tests {
-    use majordomo::{Attempt, Class, ErrorKind, Outcome};
+    use majordomo::{Attempt, AttemptOutcome, Class, ErrorKind};
 
     use super::*;
     use crate::config::Server;
@@ -343,7 +343,7 @@ mod tests {
                 at: Duration::ZERO,
                 took: Duration::ZERO,
                 changes: Vec::new(),
-                outcome: Outcome::Failed {
+                outcome: AttemptOutcome::Failed {
                     class: Class::Transient,
                     status: Some(500),
                     reason: String::new(),

@@ -21,6 +21,7 @@ mod exchange;
 mod fronts;
 mod handlers;
 mod heavy_lane;
+mod json_values;
 mod metrics;
 mod operator;
 mod outcome;

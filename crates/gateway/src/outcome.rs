@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use majordomo::{Attempt, AttemptLog, Change, Class, Error, ErrorKind, Outcome, Usage};
+use majordomo::{Attempt, AttemptLog, AttemptOutcome, Change, Class, Error, ErrorKind, Usage};
 
 use crate::clip::clip;
 use majordomo_vision::DescribeCall;
@@ -77,9 +77,9 @@ impl Tried {
 impl From<&Attempt> for Tried {
     fn from(attempt: &Attempt) -> Self {
         let (outcome, class, status) = match &attempt.outcome {
-            Outcome::Served => ("served", None, None),
-            Outcome::Skipped { class, .. } => ("skipped", *class, None),
-            Outcome::Failed { class, status, .. } => ("failed", Some(*class), *status),
+            AttemptOutcome::Served => ("served", None, None),
+            AttemptOutcome::Skipped { class, .. } => ("skipped", *class, None),
+            AttemptOutcome::Failed { class, status, .. } => ("failed", Some(*class), *status),
         };
         Self {
             target: clip(&attempt.target, MAX_TARGET_LABEL).to_owned(),
@@ -97,17 +97,17 @@ pub(crate) fn reason(error: &Error) -> String {
     let mut failures = String::new();
     for attempt in &error.attempt_log().attempts {
         let what = match &attempt.outcome {
-            Outcome::Served => continue,
-            Outcome::Skipped { class: None, .. } => "Benched".to_owned(),
-            Outcome::Skipped {
+            AttemptOutcome::Served => continue,
+            AttemptOutcome::Skipped { class: None, .. } => "Benched".to_owned(),
+            AttemptOutcome::Skipped {
                 class: Some(class), ..
             } => format!("{class:?}, not asked"),
-            Outcome::Failed {
+            AttemptOutcome::Failed {
                 class,
                 status: Some(status),
                 ..
             } => format!("{class:?} {status}"),
-            Outcome::Failed { class, .. } => format!("{class:?}"),
+            AttemptOutcome::Failed { class, .. } => format!("{class:?}"),
         };
         if failures.len() > MAX_TEXT {
             failures.push_str("; …");

@@ -9,7 +9,7 @@ use majordomo::{
     Registry, Request, Result, SpecError, nearest,
 };
 use majordomo_balance::{SessionHints, SessionKey};
-use majordomo_vision::{DescribeForBlind, FetchImage, Scope, Vision};
+use majordomo_vision::{DescribeForTextOnly, FetchImage, Scope, Vision};
 
 use crate::admitted::AdmittedRequest;
 use crate::catalogue::Catalogue;
@@ -61,7 +61,7 @@ impl State {
         let registry = config.registry(environment, transport, |builder| {
             let builder = builder.chain(chain);
             match same_health {
-                Some(old) => builder.remembering(&old.registry),
+                Some(old) => builder.inheriting_health(&old.registry),
                 None => builder,
             }
         })?;
@@ -194,7 +194,7 @@ impl State {
             return chain;
         }
         let describers = Arc::clone(describers);
-        let shape = DescribeForBlind::new(Arc::clone(&self.vision), describers, scope);
+        let shape = DescribeForTextOnly::new(Arc::clone(&self.vision), describers, scope);
         chain.shaped_by(Arc::new(shape))
     }
 

@@ -33,6 +33,7 @@ fn the_server_and_its_keys() {
         tools: 500,
         stops: 16,
         fields: 1_000,
+        values: 40_000,
     };
     assert_eq!(config.server.max_counts, most);
     assert_eq!(config.server.trace_bytes, 1 << 20);

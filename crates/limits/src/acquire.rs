@@ -1,30 +1,31 @@
-//! The wait for units.
+//! The future that waits for units.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::core::Progress;
+use crate::core::WaiterState;
 use crate::drr::Ticket;
 use crate::error::AcquireError;
 use crate::flow::Flow;
 use crate::permit::Permit;
-use crate::semaphore::{FairSemaphore, wake_all};
+use crate::shared::{SharedCore, wake_all};
 
-/// The future of [`FairSemaphore::acquire`]. It takes its place in the queue when
-/// it is first polled.
-#[must_use = "a future does nothing unless it is polled"]
+/// The future returned by [`FairSemaphore::acquire`](crate::FairSemaphore::acquire).
+///
+/// It joins the queue when first polled.
+#[must_use = "futures do nothing unless polled"]
 #[derive(Debug)]
 pub struct Acquire {
-    semaphore: FairSemaphore,
+    shared: SharedCore,
     flow: Flow,
     cost: u64,
     ticket: Option<Ticket>,
 }
 
 impl Acquire {
-    pub(crate) fn new(semaphore: FairSemaphore, flow: Flow, cost: u64) -> Self {
+    pub(crate) fn new(shared: SharedCore, flow: Flow, cost: u64) -> Self {
         Self {
-            semaphore,
+            shared,
             flow,
             cost,
             ticket: None,
@@ -32,7 +33,7 @@ impl Acquire {
     }
 
     fn permit(&self) -> Permit {
-        Permit::new(self.semaphore.clone(), self.flow, self.cost)
+        Permit::new(self.shared.clone(), self.flow, self.cost)
     }
 }
 
@@ -43,7 +44,7 @@ impl Future for Acquire {
         let ticket = match self.ticket {
             Some(ticket) => ticket,
             None => {
-                let mut core = self.semaphore.lock();
+                let mut core = self.shared.lock();
                 if core.try_take(self.flow, self.cost) {
                     drop(core);
                     return Poll::Ready(Ok(self.permit()));
@@ -56,14 +57,14 @@ impl Future for Acquire {
                 ticket
             }
         };
-        let progress = self.semaphore.lock().poll(ticket, cx.waker());
-        match progress {
-            Progress::Waiting => Poll::Pending,
-            Progress::Granted => {
+        let state = self.shared.lock().poll(ticket, cx.waker());
+        match state {
+            WaiterState::Waiting => Poll::Pending,
+            WaiterState::Granted => {
                 self.ticket = None;
                 Poll::Ready(Ok(self.permit()))
             }
-            Progress::Evicted => {
+            WaiterState::Evicted => {
                 self.ticket = None;
                 Poll::Ready(Err(AcquireError::QueueFull))
             }
@@ -74,7 +75,7 @@ impl Future for Acquire {
 impl Drop for Acquire {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket {
-            let wake = self.semaphore.lock().cancel(ticket);
+            let wake = self.shared.lock().cancel(ticket);
             wake_all(wake);
         }
     }

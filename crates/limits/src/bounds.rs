@@ -1,6 +1,6 @@
-//! How many units there are and how many may wait for them.
+//! Configuration of a semaphore.
 
-/// The shape of a [`FairSemaphore`](crate::FairSemaphore).
+/// The capacity and limits of a [`FairSemaphore`](crate::FairSemaphore).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     pub(crate) units: u64,
@@ -11,7 +11,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// So many units, granted one at a turn, and no bound on those who wait.
+    /// Creates bounds with a quantum of one and no limit on waiters.
     pub fn new(units: u64) -> Self {
         Self {
             units,
@@ -22,22 +22,22 @@ impl Bounds {
         }
     }
 
-    /// Units that a flow may take in one turn. Choose what a usual request costs:
-    /// a larger one saves up over several turns.
+    /// Sets the units granted to a flow per turn. Use the cost of a typical request; a
+    /// more expensive one accumulates its cost over several turns.
     #[must_use]
     pub fn quantum(self, units: u64) -> Self {
         let quantum = units.max(1);
         Self { quantum, ..self }
     }
 
-    /// How many may wait at a time. When the queue is full, a flow with a shorter
-    /// queue takes the place of the longest queue's newest waiter.
+    /// Sets the maximum number of waiters. When it is reached, a flow with a shorter
+    /// queue evicts the newest waiter of the longest queue.
     #[must_use]
     pub fn waiters(self, waiters: usize) -> Self {
         Self { waiters, ..self }
     }
 
-    /// How many of one flow may wait at a time.
+    /// Sets the maximum number of waiters per flow.
     #[must_use]
     pub fn waiters_per_flow(self, waiters_per_flow: usize) -> Self {
         Self {
@@ -46,8 +46,8 @@ impl Bounds {
         }
     }
 
-    /// Units that one flow may hold at a time; the rest is headroom for the
-    /// others. A flow's only permit may exceed this.
+    /// Sets the maximum units held per flow; the rest is headroom for other flows. A
+    /// flow's only permit may exceed it.
     #[must_use]
     pub fn held_per_flow(self, units: u64) -> Self {
         let held_per_flow = units.min(self.units);

@@ -1,55 +1,53 @@
-//! The byte budget of the request that a task works for.
+//! Task-local byte budgets.
 //!
-//! It travels with the task, as a tracing span does: fetchers, transports and
-//! decoders charge what they hold without a new argument on the way to them. Where
-//! nobody has set one, nothing is charged. Work that moves to another task takes it
-//! along by [`Budget::carry`].
+//! Like a tracing span, the budget of a request travels with its task: fetchers,
+//! transports and decoders charge what they hold without an extra parameter. Without a
+//! budget nothing is charged. Work that moves to another task takes its budget along
+//! with [`Budget::carry`].
 
 use bytes::Bytes;
 
 use crate::flow::Flow;
 use crate::permit::Permit;
+use crate::shared::SharedCore;
 
 tokio::task_local! {
     static CURRENT: Budget;
 }
 
-/// What a request may hold in memory, and whose request it is.
+/// The memory that a request may hold, and the flow it belongs to.
 #[derive(Clone, Debug)]
-pub struct Budget(Source);
-
-#[derive(Clone, Debug)]
-struct Source {
-    semaphore: crate::FairSemaphore,
+pub struct Budget {
+    shared: SharedCore,
     flow: Flow,
 }
 
-/// The budget is exhausted; it is not once other requests have ended.
+/// The budget is exhausted until other requests release memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the requests being served hold as many bytes as they may; try again")]
-pub struct Exhausted;
+#[error("the memory budget for requests in flight is exhausted; try again")]
+pub struct BudgetExhausted;
 
 impl Budget {
-    /// The budget that a permit takes its units from, for the permit's flow.
+    /// Returns the budget that a permit draws from, for the permit's flow.
     pub fn of(permit: &Permit) -> Self {
-        Self(Source {
-            semaphore: permit.semaphore().clone(),
+        Self {
+            shared: permit.shared().clone(),
             flow: permit.flow(),
-        })
+        }
     }
 
-    /// The budget of this task.
+    /// Returns the budget of the current task.
     pub fn current() -> Option<Self> {
         CURRENT.try_with(Self::clone).ok()
     }
 
-    /// Works within this budget.
-    // Not an `async fn`: that would hold the work twice, and requests are large futures.
+    /// Runs a future within this budget.
+    // Not an `async fn`, which would store `work` twice; requests are large futures.
     pub fn scope<F: Future>(self, work: F) -> impl Future<Output = F::Output> {
         CURRENT.scope(self, work)
     }
 
-    /// Works within the budget of another task, if that has one.
+    /// Runs a future within another task's budget, if it has one.
     pub async fn carry<F: Future>(budget: Option<Self>, work: F) -> F::Output {
         match budget {
             Some(budget) => budget.scope(work).await,
@@ -59,47 +57,48 @@ impl Budget {
 }
 
 impl Flow {
-    /// The flow that this task works for; all work without one is one flow.
+    /// Returns the flow of the current task. All tasks without a budget share one flow.
     pub fn current() -> Self {
-        let flow = CURRENT.try_with(|budget| budget.0.flow);
+        let flow = CURRENT.try_with(|budget| budget.flow);
         flow.unwrap_or_else(|_| Self::named(""))
     }
 }
 
-/// Bytes that some work holds, charged to its task's budget until this is dropped.
+/// Bytes charged to the current task's budget, released on drop.
 #[derive(Debug)]
 pub struct Charge(Option<Permit>);
 
 impl Charge {
-    /// Nothing yet.
+    /// Starts an empty charge.
     pub fn begin() -> Self {
-        let new = |Budget(source)| Permit::new(source.semaphore, source.flow, 0);
+        let new = |budget: Budget| Permit::new(budget.shared, budget.flow, 0);
         Self(Budget::current().map(new))
     }
 
-    /// Charges up to so many bytes in all. It never waits.
-    pub fn reach(&mut self, bytes: u64) -> Result<(), Exhausted> {
+    /// Raises the charge to `bytes` in total, without waiting.
+    pub fn reach(&mut self, bytes: u64) -> Result<(), BudgetExhausted> {
         let Some(permit) = &mut self.0 else {
             return Ok(());
         };
         let more = bytes.saturating_sub(permit.units());
-        permit.try_grow(more).then_some(()).ok_or(Exhausted)
+        permit.try_grow(more).then_some(()).ok_or(BudgetExhausted)
     }
 
-    /// Charges so many bytes, once they are free. What waits here delays nobody who
-    /// waits in a queue; the caller bounds the time. No more than a quarter of the
-    /// budget is charged, so that it can be had at all.
+    /// Waits until the bytes are available and charges them.
+    ///
+    /// At most a quarter of the budget is charged, so that the wait can end. It delays no
+    /// queued waiter; the caller must apply a timeout.
     pub async fn wait_for(&mut self, bytes: u64) {
         if let Some(permit) = &mut self.0 {
-            let most = permit.semaphore().total() / 4;
-            permit.grow(bytes.min(most)).await;
+            let max = permit.shared().lock().total() / 4;
+            permit.grow(bytes.min(max)).await;
         }
     }
 
-    /// Bytes that stay charged until their last clone is dropped.
+    /// Attaches the charge to `bytes`, until their last clone is dropped.
     pub fn hold(self, bytes: Bytes) -> Bytes {
         match self.0 {
-            Some(permit) if permit.units() > 0 => Bytes::from_owner(Charged {
+            Some(permit) if permit.units() > 0 => Bytes::from_owner(ChargedBytes {
                 bytes,
                 _permit: permit,
             }),
@@ -108,12 +107,12 @@ impl Charge {
     }
 }
 
-struct Charged {
+struct ChargedBytes {
     bytes: Bytes,
     _permit: Permit,
 }
 
-impl AsRef<[u8]> for Charged {
+impl AsRef<[u8]> for ChargedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }

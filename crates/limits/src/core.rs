@@ -1,5 +1,7 @@
-//! The semaphore's state: units, what each flow holds, and who waits. Every method
-//! is one step without I/O; the caller holds the lock and wakes whom a step names.
+//! The semaphore's state machine: units, holders and waiters.
+//!
+//! It does no I/O. The caller holds the lock, and wakes the returned wakers after
+//! releasing it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::task::{Poll, Waker};
@@ -12,36 +14,30 @@ use crate::flow::{ByFlow, Flow};
 pub(crate) struct Core {
     bounds: Bounds,
     free: u64,
-    /// Only flows that hold something have an entry.
+    /// Contains only flows that hold units.
     held: HashMap<Flow, u64, ByFlow>,
     queue: Drr,
     waiters: BTreeMap<Ticket, Waiter>,
     last_ticket: Ticket,
-    /// Permits that would grow; they try again whenever something changes.
+    /// Permits waiting to grow; woken on every release.
     growing: Vec<Waker>,
 }
 
 struct Waiter {
     flow: Flow,
     cost: u64,
-    fate: Fate,
+    state: WaiterState,
     waker: Option<Waker>,
 }
 
-enum Fate {
+#[derive(Clone, Copy)]
+pub(crate) enum WaiterState {
     Waiting,
     Granted,
     Evicted,
 }
 
-/// What a poll of a waiter finds.
-pub(crate) enum Progress {
-    Waiting,
-    Granted,
-    Evicted,
-}
-
-/// Whom to wake once the lock is released.
+/// The wakers to invoke once the lock is released.
 pub(crate) type Wake = Vec<Waker>;
 
 impl Core {
@@ -73,7 +69,7 @@ impl Core {
         self.held.get(&flow).copied().unwrap_or(0)
     }
 
-    /// Takes units now, if nobody waits for them.
+    /// Takes units if they are free and no flow is waiting.
     pub(crate) fn try_take(&mut self, flow: Flow, cost: u64) -> bool {
         if cost == 0 {
             return true;
@@ -86,8 +82,8 @@ impl Core {
         true
     }
 
-    /// Takes more units for a permit that holds some. It passes waiters of its own
-    /// flow. It passes others only as far as an equal share goes.
+    /// Takes more units for an existing permit. It overtakes waiters of its own flow
+    /// freely, and those of other flows up to an equal share.
     pub(crate) fn try_grow(&mut self, flow: Flow, has: u64, more: u64) -> bool {
         let held = self.held(flow);
         let alone = held == has;
@@ -103,7 +99,7 @@ impl Core {
         true
     }
 
-    /// Takes more units, or leaves a waker for the next chance.
+    /// Takes more units, or registers a waker for the next release.
     pub(crate) fn poll_grow(&mut self, flow: Flow, has: u64, more: u64, waker: &Waker) -> Poll<()> {
         if more == 0 || self.try_grow(flow, has, more) {
             return Poll::Ready(());
@@ -115,7 +111,7 @@ impl Core {
     }
 
     fn equal_share(&self) -> u64 {
-        // A flow that holds and waits is counted twice: the share errs to be small.
+        // A flow that both holds and waits counts twice, which makes the share smaller.
         let flows = self.held.len() + self.queue.flows();
         self.bounds.units / flows.max(1) as u64
     }
@@ -127,7 +123,7 @@ impl Core {
         }
     }
 
-    /// Gives units back and grants them to those whose turn it is.
+    /// Releases units and grants them to the next waiters.
     pub(crate) fn release(&mut self, flow: Flow, units: u64) -> Wake {
         if units > 0 {
             self.free += units;
@@ -143,7 +139,7 @@ impl Core {
         wake
     }
 
-    /// A place in the queue; whoever must make room for it is woken.
+    /// Adds a waiter, evicting another one if the queue is full.
     pub(crate) fn enqueue(
         &mut self,
         flow: Flow,
@@ -161,7 +157,7 @@ impl Core {
             match self.queue.newest_of_longest() {
                 Some((longest, newest, length)) if own + 1 < length => {
                     self.queue.cancel(longest, newest);
-                    wake.extend(self.decide(newest, Fate::Evicted));
+                    wake.extend(self.decide(newest, WaiterState::Evicted));
                 }
                 _ => return Err(AcquireError::QueueFull),
             }
@@ -171,48 +167,45 @@ impl Core {
         let waiter = Waiter {
             flow,
             cost,
-            fate: Fate::Waiting,
+            state: WaiterState::Waiting,
             waker: None,
         };
         self.waiters.insert(ticket, waiter);
         self.queue.push(flow, ticket, cost);
-        // Its flow may be open where all others are held back.
+        // This flow may be eligible while all others are at their limit.
         wake.extend(self.grant());
         Ok((ticket, wake))
     }
 
-    /// What became of a waiter. Once it is decided, the ticket is spent.
-    pub(crate) fn poll(&mut self, ticket: Ticket, waker: &Waker) -> Progress {
+    /// Polls a waiter. Once it is granted or evicted, its ticket is removed.
+    pub(crate) fn poll(&mut self, ticket: Ticket, waker: &Waker) -> WaiterState {
         let Some(waiter) = self.waiters.get_mut(&ticket) else {
-            return Progress::Evicted;
+            return WaiterState::Evicted;
         };
-        let progress = match waiter.fate {
-            Fate::Granted => Progress::Granted,
-            Fate::Evicted => Progress::Evicted,
-            Fate::Waiting => {
-                match &mut waiter.waker {
-                    Some(old) => old.clone_from(waker),
-                    none => *none = Some(waker.clone()),
-                }
-                return Progress::Waiting;
+        let state = waiter.state;
+        if matches!(state, WaiterState::Waiting) {
+            match &mut waiter.waker {
+                Some(old) => old.clone_from(waker),
+                none => *none = Some(waker.clone()),
             }
-        };
-        self.waiters.remove(&ticket);
-        progress
+        } else {
+            self.waiters.remove(&ticket);
+        }
+        state
     }
 
-    /// A waiter goes away: its turn, or what it was granted, goes to the next.
+    /// Removes a waiter and passes on its turn, or the units it was granted.
     pub(crate) fn cancel(&mut self, ticket: Ticket) -> Wake {
         let Some(waiter) = self.waiters.remove(&ticket) else {
             return Wake::new();
         };
-        match waiter.fate {
-            Fate::Waiting => {
+        match waiter.state {
+            WaiterState::Waiting => {
                 self.queue.cancel(waiter.flow, ticket);
                 self.release(waiter.flow, 0)
             }
-            Fate::Granted => self.release(waiter.flow, waiter.cost),
-            Fate::Evicted => Wake::new(),
+            WaiterState::Granted => self.release(waiter.flow, waiter.cost),
+            WaiterState::Evicted => Wake::new(),
         }
     }
 
@@ -227,19 +220,19 @@ impl Core {
             if let Some(waiter) = self.waiters.get(&ticket) {
                 self.take(waiter.flow, waiter.cost);
             }
-            wake.extend(self.decide(ticket, Fate::Granted));
+            wake.extend(self.decide(ticket, WaiterState::Granted));
         }
     }
 
-    fn decide(&mut self, ticket: Ticket, fate: Fate) -> Option<Waker> {
+    fn decide(&mut self, ticket: Ticket, state: WaiterState) -> Option<Waker> {
         let waiter = self.waiters.get_mut(&ticket)?;
-        waiter.fate = fate;
+        waiter.state = state;
         waiter.waker.take()
     }
 }
 
-/// Whether a flow's bound lets it hold so much more. What a flow asks for while it
-/// holds nothing is always granted, or it could wait forever.
+/// Returns `true` if a flow may hold `cost` more units. A flow that holds nothing always
+/// may, or it could wait forever.
 fn may_hold(bounds: &Bounds, held: &HashMap<Flow, u64, ByFlow>, flow: Flow, cost: u64) -> bool {
     if bounds.held_per_flow >= bounds.units {
         return true;

@@ -1,35 +1,35 @@
-//! Who is next: deficit round robin (Shreedhar and Varghese, "Efficient Fair Queuing
-//! using Deficit Round Robin", 1996) over the queues of flows.
+//! Deficit round robin over per-flow queues (Shreedhar and Varghese, "Efficient Fair
+//! Queuing using Deficit Round Robin", 1996).
 //!
-//! Each turn adds a quantum to its flow's deficit; waiters are served while the
-//! deficit covers their cost, and what is left is kept for the next turn. A flow
-//! whose queue is empty leaves the round and forgets its deficit, so it costs
-//! nothing. This knows costs and order only, no permits and no wakers.
+//! Each turn adds a quantum to the flow's deficit. Waiters are served while the deficit
+//! covers their cost; the remainder carries over to the next turn. A flow with an empty
+//! queue leaves the round and loses its deficit. This module handles costs and order
+//! only, not permits or wakers.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::flow::{ByFlow, Flow};
 
-/// Tickets are given out in order of arrival.
+/// Identifies a waiter; increases in order of arrival.
 pub(crate) type Ticket = u64;
 
 #[derive(Default)]
 pub(crate) struct Drr {
     quantum: u64,
-    queues: HashMap<Flow, Queue, ByFlow>,
-    /// The flows in the order of their turns.
+    queues: HashMap<Flow, FlowQueue, ByFlow>,
+    /// The flows by turn.
     round: BTreeMap<u64, Flow>,
     last_turn: u64,
     waiting: usize,
 }
 
 #[derive(Default)]
-struct Queue {
+struct FlowQueue {
     /// Costs, oldest ticket first.
     costs: BTreeMap<Ticket, u64>,
     deficit: u64,
     turn: u64,
-    /// Whether the quantum of this turn is added already.
+    /// The quantum of this turn has been added.
     begun: bool,
 }
 
@@ -49,12 +49,12 @@ impl Drr {
         self.queues.get(&flow).map_or(0, |queue| queue.costs.len())
     }
 
-    /// Flows that wait.
+    /// Returns the number of waiting flows.
     pub(crate) fn flows(&self) -> usize {
         self.round.len()
     }
 
-    /// The newest waiter of the longest queue, and how long that queue is.
+    /// Returns the newest waiter of the longest queue, and the queue's length.
     pub(crate) fn newest_of_longest(&self) -> Option<(Flow, Ticket, usize)> {
         let (flow, queue) = self.queues.iter().max_by_key(|(_, q)| q.costs.len())?;
         let (ticket, _) = queue.costs.last_key_value()?;
@@ -72,8 +72,8 @@ impl Drr {
         self.waiting += 1;
     }
 
-    /// A waiter leaves without being served. What its flow has saved up for it is
-    /// not for those behind it.
+    /// Removes a waiter that was not served. The deficit accumulated for it does not
+    /// benefit the waiters behind it.
     pub(crate) fn cancel(&mut self, flow: Flow, ticket: Ticket) {
         if let Some(queue) = self.queues.get_mut(&flow)
             && queue.costs.first_key_value().map(|(first, _)| *first) == Some(ticket)
@@ -96,29 +96,29 @@ impl Drr {
             self.queues.remove(&flow);
         }
         if self.queues.is_empty() {
-            // What a rush has allocated is given back.
+            // Free the memory allocated during a burst.
             self.queues = HashMap::default();
         }
     }
 
-    /// Takes out the waiter whose turn it is, if `free` covers its cost. The turn
-    /// waits for the units that it needs, lest small requests starve a large one;
-    /// a flow for which `may` says no is passed over.
+    /// Removes the next waiter, if `free` covers its cost. The turn waits for the units it
+    /// needs, so that small requests cannot starve a large one. Flows rejected by `may`
+    /// are skipped.
     pub(crate) fn next(&mut self, free: u64, may: impl Fn(Flow, u64) -> bool) -> Option<Ticket> {
-        // After a whole round without a waiter to serve, as many rounds as the
-        // closest one still needs are played at once.
+        // After a round without a served waiter, skip the rounds that the closest
+        // waiter still needs.
         let mut passed = 0;
         loop {
             let (_, &flow) = self.round.first_key_value()?;
             let quantum = self.quantum;
             let queue = self.queues.get_mut(&flow)?;
             let (&ticket, &cost) = queue.costs.first_key_value()?;
-            let open = may(flow, cost);
-            if open && !queue.begun {
+            let eligible = may(flow, cost);
+            if eligible && !queue.begun {
                 queue.deficit += quantum;
                 queue.begun = true;
             }
-            if open && cost <= queue.deficit {
+            if eligible && cost <= queue.deficit {
                 if cost > free {
                     return None;
                 }
@@ -130,7 +130,7 @@ impl Drr {
             passed += 1;
             if passed >= self.round.len() {
                 passed = 0;
-                self.play_rounds(&may)?;
+                self.skip_rounds(&may)?;
             }
         }
     }
@@ -146,16 +146,16 @@ impl Drr {
         self.round.insert(queue.turn, flow);
     }
 
-    /// Adds to every open flow the quanta of all rounds but the last in which
-    /// nobody could be served. None if no flow is open.
-    fn play_rounds(&mut self, may: &impl Fn(Flow, u64) -> bool) -> Option<()> {
+    /// Adds the quanta of all rounds in which no waiter could be served, except the last,
+    /// to every eligible flow. Returns `None` if no flow is eligible.
+    fn skip_rounds(&mut self, may: &impl Fn(Flow, u64) -> bool) -> Option<()> {
         let quantum = self.quantum;
-        let open = |(flow, queue): (&Flow, &Queue)| {
+        let rounds_needed = |(flow, queue): (&Flow, &FlowQueue)| {
             let (_, &cost) = queue.costs.first_key_value()?;
             let missing = cost.saturating_sub(queue.deficit);
             may(*flow, cost).then(|| missing.div_ceil(quantum))
         };
-        let rounds = self.queues.iter().filter_map(open).min()?;
+        let rounds = self.queues.iter().filter_map(rounds_needed).min()?;
         let skipped = rounds.saturating_sub(1);
         if skipped > 0 {
             for (flow, queue) in &mut self.queues {

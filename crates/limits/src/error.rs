@@ -1,13 +1,13 @@
-//! Why units were not granted.
+//! Errors of acquiring units.
 
-/// A refusal that waiting longer does not change.
+/// Why units cannot be acquired, even by waiting longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AcquireError {
-    /// As many wait already as may.
+    /// The maximum number of waiters is reached.
     #[error("the queue is full")]
     QueueFull,
-    /// The semaphore never has so many units.
-    #[error("more units were asked for than there are")]
+    /// The request exceeds the semaphore's capacity.
+    #[error("the request exceeds the semaphore's capacity")]
     TooLarge,
 }

@@ -1,25 +1,26 @@
-//! Whose request it is.
+//! Flows: tenants, as the scheduler sees them.
 
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
 use std::net::IpAddr;
 use std::sync::LazyLock;
 
-/// A tenant, as far as fairness knows one: a hash of its name. It is `Copy`, so
-/// carrying it along costs nothing. The hash is seeded per process: nobody can
-/// choose a name that falls into another tenant's flow.
+/// A tenant, identified by a hash of its name.
+///
+/// The hash is seeded per process, so that no tenant can choose a name that collides
+/// with another tenant's flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Flow(u64);
 
 static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
 impl Flow {
-    /// The flow of a name, such as a client key's.
+    /// Returns the flow of a name, such as that of a client key.
     pub fn named(name: &str) -> Self {
         Self(SEED.hash_one(("name", name)))
     }
 
-    /// The flow of an address. All of an IPv6 /64 is one flow, since one host
-    /// usually has all of it.
+    /// Returns the flow of a peer address. An IPv6 /64 is one flow, since it usually
+    /// belongs to one host.
     pub fn peer(address: IpAddr) -> Self {
         let network = match address.to_canonical() {
             IpAddr::V4(address) => u128::from(u32::from(address)),
@@ -29,13 +30,13 @@ impl Flow {
     }
 }
 
-/// A flow is a hash already.
+/// Hashes a flow to itself: it is already a hash.
 #[derive(Default)]
-pub(crate) struct AsIs(u64);
+pub(crate) struct IdentityHasher(u64);
 
-pub(crate) type ByFlow = BuildHasherDefault<AsIs>;
+pub(crate) type ByFlow = BuildHasherDefault<IdentityHasher>;
 
-impl Hasher for AsIs {
+impl Hasher for IdentityHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -56,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_ipv6_network_is_one_flow_and_an_ipv4_address_is_one() {
+    fn each_ipv6_64_network_and_each_ipv4_address_is_one_flow() {
         let peer = |text: &str| Flow::peer(text.parse().unwrap());
         assert_eq!(peer("2001:db8::1"), peer("2001:db8::ffff:1"));
         assert_ne!(peer("2001:db8::1"), peer("2001:db8:0:1::1"));
@@ -65,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_reads_like_an_address_is_another_flow() {
+    fn a_name_that_looks_like_an_address_is_a_different_flow() {
         assert_ne!(
             Flow::named("192.0.2.1"),
             Flow::peer("192.0.2.1".parse().unwrap())

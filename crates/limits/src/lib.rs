@@ -1,8 +1,8 @@
-//! Limits that tenants share.
+//! Fair limits for resources shared by tenants.
 //!
-//! [`FairSemaphore`] hands out units (seats, bytes, threads) to flows, one flow per
-//! tenant. Those who wait are served by deficit round robin, so a flow with a
-//! thousand waiters delays another flow's single one by no more than one turn.
+//! [`FairSemaphore`] grants units (seats, bytes, threads) to flows, one per tenant.
+//! Waiters are served by deficit round robin, so a flow with a thousand waiters delays
+//! another flow's only waiter by at most one turn.
 //!
 //! ```
 //! use majordomo_limits::{Bounds, FairSemaphore, Flow};
@@ -15,8 +15,8 @@
 //! assert!(seats.try_acquire(bob, 1).is_some());
 //! ```
 //!
-//! The core does no I/O, starts no task and reads no clock: a deadline is the
-//! caller's `timeout` around [`FairSemaphore::acquire`]. It needs no runtime.
+//! The crate performs no I/O, spawns no tasks, reads no clock and needs no runtime. To
+//! bound a wait, wrap [`FairSemaphore::acquire`] in a timeout.
 
 mod acquire;
 mod bounds;
@@ -27,10 +27,11 @@ mod error;
 mod flow;
 mod permit;
 mod semaphore;
+mod shared;
 
 pub use acquire::Acquire;
 pub use bounds::Bounds;
-pub use budget::{Budget, Charge, Exhausted};
+pub use budget::{Budget, BudgetExhausted, Charge};
 pub use error::AcquireError;
 pub use flow::Flow;
 pub use permit::Permit;

@@ -1,75 +1,75 @@
-//! Units that somebody holds.
+//! Held units.
 
 use std::future::poll_fn;
 
 use crate::flow::Flow;
-use crate::semaphore::FairSemaphore;
+use crate::shared::SharedCore;
 
-/// Units of a [`FairSemaphore`], given back on drop.
-#[must_use = "the units are given back as soon as this is dropped"]
+/// Units of a [`FairSemaphore`](crate::FairSemaphore), released on drop.
+#[must_use = "the units are released as soon as the permit is dropped"]
 #[derive(Debug)]
 pub struct Permit {
-    semaphore: FairSemaphore,
+    shared: SharedCore,
     flow: Flow,
     units: u64,
 }
 
 impl Permit {
-    pub(crate) fn new(semaphore: FairSemaphore, flow: Flow, units: u64) -> Self {
+    pub(crate) fn new(shared: SharedCore, flow: Flow, units: u64) -> Self {
         Self {
-            semaphore,
+            shared,
             flow,
             units,
         }
     }
 
-    pub(crate) fn semaphore(&self) -> &FairSemaphore {
-        &self.semaphore
+    pub(crate) fn shared(&self) -> &SharedCore {
+        &self.shared
     }
 
-    /// Whose it is.
+    /// Returns the flow that holds the units.
     pub fn flow(&self) -> Flow {
         self.flow
     }
 
-    /// How many units it holds.
+    /// Returns the number of units.
     pub fn units(&self) -> u64 {
         self.units
     }
 
-    /// An empty permit of the same flow, for something that is held for another
-    /// time than this. It may grow as this may.
+    /// Creates an empty permit of the same flow, for units with another lifetime.
     pub fn child(&self) -> Self {
-        Self::new(self.semaphore.clone(), self.flow, 0)
+        Self::new(self.shared.clone(), self.flow, 0)
     }
 
-    /// Takes more units if they are free. It never waits: two that hold a part and
-    /// wait for the rest could wait for each other. While other flows wait it
-    /// succeeds only as long as its flow holds no more than an equal share.
-    #[must_use = "false means that nothing was taken"]
+    /// Acquires more units if they are available.
+    ///
+    /// It never waits: two permits that each wait for more could deadlock. While other
+    /// flows wait, it succeeds only up to an equal share per flow.
+    #[must_use = "`false` means that nothing was acquired"]
     pub fn try_grow(&mut self, more: u64) -> bool {
-        let grown = more == 0 || self.semaphore.lock().try_grow(self.flow, self.units, more);
+        let grown = more == 0 || self.shared.lock().try_grow(self.flow, self.units, more);
         if grown {
             self.units += more;
         }
         grown
     }
 
-    /// Takes more units once they are free, as far as [`try_grow`](Self::try_grow) may.
-    /// It has no place in the queue, so it delays nobody and may never succeed: bound
-    /// its time.
+    /// Waits until [`try_grow`](Self::try_grow) succeeds.
+    ///
+    /// It is not queued, so it delays no waiter and may starve: apply a timeout.
     pub async fn grow(&mut self, more: u64) {
-        let (semaphore, flow, has) = (&self.semaphore, self.flow, self.units);
-        poll_fn(|cx| semaphore.lock().poll_grow(flow, has, more, cx.waker())).await;
+        let (shared, flow, has) = (&self.shared, self.flow, self.units);
+        poll_fn(|cx| shared.lock().poll_grow(flow, has, more, cx.waker())).await;
         self.units += more;
     }
 
-    /// Gives back what it holds beyond `units`.
+    /// Releases all units beyond `units`.
     pub fn shrink_to(&mut self, units: u64) {
         let surplus = self.units.saturating_sub(units);
         if surplus > 0 {
             self.units -= surplus;
-            self.semaphore.release(self.flow, surplus);
+            self.shared.release(self.flow, surplus);
         }
     }
 }
@@ -77,7 +77,7 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         if self.units > 0 {
-            self.semaphore.release(self.flow, self.units);
+            self.shared.release(self.flow, self.units);
         }
     }
 }

@@ -1,15 +1,14 @@
-//! Units behind a short lock, which is never held across a wake or an await.
+//! The public semaphore.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::acquire::Acquire;
 use crate::bounds::Bounds;
-use crate::core::{Core, Wake};
 use crate::flow::Flow;
 use crate::permit::Permit;
+use crate::shared::SharedCore;
 
-/// A semaphore whose waiters are served fairly between flows. Clones share it.
+/// A semaphore that serves waiters fairly across flows. Clones share it.
 ///
 /// ```
 /// # use majordomo_limits::{Bounds, FairSemaphore, Flow};
@@ -23,73 +22,53 @@ use crate::permit::Permit;
 /// ```
 #[derive(Clone)]
 pub struct FairSemaphore {
-    core: Arc<Mutex<Core>>,
+    shared: SharedCore,
 }
 
 impl FairSemaphore {
-    /// A semaphore with all its units free.
+    /// Creates a semaphore with all units available.
     pub fn new(bounds: Bounds) -> Self {
         Self {
-            core: Arc::new(Mutex::new(Core::new(bounds))),
+            shared: SharedCore::new(bounds),
         }
     }
 
-    /// Takes units if they are free and nobody waits.
+    /// Acquires units if they are available and no flow is waiting.
     pub fn try_acquire(&self, flow: Flow, cost: u64) -> Option<Permit> {
-        let taken = self.lock().try_take(flow, cost);
-        taken.then(|| Permit::new(self.clone(), flow, cost))
+        let taken = self.shared.lock().try_take(flow, cost);
+        taken.then(|| Permit::new(self.shared.clone(), flow, cost))
     }
 
-    /// Takes units, or waits for them in the flow's queue. Dropping the future
-    /// leaves the queue and hands its turn on.
+    /// Acquires units, waiting in the flow's queue if necessary.
+    ///
+    /// Dropping the future leaves the queue and passes the turn on.
     pub fn acquire(&self, flow: Flow, cost: u64) -> Acquire {
-        Acquire::new(self.clone(), flow, cost)
+        Acquire::new(self.shared.clone(), flow, cost)
     }
 
-    /// All units, held or not.
+    /// Returns the number of units, available or held.
     pub fn total(&self) -> u64 {
-        self.lock().total()
+        self.shared.lock().total()
     }
 
-    /// Units that nobody holds.
+    /// Returns the number of available units.
     pub fn available(&self) -> u64 {
-        self.lock().free()
+        self.shared.lock().free()
     }
 
-    /// How many wait.
+    /// Returns the number of waiters.
     pub fn waiting(&self) -> usize {
-        self.lock().waiting()
+        self.shared.lock().waiting()
     }
 
-    /// Units that one flow holds.
+    /// Returns the number of units held by a flow.
     pub fn held_by(&self, flow: Flow) -> u64 {
-        self.lock().held(flow)
-    }
-
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Core> {
-        // A waker's clone may panic; no step leaves the state half changed.
-        self.core.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn release(&self, flow: Flow, units: u64) {
-        let wake = self.lock().release(flow, units);
-        wake_all(wake);
-    }
-}
-
-/// To be called without the lock: a waker may run anything.
-pub(crate) fn wake_all(wake: Wake) {
-    for waker in wake {
-        waker.wake();
+        self.shared.lock().held(flow)
     }
 }
 
 impl fmt::Debug for FairSemaphore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let core = self.lock();
-        f.debug_struct("FairSemaphore")
-            .field("available", &core.free())
-            .field("waiting", &core.waiting())
-            .finish()
+        self.shared.fmt(f)
     }
 }

@@ -1,23 +1,23 @@
-//! The hook that judges an answer before it is taken.
+//! A hook that validates responses.
 
 use crate::{Message, Response};
 
-/// Judges a complete answer; typed output plugs in here.
+/// Validates complete responses, as typed output does.
 ///
-/// A chain asks it after every answer. A refused one is repaired once on the
-/// same target, if the refusal says how, and then counts like an empty answer:
-/// the chain goes on to the next target.
+/// A chain calls it for each response. A rejected response is repaired once on the same
+/// target, if the rejection carries repair messages. Otherwise, and if the repaired
+/// response is rejected as well, the chain continues with the next target.
 pub trait Accept: Send + Sync {
-    /// Takes the answer, or says why not.
-    fn accept(&self, response: &Response) -> Result<(), Refused>;
+    /// Accepts or rejects a response.
+    fn accept(&self, response: &Response) -> Result<(), Rejection>;
 }
 
-/// Why an answer was not taken.
+/// Why a response was rejected.
 #[derive(Clone, Debug)]
-pub struct Refused {
-    /// In a sentence, for the error.
+pub struct Rejection {
+    /// The reason, for the error message.
     pub reason: String,
-    /// What to add to the conversation, after the refused answer itself, before
-    /// the same target is asked once more; empty means that asking again is useless.
+    /// Messages to append after the rejected response when retrying on the same target.
+    /// Empty means that a retry is pointless.
     pub repair: Vec<Message>,
 }

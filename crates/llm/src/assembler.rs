@@ -1,12 +1,12 @@
 //! Folds a stream's events into one response.
 //!
-//! The only place that does it: the library's stream, the gateway's ledger and
-//! the vision proxy all use this one, so they agree on what an answer is.
+//! Every consumer of events uses this module, so that all agree on the result.
 
 use crate::{Event, FinishReason, Native, Part, Reasoning, Response, Text, ToolCall, Usage};
 
-/// Collects events; see [`Event`] for the order that it expects. It tolerates
-/// whatever else comes: pieces of unknown calls are ignored, not a panic.
+/// Folds [`Event`]s into a [`Response`].
+///
+/// Events out of order are ignored; they never cause a panic.
 ///
 /// ```
 /// use majordomo_llm::{Assembler, Event, FinishReason};
@@ -29,11 +29,11 @@ pub struct Assembler {
     model: Option<String>,
     usage: Usage,
     finish: Option<FinishReason>,
-    /// Number of the first made-up call id, so that ids stay unique in a conversation.
+    /// The number of the first synthetic call id; keeps ids unique in a conversation.
     first_call: usize,
 }
 
-/// A part in the order of its start; calls stay open while others go on.
+/// A part, in order of its first event. Calls may be open concurrently.
 #[derive(Debug)]
 enum Slot {
     Open(Part),
@@ -46,7 +46,7 @@ enum Slot {
 }
 
 impl Assembler {
-    /// Makes up missing call ids from `call_<first>` on.
+    /// Creates an assembler that numbers missing call ids from `call_<first>`.
     pub fn numbering_calls_from(first: usize) -> Self {
         Self {
             first_call: first,
@@ -54,7 +54,7 @@ impl Assembler {
         }
     }
 
-    /// Takes the next event and gives the calls that it completed.
+    /// Applies the next event and returns the tool calls that it completed.
     pub fn push(&mut self, event: Event) -> Vec<ToolCall> {
         match event {
             Event::Start { id, model } => {
@@ -92,13 +92,13 @@ impl Assembler {
         Vec::new()
     }
 
-    /// Whether the stream said that it is complete.
+    /// Returns `true` after [`Event::Finish`].
     pub fn is_finished(&self) -> bool {
         self.finish.is_some()
     }
 
-    /// What has come so far, as a response; `finish` is `Other("incomplete")`
-    /// when the stream has not ended.
+    /// Converts the events so far into a response. If the stream has not finished, the
+    /// response's `finish` is `Other("incomplete")`.
     pub fn into_response(self) -> Response {
         let parts = self
             .slots
@@ -119,7 +119,7 @@ impl Assembler {
         }
     }
 
-    /// Joins a delta to the open part of its kind, or opens one with it.
+    /// Appends a delta to the open part of its kind, or opens a new part.
     fn extend(&mut self, delta: Part) {
         if let Some(Slot::Open(open)) = self.slots.last_mut() {
             match (open, &delta) {
@@ -165,7 +165,7 @@ impl Assembler {
         let earlier = self.calls().count();
         let id = id
             .filter(|id| !id.is_empty())
-            .unwrap_or_else(|| ToolCall::made_up_id(self.first_call + earlier));
+            .unwrap_or_else(|| ToolCall::synthetic_id(self.first_call + earlier));
         let call = ToolCall {
             native,
             ..ToolCall::new(id, name, "")
@@ -201,7 +201,7 @@ impl Assembler {
         })
     }
 
-    /// Dialects without an explicit end of call end them all at the finish.
+    /// Ends all open calls, for dialects without an explicit end of call.
     fn end_all_calls(&mut self) -> Vec<ToolCall> {
         let open = |slot: &mut Slot| match slot {
             Slot::Call { call, ended, .. } if !*ended => {
@@ -214,7 +214,7 @@ impl Assembler {
     }
 }
 
-/// A tool without arguments may send none at all.
+/// Completes a call. Missing arguments become an empty object.
 fn complete(call: &mut ToolCall) -> ToolCall {
     if call.arguments.trim().is_empty() {
         call.arguments = "{}".into();
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn interleaved_calls_are_kept_apart_and_in_order_of_start() {
+    fn interleaved_calls_are_separated_and_keep_their_starting_order() {
         let (calls, response) = fold(vec![
             start(1, Some("a")),
             start(5, Some("b")),
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_call_ids_are_made_up_and_go_on_counting() {
+    fn missing_call_ids_are_synthesized_with_consecutive_numbers() {
         let (calls, _) = fold(vec![
             start(0, None),
             start(1, Some("")),
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn state_is_attached_to_the_part_that_it_closes() {
+    fn native_state_is_attached_to_the_part_that_it_closes() {
         let signed = Native::new(Dialect::new("d")).with("signature", Json::string("s"));
         let (_, response) = fold(vec![
             Event::Reasoning("hm".into()),
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn usage_is_cumulative_and_an_unfinished_answer_says_so() {
+    fn the_last_usage_wins_and_an_unfinished_response_is_marked_incomplete() {
         let usage = |output| {
             Event::Usage(Usage {
                 output,
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_unknown_or_ended_calls_are_ignored() {
+    fn events_of_unknown_or_ended_calls_are_ignored() {
         let (calls, response) = fold(vec![
             arguments(3, "lost"),
             Event::ToolCallEnd { index: 3 },

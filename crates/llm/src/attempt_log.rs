@@ -1,7 +1,7 @@
-//! What happened on the way to an answer.
+//! The record of a request's attempts.
 //!
-//! Every response and every chain error carries one: who was asked, what was
-//! changed for whom, how it went. Nothing is dropped without a line in here.
+//! Every response and every chain error carries one. Nothing is dropped from a request
+//! without being recorded here.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,21 +10,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Class, Error};
 
-/// The record of one request.
+/// The targets tried for one request, what was changed for each, and the outcomes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AttemptLog {
-    /// Every target that was looked at, in order.
+    /// The attempts in order, including skipped targets.
     pub attempts: Vec<Attempt>,
 }
 
 impl AttemptLog {
-    /// How many requests went out.
+    /// Returns the number of requests sent.
     pub fn calls(&self) -> usize {
-        let asked = |a: &&Attempt| !matches!(a.outcome, Outcome::Skipped { .. });
-        self.attempts.iter().filter(asked).count()
+        let sent = |a: &&Attempt| !matches!(a.outcome, AttemptOutcome::Skipped { .. });
+        self.attempts.iter().filter(sent).count()
     }
 
-    /// What was changed in the request that was served.
+    /// Returns the changes made for the last attempt.
     pub fn changes(&self) -> &[Change] {
         self.attempts
             .last()
@@ -33,48 +33,48 @@ impl AttemptLog {
     }
 }
 
-/// One look at one target.
+/// One attempt to serve a request with one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
     /// The target, as `provider/model`.
     pub target: String,
-    /// When it began, counted from the start of the request.
+    /// The start time, relative to the start of the request.
     pub at: Duration,
-    /// How long it took; for a stream, until its first semantic event.
+    /// The duration; for a stream, until its first semantic event.
     pub took: Duration,
-    /// What was changed in the request for this target.
+    /// The changes made to the request for this target.
     pub changes: Vec<Change>,
-    /// How it went.
-    pub outcome: Outcome,
+    /// The outcome.
+    pub outcome: AttemptOutcome,
 }
 
-/// How an attempt went.
+/// The outcome of an attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// It served the request.
+pub enum AttemptOutcome {
+    /// The target served the request.
     Served,
-    /// It was not asked.
+    /// Nothing was sent to the target.
     Skipped {
-        /// Why not, in a sentence.
+        /// The reason, in a sentence.
         reason: String,
-        /// What it lacks for this request; none if it is benched.
+        /// Why the target cannot serve the request; `None` if it is benched.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         class: Option<Class>,
     },
-    /// It was asked, and failed.
+    /// The target failed.
     Failed {
-        /// What kind of failure.
+        /// The class of the failure.
         class: Class,
-        /// The HTTP status, if there was one.
+        /// The HTTP status, if any.
         status: Option<u16>,
-        /// The error's text.
+        /// The error message.
         reason: String,
     },
 }
 
-impl Outcome {
-    /// The outcome of an attempt that ended in this error.
+impl AttemptOutcome {
+    /// Creates the outcome of an attempt that failed with this error.
     pub fn failed(error: &Error) -> Self {
         Self::Failed {
             class: error.class(),
@@ -87,14 +87,16 @@ impl Outcome {
 impl fmt::Display for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.outcome {
-            Outcome::Served => write!(f, "{}: served", self.target),
-            Outcome::Skipped { reason, .. } => write!(f, "{}: skipped, {reason}", self.target),
-            Outcome::Failed { reason, .. } => write!(f, "{}: {reason}", self.target),
+            AttemptOutcome::Served => write!(f, "{}: served", self.target),
+            AttemptOutcome::Skipped { reason, .. } => {
+                write!(f, "{}: skipped, {reason}", self.target)
+            }
+            AttemptOutcome::Failed { reason, .. } => write!(f, "{}: {reason}", self.target),
         }
     }
 }
 
-/// Something in the request that a target got differently.
+/// A difference between the caller's request and what a target received.
 ///
 /// ```
 /// use majordomo_llm::Change;
@@ -104,18 +106,18 @@ impl fmt::Display for Attempt {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// What was changed: a field's name, or `image`.
+    /// What was changed: the name of a field, or `image`.
     pub subject: String,
-    /// How: `dropped`, `resized`, `described`.
+    /// What was done to it: `dropped`, `resized`, `described`.
     pub verb: String,
-    /// How many of them, where they are counted.
+    /// How many were changed, if counted.
     pub count: Option<usize>,
-    /// The particulars, for people.
+    /// Details for humans.
     pub detail: String,
 }
 
 impl Change {
-    /// One change without particulars.
+    /// Creates a change without count and details.
     pub fn new(subject: impl Into<String>, verb: impl Into<String>) -> Self {
         Self {
             subject: subject.into(),
@@ -125,14 +127,14 @@ impl Change {
         }
     }
 
-    /// Says how many.
+    /// Sets the count.
     #[must_use]
     pub fn times(mut self, count: usize) -> Self {
         self.count = Some(count);
         self
     }
 
-    /// Adds particulars.
+    /// Sets the details.
     #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = detail.into();

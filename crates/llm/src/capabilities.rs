@@ -1,33 +1,33 @@
-//! What a target can take.
+//! What a target accepts.
 //!
-//! Unknown means no declared limit: a target is only passed over for what it is
-//! known not to do.
+//! Unknown means unlimited: a target is skipped only for what it is known not to
+//! support.
 
 use serde::{Deserialize, Serialize};
 
-/// What a target can do, as far as it is known.
+/// What a target supports, as far as is known. The default is everything.
 ///
 /// ```
 /// use majordomo_llm::{Capabilities, ImageLimits};
 ///
 /// let text_only = Capabilities { images: None, ..Capabilities::default() };
 /// assert!(!text_only.takes_images());
-/// assert!(Capabilities::default().takes_images(), "unknown is not no");
+/// assert!(Capabilities::default().takes_images(), "unknown means supported");
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Capabilities {
-    /// Limits for images; none means that the target takes no image at all.
+    /// Limits on images; `None` if the target accepts no images.
     pub images: Option<ImageLimits>,
-    /// Whether it can call tools.
+    /// Supports tool calls.
     pub tools: bool,
-    /// Whether it can bind its answer to a schema.
+    /// Supports structured output: responses constrained to a schema.
     pub structured: bool,
-    /// Whether it can stream.
+    /// Supports streaming.
     pub streaming: bool,
-    /// Tokens of prompt and answer together.
+    /// Maximum tokens of prompt and response together.
     pub context_window: Option<u64>,
-    /// Tokens of answer.
+    /// Maximum tokens of the response.
     pub max_output: Option<u64>,
 }
 
@@ -45,7 +45,7 @@ impl Default for Capabilities {
 }
 
 impl Capabilities {
-    /// Everything but images.
+    /// Everything except images.
     pub fn text_only() -> Self {
         Self {
             images: None,
@@ -53,41 +53,41 @@ impl Capabilities {
         }
     }
 
-    /// Whether the target takes images.
+    /// Returns `true` if the target accepts images.
     pub fn takes_images(&self) -> bool {
         self.images.is_some()
     }
 }
 
-/// What a target accepts as images. `None` everywhere is no declared limit.
+/// Limits on images. `None` means no known limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ImageLimits {
-    /// Images in one request, history included.
+    /// Maximum images in a request, including its history.
     pub max_count: Option<usize>,
-    /// Bytes of one image.
+    /// Maximum bytes of one image.
     pub max_bytes: Option<u64>,
-    /// How `max_bytes` and `max_total_bytes` are counted.
+    /// The unit of `max_bytes` and `max_total_bytes`.
     pub counted: ByteCount,
-    /// Bytes of all images together.
+    /// Maximum bytes of all images together.
     pub max_total_bytes: Option<u64>,
-    /// Pixels on the longer side.
+    /// Maximum pixels on the longer side.
     pub max_px: Option<u32>,
-    /// A bound on the number of square patches that an image is cut into.
-    pub patches: Option<Patches>,
-    /// A tighter bound when a request holds many images.
+    /// Limit on the number of square patches in an image.
+    pub patches: Option<PatchLimit>,
+    /// A tighter pixel limit for requests with many images.
     pub many: Option<ManyImages>,
-    /// Accepted MIME types; empty is any.
+    /// Accepted MIME types; empty means any.
     pub types: Vec<String>,
-    /// Whether the target turns pictures upright by their EXIF data.
+    /// The target applies the EXIF orientation.
     pub honours_orientation: bool,
-    /// Whether the target takes animations (or takes their first frame itself);
-    /// unset is not known, and then they are passed on.
+    /// The target accepts animations, or extracts the first frame itself. `None` means
+    /// unknown; animations are then forwarded.
     pub animations: Option<bool>,
 }
 
 impl ImageLimits {
-    /// Whether the target accepts this MIME type.
+    /// Returns `true` if the target accepts this MIME type.
     pub fn allows_type(&self, media_type: &str) -> bool {
         self.types.is_empty()
             || self
@@ -96,7 +96,7 @@ impl ImageLimits {
                 .any(|allowed| allowed.eq_ignore_ascii_case(media_type))
     }
 
-    /// The bound on the longer side for a request with so many images.
+    /// Returns the limit on the longer side for a request with this many images.
     pub fn max_px_among(&self, images: usize) -> Option<u32> {
         let many = self
             .many
@@ -109,19 +109,19 @@ impl ImageLimits {
     }
 }
 
-/// How a provider counts an image's bytes.
+/// How a provider measures the size of an image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ByteCount {
-    /// The encoded image.
+    /// The encoded image file.
     #[default]
     Raw,
-    /// Its base64 text, a third longer.
+    /// The base64 text of the file.
     Base64,
 }
 
 impl ByteCount {
-    /// The size of `raw` bytes as the provider counts it.
+    /// Converts a file size into this measure.
     pub fn of(self, raw: u64) -> u64 {
         match self {
             Self::Raw => raw,
@@ -130,21 +130,21 @@ impl ByteCount {
     }
 }
 
-/// A bound on `⌈width/size⌉ × ⌈height/size⌉`.
+/// A limit on `⌈width/size⌉ × ⌈height/size⌉`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Patches {
-    /// Side of a patch in pixels.
+pub struct PatchLimit {
+    /// The side of a patch, in pixels.
     pub size: u32,
-    /// How many there may be.
+    /// The maximum number of patches.
     pub max: u64,
 }
 
-/// A tighter pixel bound for requests with many images.
+/// A tighter pixel limit for requests with many images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ManyImages {
-    /// It holds for requests with more images than this.
+    /// The limit applies to requests with more images than this.
     pub above: usize,
-    /// Pixels on the longer side, then.
+    /// Maximum pixels on the longer side.
     pub max_px: u32,
 }
 
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_images_tighten_the_pixel_bound() {
+    fn many_images_tighten_the_pixel_limit() {
         let limits = ImageLimits {
             max_px: Some(8000),
             many: Some(ManyImages {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn base64_is_counted_with_its_padding() {
+    fn base64_size_includes_padding() {
         assert_eq!(ByteCount::Base64.of(4), 8);
         assert_eq!(ByteCount::Raw.of(4), 4);
     }

@@ -1,9 +1,8 @@
-//! What an error means: retry here, try the next, whose health.
+//! Error classification: retry, fail over or stop, and the effect on health.
 //!
-//! One pure function decides, from what is known and nothing else. Codes are
-//! matched before statuses and texts only last, because providers reuse both:
-//! a 429 may be a rate, an overload or an empty account, and one provider says
-//! "credit too low" as a 400.
+//! A single pure function decides. The order is code, message, status, because
+//! providers reuse statuses: a 429 may mean a rate limit, an overload or an exhausted
+//! account, and one provider reports "credit too low" as a 400.
 
 use std::time::Duration;
 
@@ -13,107 +12,107 @@ use crate::{Error, ErrorKind};
 
 mod credential;
 
-/// Whose key the failed request carried.
+/// The owner of the key that a request carried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyOwner {
-    /// The configured one: another target may still work.
+    /// The gateway's configured key. Another target may still work.
     #[default]
     Ours,
-    /// The client's own: the client must know.
+    /// The client's key. The client must be informed.
     Client,
 }
 
-/// What kind of failure an error is.
+/// The class of a failure, from which its [`Verdict`] follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// It may work in a moment: 5xx, 408, connection trouble, an attempt's timer, the unknown.
+    /// A retry may succeed: 5xx, 408, connection errors, timeouts, unknown errors.
     Transient,
-    /// The answer was unusable: malformed, cut, a redirect.
+    /// The response is unusable: malformed, truncated, a redirect.
     BadResponse,
-    /// The answer said nothing, or the accept hook refused it.
+    /// The response has no content, or the accept hook rejected it.
     Empty,
-    /// The server's certificate is not to be trusted.
+    /// The server's certificate is not trusted.
     Tls,
-    /// The provider asked to be left alone for a while.
+    /// The provider throttles, and specifies for how long.
     RateLimited,
-    /// Our key is missing or refused.
+    /// The gateway's key is missing or invalid.
     Auth,
-    /// The client's own key is refused.
+    /// The client's key is invalid.
     ClientAuth,
-    /// The account is out of money or quota.
+    /// The account's credit or quota is exhausted.
     Quota,
-    /// The provider refuses this request and blames neither key nor account (403):
-    /// moderation, region, no access to the model.
+    /// The provider rejects this request, but neither key nor account (403): moderation,
+    /// region, no access to the model.
     Forbidden,
-    /// Two requests collided (409), or it is too early (425).
+    /// A conflict (409) or a request sent too early (425).
     Conflict,
-    /// Nothing was sent: a dead pooled connection.
+    /// Nothing was sent: the pooled connection was closed.
     NeverSent,
     /// The provider does not have the model.
     ModelNotFound,
-    /// The target cannot take this request.
+    /// The target does not support the request.
     Unsupported,
-    /// The request is too long for the target's window.
+    /// The request exceeds the target's context window.
     ContextLength,
-    /// The request is wrong for any target.
+    /// The request is invalid for any target.
     Invalid,
     /// The provider's policy forbids the request.
     Policy,
-    /// The caller went away.
+    /// The caller cancelled the request.
     Cancelled,
     /// The caller's deadline passed.
     Deadline,
-    /// We refused it ourselves.
+    /// Rejected locally, before any target was tried.
     Local,
 }
 
-/// Whether the same target is asked once more.
+/// Whether to retry on the same target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SameTarget {
-    /// It is not.
+    /// Do not retry.
     No,
-    /// It is, as often as the chain's retries allow.
+    /// Retry within the chain's retry budget.
     Retry,
-    /// It is, once, without counting as a retry: it never saw the request.
+    /// Retry once without charging the budget: the target never saw the request.
     Free,
 }
 
-/// Whether the chain goes on.
+/// Whether to fail over to the next target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextTarget {
-    /// To the next target.
+    /// Try the next target.
     Advance,
-    /// Only if the chain is configured to advance on permanent errors.
+    /// Try the next target if the chain is configured to advance on permanent errors.
     IfConfigured,
-    /// The error is the caller's.
+    /// Return the error to the caller.
     Stop,
 }
 
-/// What the failure does to the target's health.
+/// The effect of a failure on the target's health.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HealthEffect {
-    /// Nothing: the target is not sick.
+    /// None: the target is healthy.
     None,
-    /// One more consecutive failure.
+    /// Counts as a consecutive failure.
     Count,
-    /// Benched until the provider's own time is over, without counting.
+    /// Benches the target for the time the provider requested, without counting.
     Throttle,
-    /// Benched for a fixed time: asking again soon is useless.
+    /// Benches the target for a fixed time.
     Bench(Duration),
-    /// The credential is benched, with every target that uses it.
+    /// Benches the credential, and with it every target that uses it.
     BenchCredential(Duration),
 }
 
-/// What a class asks of the chain.
+/// How a chain reacts to a [`Class`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Ask the same target again?
+    /// Retry on the same target?
     pub same_target: SameTarget,
-    /// Go on to the next?
+    /// Fail over to the next target?
     pub next_target: NextTarget,
-    /// Whose health?
+    /// The effect on health.
     pub health: HealthEffect,
 }
 
@@ -122,7 +121,7 @@ const AUTH_BENCH: Duration = Duration::from_secs(60);
 const QUOTA_BENCH: Duration = Duration::from_secs(300);
 
 impl Class {
-    /// Whether the target is well but cannot serve this request at all.
+    /// Returns `true` if the target is healthy but cannot serve this request.
     pub fn is_incapable(self) -> bool {
         matches!(
             self,
@@ -130,7 +129,7 @@ impl Class {
         )
     }
 
-    /// What the chain does about it.
+    /// Returns how a chain reacts to this class.
     pub fn verdict(self) -> Verdict {
         use HealthEffect as Health;
         let (same_target, next_target, health) = match self {
@@ -188,17 +187,17 @@ pub fn classify(error: &Error) -> Class {
         ErrorKind::Cancelled => Class::Cancelled,
         ErrorKind::Deadline => Class::Deadline,
         ErrorKind::Spec => Class::Invalid,
-        // The gateway's own word about its client's key.
+        // The gateway itself rejected the client's key.
         ErrorKind::Local if error.key_owner() == KeyOwner::Client => Class::ClientAuth,
         ErrorKind::Local | ErrorKind::Exhausted => Class::Local,
-        // Without a time, so that nobody is benched for being popular.
+        // Carries no delay, so a busy target is not benched.
         ErrorKind::Busy => Class::RateLimited,
-        ErrorKind::Provider | ErrorKind::Unknown => by_answer(error),
+        ErrorKind::Provider | ErrorKind::Unknown => classify_response(error),
     }
 }
 
-fn by_answer(error: &Error) -> Class {
-    let code = error.code().filter(|_| !is_above_every_rate(error));
+fn classify_response(error: &Error) -> Class {
+    let code = error.code().filter(|_| !exceeds_rate_limit_alone(error));
     let class = code
         .and_then(|code| by_code(code, error))
         .or_else(|| by_text(error))
@@ -209,18 +208,18 @@ fn by_answer(error: &Error) -> Class {
     }
 }
 
-/// Whether one request alone is above a limit of tokens a minute. OpenAI and Groq call
-/// that a rate limit, but waiting does not help, and others are not affected.
-fn is_above_every_rate(error: &Error) -> bool {
+/// Returns `true` if a single request exceeds the limit of tokens per minute. OpenAI and
+/// Groq report a rate limit, but waiting does not help and other requests are unaffected.
+fn exceeds_rate_limit_alone(error: &Error) -> bool {
     matches!(error.status(), Some(413 | 429)) && error.message().starts_with("Request too large")
 }
 
-/// The codes that mean something whatever the status says. Names that merely
-/// repeat a status (`not_found_error`, `api_error`) are only used without one.
+/// Classifies by the provider's code. Codes that merely repeat a status
+/// (`not_found_error`, `api_error`) are used only without an error status.
 fn by_code(code: &str, error: &Error) -> Option<Class> {
     Some(match code {
-        code if credential::is_blamed_by(code) => Class::Auth,
-        code if credential::is_spent_by(code) => Class::Quota,
+        code if credential::is_rejected_by(code) => Class::Auth,
+        code if credential::is_exhausted_by(code) => Class::Quota,
         "context_length_exceeded" | "exceed_context_size_error" | "too_many_prompt_tokens" => {
             Class::ContextLength
         }
@@ -239,7 +238,7 @@ fn by_code(code: &str, error: &Error) -> Option<Class> {
         | "cyber_policy"
         | "bio_policy"
         | "invalid_prompt" => Class::Policy,
-        // Google, for an account that must pay and for a file that is not ready yet.
+        // Google: billing is required, or a file is not ready yet.
         "FAILED_PRECONDITION" => by_text(error).unwrap_or(Class::Unsupported),
         "tool_use_failed" => Class::BadResponse,
         "overloaded_error"
@@ -276,10 +275,10 @@ fn by_code(code: &str, error: &Error) -> Option<Class> {
     })
 }
 
-/// The last resort, for providers that say it only in prose.
+/// Classifies by message, for providers that send no code.
 ///
-/// Messages may repeat what a client sent. So what only moves the request on may
-/// stand anywhere in them, but what benches a credential must be how they begin.
+/// Messages may echo the client's input. Patterns that only cause a failover may match
+/// anywhere; patterns that bench a credential must match at the start.
 fn by_text(error: &Error) -> Option<Class> {
     const ANYWHERE: &[(&str, Class)] = &[
         ("maximum context length", Class::ContextLength),
@@ -298,7 +297,7 @@ fn by_text(error: &Error) -> Option<Class> {
         ("many-image requests", Class::Unsupported),
         ("location is not supported", Class::Forbidden),
     ];
-    const AT_THE_START: &[(&str, Class)] = &[
+    const AT_START: &[(&str, Class)] = &[
         ("your credit balance is too low", Class::Quota),
         (
             "you have reached your specified api usage limits",
@@ -319,16 +318,14 @@ fn by_text(error: &Error) -> Option<Class> {
     ];
     let text = error.message().to_lowercase();
     match error.status() {
-        // llama.cpp's word for a model without eyes; asking it again is useless.
+        // llama.cpp, for a model without vision.
         Some(500) if text.contains("image input is not supported") => Some(Class::Unsupported),
-        Some(413 | 429) if is_above_every_rate(error) => Some(Class::ContextLength),
-        // OpenRouter: the account has money, but less than this request may cost.
+        Some(413 | 429) if exceeds_rate_limit_alone(error) => Some(Class::ContextLength),
+        // OpenRouter: the credit is lower than the maximum cost of this request.
         Some(402) if text.contains("fewer max_tokens") => Some(Class::Unsupported),
         Some(400 | 413 | 422 | 501) => {
             let text = text.trim_start();
-            let starts = AT_THE_START
-                .iter()
-                .find(|(start, _)| text.starts_with(start));
+            let starts = AT_START.iter().find(|(start, _)| text.starts_with(start));
             let holds = || ANYWHERE.iter().find(|(part, _)| text.contains(part));
             starts.or_else(holds).map(|(_, class)| *class)
         }
@@ -354,7 +351,7 @@ fn by_status(error: &Error) -> Class {
     }
 }
 
-/// Throttling with a time is obeyed; without one it is like any 5xx.
+/// Throttling with a delay is a rate limit; without one it is transient like any 5xx.
 fn throttled(error: &Error) -> Class {
     match error.retry_after() {
         Some(_) => Class::RateLimited,

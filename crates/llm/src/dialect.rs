@@ -1,8 +1,8 @@
-//! Which wire dialect a value came from, and what only that dialect understands.
+//! Wire dialects, and the fields that only one of them understands.
 //!
-//! Whatever has no place in the contract travels as [`Native`] fields next to
-//! the value that it belongs to: back to the same dialect verbatim, a listed
-//! loss to any other.
+//! A field with no counterpart in the contract travels as [`Native`] data next to
+//! the value that it belongs to. A target of the same dialect receives it verbatim;
+//! for any other target it is dropped and reported as a [`Change`](crate::Change).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Json;
 
-/// The name of a wire dialect, for example `anthropic-messages`.
+/// The name of a wire protocol, such as `anthropic-messages`.
 ///
 /// ```
 /// use majordomo_llm::Dialect;
@@ -24,12 +24,12 @@ use crate::Json;
 pub struct Dialect(Cow<'static, str>);
 
 impl Dialect {
-    /// Names a dialect; codecs do this once, in a constant.
+    /// Names a dialect. Each codec defines a constant with this.
     pub const fn new(name: &'static str) -> Self {
         Self(Cow::Borrowed(name))
     }
 
-    /// The dialect's name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -47,7 +47,9 @@ impl fmt::Debug for Dialect {
     }
 }
 
-/// Fields that only one dialect understands, in the order in which they came.
+/// Fields that only one dialect understands, in wire order.
+///
+/// Examples are cache markers, citations and reasoning signatures.
 ///
 /// ```
 /// use majordomo_llm::{Dialect, Json, Native};
@@ -63,7 +65,7 @@ pub struct Native {
 }
 
 impl Native {
-    /// No fields yet.
+    /// Creates an empty set of fields.
     pub fn new(dialect: Dialect) -> Self {
         Self {
             dialect,
@@ -71,44 +73,44 @@ impl Native {
         }
     }
 
-    /// Adds a field at the end.
+    /// Appends a field.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, value: Json) -> Self {
         self.push(name, value);
         self
     }
 
-    /// Adds a field at the end.
+    /// Appends a field.
     pub fn push(&mut self, name: impl Into<String>, value: Json) {
         self.fields.push((name.into(), value));
     }
 
-    /// The dialect that understands these fields.
+    /// Returns the dialect that understands these fields.
     pub fn dialect(&self) -> &Dialect {
         &self.dialect
     }
 
-    /// The value of one field.
+    /// Returns the value of a field.
     pub fn get(&self, name: &str) -> Option<&Json> {
         self.fields.iter().find(|(n, _)| n == name).map(|(_, v)| v)
     }
 
-    /// All fields in order.
+    /// Iterates over the fields in order.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &Json)> {
         self.fields.iter().map(|(n, v)| (n.as_str(), v))
     }
 
-    /// How many fields there are.
+    /// Returns the number of fields.
     pub fn len(&self) -> usize {
         self.fields.len()
     }
 
-    /// Whether there is no field.
+    /// Returns `true` if there are no fields.
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty()
     }
 
-    /// Boxes these fields for a part, or gives nothing when there are none.
+    /// Boxes the fields, or returns `None` if there are none.
     pub fn into_option(self) -> Option<Box<Self>> {
         (!self.is_empty()).then(|| Box::new(self))
     }

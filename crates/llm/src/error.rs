@@ -1,4 +1,4 @@
-//! One error type: what happened, to which target, what is known about it.
+//! The error type.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -7,39 +7,39 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::scrub::{self, scrub};
+use crate::redact::{self, redact};
 use crate::{AttemptLog, Class, KeyOwner, Response, classify};
 
-/// A result of this crate.
+/// A `Result` whose error defaults to [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What happened, before anybody judges it.
+/// What failed. [`Error::class`] interprets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
-    /// The server could not be reached.
+    /// The connection could not be established.
     Connect,
-    /// The server's name could not be resolved.
+    /// The host name could not be resolved.
     Dns,
-    /// The server's certificate or host name is not to be trusted.
+    /// The server's certificate is not trusted or does not match the host.
     Tls,
-    /// The connection broke.
+    /// The connection was lost.
     ConnectionLost,
-    /// A pooled connection died before a byte of the request left.
+    /// A pooled connection was closed before any byte of the request was sent.
     NeverSent,
-    /// One of the attempt's own timers ran out.
+    /// One of the attempt's timers expired.
     Timeout(Timer),
-    /// The provider answered with an error; status and code say which.
+    /// The provider returned an error, described by status and code.
     Provider,
-    /// The answer could not be understood.
+    /// The response could not be decoded.
     BadResponse,
-    /// The answer ended without its terminator.
+    /// The response ended without its terminator.
     Truncated,
-    /// The answer said nothing.
+    /// The response has no content.
     Empty,
-    /// The caller's accept hook refused the answer.
+    /// The caller's [`Accept`](crate::Accept) hook rejected the response.
     Refused,
-    /// The target cannot take this request.
+    /// The target does not support the request.
     Unsupported,
     /// The provider does not have this model.
     ModelNotFound,
@@ -51,35 +51,35 @@ pub enum ErrorKind {
     Cancelled,
     /// The caller's deadline passed.
     Deadline,
-    /// The spec, alias, DSN or provider name is wrong.
+    /// The spec, alias, DSN or provider name is invalid.
     Spec,
-    /// No target of the chain could serve.
+    /// No target of the chain could serve the request.
     Exhausted,
-    /// The gateway itself refused: a full queue, a shutdown.
+    /// The gateway rejected the request: a full queue, a shutdown.
     Local,
-    /// The target serves as many requests as it may already; nothing was sent.
+    /// The target's concurrency limit is reached; nothing was sent.
     Busy,
     /// Anything else.
     Unknown,
 }
 
-/// The timers of an attempt; each names itself in its error.
+/// The timers of an attempt; [`ErrorKind::Timeout`] names the one that expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timer {
-    /// Connecting, TLS included.
+    /// Establishing the connection, including TLS.
     Connect,
-    /// Waiting for the first byte of the answer.
+    /// Waiting for the first byte of the response.
     FirstByte,
-    /// Waiting for the first event that carries something.
+    /// Waiting for the first semantic event.
     FirstEvent,
     /// Waiting for the next byte of a stream.
     Idle,
-    /// Waiting for the next event that carries something, while bytes come.
+    /// Waiting for the next semantic event while bytes arrive.
     EventIdle,
-    /// Writing the request.
+    /// Sending the request.
     Write,
-    /// The whole answer.
+    /// Receiving the whole response.
     Total,
 }
 
@@ -97,8 +97,9 @@ impl fmt::Display for Timer {
     }
 }
 
-/// What went wrong. Cheap to move and to clone; its text never holds a key or a
-/// URL's query.
+/// A failed request: what failed, at which target, and what is known about it.
+///
+/// Cheap to move. The text never contains keys or URL queries; see [`redact`].
 ///
 /// ```
 /// use majordomo_llm::{Class, Error};
@@ -108,10 +109,10 @@ impl fmt::Display for Timer {
 /// assert_eq!(error.class(), Class::Transient);
 /// ```
 #[derive(Clone)]
-pub struct Error(Box<Detail>);
+pub struct Error(Box<ErrorDetail>);
 
 #[derive(Clone)]
-struct Detail {
+struct ErrorDetail {
     kind: ErrorKind,
     provider: Option<String>,
     model: Option<String>,
@@ -127,15 +128,15 @@ struct Detail {
 }
 
 impl Error {
-    /// An error of this kind, in a sentence.
+    /// Creates an error. The message is redacted.
     pub fn new(kind: ErrorKind, message: impl AsRef<str>) -> Self {
-        Self(Box::new(Detail {
+        Self(Box::new(ErrorDetail {
             kind,
             provider: None,
             model: None,
             status: None,
             code: None,
-            message: scrub(message.as_ref()),
+            message: redact(message.as_ref()),
             request_id: None,
             retry_after: None,
             key_owner: KeyOwner::default(),
@@ -145,14 +146,14 @@ impl Error {
         }))
     }
 
-    /// An error that the provider answered with.
+    /// Creates an error from a provider's error response.
     pub fn provider(status: u16, message: impl AsRef<str>) -> Self {
         let mut error = Self::new(ErrorKind::Provider, message);
         error.0.status = Some(status);
         error
     }
 
-    /// Says which target it happened to, unless that is known already.
+    /// Sets the target, unless it is already set.
     #[must_use]
     pub fn with_target(mut self, provider: &str, model: &str) -> Self {
         self.0.provider.get_or_insert_with(|| provider.to_owned());
@@ -160,74 +161,75 @@ impl Error {
         self
     }
 
-    /// Says which provider it happened to.
+    /// Sets the provider.
     #[must_use]
     pub fn with_provider(mut self, provider: &str) -> Self {
         self.0.provider = Some(provider.to_owned());
         self
     }
 
-    /// Adds the provider's own error code or type.
+    /// Sets the provider's error code or type.
     #[must_use]
     pub fn with_code(mut self, code: impl Into<String>) -> Self {
         self.0.code = Some(code.into());
         self
     }
 
-    /// Adds the HTTP status.
+    /// Sets the HTTP status.
     #[must_use]
     pub fn with_status(mut self, status: u16) -> Self {
         self.0.status = Some(status);
         self
     }
 
-    /// Adds how long the provider wants to be left alone.
+    /// Sets the delay requested by the provider; see [`retry_after`](crate::retry_after).
     #[must_use]
     pub fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
         self.0.retry_after = wait;
         self
     }
 
-    /// Adds the provider's id of the failed request.
+    /// Sets the provider's request id.
     #[must_use]
     pub fn with_request_id(mut self, id: impl Into<String>) -> Self {
         self.0.request_id = Some(id.into());
         self
     }
 
-    /// Says whose key was used.
+    /// Sets the owner of the key that was used.
     #[must_use]
     pub fn with_key_owner(mut self, owner: KeyOwner) -> Self {
         self.0.key_owner = owner;
         self
     }
 
-    /// Adds the cause.
+    /// Sets the cause. It becomes part of the text.
     #[must_use]
     pub fn with_cause(mut self, cause: impl StdError + Send + Sync + 'static) -> Self {
         self.0.cause = Some(Arc::new(cause));
         self
     }
 
-    /// Adds what had come of the answer.
+    /// Sets the partial response.
     #[must_use]
     pub fn with_partial(mut self, partial: Response) -> Self {
         self.0.partial = Some(Box::new(partial));
         self
     }
 
-    /// Adds who was asked.
+    /// Sets the attempt log.
     #[must_use]
     pub fn with_attempt_log(mut self, attempt_log: AttemptLog) -> Self {
         self.0.attempt_log = attempt_log;
         self
     }
 
-    /// Takes a key out of everything that the error says: providers repeat what
-    /// they were sent. Texts too short to be a key are left alone.
+    /// Redacts a key from all texts, because providers echo what they receive.
+    ///
+    /// Strings too short to be a key are ignored.
     #[must_use]
-    pub fn hiding(mut self, key: &str) -> Self {
-        if key.len() < scrub::SHORTEST_KEY {
+    pub fn redacting(mut self, key: &str) -> Self {
+        if key.len() < redact::MIN_KEY_LEN {
             return self;
         }
         let detail = &mut *self.0;
@@ -238,7 +240,7 @@ impl Error {
             .flatten()
         {
             if text.contains(key) {
-                *text = text.replace(key, scrub::HIDDEN);
+                *text = text.replace(key, redact::HIDDEN);
             }
         }
         detail
@@ -247,97 +249,98 @@ impl Error {
         self
     }
 
-    /// What happened.
+    /// Returns what failed.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// What it means for the chain.
+    /// Classifies the error; see [`classify`].
     pub fn class(&self) -> Class {
         classify(self)
     }
 
-    /// The provider that it happened to.
+    /// Returns the provider's name.
     pub fn provider_name(&self) -> Option<&str> {
         self.0.provider.as_deref()
     }
 
-    /// The model that it happened to.
+    /// Returns the model's id.
     pub fn model(&self) -> Option<&str> {
         self.0.model.as_deref()
     }
 
-    /// The HTTP status, if the provider answered at all.
+    /// Returns the HTTP status, if the provider responded.
     pub fn status(&self) -> Option<u16> {
         self.0.status
     }
 
-    /// The provider's own error code or type.
+    /// Returns the provider's error code or type.
     pub fn code(&self) -> Option<&str> {
         self.0.code.as_deref()
     }
 
-    /// The sentence, without target, status and cause.
+    /// Returns the message, without target, status and cause.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The text without the target, for places that name it already.
+    /// Formats the error without its target.
     pub fn reason(&self) -> String {
-        Reason(&self.0, "").to_string()
+        ErrorReason(&self.0, "").to_string()
     }
 
-    /// The provider's id of the failed request.
+    /// Returns the provider's request id.
     pub fn request_id(&self) -> Option<&str> {
         self.0.request_id.as_deref()
     }
 
-    /// How long the provider wants to be left alone.
+    /// Returns the delay requested by the provider.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
 
-    /// Whose key was used.
+    /// Returns the owner of the key that was used.
     pub fn key_owner(&self) -> KeyOwner {
         self.0.key_owner
     }
 
-    /// What had come of the answer before a stream broke.
+    /// Returns what was received of the response before it failed.
     pub fn partial(&self) -> Option<&Response> {
         self.0.partial.as_deref()
     }
 
-    /// Who was asked, if this is a chain's error.
+    /// Returns the attempts. Empty unless a chain returned the error.
     pub fn attempt_log(&self) -> &AttemptLog {
         &self.0.attempt_log
     }
 }
 
-/// `provider/model: HTTP 429 [code]: message: cause`, whatever of it is known.
+/// Formats as `provider/model: HTTP 429 [code]: message: cause`, omitting what is
+/// unknown.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let detail = &self.0;
         let Some(provider) = &detail.provider else {
-            return Reason(detail, "").fmt(f);
+            return ErrorReason(detail, "").fmt(f);
         };
         f.write_str(provider)?;
         if let Some(model) = &detail.model {
             write!(f, "/{model}")?;
         }
-        Reason(detail, ": ").fmt(f)
+        ErrorReason(detail, ": ").fmt(f)
     }
 }
 
-/// Status, code, message and cause, after a separator.
-struct Reason<'a>(&'a Detail, &'static str);
+/// Displays status, code, message and cause, preceded by a separator.
+struct ErrorReason<'a>(&'a ErrorDetail, &'static str);
 
-impl fmt::Display for Reason<'_> {
+impl fmt::Display for ErrorReason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(detail, before) = self;
         let mut separator = *before;
-        // A status of our own is for the client's head; nobody said it to us.
-        let answered = detail.kind != ErrorKind::Local;
-        if let Some(status) = detail.status.filter(|_| answered) {
+        // A local error's status is for the client's response; no upstream sent it.
+        let from_upstream = detail.kind != ErrorKind::Local;
+        if let Some(status) = detail.status.filter(|_| from_upstream) {
             write!(f, "{separator}HTTP {status}")?;
             separator = ": ";
         }
@@ -351,20 +354,20 @@ impl fmt::Display for Reason<'_> {
             separator = ": ";
         }
         if let Some(cause) = &detail.cause {
-            write!(f, "{separator}{}", scrub(&cause.to_string()))?;
+            write!(f, "{separator}{}", redact(&cause.to_string()))?;
         }
         Ok(())
     }
 }
 
-/// The same text as for people: a derived form would print the cause unscrubbed.
+/// Uses the `Display` text: a derived form would print the cause unredacted.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Error({:?}: {self})", self.0.kind)
     }
 }
 
-/// The cause is part of the text, so it is not told again as a source.
+/// `source` is `None`, because the cause is already part of the text.
 impl StdError for Error {}
 
 #[cfg(test)]
@@ -372,15 +375,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_is_told_only_where_somebody_answered_with_it() {
-        let ours = Error::new(ErrorKind::Local, "the body is too large").with_status(413);
-        assert_eq!(ours.to_string(), "the body is too large");
-        let theirs = Error::provider(413, "too large");
-        assert_eq!(theirs.to_string(), "HTTP 413: too large");
+    fn only_an_upstream_status_is_displayed() {
+        let local = Error::new(ErrorKind::Local, "the body is too large").with_status(413);
+        assert_eq!(local.to_string(), "the body is too large");
+        let upstream = Error::provider(413, "too large");
+        assert_eq!(upstream.to_string(), "HTTP 413: too large");
     }
 
     #[test]
-    fn the_text_names_target_status_code_message_and_cause() {
+    fn the_text_contains_target_status_code_message_and_cause() {
         let error = Error::provider(429, "slow down")
             .with_target("openai", "gpt-6")
             .with_code("rate_limit_exceeded")
@@ -396,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_holds_a_key_or_a_query() {
+    fn no_text_contains_a_key_or_a_query() {
         let cause = std::io::Error::other("GET https://x.example/v1?key=CANARY failed");
         let error = Error::new(ErrorKind::Unknown, "Incorrect API key: sk-CANARY1234567890")
             .with_cause(cause);
@@ -410,12 +413,12 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_looks_like_none_is_hidden_by_its_owner() {
+    fn a_known_key_is_redacted_whatever_it_looks_like() {
         let error = Error::provider(401, "the key hunter2-hunter2 is wrong")
             .with_code("hunter2-hunter2")
             .with_request_id("hunter2-hunter2")
             .with_cause(std::io::Error::other("hunter2-hunter2"))
-            .hiding("hunter2-hunter2");
+            .redacting("hunter2-hunter2");
         assert_eq!(
             error.to_string(),
             "HTTP 401 [[hidden]]: the key [hidden] is wrong"
@@ -424,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_target_named_stands() {
+    fn the_first_target_wins() {
         let error = Error::new(ErrorKind::Connect, "refused")
             .with_target("a", "x")
             .with_target("b", "y");

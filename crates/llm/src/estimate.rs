@@ -1,25 +1,25 @@
-//! About how many tokens a request is.
+//! Token estimates.
 
 use crate::{Message, Part, Request};
 
-/// Guesses a request's tokens, well enough to choose a target by.
-pub trait TokenEstimate: Send + Sync {
-    /// The guess.
+/// Estimates a request's input tokens, precisely enough to select a target.
+pub trait TokenEstimator: Send + Sync {
+    /// Returns the estimate.
     fn estimate(&self, request: &Request) -> u64;
 }
 
-/// Four bytes a token, a thousand tokens an image, a few per message.
+/// Estimates four bytes per token, a thousand tokens per image and a few per message.
 ///
-/// Providers know better and say so through `Model::estimate_tokens`; this one
-/// is for targets about which nothing is known.
+/// The fallback for unknown targets; providers refine it in
+/// [`Model::estimate_tokens`](crate::Model::estimate_tokens).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct PlainEstimate;
+pub struct HeuristicEstimator;
 
 const BYTES_PER_TOKEN: usize = 4;
 const TOKENS_PER_MESSAGE: usize = 4;
 const TOKENS_PER_IMAGE: usize = 1_000;
 
-impl TokenEstimate for PlainEstimate {
+impl TokenEstimator for HeuristicEstimator {
     fn estimate(&self, request: &Request) -> u64 {
         let system: usize = request.system.iter().map(|t| text(&t.text)).sum();
         let messages: usize = request.messages.iter().map(message).sum();
@@ -62,9 +62,9 @@ mod tests {
     use crate::{Json, Tool};
 
     #[test]
-    fn everything_that_is_sent_counts() {
+    fn every_part_of_a_request_counts() {
         let base = Request::user("x".repeat(400));
-        let estimate = |request: &Request| PlainEstimate.estimate(request);
+        let estimate = |request: &Request| HeuristicEstimator.estimate(request);
         assert_eq!(estimate(&base), 104);
         let grown = [
             base.clone().system("be brief and exact"),
@@ -78,12 +78,12 @@ mod tests {
     }
 
     #[test]
-    fn images_count_by_kind_and_not_by_bytes() {
+    fn the_size_of_an_image_does_not_matter() {
         let small = Request::user(Part::image("image/png", vec![0; 10]));
         let large = Request::user(Part::image("image/png", vec![0; 1_000_000]));
         assert_eq!(
-            PlainEstimate.estimate(&small),
-            PlainEstimate.estimate(&large)
+            HeuristicEstimator.estimate(&small),
+            HeuristicEstimator.estimate(&large)
         );
     }
 }

@@ -1,71 +1,73 @@
-//! A stream's fine events.
-//!
-//! What every codec's stream reader gives and every stream writer takes:
-//!
-//! - At most one [`Event::Start`], before everything else.
-//! - [`Event::Text`], [`Event::Refusal`] and [`Event::Reasoning`] extend the
-//!   open part of their kind, or open one.
-//! - [`Event::EndPart`] closes the open part; an event of another kind does, too.
-//! - Tool calls are told apart by `index`, which need not be contiguous, and may
-//!   interleave. Each is started once and ended once.
-//! - [`Event::Usage`] is cumulative: the last one stands.
-//! - [`Event::Finish`] is the last event of a complete stream, and the only sign
-//!   of completeness. A stream that ends without it was cut.
+//! The events of a streamed response.
 
 use crate::{FinishReason, Native, Part, Usage};
 
-/// One step of a streamed answer.
+/// One event of a streamed response.
+///
+/// Stream readers produce and stream writers consume events that follow these rules:
+///
+/// - At most one [`Event::Start`], before everything else.
+/// - [`Event::Text`], [`Event::Refusal`] and [`Event::Reasoning`] extend the open part
+///   of their kind, or open one.
+/// - [`Event::EndPart`], or any event of another kind, closes the open part.
+/// - Tool calls are identified by `index`, which need not be contiguous, and may
+///   interleave. Each starts once and ends once.
+/// - [`Event::Usage`] is cumulative: the last one counts.
+/// - [`Event::Finish`] is the last event of a complete stream. A stream that ends
+///   without it is truncated.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// The provider began to answer.
+    /// The response has begun.
     Start {
-        /// The provider's id of the answer.
+        /// The provider's response id.
         id: Option<String>,
-        /// The model in the provider's own words.
+        /// The model name reported by the provider.
         model: Option<String>,
     },
-    /// More text.
+    /// A text delta.
     Text(String),
-    /// More of the text with which the model declines.
+    /// A delta of the text with which the model declines.
     Refusal(String),
-    /// More reasoning text.
+    /// A reasoning delta.
     Reasoning(String),
-    /// The open text or reasoning part is complete; its state (a signature), if any.
+    /// The open text or reasoning part is complete. Carries its native state, such as a
+    /// signature.
     EndPart(Option<Box<Native>>),
-    /// A part that came whole: an image, a signed text, a server tool's block.
+    /// A complete part: an image, a signed text, a server tool's block.
     Part(Part),
-    /// The model begins to ask for a tool.
+    /// A tool call has begun.
     ToolCallStart {
-        /// Tells the calls of this answer apart.
+        /// Identifies the call within this response.
         index: usize,
-        /// The provider's id of the call, where it gives one.
+        /// The provider's call id, if it assigns one.
         id: Option<String>,
-        /// Which tool.
+        /// The tool's name.
         name: String,
-        /// What only the provider understands (a thought signature).
+        /// Fields that only this dialect understands, such as a thought signature.
         native: Option<Box<Native>>,
     },
-    /// More of a call's arguments, as JSON text.
+    /// A delta of a call's arguments.
     ToolCallArguments {
-        /// Which call.
+        /// Identifies the call.
         index: usize,
-        /// The next piece of the text.
+        /// The next fragment of the JSON text.
         fragment: String,
     },
-    /// A call's arguments are complete.
+    /// A tool call is complete.
     ToolCallEnd {
-        /// Which call.
+        /// Identifies the call.
         index: usize,
     },
-    /// Token counts so far.
+    /// Cumulative token usage.
     Usage(Usage),
-    /// The answer is complete.
+    /// The response is complete.
     Finish(FinishReason),
 }
 
 impl Event {
-    /// Whether the event carries something of the answer itself. The first such
-    /// event is a stream's commit point: there is no failover after it.
+    /// Returns `true` if the event carries content.
+    ///
+    /// The first such event is a stream's commit point: there is no failover after it.
     pub fn is_semantic(&self) -> bool {
         match self {
             Self::Text(text) | Self::Refusal(text) | Self::Reasoning(text) => !text.is_empty(),

@@ -1,12 +1,14 @@
-//! Tells whether a provider is still asked at the same address with the same key.
+//! Detects that a provider's address or credential has changed.
 
 use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::sync::LazyLock;
 
-/// A keyed hash of an address and a credential. The key is random for each process,
-/// so it can be compared here and says nothing anywhere else.
+/// A keyed hash of a provider's address and credential.
+///
+/// The key is random per process: fingerprints can be compared within a process and
+/// reveal nothing outside it.
 ///
 /// ```
 /// use majordomo_llm::Fingerprint;
@@ -19,7 +21,7 @@ use std::sync::LazyLock;
 pub struct Fingerprint(u64);
 
 impl Fingerprint {
-    /// The fingerprint of everything that decides whom a provider asks, and as whom.
+    /// Computes the fingerprint of an identity: address, credential and kind.
     pub fn of(identity: impl Hash) -> Self {
         static KEYED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
         Self(KEYED.hash_one(identity))

@@ -1,4 +1,4 @@
-//! A JSON text that is kept as it was written and shared without copies.
+//! JSON text that is preserved byte for byte and cheap to clone.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -8,10 +8,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// One valid JSON value, as text.
+/// A valid JSON value, stored as its original text. Clones share the text.
 ///
-/// Schemas and unknown fields must leave as they came, key order and number
-/// format included, so they are never turned into a tree and back.
+/// Schemas and unknown fields are forwarded unchanged, including key order and number
+/// format, so they are never parsed into a tree and serialized again.
 ///
 /// ```
 /// use majordomo_llm::Json;
@@ -24,32 +24,32 @@ use serde_json::value::RawValue;
 pub struct Json(Arc<Box<RawValue>>);
 
 impl Json {
-    /// Checks a text and keeps it.
+    /// Validates a JSON text.
     pub fn parse(text: impl Into<String>) -> Result<Self, serde_json::Error> {
         RawValue::from_string(text.into()).map(Self::from)
     }
 
-    /// Writes a value as JSON.
+    /// Serializes a value.
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         serde_json::value::to_raw_value(value).map(Self::from)
     }
 
-    /// A JSON string.
+    /// Creates a JSON string.
     pub fn string(text: &str) -> Self {
         Self::from_value(text).expect("a string is always valid JSON")
     }
 
-    /// The text.
+    /// Returns the JSON text.
     pub fn as_str(&self) -> &str {
         self.0.get()
     }
 
-    /// Reads the text into a type.
+    /// Deserializes the text.
     pub fn to<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(self.as_str())
     }
 
-    /// The raw value, for serializers that splice it into a larger document.
+    /// Returns the raw value, for serializers that splice it into a larger document.
     pub fn raw(&self) -> &RawValue {
         &self.0
     }
@@ -57,7 +57,7 @@ impl Json {
 
 impl From<Box<RawValue>> for Json {
     fn from(raw: Box<RawValue>) -> Self {
-        // Its text is not copied: it may be as large as a request.
+        // `Arc<RawValue>` would copy the text, which may be as large as a request.
         Self(Arc::new(raw))
     }
 }

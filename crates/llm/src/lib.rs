@@ -1,11 +1,20 @@
-//! The contract between programs that ask and language models that answer.
+//! Provider-neutral types for language models.
 //!
-//! This crate holds data types, two traits and one classification function. It
-//! does no I/O, starts no task and names no provider; every other crate of the
-//! workspace may rely on it and it relies on none of them.
+//! - [`Request`] is what a caller sends: messages made of [`Part`]s, [`Tool`]s and
+//!   sampling settings.
+//! - [`Model`] serves requests and [`Provider`] creates models; codecs, transports
+//!   and chains implement them.
+//! - [`Response`] is a complete result. A streamed one arrives as [`Event`]s, which
+//!   an [`Assembler`] folds into a `Response`.
+//! - [`Error`] is what failed; [`classify`] decides whether to retry, fail over or
+//!   give up.
+//! - [`AttemptLog`] records which targets were tried and what was changed for them.
+//!
+//! The crate performs no I/O, spawns no tasks and knows no provider. It depends on no
+//! other crate of the workspace.
 //!
 //! ```
-//! use majordomo_llm::{Message, Part, Request};
+//! use majordomo_llm::Request;
 //!
 //! let request = Request::user("What is in this picture?")
 //!     .system("You are terse.")
@@ -18,8 +27,8 @@ mod accept;
 mod assembler;
 mod attempt_log;
 mod capabilities;
+mod change_recorder;
 mod classify;
-mod counts;
 mod dialect;
 mod error;
 mod estimate;
@@ -28,39 +37,41 @@ mod fingerprint;
 mod json;
 mod message;
 mod model;
-mod notes;
 mod part;
-mod piece;
+mod prompt;
+mod raw_chunk;
+mod redact;
 mod request;
+mod request_counts;
 mod response;
 mod retry_after;
-mod scrub;
 mod stream;
 mod tool;
 mod usage;
 mod wire_source;
 
-pub use accept::{Accept, Refused};
+pub use accept::{Accept, Rejection};
 pub use assembler::Assembler;
-pub use attempt_log::{Attempt, AttemptLog, Change, Outcome};
-pub use capabilities::{ByteCount, Capabilities, ImageLimits, ManyImages, Patches};
+pub use attempt_log::{Attempt, AttemptLog, AttemptOutcome, Change};
+pub use capabilities::{ByteCount, Capabilities, ImageLimits, ManyImages, PatchLimit};
+pub use change_recorder::ChangeRecorder;
 pub use classify::{Class, HealthEffect, KeyOwner, NextTarget, SameTarget, Verdict, classify};
-pub use counts::Counts;
 pub use dialect::{Dialect, Native};
 pub use error::{Error, ErrorKind, Result, Timer};
-pub use estimate::{PlainEstimate, TokenEstimate};
+pub use estimate::{HeuristicEstimator, TokenEstimator};
 pub use event::Event;
 pub use fingerprint::Fingerprint;
 pub use json::Json;
 pub use message::{Message, Role};
 pub use model::{BoxFuture, Model, ModelInfo, Provider};
-pub use notes::Notes;
 pub use part::{File, Image, Opaque, Part, Reasoning, RemoteImage, Text};
-pub use piece::{Piece, PieceStream};
-pub use request::{Effort, Output, OutputSchema, Prompt, Request};
-pub use response::{FinishReason, Raw, Response};
+pub use prompt::{Effort, OutputFormat, OutputSchema, Prompt};
+pub use raw_chunk::{RawChunk, RawChunkStream};
+pub use redact::redact;
+pub use request::Request;
+pub use request_counts::RequestCounts;
+pub use response::{FinishReason, RawBody, Response};
 pub use retry_after::retry_after;
-pub use scrub::scrub;
 pub use stream::{EventStream, ResponseStream, StreamItem};
 pub use tool::{Tool, ToolCall, ToolChoice, ToolResult};
 pub use usage::Usage;

@@ -1,38 +1,40 @@
-//! Who says what, in order.
+//! Messages: the turns of a conversation.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Native, Part, ToolCall, ToolResult};
 
-/// Who speaks.
+/// The author of a [`Message`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Instructions, also in the middle of a conversation.
+    /// Instructions. May also appear in the middle of a conversation.
     System,
-    /// The person or program that asks.
+    /// The person or program that sends requests.
     User,
     /// The model.
     Assistant,
-    /// Tools that answer.
+    /// Tool results.
     Tool,
 }
 
-/// One turn: a role and its parts *in order*, because providers check the
-/// order of reasoning, text and tool calls.
+/// One turn of a conversation.
+///
+/// The order of the parts is significant: providers validate the order of
+/// reasoning, text and tool calls.
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Message {
-    /// Who speaks.
+    /// The author.
     pub role: Role,
-    /// What is said.
+    /// The content, in order.
     pub parts: Vec<Part>,
-    /// Fields of the dialect that it was read from.
+    /// Fields that only the original dialect understands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<Box<Native>>,
 }
 
 impl Message {
-    /// A message of any role.
+    /// Creates a message with any role.
     pub fn new(role: Role, parts: Vec<Part>) -> Self {
         Self {
             role,
@@ -41,22 +43,23 @@ impl Message {
         }
     }
 
-    /// The user says something.
+    /// Creates a user message with one part.
     pub fn user(part: impl Into<Part>) -> Self {
         Self::new(Role::User, vec![part.into()])
     }
 
-    /// The model said something.
+    /// Creates an assistant message with one part.
     pub fn assistant(part: impl Into<Part>) -> Self {
         Self::new(Role::Assistant, vec![part.into()])
     }
 
-    /// An instruction in the middle of a conversation.
+    /// Creates a system message, for instructions in the middle of a conversation.
     pub fn system(part: impl Into<Part>) -> Self {
         Self::new(Role::System, vec![part.into()])
     }
 
-    /// The answers of the tools that the last assistant message asked for.
+    /// Creates the message that carries the results of the last assistant message's
+    /// tool calls.
     pub fn tool_results_message(results: impl IntoIterator<Item = ToolResult>) -> Self {
         Self::new(
             Role::Tool,
@@ -64,12 +67,12 @@ impl Message {
         )
     }
 
-    /// All text parts, joined.
+    /// Concatenates all text parts.
     pub fn text(&self) -> String {
         self.parts.iter().filter_map(Part::as_text).collect()
     }
 
-    /// The tool calls among the parts.
+    /// Iterates over the tool calls.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match part {
             Part::ToolCall(call) => Some(call),
@@ -77,7 +80,7 @@ impl Message {
         })
     }
 
-    /// The tool results among the parts.
+    /// Iterates over the tool results.
     pub fn tool_results(&self) -> impl Iterator<Item = &ToolResult> {
         self.parts.iter().filter_map(|part| match part {
             Part::ToolResult(result) => Some(result),
@@ -85,7 +88,7 @@ impl Message {
         })
     }
 
-    /// How many images the message holds, those inside tool results included.
+    /// Counts the images, including those inside tool results.
     pub fn image_count(&self) -> usize {
         count_images(&self.parts)
     }

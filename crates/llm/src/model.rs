@@ -1,4 +1,4 @@
-//! The two traits: a model that answers, and a provider that has models.
+//! The [`Model`] and [`Provider`] traits.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,28 +8,34 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Capabilities, Change, Dialect, Error, ErrorKind, EventStream, Fingerprint, PieceStream,
-    PlainEstimate, Request, Response, ResponseStream, Result, TokenEstimate,
+    Capabilities, Change, Dialect, Error, ErrorKind, EventStream, Fingerprint, HeuristicEstimator,
+    RawChunkStream, Request, Response, ResponseStream, Result, TokenEstimator,
 };
 
-/// A boxed future; dropping it cancels the work behind it.
+/// A boxed future. Dropping it cancels the work.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Something that answers: one target, or a chain of them.
+/// Serves requests: a single target, or a chain of targets.
+///
+/// Only `name`, `capabilities`, `generate` and `events` are required; the other
+/// methods default to an [`ErrorKind::Unsupported`] error or a neutral value.
 pub trait Model: Send + Sync {
-    /// Its full name, `provider/model` for a single target.
+    /// Returns the full name: `provider/model` for a single target.
     fn name(&self) -> &str;
 
-    /// What it can take. A chain answers for its head.
+    /// Returns what the model accepts. A chain reports its first target.
     fn capabilities(&self) -> Arc<Capabilities>;
 
-    /// One whole answer.
+    /// Sends the request and waits for the complete response.
     fn generate(&self, request: Request) -> BoxFuture<'_, Result<Response>>;
 
-    /// The answer's fine events, as they come.
+    /// Sends the request and streams the response's events.
+    ///
+    /// Use [`stream`](Model::stream) unless you need every event.
     fn events(&self, request: Request) -> BoxFuture<'_, Result<EventStream>>;
 
-    /// The answer as text deltas, whole tool calls and a final [`Response`].
+    /// Sends the request and streams text deltas, complete tool calls and the final
+    /// [`Response`].
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<ResponseStream>> {
         Box::pin(async move {
             let first_call = request.next_call_number();
@@ -38,38 +44,40 @@ pub trait Model: Send + Sync {
         })
     }
 
-    /// About how many tokens the request is for this model.
+    /// Estimates the request's input tokens without I/O.
     fn estimate_tokens(&self, request: &Request) -> u64 {
-        PlainEstimate.estimate(request)
+        HeuristicEstimator.estimate(request)
     }
 
-    /// What asking it would change in a request on the way out, for dry runs: it is
-    /// not asked. An error is why it could not be.
+    /// Returns the changes that sending the request would make, without sending it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the model could not serve the request.
     fn preview(&self, _request: Request) -> Result<Vec<Change>> {
         Ok(Vec::new())
     }
 
-    /// The dialect of its own bytes, if they can be had.
+    /// Returns the dialect of [`raw_chunks`](Model::raw_chunks), if those are supported.
     fn dialect(&self) -> Option<Dialect> {
         None
     }
 
-    /// The answer in the provider's own bytes, for a client of its [`dialect`].
-    ///
-    /// [`dialect`]: Model::dialect
-    fn pieces(&self, _request: Request) -> BoxFuture<'_, Result<PieceStream>> {
-        unsupported("its answers cannot be passed on as they are")
+    /// Sends the request and streams the provider's bytes unchanged, for a client that
+    /// speaks the model's [`dialect`](Model::dialect).
+    fn raw_chunks(&self, _request: Request) -> BoxFuture<'_, Result<RawChunkStream>> {
+        unsupported("raw responses are not supported")
     }
 
-    /// The tokens of the request, counted by the provider itself.
+    /// Asks the provider to count the request's input tokens.
     fn count_tokens(&self, _request: Request) -> BoxFuture<'_, Result<u64>> {
-        unsupported("it does not count tokens")
+        unsupported("token counting is not supported")
     }
 
-    /// Embeddings: a body of this dialect as it came but for the model, and the
-    /// answer as it came.
+    /// Sends an embeddings request in this dialect and returns the response body
+    /// unchanged. Only the model name in `body` is replaced.
     fn embed<'a>(&'a self, _dialect: &Dialect, _body: Bytes) -> BoxFuture<'a, Result<Bytes>> {
-        unsupported("it makes no embeddings for clients of this dialect")
+        unsupported("embeddings are not supported in this dialect")
     }
 }
 
@@ -80,46 +88,48 @@ fn unsupported<T: Send + 'static>(text: &'static str) -> BoxFuture<'static, Resu
     ))))
 }
 
-/// A place that has models.
+/// Creates models. Constructing or inspecting a provider never touches the network;
+/// only [`models`](Provider::models) and the models themselves do.
 pub trait Provider: Send + Sync {
-    /// The name that specs use.
+    /// Returns the name used in specs.
     fn name(&self) -> &str;
 
-    /// A model by its id, verbatim. This never asks the network: a wrong id or a
-    /// missing key shows when the model is used.
+    /// Returns the model with this id.
+    ///
+    /// The id is not validated: a wrong id or a missing key surfaces when the model is
+    /// used.
     fn model(&self, id: &str) -> Result<Arc<dyn Model>>;
 
-    /// The address below which it is asked, without a key; none if it is reached
-    /// in another way. This never asks the network.
+    /// Returns the base URL of the API, without credentials, if there is one.
     fn base_url(&self) -> Option<&str> {
         None
     }
 
-    /// A fingerprint of its address, credential and kind, if it has one: another one
-    /// means that what is known of its health is about somebody else.
+    /// Returns a fingerprint of the address, credential and kind.
+    ///
+    /// When it changes, recorded health no longer applies.
     fn fingerprint(&self) -> Option<Fingerprint> {
         None
     }
 
-    /// Whether it can be asked at all: its address and key are there, as far as
-    /// it needs them. This never asks the network.
+    /// Checks that the required address and credential are configured.
     fn ready(&self) -> Result<()> {
         Ok(())
     }
 
-    /// The models that the provider says it has.
+    /// Fetches the list of models.
     fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>>> {
-        let error = Error::new(ErrorKind::Unsupported, "it does not list its models")
+        let error = Error::new(ErrorKind::Unsupported, "model listing is not supported")
             .with_provider(self.name());
         Box::pin(std::future::ready(Err(error)))
     }
 }
 
-/// A model as its provider lists it.
+/// A model as listed by its provider.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelInfo {
     /// The id to use in a spec.
     pub id: String,
-    /// What it can take, where the provider says.
+    /// What the model accepts, if the provider reports it.
     pub capabilities: Option<Capabilities>,
 }

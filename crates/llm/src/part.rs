@@ -1,7 +1,7 @@
-//! What messages are made of.
+//! The content of messages.
 //!
-//! [`Part`] is closed on purpose: every codec matches it exhaustively, so a new
-//! kind of content is a deliberate change everywhere and never a silent drop.
+//! [`Part`] is deliberately exhaustive: every codec matches all variants, so that a new
+//! kind of content cannot be dropped silently.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Dialect, Json, Native, ToolCall, ToolResult};
 
-/// One piece of a message or of an answer.
+/// One element of a message or response.
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
@@ -18,34 +18,34 @@ pub enum Part {
     Text(Text),
     /// The model's text when it declines to answer.
     Refusal(Text),
-    /// A picture, as bytes.
+    /// An image, as bytes.
     Image(Image),
-    /// A picture that a client named by its address; only read from the wire.
+    /// An image given by URL. Only decoded from client requests.
     RemoteImage(RemoteImage),
-    /// What the model thought, with the provider's own proof of it.
+    /// The model's reasoning, with the provider's state for it.
     Reasoning(Reasoning),
-    /// The model asks for a tool.
+    /// A tool call made by the model.
     ToolCall(ToolCall),
-    /// A tool's answer.
+    /// The result of a tool call.
     ToolResult(ToolResult),
     /// A document or another file, as bytes.
     File(File),
-    /// A block of one dialect that the contract does not model.
+    /// A block that only one dialect understands.
     Opaque(Opaque),
 }
 
 impl Part {
-    /// A text part.
+    /// Creates a text part.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(Text::new(text))
     }
 
-    /// An image part.
+    /// Creates an image part.
     pub fn image(media_type: impl Into<String>, data: impl Into<Bytes>) -> Self {
         Self::Image(Image::new(media_type, data))
     }
 
-    /// The text of a text part.
+    /// Returns the text of a text part.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(&text.text),
@@ -53,7 +53,7 @@ impl Part {
         }
     }
 
-    /// What only the part's own dialect understands.
+    /// Returns the fields that only the original dialect understands.
     pub fn native(&self) -> Option<&Native> {
         match self {
             Self::Text(p) | Self::Refusal(p) => p.native.as_deref(),
@@ -80,18 +80,18 @@ impl From<String> for Part {
     }
 }
 
-/// Text, with what only its dialect knows about it (cache marks, citations).
+/// Text, with native fields such as cache markers and citations.
 #[derive(Clone, Debug, Default, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Text {
     /// The text itself.
     pub text: String,
-    /// Fields of the dialect that it was read from.
+    /// Fields that only the original dialect understands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<Box<Native>>,
 }
 
 impl Text {
-    /// Text without native fields.
+    /// Creates a text without native fields.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -100,21 +100,21 @@ impl Text {
     }
 }
 
-/// A picture: bytes and their declared type. Nothing is fetched.
+/// An image: its bytes and declared MIME type.
 #[derive(Clone, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Image {
-    /// The declared MIME type; the bytes decide where the two differ.
+    /// The declared MIME type. If it contradicts the bytes, the bytes win.
     pub media_type: String,
-    /// The encoded picture, shared by all attempts.
+    /// The encoded image, shared by all attempts.
     #[serde(with = "base64_bytes")]
     pub data: Bytes,
-    /// Fields of the dialect that it was read from.
+    /// Fields that only the original dialect understands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<Box<Native>>,
 }
 
 impl Image {
-    /// A picture without native fields.
+    /// Creates an image without native fields.
     pub fn new(media_type: impl Into<String>, data: impl Into<Bytes>) -> Self {
         Self {
             media_type: media_type.into(),
@@ -131,34 +131,34 @@ impl fmt::Debug for Image {
     }
 }
 
-/// A picture that is somewhere else.
+/// An image given by URL.
 ///
-/// Library callers attach bytes; this exists because clients of the gateway
-/// send addresses, which go on as addresses where the target's dialect has them.
+/// Library callers attach bytes. Clients of the gateway may send URLs, which are
+/// forwarded if the target's dialect supports them.
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct RemoteImage {
-    /// The address exactly as the client wrote it.
+    /// The URL exactly as the client wrote it.
     pub url: String,
-    /// Fields of the dialect that it was read from.
+    /// Fields that only the original dialect understands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<Box<Native>>,
 }
 
-/// The model's reasoning: text to show, and state to hand back.
+/// The model's reasoning: text to display, and opaque state to send back.
 ///
-/// The state (a signature, encrypted content) is in `native`. It goes back
-/// verbatim to the dialect that made it and is left out elsewhere.
+/// The state (a signature, encrypted content) is in `native`. It is sent back verbatim
+/// to the dialect that created it and omitted elsewhere.
 #[derive(Clone, Debug, Default, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Reasoning {
-    /// Readable text or summary; may be empty when only state was given.
+    /// The text or its summary. Empty if the provider sent only state.
     pub text: String,
-    /// The provider's own state.
+    /// The provider's state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<Box<Native>>,
 }
 
 impl Reasoning {
-    /// Reasoning text without state.
+    /// Creates reasoning without state.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -167,18 +167,18 @@ impl Reasoning {
     }
 }
 
-/// A document or other file.
+/// A document or other file, as bytes.
 #[derive(Clone, PartialEq, Hash, Serialize, Deserialize)]
 pub struct File {
     /// The declared MIME type.
     pub media_type: String,
-    /// The file's bytes.
+    /// The content.
     #[serde(with = "base64_bytes")]
     pub data: Bytes,
-    /// The file's name, where one was given.
+    /// The file name, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Fields of the dialect that it was read from.
+    /// Fields that only the original dialect understands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<Box<Native>>,
 }
@@ -196,18 +196,18 @@ impl fmt::Debug for File {
     }
 }
 
-/// A block that only its origin understands: server tools, audio, what comes next.
+/// A block that only its original dialect understands, such as a server tool or audio.
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Opaque {
-    /// The dialect that wrote it.
+    /// The dialect that created the block.
     pub origin: Dialect,
-    /// The block's own type name, for the note about its loss.
+    /// The block's type name, used to report its loss.
     pub kind: String,
     /// The block, verbatim.
     pub raw: Json,
 }
 
-/// Bytes as base64 text in saved transcripts.
+/// Serializes bytes as base64.
 mod base64_bytes {
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;

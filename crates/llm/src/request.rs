@@ -1,9 +1,7 @@
-//! What is asked, without who serves it.
+//! Requests: a shared prompt, and how to execute it.
 //!
-//! A [`Request`] is cheap to clone: the [`Prompt`] is shared and copied only
-//! when somebody edits it. That is also how an edit is known: a request read
-//! from the wire keeps a second handle on what was read, so "untouched" is a
-//! pointer comparison and cannot be forgotten by whoever edits.
+//! The [`Prompt`] is copy-on-write. A request decoded from the wire keeps a second
+//! handle on the decoded prompt, so a pointer comparison detects every edit.
 
 use std::fmt;
 use std::ops::Deref;
@@ -11,115 +9,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
 
 use crate::{
-    Accept, Change, Dialect, Json, Message, Native, Notes, Opaque, Part, Role, Text, Timer, Tool,
-    ToolCall, ToolChoice, WireSource,
+    Accept, Change, ChangeRecorder, Dialect, Effort, Json, Message, OutputFormat, OutputSchema,
+    Part, Prompt, Text, Timer, Tool, ToolChoice, WireSource,
 };
 
-/// How hard the model should think.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Effort {
-    /// Not at all, where the target can.
-    None,
-    /// As little as the target can.
-    Minimal,
-    /// Little.
-    Low,
-    /// Some.
-    Medium,
-    /// Much.
-    High,
-    /// More than much.
-    XHigh,
-    /// As much as the target can.
-    Max,
-}
-
-/// The shape of the answer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Output {
-    /// Free text.
-    #[default]
-    Text,
-    /// Any JSON value.
-    Json,
-    /// JSON of this schema.
-    Schema(OutputSchema),
-}
-
-/// A JSON Schema that the answer must satisfy.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OutputSchema {
-    /// The schema.
-    pub schema: Json,
-    /// Its name, for targets that want one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// Whether the caller asked for strict mode; unset sends no flag.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub strict: Option<bool>,
-}
-
-/// The content of a request. Unset is not zero: `None` sends nothing.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Prompt {
-    /// Instructions, before everything else.
-    pub system: Vec<Text>,
-    /// The conversation.
-    pub messages: Vec<Message>,
-    /// Functions that the model may call.
-    pub tools: Vec<Tool>,
-    /// Tools that the provider itself runs, verbatim for their own dialect.
-    pub hosted_tools: Vec<Opaque>,
-    /// Whether tools must, may or must not be called.
-    pub tool_choice: ToolChoice,
-    /// Whether several tools may be called at once.
-    pub parallel_tool_calls: Option<bool>,
-    /// The shape of the answer.
-    pub output: Output,
-    /// At most so many tokens of answer.
-    pub max_tokens: Option<u64>,
-    /// Sampling temperature.
-    pub temperature: Option<f64>,
-    /// Nucleus sampling.
-    pub top_p: Option<f64>,
-    /// Sampling among the best `k`.
-    pub top_k: Option<u64>,
-    /// Penalty on words that occurred.
-    pub presence_penalty: Option<f64>,
-    /// Penalty on words by how often they occurred.
-    pub frequency_penalty: Option<f64>,
-    /// Seed for repeatable sampling.
-    pub seed: Option<i64>,
-    /// Texts that end the answer.
-    pub stop: Vec<String>,
-    /// How hard to think.
-    pub effort: Option<Effort>,
-    /// At most so many tokens of thought, for targets that count them.
-    pub reasoning_budget: Option<u64>,
-    /// Whether the provider should cache the prompt where that must be asked for.
-    pub prompt_cache: bool,
-    /// A key under which the provider may find its cached prompt.
-    pub cache_key: Option<String>,
-    /// The end user, in an opaque form.
-    pub user: Option<String>,
-    /// Fields of the dialect that it was read from.
-    pub native: Option<Box<Native>>,
-}
-
-/// One question to a model or a chain of models.
+/// A request to a model or chain. Cheap to clone: the [`Prompt`] is copy-on-write.
+///
+/// Dereferences to its `Prompt`; [`edit`](Request::edit) gives mutable access.
 ///
 /// ```
 /// use majordomo_llm::{Effort, Request};
 ///
 /// let request = Request::user("hi").system("You are terse.").effort(Effort::Low);
-/// let mut longer = request.clone();           // two pointers
-/// longer.edit().max_tokens = Some(4_000);     // copies now, and only now
+/// let mut longer = request.clone();           // shares the prompt
+/// longer.edit().max_tokens = Some(4_000);     // copies the prompt
 /// assert_eq!(request.max_tokens, None);
 /// ```
 #[derive(Clone, Default)]
@@ -127,26 +32,26 @@ pub struct Request {
     prompt: Arc<Prompt>,
     source: Option<WireSource>,
     timeout: Option<Duration>,
-    /// Seldom any; an empty list costs nothing to clone.
+    /// Usually empty, and then free to clone.
     timers: Vec<(Timer, Duration)>,
     accept: Option<Arc<dyn Accept>>,
-    notes: Option<Notes>,
+    change_recorder: Option<ChangeRecorder>,
     client_headers: Option<Arc<[(String, String)]>>,
 }
 
 impl Request {
-    /// A request with one user message.
+    /// Creates a request with one user message.
     pub fn user(part: impl Into<Part>) -> Self {
         Self::from(vec![Message::user(part)])
     }
 
-    /// A request that was read from a client's bytes.
+    /// Creates a request decoded from a client's bytes.
     pub fn from_wire(dialect: Dialect, bytes: Bytes, prompt: Prompt) -> Self {
         let prompt = Arc::new(prompt);
         let source = WireSource {
             dialect,
             bytes,
-            read: Arc::clone(&prompt),
+            prompt: Arc::clone(&prompt),
         };
         Self {
             prompt,
@@ -155,16 +60,16 @@ impl Request {
         }
     }
 
-    /// Keeps headers of the client's request that belong to its dialect, such as
-    /// the betas that its body relies on. Never put a key here: targets of the
-    /// same dialect get them.
+    /// Sets the client's headers to forward to targets of its dialect, such as the beta
+    /// flags that the body relies on. Never include credentials.
     #[must_use]
     pub fn client_headers(mut self, headers: impl IntoIterator<Item = (String, String)>) -> Self {
         self.client_headers = Some(headers.into_iter().collect());
         self
     }
 
-    /// The values of a client's header, for targets of the dialect that it came in.
+    /// Iterates over the values of a client header. Empty unless the client speaks this
+    /// dialect.
     pub fn client_header<'a>(
         &'a self,
         dialect: &Dialect,
@@ -178,8 +83,8 @@ impl Request {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The part of a request whose lists a client fills; its own lists are the
-    /// caller's timers and a few headers, which a head limits.
+    /// Returns the prompt, whose lists a client fills. The request's other lists are the
+    /// caller's timers and headers, which the HTTP head limits.
     pub(crate) fn counted(&self) -> &Prompt {
         let Self {
             prompt,
@@ -187,49 +92,50 @@ impl Request {
             timeout: _,
             timers: _,
             accept: _,
-            notes: _,
+            change_recorder: _,
             client_headers: _,
         } = self;
         prompt
     }
 
-    /// The prompt for editing; copied first if somebody else still holds it.
+    /// Returns the prompt for editing, copying it first if it is shared.
     pub fn edit(&mut self) -> &mut Prompt {
         Arc::make_mut(&mut self.prompt)
     }
 
-    /// Where the request was read from, if it was.
+    /// Returns the wire form, if the request was decoded from one.
     pub fn source(&self) -> Option<&WireSource> {
         self.source.as_ref()
     }
 
-    /// The client's own bytes, if this is a request of that dialect that nobody edited.
+    /// Returns the client's bytes if they are in this dialect and the prompt was not
+    /// edited.
     pub fn untouched(&self, dialect: &Dialect) -> Option<&Bytes> {
         let source = self.source.as_ref()?;
-        let same = source.dialect == *dialect && Arc::ptr_eq(&source.read, &self.prompt);
+        let same = source.dialect == *dialect && Arc::ptr_eq(&source.prompt, &self.prompt);
         same.then_some(&source.bytes)
     }
 
-    /// Whether both share one prompt, so that nothing was changed between them.
+    /// Returns `true` if both requests share one prompt.
     pub fn same_prompt(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.prompt, &other.prompt)
     }
 
-    /// Sets the instructions.
+    /// Sets the system prompt.
     #[must_use]
     pub fn system(mut self, text: impl Into<String>) -> Self {
         self.edit().system = vec![Text::new(text)];
         self
     }
 
-    /// Adds a message.
+    /// Appends a message.
     #[must_use]
     pub fn message(mut self, message: Message) -> Self {
         self.edit().messages.push(message);
         self
     }
 
-    /// Adds a part (an image, say) to the last message.
+    /// Appends a part, such as an image, to the last message.
     #[must_use]
     pub fn part(mut self, part: impl Into<Part>) -> Self {
         let part = part.into();
@@ -240,24 +146,24 @@ impl Request {
         self
     }
 
-    /// Offers a tool.
+    /// Adds a tool.
     #[must_use]
     pub fn tool(mut self, tool: Tool) -> Self {
         self.edit().tools.push(tool);
         self
     }
 
-    /// Says whether tools must, may or must not be called.
+    /// Sets whether the model must, may or must not call tools.
     #[must_use]
     pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
         self.edit().tool_choice = choice;
         self
     }
 
-    /// Asks for JSON of this schema.
+    /// Requests JSON that satisfies a schema.
     #[must_use]
     pub fn schema(mut self, schema: Json, name: impl Into<String>) -> Self {
-        self.edit().output = Output::Schema(OutputSchema {
+        self.edit().output = OutputFormat::Schema(OutputSchema {
             schema,
             name: Some(name.into()),
             strict: None,
@@ -265,7 +171,7 @@ impl Request {
         self
     }
 
-    /// Limits the answer's tokens.
+    /// Sets the maximum tokens of the response.
     #[must_use]
     pub fn max_tokens(mut self, tokens: u64) -> Self {
         self.edit().max_tokens = Some(tokens);
@@ -279,43 +185,43 @@ impl Request {
         self
     }
 
-    /// Sets nucleus sampling.
+    /// Sets the nucleus sampling threshold.
     #[must_use]
     pub fn top_p(mut self, top_p: f64) -> Self {
         self.edit().top_p = Some(top_p);
         self
     }
 
-    /// Adds a text that ends the answer.
+    /// Adds a stop sequence.
     #[must_use]
     pub fn stop(mut self, text: impl Into<String>) -> Self {
         self.edit().stop.push(text.into());
         self
     }
 
-    /// Says how hard the model should think.
+    /// Sets the reasoning effort.
     #[must_use]
     pub fn effort(mut self, effort: Effort) -> Self {
         self.edit().effort = Some(effort);
         self
     }
 
-    /// Asks the provider to cache the prompt.
+    /// Requests prompt caching from providers where it is opt-in.
     #[must_use]
     pub fn prompt_cache(mut self, on: bool) -> Self {
         self.edit().prompt_cache = on;
         self
     }
 
-    /// The caller's patience for all attempts together.
+    /// Sets the timeout for all attempts together.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Sets one of an attempt's own timers, in place of the provider's; the last
-    /// word counts. Targets without timers are not concerned.
+    /// Overrides one of the provider's timers for each attempt. The last value wins.
+    /// Targets without timers ignore it.
     ///
     /// ```
     /// use std::time::Duration;
@@ -330,39 +236,38 @@ impl Request {
         self
     }
 
-    /// Judges each answer before it is taken; see [`Accept`].
+    /// Sets the hook that validates responses.
     #[must_use]
     pub fn accept(mut self, accept: Arc<dyn Accept>) -> Self {
         self.accept = Some(accept);
         self
     }
 
-    /// The request for one attempt, and the notes that will be made on it.
-    pub fn noting(mut self) -> (Self, Notes) {
-        let notes = Notes::default();
-        self.notes = Some(notes.clone());
-        (self, notes)
+    /// Attaches a new [`ChangeRecorder`] for one attempt and returns both.
+    pub fn recording_changes(mut self) -> (Self, ChangeRecorder) {
+        let recorder = ChangeRecorder::default();
+        self.change_recorder = Some(recorder.clone());
+        (self, recorder)
     }
 
-    /// Writes down that a target gets something differently; without anybody who
-    /// keeps notes, nothing happens.
-    pub fn note(&self, change: Change) {
-        if let Some(notes) = &self.notes {
-            notes.add(change);
+    /// Records a change made for the target. Does nothing without a recorder.
+    pub fn record_change(&self, change: Change) {
+        if let Some(recorder) = &self.change_recorder {
+            recorder.add(change);
         }
     }
 
-    /// The caller's patience, if it was limited.
+    /// Returns the timeout for all attempts together.
     pub fn get_timeout(&self) -> Option<Duration> {
         self.timeout
     }
 
-    /// The attempt's timers that the caller set, in the order of setting.
+    /// Returns the caller's timers, in the order in which they were set.
     pub fn get_timers(&self) -> &[(Timer, Duration)] {
         &self.timers
     }
 
-    /// Who judges the answers, if somebody does.
+    /// Returns the hook that validates responses.
     pub fn get_accept(&self) -> Option<&Arc<dyn Accept>> {
         self.accept.as_ref()
     }
@@ -373,36 +278,6 @@ impl Deref for Request {
 
     fn deref(&self) -> &Prompt {
         &self.prompt
-    }
-}
-
-impl Prompt {
-    /// The instructions, the system messages of the conversation after them.
-    pub fn system_text(&self) -> String {
-        let own = self.system.iter().map(|text| text.text.clone());
-        let inline = self
-            .messages
-            .iter()
-            .filter(|message| message.role == Role::System)
-            .map(Message::text);
-        let texts: Vec<String> = own.chain(inline).filter(|t| !t.is_empty()).collect();
-        texts.join("\n\n")
-    }
-
-    /// How many images the conversation holds, those inside tool results included.
-    pub fn image_count(&self) -> usize {
-        self.messages.iter().map(Message::image_count).sum()
-    }
-
-    /// The number of the next made-up call id: above every `call_<n>` of the
-    /// conversation, so that ids stay unique even when early turns were dropped.
-    pub fn next_call_number(&self) -> usize {
-        self.messages
-            .iter()
-            .flat_map(Message::tool_calls)
-            .filter_map(|call| ToolCall::made_up_number(&call.id))
-            .max()
-            .map_or(0, |highest| highest.saturating_add(1))
     }
 }
 
@@ -424,7 +299,7 @@ impl From<Vec<Message>> for Request {
     }
 }
 
-/// Prints the prompt; hooks have no readable form.
+/// Omits the hooks, which have no `Debug` form.
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
@@ -450,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_read_from_the_wire_is_untouched_until_it_is_edited() {
+    fn a_request_decoded_from_the_wire_is_untouched_until_edited() {
         let mut request = from_wire();
         let shared = request.clone();
         assert_eq!(request.untouched(&CHAT).unwrap().as_ref(), b"{}");
@@ -459,19 +334,22 @@ mod tests {
         request.edit().max_tokens = Some(1);
         assert!(request.untouched(&CHAT).is_none());
         assert!(shared.untouched(&CHAT).is_some(), "a clone is not affected");
-        assert_eq!(request.source().unwrap().read().max_tokens, None);
+        assert_eq!(request.source().unwrap().prompt().max_tokens, None);
     }
 
     #[test]
-    fn a_clients_headers_are_only_for_its_own_dialect() {
+    fn client_headers_are_visible_only_to_their_dialect() {
         let beta = ("Anthropic-Beta".to_owned(), "a,b".to_owned());
         let request = from_wire().client_headers([beta.clone()]);
         let found: Vec<&str> = request.client_header(&CHAT, "anthropic-beta").collect();
         assert_eq!(found, ["a,b"]);
         let other = Dialect::new("ollama-chat");
         assert_eq!(request.client_header(&other, "anthropic-beta").count(), 0);
-        let made_here = Request::user("hi").client_headers([beta]);
-        assert_eq!(made_here.client_header(&CHAT, "anthropic-beta").count(), 0);
+        let constructed = Request::user("hi").client_headers([beta]);
+        assert_eq!(
+            constructed.client_header(&CHAT, "anthropic-beta").count(),
+            0
+        );
     }
 
     #[test]
@@ -482,38 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn system_messages_are_folded_in_after_the_system_field() {
-        let request = Request::user("hi")
-            .system("first")
-            .message(Message::system("second"));
-        assert_eq!(request.system_text(), "first\n\nsecond");
-    }
-
-    #[test]
-    fn images_inside_tool_results_count() {
-        let call = ToolCall::new("call_0", "look", "{}");
-        let mut result = crate::ToolResult::new(&call, "see");
-        result.parts.push(Part::image("image/png", vec![1]));
-        let request = Request::user(Part::image("image/png", vec![1]))
-            .message(Message::assistant(Part::ToolCall(call)))
-            .message(Message::tool_results_message([result]));
-        assert_eq!(request.image_count(), 2);
-    }
-
-    #[test]
-    fn made_up_call_ids_count_on_from_the_highest_in_the_conversation() {
-        let asked = |id: &str| {
-            let call = ToolCall::new(id, "look", "{}");
-            Message::assistant(Part::ToolCall(call))
-        };
-        let request = Request::user("hi");
-        assert_eq!(request.next_call_number(), 0);
-        let request = request.message(asked("call_7")).message(asked("call_x9"));
-        assert_eq!(request.next_call_number(), 8);
-    }
-
-    #[test]
-    fn a_prompt_survives_being_saved() {
+    fn a_prompt_survives_serialization() {
         let request = from_wire()
             .part(Part::image("image/png", vec![1, 2, 3]))
             .schema(Json::parse(r#"{"type": "object"}"#).unwrap(), "answer")

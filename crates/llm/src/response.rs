@@ -1,4 +1,4 @@
-//! What a model answered.
+//! Complete responses.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -9,77 +9,78 @@ use crate::{AttemptLog, Dialect, Event, Message, Native, Part, Role, ToolCall, U
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
-    /// It was done.
+    /// The response is complete.
     Stop,
-    /// It wrote one of the request's stop sequences; which one, where the provider says.
+    /// The model generated a stop sequence; which one, if the provider reports it.
     StopSequence(Option<String>),
-    /// It reached the token limit.
+    /// The token limit was reached.
     Length,
-    /// It filled its context window.
+    /// The context window is full.
     ContextWindow,
-    /// It asks for tools.
+    /// The model called tools.
     ToolCalls,
-    /// The provider's filter cut it off.
+    /// The provider's content filter stopped the response.
     ContentFilter,
     /// The model declined.
     Refusal,
-    /// It paused and wants the conversation sent again.
+    /// The model paused; send the conversation again to continue.
     Paused,
-    /// The provider's own word for something else.
+    /// Any other reason, as reported by the provider.
     Other(String),
 }
 
-/// An answer in the provider's own bytes.
+/// A response body in the provider's bytes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Raw {
-    /// The dialect that they are in.
+pub struct RawBody {
+    /// The dialect of the body.
     pub dialect: Dialect,
     /// The body.
     pub bytes: Bytes,
 }
 
-impl Raw {
-    /// A body of this dialect.
+impl RawBody {
+    /// Creates a body in this dialect.
     pub fn new(dialect: Dialect, bytes: Bytes) -> Self {
         Self { dialect, bytes }
     }
 }
 
-/// A complete answer.
+/// A complete response.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Response {
-    /// What was said, in order.
+    /// The content, in order.
     pub parts: Vec<Part>,
-    /// Why it ended.
+    /// Why the model stopped.
     pub finish: FinishReason,
-    /// What it cost.
+    /// Token usage.
     pub usage: Usage,
-    /// The target that served, as `provider/model`.
+    /// The target that served the request, as `provider/model`.
     pub model: String,
-    /// The model's name in the provider's own words.
+    /// The model name reported by the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported_model: Option<String>,
-    /// The provider's id of this answer.
+    /// The provider's response id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Fields of the dialect that it was read from.
+    /// Fields that only the original dialect understands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<Box<Native>>,
-    /// The provider's bytes: what the contract does not model is in there, too.
+    /// The provider's bytes, including everything that the contract does not model.
     #[serde(skip)]
-    pub raw: Option<Raw>,
-    /// Who was asked on the way here, and what was changed for them.
+    pub raw: Option<RawBody>,
+    /// The targets tried, and what was changed for them.
     #[serde(default, alias = "ledger")]
     pub attempt_log: AttemptLog,
 }
 
 impl Response {
-    /// An answer of these parts that ended by itself.
+    /// Creates a response that finished normally: with `ToolCalls` if it contains tool
+    /// calls, otherwise with `Stop`.
     pub fn new(parts: Vec<Part>) -> Self {
-        let asks_tools = parts.iter().any(|part| matches!(part, Part::ToolCall(_)));
+        let calls_tools = parts.iter().any(|part| matches!(part, Part::ToolCall(_)));
         Self {
             parts,
-            finish: if asks_tools {
+            finish: if calls_tools {
                 FinishReason::ToolCalls
             } else {
                 FinishReason::Stop
@@ -94,12 +95,12 @@ impl Response {
         }
     }
 
-    /// All text parts, joined.
+    /// Concatenates all text parts.
     pub fn text(&self) -> String {
         self.parts.iter().filter_map(Part::as_text).collect()
     }
 
-    /// The tools that the model asks for.
+    /// Iterates over the tool calls.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match part {
             Part::ToolCall(call) => Some(call),
@@ -107,9 +108,9 @@ impl Response {
         })
     }
 
-    /// Whether the answer says nothing: no tool call, no image or file, and at
-    /// most white space. Reasoning alone is not an answer; a refusal, a filter's
-    /// cut and a pause are outcomes of their own.
+    /// Returns `true` if the response has no content beyond whitespace and reasoning.
+    ///
+    /// A refusal, a content filter's stop and a pause do not count as empty.
     ///
     /// ```
     /// use majordomo_llm::{Part, Response};
@@ -136,7 +137,9 @@ impl Response {
             })
     }
 
-    /// The events that fold back into this answer, for targets that cannot stream.
+    /// Converts the response into events, for targets that cannot stream.
+    ///
+    /// An [`Assembler`](crate::Assembler) folds them back into an equal response.
     pub fn to_events(&self) -> Vec<Event> {
         let mut events = vec![Event::Start {
             id: self.id.clone(),
@@ -169,7 +172,7 @@ impl Response {
         events
     }
 
-    /// The answer as the next message of the conversation.
+    /// Creates the assistant message that continues the conversation.
     pub fn to_message(&self) -> Message {
         Message::new(Role::Assistant, self.parts.clone())
     }
@@ -197,7 +200,7 @@ mod tests {
     use crate::{Assembler, Dialect, Json, Reasoning, Text};
 
     #[test]
-    fn an_answer_survives_being_streamed() {
+    fn a_response_survives_conversion_to_events_and_back() {
         let signed = Native::new(Dialect::new("d")).with("signature", Json::string("s"));
         let native = signed.into_option();
         let response = Response {
@@ -234,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_empty_only_when_it_says_nothing() {
+    fn a_response_is_empty_only_without_any_content() {
         let of = |parts| Response::new(parts).is_empty();
         assert!(of(vec![]));
         assert!(of(vec![Part::text("\n\t ")]));
@@ -246,6 +249,9 @@ mod tests {
             finish: FinishReason::ContentFilter,
             ..Response::new(vec![])
         };
-        assert!(!filtered.is_empty(), "a filter's cut is an outcome");
+        assert!(
+            !filtered.is_empty(),
+            "a content filter's stop is an outcome"
+        );
     }
 }

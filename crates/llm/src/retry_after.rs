@@ -1,15 +1,15 @@
-//! How long a provider wants to be left alone, in every form it says so.
+//! Parses the `Retry-After` header (RFC 9110, section 10.2.3) and its variants.
 
 use std::time::{Duration, SystemTime};
 
-/// A server's word is taken up to this; a longer one is cut.
-const LONGEST: Duration = Duration::from_secs(3_600);
+/// Longer delays are clamped to this.
+const MAX_DELAY: Duration = Duration::from_secs(3_600);
 
-/// Reads `retry-after-ms` (milliseconds, maybe fractional), then `retry-after`
-/// (seconds, maybe fractional, or an HTTP date compared with `now`).
+/// Parses `retry-after-ms` (milliseconds), falling back to `retry-after` (seconds, or
+/// an HTTP date relative to `now`). Numbers may have a fraction.
 ///
-/// A date in the past is zero; what cannot be read is nothing; no wait is
-/// longer than an hour.
+/// A date in the past yields zero and an unparsable value yields `None`. The delay is
+/// clamped to one hour.
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
@@ -30,10 +30,10 @@ pub fn retry_after<'a>(
         Some(seconds) => Duration::from_secs_f64(seconds),
         None => date()?.duration_since(now).unwrap_or_default(),
     };
-    Some(wait.min(LONGEST))
+    Some(wait.min(MAX_DELAY))
 }
 
-/// A finite, non-negative number, small enough to be a duration.
+/// Parses a finite, non-negative number, clamped to fit a `Duration`.
 fn number(text: &str) -> Option<f64> {
     let value: f64 = text.trim().parse().ok()?;
     (value.is_finite() && value >= 0.0).then(|| value.min(1e9))
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn read(pairs: &[(&str, &str)], now: SystemTime) -> Option<Duration> {
+    fn parse_headers(pairs: &[(&str, &str)], now: SystemTime) -> Option<Duration> {
         retry_after(
             |name| pairs.iter().find(|(n, _)| *n == name).map(|(_, v)| *v),
             now,
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_is_read() {
+    fn every_form_is_parsed() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_770);
         type Row<'a> = (&'a [(&'a str, &'a str)], Option<f64>);
         let rows: &[Row<'_>] = &[
@@ -84,16 +84,16 @@ mod tests {
         ];
         for (headers, seconds) in rows {
             let expected = seconds.map(Duration::from_secs_f64);
-            assert_eq!(read(headers, now), expected, "{headers:?}");
+            assert_eq!(parse_headers(headers, now), expected, "{headers:?}");
         }
     }
 
     proptest! {
         #[test]
-        fn no_text_panics(ms in ".*", seconds in ".*") {
+        fn no_value_panics(ms in ".*", seconds in ".*") {
             let headers = [("retry-after-ms", ms.as_str()), ("retry-after", seconds.as_str())];
-            let wait = read(&headers, SystemTime::UNIX_EPOCH);
-            prop_assert!(wait.unwrap_or_default() <= LONGEST);
+            let wait = parse_headers(&headers, SystemTime::UNIX_EPOCH);
+            prop_assert!(wait.unwrap_or_default() <= MAX_DELAY);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The public stream: text deltas, whole tool calls, the final response.
+//! The high-level response stream.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,30 +9,31 @@ use std::task::{Context, Poll, ready};
 use futures_core::Stream;
 
 use crate::{
-    Assembler, AttemptLog, Error, ErrorKind, Event, Outcome, Part, Response, Result, ToolCall,
+    Assembler, AttemptLog, AttemptOutcome, Error, ErrorKind, Event, Part, Response, Result,
+    ToolCall,
 };
 
-/// The fine events of one answer. Dropping it cancels the request.
+/// A stream of [`Event`]s. Dropping it cancels the request.
 pub type EventStream = Pin<Box<dyn Stream<Item = Result<Event>> + Send>>;
 
 /// One item of a [`ResponseStream`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum StreamItem {
-    /// More text.
+    /// A text delta.
     Text(String),
-    /// More reasoning.
+    /// A reasoning delta.
     Reasoning(String),
-    /// A tool call, once its arguments are complete.
+    /// A complete tool call.
     ToolCall(ToolCall),
-    /// The whole answer; always the last item.
+    /// The complete response; always the last item.
     Response(Box<Response>),
 }
 
-/// A streamed answer for people and agents: nothing in it is half.
+/// A streamed response: text deltas, complete tool calls and the final [`Response`].
 ///
-/// It ends after one [`StreamItem::Response`] or one error, whichever comes
-/// first. An error after text was given carries what came so far in
-/// [`Error::partial`]. Dropping the stream cancels the request.
+/// The stream ends after one [`StreamItem::Response`] or one error. An error carries
+/// the content received so far in [`Error::partial`]. Dropping the stream cancels the
+/// request.
 pub struct ResponseStream {
     events: Option<EventStream>,
     assembler: Assembler,
@@ -42,7 +43,7 @@ pub struct ResponseStream {
 }
 
 impl ResponseStream {
-    /// Wraps the events of the named model; missing call ids count from `first_call`.
+    /// Wraps the events of a model. Missing call ids are numbered from `first_call`.
     pub fn new(events: EventStream, model: impl Into<String>, first_call: usize) -> Self {
         Self {
             events: Some(events),
@@ -53,19 +54,19 @@ impl ResponseStream {
         }
     }
 
-    /// Adds who was asked before the stream opened; the final response tells.
+    /// Sets the attempt log for the final response or error.
     #[must_use]
     pub fn with_attempt_log(mut self, attempt_log: AttemptLog) -> Self {
         self.attempt_log = attempt_log;
         self
     }
 
-    /// The next item; `None` after the last one.
+    /// Returns the next item, or `None` after the last one.
     pub async fn next(&mut self) -> Option<Result<StreamItem>> {
         poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
-    /// Reads to the end and gives the whole answer.
+    /// Consumes the stream and returns the complete response.
     pub async fn finish(mut self) -> Result<Response> {
         loop {
             match self.next().await {
@@ -77,7 +78,7 @@ impl ResponseStream {
         }
     }
 
-    fn take(&mut self, event: Event) {
+    fn apply(&mut self, event: Event) {
         match &event {
             Event::Text(text) if !text.is_empty() => {
                 self.ready.push_back(StreamItem::Text(text.clone()));
@@ -115,7 +116,7 @@ impl ResponseStream {
         self.events = None;
         let mut partial = self.response();
         if let Some(attempt) = partial.attempt_log.attempts.last_mut() {
-            attempt.outcome = Outcome::failed(&error);
+            attempt.outcome = AttemptOutcome::failed(&error);
         }
         let error = error.with_attempt_log(partial.attempt_log.clone());
         if partial.parts.is_empty() {
@@ -129,7 +130,7 @@ impl ResponseStream {
 fn truncated() -> Error {
     Error::new(
         ErrorKind::Truncated,
-        "the stream ended before the model said that it was done",
+        "the stream ended without a finish event",
     )
 }
 
@@ -145,7 +146,7 @@ impl Stream for ResponseStream {
                 return Poll::Ready(None);
             };
             match ready!(events.as_mut().poll_next(cx)) {
-                Some(Ok(event)) => self.take(event),
+                Some(Ok(event)) => self.apply(event),
                 Some(Err(error)) => return Poll::Ready(Some(Err(self.fail(error)))),
                 None => {
                     let error = self.fail(truncated());
@@ -170,9 +171,9 @@ mod tests {
     use super::*;
     use crate::{FinishReason, Reasoning};
 
-    struct Events(VecDeque<Event>);
+    struct ScriptedEvents(VecDeque<Event>);
 
-    impl Stream for Events {
+    impl Stream for ScriptedEvents {
         type Item = Result<Event>;
 
         fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -181,14 +182,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn parts_that_come_whole_are_shown_like_deltas() {
+    async fn complete_parts_are_delivered_like_deltas() {
         let events = VecDeque::from([
             Event::Part(Part::Reasoning(Reasoning::new("hm"))),
             Event::Part(Part::text("yes")),
             Event::Part(Part::text("")),
             Event::Finish(FinishReason::Stop),
         ]);
-        let mut stream = ResponseStream::new(Box::pin(Events(events)), "p/m", 0);
+        let mut stream = ResponseStream::new(Box::pin(ScriptedEvents(events)), "p/m", 0);
         let mut next = async || stream.next().await.unwrap().unwrap();
         assert_eq!(next().await, StreamItem::Reasoning("hm".into()));
         assert_eq!(next().await, StreamItem::Text("yes".into()));

@@ -1,31 +1,31 @@
-//! Tools as data: what a model may call, what it called, what came back.
+//! Tool definitions, calls and results, as data.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::{Json, Native, Part};
 
-/// A function that the model may ask for.
+/// The definition of a function that the model may call.
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct Tool {
-    /// The name that the model calls it by.
+    /// The function's name.
     pub name: String,
-    /// What it does, for the model.
+    /// What the function does, for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The JSON Schema of its arguments; none means that it takes none.
+    /// The JSON Schema of the arguments; `None` if there are no arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameters: Option<Json>,
-    /// Whether the caller asked for strict argument checking; unset sends no flag.
+    /// Requests strict argument checking; `None` omits the flag.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
-    /// Fields of the dialect that it was read from.
+    /// Fields that only the original dialect understands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<Box<Native>>,
 }
 
 impl Tool {
-    /// A tool without arguments.
+    /// Creates a tool without arguments.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -36,14 +36,14 @@ impl Tool {
         }
     }
 
-    /// Says what the tool does.
+    /// Sets the description.
     #[must_use]
     pub fn description(mut self, text: impl Into<String>) -> Self {
         self.description = Some(text.into());
         self
     }
 
-    /// Gives the JSON Schema of the arguments.
+    /// Sets the JSON Schema of the arguments.
     #[must_use]
     pub fn parameters(mut self, schema: Json) -> Self {
         self.parameters = Some(schema);
@@ -66,23 +66,24 @@ pub enum ToolChoice {
     Named(String),
 }
 
-/// The model asks for a tool.
+/// A tool call made by the model.
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// Pairs the call with its result; `call_<n>` where the provider gave none.
+    /// Pairs the call with its result; `call_<n>` if the provider assigned no id.
     pub id: String,
-    /// Which tool.
+    /// The tool's name.
     pub name: String,
-    /// The arguments, as the JSON text that the model wrote. Models do write
-    /// invalid JSON; it is carried rather than lost, and [`ToolCall::parse`] tells.
+    /// The arguments, as the JSON text that the model wrote.
+    ///
+    /// Models do write invalid JSON. It is preserved; [`ToolCall::parse`] reports it.
     pub arguments: String,
-    /// Fields of the dialect that it was read from (a thought signature).
+    /// Fields that only the original dialect understands, such as a thought signature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<Box<Native>>,
 }
 
 impl ToolCall {
-    /// A call without native fields.
+    /// Creates a call without native fields.
     pub fn new(
         id: impl Into<String>,
         name: impl Into<String>,
@@ -96,17 +97,17 @@ impl ToolCall {
         }
     }
 
-    /// The id of a call whose provider gave none.
-    pub fn made_up_id(n: usize) -> String {
+    /// Returns the id for call number `n` of a provider that assigns none.
+    pub fn synthetic_id(n: usize) -> String {
         format!("call_{n}")
     }
 
-    /// The number in a made-up id, if it is one.
-    pub(crate) fn made_up_number(id: &str) -> Option<usize> {
+    /// Parses the number of a synthetic id.
+    pub(crate) fn synthetic_number(id: &str) -> Option<usize> {
         id.strip_prefix("call_")?.parse().ok()
     }
 
-    /// Reads the arguments into a type; empty text reads as an empty object.
+    /// Deserializes the arguments. Empty text counts as an empty object.
     ///
     /// ```
     /// use majordomo_llm::ToolCall;
@@ -121,26 +122,26 @@ impl ToolCall {
     }
 }
 
-/// A tool's answer.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq, Hash, Serialize, Deserialize)]
 pub struct ToolResult {
-    /// The id of the call that it answers.
+    /// The id of the call.
     pub call_id: String,
-    /// The tool's name, where it is known; some dialects pair by name.
+    /// The tool's name, if known. Some dialects pair results with calls by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What the tool said: text, and images where it made some.
+    /// The output: text and images.
     pub parts: Vec<Part>,
-    /// Whether the tool failed.
+    /// The tool failed.
     #[serde(default)]
     pub is_error: bool,
-    /// Fields of the dialect that it was read from.
+    /// Fields that only the original dialect understands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<Box<Native>>,
 }
 
 impl ToolResult {
-    /// A successful text result.
+    /// Creates a successful result with one text.
     pub fn new(call: &ToolCall, text: impl Into<String>) -> Self {
         Self {
             call_id: call.id.clone(),
@@ -151,7 +152,7 @@ impl ToolResult {
         }
     }
 
-    /// A failed result that the model can react to.
+    /// Creates an error result, which the model can react to.
     pub fn error(call: &ToolCall, text: impl Into<String>) -> Self {
         Self {
             is_error: true,
@@ -159,7 +160,7 @@ impl ToolResult {
         }
     }
 
-    /// The result's texts, joined.
+    /// Concatenates all text parts.
     pub fn text(&self) -> String {
         self.parts.iter().filter_map(Part::as_text).collect()
     }

@@ -1,11 +1,13 @@
-//! Tokens that were paid for.
+//! Token usage.
 
 use std::ops::{Add, AddAssign};
 
 use serde::{Deserialize, Serialize};
 
-/// Token counts. `input` and `output` are totals; the other three are portions
-/// of them, and 0 where the provider did not say.
+/// Tokens billed for a response.
+///
+/// `input` and `output` are totals. The other fields are portions of them, and zero if
+/// the provider does not report them.
 ///
 /// ```
 /// use majordomo_llm::Usage;
@@ -16,20 +18,20 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// All tokens that went in, cached ones included.
+    /// Input tokens, including cached ones.
     pub input: u64,
-    /// All tokens that came out, reasoning included.
+    /// Output tokens, including reasoning.
     pub output: u64,
-    /// The part of `input` that was read from the provider's cache.
+    /// The portion of `input` read from the provider's prompt cache.
     pub cache_read: u64,
-    /// The part of `input` that was written to the provider's cache.
+    /// The portion of `input` written to the provider's prompt cache.
     pub cache_write: u64,
-    /// The part of `output` that was reasoning.
+    /// The portion of `output` spent on reasoning.
     pub reasoning: u64,
 }
 
 impl Usage {
-    /// Input and output together.
+    /// Returns the sum of input and output.
     pub fn total(&self) -> u64 {
         self.input.saturating_add(self.output)
     }

@@ -1,4 +1,4 @@
-//! Where a request came from, when a client sent it.
+//! The wire form of a request that a client sent.
 
 use std::sync::Arc;
 
@@ -6,27 +6,27 @@ use bytes::Bytes;
 
 use crate::{Dialect, Prompt};
 
-/// The bytes that a request was read from.
+/// The dialect and bytes that a request was decoded from.
 #[derive(Clone)]
 pub struct WireSource {
     pub(crate) dialect: Dialect,
     pub(crate) bytes: Bytes,
-    pub(crate) read: Arc<Prompt>,
+    pub(crate) prompt: Arc<Prompt>,
 }
 
 impl WireSource {
-    /// The client's dialect.
+    /// Returns the client's dialect.
     pub fn dialect(&self) -> &Dialect {
         &self.dialect
     }
 
-    /// The client's bytes.
+    /// Returns the client's bytes.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
-    /// What was read from them, before any edit.
-    pub fn read(&self) -> &Prompt {
-        &self.read
+    /// Returns the decoded prompt, before any edit.
+    pub fn prompt(&self) -> &Prompt {
+        &self.prompt
     }
 }

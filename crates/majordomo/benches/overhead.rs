@@ -1,4 +1,4 @@
-//! What a chain of three with a healthy head adds to calling its head.
+//! The overhead of a chain of three with a healthy head over calling the head directly.
 //!
 //! `cargo bench -p majordomo --bench overhead`; compare the medians and the
 //! allocation counts of one run: `chain_of_three` minus `head_alone`.
@@ -14,7 +14,7 @@ fn main() {
     divan::main();
 }
 
-/// Runs one whole answer per iteration; the fake forgets its calls in between.
+/// Generates one response per iteration; the fake forgets its calls in between.
 fn answers(bencher: Bencher<'_, '_>, fake: &Fake, model: &dyn Model) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()

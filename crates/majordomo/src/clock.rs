@@ -1,16 +1,15 @@
-//! Where time comes from.
+//! The source of time.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Tells the time. Everything that waits or measures asks this, so that tests
-/// decide what time it is.
+/// A source of time for everything that waits or measures, so that tests can control it.
 pub trait Clock: Send + Sync {
-    /// Now.
+    /// The current time.
     fn now(&self) -> Instant;
 }
 
-/// The runtime's clock: real time, or the paused time of a test's runtime.
+/// The Tokio runtime's clock, which tests can pause.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RuntimeClock;
 
@@ -20,7 +19,7 @@ impl Clock for RuntimeClock {
     }
 }
 
-/// A clock that moves only when told to.
+/// A clock that advances only by hand.
 ///
 /// ```
 /// use std::time::Duration;
@@ -35,12 +34,12 @@ impl Clock for RuntimeClock {
 pub struct ManualClock(Arc<Mutex<Instant>>);
 
 impl ManualClock {
-    /// A clock that stands still.
+    /// A stopped clock.
     pub fn new() -> Self {
         Self(Arc::new(Mutex::new(RuntimeClock.now())))
     }
 
-    /// Moves the clock forward.
+    /// Advances the clock.
     pub fn advance(&self, by: Duration) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) += by;
     }

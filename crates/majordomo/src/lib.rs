@@ -1,8 +1,8 @@
-//! One contract over many language models, with failover built in.
+//! One interface to many language models, with failover built in.
 //!
-//! A model *spec* such as `m5/qwen3:30b,ollama-cloud/kimi-k2.6:cloud,thinking`
-//! is a chain: targets and aliases, tried in order, each with the request
-//! shaped anew for it, with health that remembers who is worth asking.
+//! A model *spec* such as `m5/qwen3:30b,ollama-cloud/kimi-k2.6:cloud,thinking` is a chain:
+//! targets and aliases, tried in order. Each target receives the request shaped for it, and
+//! targets that keep failing are benched.
 //!
 //! ```
 //! use majordomo::fake::{Fake, Step};
@@ -24,6 +24,7 @@
 //! # Ok(()) }
 //! ```
 
+mod bench_cause;
 mod chain;
 mod clock;
 mod dsn;
@@ -33,13 +34,14 @@ mod observe;
 mod registry;
 mod spec;
 
+pub use bench_cause::BenchCause;
 pub use chain::{
-    AllBenched, Answering, Chain, ChainConfig, FitImages, Forwarding, OpenStream, Preview, Shape,
-    Shaped, TargetView,
+    AllBenched, Chain, ChainConfig, FitImages, ForwardedStream, Forwarding, OpenStream, Preview,
+    Shape, Shaped, TargetView,
 };
 pub use clock::{Clock, ManualClock, RuntimeClock};
 pub use dsn::{Dsn, DsnError, DsnOptions};
-pub use health::{BenchCause, Health, HealthConfig, HealthStatus, Standing};
+pub use health::{Health, HealthConfig, HealthStatus, Standing};
 pub use majordomo_agent as agent;
 pub use majordomo_llm::*;
 pub use majordomo_media as media;

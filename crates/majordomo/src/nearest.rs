@@ -1,11 +1,11 @@
-//! "Did you mean": the known name that is closest to a mistyped one.
+//! "Did you mean" suggestions: the known name closest to a mistyped one (Jaro-Winkler).
 
-/// A longer text is no mistyped name, and comparing it would take its time.
-const LONGEST: usize = 256;
-/// Below this a suggestion is more confusing than none.
+/// Longest name that is compared; bounds the work.
+const MAX_COMPARED: usize = 256;
+/// Lowest similarity worth suggesting.
 const CLOSE_ENOUGH: f64 = 0.75;
 
-/// The known name that a mistyped one was probably meant to be.
+/// The known name closest to a mistyped one, if any is close enough.
 ///
 /// ```
 /// use majordomo::nearest;
@@ -14,7 +14,7 @@ const CLOSE_ENOUGH: f64 = 0.75;
 /// assert_eq!(nearest("groq", ["openai", "ollama"]), None);
 /// ```
 pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    if wanted.len() > LONGEST {
+    if wanted.len() > MAX_COMPARED {
         return None;
     }
     known
@@ -25,7 +25,7 @@ pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Op
         .map(|(_, name)| name)
 }
 
-/// The known names that are closest to a mistyped one, the closest first.
+/// The known names closest to a mistyped one, closest first.
 ///
 /// ```
 /// use majordomo::nearest_few;
@@ -37,7 +37,7 @@ pub fn nearest_few<'a>(
     known: impl IntoIterator<Item = &'a str>,
     most: usize,
 ) -> Vec<&'a str> {
-    if wanted.len() > LONGEST {
+    if wanted.len() > MAX_COMPARED {
         return Vec::new();
     }
     let scored = known
@@ -49,7 +49,7 @@ pub fn nearest_few<'a>(
     close.into_iter().map(|(_, name)| name).collect()
 }
 
-/// The suggestion as the end of a sentence; nothing where there is none.
+/// Formats a suggestion as the end of a sentence; empty without one.
 pub fn did_you_mean(name: Option<&str>) -> String {
     name.map(|name| format!("; did you mean `{name}`?"))
         .unwrap_or_default()

@@ -1,38 +1,38 @@
-//! What a chain and its health tell to whoever listens.
+//! Notices of attempts, benches and recoveries, for metrics and logs.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use majordomo_llm::Class;
 
-use crate::health::BenchCause;
+use crate::bench_cause::BenchCause;
 
-/// Something that happened to a target.
+/// An event at a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice<'a> {
-    /// A target was asked and served; a stream has served when it finishes.
+    /// A target served; a stream has served when it finishes.
     Served {
         /// `provider/model`.
         target: &'a str,
     },
-    /// A target was asked and failed, maybe in the middle of a stream.
+    /// A target failed, possibly in the middle of a stream.
     Failed {
         /// `provider/model`.
         target: &'a str,
-        /// What kind of failure.
+        /// The error's class.
         class: Class,
-        /// The error's text. It may repeat what was asked, so it is for whoever asked.
+        /// The error's text. It may repeat the prompt: show it to the requesting client only.
         reason: &'a str,
     },
-    /// A target was passed over.
+    /// A target was skipped.
     Skipped {
         /// `provider/model`.
         target: &'a str,
         /// Why.
         reason: &'a str,
     },
-    /// A target, or a provider's credential, is left alone for a while.
+    /// A target, or a provider's credential, was benched.
     Benched {
         /// `provider/model`, or `provider` for its credential.
         subject: &'a str,
@@ -41,30 +41,30 @@ pub enum Notice<'a> {
         /// Why.
         cause: &'a BenchCause,
     },
-    /// It is used again.
+    /// It is in use again.
     Recovered {
         /// `provider/model`, or `provider` for its credential.
         subject: &'a str,
     },
 }
 
-/// Listens to [`Notice`]s: counts them, logs them, stores them.
+/// Receives [`Notice`]s.
 ///
-/// It is called on the request's own path and must be quick. A panic in it is
-/// the listener's own problem: nothing of ours is locked meanwhile.
+/// Runs on the request path and must be quick. No lock is held during the call, so a panic
+/// affects only the request.
 pub trait Observer: Send + Sync {
-    /// Takes note.
+    /// Handles a notice.
     fn notice(&self, notice: &Notice<'_>);
 }
 
-/// Closures listen too.
+/// Closures are observers.
 impl<F: Fn(&Notice<'_>) + Send + Sync> Observer for F {
     fn notice(&self, notice: &Notice<'_>) {
         self(notice);
     }
 }
 
-/// Everybody who listens.
+/// The registered observers.
 #[derive(Clone, Default)]
 pub(crate) struct Observers(Arc<Vec<Arc<dyn Observer>>>);
 
@@ -73,7 +73,7 @@ impl Observers {
         Arc::make_mut(&mut self.0).push(observer);
     }
 
-    pub(crate) fn tell(&self, notice: &Notice<'_>) {
+    pub(crate) fn notify(&self, notice: &Notice<'_>) {
         for observer in self.0.iter() {
             observer.notice(notice);
         }

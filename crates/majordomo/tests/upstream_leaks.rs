@@ -1,5 +1,6 @@
-//! Ten thousand requests through a chain whose head keeps dying leave nothing
-//! behind. Alone in its file: it counts what the whole process has open.
+//! Ten thousand requests through a chain whose head keeps failing leak nothing.
+//!
+//! A separate binary, because it measures memory, tasks and files of the whole process.
 
 use std::alloc::System;
 use std::sync::Arc;
@@ -13,19 +14,19 @@ use majordomo_testkit::{Script, Upstream};
 
 const REQUESTS: usize = 10_000;
 const PHASE: usize = 1_000;
-/// How many are under way at a time.
-const TOGETHER: usize = 25;
+/// Concurrent requests.
+const CONCURRENCY: usize = 25;
 const SOON: Duration = Duration::from_secs(10);
 
 const HELLO: &str = r#"{"id":"c1","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}]}"#;
 const CHUNK: &str =
     "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n";
 
-/// Counts the bytes that are in use.
+/// Counts allocated bytes.
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
-/// Open files of this process, where the system tells.
+/// Open files of this process, if the system reports them.
 fn open_files() -> Option<usize> {
     Some(std::fs::read_dir("/proc/self/fd").ok()?.count())
 }
@@ -36,25 +37,27 @@ fn tasks() -> usize {
         .num_alive_tasks()
 }
 
-fn ways_to_die() -> Vec<Script> {
-    let asked = || Script::new().read_request();
+fn failures() -> Vec<Script> {
+    let request_read = || Script::new().read_request();
     vec![
         Script::new(),
         Script::new().reset(),
-        asked(),
-        asked().reset(),
-        asked().send("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"),
-        asked().send("nonsense\r\n\r\n"),
-        asked().answer(500, "application/json", "{}"),
-        asked().answer(200, "application/json", HELLO).times(3),
-        asked().stream_head().chunk(CHUNK).reset(),
-        asked().stream_head().chunk(CHUNK).last_chunk(),
+        request_read(),
+        request_read().reset(),
+        request_read().send("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"),
+        request_read().send("nonsense\r\n\r\n"),
+        request_read().answer(500, "application/json", "{}"),
+        request_read()
+            .answer(200, "application/json", HELLO)
+            .times(3),
+        request_read().stream_head().chunk(CHUNK).reset(),
+        request_read().stream_head().chunk(CHUNK).last_chunk(),
     ]
 }
 
-/// Asks once, in one of the ways in which callers do: for a whole answer, for a
-/// stream read to its end, for a stream that is left early.
-async fn ask(chain: &Chain, number: usize) -> bool {
+/// Sends one request: for a whole response, a stream read to its end, or a stream dropped
+/// early.
+async fn send(chain: &Chain, number: usize) -> bool {
     let request = Request::user("hi");
     match number % 3 {
         0 => chain.generate(request).await.is_ok(),
@@ -69,7 +72,7 @@ async fn ask(chain: &Chain, number: usize) -> bool {
     }
 }
 
-/// Waits until no more tasks and files are left than these.
+/// Waits until at most this many tasks and files are left.
 async fn settle(most_tasks: usize, most_files: Option<usize>) {
     let settled = async {
         while tasks() > most_tasks || (most_files.is_some() && open_files() > most_files) {
@@ -84,21 +87,26 @@ async fn settle(most_tasks: usize, most_files: Option<usize>) {
     );
 }
 
-/// Every request of a phase, some at a time; says how many were served.
-async fn ask_all(chain: &Arc<Chain>) -> usize {
-    let mut fine = 0;
-    for round in 0..PHASE / TOGETHER {
-        let mut asking = tokio::task::JoinSet::new();
-        for number in 0..TOGETHER {
+/// Sends the requests of a phase; returns how many were served.
+async fn send_all(chain: &Arc<Chain>) -> usize {
+    let mut served = 0;
+    for round in 0..PHASE / CONCURRENCY {
+        let mut in_flight = tokio::task::JoinSet::new();
+        for number in 0..CONCURRENCY {
             let chain = Arc::clone(chain);
-            asking.spawn(async move { ask(&chain, round + number).await });
+            in_flight.spawn(async move { send(&chain, round + number).await });
         }
-        fine += asking.join_all().await.into_iter().filter(|it| *it).count();
+        served += in_flight
+            .join_all()
+            .await
+            .into_iter()
+            .filter(|it| *it)
+            .count();
     }
-    fine
+    served
 }
 
-/// A registry whose head is never benched, so that every request asks it.
+/// A registry whose head is never benched, so that every request calls it.
 fn registry() -> Registry {
     let health = HealthConfig {
         threshold: u32::MAX,
@@ -111,7 +119,7 @@ fn registry() -> Registry {
 }
 
 #[tokio::test]
-async fn a_dying_head_leaves_no_connection_task_file_or_memory_behind() {
+async fn a_failing_head_leaks_no_connection_task_file_or_memory() {
     let (files, tasks_before) = (open_files(), tasks());
     let config = TransportConfig::default().proxies(Proxies::Direct);
     let transport = Transport::new(config.idle_connections(16, Duration::from_secs(1)));
@@ -119,16 +127,16 @@ async fn a_dying_head_leaves_no_connection_task_file_or_memory_behind() {
     registry.register(tail.clone());
     let mut memory = Vec::new();
     for _ in 0..REQUESTS / PHASE {
-        // A new upstream each time: the old one's memory of what it saw goes with it.
-        let upstream = Upstream::start(ways_to_die().into_iter().cycle().take(3 * PHASE)).await;
+        // A new upstream each time, to drop the record of the old one.
+        let upstream = Upstream::start(failures().into_iter().cycle().take(3 * PHASE)).await;
         let settings = Settings::new("head", transport.clone())
             .base_url(upstream.uri("").to_string())
             .key(Some("canary".to_owned().into()));
         registry.register(ProviderKind::OpenAi.provider(settings).unwrap());
         let chain = Arc::new(registry.parse("head/m,tail/m").unwrap());
-        let fine = ask_all(&chain).await;
-        assert!(fine > PHASE / 2, "{fine}");
-        assert!(upstream.requests().len() > PHASE / 2, "the head was asked");
+        let served = send_all(&chain).await;
+        assert!(served > PHASE / 2, "{served}");
+        assert!(upstream.requests().len() > PHASE / 2, "the head was called");
         drop((upstream, chain));
         tail.forget_calls();
         settle(tasks_before, None).await;

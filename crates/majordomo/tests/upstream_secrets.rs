@@ -1,6 +1,7 @@
-//! No key is ever printed: not in an error, a ledger, a debug form, a notice or
-//! a trace, however loudly the provider repeats it. Alone in its file: it listens
-//! to everything that is traced.
+//! No key is ever printed: not in an error, an attempt log, a debug form, a notice or a trace,
+//! even if the provider echoes it.
+//!
+//! A separate binary, because it installs a global tracing subscriber.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -12,10 +13,10 @@ use majordomo_testkit::{Script, Upstream};
 use tracing_subscriber::filter::LevelFilter;
 
 const CANARY: &str = "CANARY";
-/// No provider's prefix gives it away.
+/// Without a provider's prefix, which would be redacted by pattern.
 const KEY: &str = "CANARY-7f3a-key";
 
-/// Everything that anybody traces or logs, and every notice.
+/// Everything traced, and every notice.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -37,9 +38,9 @@ impl Write for Log {
     }
 }
 
-/// Servers that repeat the key in every place where one can.
-fn indiscreet() -> Vec<Script> {
-    let asked = || Script::new().read_request();
+/// Servers that echo the key in every possible place.
+fn echoing_the_key() -> Vec<Script> {
+    let request_read = || Script::new().read_request();
     let error = format!(
         r#"{{"error":{{"message":"the key {KEY} is wrong","type":"{KEY}","code":"{KEY}"}}}}"#
     );
@@ -49,26 +50,28 @@ fn indiscreet() -> Vec<Script> {
     );
     let redirect = format!("HTTP/1.1 307 Away\r\nlocation: http://x/?key={KEY}\r\n\r\n");
     vec![
-        asked().answer(401, "application/json", error.clone()),
-        asked().answer(400, "application/json", error.clone()),
-        asked().answer(500, "text/plain", format!("Bearer {KEY}")),
-        asked().answer(200, "application/json", error.clone()),
-        asked().answer(200, "application/json", format!("{{\"{KEY}\": nonsense")),
-        asked().stream_head().chunk(format!("data: {error}\n\n")),
-        asked()
+        request_read().answer(401, "application/json", error.clone()),
+        request_read().answer(400, "application/json", error.clone()),
+        request_read().answer(500, "text/plain", format!("Bearer {KEY}")),
+        request_read().answer(200, "application/json", error.clone()),
+        request_read().answer(200, "application/json", format!("{{\"{KEY}\": nonsense")),
+        request_read()
+            .stream_head()
+            .chunk(format!("data: {error}\n\n")),
+        request_read()
             .stream_head()
             .chunk(format!("event: error\ndata: {error}\n\n")),
-        asked().send(head),
-        asked().send(redirect),
-        asked().send(format!("{KEY}\r\n\r\n")),
-        asked().reset(),
-        asked().stall(),
+        request_read().send(head),
+        request_read().send(redirect),
+        request_read().send(format!("{KEY}\r\n\r\n")),
+        request_read().reset(),
+        request_read().stall(),
         Script::new(),
     ]
 }
 
 #[tokio::test]
-async fn a_key_is_found_nowhere_but_at_the_provider() {
+async fn a_key_is_sent_to_the_provider_and_printed_nowhere() {
     let log = Log::default();
     let writer = log.clone();
     tracing_subscriber::fmt()
@@ -77,7 +80,7 @@ async fn a_key_is_found_nowhere_but_at_the_provider() {
         .init();
     let mut printed = Vec::new();
     for kind in ProviderKind::ALL {
-        for script in indiscreet() {
+        for script in echoing_the_key() {
             let upstream = Upstream::start([script]).await;
             let transport = Transport::new(TransportConfig::default().proxies(Proxies::Direct));
             let mut settings = Settings::new("head", transport)

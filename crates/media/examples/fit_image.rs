@@ -40,14 +40,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         )?);
     }
     if let Some(fitted) = fitted {
-        if let Some(made) = &fitted.made {
+        if let Some(made) = &fitted.conversion {
             println!("{made}");
         }
         if let Some(output) = output {
             std::fs::write(output, &fitted.data)?;
         }
     }
-    // How much memory it took, where the system tells.
+    // Peak memory, on Linux.
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     if let Some(peak) = status.lines().find(|line| line.starts_with("VmHWM")) {
         println!("{peak}");

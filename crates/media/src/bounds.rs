@@ -1,16 +1,17 @@
-//! What opening an image may cost.
+//! Limits on the cost of decoding.
 //!
-//! Checked against the header before a decoder sees the data. A limit on pixels
-//! is none on memory (a PNG of 49 megapixels may hold 16 bits in four channels),
-//! so both are bounded; `working_set` counts what our decoders really hold.
+//! Checked against the header before a decoder sees the data. A limit on pixels does not
+//! bound memory (a 49-megapixel PNG may have four 16-bit channels), so both are limited;
+//! `working_set` counts what the decoders hold.
 
 use std::time::Duration;
 
-use crate::header::{Coding, Header};
-use crate::text::{bytes, megapixels};
+use majordomo_image_header::{Compression, Header};
+
+use crate::human::{human_bytes, human_megapixels};
 use crate::{Orientation, Problem};
 
-/// What opening one image may cost, and all of them together.
+/// Limits on decoding one image, and all images together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// Pixels of one frame.
@@ -19,17 +20,17 @@ pub struct Bounds {
     pub max_decoded: u64,
     /// Frames of an animation; only the first is ever decoded.
     pub max_frames: u32,
-    /// Time for one image.
+    /// Timeout for one image.
     pub max_time: Duration,
-    /// Bytes held for all images that are decoded at the same time.
+    /// Bytes held by all images that are decoded concurrently.
     pub max_decoding: u64,
-    /// How long an image may wait for its turn.
+    /// How long an image may wait for memory and a thread.
     pub max_wait: Duration,
-    /// Images worked on at the same time.
+    /// Images processed concurrently.
     pub workers: usize,
-    /// Bytes of finished images kept for other attempts and requests.
+    /// Cache of fitted images, in bytes, for other attempts and requests.
     pub kept_fitted: u64,
-    /// Bytes of open pictures kept for other targets of the same request.
+    /// Cache of decoded pictures, in bytes, for other targets of the same request.
     pub kept_open: u64,
 }
 
@@ -51,14 +52,17 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// Refuses an image that would cost too much to open.
+    /// Refuses an image that exceeds the limits.
     pub fn check(&self, header: &Header) -> Result<(), Problem> {
         let refuse = |needed, allowed| Err(Problem::OverBounds { needed, allowed });
-        if header.coding == Coding::Exotic {
+        if header.compression == Compression::JpegOther {
             return Err(Problem::RareKind(header.format));
         }
         if header.pixels() > self.max_pixels {
-            return refuse(megapixels(header.pixels()), megapixels(self.max_pixels));
+            return refuse(
+                human_megapixels(header.pixels()),
+                human_megapixels(self.max_pixels),
+            );
         }
         if header.frames > self.max_frames {
             return refuse(
@@ -69,30 +73,30 @@ impl Bounds {
         let needed = working_set(header);
         if needed > self.max_decoded {
             return refuse(
-                format!("{} of memory", bytes(needed)),
-                bytes(self.max_decoded),
+                format!("{} of memory", human_bytes(needed)),
+                human_bytes(self.max_decoded),
             );
         }
         Ok(())
     }
 }
 
-/// Bytes that are held at the worst moment between decoding and encoding.
+/// Peak bytes held between decoding and encoding.
 pub(crate) fn working_set(header: &Header) -> u64 {
     let channels = u64::from(header.channels);
-    let per_pixel = match header.coding {
-        // The source's own depth counts although it is read as 8 bits.
-        Coding::Png => (channels * u64::from(header.bit_depth.div_ceil(8))).max(4),
-        Coding::Sequential | Coding::Exotic => channels.min(3),
-        // Coefficients of 16 bits beside the pixels.
-        Coding::Progressive => channels * 2 + channels.min(3),
+    let per_pixel = match header.compression {
+        // The source's bit depth counts although it is decoded to 8 bits.
+        Compression::Png => (channels * u64::from(header.bit_depth.div_ceil(8))).max(4),
+        Compression::JpegSequential | Compression::JpegOther => channels.min(3),
+        // 16-bit coefficients in addition to the pixels.
+        Compression::JpegProgressive => channels * 2 + channels.min(3),
         // One palette index and one pixel.
-        Coding::Gif => 5,
-        // Planes of brightness and colour beside the pixels.
-        Coding::Lossy => channels + 2,
-        Coding::Lossless => 4 + channels,
+        Compression::Gif => 5,
+        // Luma and chroma planes in addition to the pixels.
+        Compression::WebpLossy => channels + 2,
+        Compression::WebpLossless => 4 + channels,
     };
-    // A picture that must be turned at full size is held twice.
+    // A picture rotated at full size is held twice.
     let turned = if header.orientation == Orientation::UPRIGHT {
         0
     } else {

@@ -1,14 +1,14 @@
-//! What was done to the images of a request, for its ledger.
+//! The changes to a request's images, for the ledger.
 
 use std::fmt;
 
 use majordomo_llm::Change;
 
-use crate::fit::Made;
-use crate::text::{Size, bytes};
+use crate::fit::Conversion;
+use crate::human::{Dimensions, human_bytes};
 
-impl Made {
-    /// The one word that says most about it.
+impl Conversion {
+    /// The verb that describes the conversion best.
     fn verb(&self) -> &'static str {
         if self.from.is_animated() {
             "stilled"
@@ -22,21 +22,21 @@ impl Made {
     }
 }
 
-/// Collects what was done, one [`Change`] for each kind of it.
+/// Collects [`Change`]s, one per verb.
 #[derive(Default)]
 pub(crate) struct Changes(Vec<Change>);
 
 impl Changes {
-    /// An image was written anew.
-    pub(crate) fn made(&mut self, image: usize, made: &Made) {
-        self.add(made.verb(), format!("image {image}: {made}"));
+    /// Records that an image was re-encoded.
+    pub(crate) fn converted(&mut self, image: usize, conversion: &Conversion) {
+        self.add(conversion.verb(), format!("image {image}: {conversion}"));
     }
 
-    /// An image goes out as it came, under its true name.
+    /// Records that an image is sent unchanged under its sniffed type.
     pub(crate) fn renamed(&mut self, image: usize, from: &str, to: &str) {
         self.add(
             "relabelled",
-            format!("image {image}: {from} is really {to}"),
+            format!("image {image}: {from} is actually {to}"),
         );
     }
 
@@ -58,28 +58,28 @@ impl Changes {
     }
 }
 
-/// `4000×3000 jpeg 3.7 MB → 1568×1176 jpeg 0.3 MB`, and what cannot be seen in it.
-impl fmt::Display for Made {
+/// `4000×3000 jpeg 3.7 MB → 1568×1176 jpeg 0.3 MB`, and what the numbers do not show.
+impl fmt::Display for Conversion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let from = &self.from;
         write!(
             f,
             "{} {} {} → {} {} {}",
-            Size(from.width, from.height),
+            Dimensions(from.width, from.height),
             from.format,
-            bytes(self.from_bytes),
-            Size(self.width, self.height),
+            human_bytes(self.from_bytes),
+            Dimensions(self.width, self.height),
             self.format,
-            bytes(self.bytes),
+            human_bytes(self.bytes),
         )?;
         if !from.orientation.is_upright() {
-            f.write_str(", turned upright")?;
+            f.write_str(", rotated upright")?;
         }
         if from.is_animated() {
             write!(f, ", the first of {} frames", from.frames)?;
         }
         if self.flattened {
-            f.write_str(", transparency laid on white")?;
+            f.write_str(", transparency flattened onto white")?;
         }
         Ok(())
     }

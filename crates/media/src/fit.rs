@@ -1,55 +1,53 @@
-//! One image made to fit: open, scale, turn, convert, write.
+//! Fitting one image: decode, downscale, rotate, convert, encode.
 
 use std::borrow::Cow;
 
 use bytes::Bytes;
+use majordomo_codecs::{Encoding, Picture, SizeHint, color_profile, decode, downscale, to_srgb};
+use majordomo_image_header::{Compression, Header};
 
-use crate::decode::Purpose;
-use crate::header::{Coding, Header, color_profile};
-use crate::ladder::{Encoded, Origin, choose, climb, hopeless_halvings};
-use crate::picture::Picture;
+use crate::ladder::{EncodedImage, SourceImage, choose_encoding, encode_within, hopeless_halvings};
 use crate::plan::Plan;
-use crate::resize::downscale;
 use crate::terms::Terms;
-use crate::{Bounds, Format, Problem, Stop, color, decode, encode, plan};
+use crate::{Bounds, Format, Problem, Stop, plan};
 
-/// An image that a target takes.
+/// An image that a target accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fitted {
-    /// Its bytes; the original's own where nothing had to be done.
+    /// The encoded bytes; those of the original if it fits.
     pub data: Bytes,
-    /// The MIME type that is true of them.
+    /// The MIME type of `data`.
     pub media_type: String,
-    /// What was done to it; none if nothing was.
-    pub made: Option<Made>,
+    /// What was changed; `None` if nothing was.
+    pub conversion: Option<Conversion>,
 }
 
-/// What an image was, and what was made of it.
+/// An image before and after it was re-encoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Made {
-    /// What it was.
+pub struct Conversion {
+    /// The original's header.
     pub from: Header,
-    /// Bytes that it had.
+    /// The original's size in bytes.
     pub from_bytes: u64,
-    /// What it is now.
+    /// The new format.
     pub format: Format,
-    /// Columns now.
+    /// The new width.
     pub width: u32,
-    /// Rows now.
+    /// The new height.
     pub height: u32,
-    /// Bytes now.
+    /// The new size in bytes.
     pub bytes: u64,
-    /// The JPEG quality, where it is one.
+    /// The JPEG quality, if it is a JPEG.
     pub quality: Option<u8>,
-    /// Whether its transparency was laid on white.
+    /// Whether transparency was flattened onto white.
     pub flattened: bool,
 }
 
-/// Makes one image fit, on this thread.
+/// Fits one image on this thread.
 ///
-/// The result fits every term, or there is a [`Problem`]. An image that fits
-/// already comes back with the same bytes. The work ends early when `stop` is
-/// set; its memory is bounded by `bounds`, its time is the caller's to watch.
+/// The result satisfies all terms. An image that already fits keeps its bytes. The work
+/// ends early when `stop` is set; `bounds` limit its memory, and the caller limits its
+/// time.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -73,29 +71,29 @@ pub fn fit_image(
         Plan::Pass { media_type } => Ok(Fitted {
             data: data.clone(),
             media_type,
-            made: None,
+            conversion: None,
         }),
         Plan::Refit { header, size, .. } => {
             bounds.check(&header)?;
-            let job = Job::new(data, &header, size, terms);
-            let picture = decode::decode(data, &header, Purpose::Once(job.stored()), stop)?;
+            let job = RefitJob::new(data, &header, size, terms);
+            let picture = decode(data, &header, SizeHint::ReduceTo(job.stored()), stop)?;
             job.refit(Cow::Owned(picture), stop)
         }
     }
 }
 
-/// One image that must be written anew for some terms.
-pub(crate) struct Job<'a> {
+/// An image to be re-encoded for some terms.
+pub(crate) struct RefitJob<'a> {
     data: &'a [u8],
     header: &'a Header,
     terms: &'a Terms,
-    /// The size to begin with, upright.
+    /// The upright size to start with.
     size: (u32, u32),
-    /// How often that size was halved already.
+    /// How often that size is already halved.
     halvings: u32,
 }
 
-impl<'a> Job<'a> {
+impl<'a> RefitJob<'a> {
     pub(crate) fn new(
         data: &'a [u8],
         header: &'a Header,
@@ -113,24 +111,27 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// How large the picture must be opened at least, as it is stored.
+    /// The smallest size to decode to, as stored.
     pub(crate) fn stored(&self) -> (u32, u32) {
         self.header.orientation.upright(self.size.0, self.size.1)
     }
 
-    /// Makes what the terms ask for out of the open picture.
+    /// Converts the decoded picture to what the terms accept.
     pub(crate) fn refit(&self, picture: Cow<'_, Picture>, stop: &Stop) -> Result<Fitted, Problem> {
         let header = self.header;
-        let origin = Origin {
+        let source = SourceImage {
             format: header.format,
-            lossless: matches!(header.coding, Coding::Png | Coding::Gif | Coding::Lossless),
+            lossless: matches!(
+                header.compression,
+                Compression::Png | Compression::Gif | Compression::WebpLossless
+            ),
         };
         let refused = || Problem::NotAccepted {
             found: header.format.to_string(),
             accepted: self.terms.accepted(),
         };
-        let coding = choose(origin, &picture, self.terms).ok_or_else(refused)?;
-        // Scaled first: everything after it has fewer pixels to touch.
+        let encoding = choose_encoding(source, &picture, self.terms).ok_or_else(refused)?;
+        // Downscaled first: the steps that follow have fewer pixels to process.
         let (width, height) = self.stored();
         let mut picture = if (picture.width, picture.height) == (width, height) {
             picture
@@ -138,31 +139,31 @@ impl<'a> Job<'a> {
             Cow::Owned(downscale(&picture, width, height, stop)?)
         };
         if !header.orientation.is_upright() {
-            picture = Cow::Owned(picture.turned(header.orientation));
+            picture = Cow::Owned(picture.oriented(header.orientation));
         }
         if let Some(profile) = color_profile(self.data, header.format) {
-            picture = color::to_srgb(picture, &profile, stop);
+            picture = to_srgb(picture, &profile, stop);
         }
         stop.check()?;
-        let mut encoded = climb(picture, self.halvings, coding, self.terms, stop)?;
+        let mut encoded = encode_within(picture, self.halvings, encoding, self.terms, stop)?;
         encoded.data.shrink_to_fit();
         Ok(finish(encoded, header, self.data.len() as u64))
     }
 }
 
-fn finish(encoded: Encoded, header: &Header, from_bytes: u64) -> Fitted {
-    let format = encoded.coding.format();
+fn finish(encoded: EncodedImage, header: &Header, from_bytes: u64) -> Fitted {
+    let format = encoded.encoding.format();
     Fitted {
         media_type: format.media_type().to_owned(),
-        made: Some(Made {
+        conversion: Some(Conversion {
             from: *header,
             from_bytes,
             format,
             width: encoded.width,
             height: encoded.height,
             bytes: encoded.data.len() as u64,
-            quality: match encoded.coding {
-                encode::Coding::Jpeg(quality) => Some(quality),
+            quality: match encoded.encoding {
+                Encoding::Jpeg(quality) => Some(quality),
                 _ => None,
             },
             flattened: encoded.flattened,

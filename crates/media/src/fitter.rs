@@ -1,10 +1,10 @@
-//! Fitting whole requests, off the async threads.
+//! Fitting of whole requests, off the async threads.
 //!
-//! A [`Fitter`] is shared by everything that asks targets. It bounds how many
-//! images are open at the same time and remembers what it made, so that the
-//! next attempt, target or request with the same image costs nothing.
+//! One [`Fitter`] serves a process. It bounds how many images are decoded concurrently and
+//! caches the results, so that the next attempt, target or request with the same image
+//! costs nothing.
 
-mod pool;
+mod decode_pool;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +12,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use majordomo_codecs::{CodecError, Picture, SizeHint, decode};
+use majordomo_image_header::Header;
 use majordomo_limits::Budget;
 use majordomo_llm::{Change, Error, ErrorKind, Image, ImageLimits, Part, Request, Result};
 use quick_cache::sync::Cache;
@@ -19,21 +21,18 @@ use quick_cache::{OptionsBuilder, Weighter};
 use tokio::task::JoinSet;
 
 use crate::changes::Changes;
-use crate::decode::{Purpose, decode};
-use crate::fit::{Fitted, Job};
-use crate::header::Header;
-use crate::images::{attached, edit};
-use crate::picture::Picture;
+use crate::decoded_cache::{ContentHash, DecodedCache};
+use crate::fit::{Fitted, RefitJob};
+use crate::human::human_bytes;
+use crate::images::{attached_images, edit_images};
 use crate::plan::{Plan, plan};
-use crate::shelf::{Address, Shelf};
-use crate::terms::{Terms, raw};
-use crate::text::bytes;
+use crate::terms::{Terms, raw_bytes};
 use crate::{Bounds, Format, Problem, Stop, sniff};
-use pool::Pool;
+use decode_pool::DecodePool;
 
 /// Fits the images of requests to the limits of targets.
 ///
-/// Cheap to clone; clones share one pool and one memory.
+/// Cheap to clone; clones share the pool and the caches.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
@@ -47,30 +46,30 @@ use pool::Pool;
 /// # });
 /// ```
 #[derive(Clone)]
-pub struct Fitter(Arc<Inner>);
+pub struct Fitter(Arc<FitterInner>);
 
-struct Inner {
+struct FitterInner {
     bounds: Bounds,
-    pool: Pool,
-    made: Cache<(Address, Terms), Outcome, Size>,
-    shelf: Shelf,
+    pool: DecodePool,
+    fitted_cache: Cache<(ContentHash, Terms), FitOutcome, FittedWeight>,
+    decoded_cache: DecodedCache,
     opened: AtomicU64,
     fitted: AtomicU64,
-    open: Open,
+    decoder: DecodeFn,
 }
 
-/// What came of fitting one image; a refusal is as well worth remembering.
-type Outcome = std::result::Result<Fitted, Problem>;
+/// The result of fitting one image; refusals are cached, too.
+type FitOutcome = std::result::Result<Fitted, Problem>;
 
-/// How a picture is opened; tests put a decoder that misbehaves in its place.
-type Open = fn(&[u8], &Header, Purpose, &Stop) -> std::result::Result<Picture, Problem>;
+/// Decodes a picture; tests inject faulty decoders.
+type DecodeFn = fn(&[u8], &Header, SizeHint, &Stop) -> std::result::Result<Picture, CodecError>;
 
-/// How much work was done, for metrics.
+/// Work done, for metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stats {
     /// Images that were decoded.
     pub opened: u64,
-    /// Images that were written anew.
+    /// Images that were re-encoded.
     pub fitted: u64,
 }
 
@@ -81,31 +80,36 @@ impl Default for Fitter {
 }
 
 impl Fitter {
-    /// A fitter within these bounds.
+    /// A fitter with these limits.
     pub fn new(bounds: Bounds) -> Self {
         Self::with_decoder(bounds, decode)
     }
 
-    fn with_decoder(bounds: Bounds, open: Open) -> Self {
+    fn with_decoder(bounds: Bounds, decoder: DecodeFn) -> Self {
         let options = OptionsBuilder::new()
             .estimated_items_capacity(256)
             .weight_capacity(bounds.kept_fitted)
             .shards(1)
             .build()
             .expect("all three options are given");
-        let made = Cache::with_options(options, Size, Default::default(), Default::default());
-        Self(Arc::new(Inner {
-            pool: Pool::new(&bounds),
-            made,
-            shelf: Shelf::new(bounds.kept_open),
+        let fitted_cache = Cache::with_options(
+            options,
+            FittedWeight,
+            Default::default(),
+            Default::default(),
+        );
+        Self(Arc::new(FitterInner {
+            pool: DecodePool::new(&bounds),
+            fitted_cache,
+            decoded_cache: DecodedCache::new(bounds.kept_open),
             opened: AtomicU64::new(0),
             fitted: AtomicU64::new(0),
-            open,
+            decoder,
             bounds,
         }))
     }
 
-    /// How much work was done so far.
+    /// The work done so far.
     pub fn stats(&self) -> Stats {
         Stats {
             opened: self.0.opened.load(Ordering::Relaxed),
@@ -113,12 +117,11 @@ impl Fitter {
         }
     }
 
-    /// Makes every image of a request fit one target, and tells what was changed.
+    /// Fits every image of a request to one target, and returns what was changed.
     ///
-    /// `limits` is what the target takes, none if it takes no images. A request
-    /// whose images all fit comes back with its prompt shared. What cannot be
-    /// made to fit is an error of the kind [`ErrorKind::Unsupported`]: the target
-    /// is not sick, and the next one may do.
+    /// `limits` is `None` if the target accepts no images. A request whose images all fit
+    /// keeps sharing its prompt. An image that cannot fit is an error of kind
+    /// [`ErrorKind::Unsupported`]: the target stays healthy, and the next one may accept it.
     pub async fn fit(
         &self,
         request: &Request,
@@ -129,7 +132,7 @@ impl Fitter {
             return Ok((request.clone(), Vec::new()));
         }
         let limits = accept(count, limits)?;
-        let images = attached(request);
+        let images = attached_images(request);
         let terms = Terms::of(limits, count);
         let mut fitted = self.fit_each(&images, |_| &terms).await?;
         if let Some(total) = limits.max_total_bytes {
@@ -138,9 +141,9 @@ impl Fitter {
                 .map(|image| limits.counted.of(image.data.len() as u64))
                 .collect();
             if sizes.iter().sum::<u64>() > total {
-                let each = share(&sizes, &shrinkable(&images), total)
+                let each = fair_share(&sizes, &shrinkable(&images), total)
                     .ok_or_else(|| over_total(&sizes, total))?;
-                let tighter = terms.within(raw(limits.counted, each));
+                let tighter = terms.within(raw_bytes(limits.counted, each));
                 let of = |at: usize| if sizes[at] > each { &tighter } else { &terms };
                 fitted = self.fit_each(&images, of).await?;
             }
@@ -148,7 +151,7 @@ impl Fitter {
         Ok(apply(request, &images, fitted))
     }
 
-    /// Fits images beside each other; those that fit already cost only a look.
+    /// Fits images concurrently; those that already fit cost only a header check.
     async fn fit_each<'a>(
         &self,
         images: &[(usize, &Image)],
@@ -164,7 +167,7 @@ impl Fitter {
                     fitted[at] = Some(Fitted {
                         data: image.data.clone(),
                         media_type,
-                        made: None,
+                        conversion: None,
                     });
                 }
                 Plan::Refit { header, size, .. } => {
@@ -185,49 +188,50 @@ impl Fitter {
     }
 }
 
-impl Inner {
-    /// One image: from memory, from whoever is making it right now, or made here.
+impl FitterInner {
+    /// Fits one image: from the cache, by joining the task that is fitting it, or here.
     async fn refit(
         self: Arc<Self>,
         data: bytes::Bytes,
         header: Header,
         size: (u32, u32),
         terms: Terms,
-    ) -> Outcome {
+    ) -> FitOutcome {
         self.bounds.check(&header)?;
-        let address = self.pool.address(&data).await?;
-        let key = (address, terms.clone());
+        let hash = self.pool.hash(&data).await?;
+        let key = (hash, terms.clone());
         let inner = Arc::clone(&self);
         let make = async move {
             let worker = Arc::clone(&inner);
-            let work = move |stop: &Stop| worker.make(address, &data, &header, size, &terms, stop);
+            let work =
+                move |stop: &Stop| worker.fit_blocking(hash, &data, &header, size, &terms, stop);
             match inner.pool.run(&header, work).await {
-                // These say nothing about the image and must not be remembered.
+                // These depend on the moment, not on the image: never cached.
                 Err(problem @ (Problem::Stopped | Problem::Busy)) => Err(problem),
                 outcome => Ok(outcome),
             }
         };
-        self.made.get_or_insert_async(&key, make).await?
+        self.fitted_cache.get_or_insert_async(&key, make).await?
     }
 
-    /// On a blocking thread: opens the picture, unless it is open, and refits it.
-    fn make(
+    /// On a blocking thread: decodes the picture, unless it is cached, and re-encodes it.
+    fn fit_blocking(
         &self,
-        address: Address,
+        hash: ContentHash,
         data: &[u8],
         header: &Header,
         size: (u32, u32),
         terms: &Terms,
         stop: &Stop,
-    ) -> Outcome {
-        let job = Job::new(data, header, size, terms);
-        let picture = match self.shelf.get(&address, job.stored()) {
+    ) -> FitOutcome {
+        let job = RefitJob::new(data, header, size, terms);
+        let picture = match self.decoded_cache.get(&hash, job.stored()) {
             Some(picture) => picture,
             None => {
                 self.opened.fetch_add(1, Ordering::Relaxed);
-                let purpose = Purpose::Shared(job.stored());
-                let picture = Arc::new((self.open)(data, header, purpose, stop)?);
-                self.shelf.put(address, Arc::clone(&picture));
+                let purpose = SizeHint::AtLeast(job.stored());
+                let picture = Arc::new((self.decoder)(data, header, purpose, stop)?);
+                self.decoded_cache.put(hash, Arc::clone(&picture));
                 picture
             }
         };
@@ -236,12 +240,12 @@ impl Inner {
     }
 }
 
-/// Weighs a finished image by its bytes.
+/// Weighs a cache entry by its bytes.
 #[derive(Clone)]
-struct Size;
+struct FittedWeight;
 
-impl Weighter<(Address, Terms), Outcome> for Size {
-    fn weight(&self, _: &(Address, Terms), outcome: &Outcome) -> u64 {
+impl Weighter<(ContentHash, Terms), FitOutcome> for FittedWeight {
+    fn weight(&self, _: &(ContentHash, Terms), outcome: &FitOutcome) -> u64 {
         const ENTRY: u64 = 512;
         ENTRY
             + outcome
@@ -250,38 +254,38 @@ impl Weighter<(Address, Terms), Outcome> for Size {
     }
 }
 
-/// Whether the target takes so many images at all.
+/// Checks the number of images against the limits.
 fn accept(count: usize, limits: Option<&ImageLimits>) -> Result<&ImageLimits> {
     let images = if count == 1 { "image" } else { "images" };
     let Some(limits) = limits.filter(|limits| limits.max_count != Some(0)) else {
         return Err(Error::new(
             ErrorKind::Unsupported,
-            format!("the request has {count} {images}, and the target takes none"),
+            format!("the request has {count} {images}, and the target accepts none"),
         ));
     };
     match limits.max_count {
         Some(max) if count > max => Err(Error::new(
             ErrorKind::Unsupported,
-            format!("the request has {count} {images}, and the target takes at most {max}"),
+            format!("the request has {count} {images}, and the target accepts at most {max}"),
         )),
         _ => Ok(limits),
     }
 }
 
-/// Only when the runtime itself ends or a task panics.
+/// Only when the runtime shuts down or a task panics.
 fn interrupted() -> Error {
-    Error::new(ErrorKind::Unsupported, "work on an image was interrupted")
+    Error::new(ErrorKind::Unsupported, "image processing was interrupted")
 }
 
-/// Which images can be made smaller at all.
+/// Which images can be re-encoded at all.
 fn shrinkable(images: &[(usize, &Image)]) -> Vec<bool> {
     let opens = |image: &Image| sniff(&image.data).is_some_and(Format::decodes);
     images.iter().map(|(_, image)| opens(image)).collect()
 }
 
-/// The most that each image may have so that all together have at most `total`;
-/// small images leave their part to the large ones.
-fn share(sizes: &[u64], shrinkable: &[bool], total: u64) -> Option<u64> {
+/// The largest size per image such that all together have at most `total`; small images
+/// leave their share to the large ones (max-min fairness).
+fn fair_share(sizes: &[u64], shrinkable: &[bool], total: u64) -> Option<u64> {
     let fixed: u64 = sizes
         .iter()
         .zip(shrinkable)
@@ -309,14 +313,14 @@ fn share(sizes: &[u64], shrinkable: &[bool], total: u64) -> Option<u64> {
 
 fn over_total(sizes: &[u64], total: u64) -> Error {
     let message = format!(
-        "the images have {} together, and the target takes at most {}",
-        bytes(sizes.iter().sum()),
-        bytes(total)
+        "the images have {} in total, and the target accepts at most {}",
+        human_bytes(sizes.iter().sum()),
+        human_bytes(total)
     );
     Error::new(ErrorKind::Unsupported, message)
 }
 
-/// Puts the images into a copy of the request, if one of them changed.
+/// Replaces the images in a copy of the request, if any changed.
 fn apply(
     request: &Request,
     images: &[(usize, &Image)],
@@ -325,8 +329,8 @@ fn apply(
     let mut changes = Changes::default();
     let mut changed = Vec::new();
     for ((number, image), fitted) in images.iter().zip(fitted) {
-        match &fitted.made {
-            Some(made) => changes.made(*number, made),
+        match &fitted.conversion {
+            Some(conversion) => changes.converted(*number, conversion),
             None if fitted.media_type != image.media_type => {
                 changes.renamed(*number, &image.media_type, &fitted.media_type);
             }
@@ -337,7 +341,7 @@ fn apply(
     let mut request = request.clone();
     if !changed.is_empty() {
         let mut changed = changed.into_iter().peekable();
-        edit(request.edit(), |number, part| {
+        edit_images(request.edit(), |number, part| {
             if let (Part::Image(image), Some((_, fitted))) =
                 (part, changed.next_if(|(next, _)| *next == number))
             {

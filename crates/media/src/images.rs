@@ -1,13 +1,12 @@
-//! The images of a request, wherever they are: in messages and in tool results.
+//! The images of a request, in messages and in tool results.
 
 use majordomo_llm::{Change, Image, Part, Prompt, Request, Text};
 
-/// What stands in the place of an image that was left out.
+/// The text that replaces an omitted image.
 pub const OMITTED: &str = "[earlier image omitted to fit this model's per-request image limit]";
 
-/// The images that are here as bytes, with their numbers among all images,
-/// counted from one.
-pub(crate) fn attached(prompt: &Prompt) -> Vec<(usize, &Image)> {
+/// The images attached as bytes, with their numbers among all images, from one.
+pub(crate) fn attached_images(prompt: &Prompt) -> Vec<(usize, &Image)> {
     let mut found = Vec::new();
     let mut number = 0;
     for message in &prompt.messages {
@@ -30,8 +29,8 @@ fn collect<'a>(parts: &'a [Part], number: &mut usize, found: &mut Vec<(usize, &'
     }
 }
 
-/// Calls `edit` on every part that is an image, in the order of their numbers.
-pub(crate) fn edit(prompt: &mut Prompt, mut edit: impl FnMut(usize, &mut Part)) {
+/// Calls `edit` for every image part, in order.
+pub(crate) fn edit_images(prompt: &mut Prompt, mut edit: impl FnMut(usize, &mut Part)) {
     let mut number = 0;
     for message in &mut prompt.messages {
         edit_parts(&mut message.parts, &mut number, &mut edit);
@@ -51,11 +50,10 @@ fn edit_parts(parts: &mut [Part], number: &mut usize, edit: &mut impl FnMut(usiz
     }
 }
 
-/// Replaces the oldest images by [`OMITTED`] so that at most `max_count` are left.
+/// Replaces the oldest images by [`OMITTED`], so that at most `max_count` remain.
 ///
-/// A chain calls this when none of its targets takes as many images as a
-/// conversation has gathered. A request with no more than that comes back as it
-/// is, its prompt shared.
+/// A chain calls this when none of its targets accepts as many images as the
+/// conversation has. A request within the limit keeps sharing its prompt.
 ///
 /// ```
 /// use majordomo_llm::{Part, Request};
@@ -72,7 +70,7 @@ pub fn omit_oldest(request: &Request, max_count: usize) -> (Request, Vec<Change>
         return (request.clone(), Vec::new());
     }
     let mut fewer = request.clone();
-    edit(fewer.edit(), |number, part| {
+    edit_images(fewer.edit(), |number, part| {
         if number <= surplus {
             *part = Part::Text(Text::new(OMITTED));
         }
@@ -85,7 +83,7 @@ pub fn omit_oldest(request: &Request, max_count: usize) -> (Request, Vec<Change>
     let change = Change::new("image", "omitted")
         .times(surplus)
         .detail(format!(
-            "{which}: the oldest, since at most {max_count} are taken"
+            "{which}: the oldest, since at most {max_count} are accepted"
         ));
     (fewer, vec![change])
 }

@@ -1,100 +1,102 @@
-//! From pixels to bytes that fit: which format, which quality, which size.
+//! The encoding ladder: format, quality and size that fit the byte limit.
 //!
-//! The steps are qualities 85, 65, 45 and 30, then half the size and the same
-//! qualities again, twice at most. A sample of the picture tells about where on
-//! that ladder it fits, so that most pictures are encoded once; the real size
+//! Steps are qualities 85, 65, 45 and 30, then the same at half the size, at most twice. An
+//! estimate predicts the step that fits, so most pictures are encoded once; the actual size
 //! decides.
 
 use std::borrow::Cow;
 
-use crate::encode::{Coding, encode, sample_jpeg};
-use crate::picture::{Layout, Picture};
-use crate::resize::downscale;
+use majordomo_codecs::{Encoding, Layout, Picture, downscale, encode, estimate_jpeg_size};
+
+use crate::human::{Dimensions, human_bytes};
 use crate::terms::Terms;
-use crate::text::{Size, bytes};
 use crate::{Format, Problem, Stop};
 
 const QUALITIES: [u8; 4] = [85, 65, 45, 30];
 const HALVINGS: u32 = 2;
-/// Whole encodings before giving up.
+/// Full encodings before giving up.
 const MAX_ENCODES: u32 = 6;
-/// A sample is this far off at most, in hundredths.
+/// The largest error of an estimate, in percent.
 const SAMPLE_ERROR: u64 = 7;
 
-/// No quality of the ladder makes so many times fewer bytes than a better one.
+/// No quality of the ladder shrinks a better one by this factor.
 const HOPELESS: u64 = 8;
 
-/// The outcome: bytes, and how they came to be.
-pub(crate) struct Encoded {
+/// An encoded image.
+pub(crate) struct EncodedImage {
     pub(crate) data: Vec<u8>,
-    pub(crate) coding: Coding,
+    pub(crate) encoding: Encoding,
     pub(crate) width: u32,
     pub(crate) height: u32,
-    /// Whether transparency was laid on white.
+    /// Whether transparency was flattened onto white.
     pub(crate) flattened: bool,
 }
 
-/// How many halvings may be skipped before a picture is opened, because nothing
-/// larger can fit: the worst that quality 30 makes of a JPEG is a fifteenth.
+/// Halvings to skip before decoding because nothing larger can fit: quality 30 shrinks a
+/// JPEG to a fifteenth at best.
 pub(crate) fn hopeless_halvings(format: Format, size: u64, terms: &Terms) -> u32 {
     let hopeless = |budget: u64| budget.saturating_mul(20) < size;
     let jpeg = format == Format::Jpeg && terms.allows(format.media_type());
     u32::from(jpeg && terms.max_bytes.is_some_and(hopeless))
 }
 
-/// Where the picture came from, as far as the choice of a format depends on it.
+/// The source, as far as the choice of an encoding depends on it.
 #[derive(Clone, Copy)]
-pub(crate) struct Origin {
-    /// Its format.
+pub(crate) struct SourceImage {
+    /// The source format.
     pub(crate) format: Format,
-    /// Whether it was stored without loss.
+    /// Whether the source is lossless.
     pub(crate) lossless: bool,
 }
 
-/// The format to write: the picture's own if the target takes it, then what
-/// keeps transparency and text, then JPEG, then PNG, then whatever is taken.
-pub(crate) fn choose(origin: Origin, picture: &Picture, terms: &Terms) -> Option<Coding> {
+/// Chooses the encoding: the source format if accepted, then what keeps transparency and
+/// text, then JPEG, then PNG, then anything accepted.
+pub(crate) fn choose_encoding(
+    source: SourceImage,
+    picture: &Picture,
+    terms: &Terms,
+) -> Option<Encoding> {
     let allows = |format: Format| terms.allows(format.media_type());
     let (jpeg, png) = (allows(Format::Jpeg), allows(Format::Png));
-    let own = match origin.format {
-        Format::Jpeg => Some(Coding::Jpeg(QUALITIES[0])),
-        Format::Png => Some(Coding::Png),
-        Format::Gif => Some(Coding::Gif),
-        // A lossy WebP has no encoder here; without loss it would grow.
-        Format::Webp if origin.lossless => Some(Coding::Webp),
+    let own = match source.format {
+        Format::Jpeg => Some(Encoding::Jpeg(QUALITIES[0])),
+        Format::Png => Some(Encoding::Png),
+        Format::Gif => Some(Encoding::Gif),
+        // There is no lossy WebP encoder, and lossless would grow.
+        Format::Webp if source.lossless => Some(Encoding::Webp),
         _ => None,
     };
     if let Some(own) = own.filter(|own| allows(own.format())) {
         return Some(own);
     }
-    if png && (picture.layout == Layout::Rgba || (origin.lossless && picture.is_flat())) {
-        return Some(Coding::Png);
+    if png && (picture.layout == Layout::Rgba || (source.lossless && picture.is_graphic())) {
+        return Some(Encoding::Png);
     }
     if jpeg {
-        return Some(Coding::Jpeg(QUALITIES[0]));
+        return Some(Encoding::Jpeg(QUALITIES[0]));
     }
     if png {
-        return Some(Coding::Png);
+        return Some(Encoding::Png);
     }
     terms
         .types
         .iter()
         .find_map(|t| match Format::of_media_type(t) {
-            Some(Format::Webp) => Some(Coding::Webp),
-            Some(Format::Gif) => Some(Coding::Gif),
+            Some(Format::Webp) => Some(Encoding::Webp),
+            Some(Format::Gif) => Some(Encoding::Gif),
             _ => None,
         })
 }
 
-/// Writes the picture so that it fits the terms' bytes.
-pub(crate) fn climb(
+/// Encodes the picture within the byte limit.
+pub(crate) fn encode_within(
     picture: Cow<'_, Picture>,
     halvings: u32,
-    first: Coding,
+    first: Encoding,
     terms: &Terms,
     stop: &Stop,
-) -> Result<Encoded, Problem> {
-    let mut attempts = Attempts {
+) -> Result<EncodedImage, Problem> {
+    let mut attempts = EncodeAttempts {
         budget: terms.max_bytes,
         halvings,
         spent: 0,
@@ -103,59 +105,59 @@ pub(crate) fn climb(
     };
     let jpeg = terms.allows(Format::Jpeg.media_type());
     match first {
-        Coding::Jpeg(_) => attempts.jpegs(picture, stop),
+        Encoding::Jpeg(_) => attempts.jpeg(picture, stop),
         lossless => match attempts.lossless(&picture, lossless, stop)? {
             Some(done) => Ok(done),
-            None if jpeg => attempts.jpegs(picture, stop),
+            None if jpeg => attempts.jpeg(picture, stop),
             None => attempts.halve_lossless(picture, lossless, stop),
         },
     }
 }
 
-struct Attempts {
+struct EncodeAttempts {
     budget: Option<u64>,
-    /// How often the picture was halved before it came here.
+    /// How often the picture was halved before.
     halvings: u32,
     spent: u32,
     tried: Vec<String>,
     flattened: bool,
 }
 
-impl Attempts {
-    /// One whole encoding; none if it is over budget.
+impl EncodeAttempts {
+    /// One full encoding; `None` if it exceeds the budget.
     fn encode(
         &mut self,
         picture: &Picture,
-        coding: Coding,
+        encoding: Encoding,
         stop: &Stop,
-    ) -> Result<Option<Encoded>, Problem> {
+    ) -> Result<Option<EncodedImage>, Problem> {
         stop.check()?;
         self.spent += 1;
-        let size = Size(picture.width, picture.height);
-        self.tried.push(match coding {
-            Coding::Jpeg(quality) => format!("{size} jpeg of quality {quality}"),
+        let size = Dimensions(picture.width, picture.height);
+        self.tried.push(match encoding {
+            Encoding::Jpeg(quality) => format!("{size} jpeg of quality {quality}"),
             other => format!("{size} {}", other.format()),
         });
-        let data = encode(picture, coding, self.budget, stop)?;
-        Ok(data.map(|data| Encoded {
+        let data = encode(picture, encoding, self.budget, stop)?;
+        Ok(data.map(|data| EncodedImage {
             data,
-            coding,
+            encoding,
             width: picture.width,
             height: picture.height,
             flattened: self.flattened,
         }))
     }
 
-    /// A PNG is packed tighter before anything is lost.
+    /// PNG is compressed harder before anything lossy is tried.
     fn lossless(
         &mut self,
         picture: &Picture,
-        coding: Coding,
+        encoding: Encoding,
         stop: &Stop,
-    ) -> Result<Option<Encoded>, Problem> {
-        let done = self.encode(picture, coding, stop)?;
-        if done.is_none() && coding == Coding::Png && picture.is_flat() {
-            return self.encode(picture, Coding::SmallPng, stop);
+    ) -> Result<Option<EncodedImage>, Problem> {
+        let done = self.encode(picture, encoding, stop)?;
+        if done.is_none() && encoding == Encoding::Png && picture.is_graphic() {
+            return self.encode(picture, Encoding::SmallPng, stop);
         }
         Ok(done)
     }
@@ -163,19 +165,19 @@ impl Attempts {
     fn halve_lossless(
         mut self,
         mut picture: Cow<'_, Picture>,
-        coding: Coding,
+        encoding: Encoding,
         stop: &Stop,
-    ) -> Result<Encoded, Problem> {
+    ) -> Result<EncodedImage, Problem> {
         while self.spent < MAX_ENCODES && picture.width.max(picture.height) > 1 {
             picture = Cow::Owned(half(&picture, stop)?);
-            if let Some(done) = self.lossless(&picture, coding, stop)? {
+            if let Some(done) = self.lossless(&picture, encoding, stop)? {
                 return Ok(done);
             }
         }
-        Err(self.give_up())
+        Err(self.cannot_fit())
     }
 
-    fn jpegs(mut self, mut picture: Cow<'_, Picture>, stop: &Stop) -> Result<Encoded, Problem> {
+    fn jpeg(mut self, mut picture: Cow<'_, Picture>, stop: &Stop) -> Result<EncodedImage, Problem> {
         if picture.layout == Layout::Rgba {
             picture.to_mut().flatten();
             self.flattened = true;
@@ -187,8 +189,8 @@ impl Attempts {
                 }
                 picture = Cow::Owned(half(&picture, stop)?);
             }
-            let start = self.first_promising(&picture, stop)?;
-            // The last size is tried however the sample looks.
+            let start = self.first_promising_quality(&picture, stop)?;
+            // The last size is tried whatever the estimate.
             let start = match start {
                 None if halving == HALVINGS => QUALITIES.len() - 1,
                 None => continue,
@@ -196,18 +198,18 @@ impl Attempts {
             };
             for quality in &QUALITIES[start..] {
                 if self.spent == MAX_ENCODES {
-                    return Err(self.give_up());
+                    return Err(self.cannot_fit());
                 }
-                if let Some(done) = self.encode(&picture, Coding::Jpeg(*quality), stop)? {
+                if let Some(done) = self.encode(&picture, Encoding::Jpeg(*quality), stop)? {
                     return Ok(done);
                 }
             }
         }
-        Err(self.give_up())
+        Err(self.cannot_fit())
     }
 
-    /// The first quality whose size may fit, by a sample of the picture.
-    fn first_promising(
+    /// The first quality whose estimated size may fit.
+    fn first_promising_quality(
         &mut self,
         picture: &Picture,
         stop: &Stop,
@@ -217,7 +219,7 @@ impl Attempts {
         };
         for (at, quality) in QUALITIES.into_iter().enumerate() {
             stop.check()?;
-            let about = sample_jpeg(picture, quality).ok_or(Problem::DecoderFailed)?;
+            let about = estimate_jpeg_size(picture, quality).ok_or(Problem::DecoderFailed)?;
             if about * (100 - SAMPLE_ERROR) / 100 <= budget {
                 return Ok(Some(at));
             }
@@ -225,15 +227,17 @@ impl Attempts {
                 break;
             }
         }
-        let size = Size(picture.width, picture.height);
+        let size = Dimensions(picture.width, picture.height);
         self.tried
             .push(format!("a sample of {size} jpeg down to quality 30"));
         Ok(None)
     }
 
-    fn give_up(self) -> Problem {
+    fn cannot_fit(self) -> Problem {
         Problem::CannotFit {
-            limit: self.budget.map_or_else(|| "its format".to_owned(), bytes),
+            limit: self
+                .budget
+                .map_or_else(|| "its format".to_owned(), human_bytes),
             tried: self.tried.join(", "),
         }
     }
@@ -241,5 +245,5 @@ impl Attempts {
 
 fn half(picture: &Picture, stop: &Stop) -> Result<Picture, Problem> {
     let (width, height) = (picture.width.div_ceil(2), picture.height.div_ceil(2));
-    downscale(picture, width, height, stop)
+    Ok(downscale(picture, width, height, stop)?)
 }

@@ -1,46 +1,34 @@
-//! Images made to fit each target.
+//! Images fitted to each target.
 //!
-//! Every provider has its own rules for images and the target is only known when
-//! it is asked, so an image is fitted per target and attempt: an image that fits
-//! goes out untouched, one that does not is downscaled, turned, converted or
-//! packed tighter, and one that cannot fit is an error that says why.
+//! Every provider has its own limits on images, and the target is known only when it is
+//! called. So images are fitted per target and attempt: one that fits is sent unchanged;
+//! one that does not is downscaled, rotated, converted or compressed harder; one that
+//! cannot fit is an error with the reason.
 //!
-//! A chain calls [`Fitter::fit`] for each target and [`omit_oldest`] when no
-//! target takes as many images as there are. The core below is synchronous and
-//! does no I/O: [`sniff`], [`measure`], [`plan`] and [`fit_image`].
+//! A chain calls [`Fitter::fit`] for each target, and [`omit_oldest`] when no target
+//! accepts as many images as the request has. The synchronous core does no I/O: [`sniff`],
+//! [`measure`], [`plan`] and [`fit_image`]. Pixels are handled by `majordomo-codecs`,
+//! headers by `majordomo-image-header`.
 
 mod bounds;
 mod changes;
-mod color;
-mod decode;
-mod encode;
+mod decoded_cache;
 mod fit;
 mod fitter;
-mod format;
-mod header;
+mod human;
 mod images;
 mod ladder;
-mod level;
-mod orientation;
-mod picture;
 mod plan;
 mod problem;
-mod resize;
-mod shelf;
-mod stop;
-mod strip;
 mod terms;
-mod text;
-mod zigzag;
 
 pub use bounds::Bounds;
-pub use fit::{Fitted, Made, fit_image};
+pub use majordomo_codecs::Stop;
+pub use majordomo_image_header::{Format, Header, Orientation, sniff};
+
+pub use fit::{Conversion, Fitted, fit_image};
 pub use fitter::{Fitter, Stats};
-pub use format::{Format, sniff};
-pub use header::{Header, measure};
 pub use images::{OMITTED, omit_oldest};
-pub use orientation::Orientation;
 pub use plan::{Plan, Reason, plan};
-pub use problem::Problem;
-pub use stop::Stop;
+pub use problem::{Problem, measure};
 pub use terms::Terms;

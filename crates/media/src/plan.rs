@@ -1,55 +1,56 @@
-//! What will be done to an image, and why, before anything is done.
+//! What will be done to an image, and why.
 
 use std::fmt;
 
-use crate::header::Header;
+use majordomo_image_header::Header;
+
+use crate::human::{Dimensions, human_bytes};
 use crate::terms::Terms;
-use crate::text::{Size, bytes};
 use crate::{Format, Problem, measure, sniff};
 
-/// What a target needs done to an image.
+/// What a target requires of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Plan {
-    /// Nothing: its own bytes are sent.
+    /// Nothing: it is sent unchanged.
     Pass {
-        /// The MIME type to send them under.
+        /// The MIME type to send.
         media_type: String,
     },
-    /// It is opened and written anew.
+    /// It is decoded and re-encoded.
     Refit {
-        /// What it is now.
+        /// The original's header.
         header: Header,
-        /// The size that it gets at most, upright.
+        /// The largest size that fits, upright.
         size: (u32, u32),
-        /// Everything that does not fit.
+        /// Every limit that it exceeds.
         reasons: Vec<Reason>,
     },
 }
 
-/// One thing about an image that a target does not take.
+/// A limit that an image exceeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Too many pixels; how many it has on each side, and may have.
+    /// Too many pixels.
     Size {
-        /// Now.
+        /// Width and height of the original.
         from: (u32, u32),
-        /// At most.
+        /// Width and height at most.
         to: (u32, u32),
     },
     /// Too many bytes.
     Bytes {
-        /// Now.
+        /// Bytes of the original.
         from: u64,
-        /// At most.
+        /// Bytes at most.
         to: u64,
     },
-    /// The target does not take the format.
+    /// The target does not accept the format.
     Type(Format),
-    /// The camera was turned, and the target does not look at that.
-    Turned,
-    /// It moves, and the target takes stills.
+    /// The EXIF orientation is not upright, and the target ignores EXIF.
+    NotUpright,
+    /// It is an animation, and the target accepts stills only.
     Animated(u32),
-    /// Something follows the end of the picture, or its end is missing.
+    /// Data follows the end of the image, or its end is missing.
     UncleanEnd,
 }
 
@@ -59,14 +60,19 @@ impl fmt::Display for Reason {
             Self::Size { from, to } => write!(
                 f,
                 "{} pixels, at most {} fit",
-                Size(from.0, from.1),
-                Size(to.0, to.1)
+                Dimensions(from.0, from.1),
+                Dimensions(to.0, to.1)
             ),
-            Self::Bytes { from, to } => write!(f, "{}, at most {} fit", bytes(*from), bytes(*to)),
+            Self::Bytes { from, to } => write!(
+                f,
+                "{}, at most {} fit",
+                human_bytes(*from),
+                human_bytes(*to)
+            ),
             Self::Type(format) => write!(f, "{format} is not accepted"),
-            Self::Turned => f.write_str("the camera was turned"),
+            Self::NotUpright => f.write_str("its EXIF orientation is not upright"),
             Self::Animated(frames) => write!(f, "{frames} frames, only stills are accepted"),
-            Self::UncleanEnd => f.write_str("it does not end where its format ends"),
+            Self::UncleanEnd => f.write_str("data follows its end, or its end is missing"),
         }
     }
 }
@@ -74,9 +80,9 @@ impl fmt::Display for Reason {
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Pass { media_type } => write!(f, "sent as it is, as {media_type}"),
+            Self::Pass { media_type } => write!(f, "sent unchanged as {media_type}"),
             Self::Refit { reasons, .. } => {
-                f.write_str("written anew: ")?;
+                f.write_str("re-encoded: ")?;
                 for (at, reason) in reasons.iter().enumerate() {
                     let separator = if at == 0 { "" } else { "; " };
                     write!(f, "{separator}{reason}")?;
@@ -87,10 +93,10 @@ impl fmt::Display for Plan {
     }
 }
 
-/// Says what would be done to an image for a target, without doing it.
+/// Plans what to do to an image for a target, without doing it.
 ///
-/// `declared` is the MIME type that came with the bytes; it only matters for
-/// formats that are not known here.
+/// `declared` is the MIME type that came with the bytes; it matters only if the format is
+/// unrecognised.
 ///
 /// ```
 /// use majordomo_llm::ImageLimits;
@@ -99,7 +105,7 @@ impl fmt::Display for Plan {
 /// let gif = b"GIF89a\x20\x00\x10\x00\x00\x00\x00;";
 /// let limits = ImageLimits { max_px: Some(16), ..ImageLimits::default() };
 /// let plan = plan(gif, "image/gif", &Terms::of(&limits, 1)).unwrap();
-/// assert_eq!(plan.to_string(), "written anew: 32×16 pixels, at most 16×8 fit");
+/// assert_eq!(plan.to_string(), "re-encoded: 32×16 pixels, at most 16×8 fit");
 /// ```
 pub fn plan(data: &[u8], declared: &str, terms: &Terms) -> Result<Plan, Problem> {
     if data.is_empty() {
@@ -131,7 +137,7 @@ fn plan_measured(data: &[u8], header: Header, terms: &Terms) -> Result<Plan, Pro
         reasons.push(Reason::Type(header.format));
     }
     if !header.orientation.is_upright() && !terms.honours_orientation {
-        reasons.push(Reason::Turned);
+        reasons.push(Reason::NotUpright);
     }
     if header.is_animated() && !terms.animations {
         reasons.push(Reason::Animated(header.frames));
@@ -152,13 +158,13 @@ fn plan_measured(data: &[u8], header: Header, terms: &Terms) -> Result<Plan, Pro
     })
 }
 
-/// A format that is only known by name goes on where the target lists it.
+/// A format that is not decoded passes where the target lists it.
 fn pass_by_name(data: &[u8], format: Format, terms: &Terms) -> Result<Plan, Problem> {
     pass_unopened(data, &format.to_string(), format.media_type(), terms)
 }
 
-/// Bytes that nobody here knows go on only under a name that nobody here knows:
-/// a web page that is called a PNG does not.
+/// Unrecognised bytes pass only under an unrecognised image type: a web page declared as
+/// PNG does not.
 fn pass_unknown(data: &[u8], declared: &str, terms: &Terms) -> Result<Plan, Problem> {
     let declared = declared.trim().to_ascii_lowercase();
     if !declared.starts_with("image/") || Format::of_media_type(&declared).is_some() {
@@ -181,8 +187,12 @@ fn pass_unopened(
     }
     if let Some(max) = over(data, terms) {
         return Err(Problem::CannotFit {
-            limit: format!("{} with its {}", bytes(max), bytes(data.len() as u64)),
-            tried: format!("nothing, since {found} is not opened here"),
+            limit: format!(
+                "{} with its {}",
+                human_bytes(max),
+                human_bytes(data.len() as u64)
+            ),
+            tried: format!("nothing, since {found} is not decoded here"),
         });
     }
     Ok(Plan::Pass {

@@ -1,38 +1,37 @@
-//! A target's limits as they bear on one image of one request.
+//! A target's limits, resolved for one image of one request.
 
-use majordomo_llm::{ByteCount, ImageLimits, Patches};
+use majordomo_llm::{ByteCount, ImageLimits, PatchLimit};
 
 use crate::Format;
 
-/// What one image must satisfy for one target, everything conditional resolved.
+/// What one image must satisfy for one target.
 ///
-/// Two targets with the same terms get the same image, so this is also half of
-/// the cache's key.
+/// Targets with equal terms receive the same image, so this is half of the cache key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Terms {
     /// Pixels on the longer side.
     pub max_px: Option<u32>,
-    /// Bytes of the encoded image, however the target counts them.
+    /// Raw bytes of the encoded image, whether the target counts raw or base64.
     pub max_bytes: Option<u64>,
-    /// A bound on square patches.
-    pub patches: Option<Patches>,
-    /// Accepted MIME types in lower case; empty is any.
+    /// A limit on square patches.
+    pub patches: Option<PatchLimit>,
+    /// Accepted MIME types in lower case; empty for any.
     pub types: Vec<String>,
-    /// Whether the target turns pictures upright by itself.
+    /// Whether the target applies EXIF orientation.
     pub honours_orientation: bool,
-    /// Whether the target takes animations.
+    /// Whether the target accepts animations.
     pub animations: bool,
 }
 
 impl Terms {
-    /// The terms for each of `images` images that go to one target together.
+    /// The terms for each of `images` images sent to one target.
     pub fn of(limits: &ImageLimits, images: usize) -> Self {
-        // What all images may have together is what a single one may have.
+        // The limit on all images also limits a single one.
         let alone = limits.max_total_bytes.filter(|_| images == 1);
         let max_bytes = limits.max_bytes.into_iter().chain(alone).min();
         Self {
             max_px: limits.max_px_among(images),
-            max_bytes: max_bytes.map(|bytes| raw(limits.counted, bytes)),
+            max_bytes: max_bytes.map(|bytes| raw_bytes(limits.counted, bytes)),
             patches: limits.patches.filter(|patches| patches.size > 0),
             types: limits
                 .types
@@ -44,7 +43,7 @@ impl Terms {
         }
     }
 
-    /// The same terms with at most so many bytes.
+    /// The same terms with at most this many bytes.
     pub(crate) fn within(&self, max_bytes: u64) -> Self {
         Self {
             max_bytes: Some(self.max_bytes.map_or(max_bytes, |own| own.min(max_bytes))),
@@ -52,7 +51,7 @@ impl Terms {
         }
     }
 
-    /// Whether this MIME type is taken.
+    /// Whether this MIME type is accepted.
     pub fn allows(&self, media_type: &str) -> bool {
         let same = |allowed: &String| {
             allowed.eq_ignore_ascii_case(media_type)
@@ -67,7 +66,7 @@ impl Terms {
         self.types.join(", ")
     }
 
-    /// Whether a picture of this size is taken.
+    /// Whether this size is accepted.
     pub fn holds(&self, width: u32, height: u32) -> bool {
         let sides = self.max_px.is_none_or(|max| width.max(height) <= max);
         let patches = self.patches.is_none_or(|patches| {
@@ -78,14 +77,12 @@ impl Terms {
         sides && patches
     }
 
-    /// The largest size of the same shape that is taken; none if not even a
-    /// single pixel is.
+    /// The largest accepted size of the same aspect ratio; `None` if not even one pixel is.
     pub fn largest(&self, width: u32, height: u32) -> Option<(u32, u32)> {
         if self.holds(width, height) {
             return Some((width, height));
         }
-        // Sizes grow with the longer side, so the last one that holds is found
-        // by halving.
+        // Acceptance is monotonic in the longer side: binary search.
         let longer = width.max(height);
         let size = |side: u32| scaled(width, height, side);
         let holds = |side: u32| {
@@ -108,7 +105,7 @@ impl Terms {
     }
 }
 
-/// The size whose longer side is `side`, the shorter one rounded but never zero.
+/// The size with this longer side, the shorter one rounded but at least 1.
 pub(crate) fn scaled(width: u32, height: u32, side: u32) -> (u32, u32) {
     let longer = u64::from(width.max(height)).max(1);
     let shrink = |length: u32| {
@@ -118,8 +115,8 @@ pub(crate) fn scaled(width: u32, height: u32, side: u32) -> (u32, u32) {
     (shrink(width), shrink(height))
 }
 
-/// The most raw bytes that a target counts as no more than `counted`.
-pub(crate) fn raw(how: ByteCount, counted: u64) -> u64 {
+/// The most raw bytes that count as at most `counted`.
+pub(crate) fn raw_bytes(how: ByteCount, counted: u64) -> u64 {
     match how {
         ByteCount::Raw => counted,
         ByteCount::Base64 => counted / 4 * 3,
@@ -135,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shape_is_kept_and_no_side_vanishes() {
+    fn the_aspect_ratio_is_kept_and_no_side_becomes_zero() {
         let at_32 = terms(ImageLimits {
             max_px: Some(32),
             ..ImageLimits::default()
@@ -147,9 +144,9 @@ mod tests {
     }
 
     #[test]
-    fn patches_bound_the_area() {
+    fn a_patch_limit_bounds_the_area() {
         let patches = terms(ImageLimits {
-            patches: Some(Patches {
+            patches: Some(PatchLimit {
                 size: 28,
                 max: 1568,
             }),
@@ -163,7 +160,7 @@ mod tests {
     #[test]
     fn a_limit_on_base64_text_is_three_quarters_of_it() {
         for limit in 0..40 {
-            let bytes = raw(ByteCount::Base64, limit);
+            let bytes = raw_bytes(ByteCount::Base64, limit);
             assert!(ByteCount::Base64.of(bytes) <= limit);
             assert!(ByteCount::Base64.of(bytes + 1) > limit);
         }
@@ -181,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_name_of_a_type_is_the_type() {
+    fn image_jpg_is_an_alias_of_image_jpeg() {
         let jpg = terms(ImageLimits {
             types: vec!["image/JPG".into()],
             ..ImageLimits::default()

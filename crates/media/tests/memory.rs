@@ -1,9 +1,11 @@
-//! Opening an image never takes more than its bound says, measured in a process
-//! of its own for each image (32 MiB are for the process and the result).
+//! Decoding stays within its memory limit, measured in a child process per image; 32 MiB
+//! are allowed for the process and the result. Files that are refused must not take memory
+//! at all.
 //!
-//! The cases that only have to be refused must not take memory at all.
+//! A separate binary with its own `main`, which starts itself as the child.
 #![allow(clippy::unwrap_used, reason = "a test says what went wrong by failing")]
 
+#[path = "it/mediagen/mod.rs"]
 mod mediagen;
 
 use std::process::Command;
@@ -13,6 +15,7 @@ use bytes::Bytes;
 use jpeg_encoder::SamplingFactor;
 use majordomo_llm::ImageLimits;
 use majordomo_media::{Bounds, Fitter, Stop, Terms, fit_image, measure};
+
 use mediagen::*;
 
 const MIB: u64 = 1 << 20;
@@ -22,20 +25,20 @@ fn main() {
     match (arguments.next().as_deref(), arguments.next()) {
         (Some("open"), Some(file)) => open_here(&file),
         (Some("open-many"), _) => open_many_here(),
-        // Memory is read from a place that only Linux has.
+        // Resident memory is read from `/proc`.
         _ if cfg!(target_os = "linux") => {
             for (name, data, allowed) in cases() {
                 let grown = open_in_a_child(name, &data);
                 println!("{name}: {} of {} MiB", grown / MIB, allowed / MIB);
                 assert!(grown <= allowed, "{name}: {grown} bytes of {allowed}");
             }
-            m24_two_hundred_images_at_once_take_no_more_than_all_of_them_may();
+            two_hundred_concurrent_images_stay_within_the_shared_memory_limit();
         }
         _ => println!("skipped: memory is only measured on Linux"),
     }
 }
 
-/// Images near the limits of what is opened, and bombs, with what they may take.
+/// Images near the limits, and decompression bombs, with the memory they may take.
 fn cases() -> Vec<(&'static str, Bytes, u64)> {
     let opened = |name, data: Bytes| {
         let allowed = working_set(&data) + 32 * MIB;
@@ -78,7 +81,7 @@ fn cases() -> Vec<(&'static str, Bytes, u64)> {
     ]
 }
 
-/// The least bound under which the image is opened.
+/// The smallest limit under which the image is decoded.
 fn working_set(data: &[u8]) -> u64 {
     let header = measure(data).unwrap();
     let (mut refused, mut taken) = (0, Bounds::default().max_decoded);
@@ -107,7 +110,7 @@ fn open_in_a_child(name: &str, data: &[u8]) -> u64 {
 fn grown_in_a_child(name: &str, arguments: &[&str]) -> u64 {
     let child = Command::new(std::env::current_exe().unwrap())
         .args(arguments)
-        // What is measured is what we hold, not what the C library keeps for later.
+        // Measures what is held, not what the C library caches.
         .env("MALLOC_MMAP_THRESHOLD_", "131072")
         .output()
         .unwrap();
@@ -118,9 +121,9 @@ fn grown_in_a_child(name: &str, arguments: &[&str]) -> u64 {
         .unwrap_or_else(|| panic!("{name}: {child:?}"))
 }
 
-/// In the child: opens the image in the ways that take most.
+/// In the child: decodes the image in the ways that take most memory.
 fn open_here(file: &str) {
-    // The code that does it is read from disk as it runs, and counts as memory, too.
+    // Page in the code first: it counts as resident memory.
     open(&png(8, 8, screen));
     let data = Bytes::from(std::fs::read(file).unwrap());
     let before = resident("VmRSS");
@@ -141,23 +144,22 @@ fn open(data: &Bytes) {
     }
 }
 
-/// What all images together may take in the test of many.
+/// The shared limit.
 const TOGETHER: u64 = 128 * MIB;
 const MANY: usize = 200;
 
-/// Case M-24: without the bound these would take 1.8 GB.
-fn m24_two_hundred_images_at_once_take_no_more_than_all_of_them_may() {
+/// Without the limit these would take 1.8 GB.
+fn two_hundred_concurrent_images_stay_within_the_shared_memory_limit() {
     let allowed = TOGETHER + 32 * MIB;
     let grown = grown_in_a_child("many at once", &["open-many", ""]);
     println!("{MANY} at once: {} of {} MiB", grown / MIB, allowed / MIB);
     assert!(grown <= allowed, "{grown} bytes of {allowed}");
 }
 
-/// In the child: fits many different images at once, with more threads than
-/// there is memory for.
+/// In the child: fits many different images at once, with more threads than memory.
 fn open_many_here() {
     let image = forge::blank_png(1500, 1500, 8, 6);
-    // What follows the end of a picture makes it another one.
+    // A distinct tail makes a distinct image.
     let another = |number: usize| Bytes::from([&image[..], &number.to_le_bytes()].concat());
     let request = request(&(0..MANY).map(another).collect::<Vec<_>>());
     let before = resident("VmRSS");

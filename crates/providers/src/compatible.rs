@@ -1,6 +1,6 @@
 //! Named services with an OpenAI-compatible Chat Completions API.
 
-use majordomo_llm::{ByteCount, ImageLimits, Patches, Result};
+use majordomo_llm::{ByteCount, ImageLimits, PatchLimit, Result};
 use std::sync::Arc;
 
 use crate::discovery::DiscoverySource;
@@ -197,7 +197,7 @@ fn groq_images() -> Option<ImageLimits> {
         max_total_bytes: Some(4_000_000),
         counted: ByteCount::Base64,
         // 33 megapixels.
-        patches: Some(Patches {
+        patches: Some(PatchLimit {
             size: 1,
             max: 33_000_000,
         }),
@@ -216,7 +216,7 @@ fn lmstudio_images() -> Option<ImageLimits> {
 /// The formats of Pillow, up to its decompression-bomb limit.
 fn vllm_images() -> Option<ImageLimits> {
     Some(ImageLimits {
-        patches: Some(Patches {
+        patches: Some(PatchLimit {
             size: 1,
             max: 178_956_970,
         }),

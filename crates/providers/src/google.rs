@@ -116,7 +116,7 @@ impl Recipe for Google {
             return request;
         }
         for (name, _) in penalties.iter().filter(|(_, set)| *set) {
-            request.note(Change::new(*name, "dropped").detail("the model rejects it"));
+            request.record_change(Change::new(*name, "dropped").detail("the model rejects it"));
         }
         let prompt = request.edit();
         prompt.presence_penalty = None;
@@ -164,7 +164,7 @@ mod tests {
     fn penalties_are_dropped_only_for_models_that_reject_them() {
         let mut request = Request::user("hi");
         request.edit().presence_penalty = Some(0.5);
-        let (request, notes) = request.noting();
+        let (request, notes) = request.recording_changes();
         let old = Google.prepare(request.clone(), "gemini-2.5-flash");
         assert!(old.same_prompt(&request));
         let new = Google.prepare(request, "gemini-3.8-flash");

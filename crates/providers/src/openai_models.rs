@@ -2,7 +2,7 @@
 //!
 //! An unknown id is treated as one of the newest models.
 
-use majordomo_llm::{ImageLimits, Patches};
+use majordomo_llm::{ImageLimits, PatchLimit};
 
 use crate::estimate::ImageTokenRule;
 use crate::image_types::media_types;
@@ -62,7 +62,7 @@ fn image_sizing(model: &str) -> ImageSizing {
 
 /// The image limits of a model.
 pub(crate) fn image_limits(model: &str) -> ImageLimits {
-    let patches = (image_sizing(model) == ImageSizing::Native).then_some(Patches {
+    let patches = (image_sizing(model) == ImageSizing::Native).then_some(PatchLimit {
         size: 32,
         max: 30_000,
     });

@@ -3,7 +3,7 @@
 //! A quirk edits the request before it is encoded. An equivalent in the service's
 //! own fields is not a loss; anything else is recorded as a change.
 
-use majordomo_llm::{Change, Effort, Json, Native, Output, Request};
+use majordomo_llm::{Change, Effort, Json, Native, OutputFormat, Request};
 use majordomo_wire::Protocol;
 
 /// Adapts a request to one service.
@@ -50,10 +50,10 @@ pub(crate) fn mistral(mut request: Request) -> Request {
 
 /// Structured output requires a schema.
 pub(crate) fn lmstudio(mut request: Request) -> Request {
-    if request.output == Output::Json {
+    if request.output == OutputFormat::Json {
         let change = Change::new("output", "dropped");
-        request.note(change.detail("JSON output requires a schema"));
-        request.edit().output = Output::Text;
+        request.record_change(change.detail("JSON output requires a schema"));
+        request.edit().output = OutputFormat::Text;
     }
     request
 }
@@ -65,7 +65,7 @@ fn nearest_effort(mut request: Request, nearest: fn(Effort) -> Effort) -> Reques
     let effort = nearest(wanted);
     if effort != wanted {
         let text = format!("the nearest is {effort:?}").to_lowercase();
-        request.note(Change::new("effort", "changed").detail(text));
+        request.record_change(Change::new("effort", "changed").detail(text));
         request.edit().effort = Some(effort);
     }
     request
@@ -79,7 +79,9 @@ fn set_service_field(request: &mut Request, name: &str, value: Json) {
         Some(native) if *native.dialect() == chat => native,
         foreign => {
             for (field, _) in foreign.iter().flat_map(|native| native.fields()) {
-                request.note(Change::new(field, "dropped").detail("specific to another dialect"));
+                request.record_change(
+                    Change::new(field, "dropped").detail("specific to another dialect"),
+                );
             }
             Box::new(Native::new(chat))
         }
@@ -96,7 +98,7 @@ mod tests {
 
     /// The encoded fields and the recorded changes.
     fn encoded(quirk: Quirk, request: Request) -> (String, String) {
-        let (request, notes) = request.noting();
+        let (request, notes) = request.recording_changes();
         let request = quirk(request);
         let to = majordomo_wire::Outgoing::new("m");
         let body = Protocol::Chat.codec().write_request(&request, &to).body;
@@ -119,7 +121,7 @@ mod tests {
 
     fn json() -> Request {
         let mut request = Request::user("hi");
-        request.edit().output = Output::Json;
+        request.edit().output = OutputFormat::Json;
         request
     }
 

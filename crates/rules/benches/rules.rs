@@ -1,8 +1,8 @@
-//! What a route's smart rules cost a request: `cargo bench -p majordomo-gateway --bench rules`.
+//! The cost of a route's smart rules per request: `cargo bench -p majordomo-rules`.
 //!
-//! The goals, as medians: 50 rules on an 80 KB agent request at most 150 µs; at
-//! most 5 µs when the first rule decides on `model`; and rules that do not read
-//! the prompt cost the same on a hundred times the prompt.
+//! Goals, as medians: 50 rules on an 80 KB agent request take at most 150 µs; at
+//! most 5 µs if the first rule decides on `model`; rules that do not read the prompt
+//! cost the same on a prompt a hundred times as long.
 
 use divan::{AllocProfiler, Bencher, black_box};
 use majordomo::{Json, Message, Part, Request, Tool, ToolCall, ToolResult};
@@ -27,11 +27,11 @@ fn compiled(conditions: Vec<ConditionSpec>) -> RuleSet<()> {
         services: vec![()],
     };
     let rules = conditions.into_iter().enumerate().map(rule).collect();
-    RuleSet::compile(rules).expect("good rules")
+    RuleSet::compile(rules).expect("valid rules")
 }
 
-/// Fifty rules of which none matches, so that all are looked at: every position,
-/// and of those that read the prompt several.
+/// Fifty rules of which none matches, so that all are evaluated: every position, and
+/// several that read the prompt.
 fn fifty() -> RuleSet<()> {
     let mut rules = Vec::new();
     for n in 0..5 {
@@ -63,8 +63,8 @@ fn fifty() -> RuleSet<()> {
     compiled(rules)
 }
 
-/// About 80 KB as coding agents send it: instructions, two dozen tools, turns of
-/// the user between calls and their results.
+/// About 80 KB, as coding agents send it: system text, two dozen tools, user
+/// messages between tool calls and their results.
 fn agent_request() -> Request {
     let instructions = "You are a careful agent. Read before you write, and test after.\n";
     let mut request = Request::user("Fix the bug in the parser.").system(instructions.repeat(200));
@@ -89,7 +89,7 @@ fn agent_request() -> Request {
     request
 }
 
-/// The same size, all of it the user's words: the most that text rules can read.
+/// The same size in one user text: the worst case for text rules.
 fn one_long_text() -> Request {
     Request::user("Now look at the next file, and say what you would change in it. ".repeat(1_250))
 }
@@ -120,13 +120,13 @@ fn fifty_rules_with_a_trace(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// What requests pay where traces are kept.
+/// The cost where traces are kept.
 #[divan::bench]
 fn fifty_rules_with_notes(bencher: Bencher<'_, '_>) {
     let (rules, request) = (fifty(), agent_request());
     bencher.bench_local(|| {
         let subject = Subject::new(black_box(&request), "coder");
-        rules.evaluate_noting(&subject)
+        rules.evaluate_with_notes(&subject)
     });
 }
 
@@ -147,11 +147,11 @@ fn the_first_rule_decides_with_notes(bencher: Bencher<'_, '_>) {
     let (rules, request) = (first_decides(), agent_request());
     bencher.bench_local(|| {
         let subject = Subject::new(black_box(&request), "coder");
-        rules.evaluate_noting(&subject)
+        rules.evaluate_with_notes(&subject)
     });
 }
 
-/// Rules that look beside the prompt, on prompts of 1 KB and 100 KB.
+/// Rules that ignore the prompt, on prompts of 1 KB and 100 KB.
 #[divan::bench(args = [1, 100])]
 fn rules_that_do_not_read_the_prompt(bencher: Bencher<'_, '_>, kilobytes: usize) {
     let conditions = (0..50).map(|n| match n % 3 {

@@ -1,26 +1,26 @@
-//! Turns conditions as data into conditions that can be asked.
+//! Compiles conditions and collects every error.
 
 use majordomo::nearest;
 use serde_json::Value;
 
 use super::condition::{Condition, Leaf, Node};
-use super::error::{Field, RuleError};
+use super::error::{RuleError, RuleField};
 use super::excerpt;
 use super::positions::{self, Position};
 use super::spec::ConditionSpec;
 use super::value::listed;
 
-/// Deeper groups are refused; nobody could read them.
-const DEEPEST: usize = 16;
+/// Deepest accepted nesting of groups.
+const MAX_DEPTH: usize = 16;
 
-/// Compiles one condition, or lists everything that is wrong with it.
+/// Compiles one condition or returns every error in it.
 ///
 /// ```
-/// use majordomo_rules::{ConditionSpec, Field, compile};
+/// use majordomo_rules::{ConditionSpec, RuleField, compile};
 /// use serde_json::json;
 ///
 /// let errors = compile(&ConditionSpec::leaf("modle", "contains", json!("gpt"))).unwrap_err();
-/// assert_eq!(errors[0].field, Field::Position);
+/// assert_eq!(errors[0].field, RuleField::Position);
 /// assert_eq!(errors[0].suggestion.as_deref(), Some("model"));
 /// ```
 pub fn compile(spec: &ConditionSpec) -> Result<Condition, Vec<RuleError>> {
@@ -31,7 +31,7 @@ pub fn compile(spec: &ConditionSpec) -> Result<Condition, Vec<RuleError>> {
         .ok_or(compiler.errors)
 }
 
-/// Goes down into conditions and remembers the way and the mistakes.
+/// Walks conditions, tracking the current path and the errors found so far.
 #[derive(Default)]
 pub(super) struct Compiler {
     pub(super) rule: usize,
@@ -48,25 +48,25 @@ impl Compiler {
                 value,
             } => Node::Leaf(self.leaf(position, op, value.as_ref())?),
             ConditionSpec::Any(members) => {
-                self.shallow_enough(Field::Any)?;
-                Node::Any(self.members(members, Field::Any)?)
+                self.check_depth(RuleField::Any)?;
+                Node::Any(self.members(members, RuleField::Any)?)
             }
             ConditionSpec::Not(member) => {
-                self.shallow_enough(Field::Not)?;
+                self.check_depth(RuleField::Not)?;
                 Node::Not(Box::new(self.member(0, member)?))
             }
         };
         Some(Condition(node))
     }
 
-    /// All members, each looked at even when another one is wrong.
+    /// Compiles all members, even after one has failed.
     pub(super) fn members(
         &mut self,
         members: &[ConditionSpec],
-        field: Field,
+        field: RuleField,
     ) -> Option<Vec<Condition>> {
         if members.is_empty() {
-            self.fail(field, "at least one condition is needed here", None);
+            self.fail(field, "at least one condition is required", None);
             return None;
         }
         let mut compiled = Vec::with_capacity(members.len());
@@ -100,7 +100,7 @@ impl Compiler {
                 check,
             }),
             Err(bad) => {
-                self.fail(Field::Value, bad.message, bad.suggestion);
+                self.fail(RuleField::Value, bad.message, bad.suggestion);
                 None
             }
         }
@@ -109,11 +109,11 @@ impl Compiler {
     fn unknown_position(&mut self, position: &str) {
         let names: Vec<&str> = positions::ALL.iter().map(|known| known.name).collect();
         let message = format!(
-            "`{position}` is not a position; there are {}",
+            "unknown position `{position}`; expected one of {}",
             listed(&names)
         );
         self.fail(
-            Field::Position,
+            RuleField::Position,
             message,
             nearest(position, names).map(str::to_owned),
         );
@@ -122,20 +122,24 @@ impl Compiler {
     fn unknown_op(&mut self, position: &Position, op: &str) {
         let names: Vec<&str> = position.ops.iter().map(|known| known.name).collect();
         let message = format!(
-            "`{op}` is not an operation of `{}`; there are {}",
+            "unknown operation `{op}` for position `{}`; expected one of {}",
             position.name,
             listed(&names)
         );
-        self.fail(Field::Op, message, nearest(op, names).map(str::to_owned));
+        self.fail(
+            RuleField::Op,
+            message,
+            nearest(op, names).map(str::to_owned),
+        );
     }
 
-    fn shallow_enough(&mut self, field: Field) -> Option<()> {
-        if self.path.len() < DEEPEST {
+    fn check_depth(&mut self, field: RuleField) -> Option<()> {
+        if self.path.len() < MAX_DEPTH {
             return Some(());
         }
         self.fail(
             field,
-            format!("groups are nested deeper than {DEEPEST}"),
+            format!("groups are nested more than {MAX_DEPTH} levels deep"),
             None,
         );
         None
@@ -143,7 +147,7 @@ impl Compiler {
 
     pub(super) fn fail(
         &mut self,
-        field: Field,
+        field: RuleField,
         message: impl Into<String>,
         suggestion: Option<String>,
     ) {

@@ -1,4 +1,4 @@
-//! A compiled condition: one operation, or a group.
+//! A compiled condition: one operation or a group.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::positions::Check;
 use super::trace::ConditionTrace;
 use super::{RuleIndex, Subject};
 
-/// A condition that is ready to be asked.
+/// A compiled condition.
 #[derive(Debug)]
 pub struct Condition(pub(super) Node);
 
@@ -21,13 +21,13 @@ pub(super) enum Node {
 pub(super) struct Leaf {
     pub(super) position: &'static str,
     pub(super) op: &'static str,
-    /// As it was written, bounded for the trace.
+    /// As configured, truncated for the trace.
     pub(super) value: Option<Value>,
     pub(super) check: Box<dyn Check>,
 }
 
 impl Condition {
-    /// Whether it holds; the figures of services are those of `rule`.
+    /// Evaluates the condition; service metrics are those of `rule`.
     pub fn holds(&self, subject: &Subject<'_>, rule: RuleIndex) -> bool {
         match &self.0 {
             Node::Leaf(leaf) => leaf.check.holds(subject, rule),
@@ -36,7 +36,7 @@ impl Condition {
         }
     }
 
-    /// Whether it holds, and why.
+    /// Evaluates the condition and records why.
     pub fn explain(&self, subject: &Subject<'_>, rule: RuleIndex) -> ConditionTrace {
         match &self.0 {
             Node::Leaf(leaf) => ConditionTrace::Leaf {
@@ -65,8 +65,8 @@ impl Condition {
         }
     }
 
-    /// The operations that can make the condition hold, in their order: what is
-    /// under a `not` cannot.
+    /// The operations that can make the condition hold, in order; those under a `not`
+    /// are excluded.
     pub(super) fn operations<'a>(&'a self, found: &mut Vec<&'a Leaf>) {
         match &self.0 {
             Node::Leaf(leaf) => found.push(leaf),

@@ -1,12 +1,12 @@
-//! What is wrong with a rule, and where, so that whoever knows the file can point at it.
+//! Rule errors, located by rule, path and field so that the caller can report a span.
 
 use std::fmt;
 
 use majordomo::nearest;
 
-/// The field of a rule or condition that is wrong.
+/// The invalid field of a rule or condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Field {
+pub enum RuleField {
     /// The rule's `name`.
     Name,
     /// The rule's `when`, as a whole.
@@ -21,12 +21,12 @@ pub enum Field {
     Value,
     /// The list of an `any` group.
     Any,
-    /// What a `not` turns around.
+    /// The condition that a `not` negates.
     Not,
 }
 
-impl Field {
-    /// The field's name in the file.
+impl RuleField {
+    /// The field's name in the configuration.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Name => "name",
@@ -41,26 +41,26 @@ impl Field {
     }
 }
 
-/// One mistake in one rule.
+/// One error in one rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct RuleError {
-    /// Which rule of the route, counted from 0. [`compile`] looks at a single
-    /// condition and says 0.
+    /// Index of the rule within the route. [`compile`] compiles a single condition
+    /// and reports 0.
     ///
     /// [`compile`]: super::compile()
     pub rule: usize,
-    /// The way to the condition: its index in `when`, then the index in each
-    /// `any` on the way down; a `not` has one member, at 0. [`compile`] looks at
-    /// a single condition, so there the way begins inside it; it is empty for
-    /// the condition itself and for mistakes of the whole rule.
+    /// Path to the condition: its index in `when`, then its index in each nested
+    /// `any`; the member of a `not` has index 0. In errors of [`compile`] the path
+    /// starts inside the condition. It is empty for the condition itself and for
+    /// errors of the whole rule.
     ///
     /// [`compile`]: super::compile()
     pub path: Vec<usize>,
-    /// The field that is wrong.
-    pub field: Field,
-    /// What is wrong and what to write, in a sentence without the suggestion.
+    /// The invalid field.
+    pub field: RuleField,
+    /// What is wrong and what is expected, without the suggestion.
     pub message: String,
-    /// The known word that is nearest to what was written.
+    /// The known name closest to the given one.
     pub suggestion: Option<String>,
 }
 
@@ -74,14 +74,14 @@ impl fmt::Display for RuleError {
     }
 }
 
-/// Why a value does not fit its operation.
+/// Why a value is invalid for its operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct BadValue {
+pub(super) struct InvalidValue {
     pub(super) message: String,
     pub(super) suggestion: Option<String>,
 }
 
-impl BadValue {
+impl InvalidValue {
     pub(super) fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -89,7 +89,7 @@ impl BadValue {
         }
     }
 
-    /// Adds the known word that is nearest to the one that was written.
+    /// Adds the known name closest to the given one.
     pub(super) fn nearest<'a>(
         mut self,
         written: &str,

@@ -1,37 +1,37 @@
-//! What a trace shows of a text: a little, around the hit, without keys.
+//! Excerpts of texts for traces: bounded, centred on the match, with keys redacted.
 
 use std::ops::Range;
 
-use majordomo::scrub;
+use majordomo::redact;
 use serde_json::Value;
 
-/// Shown on each side of a hit.
+/// Bytes shown on each side of a match.
 const AROUND: usize = 80;
-/// Shown of a text without a hit.
+/// Bytes shown of a text without a match.
 pub(super) const HEAD: usize = 120;
-/// Looked at on each side, so that a key is hidden even where it is cut.
-const LOOKED_AT: usize = 160;
-/// A word that is longer is not followed back to its beginning.
-const LONGEST_WORD: usize = 4 * 1024;
+/// Bytes scanned on each side, so that a key is redacted even if it is cut off.
+const SCANNED: usize = 160;
+/// Longest word that is followed back to its start.
+const MAX_WORD: usize = 4 * 1024;
 const CUT: char = '…';
 
-/// The beginning of a text.
+/// The start of a text.
 pub(super) fn head(text: &str) -> String {
-    let scrubbed = scrub(cut(text));
+    let scrubbed = redact(cut(text));
     let end = floor(&scrubbed, HEAD);
     let mut shown = scrubbed[..end].to_owned();
-    if end < scrubbed.len() || text.len() > HEAD + LOOKED_AT {
+    if end < scrubbed.len() || text.len() > HEAD + SCANNED {
         shown.push(CUT);
     }
     shown
 }
 
-/// The beginning of a text, with enough of it that [`head`] finds keys in it.
+/// The start of a text, long enough for [`head`] to recognize keys in it.
 pub(super) fn cut(text: &str) -> &str {
-    &text[..floor(text, HEAD + LOOKED_AT)]
+    &text[..floor(text, HEAD + SCANNED)]
 }
 
-/// A condition's value, its texts cut like any other.
+/// A condition's value with its strings truncated.
 pub(super) fn of_value(value: &Value) -> Value {
     match value {
         Value::String(text) => Value::String(head(text)),
@@ -44,16 +44,16 @@ pub(super) fn of_value(value: &Value) -> Value {
     }
 }
 
-/// The surroundings of a hit.
+/// A match with its surroundings.
 pub(super) fn around(text: &str, hit: Range<usize>) -> String {
     let start = floor(text, hit.start);
-    // A key that begins before the place may lose its telling prefix, or the
-    // `Bearer` before it: so the look begins two words earlier.
-    let from = floor(text, start.saturating_sub(LOOKED_AT));
+    // A key that starts before the window could lose its recognizable prefix or the
+    // preceding `Bearer`, so the scan starts two words earlier.
+    let from = floor(text, start.saturating_sub(SCANNED));
     let from = word_start(text, word_start(text, from));
-    let to = floor(text, hit.end.min(start + AROUND) + LOOKED_AT);
-    let scrubbed = scrub(&text[from..to]);
-    let at = floor(&scrubbed, scrub(&text[from..start]).len());
+    let to = floor(text, hit.end.min(start + AROUND) + SCANNED);
+    let scrubbed = redact(&text[from..to]);
+    let at = floor(&scrubbed, redact(&text[from..start]).len());
     let hit_len = (hit.end - hit.start).min(AROUND);
 
     let left = floor(&scrubbed, at.saturating_sub(AROUND));
@@ -71,7 +71,7 @@ pub(super) fn around(text: &str, hit: Range<usize>) -> String {
 
 /// The space before the word that ends before `at`.
 fn word_start(text: &str, at: usize) -> usize {
-    let lowest = floor(text, at.saturating_sub(LONGEST_WORD));
+    let lowest = floor(text, at.saturating_sub(MAX_WORD));
     let before = text[lowest..at].trim_end();
     lowest + before.rfind(char::is_whitespace).unwrap_or(0)
 }
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_hidden_also_when_the_window_would_cut_their_beginning() {
+    fn keys_are_redacted_even_if_the_window_cuts_their_start() {
         let key = format!("sk-{}", "CANARY".repeat(20));
         let text = format!("before {key} needle after");
         for word in ["needle", "CANARYCANARY", "after"] {
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hit_inside_one_endless_word_is_shown() {
+    fn a_match_inside_a_very_long_word_is_shown() {
         let text = format!("{}NEEDLE{}", "x".repeat(9_000), "y".repeat(9_000));
         let shown = around_word(&text, "NEEDLE");
         assert!(shown.contains("NEEDLE") && shown.len() < 300, "{shown}");
@@ -124,7 +124,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_place_in_any_text_panics(text in ".*", start in 0..400_usize, len in 0..400_usize) {
+        fn no_range_in_any_text_panics(text in ".*", start in 0..400_usize, len in 0..400_usize) {
             let start = floor(&text, start);
             let end = floor(&text, start + len);
             around(&text, start..end);

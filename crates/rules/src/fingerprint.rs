@@ -1,18 +1,18 @@
-//! Knows requests of Claude Code by what their prompts say, in any dialect.
+//! Recognizes requests of Claude Code by their prompts, in any dialect.
 
 use majordomo::Prompt;
 use memchr::memmem;
 
 use super::texts;
 
-/// What Claude Code is doing.
+/// The kind of a Claude Code request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ClaudeCode {
-    /// Talking with its user.
+    /// The interactive conversation.
     Main,
-    /// Working on something that the main conversation handed over.
+    /// A task delegated by the main conversation.
     Subagent,
-    /// Shortening a conversation.
+    /// Compaction of a conversation.
     Compact,
 }
 
@@ -29,34 +29,34 @@ impl ClaudeCode {
     }
 }
 
-const COMPACTS: &str = "summary of the conversation";
-const IS_SUBAGENT: &str = "You are an agent";
-const IS_INTERACTIVE: &str = "You are Claude Code";
-/// How it introduces itself when it is run by a program, and the line that it
+const COMPACTION: &str = "summary of the conversation";
+const SUBAGENT: &str = "You are an agent";
+const INTERACTIVE: &str = "You are Claude Code";
+/// The introduction that programs get through the Agent SDK, and the line that it
 /// puts before its instructions.
-const IS_RUN_BY_A_PROGRAM: [&str; 2] = [
+const AGENT_SDK: [&str; 2] = [
     "You are a Claude agent, built on Anthropic's Claude Agent SDK",
     "x-anthropic-billing-header: cc_version=",
 ];
 
-/// The kind of request, if it is Claude Code's.
+/// The kind of request, if it comes from Claude Code.
 pub(super) fn claude_code(prompt: &Prompt) -> Option<ClaudeCode> {
-    let instructed = |words: &str| says(texts::system_pieces(prompt), words);
-    // Only the last message can ask for the summary; an earlier one merely speaks of it.
-    if instructed(COMPACTS) || says(texts::last_user_pieces(prompt), COMPACTS) {
+    let instructed = |words: &str| any_contains(texts::system_texts(prompt), words);
+    // Only the last message can request the summary; an earlier one merely mentions it.
+    if instructed(COMPACTION) || any_contains(texts::last_user_texts(prompt), COMPACTION) {
         Some(ClaudeCode::Compact)
-    } else if instructed(IS_INTERACTIVE) {
+    } else if instructed(INTERACTIVE) {
         Some(ClaudeCode::Main)
-    } else if instructed(IS_SUBAGENT) {
+    } else if instructed(SUBAGENT) {
         Some(ClaudeCode::Subagent)
-    } else if IS_RUN_BY_A_PROGRAM.into_iter().any(instructed) {
+    } else if AGENT_SDK.into_iter().any(instructed) {
         Some(ClaudeCode::Main)
     } else {
         None
     }
 }
 
-fn says<'a>(mut texts: impl Iterator<Item = &'a str>, words: &str) -> bool {
+fn any_contains<'a>(mut texts: impl Iterator<Item = &'a str>, words: &str) -> bool {
     let words = memmem::Finder::new(words);
     texts.any(|text| words.find(text.as_bytes()).is_some())
 }
@@ -67,7 +67,7 @@ mod tests {
     use majordomo::{Message, Request};
 
     #[test]
-    fn kinds_are_known_by_their_phrases() {
+    fn kinds_are_recognized_by_their_phrases() {
         let kind = |system: &str, user: &str| claude_code(&Request::user(user).system(system));
         let cli = "You are Claude Code, Anthropic's official CLI for Claude.";
         let sdk = "You are a Claude agent, built on Anthropic's Claude Agent SDK.";
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_that_once_spoke_of_a_summary_is_not_compaction() {
+    fn a_conversation_that_mentioned_a_summary_earlier_is_not_compaction() {
         let request = Request::user("What does `summary of the conversation` mean?")
             .system("You are Claude Code")
             .message(Message::assistant("It is a phrase."))

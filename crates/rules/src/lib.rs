@@ -1,19 +1,24 @@
-//! Conditions that look into a request, compiled when the configuration is loaded.
+//! Smart rules: conditions over a request that choose where it goes.
 //!
-//! A route's smart rules are tried in order; the first one whose conditions all
-//! hold decides. Conditions read the canonical request, so they mean the same in
-//! every client dialect. What several of them need (joined texts, the token
-//! estimate) is made once per request and only when somebody asks.
+//! Rules are compiled once, when the configuration is loaded. A route's rules are
+//! tried in order; the first one whose conditions all hold decides. Conditions read
+//! the canonical request, so they mean the same in every client dialect. Values
+//! that several conditions need (joined texts, the token estimate) are computed
+//! lazily and at most once per request.
 //!
-//! | file | holds |
+//! The crate does no I/O, starts no task and reads no clock: the caller supplies
+//! time, headers and service metrics through [`Subject`]. It uses `majordomo` and
+//! `majordomo-wire` (for the dialect of a request) and never the gateway.
+//!
+//! | module | provides |
 //! |---|---|
-//! | `spec` | rules as plain data, as the configuration hands them over |
-//! | `compile`, `error` | data to [`Condition`]s, with every mistake at once |
-//! | `positions/` | one file per position with its operations: the place to add one |
-//! | `text_match`, `number_match`, `value` | what several positions share |
-//! | `subject`, `texts`, `fingerprint`, `services` | what conditions look at |
-//! | `rule_set`, `trace`, `notes`, `excerpt` | the verdict, and why; in short, for those who may ask later |
-//! | `processors/` | what may change the request after a match |
+//! | `spec` | rules as plain data, as the configuration supplies them |
+//! | `compile`, `error` | compilation to [`Condition`]s, reporting every error at once |
+//! | `positions/` | one file per position with its operations: add new ones here |
+//! | `text_match`, `number_match`, `value`, `glob/` | matchers and value parsers shared by positions |
+//! | `subject`, `texts`, `fingerprint`, `services` | the inputs of conditions |
+//! | `rule_set`, `trace`, `notes`, `excerpt` | evaluation, its full trace, and its compact record |
+//! | `processors/` | request transformations that run after a match |
 //!
 //! ```
 //! use majordomo::Request;
@@ -55,13 +60,13 @@ mod value;
 
 pub use compile::compile;
 pub use condition::Condition;
-pub use error::{Field, RuleError};
+pub use error::{RuleError, RuleField};
 pub use fingerprint::ClaudeCode;
-pub use glob::{BadGlob, Glob};
+pub use glob::{Glob, GlobError};
 pub use notes::Notes;
 pub use positions::operations;
 pub use rule_set::{RuleIndex, RuleSet, Verdict};
-pub use services::{NoServices, Seats, ServiceStats, Services, Ttft};
+pub use services::{NoServices, SeatUsage, ServiceMetrics, Services, Ttft};
 pub use spec::{ConditionSpec, RuleSpec};
 pub use subject::Subject;
 pub use trace::{ConditionTrace, RuleTrace, Trace};

@@ -1,9 +1,8 @@
-//! What was looked at for one request, in short.
+//! A compact record of one evaluation.
 //!
-//! Notes are made for every request, so they hold what cannot be found out later
-//! and no more: each verdict in its turn, and what was found where that is not
-//! something that the client said. The rules themselves say the rest, when
-//! somebody asks for the trace.
+//! Notes are taken for every request, so they hold only what cannot be recomputed:
+//! each verdict in order, and the value found unless it is client content. A full
+//! trace is built from the rules on demand.
 
 use std::sync::Arc;
 
@@ -12,24 +11,24 @@ use super::rule_set::Rule;
 use super::trace::{ConditionTrace, RuleTrace, Trace};
 use super::{RuleIndex, Subject, excerpt};
 
-/// In the place of what the client said.
+/// Replaces client content.
 const NOT_KEPT: &str = "(not kept)";
 
-/// The notes on one request.
+/// Notes on the evaluation of one request.
 #[derive(Debug)]
 pub struct Notes {
     rules: Arc<[Rule]>,
-    /// One for each operation that was looked at, in order.
+    /// One entry per evaluated operation, in order.
     seen: Vec<(bool, Note)>,
 }
 
-/// What an operation found.
+/// The value an operation found.
 #[derive(Debug)]
 pub(super) enum Note {
     Number(u64),
-    /// Cut and without keys only when it is shown.
+    /// Truncated and redacted only when shown.
     Text(Box<str>),
-    /// Something that the client said.
+    /// Client content.
     NotKept,
 }
 
@@ -39,8 +38,8 @@ impl Notes {
         Self { rules, seen }
     }
 
-    /// Looks at a condition as [`Condition::holds`] does, and writes it down.
-    pub(super) fn look(
+    /// Evaluates a condition like [`Condition::holds`] and records each verdict.
+    pub(super) fn evaluate(
         &mut self,
         condition: &Condition,
         subject: &Subject<'_>,
@@ -54,13 +53,13 @@ impl Notes {
             }
             Node::Any(members) => {
                 let mut members = members.iter();
-                members.any(|member| self.look(member, subject, rule))
+                members.any(|member| self.evaluate(member, subject, rule))
             }
-            Node::Not(member) => !self.look(member, subject, rule),
+            Node::Not(member) => !self.evaluate(member, subject, rule),
         }
     }
 
-    /// About how many bytes they take.
+    /// Approximate size in bytes.
     pub fn bytes(&self) -> usize {
         let texts = self.seen.iter().map(|(_, note)| match note {
             Note::Text(text) => text.len(),
@@ -69,7 +68,7 @@ impl Notes {
         texts.sum::<usize>() + self.seen.capacity() * size_of::<(bool, Note)>()
     }
 
-    /// What was looked at, written out. It quotes nothing that the client said.
+    /// The full trace, without client content.
     pub fn trace(&self) -> Trace {
         let mut seen = self.seen.iter();
         let mut trace = Trace::default();
@@ -79,11 +78,11 @@ impl Notes {
             }
             let mut conditions = Vec::new();
             for condition in &rule.when {
-                let Some(told) = told(condition, &mut seen) else {
+                let Some(trace) = condition_trace(condition, &mut seen) else {
                     break;
                 };
-                let matched = told.matched();
-                conditions.push(told);
+                let matched = trace.matched();
+                conditions.push(trace);
                 if !matched {
                     break;
                 }
@@ -101,20 +100,20 @@ impl Notes {
     }
 }
 
-/// The next condition, told from what was seen of it.
-fn told<'a>(
+/// Rebuilds the trace of the next condition from the recorded verdicts.
+fn condition_trace<'a>(
     condition: &Condition,
     seen: &mut impl Iterator<Item = &'a (bool, Note)>,
 ) -> Option<ConditionTrace> {
     match &condition.0 {
         Node::Leaf(leaf) => {
             let (matched, note) = seen.next()?;
-            Some(told_leaf(leaf, *matched, note))
+            Some(leaf_trace(leaf, *matched, note))
         }
         Node::Any(members) => {
             let mut any = Vec::new();
             for member in members {
-                any.push(told(member, seen)?);
+                any.push(condition_trace(member, seen)?);
                 if any.last().is_some_and(ConditionTrace::matched) {
                     break;
                 }
@@ -123,14 +122,14 @@ fn told<'a>(
             Some(ConditionTrace::Any { any, matched })
         }
         Node::Not(member) => {
-            let not = Box::new(told(member, seen)?);
+            let not = Box::new(condition_trace(member, seen)?);
             let matched = !not.matched();
             Some(ConditionTrace::Not { not, matched })
         }
     }
 }
 
-fn told_leaf(leaf: &Leaf, matched: bool, note: &Note) -> ConditionTrace {
+fn leaf_trace(leaf: &Leaf, matched: bool, note: &Note) -> ConditionTrace {
     ConditionTrace::Leaf {
         position: leaf.position,
         op: leaf.op,

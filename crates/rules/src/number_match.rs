@@ -1,18 +1,18 @@
-//! The ways to judge a number, shared by every position that reads one.
+//! Number matchers, shared by all positions that read a number.
 
 use serde_json::Value;
 
-use super::error::BadValue;
+use super::error::InvalidValue;
 use super::value;
 
-/// Judges a number.
+/// Compares a number with a configured one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NumberMatch {
     compare: Compare,
     with: u64,
 }
 
-/// How a number relates to the condition's.
+/// The comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Compare {
     /// `ge`: at least.
@@ -28,13 +28,13 @@ pub(super) enum Compare {
 }
 
 impl NumberMatch {
-    /// Reads the condition's value.
-    pub(super) fn compile(value: Option<&Value>, compare: Compare) -> Result<Self, BadValue> {
+    /// Compiles the condition's value.
+    pub(super) fn compile(value: Option<&Value>, compare: Compare) -> Result<Self, InvalidValue> {
         let with = value::number(value)?;
         Ok(Self { compare, with })
     }
 
-    /// Whether the number is as wanted.
+    /// Whether the number satisfies the comparison.
     pub(super) fn holds(self, number: u64) -> bool {
         match self.compare {
             Compare::AtLeast => number >= self.with,
@@ -45,7 +45,7 @@ impl NumberMatch {
         }
     }
 
-    /// The same for measured numbers.
+    /// [`holds`](Self::holds) for measured values.
     pub(super) fn holds_measured(self, number: f64) -> bool {
         let with = self.with as f64;
         match self.compare {
@@ -64,7 +64,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn numbers_are_compared_as_their_names_say() {
+    fn comparisons_behave_as_named() {
         for (compare, below, same, above) in [
             (Compare::AtLeast, false, true, true),
             (Compare::MoreThan, false, false, true),

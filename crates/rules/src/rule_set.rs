@@ -1,4 +1,4 @@
-//! A route's smart rules, in order: the first whose conditions all hold wins.
+//! A route's smart rules in order: the first whose conditions all hold wins.
 
 use std::sync::Arc;
 
@@ -7,22 +7,22 @@ use serde::Serialize;
 use super::Subject;
 use super::compile::Compiler;
 use super::condition::{Condition, Leaf};
-use super::error::{Field, RuleError};
+use super::error::{RuleError, RuleField};
 use super::notes::Notes;
 use super::spec::RuleSpec;
 use super::trace::{RuleTrace, Trace};
 
-/// Which rule of a route, counted from 0.
+/// Index of a rule within its route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct RuleIndex(pub usize);
 
-/// The compiled rules of one route. `S` is whatever stands for a service.
+/// The compiled rules of one route. `S` represents a service.
 #[derive(Debug)]
 pub struct RuleSet<S> {
-    /// Shared with the notes of requests, which may outlive a configuration.
+    /// Shared with [`Notes`], which may outlive the configuration.
     rules: Arc<[Rule]>,
-    /// Those of each rule.
+    /// The services of each rule.
     services: Vec<Vec<S>>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Rule {
 pub struct Verdict {
     /// The first rule whose conditions all held.
     pub matched: Option<RuleIndex>,
-    /// What was looked at.
+    /// The evaluated rules and conditions.
     pub trace: Trace,
 }
 
@@ -51,7 +51,7 @@ impl<S> Default for RuleSet<S> {
 }
 
 impl<S> RuleSet<S> {
-    /// Compiles a route's rules, or lists everything that is wrong with any of them.
+    /// Compiles a route's rules or returns every error in any of them.
     pub fn compile(specs: Vec<RuleSpec<S>>) -> Result<Self, Vec<RuleError>> {
         let mut compiler = Compiler::default();
         let mut rules = Vec::with_capacity(specs.len());
@@ -59,12 +59,16 @@ impl<S> RuleSet<S> {
         for (index, spec) in specs.into_iter().enumerate() {
             compiler.rule = index;
             if spec.name.trim().is_empty() {
-                compiler.fail(Field::Name, "the rule needs a name, for its trace", None);
+                compiler.fail(RuleField::Name, "the rule needs a name for its trace", None);
             }
             if spec.services.is_empty() {
-                compiler.fail(Field::Services, "at least one service is needed here", None);
+                compiler.fail(
+                    RuleField::Services,
+                    "at least one service is required",
+                    None,
+                );
             }
-            let when = compiler.members(&spec.when, Field::When);
+            let when = compiler.members(&spec.when, RuleField::When);
             rules.push(Rule {
                 name: spec.name,
                 when: when.unwrap_or_default(),
@@ -81,14 +85,14 @@ impl<S> RuleSet<S> {
         }
     }
 
-    /// The first rule whose conditions all hold.
+    /// Returns the first rule whose conditions all hold.
     pub fn evaluate(&self, subject: &Subject<'_>) -> Option<RuleIndex> {
         self.indexed()
             .find(|(index, rule)| rule.when.iter().all(|c| c.holds(subject, *index)))
             .map(|(index, _)| index)
     }
 
-    /// The same, with what was looked at on the way.
+    /// Like [`evaluate`](Self::evaluate), with a full trace.
     pub fn explain(&self, subject: &Subject<'_>) -> Verdict {
         let mut trace = Trace::default();
         for (index, rule) in self.indexed() {
@@ -108,28 +112,28 @@ impl<S> RuleSet<S> {
         }
     }
 
-    /// The same, with notes of what was looked at: little enough to be made for
-    /// each request, and a trace only when somebody asks for it.
-    pub fn evaluate_noting(&self, subject: &Subject<'_>) -> (Option<RuleIndex>, Notes) {
+    /// Like [`evaluate`](Self::evaluate), with notes: cheap enough for every request,
+    /// and expanded to a trace on demand.
+    pub fn evaluate_with_notes(&self, subject: &Subject<'_>) -> (Option<RuleIndex>, Notes) {
         let mut notes = Notes::of(Arc::clone(&self.rules));
         let matched = self.indexed().find(|(index, rule)| {
             let mut conditions = rule.when.iter();
-            conditions.all(|condition| notes.look(condition, subject, *index))
+            conditions.all(|condition| notes.evaluate(condition, subject, *index))
         });
         (matched.map(|(index, _)| index), notes)
     }
 
-    /// How many rules there are.
+    /// Number of rules.
     pub fn len(&self) -> usize {
         self.rules.len()
     }
 
-    /// Whether there is no rule.
+    /// Whether the set has no rules.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// The services of a rule; none for an index of another set.
+    /// The services of a rule; empty for an index of another set.
     pub fn services(&self, rule: RuleIndex) -> &[S] {
         let services = self.services.get(rule.0);
         services.map(Vec::as_slice).unwrap_or_default()
@@ -143,7 +147,7 @@ impl<S> RuleSet<S> {
             .unwrap_or_default()
     }
 
-    /// The operations of a rule that can make it match, in their order.
+    /// The operations of a rule that can make it match, in order.
     pub(super) fn operations(&self, rule: RuleIndex) -> Vec<&Leaf> {
         let mut found = Vec::new();
         let conditions = self.rules.get(rule.0).map(|rule| &rule.when);

@@ -1,46 +1,46 @@
-//! What rules may know about the services that they name.
+//! Metrics of a rule's services, supplied by the caller.
 
 use super::RuleIndex;
 
-/// How fast and how busy one service is.
+/// Latency and utilization of one service.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ServiceStats {
-    /// Its times to the first token; none before the first sample.
+pub struct ServiceMetrics {
+    /// Times to first token; `None` before the first sample.
     pub ttft: Option<Ttft>,
-    /// Its seats; none where no capacity is configured.
-    pub seats: Option<Seats>,
+    /// Concurrency seats; `None` if no capacity is configured.
+    pub seats: Option<SeatUsage>,
 }
 
-/// Times to the first token, over the last samples.
+/// Times to first token over recent samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ttft {
-    /// The average, in milliseconds.
+    /// Mean, in milliseconds.
     pub average_ms: f64,
-    /// The 99th percentile, in milliseconds.
+    /// 99th percentile, in milliseconds.
     pub p99_ms: f64,
 }
 
-/// How many can be served at once, and how many are.
+/// Concurrent requests of a service and its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seats {
-    /// Seats that are taken.
+pub struct SeatUsage {
+    /// SeatUsage in use.
     pub taken: u64,
-    /// Seats that there are.
+    /// Configured seats.
     pub capacity: u64,
 }
 
-/// Gives the figures of a rule's own services.
+/// Supplies the metrics of a rule's services.
 pub trait Services: Sync {
     /// One entry per service of the rule, in any order.
-    fn of_rule(&self, rule: RuleIndex) -> Vec<ServiceStats>;
+    fn of_rule(&self, rule: RuleIndex) -> Vec<ServiceMetrics>;
 }
 
-/// Nothing is known about any service, as on the first request.
+/// Reports no metrics, as before the first request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoServices;
 
 impl Services for NoServices {
-    fn of_rule(&self, _: RuleIndex) -> Vec<ServiceStats> {
+    fn of_rule(&self, _: RuleIndex) -> Vec<ServiceMetrics> {
         Vec::new()
     }
 }

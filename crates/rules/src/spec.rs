@@ -1,33 +1,33 @@
-//! Rules as plain data: what the configuration says, before it is understood.
+//! Rules as plain data, before compilation.
 
 use serde_json::Value;
 
-/// One smart rule of a route. `S` is whatever stands for a service.
+/// One smart rule of a route. `S` represents a service.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleSpec<S> {
-    /// What people call it; traces show it.
+    /// Display name, shown in traces.
     pub name: String,
-    /// All of these must hold.
+    /// Conditions that must all hold.
     pub when: Vec<ConditionSpec>,
-    /// Where a matching request goes, or whom the rule's processors may ask.
+    /// Destinations of a matching request, or the upstreams of the rule's processors.
     pub services: Vec<S>,
 }
 
-/// One condition, or a group of them.
+/// One condition or a group of them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConditionSpec {
     /// `{ position, op, value }`.
     Leaf {
-        /// What is looked at, `model` say.
+        /// The input to inspect, such as `model`.
         position: String,
-        /// How it is judged, `contains` say.
+        /// The operation, such as `contains`.
         op: String,
-        /// What it is compared with; tables (for `time` and `header`) are objects.
+        /// The operand; tables (for `time` and `header`) are objects.
         value: Option<Value>,
     },
-    /// `{ any = [ … ] }`: one of these must hold.
+    /// `{ any = [ … ] }`: at least one must hold.
     Any(Vec<ConditionSpec>),
-    /// `{ not = { … } }`: this must not hold.
+    /// `{ not = { … } }`: the member must not hold.
     Not(Box<ConditionSpec>),
 }
 
@@ -54,12 +54,12 @@ impl ConditionSpec {
         }
     }
 
-    /// A group of which one must hold.
+    /// A group of which at least one must hold.
     pub fn any(conditions: impl IntoIterator<Item = Self>) -> Self {
         Self::Any(conditions.into_iter().collect())
     }
 
-    /// The opposite of a condition.
+    /// Negates a condition.
     #[must_use]
     pub fn negated(self) -> Self {
         Self::Not(Box::new(self))

@@ -1,25 +1,25 @@
-//! What conditions look at: one request, and what is known around it.
+//! The input of conditions: one request and its context.
 //!
-//! Everything that costs is made when the first condition asks for it and shared
-//! by all that ask later, in the same rule or in another.
+//! Derived values are computed on first use and shared by all later conditions of
+//! the same request.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
-use majordomo::{Effort, PlainEstimate, Request, TokenEstimate};
+use majordomo::{Effort, HeuristicEstimator, Request, TokenEstimator};
 use majordomo_wire::Protocol;
 
 use super::fingerprint::{self, ClaudeCode};
 use super::services::{NoServices, Services};
 use super::texts::{self, LatestUser};
 
-/// Looks up one of the client's headers; names are case-insensitive.
-type Header<'a> = &'a (dyn Fn(&str) -> Option<&'a str> + Sync);
-/// Guesses a request's tokens.
+/// Looks up a client header by its case-insensitive name.
+type HeaderLookup<'a> = &'a (dyn Fn(&str) -> Option<&'a str> + Sync);
+/// Estimates a request's tokens.
 type Estimate<'a> = &'a (dyn Fn(&Request) -> u64 + Sync);
 
-/// One request under the eyes of rules.
+/// One request and its context, as rules see it.
 ///
 /// ```
 /// use majordomo::Request;
@@ -34,7 +34,7 @@ pub struct Subject<'a> {
     model: &'a str,
     key: Option<&'a str>,
     now: SystemTime,
-    header: Header<'a>,
+    header: HeaderLookup<'a>,
     estimate: Estimate<'a>,
     services: &'a dyn Services,
     system_text: OnceLock<Cow<'a, str>>,
@@ -46,8 +46,8 @@ pub struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    /// A request for `model`, as its client named it. Without more, there is no
-    /// key, no header, nothing known of any service, and it is 1970.
+    /// A request for `model`, as named by the client. By default there is no key, no
+    /// header and no service metric, and the time is the Unix epoch.
     pub fn new(request: &'a Request, model: &'a str) -> Self {
         Self {
             request,
@@ -55,7 +55,7 @@ impl<'a> Subject<'a> {
             key: None,
             now: SystemTime::UNIX_EPOCH,
             header: &|_| None,
-            estimate: &|request| PlainEstimate.estimate(request),
+            estimate: &|request| HeuristicEstimator.estimate(request),
             services: &NoServices,
             system_text: OnceLock::new(),
             user_text: OnceLock::new(),
@@ -66,35 +66,35 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The name of the client's key.
+    /// Sets the name of the client's key.
     #[must_use]
     pub fn key(mut self, name: &'a str) -> Self {
         self.key = Some(name);
         self
     }
 
-    /// The time that it is.
+    /// Sets the current time.
     #[must_use]
     pub fn at(mut self, now: SystemTime) -> Self {
         self.now = now;
         self
     }
 
-    /// How to look up the client's headers; names are case-insensitive.
+    /// Sets the header lookup; names are case-insensitive.
     #[must_use]
-    pub fn headers(mut self, header: Header<'a>) -> Self {
+    pub fn headers(mut self, header: HeaderLookup<'a>) -> Self {
         self.header = header;
         self
     }
 
-    /// How to guess the request's tokens, instead of [`PlainEstimate`].
+    /// Sets the token estimator, replacing [`HeuristicEstimator`].
     #[must_use]
     pub fn estimate(mut self, estimate: Estimate<'a>) -> Self {
         self.estimate = estimate;
         self
     }
 
-    /// What is known about the rules' services.
+    /// Sets the source of service metrics.
     #[must_use]
     pub fn services(mut self, services: &'a dyn Services) -> Self {
         self.services = services;
@@ -106,7 +106,7 @@ impl<'a> Subject<'a> {
         self.request
     }
 
-    /// The model that the client asked for.
+    /// The model requested by the client.
     pub fn model(&self) -> &'a str {
         self.model
     }
@@ -116,7 +116,7 @@ impl<'a> Subject<'a> {
         self.key
     }
 
-    /// The time that it is.
+    /// The current time.
     pub fn now(&self) -> SystemTime {
         self.now
     }
@@ -126,43 +126,43 @@ impl<'a> Subject<'a> {
         (self.header)(name)
     }
 
-    /// All instructions, joined with line feeds.
+    /// All system text, joined with line feeds.
     pub fn system_text(&self) -> &str {
         self.system_text.get_or_init(|| texts::system(self.request))
     }
 
-    /// What the user said in the whole conversation, joined with line feeds; an
-    /// image is `[image]`, and answers of tools are not the user's.
+    /// All user text of the conversation, joined with line feeds. An image becomes
+    /// `[image]`; tool results are excluded.
     pub fn user_text(&self) -> &str {
         self.user_text.get_or_init(|| texts::user(self.request))
     }
 
-    /// The user's message that the request ends with, if it does.
+    /// The final message, if it is the user's.
     pub(super) fn latest_user(&self) -> Option<&LatestUser<'a>> {
         self.latest_user
             .get_or_init(|| texts::latest_user(self.request))
             .as_ref()
     }
 
-    /// How many images there are, in any message and in any tool's answer.
+    /// Number of images in all messages and tool results.
     pub fn images(&self) -> usize {
         *self.images.get_or_init(|| self.request.image_count())
     }
 
-    /// About how many tokens it is.
+    /// Estimated number of tokens.
     pub fn tokens(&self) -> u64 {
         *self.tokens.get_or_init(|| (self.estimate)(self.request))
     }
 
-    /// Which kind of request of Claude Code it is, if it is one.
+    /// The kind of Claude Code request, if it is one.
     pub fn claude_code(&self) -> Option<ClaudeCode> {
         *self
             .claude_code
             .get_or_init(|| fingerprint::claude_code(self.request))
     }
 
-    /// Whether the client asked for thinking. Anthropic's adaptive form leaves
-    /// that to the model, so it counts as off.
+    /// Whether the client requested thinking. Anthropic's adaptive form leaves the
+    /// decision to the model, so it counts as off.
     pub fn thinking(&self) -> bool {
         let prompt = self.request;
         if prompt.reasoning_budget.is_some() {
@@ -175,7 +175,7 @@ impl<'a> Subject<'a> {
         prompt.effort.is_some_and(|effort| effort != Effort::None)
     }
 
-    pub(super) fn service_stats(&self, rule: super::RuleIndex) -> Vec<super::ServiceStats> {
+    pub(super) fn service_metrics(&self, rule: super::RuleIndex) -> Vec<super::ServiceMetrics> {
         self.services.of_rule(rule)
     }
 }

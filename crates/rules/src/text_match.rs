@@ -1,4 +1,4 @@
-//! The ways to judge a text, shared by every position that reads one.
+//! Text matchers, shared by all positions that read a text.
 
 use std::ops::Range;
 
@@ -6,79 +6,82 @@ use memchr::memmem;
 use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
-use super::error::BadValue;
+use super::error::InvalidValue;
 use super::value;
 use crate::Glob;
 
-/// Judges a text. All of them tell upper from lower case.
+/// A case-sensitive text matcher.
 #[derive(Debug)]
 pub(super) enum TextMatch {
-    /// The text is this.
+    /// The text equals this.
     Equals(String),
-    /// The text holds this somewhere.
+    /// The text contains this.
     Contains(Box<memmem::Finder<'static>>),
-    /// The whole text is one of the pattern's.
+    /// The whole text matches the pattern.
     Glob(Glob),
-    /// The expression finds something.
+    /// The expression matches anywhere in the text.
     Regex(Regex),
 }
 
-/// Makes a judge from a condition's value.
-pub(super) type MakeTextMatch = fn(&str) -> Result<TextMatch, BadValue>;
+/// Builds a matcher from a condition's value.
+pub(super) type MakeTextMatch = fn(&str) -> Result<TextMatch, InvalidValue>;
 
-/// A compiled expression may need so much; larger ones are refused at load.
+/// Memory limit of a compiled expression; larger ones are rejected at load.
 const MAX_REGEX_BYTES: usize = 1024 * 1024;
 
 /// `equals`
-pub(super) fn equals(value: &str) -> Result<TextMatch, BadValue> {
+pub(super) fn equals(value: &str) -> Result<TextMatch, InvalidValue> {
     Ok(TextMatch::Equals(value.to_owned()))
 }
 
 /// `contains`
-pub(super) fn contains(value: &str) -> Result<TextMatch, BadValue> {
+pub(super) fn contains(value: &str) -> Result<TextMatch, InvalidValue> {
     let finder = memmem::Finder::new(value).into_owned();
     Ok(TextMatch::Contains(Box::new(finder)))
 }
 
 /// `glob`
-pub(super) fn glob(value: &str) -> Result<TextMatch, BadValue> {
+pub(super) fn glob(value: &str) -> Result<TextMatch, InvalidValue> {
     Glob::rich(value)
         .map(TextMatch::Glob)
-        .map_err(|bad| BadValue::new(format!("`{value}` is not a pattern: {bad}")))
+        .map_err(|bad| InvalidValue::new(format!("invalid glob `{value}`: {bad}")))
 }
 
 /// `regex`
-pub(super) fn regex(value: &str) -> Result<TextMatch, BadValue> {
+pub(super) fn regex(value: &str) -> Result<TextMatch, InvalidValue> {
     RegexBuilder::new(value)
         .size_limit(MAX_REGEX_BYTES)
         .dfa_size_limit(MAX_REGEX_BYTES)
         .build()
         .map(TextMatch::Regex)
-        .map_err(|error| BadValue::new(regex_problem(&error)))
+        .map_err(|error| InvalidValue::new(regex_problem(&error)))
 }
 
 fn regex_problem(error: &regex::Error) -> String {
     match error {
         regex::Error::CompiledTooBig(limit) => {
-            format!("the regular expression needs more than {limit} bytes; make it shorter")
+            format!("the regular expression exceeds {limit} bytes when compiled; make it shorter")
         }
-        // The parser draws the place over several lines; the last one says it in words.
+        // The parser renders the position over several lines; the last one is the message.
         error => {
             let drawn = error.to_string();
-            let said = drawn.lines().last().unwrap_or_default();
-            let said = said.strip_prefix("error: ").unwrap_or(said);
-            format!("the regular expression does not compile: {said}")
+            let message = drawn.lines().last().unwrap_or_default();
+            let message = message.strip_prefix("error: ").unwrap_or(message);
+            format!("invalid regular expression: {message}")
         }
     }
 }
 
 impl TextMatch {
-    /// Reads the condition's value and makes the judge.
-    pub(super) fn compile(value: Option<&Value>, make: MakeTextMatch) -> Result<Self, BadValue> {
+    /// Compiles the condition's value.
+    pub(super) fn compile(
+        value: Option<&Value>,
+        make: MakeTextMatch,
+    ) -> Result<Self, InvalidValue> {
         make(value::text(value)?)
     }
 
-    /// Whether the text is as wanted.
+    /// Whether the text matches.
     pub(super) fn holds(&self, text: &str) -> bool {
         match self {
             Self::Equals(wanted) => text == wanted,
@@ -88,7 +91,7 @@ impl TextMatch {
         }
     }
 
-    /// Where the text is as wanted, for the trace.
+    /// The range of the match, for the trace.
     pub(super) fn find(&self, text: &str) -> Option<Range<usize>> {
         match self {
             Self::Contains(wanted) => {
@@ -110,20 +113,20 @@ mod tests {
     }
 
     #[test]
-    fn equals_takes_the_whole_text_and_its_case() {
+    fn equals_compares_the_whole_text_with_case() {
         assert!(holds(equals, "gpt", "gpt"));
         assert!(!holds(equals, "gpt", "gpt-6"));
         assert!(!holds(equals, "gpt", "GPT"));
     }
 
     #[test]
-    fn contains_finds_a_text_anywhere() {
+    fn contains_finds_a_substring() {
         assert!(holds(contains, "pt-", "gpt-6"));
         assert!(!holds(contains, "PT-", "gpt-6"));
     }
 
     #[test]
-    fn glob_takes_the_whole_text() {
+    fn glob_matches_the_whole_text() {
         assert!(holds(glob, "gpt-*", "gpt-6"));
         assert!(!holds(glob, "gpt", "gpt-6"));
     }
@@ -136,20 +139,16 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_expression_is_explained_in_one_line() {
+    fn an_invalid_expression_is_explained_in_one_line() {
         let bad = regex("(unclosed").unwrap_err();
-        assert_eq!(
-            bad.message,
-            "the regular expression does not compile: unclosed group"
-        );
+        assert_eq!(bad.message, "invalid regular expression: unclosed group");
         let bad = regex(r"(?:\w{500}){500}").unwrap_err();
         assert!(bad.message.contains("make it shorter"), "{}", bad.message);
     }
 
-    /// A matcher that goes back and tries again would be at these for longer than
-    /// the sun shines.
+    /// A backtracking matcher would take exponential time on these.
     #[test]
-    fn f09_patterns_that_are_catastrophic_elsewhere_are_not_here() {
+    fn patterns_that_make_backtracking_matchers_explode_run_in_linear_time() {
         let text = format!("{}!", "a".repeat(20_000));
         for pattern in [
             "(a+)+$",
@@ -171,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn f09_patterns_that_need_too_much_memory_are_refused_at_load() {
+    fn patterns_that_need_too_much_memory_are_rejected_at_load() {
         for pattern in [
             r"(?:\w{500}){500}",
             r"((a{100}){100}){100}",
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_of_a_hit_is_known() {
+    fn find_returns_the_range_of_the_match() {
         assert_eq!(contains("b").unwrap().find("abc"), Some(1..2));
         assert_eq!(regex("b+").unwrap().find("abbc"), Some(1..3));
         assert_eq!(contains("x").unwrap().find("abc"), None);

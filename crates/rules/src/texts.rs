@@ -1,28 +1,28 @@
-//! The texts of a request that conditions search in.
+//! Extracts the texts of a request that conditions search.
 
 use std::borrow::Cow;
 
 use majordomo::{Message, Part, Prompt, Role};
 use serde::Deserialize;
 
-/// Stands for an image in the user's text.
+/// Placeholder for an image in user text.
 pub(super) const IMAGE: &str = "[image]";
 
-/// The user's message that a request ends with.
+/// The user message that ends a request.
 pub(super) struct LatestUser<'a> {
-    /// What it says; never empty.
+    /// Its text; never empty.
     pub(super) text: Cow<'a, str>,
-    /// Whether it holds an image itself, not only inside a tool's answer.
+    /// Whether it contains an image outside of tool results.
     pub(super) has_image: bool,
 }
 
-/// The instructions, those in the middle of the conversation included.
+/// All system text, including system messages within the conversation.
 pub(super) fn system(prompt: &Prompt) -> Cow<'_, str> {
-    join(system_pieces(prompt))
+    join(system_texts(prompt))
 }
 
-/// Each text of the instructions.
-pub(super) fn system_pieces(prompt: &Prompt) -> impl Iterator<Item = &str> {
+/// Each system text.
+pub(super) fn system_texts(prompt: &Prompt) -> impl Iterator<Item = &str> {
     let own = prompt.system.iter().map(|text| text.text.as_str());
     let inline = prompt
         .messages
@@ -32,30 +32,29 @@ pub(super) fn system_pieces(prompt: &Prompt) -> impl Iterator<Item = &str> {
     own.chain(inline)
 }
 
-/// What the user said in all messages.
+/// The user's text in all messages.
 pub(super) fn user(prompt: &Prompt) -> Cow<'_, str> {
     let messages = prompt.messages.iter();
     join(
         messages
             .filter(|message| message.role == Role::User)
-            .flat_map(pieces),
+            .flat_map(message_texts),
     )
 }
 
-/// The message that the request ends with, if it is the user's and says
-/// something. Coding agents add instructions after the user's message, so those
-/// are looked past.
+/// The final message, if it is the user's and has text. Coding agents append
+/// system messages after the user's, so those are skipped.
 pub(super) fn latest_user(prompt: &Prompt) -> Option<LatestUser<'_>> {
-    let latest = last_but_for_instructions(prompt)?;
+    let latest = last_non_system(prompt)?;
     if latest.role != Role::User {
         return None;
     }
-    let text = join(pieces(latest));
+    let text = join(message_texts(latest));
     let has_image = latest.parts.iter().any(is_image);
     (!text.is_empty()).then_some(LatestUser { text, has_image })
 }
 
-fn last_but_for_instructions(prompt: &Prompt) -> Option<&Message> {
+fn last_non_system(prompt: &Prompt) -> Option<&Message> {
     prompt
         .messages
         .iter()
@@ -64,17 +63,16 @@ fn last_but_for_instructions(prompt: &Prompt) -> Option<&Message> {
 }
 
 /// The texts of the user's last message, wherever it is.
-pub(super) fn last_user_pieces(prompt: &Prompt) -> impl Iterator<Item = &str> {
+pub(super) fn last_user_texts(prompt: &Prompt) -> impl Iterator<Item = &str> {
     let messages = prompt.messages.iter().rev();
     messages
         .filter(|message| message.role == Role::User)
         .take(1)
-        .flat_map(pieces)
+        .flat_map(message_texts)
 }
 
-/// A message's own texts, with a placeholder for each image; what tools
-/// answered is not the user's word.
-fn pieces(message: &Message) -> impl Iterator<Item = &str> {
+/// A message's texts, with a placeholder for each image and without tool results.
+fn message_texts(message: &Message) -> impl Iterator<Item = &str> {
     message.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.text.as_str()),
         part if is_image(part) => Some(IMAGE),
@@ -86,31 +84,31 @@ fn is_image(part: &Part) -> bool {
     matches!(part, Part::Image(_) | Part::RemoteImage(_))
 }
 
-/// The pieces with line feeds between them; a single one is not copied.
-fn join<'a>(pieces: impl Iterator<Item = &'a str>) -> Cow<'a, str> {
+/// Joins texts with line feeds; a single one is borrowed.
+fn join<'a>(texts: impl Iterator<Item = &'a str>) -> Cow<'a, str> {
     let mut joined = Cow::Borrowed("");
-    for piece in pieces.filter(|piece| !piece.is_empty()) {
+    for next in texts.filter(|next| !next.is_empty()) {
         if joined.is_empty() {
-            joined = Cow::Borrowed(piece);
+            joined = Cow::Borrowed(next);
         } else {
             let text = joined.to_mut();
             text.push('\n');
-            text.push_str(piece);
+            text.push_str(next);
         }
     }
     joined
 }
 
-/// Whether an Anthropic client wrote `thinking: {type: enabled}` without the
-/// budget that would have made it a field of its own.
+/// Whether an Anthropic client sent `thinking: {type: enabled}` without a budget,
+/// which would have been decoded into its own field.
 pub(super) fn thinking_was_enabled(prompt: &Prompt) -> bool {
     #[derive(Deserialize)]
-    struct Thinking {
+    struct ThinkingField {
         r#type: String,
     }
     let native = prompt.native.as_ref();
     let raw = native.and_then(|native| native.get("thinking"));
-    raw.and_then(|raw| raw.to::<Thinking>().ok())
+    raw.and_then(|raw| raw.to::<ThinkingField>().ok())
         .is_some_and(|thinking| thinking.r#type == "enabled")
 }
 
@@ -128,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn images_of_the_user_are_placeholders_and_answers_of_tools_are_left_out() {
+    fn images_become_placeholders_and_tool_results_are_omitted() {
         let call = ToolCall::new("call_0", "look", "{}");
         let result = Part::ToolResult(ToolResult::new(&call, "secret"));
         let request = Request::user("see")
@@ -143,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_alone_is_something_said() {
+    fn an_image_alone_counts_as_text() {
         let request = Request::user(Part::image("image/png", vec![1]));
         let latest = latest_user(&request).unwrap();
         assert_eq!((&*latest.text, latest.has_image), (IMAGE, true));
@@ -156,9 +154,9 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_the_model_hides_the_users_message() {
+    fn an_assistant_message_hides_the_users_message() {
         let request = Request::user("fix it").message(Message::assistant("done"));
         assert!(latest_user(&request).is_none());
-        assert_eq!(last_user_pieces(&request).collect::<Vec<_>>(), ["fix it"]);
+        assert_eq!(last_user_texts(&request).collect::<Vec<_>>(), ["fix it"]);
     }
 }

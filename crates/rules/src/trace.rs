@@ -1,72 +1,72 @@
-//! Why a rule matched or did not, in a form that can be kept and shown.
+//! Records why a rule matched or did not.
 //!
-//! Texts are bounded and without keys; see `excerpt`.
+//! Texts are truncated and redacted; see `excerpt`.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::RuleIndex;
 
-/// What was looked at for one request.
+/// The evaluation of one request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Trace {
-    /// The rules that were looked at, in order; none after the one that matched.
+    /// The evaluated rules in order; the last one is the match, if any.
     pub rules: Vec<RuleTrace>,
 }
 
-/// What was looked at in one rule.
+/// The evaluation of one rule.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RuleTrace {
-    /// Which rule of the route.
+    /// Index of the rule.
     pub index: RuleIndex,
     /// Its name.
     pub name: String,
-    /// Whether all its conditions held.
+    /// Whether all conditions held.
     pub matched: bool,
-    /// How many conditions were looked at; the rest could not change anything.
+    /// Number of evaluated conditions; evaluation stops at the first that fails.
     pub evaluated: usize,
-    /// How many conditions there are.
+    /// Number of conditions in the rule.
     pub total: usize,
-    /// Those that were looked at.
+    /// The evaluated conditions.
     pub conditions: Vec<ConditionTrace>,
 }
 
-/// What was looked at in one condition.
+/// The evaluation of one condition.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum ConditionTrace {
     /// One operation.
     Leaf {
-        /// What was looked at.
+        /// The inspected input.
         position: &'static str,
-        /// How it was judged.
+        /// The operation.
         op: &'static str,
-        /// What it was compared with.
+        /// The operand.
         #[serde(skip_serializing_if = "Option::is_none")]
         value: Option<Value>,
-        /// What was found.
+        /// The value found.
         actual: String,
-        /// The verdict.
+        /// Whether it holds.
         matched: bool,
     },
-    /// A group of which one must hold, up to the first that does.
+    /// A group of which at least one must hold, up to the first that does.
     Any {
-        /// The members that were looked at.
+        /// The evaluated members.
         any: Vec<ConditionTrace>,
-        /// The verdict.
+        /// Whether it holds.
         matched: bool,
     },
-    /// The opposite of a condition.
+    /// A negated condition.
     Not {
-        /// The condition.
+        /// The member.
         not: Box<ConditionTrace>,
-        /// The verdict.
+        /// Whether it holds.
         matched: bool,
     },
 }
 
 impl ConditionTrace {
-    /// The verdict.
+    /// Whether the condition holds.
     pub fn matched(&self) -> bool {
         match self {
             Self::Leaf { matched, .. } | Self::Any { matched, .. } | Self::Not { matched, .. } => {

@@ -1,35 +1,35 @@
-//! Reads the values of conditions; numbers and switches may be written as text, too.
+//! Parses the values of conditions; numbers and booleans may be given as strings.
 
 use serde_json::{Map, Value};
 
-use super::error::BadValue;
+use super::error::InvalidValue;
 
-/// A text that is not empty.
-pub(super) fn text(value: Option<&Value>) -> Result<&str, BadValue> {
+/// Parses a non-empty string.
+pub(super) fn text(value: Option<&Value>) -> Result<&str, InvalidValue> {
     match value {
         Some(Value::String(text)) if !text.is_empty() => Ok(text),
-        Some(Value::String(_)) => Err(BadValue::new("the text is empty, so it would say nothing")),
-        Some(other) => Err(wrong_kind("a text", other)),
-        None => Err(BadValue::new("a text is missing here: `value = \"…\"`")),
+        Some(Value::String(_)) => Err(InvalidValue::new("the string must not be empty")),
+        Some(other) => Err(wrong_kind("a string", other)),
+        None => Err(InvalidValue::new("a string is required: `value = \"…\"`")),
     }
 }
 
-/// A whole number from 0 on.
-pub(super) fn number(value: Option<&Value>) -> Result<u64, BadValue> {
+/// Parses a non-negative integer.
+pub(super) fn number(value: Option<&Value>) -> Result<u64, InvalidValue> {
     let read = match value {
         Some(Value::Number(number)) => number.as_u64(),
         Some(Value::String(text)) => text.trim().parse().ok(),
-        Some(other) => return Err(wrong_kind("a whole number", other)),
-        None => return Err(BadValue::new("a number is missing here: `value = 1000`")),
+        Some(other) => return Err(wrong_kind("a non-negative integer", other)),
+        None => return Err(InvalidValue::new("a number is required: `value = 1000`")),
     };
     read.ok_or_else(|| {
         let written = value.map(Value::to_string).unwrap_or_default();
-        BadValue::new(format!("{written} is not a whole number from 0 on"))
+        InvalidValue::new(format!("{written} is not a non-negative integer"))
     })
 }
 
-/// A switch; nothing and an empty text are "on".
-pub(super) fn switch(value: Option<&Value>) -> Result<bool, BadValue> {
+/// Parses a boolean; a missing or empty value means `true`.
+pub(super) fn switch(value: Option<&Value>) -> Result<bool, InvalidValue> {
     match value {
         None => Ok(true),
         Some(Value::Bool(on)) => Ok(*on),
@@ -37,7 +37,7 @@ pub(super) fn switch(value: Option<&Value>) -> Result<bool, BadValue> {
             "" | "true" => Ok(true),
             "false" => Ok(false),
             other => {
-                let bad = BadValue::new(format!("`{other}` is neither true nor false"));
+                let bad = InvalidValue::new(format!("expected true or false, found `{other}`"));
                 Err(bad.nearest(other, ["true", "false"]))
             }
         },
@@ -45,14 +45,16 @@ pub(super) fn switch(value: Option<&Value>) -> Result<bool, BadValue> {
     }
 }
 
-/// A table, also as the JSON text that other gateways keep it in.
-pub(super) fn table(value: Option<&Value>, example: &str) -> Result<Map<String, Value>, BadValue> {
+/// Parses a table, also from JSON text, which other gateways store.
+pub(super) fn table(
+    value: Option<&Value>,
+    example: &str,
+) -> Result<Map<String, Value>, InvalidValue> {
     let parsed;
     let value = match value {
         Some(Value::String(text)) => {
-            parsed = serde_json::from_str(text).map_err(|_| {
-                BadValue::new(format!("a table is needed here: `value = {example}`"))
-            })?;
+            parsed = serde_json::from_str(text)
+                .map_err(|_| InvalidValue::new(format!("expected a table: `value = {example}`")))?;
             Some(&parsed)
         }
         value => value,
@@ -60,18 +62,18 @@ pub(super) fn table(value: Option<&Value>, example: &str) -> Result<Map<String, 
     match value {
         Some(Value::Object(table)) => Ok(table.clone()),
         Some(other) => Err(wrong_kind(&format!("a table such as `{example}`"), other)),
-        None => Err(BadValue::new(format!(
-            "a table is missing here: `value = {example}`"
+        None => Err(InvalidValue::new(format!(
+            "a table is required: `value = {example}`"
         ))),
     }
 }
 
-/// Refuses fields of a table that nobody knows.
-pub(super) fn only_fields(table: &Map<String, Value>, known: &[&str]) -> Result<(), BadValue> {
+/// Rejects unknown fields of a table.
+pub(super) fn only_fields(table: &Map<String, Value>, known: &[&str]) -> Result<(), InvalidValue> {
     match table.keys().find(|key| !known.contains(&key.as_str())) {
         Some(key) => {
-            let bad = BadValue::new(format!(
-                "`{key}` is not a field here; there are {}",
+            let bad = InvalidValue::new(format!(
+                "unknown field `{key}`; expected one of {}",
                 listed(known)
             ));
             Err(bad.nearest(key, known.iter().copied()))
@@ -80,28 +82,28 @@ pub(super) fn only_fields(table: &Map<String, Value>, known: &[&str]) -> Result<
     }
 }
 
-/// Words for a sentence: `` `a`, `b` and `c` ``.
+/// Formats names as `` `a`, `b` or `c` ``.
 pub(super) fn listed(words: &[&str]) -> String {
     match words {
         [] => "none".to_owned(),
         [one] => format!("`{one}`"),
         [first @ .., last] => {
             let first: Vec<String> = first.iter().map(|word| format!("`{word}`")).collect();
-            format!("{} and `{last}`", first.join(", "))
+            format!("{} or `{last}`", first.join(", "))
         }
     }
 }
 
-fn wrong_kind(wanted: &str, found: &Value) -> BadValue {
+fn wrong_kind(wanted: &str, found: &Value) -> InvalidValue {
     let found = match found {
         Value::Null => "nothing",
-        Value::Bool(_) => "true or false",
+        Value::Bool(_) => "a boolean",
         Value::Number(_) => "a number",
-        Value::String(_) => "a text",
+        Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "a table",
     };
-    BadValue::new(format!("{wanted} is needed here, not {found}"))
+    InvalidValue::new(format!("expected {wanted}, found {found}"))
 }
 
 #[cfg(test)]
@@ -110,7 +112,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn numbers_are_whole_and_may_be_texts() {
+    fn numbers_are_integers_and_may_be_strings() {
         for (value, expected) in [
             (json!(60_000), Some(60_000)),
             (json!("60000"), Some(60_000)),
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn switches_are_on_unless_they_say_otherwise() {
+    fn booleans_default_to_true() {
         for (value, expected) in [
             (json!(""), Some(true)),
             (json!(true), Some(true)),
@@ -142,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_say_something() {
+    fn strings_must_not_be_empty() {
         assert_eq!(text(Some(&json!("gpt"))), Ok("gpt"));
         for value in [json!(""), json!(1), json!(null)] {
             assert!(text(Some(&value)).is_err(), "{value}");
@@ -154,6 +156,6 @@ mod tests {
         let table = table(Some(&json!({"strat": "09:00"})), "{}").unwrap();
         let bad = only_fields(&table, &["start", "end"]).unwrap_err();
         assert_eq!(bad.suggestion.as_deref(), Some("start"));
-        assert!(bad.message.contains("`start` and `end`"), "{}", bad.message);
+        assert!(bad.message.contains("`start` or `end`"), "{}", bad.message);
     }
 }

@@ -1,11 +1,11 @@
-//! An address that swallows connections without a word.
+//! An address whose connections are never established.
 
 use std::net::SocketAddr;
 
 use socket2::{Domain, Socket, Type};
 
-/// A listener whose queue is full and that never accepts: further attempts to
-/// connect get no answer at all.
+/// A listener with a full backlog that never accepts: further connection attempts get no
+/// reply at all.
 #[derive(Debug)]
 pub struct BlackHole {
     address: SocketAddr,
@@ -13,7 +13,7 @@ pub struct BlackHole {
 }
 
 impl BlackHole {
-    /// Opens it on a free port of 127.0.0.1.
+    /// Listens on a free port of 127.0.0.1.
     pub fn open() -> Self {
         let any: SocketAddr = ([127, 0, 0, 1], 0).into();
         let listener = socket();
@@ -28,7 +28,7 @@ impl BlackHole {
             filler
                 .set_nonblocking(true)
                 .expect("a socket takes options");
-            // Those beyond the queue stay half open, which is the point.
+            // Those beyond the backlog stay half-open, which is the point.
             let _ = filler.connect(&address);
             sockets.push(filler);
         }
@@ -38,7 +38,7 @@ impl BlackHole {
         }
     }
 
-    /// Where nobody answers.
+    /// The address that never replies.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -1,11 +1,11 @@
-//! An address that refuses every connection, for as long as it is held.
+//! An address that refuses every connection.
 
 use std::net::SocketAddr;
 
 use socket2::{Domain, Socket, Type};
 
-/// A port that is bound and never listened on: connections to it are refused,
-/// and nobody else can be given it meanwhile.
+/// A port that is bound but never listened on: connections to it are refused, and no other
+/// process is given it meanwhile.
 #[derive(Debug)]
 pub struct ClosedPort {
     address: SocketAddr,
@@ -13,7 +13,7 @@ pub struct ClosedPort {
 }
 
 impl ClosedPort {
-    /// Takes a free port of 127.0.0.1.
+    /// Binds a free port of 127.0.0.1.
     pub fn hold() -> Self {
         let any: SocketAddr = ([127, 0, 0, 1], 0).into();
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket can be made");
@@ -25,7 +25,7 @@ impl ClosedPort {
         }
     }
 
-    /// Where connections are refused.
+    /// The address that refuses connections.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -1,19 +1,19 @@
-//! What a test needs and the repository does not hold: recorded data, servers.
+//! What tests need from outside the repository: recorded data, servers.
 //!
-//! A test that cannot run must not look like one that passed. Tests ask here, and
-//! nowhere else, for variables that name such things; `tests/data.rs` sees to that.
+//! A test that cannot run must not look like one that passed. Tests read variables that
+//! name such things here and nowhere else; `tests/it/environment_variables.rs` checks that.
 
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// With `1`, what is missing is a failure.
+/// With `1`, missing data is a failure.
 const STRICT: &str = "MAJORDOMO_TEST_STRICT";
-/// A file that gets a line for each test that did not run; `./test` reads it.
+/// A file that receives a line for each skipped test; `./test` reads it.
 const SKIPS: &str = "MAJORDOMO_TEST_SKIPS";
 
-/// The folder that a variable names. Without one the test is skipped, which is told
-/// to `./test`, or fails where `MAJORDOMO_TEST_STRICT` is `1`.
+/// The folder named by a variable. Without it the test is skipped, which is reported to
+/// `./test`, or fails if `MAJORDOMO_TEST_STRICT` is `1`.
 ///
 /// ```no_run
 /// # fn test() {
@@ -27,13 +27,12 @@ pub fn data(variable: &str) -> Option<PathBuf> {
     find(variable, |name| std::env::var_os(name))
 }
 
-/// The address, or the like, of something that a part of `./test` starts and names
-/// in this variable. Elsewhere the test has nothing to do: the part is what is
-/// counted, and skipped or not.
+/// The address of a server that a part of `./test` starts and names in this variable.
+/// Elsewhere the test does nothing: the part is what is counted as run or skipped.
 pub fn started(variable: &str) -> Option<String> {
     let value = std::env::var(variable).ok();
     if value.is_none() {
-        eprintln!("{variable} is not set: a part of ./test of its own sets it and runs this");
+        eprintln!("{variable} is not set: a separate part of ./test sets it and runs this test");
     }
     value
 }
@@ -56,11 +55,11 @@ fn find(variable: &str, environment: impl Fn(&str) -> Option<OsString>) -> Optio
             .create(true)
             .append(true)
             .open(file);
-        let mut file = opened.expect("the file of skips can be written");
-        // One write, because several processes append.
+        let mut file = opened.expect("the skip list is writable");
+        // A single write, because several processes append.
         let line = format!("{test}\t{variable} is not set\n");
         file.write_all(line.as_bytes())
-            .expect("the file of skips can be written");
+            .expect("the skip list is writable");
     }
     None
 }
@@ -81,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_named_is_found_strict_or_not() {
+    fn a_named_folder_is_found_strict_or_not() {
         for strict in ["0", "1"] {
             let environment = with(&[("DATA", "/somewhere"), (STRICT, strict)]);
             assert_eq!(find("DATA", environment), Some("/somewhere".into()));
@@ -90,28 +89,28 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "DATA is not set, and MAJORDOMO_TEST_STRICT=1")]
-    fn missing_data_fails_where_nothing_may_be_skipped() {
+    fn missing_data_fails_in_strict_mode() {
         find("DATA", with(&[(STRICT, "1")]));
     }
 
     #[test]
     #[should_panic(expected = "DATA is not set")]
-    fn an_empty_name_is_no_folder() {
+    fn an_empty_variable_names_no_folder() {
         find("DATA", with(&[("DATA", ""), (STRICT, "1")]));
     }
 
     #[test]
-    fn a_skipped_test_is_told_by_its_name() {
+    fn a_skipped_test_is_listed_by_name() {
         let name = format!("majordomo-skips-{}", std::process::id());
         let file = std::env::temp_dir().join(name);
-        let told = with(&[(SKIPS, file.to_str().expect("a name"))]);
-        assert_eq!(find("DATA", &told), None);
-        assert_eq!(find("OTHER", &told), None);
+        let environment = with(&[(SKIPS, file.to_str().expect("a name"))]);
+        assert_eq!(find("DATA", &environment), None);
+        assert_eq!(find("OTHER", &environment), None);
         let text = std::fs::read_to_string(&file).expect("lines were written");
-        std::fs::remove_file(&file).expect("the file is there");
+        std::fs::remove_file(&file).expect("the file exists");
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 2, "{text}");
-        assert!(lines[0].contains("a_skipped_test_is_told_by_its_name"));
+        assert!(lines[0].contains("a_skipped_test_is_listed_by_name"));
         assert!(lines[0].ends_with("\tDATA is not set"), "{text}");
     }
 }

@@ -1,8 +1,8 @@
-//! Files that a test goes through one by one.
+//! Walks directories.
 
 use std::path::{Path, PathBuf};
 
-/// Every file of a folder and of those inside it, in the order of their names.
+/// Every file below a directory, sorted by path.
 ///
 /// ```
 /// let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");

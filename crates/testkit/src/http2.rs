@@ -1,4 +1,4 @@
-//! A well-formed HTTP/2 server that plays steps per stream.
+//! A well-formed HTTP/2 server that plays one script per stream.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -15,47 +15,47 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::record::Record;
+use crate::connection_log::ConnectionLog;
 use crate::{Connection, Identity, Request};
 
-/// What the server does with one stream. After the last step it is ended.
+/// A step of a stream, which ends after the last one.
 #[derive(Clone, Debug)]
 pub enum StreamStep {
     /// Reads the request's body.
     ReadBody,
-    /// Sends the head of an answer with this status.
+    /// Sends a response header with this status.
     Head(u16),
-    /// Sends a piece of the body.
+    /// Sends a chunk of the body.
     Data(Bytes),
     /// Ends the body.
     End,
-    /// Ends the stream with a reset.
+    /// Resets the stream.
     Reset(Reason),
-    /// Says that no new streams are welcome; those that run go on.
+    /// Sends GOAWAY; streams in flight go on.
     GoAway,
-    /// Does nothing until the client resets the stream.
+    /// Idles until the client resets the stream.
     Stall,
-    /// Does nothing for a while.
+    /// Idles for a while.
     Wait(Duration),
 }
 
-/// What the server tells about itself.
+/// The server's settings.
 #[derive(Clone, Debug, Default)]
 pub struct Http2Settings {
-    /// With TLS, if given; else without asking.
+    /// Serves TLS with this identity; plaintext with prior knowledge without one.
     pub identity: Option<Identity>,
-    /// How many streams may run at a time.
+    /// SETTINGS_MAX_CONCURRENT_STREAMS.
     pub most_streams: Option<u32>,
-    /// How much may be sent on a stream before the server takes it.
+    /// SETTINGS_INITIAL_WINDOW_SIZE.
     pub stream_window: Option<u32>,
 }
 
-/// Plays one list of steps per stream, in the order in which streams come, over
-/// all connections; the last list serves all that follow.
+/// Plays one list of steps per stream, in order of arrival over all connections; the last
+/// list serves all that follow.
 #[derive(Debug)]
 pub struct Http2Upstream {
     address: SocketAddr,
-    record: Record,
+    log: ConnectionLog,
     accepting: JoinHandle<()>,
 }
 
@@ -73,44 +73,44 @@ impl Http2Upstream {
             .local_addr()
             .expect("a bound socket has an address");
         let scripts: Scripts = Arc::new(Mutex::new(streams.into_iter().collect()));
-        let record = Record::default();
-        let accepting = tokio::spawn(accept(listener, settings, scripts, record.clone()));
+        let log = ConnectionLog::default();
+        let accepting = tokio::spawn(accept(listener, settings, scripts, log.clone()));
         Self {
             address,
-            record,
+            log,
             accepting,
         }
     }
 
-    /// A plain address with this path.
+    /// A plaintext URI with this path.
     pub fn uri(&self, path: &str) -> http::Uri {
         crate::upstream::uri("http", &self.address.to_string(), path)
     }
 
-    /// A secure address with this path, for the name `localhost`.
+    /// A TLS URI with this path, for the name `localhost`.
     pub fn secure_uri(&self, path: &str) -> http::Uri {
         let host = format!("localhost:{}", self.address.port());
         crate::upstream::uri("https", &host, path)
     }
 
-    /// Every connection so far; `peer_closed` is also set by a reset stream.
+    /// The connections so far; a reset stream also sets `peer_closed`.
     pub fn connections(&self) -> Vec<Connection> {
-        self.record.connections()
+        self.log.connections()
     }
 
-    /// Waits until this many streams have come.
+    /// Waits until this many streams have arrived.
     pub async fn asked(&self, count: usize, within: Duration) {
         let asked = |seen: &[Connection]| {
             let asked: usize = seen.iter().map(|it| it.requests.len()).sum();
             (asked >= count).then_some(())
         };
-        self.record.wait("the streams", within, asked).await;
+        self.log.wait("the streams", within, asked).await;
     }
 
-    /// Waits until the client has reset a stream of this connection, or closed it.
+    /// Waits until the client has reset a stream of this connection or closed it.
     pub async fn closed(&self, index: usize, within: Duration) {
         let closed = |seen: &[Connection]| seen.get(index)?.peer_closed.map(drop);
-        self.record.wait("the peer close", within, closed).await;
+        self.log.wait("the peer close", within, closed).await;
     }
 }
 
@@ -120,12 +120,17 @@ impl Drop for Http2Upstream {
     }
 }
 
-async fn accept(listener: TcpListener, settings: Http2Settings, scripts: Scripts, record: Record) {
+async fn accept(
+    listener: TcpListener,
+    settings: Http2Settings,
+    scripts: Scripts,
+    log: ConnectionLog,
+) {
     let mut serving = tokio::task::JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
-        let index = record.open();
-        let (settings, scripts, record) = (settings.clone(), Arc::clone(&scripts), record.clone());
-        serving.spawn(start(stream, settings, scripts, index, record));
+        let index = log.open();
+        let (settings, scripts, log) = (settings.clone(), Arc::clone(&scripts), log.clone());
+        serving.spawn(start(stream, settings, scripts, index, log));
     }
 }
 
@@ -134,23 +139,28 @@ async fn start(
     settings: Http2Settings,
     scripts: Scripts,
     index: usize,
-    record: Record,
+    log: ConnectionLog,
 ) {
     stream
         .set_nodelay(true)
         .expect("a new socket takes options");
     match &settings.identity {
-        None => serve(stream, &settings, scripts, index, record).await,
+        None => serve(stream, &settings, scripts, index, log).await,
         Some(identity) => {
             if let Ok(stream) = identity.acceptor().accept(stream).await {
-                serve(stream, &settings, scripts, index, record).await;
+                serve(stream, &settings, scripts, index, log).await;
             }
         }
     }
 }
 
-async fn serve<T>(io: T, settings: &Http2Settings, scripts: Scripts, index: usize, record: Record)
-where
+async fn serve<T>(
+    io: T,
+    settings: &Http2Settings,
+    scripts: Scripts,
+    index: usize,
+    log: ConnectionLog,
+) where
     T: AsyncRead + AsyncWrite + Unpin,
 {
     let mut builder = h2::server::Builder::new();
@@ -172,7 +182,7 @@ where
                 let Some(Ok((request, respond))) = accepted else { break };
                 let (parts, body) = request.into_parts();
                 let head = format!("{} {}", parts.method, parts.uri);
-                record.update(index, |seen| seen.requests.push(Request {
+                log.update(index, |seen| seen.requests.push(Request {
                     head,
                     body: Bytes::new(),
                     arrived: Instant::now(),
@@ -180,13 +190,13 @@ where
                 let steps = next(&scripts);
                 let player = StreamPlayer {
                     body, respond, sending: None, index,
-                    record: record.clone(), go_away: go_away.clone(),
+                    log: log.clone(), go_away: go_away.clone(),
                 };
                 playing.spawn(player.play(steps));
             }
         }
     }
-    record.update(index, |seen| {
+    log.update(index, |seen| {
         seen.peer_closed.get_or_insert(Instant::now());
     });
 }
@@ -205,7 +215,7 @@ struct StreamPlayer {
     respond: SendResponse<Bytes>,
     sending: Option<SendStream<Bytes>>,
     index: usize,
-    record: Record,
+    log: ConnectionLog,
     go_away: mpsc::UnboundedSender<()>,
 }
 
@@ -233,7 +243,7 @@ impl StreamPlayer {
                 None => self.respond.send_reset(reason),
             },
             StreamStep::GoAway => {
-                // The connection may be gone already, which is as good.
+                // The connection may be gone already, which is just as well.
                 let _ = self.go_away.send(());
             }
             StreamStep::Stall => {
@@ -242,7 +252,7 @@ impl StreamPlayer {
                     None => self.respond.poll_reset(cx),
                 });
                 let _ = reset.await;
-                self.record.update(self.index, |seen| {
+                self.log.update(self.index, |seen| {
                     seen.peer_closed.get_or_insert(Instant::now());
                 });
             }

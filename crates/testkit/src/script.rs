@@ -1,4 +1,4 @@
-//! What an upstream does with one connection, step by step.
+//! Scripts of what an upstream does on a connection.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use bytes::Bytes;
 
 use crate::Identity;
 
-/// The steps of one connection. After the last one it is closed.
+/// The steps of a connection, which is closed after the last one.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<ScriptStep>,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Step {
+pub(crate) enum ScriptStep {
     StartTls(Identity),
     ReadHead,
     ReadBody,
@@ -30,27 +30,27 @@ pub(crate) enum Step {
 }
 
 impl Script {
-    /// Closes the connection as soon as it is accepted.
+    /// An empty script, which closes the connection as soon as it is accepted.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Makes the rest of the connection TLS.
+    /// Continues the connection over TLS.
     #[must_use]
     pub fn start_tls(self, identity: &Identity) -> Self {
-        self.then(Step::StartTls(identity.clone()))
+        self.then(ScriptStep::StartTls(identity.clone()))
     }
 
-    /// Reads the head of a request.
+    /// Reads a request line and headers.
     #[must_use]
     pub fn read_head(self) -> Self {
-        self.then(Step::ReadHead)
+        self.then(ScriptStep::ReadHead)
     }
 
-    /// Reads the body that the last head announced.
+    /// Reads the body that the last header announced.
     #[must_use]
     pub fn read_body(self) -> Self {
-        self.then(Step::ReadBody)
+        self.then(ScriptStep::ReadBody)
     }
 
     /// Reads a whole request.
@@ -59,25 +59,25 @@ impl Script {
         self.read_head().read_body()
     }
 
-    /// Reads this many bytes, whatever they are.
+    /// Reads this many bytes.
     #[must_use]
     pub fn read_bytes(self, count: usize) -> Self {
-        self.then(Step::ReadBytes(count))
+        self.then(ScriptStep::ReadBytes(count))
     }
 
-    /// Reads HTTP/2 frames until one of this type came.
+    /// Reads HTTP/2 frames up to one of this type.
     #[must_use]
     pub fn read_frame(self, kind: u8) -> Self {
-        self.then(Step::ReadFrame(kind))
+        self.then(ScriptStep::ReadFrame(kind))
     }
 
-    /// Sends bytes as they are.
+    /// Sends raw bytes.
     #[must_use]
     pub fn send(self, bytes: impl Into<Bytes>) -> Self {
-        self.then(Step::Send(bytes.into()))
+        self.then(ScriptStep::Send(bytes.into()))
     }
 
-    /// Sends a well-formed answer that leaves the connection open.
+    /// Sends a well-formed response and keeps the connection open.
     #[must_use]
     pub fn answer(self, status: u16, content_type: &str, body: impl Into<Bytes>) -> Self {
         let body = body.into();
@@ -88,7 +88,7 @@ impl Script {
         self.send(head).send(body)
     }
 
-    /// Sends the head of a chunked event stream.
+    /// Sends the header of a chunked event stream.
     #[must_use]
     pub fn stream_head(self) -> Self {
         self.send(
@@ -96,8 +96,8 @@ impl Script {
         )
     }
 
-    /// Sends one chunk of a chunked body. An empty one would be the last: that is
-    /// what [`last_chunk`](Self::last_chunk) is for.
+    /// Sends one chunk of a chunked body. It must not be empty: the last chunk is
+    /// [`last_chunk`](Self::last_chunk).
     #[must_use]
     pub fn chunk(self, bytes: impl AsRef<[u8]>) -> Self {
         let bytes = bytes.as_ref();
@@ -114,50 +114,49 @@ impl Script {
         self.send("0\r\n\r\n")
     }
 
-    /// Sends bytes one by one with a pause after each.
+    /// Sends bytes one by one, with a pause after each.
     #[must_use]
     pub fn drip(self, bytes: impl Into<Bytes>, every: Duration) -> Self {
-        self.then(Step::Drip(bytes.into(), every))
+        self.then(ScriptStep::Drip(bytes.into(), every))
     }
 
-    /// Sends the same bytes again and again until the peer closes.
+    /// Sends the same bytes repeatedly until the peer closes.
     #[must_use]
     pub fn flood(self, bytes: impl Into<Bytes>) -> Self {
-        self.then(Step::Flood(bytes.into()))
+        self.then(ScriptStep::Flood(bytes.into()))
     }
 
-    /// Does nothing for a while; does not even read.
+    /// Idles for a while, without reading.
     #[must_use]
     pub fn wait(self, time: Duration) -> Self {
-        self.then(Step::Wait(time))
+        self.then(ScriptStep::Wait(time))
     }
 
-    /// Says nothing more and reads until the peer closes.
+    /// Sends nothing more and reads until the peer closes.
     #[must_use]
     pub fn stall(self) -> Self {
-        self.then(Step::Stall)
+        self.then(ScriptStep::Stall)
     }
 
-    /// Like [`stall`](Self::stall), but it is a failure of the test if the
-    /// peer takes longer than this.
+    /// Like [`stall`](Self::stall), but fails the test if the peer takes longer than this.
     #[must_use]
     pub fn expect_close(self, within: Duration) -> Self {
-        self.then(Step::ExpectClose(within))
+        self.then(ScriptStep::ExpectClose(within))
     }
 
-    /// Closes the sending half and keeps the other one open.
+    /// Shuts down the sending half.
     #[must_use]
     pub fn shut_write(self) -> Self {
-        self.then(Step::ShutWrite)
+        self.then(ScriptStep::ShutWrite)
     }
 
     /// Ends the connection with a TCP reset.
     #[must_use]
     pub fn reset(self) -> Self {
-        self.then(Step::Reset)
+        self.then(ScriptStep::Reset)
     }
 
-    /// Plays the steps so far this many times.
+    /// Repeats the steps so far this many times.
     #[must_use]
     pub fn times(mut self, count: usize) -> Self {
         let steps = std::mem::take(&mut self.steps);
@@ -167,7 +166,7 @@ impl Script {
         self
     }
 
-    fn then(mut self, step: Step) -> Self {
+    fn then(mut self, step: ScriptStep) -> Self {
         self.steps.push(step);
         self
     }

@@ -1,39 +1,39 @@
-//! The switches of the vision proxy, as `[vision]` in the configuration has them.
+//! Settings of the vision proxy: `[vision]` in the configuration.
 
 use std::time::Duration;
 
-/// What becomes of images in earlier messages.
+/// How images of earlier messages are replaced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum History {
-    /// A fixed marker takes their place and nobody is asked.
+    /// With a fixed marker, without calling a describer.
     #[default]
     Omit,
-    /// A description that is known stays in place, byte for byte, so that the
-    /// provider's prompt cache stays valid; the others get the marker.
+    /// With their cached description, byte for byte, so that the provider's prompt cache
+    /// stays valid; with the marker if none is cached.
     Cached,
 }
 
 /// Which images are described.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Latest {
-    /// Those of the last message, instructions after it looked past.
+    /// Those of the last message, not counting system messages after it.
     #[default]
     Message,
-    /// Those of all messages since the model last spoke.
+    /// Those of all messages since the model's last one.
     Turn,
 }
 
-/// What happens when an image cannot be described.
+/// What happens if an image cannot be described.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFailure {
-    /// A marker takes its place and the request goes on.
+    /// A marker replaces it and the request continues.
     #[default]
     Marker,
     /// The request fails.
     Fail,
 }
 
-/// The prompt that goes with every image unless the configuration has another.
+/// Default prompt sent with every image.
 pub const DEFAULT_PROMPT: &str = "Describe this image for a reader who cannot see it. \
     Be concise, quote any text in it exactly, and answer with the description only, as plain text.";
 
@@ -47,30 +47,29 @@ pub const DEFAULT_PROMPT: &str = "Describe this image for a reader who cannot se
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VisionConfig {
-    /// What becomes of earlier images.
+    /// How earlier images are replaced.
     pub history: History,
-    /// Which images are the latest.
+    /// Which images are described.
     pub latest: Latest,
-    /// Descriptions in flight for one request.
+    /// Concurrent descriptions per request.
     pub per_request: usize,
-    /// Descriptions in flight for the whole process.
+    /// Concurrent descriptions in the process.
     pub total: usize,
-    /// Different images that one request may have described; of more, the newest
-    /// are.
+    /// Most distinct images described per request; the newest ones win.
     pub max_images: usize,
-    /// What the describer is told.
+    /// The prompt for the describer.
     pub prompt: String,
-    /// Whether the describer is told the user's question, too.
+    /// Whether the user's question is added to the prompt.
     pub question: bool,
-    /// Bytes of descriptions kept for later requests; 0 keeps none.
+    /// Bytes of cached descriptions; 0 disables the cache.
     pub cache: u64,
-    /// For how long they are kept after their last use.
+    /// How long a description is cached after its last use.
     pub ttl: Duration,
-    /// The longest that the descriptions of one request may take, all together.
+    /// Time limit for all descriptions of a request together.
     pub timeout: Duration,
-    /// Tokens of one description.
+    /// Most tokens of one description.
     pub max_tokens: u64,
-    /// What happens when an image cannot be described.
+    /// What happens if an image cannot be described.
     pub on_failure: OnFailure,
 }
 

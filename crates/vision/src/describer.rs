@@ -1,58 +1,58 @@
-//! Asks a describer about one image.
+//! Calls a describer for one image.
 //!
-//! Always as a stream, since most providers want that for images; the shared
-//! assembler folds it. Health, fallback to the next describer and the fitting of
-//! the image to its limits are the chain's.
+//! Always as a stream, which most providers prefer for images; the shared assembler folds
+//! it. The chain handles health, failover to the next describer and fitting the image to
+//! the target's limits.
 
 use std::future::poll_fn;
 use std::time::Instant;
 
 use majordomo::{
-    Assembler, Attempt, Chain, Change, Clock, EventStream, FinishReason, Message, Outcome, Part,
-    Request, Response, Result, Role, Usage,
+    Assembler, Attempt, AttemptOutcome, Chain, Change, Clock, EventStream, FinishReason, Message,
+    Part, Request, Response, Result, Role, Usage,
 };
 
 use super::marker;
 use super::outcome::{CANCELLED, DescribeCall};
 use super::scope::Scope;
 
-/// The longest part of a question that is passed on, in bytes.
-const LONGEST_QUESTION: usize = 2 << 10;
+/// Most bytes of the user's question that are passed on.
+const MAX_QUESTION_BYTES: usize = 2 << 10;
 
-/// What one call gave.
-pub(super) enum Answer {
-    /// The description as it is written in the image's place.
+/// The result of one call.
+pub(super) enum DescribeResult {
+    /// The description, ready to replace the image.
     Description(String),
-    /// The image did not reach the describer: its dialect has no addresses.
+    /// The image was not sent: the describer's dialect has no image URLs.
     Unseen,
-    /// Why there is none.
+    /// Why there is no description.
     Failed(String),
 }
 
-/// What the describer is told beside the image.
-pub(super) fn words(prompt: &str, question: &str) -> String {
+/// The text sent along with the image.
+pub(super) fn prompt_text(prompt: &str, question: &str) -> String {
     if question.is_empty() {
         return prompt.to_owned();
     }
-    let question = marker::cut(question, LONGEST_QUESTION);
+    let question = marker::cut(question, MAX_QUESTION_BYTES);
     format!(
         "{prompt}\n\nIt will be used to answer the following. Do not answer it yourself, but \
          describe what matters for it:\n{question}"
     )
 }
 
-/// Describes an image, and writes the call down even if it is dropped.
-pub(super) async fn ask(
+/// Describes an image and records the call, even if it is dropped.
+pub(super) async fn call(
     chain: &Chain,
     image: Part,
-    words: &str,
+    prompt_text: &str,
     max_tokens: u64,
     scope: &Scope,
     clock: &dyn Clock,
-) -> Answer {
-    let message = Message::new(Role::User, vec![image, Part::text(words)]);
+) -> DescribeResult {
+    let message = Message::new(Role::User, vec![image, Part::text(prompt_text)]);
     let request = Request::from(vec![message]).max_tokens(max_tokens);
-    let mut record = Record::new(scope, clock);
+    let mut record = CallRecorder::new(scope, clock);
     let open = match chain.open(request).await {
         Ok(open) => open,
         Err(error) => {
@@ -64,19 +64,19 @@ pub(super) async fn ask(
     let unseen = open.attempt_log.changes().iter().any(is_lost_image);
     record.attempts = open.attempt_log.attempts;
     if unseen {
-        // The stream is dropped, and with it the call.
-        record.failure = Some("the image did not reach it".to_owned());
-        return Answer::Unseen;
+        // Dropping the stream cancels the call.
+        record.failure = Some("the image was not sent".to_owned());
+        return DescribeResult::Unseen;
     }
     let mut assembler = Assembler::default();
     let read = fold(open.events, &mut assembler).await;
     let response = assembler.into_response();
     record.usage = response.usage;
     let judged = match read {
-        Ok(()) => judge(&response),
+        Ok(()) => parse_description(&response),
         Err(error) => {
             if let Some(last) = record.attempts.last_mut() {
-                last.outcome = Outcome::failed(&error);
+                last.outcome = AttemptOutcome::failed(&error);
             }
             Err(error.to_string())
         }
@@ -84,7 +84,7 @@ pub(super) async fn ask(
     match judged {
         Ok(description) => {
             record.failure = None;
-            Answer::Description(description)
+            DescribeResult::Description(description)
         }
         Err(reason) => record.failed(reason),
     }
@@ -100,9 +100,9 @@ async fn fold(mut events: EventStream, assembler: &mut Assembler) -> Result<()> 
     Ok(())
 }
 
-/// The description in an answer. A refusal is none, and neither is a tool call:
-/// nobody offered a tool.
-fn judge(response: &Response) -> std::result::Result<String, String> {
+/// Extracts the description from a response. Neither a refusal nor a tool call is one:
+/// no tool was offered.
+fn parse_description(response: &Response) -> std::result::Result<String, String> {
     let refused = matches!(
         response.finish,
         FinishReason::Refusal | FinishReason::ContentFilter
@@ -113,20 +113,20 @@ fn judge(response: &Response) -> std::result::Result<String, String> {
             .iter()
             .any(|part| matches!(part, Part::Refusal(_)))
     {
-        return Err("the describer declined".to_owned());
+        return Err("the describer refused".to_owned());
     }
     if response.tool_calls().next().is_some() {
-        return Err("the describer asked for a tool".to_owned());
+        return Err("the describer called a tool".to_owned());
     }
-    marker::described(&response.text()).ok_or_else(|| "the describer said nothing".to_owned())
+    marker::described(&response.text()).ok_or_else(|| "the describer returned no text".to_owned())
 }
 
 fn is_lost_image(change: &Change) -> bool {
     change.subject == "image" && change.verb == "dropped"
 }
 
-/// A call on its way; whatever ends it, it is written down.
-struct Record<'r> {
+/// A call in flight; recorded on drop, however it ends.
+struct CallRecorder<'r> {
     scope: &'r Scope,
     clock: &'r dyn Clock,
     began: Instant,
@@ -136,7 +136,7 @@ struct Record<'r> {
     failure: Option<String>,
 }
 
-impl<'r> Record<'r> {
+impl<'r> CallRecorder<'r> {
     fn new(scope: &'r Scope, clock: &'r dyn Clock) -> Self {
         Self {
             scope,
@@ -149,13 +149,13 @@ impl<'r> Record<'r> {
         }
     }
 
-    fn failed(mut self, reason: String) -> Answer {
+    fn failed(mut self, reason: String) -> DescribeResult {
         self.failure = Some(reason.clone());
-        Answer::Failed(reason)
+        DescribeResult::Failed(reason)
     }
 }
 
-impl Drop for Record<'_> {
+impl Drop for CallRecorder<'_> {
     fn drop(&mut self) {
         self.scope.add_call(DescribeCall {
             target: self.target.take(),

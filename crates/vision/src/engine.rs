@@ -1,4 +1,4 @@
-//! The engine: finds images, has them described, puts texts in their places.
+//! The engine: finds images, has them described and replaces them.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -9,24 +9,24 @@ use futures_util::future::join_all;
 use majordomo::{
     AttemptLog, Chain, Clock, Error, ErrorKind, Part, Prompt, Request, Result, RuntimeClock, Usage,
 };
-use majordomo_limits::{Charge, Exhausted};
+use majordomo_limits::{BudgetExhausted, Charge};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use super::UNAVAILABLE;
+use super::cache::{Description, DescriptionCache};
 use super::config::{OnFailure, VisionConfig};
-use super::describer::{self, Answer};
+use super::describer::{self, DescribeResult};
 use super::fetch::FetchImage;
-use super::flight::{Flights, Made, Told};
-use super::memory::{Description, Memory};
-use super::outcome::{self, Described, Fate, ImageOutcome};
-use super::picture::Picture;
-use super::places;
-use super::plan::{Job, Plan, Planner};
+use super::image_content::ImageContent;
+use super::image_slots;
+use super::outcome::{self, Described, ImageDisposition, ImageOutcome};
+use super::plan::{DescriptionJob, DescriptionPlan, Planner};
 use super::scope::Scope;
+use super::single_flight::{CallOrigin, DescriptionResult, SingleFlight};
 
-/// Describes images. One for the whole process: it holds the memory of
-/// descriptions and the limit on calls at once.
+/// Describes images. One instance per process: it holds the cache of descriptions and
+/// limits concurrent calls.
 ///
 /// ```
 /// use majordomo::fake::{Fake, Step};
@@ -54,98 +54,101 @@ use super::scope::Scope;
 /// ```
 pub struct Vision {
     pub(super) config: VisionConfig,
-    pub(super) memory: Arc<Memory>,
-    flights: Arc<Flights>,
-    permits: Arc<Semaphore>,
+    pub(super) cache: Arc<DescriptionCache>,
+    single_flight: Arc<SingleFlight>,
+    semaphore: Arc<Semaphore>,
     fetcher: Option<Arc<dyn FetchImage>>,
     clock: Arc<dyn Clock>,
 }
 
 impl Vision {
-    /// An engine that fetches nothing and goes by the runtime's clock.
+    /// An engine without a fetcher, on the runtime's clock.
     pub fn new(config: VisionConfig) -> Self {
         Self::with_clock(config, Arc::new(RuntimeClock))
     }
 
-    /// An engine whose memory goes by this clock.
+    /// An engine whose cache uses this clock.
     pub fn with_clock(config: VisionConfig, clock: Arc<dyn Clock>) -> Self {
         Self {
-            memory: Arc::new(Memory::new(config.cache, config.ttl, Arc::clone(&clock))),
-            flights: Arc::default(),
-            permits: Arc::new(permits(config.total)),
+            cache: Arc::new(DescriptionCache::new(
+                config.cache,
+                config.ttl,
+                Arc::clone(&clock),
+            )),
+            single_flight: Arc::default(),
+            semaphore: Arc::new(semaphore(config.total)),
             fetcher: None,
             clock,
             config,
         }
     }
 
-    /// Fetches remote images with this, where their address is not enough.
+    /// Fetches remote images with this, for describers that do not accept URLs.
     #[must_use]
     pub fn fetching(mut self, fetcher: Arc<dyn FetchImage>) -> Self {
         self.fetcher = Some(fetcher);
         self
     }
 
-    /// The same engine by other rules, for a configuration that was read again.
-    /// Descriptions are kept as far as the new rules allow, and calls at once stay
-    /// counted. What else the engine was given belongs to the old configuration:
-    /// the new one fetches nothing until it is told to ([`fetching`](Self::fetching)),
-    /// and joins no call that goes by the old rules.
+    /// The engine under a reloaded configuration. Cached descriptions are kept as far as the
+    /// new settings allow, and the limit on concurrent calls is shared. The fetcher belongs
+    /// to the old configuration: the new engine fetches nothing until it is given one
+    /// ([`fetching`](Self::fetching)). It does not join calls of the old engine.
     #[must_use]
     pub fn reconfigured(&self, config: VisionConfig) -> Self {
         let mut new = Self::with_clock(config, Arc::clone(&self.clock));
         let rules = |config: &VisionConfig| (config.cache, config.ttl);
         if rules(&new.config) == rules(&self.config) {
-            new.memory = Arc::clone(&self.memory);
+            new.cache = Arc::clone(&self.cache);
         }
         if new.config.total == self.config.total {
-            new.permits = Arc::clone(&self.permits);
+            new.semaphore = Arc::clone(&self.semaphore);
         }
         new
     }
 
-    /// The rules that it goes by.
+    /// Its settings.
     pub fn config(&self) -> &VisionConfig {
         &self.config
     }
 
-    /// Whether a request holds an image anywhere.
+    /// Whether a request contains an image.
     pub fn has_images(request: &Prompt) -> bool {
-        places::any(request)
+        image_slots::any(request)
     }
 
-    /// Bytes of descriptions that are kept.
-    pub fn remembered_bytes(&self) -> u64 {
-        self.memory.bytes()
+    /// Bytes of cached descriptions.
+    pub fn cached_bytes(&self) -> u64 {
+        self.cache.bytes()
     }
 
-    /// Puts text in the place of every image. Without describers every image of
-    /// the last message is unavailable. It fails only if the configuration says
-    /// that it shall; dropping it cancels every call.
+    /// Replaces every image with text. Without describers, every image of the last message
+    /// is unavailable. Fails only if so configured; dropping the future cancels every call.
     pub async fn describe(
         &self,
         mut request: Request,
         describers: Option<&Chain>,
         scope: &Scope,
     ) -> Result<Described> {
-        // What is written anew, and the images inside.
+        // Covers the rewritten request and the images in it.
         let mut charge = Charge::begin();
-        let needed = places::opaque_bytes(&request).saturating_mul(2);
+        let needed = image_slots::opaque_bytes(&request).saturating_mul(2);
         charge.reach(needed).map_err(overloaded)?;
         let earlier_calls = scope.call_count();
         let planner = Planner::new(&self.config, &request, describers, scope);
-        let plan = Plan::of(planner, &self.memory).await;
-        let told = match describers {
+        let plan = DescriptionPlan::of(planner, &self.cache).await;
+        let results = match describers {
             Some(chain) if !plan.jobs.is_empty() => {
-                self.run(&plan.jobs, &self.fair(chain), scope).await
+                self.run(&plan.jobs, &self.with_attempt_timeouts(chain), scope)
+                    .await
             }
             _ => Vec::new(),
         };
-        let (texts, images) = plan.filled(|index, _| fill(&told[index]));
+        let (texts, images) = plan.filled(|index, _| replacement(&results[index]));
         let calls = scope.calls_since(earlier_calls);
-        self.refuse(&images, &calls)?;
+        self.check_failures(&images, &calls)?;
         if !texts.is_empty() {
-            places::replace(&mut request.edit().messages, texts);
+            image_slots::replace(&mut request.edit().messages, texts);
         }
         let mut by: Vec<&str> = calls.iter().filter_map(|c| c.target.as_deref()).collect();
         by.dedup();
@@ -158,9 +161,9 @@ impl Vision {
         })
     }
 
-    /// The describers with a share of the time for each: one that hangs must not
-    /// use up the time of the next, and the next is better than a second try.
-    fn fair(&self, chain: &Chain) -> Chain {
+    /// Splits the time between the describers: one that hangs must not use up the time of
+    /// the next, and failover is better than a retry.
+    fn with_attempt_timeouts(&self, chain: &Chain) -> Chain {
         let share = u32::try_from(chain.targets().len()).unwrap_or(u32::MAX);
         if share < 2 {
             return chain.clone();
@@ -171,97 +174,126 @@ impl Vision {
         })
     }
 
-    /// Runs the jobs side by side, and gives their results in order.
-    async fn run(&self, jobs: &[Job], chain: &Chain, scope: &Scope) -> Vec<(Told, Made)> {
+    /// Runs the jobs concurrently and returns their results in order.
+    async fn run(
+        &self,
+        jobs: &[DescriptionJob],
+        chain: &Chain,
+        scope: &Scope,
+    ) -> Vec<(DescriptionResult, CallOrigin)> {
         let deadline = Instant::now().checked_add(self.config.timeout);
-        let at_once = permits(self.config.per_request);
+        let at_once = semaphore(self.config.per_request);
         let all = jobs.iter().map(|job| async {
-            if let Some(told) = scope.told(&job.address) {
-                return told;
+            if let Some(result) = scope.result(&job.key) {
+                return result;
             }
             let _permit = at_once.acquire().await;
-            let told = self.in_time(job, chain, scope, deadline).await;
-            if let Err(reason) = &told.0 {
+            let result = self.describe_within(job, chain, scope, deadline).await;
+            if let Err(reason) = &result.0 {
                 tracing::debug!(%reason, "an image could not be described");
             }
-            scope.keep(job.address, told.0.clone(), told.1);
-            told
+            scope.store(job.key, result.0.clone(), result.1);
+            result
         });
         join_all(all).await
     }
 
-    async fn in_time(
+    async fn describe_within(
         &self,
-        job: &Job,
+        job: &DescriptionJob,
         chain: &Chain,
         scope: &Scope,
         deadline: Option<Instant>,
-    ) -> (Told, Made) {
-        let known = || self.memory.get(&job.address);
-        if !job.may_ask {
-            let why = || format!("only {} images are described", self.config.max_images);
-            return (known().ok_or_else(why), Made::Elsewhere);
+    ) -> (DescriptionResult, CallOrigin) {
+        let known = || self.cache.get(&job.key);
+        if !job.may_call {
+            let why = || {
+                format!(
+                    "only {} images are described per request",
+                    self.config.max_images
+                )
+            };
+            return (known().ok_or_else(why), CallOrigin::Shared);
         }
         let late = || {
             let seconds = self.config.timeout.as_secs_f64();
             (
                 Err(format!("no description within {seconds} s")),
-                Made::Here,
+                CallOrigin::ThisRequest,
             )
         };
-        // Nobody is asked for what could not be awaited.
+        // No call that could not complete in time.
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return known().map_or_else(late, |known| (Ok(known), Made::Elsewhere));
+            return known().map_or_else(late, |known| (Ok(known), CallOrigin::Shared));
         }
-        let ask = || self.ask(job, chain, scope);
-        let work = AssertUnwindSafe(self.flights.join(job.address, known, ask)).catch_unwind();
+        let call = || self.call_describer(job, chain, scope);
+        let work = AssertUnwindSafe(self.single_flight.join(job.key, known, call)).catch_unwind();
         let ended = match deadline {
             Some(deadline) => timeout_at(deadline, work).await,
             None => Ok(work.await),
         };
         match ended {
-            Ok(Ok(told)) => told,
-            Ok(Err(_)) => (Err("the describer panicked".to_owned()), Made::Here),
+            Ok(Ok(result)) => result,
+            Ok(Err(_)) => (
+                Err("the describer panicked".to_owned()),
+                CallOrigin::ThisRequest,
+            ),
             Err(_) => late(),
         }
     }
 
-    async fn ask(&self, job: &Job, chain: &Chain, scope: &Scope) -> Told {
-        let _permit = self.permits.acquire().await;
-        let answer = match job.picture.to_part() {
-            Some(part) => self.ask_about(part, job, chain, scope).await,
-            None => Answer::Unseen,
+    async fn call_describer(
+        &self,
+        job: &DescriptionJob,
+        chain: &Chain,
+        scope: &Scope,
+    ) -> DescriptionResult {
+        let _permit = self.semaphore.acquire().await;
+        let reply = match job.content.to_part() {
+            Some(part) => self.describe_image(part, job, chain, scope).await,
+            None => DescribeResult::Unseen,
         };
-        let answer = match (answer, &job.picture, &self.fetcher) {
-            (Answer::Description(text), ..) => Answer::Description(text),
-            (_, Picture::Elsewhere(url), Some(fetcher)) => match fetcher.fetch(url).await {
-                Ok(image) => self.ask_about(Part::Image(image), job, chain, scope).await,
-                Err(error) => Answer::Failed(format!("it could not be fetched: {error}")),
+        let reply = match (reply, &job.content, &self.fetcher) {
+            (DescribeResult::Description(text), ..) => DescribeResult::Description(text),
+            (_, ImageContent::Remote(url), Some(fetcher)) => match fetcher.fetch(url).await {
+                Ok(image) => {
+                    self.describe_image(Part::Image(image), job, chain, scope)
+                        .await
+                }
+                Err(error) => {
+                    DescribeResult::Failed(format!("the image could not be fetched: {error}"))
+                }
             },
-            (answer, ..) => answer,
+            (reply, ..) => reply,
         };
-        match answer {
-            Answer::Description(text) => {
+        match reply {
+            DescribeResult::Description(text) => {
                 let description: Description = text.into();
-                let lasting = matches!(job.picture, Picture::Attached(_));
+                let lasting = matches!(job.content, ImageContent::Inline(_));
                 let kept = Arc::clone(&description);
-                self.memory.put(job.address, kept, lasting);
+                self.cache.put(job.key, kept, lasting);
                 Ok(description)
             }
-            Answer::Unseen => Err("the describer takes no addresses of images".to_owned()),
-            Answer::Failed(reason) => Err(reason),
+            DescribeResult::Unseen => Err("the describer does not accept image URLs".to_owned()),
+            DescribeResult::Failed(reason) => Err(reason),
         }
     }
 
-    async fn ask_about(&self, image: Part, job: &Job, chain: &Chain, scope: &Scope) -> Answer {
+    async fn describe_image(
+        &self,
+        image: Part,
+        job: &DescriptionJob,
+        chain: &Chain,
+        scope: &Scope,
+    ) -> DescribeResult {
         let tokens = self.config.max_tokens;
-        describer::ask(chain, image, &job.words, tokens, scope, &*self.clock).await
+        describer::call(chain, image, &job.prompt, tokens, scope, &*self.clock).await
     }
 
-    /// The error of a request whose images must all be described.
-    fn refuse(&self, images: &[ImageOutcome], calls: &[super::DescribeCall]) -> Result<()> {
-        let reason = images.iter().find_map(|image| match &image.fate {
-            Fate::Undescribed(reason) => Some(reason),
+    /// Fails the request if an image has no description and the configuration requires one.
+    fn check_failures(&self, images: &[ImageOutcome], calls: &[super::DescribeCall]) -> Result<()> {
+        let reason = images.iter().find_map(|image| match &image.disposition {
+            ImageDisposition::Undescribed(reason) => Some(reason),
             _ => None,
         });
         let Some(reason) = reason.filter(|_| self.config.on_failure == OnFailure::Fail) else {
@@ -276,21 +308,28 @@ impl Vision {
     }
 }
 
-fn overloaded(exhausted: Exhausted) -> Error {
+fn overloaded(exhausted: BudgetExhausted) -> Error {
     Error::new(ErrorKind::Local, exhausted.to_string())
         .with_status(503)
         .with_retry_after(Some(Duration::from_secs(1)))
 }
 
-/// At least one, or nothing would ever be described.
-fn permits(count: usize) -> Semaphore {
+/// At least one permit, or no image would ever be described.
+fn semaphore(count: usize) -> Semaphore {
     Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS))
 }
 
-fn fill((told, made): &(Told, Made)) -> (String, Fate) {
-    match (told, made) {
-        (Ok(description), Made::Here) => (description.to_string(), Fate::Described),
-        (Ok(description), Made::Elsewhere) => (description.to_string(), Fate::FromCache),
-        (Err(reason), _) => (UNAVAILABLE.to_owned(), Fate::Undescribed(reason.clone())),
+fn replacement((result, origin): &(DescriptionResult, CallOrigin)) -> (String, ImageDisposition) {
+    match (result, origin) {
+        (Ok(description), CallOrigin::ThisRequest) => {
+            (description.to_string(), ImageDisposition::Described)
+        }
+        (Ok(description), CallOrigin::Shared) => {
+            (description.to_string(), ImageDisposition::FromCache)
+        }
+        (Err(reason), _) => (
+            UNAVAILABLE.to_owned(),
+            ImageDisposition::Undescribed(reason.clone()),
+        ),
     }
 }

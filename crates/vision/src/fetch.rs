@@ -1,10 +1,10 @@
-//! The hook that gets an image's bytes where an address is not enough.
+//! The hook that fetches remote images for describers that do not accept URLs.
 
 use majordomo::{BoxFuture, Image, Result};
 
-/// Fetches remote images, safely. The vision proxy has none unless it is given
-/// one: nothing is fetched behind the operator's back.
+/// Fetches remote images, safely. The engine has none by default: nothing is fetched
+/// unless the operator enables it.
 pub trait FetchImage: Send + Sync {
-    /// The image at this address. Dropping the future stops the work.
+    /// Fetches the image at this URL. Dropping the future cancels the fetch.
     fn fetch<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Image>>;
 }

@@ -1,36 +1,49 @@
-//! The vision proxy: text in the place of images, for models that cannot see.
+//! The vision proxy: replaces images with text descriptions, for models that take no
+//! images.
 //!
-//! One engine, [`Vision`], with two switches: a processor calls
-//! [`Vision::describe`] for a whole request, and [`DescribeForBlind`] is the
-//! shape of a chain that does it only for the targets that take no images.
+//! There is one engine, [`Vision`], with two entry points: a processor calls
+//! [`Vision::describe`] for a whole request, and [`DescribeForTextOnly`] shapes the requests
+//! of a chain for those targets that take no images.
 //!
-//! The images of the last message are described and each is replaced in place by
-//! `[image: <description>]`; earlier ones become `[image: (omitted from
-//! history)]`; whatever fails becomes `[image: (description unavailable)]`. No
-//! image is ever left.
+//! Images of the last message are described, and each is replaced by
+//! `[image: <description>]`; earlier ones become `[image: (omitted from history)]`; on
+//! failure an image becomes `[image: (description unavailable)]`. No image is left.
+//!
+//! The crate uses `majordomo`, `majordomo-wire` (images inside dialect-specific blocks)
+//! and `majordomo-limits` (the byte budget of a request), never the gateway. It starts no
+//! task except for hashing, and does no I/O except through describers and [`FetchImage`].
+//!
+//! | module | provides |
+//! |---|---|
+//! | `engine`, `preview`, `text_only` | the engine and its entry points |
+//! | `plan`, `prompts` | which images are described, and with which prompt |
+//! | `image_slots`, `image_content`, `opaque`, `objects` | finds and replaces images |
+//! | `describer`, `single_flight`, `fetch` | calls a describer, at most once per description |
+//! | `cache`, `scope` | known descriptions, of all requests and of one |
+//! | `marker`, `outcome`, `config` | texts, results and settings |
 
-mod blind;
+mod cache;
 mod config;
 mod describer;
 mod engine;
 mod fetch;
-mod flight;
+mod image_content;
+mod image_slots;
 mod marker;
-mod memory;
 mod objects;
 mod opaque;
 mod outcome;
-mod picture;
-mod places;
 mod plan;
 mod preview;
-mod questions;
+mod prompts;
 mod scope;
+mod single_flight;
+mod text_only;
 
-pub use blind::{DescribeForBlind, Describers};
 pub use config::{DEFAULT_PROMPT, History, Latest, OnFailure, VisionConfig};
 pub use engine::Vision;
 pub use fetch::FetchImage;
-pub use marker::{LONGEST, OMITTED, UNAVAILABLE};
-pub use outcome::{DescribeCall, Described, FROM_CACHE, Fate, ImageOutcome};
+pub use marker::{MAX_DESCRIPTION_BYTES, OMITTED, UNAVAILABLE};
+pub use outcome::{DescribeCall, Described, FROM_CACHE, ImageDisposition, ImageOutcome};
 pub use scope::Scope;
+pub use text_only::{DescribeForTextOnly, Describers};

@@ -1,25 +1,25 @@
-//! The texts that stand in the place of images.
+//! The texts that replace images.
 //!
-//! A description comes from an untrusted picture. It is bounded, printable, and
-//! cannot close the bracket that it stands in.
+//! A description comes from an untrusted image. It is bounded, printable, and cannot close
+//! the bracket around it.
 
-/// In the place of an image that could not be described.
+/// Replaces an image that could not be described.
 pub const UNAVAILABLE: &str = "[image: (description unavailable)]";
 
-/// In the place of an image of an earlier message.
+/// Replaces an image of an earlier message.
 pub const OMITTED: &str = "[image: (omitted from history)]";
 
-/// The longest description in bytes, brackets aside.
-pub const LONGEST: usize = 4 << 10;
+/// Most bytes of a description, brackets excluded.
+pub const MAX_DESCRIPTION_BYTES: usize = 4 << 10;
 
-/// `[image: <description>]`; nothing when the description says nothing.
+/// `[image: <description>]`; `None` if the description is blank.
 pub(super) fn described(description: &str) -> Option<String> {
-    let clean: String = description.chars().filter_map(harmless).collect();
-    let text = cut(clean.trim(), LONGEST).trim_end();
+    let clean: String = description.chars().filter_map(sanitize).collect();
+    let text = cut(clean.trim(), MAX_DESCRIPTION_BYTES).trim_end();
     (!text.is_empty()).then(|| format!("[image: {text}]"))
 }
 
-/// The longest beginning of at most so many bytes that ends between characters.
+/// The longest prefix of at most `bytes` bytes that ends on a character boundary.
 pub(super) fn cut(text: &str, bytes: usize) -> &str {
     let mut end = bytes.min(text.len());
     while !text.is_char_boundary(end) {
@@ -28,14 +28,14 @@ pub(super) fn cut(text: &str, bytes: usize) -> &str {
     &text[..end]
 }
 
-/// Brackets become round; what steers terminals, hides or turns text goes away.
-fn harmless(c: char) -> Option<char> {
+/// Makes brackets round; drops control, invisible and bidirectional characters.
+fn sanitize(c: char) -> Option<char> {
     match c {
         '[' => Some('('),
         ']' => Some(')'),
         '\n' | '\t' => Some(c),
         c if c.is_control() => None,
-        // Zero-width characters, bidirectional controls, invisible tags.
+        // Zero-width characters, bidirectional controls, tag characters.
         '\u{ad}'
         | '\u{61c}'
         | '\u{180e}'
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn s41_a_description_is_harmless() {
+    fn a_description_is_sanitized() {
         for (said, written) in [
             ("a red apple", "[image: a red apple]"),
             ("  padded \n", "[image: padded]"),
@@ -75,15 +75,15 @@ mod tests {
     }
 
     #[test]
-    fn s41_a_long_description_is_cut_at_4_kib_between_characters() {
-        let text = described(&"é".repeat(50_000)).expect("it says something");
-        assert_eq!(text.len(), "[image: ]".len() + LONGEST);
-        let odd = described(&format!("x{}", "é".repeat(50_000))).expect("it says something");
-        assert_eq!(odd.len(), "[image: ]".len() + LONGEST - 1);
+    fn a_long_description_is_truncated_at_4_kib_on_a_character_boundary() {
+        let text = described(&"é".repeat(50_000)).expect("it is not blank");
+        assert_eq!(text.len(), "[image: ]".len() + MAX_DESCRIPTION_BYTES);
+        let odd = described(&format!("x{}", "é".repeat(50_000))).expect("it is not blank");
+        assert_eq!(odd.len(), "[image: ]".len() + MAX_DESCRIPTION_BYTES - 1);
     }
 
     #[test]
-    fn v4_a_blank_description_is_none() {
+    fn a_blank_description_is_none() {
         for blank in ["", " \n\t", "\u{200b}", "\u{1b}"] {
             assert_eq!(described(blank), None, "{blank:?}");
         }
@@ -91,12 +91,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn s41_there_is_one_opening_and_one_closing_bracket(said in ".*") {
+        fn a_marker_has_exactly_one_opening_and_one_closing_bracket(said in ".*") {
             if let Some(text) = described(&said) {
                 prop_assert!(text.starts_with("[image: ") && text.ends_with(']'));
                 prop_assert_eq!(text.matches('[').count(), 1);
                 prop_assert_eq!(text.matches(']').count(), 1);
-                prop_assert!(text.len() <= LONGEST + "[image: ]".len());
+                prop_assert!(text.len() <= MAX_DESCRIPTION_BYTES + "[image: ]".len());
             }
         }
     }

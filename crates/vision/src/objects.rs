@@ -1,27 +1,27 @@
-//! The objects of a JSON text, found in one pass over its bytes.
+//! Finds the objects of a JSON text in one pass.
 //!
 //! Nothing is copied and no tree is built: an object is its span and the spans of the
-//! fields that were asked for, so a walk needs memory for its depth and not for
-//! its text. The text must be valid JSON; of anything else the spans mean nothing.
+//! requested fields, so a walk needs memory proportional to the depth, not to the text.
+//! The text must be valid JSON; otherwise the spans are meaningless, but nothing panics.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use memchr::memchr2;
 
-/// An object that has ended.
-pub(super) struct Object<'a, const N: usize> {
+/// A completed object.
+pub(super) struct JsonObject<'a, const N: usize> {
     raw: &'a str,
-    /// Where it is.
+    /// Its bytes.
     pub(super) span: Range<usize>,
-    /// How many objects and arrays it is in.
+    /// Number of enclosing objects and arrays.
     pub(super) depth: usize,
     fields: [Option<Range<usize>>; N],
 }
 
-impl<'a, const N: usize> Object<'a, N> {
-    /// The span of a field's first value, by its place among the names; an empty
-    /// one is a number or a literal.
+impl<'a, const N: usize> JsonObject<'a, N> {
+    /// The span of a field's first value, by index into the requested names; empty for a
+    /// number or a literal.
     pub(super) fn span_of(&self, name: usize) -> Option<Range<usize>> {
         self.fields.get(name)?.clone()
     }
@@ -32,16 +32,16 @@ impl<'a, const N: usize> Object<'a, N> {
     }
 }
 
-struct Frame<const N: usize> {
+struct OpenContainer<const N: usize> {
     start: usize,
     is_object: bool,
     expects_key: bool,
-    /// The field whose value comes next, if it was asked for.
+    /// The requested field whose value comes next.
     pending: Option<usize>,
     fields: [Option<Range<usize>>; N],
 }
 
-impl<const N: usize> Frame<N> {
+impl<const N: usize> OpenContainer<N> {
     fn new(start: usize, is_object: bool) -> Self {
         Self {
             start,
@@ -63,14 +63,14 @@ impl<const N: usize> Frame<N> {
     }
 }
 
-/// Gives every object as it ends, inner ones before those around them.
+/// Reports every object as it ends, inner ones first.
 pub(super) fn walk<'a, const N: usize>(
     raw: &'a str,
     names: &[&str; N],
-    mut each: impl FnMut(Object<'a, N>),
+    mut each: impl FnMut(JsonObject<'a, N>),
 ) {
     let bytes = raw.as_bytes();
-    let mut open: Vec<Frame<N>> = Vec::new();
+    let mut open: Vec<OpenContainer<N>> = Vec::new();
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         let begin = at;
@@ -90,7 +90,7 @@ pub(super) fn walk<'a, const N: usize>(
                     frame.value(begin..at);
                 }
             }
-            b'{' | b'[' => open.push(Frame::new(begin, byte == b'{')),
+            b'{' | b'[' => open.push(OpenContainer::new(begin, byte == b'{')),
             b',' => {
                 if let Some(frame) = open.last_mut() {
                     frame.value(0..0);
@@ -107,7 +107,7 @@ pub(super) fn walk<'a, const N: usize>(
                     outer.value(span.clone());
                 }
                 if frame.is_object {
-                    each(Object {
+                    each(JsonObject {
                         raw,
                         span,
                         depth: open.len(),
@@ -120,27 +120,30 @@ pub(super) fn walk<'a, const N: usize>(
     }
 }
 
-/// The fields of the object that a text is.
-pub(super) fn fields<'a, const N: usize>(raw: &'a str, names: &[&str; N]) -> Option<Object<'a, N>> {
+/// The fields of a text that is one object.
+pub(super) fn fields<'a, const N: usize>(
+    raw: &'a str,
+    names: &[&str; N],
+) -> Option<JsonObject<'a, N>> {
     let mut outermost = None;
     walk(raw, names, |object| outermost = Some(object));
     outermost.filter(|object| object.depth == 0)
 }
 
-/// Behind the quote that ends a string.
+/// The index after the quote that ends a string.
 fn string_end(bytes: &[u8], mut at: usize) -> usize {
     while let Some(found) = bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
         at += found + 1;
         if bytes.get(at - 1) == Some(&b'"') {
             return at;
         }
-        // What is escaped ends nothing.
+        // An escaped character does not end the string.
         at += 1;
     }
     bytes.len()
 }
 
-/// A JSON string's text, copied only if something in it is escaped.
+/// Decodes a JSON string; borrowed unless it contains escapes.
 pub(super) fn text(raw: &str) -> Option<Cow<'_, str>> {
     match serde_json::from_str::<&str>(raw) {
         Ok(text) => Some(Cow::Borrowed(text)),
@@ -156,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn objects_are_given_from_the_inside_with_the_fields_that_were_asked_for() {
+    fn objects_are_reported_inside_out_with_the_requested_fields() {
         let raw = r#" { "a" : [ {"b":"x\"}"}, 1 ] , "\u0062" : { } , "b" : 2, "c":null } "#;
         let mut seen = Vec::new();
         walk(raw, &["b", "c"], |object| {
@@ -169,7 +172,7 @@ mod tests {
             .collect();
         assert_eq!(texts[..2], [(r#"{"b":"x\"}"}"#, 2), ("{ }", 1)]);
         assert_eq!(texts[2].0, raw.trim());
-        // The first of two counts, and a literal has no text.
+        // The first of two duplicates counts, and a literal has no text.
         assert_eq!(seen[2].2, [Some("{ }".to_owned()), Some(String::new())]);
     }
 
@@ -203,7 +206,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_object_and_its_fields_are_those_of_a_parser(value in json(), pretty: bool) {
+        fn every_object_and_its_fields_agree_with_a_parser(value in json(), pretty: bool) {
             let raw = if pretty {
                 serde_json::to_string_pretty(&value).unwrap()
             } else {
@@ -226,7 +229,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_makes_it_panic(raw in ".{0,60}") {
+        fn no_text_causes_a_panic(raw in ".{0,60}") {
             walk(&raw, &["a"], |_| {});
         }
     }

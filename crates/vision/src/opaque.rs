@@ -1,8 +1,8 @@
-//! Images inside blocks that the contract does not model: a picture named by a
-//! file's id, a document made of blocks, a screenshot of a computer.
+//! Images inside blocks that the request model does not cover: an image given by file id,
+//! a document made of blocks, a screenshot of a computer-use tool.
 //!
-//! The block's JSON is scanned once, and only what is an image is read. Whatever is
-//! none leaves as it came, byte for byte.
+//! The block's JSON is scanned once, and only images are decoded. A block without images
+//! is left unchanged, byte for byte.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,13 +11,13 @@ use bytes::Bytes;
 use majordomo::{Json, Opaque, Part};
 use majordomo_wire::Protocol;
 
-use super::objects::{Object, fields, text, walk};
-use super::picture::Picture;
+use super::image_content::ImageContent;
+use super::objects::{JsonObject, fields, text, walk};
 
-/// No dialect has images further down.
+/// No dialect nests images deeper.
 const MAX_DEPTH: usize = 17;
 
-/// What an image is known by.
+/// Fields that identify an image.
 const NAMES: [&str; 6] = [
     "type",
     "output",
@@ -30,25 +30,25 @@ const TYPE: usize = 0;
 const OUTPUT: usize = 1;
 const GEMINI: Range<usize> = 2..6;
 
-/// Whether a block holds an image.
-pub(super) fn holds_picture(block: &Opaque) -> bool {
-    !Found::all(block).is_empty()
+/// Whether a block contains an image.
+pub(super) fn contains_image(block: &Opaque) -> bool {
+    !OpaqueImage::all(block).is_empty()
 }
 
-/// The images of a block in order.
-pub(super) fn pictures(block: &Opaque) -> Vec<Picture> {
-    let found = Found::all(block);
+/// The images of a block, in order.
+pub(super) fn images(block: &Opaque) -> Vec<ImageContent> {
+    let found = OpaqueImage::all(block);
     found.iter().map(|found| found.read(block)).collect()
 }
 
-/// The block with texts in the places of its images; nothing if it has none.
+/// The block with its images replaced by texts; `None` if it has none.
 pub(super) fn replaced(block: &Opaque, texts: &mut impl Iterator<Item = String>) -> Option<Part> {
-    let found = Found::all(block);
+    let found = OpaqueImage::all(block);
     let raw = block.raw.as_str();
     let mut next = || texts.next().unwrap_or_default();
     let protocol = match found.as_slice() {
         [] => return None,
-        // It has become a text itself.
+        // The whole block is replaced by a text.
         [only] if raw.get(only.span.clone())?.len() == raw.trim().len() => {
             return Some(Part::text(next()));
         }
@@ -76,35 +76,35 @@ pub(super) fn replaced(block: &Opaque, texts: &mut impl Iterator<Item = String>)
     }))
 }
 
-/// An image as its dialect writes it.
-struct Found {
+/// An image as encoded in its dialect.
+struct OpaqueImage {
     protocol: Protocol,
     span: Range<usize>,
-    source: Source,
+    source: ImageSource,
 }
 
-/// Where the image itself is.
-enum Source {
-    /// The object is a block that the dialect's reader understands in a message.
+/// Where the image data is.
+enum ImageSource {
+    /// The object is a block that the dialect's decoder accepts in a message.
     Block,
-    /// An object that is none, with the image's address somewhere in it.
-    Address(Range<usize>),
-    /// Nowhere that could be read.
+    /// The object is not such a block, but contains the image's URL.
+    Url(Range<usize>),
+    /// Not readable.
     Unknown,
 }
 
-impl Found {
+impl OpaqueImage {
     fn all(block: &Opaque) -> Vec<Self> {
         let raw = block.raw.as_str();
         let Some(protocol) = Protocol::of(&block.origin) else {
             return Vec::new();
         };
         if protocol == Protocol::Ollama {
-            // An element of `images` that is not known as a picture.
+            // An element of `images` that is not recognized.
             let unknown = Self {
                 protocol,
                 span: 0..raw.trim().len(),
-                source: Source::Unknown,
+                source: ImageSource::Unknown,
             };
             return (block.kind == "images")
                 .then_some(unknown)
@@ -120,7 +120,7 @@ impl Found {
                 return;
             }
             if let Some(source) = source(protocol, raw, &object) {
-                // Images inside an image are its own business.
+                // An image nested in an image belongs to the outer one.
                 let inside = |other: &mut Self| other.span.start > object.span.start;
                 while found.last_mut().is_some_and(inside) {
                     found.pop();
@@ -135,19 +135,19 @@ impl Found {
         found
     }
 
-    /// Reads the block as its dialect's own reader does in a message.
-    fn read(&self, block: &Opaque) -> Picture {
+    /// Decodes the block like the dialect's decoder does in a message.
+    fn read(&self, block: &Opaque) -> ImageContent {
         let raw = block.raw.as_str();
         let block = match &self.source {
-            Source::Block => raw.get(self.span.clone()).map(Cow::Borrowed),
-            Source::Address(span) => raw
+            ImageSource::Block => raw.get(self.span.clone()).map(Cow::Borrowed),
+            ImageSource::Url(span) => raw
                 .get(span.clone())
                 .map(|url| Cow::Owned(format!("{{\"type\":\"input_image\",\"image_url\":{url}}}"))),
-            Source::Unknown => None,
+            ImageSource::Unknown => None,
         };
         let part = block.and_then(|block| self.part(&block));
-        let picture = part.and_then(|part| Picture::of(&part));
-        picture.unwrap_or(Picture::Unreadable)
+        let content = part.and_then(|part| ImageContent::of(&part));
+        content.unwrap_or(ImageContent::Unreadable)
     }
 
     fn part(&self, block: &str) -> Option<Part> {
@@ -164,31 +164,31 @@ impl Found {
     }
 }
 
-/// Where the image of an object is, if it is one in its dialect.
-fn source(protocol: Protocol, raw: &str, object: &Object<'_, 6>) -> Option<Source> {
+/// The image source of an object, if it is an image in its dialect.
+fn source(protocol: Protocol, raw: &str, object: &JsonObject<'_, 6>) -> Option<ImageSource> {
     let kind = object.field(TYPE).and_then(text);
     match (protocol, kind.as_deref()) {
         (Protocol::Chat, Some("image_url"))
         | (Protocol::Messages, Some("image"))
-        | (Protocol::Responses, Some("input_image")) => Some(Source::Block),
-        // These are items: no text can stand inside them.
+        | (Protocol::Responses, Some("input_image")) => Some(ImageSource::Block),
+        // These are items, which cannot contain text.
         (Protocol::Responses, Some("computer_call_output")) => {
             let output = object.span_of(OUTPUT).unwrap_or_default();
             let inside = raw.get(output.clone()).unwrap_or_default();
             let url = fields(inside, &["image_url"]).and_then(|inside| inside.span_of(0));
             let address = |url: Range<usize>| output.start + url.start..output.start + url.end;
-            Some(url.map_or(Source::Unknown, |url| Source::Address(address(url))))
+            Some(url.map_or(ImageSource::Unknown, |url| ImageSource::Url(address(url))))
         }
-        (Protocol::Responses, Some("image_generation_call")) => Some(Source::Unknown),
+        (Protocol::Responses, Some("image_generation_call")) => Some(ImageSource::Unknown),
         (Protocol::Gemini, _) => {
             let data = GEMINI.filter_map(|name| object.field(name)).next()?;
-            is_gemini_picture(data).then_some(Source::Block)
+            is_gemini_image(data).then_some(ImageSource::Block)
         }
         _ => None,
     }
 }
 
-fn is_gemini_picture(data: &str) -> bool {
+fn is_gemini_image(data: &str) -> bool {
     let names = ["mimeType", "mime_type", "fileUri", "file_uri"];
     let Some(object) = fields(data, &names) else {
         return false;

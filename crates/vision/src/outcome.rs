@@ -1,57 +1,56 @@
-//! What came of describing a request's images, for the ledger, the usage and
-//! the metrics.
+//! Results of describing a request's images, for the attempt log, usage and metrics.
 
 use std::time::{Duration, Instant};
 
 use majordomo::{Attempt, Change, Request, Usage};
 
-/// A request without images, and how it lost them.
+/// A request without images, and how they were replaced.
 #[derive(Clone, Debug)]
 pub struct Described {
-    /// The request; the same prompt when it held no image.
+    /// The request; unchanged if it contained no image.
     pub request: Request,
-    /// What was changed, for the ledger: `image:2 described`.
+    /// The changes, for the attempt log: `image:2 described`.
     pub changes: Vec<Change>,
-    /// What the calls cost together.
+    /// The total usage of the calls.
     pub usage: Usage,
-    /// Each image in the order of the conversation.
+    /// Each image, in conversation order.
     pub images: Vec<ImageOutcome>,
-    /// Each call that was made, in the order of their ends.
+    /// Each call, in the order of completion.
     pub calls: Vec<DescribeCall>,
 }
 
-/// What stands in the place of one image, and why.
+/// How one image was replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageOutcome {
-    /// Which message it was in, counted from 0.
+    /// Index of its message.
     pub message: usize,
-    /// What became of it.
-    pub fate: Fate,
+    /// How it was replaced.
+    pub disposition: ImageDisposition,
 }
 
-/// What became of an image.
+/// How an image was replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It was described for this request.
+pub enum ImageDisposition {
+    /// Described for this request.
     Described,
-    /// Its description was known, or another request was just asking for it.
+    /// Described from the cache, or by a concurrent request.
     FromCache,
-    /// It is of an earlier message and got the fixed marker.
+    /// Replaced by the fixed marker, as part of an earlier message.
     Omitted,
-    /// It could not be described, for this reason.
+    /// Not described, for this reason.
     Undescribed(String),
 }
 
 /// One call of a describer.
 #[derive(Clone, Debug)]
 pub struct DescribeCall {
-    /// Who answered, as `provider/model`; none if nobody did.
+    /// The target that responded, as `provider/model`.
     pub target: Option<String>,
-    /// Who was asked on the way; empty if the call was cancelled before an answer.
+    /// The attempts; empty if the call was cancelled before a response.
     pub attempts: Vec<Attempt>,
-    /// What it cost.
+    /// Its usage.
     pub usage: Usage,
-    /// When it began.
+    /// When it started.
     pub began: Instant,
     /// How long it took.
     pub took: Duration,
@@ -59,11 +58,11 @@ pub struct DescribeCall {
     pub failure: Option<String>,
 }
 
-/// Why a call has no description that was dropped on its way.
+/// The failure of a call that was dropped.
 pub(super) const CANCELLED: &str = "cancelled";
 
 impl DescribeCall {
-    /// How it went, in a word: `described`, `failed` or `cancelled`.
+    /// One word: `described`, `failed` or `cancelled`.
     pub fn outcome(&self) -> &'static str {
         match self.failure.as_deref() {
             None => "described",
@@ -72,25 +71,35 @@ impl DescribeCall {
         }
     }
 
-    /// Who answered, or else who was asked last; empty if nobody was.
-    pub fn asked(&self) -> &str {
+    /// The target that responded, else the last one attempted, else empty.
+    pub fn last_target(&self) -> &str {
         let last = self.attempts.last().map(|attempt| &*attempt.target);
         self.target.as_deref().or(last).unwrap_or_default()
     }
 }
 
-/// The verb of images whose description was known, in the ledger.
+/// The verb for images described from the cache, in the attempt log.
 pub const FROM_CACHE: &str = "described from cache";
 
-/// The changes in the ledger's words, each kind of fate once.
+/// The changes for the attempt log, one per kind of outcome.
 pub(super) fn changes(images: &[ImageOutcome], by: &str) -> Vec<Change> {
-    let count = |wanted: &dyn Fn(&Fate) -> bool| images.iter().filter(|i| wanted(&i.fate)).count();
+    let count = |wanted: &dyn Fn(&ImageDisposition) -> bool| {
+        images.iter().filter(|i| wanted(&i.disposition)).count()
+    };
     let kinds = [
-        ("described", count(&|fate| *fate == Fate::Described), by),
-        (FROM_CACHE, count(&|fate| *fate == Fate::FromCache), ""),
+        (
+            "described",
+            count(&|disposition| *disposition == ImageDisposition::Described),
+            by,
+        ),
+        (
+            FROM_CACHE,
+            count(&|disposition| *disposition == ImageDisposition::FromCache),
+            "",
+        ),
         (
             "omitted",
-            count(&|fate| *fate == Fate::Omitted),
+            count(&|disposition| *disposition == ImageDisposition::Omitted),
             "of earlier messages",
         ),
     ];
@@ -101,7 +110,7 @@ pub(super) fn changes(images: &[ImageOutcome], by: &str) -> Vec<Change> {
         .collect();
     let mut reasons: Vec<&str> = Vec::new();
     for image in images {
-        if let Fate::Undescribed(reason) = &image.fate {
+        if let ImageDisposition::Undescribed(reason) = &image.disposition {
             reasons.push(reason);
         }
     }

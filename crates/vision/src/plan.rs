@@ -1,4 +1,4 @@
-//! Decides for each image whether somebody must be asked about it.
+//! Decides how each image is replaced, and which ones need a describer.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,82 +6,94 @@ use std::sync::Arc;
 use bytes::Bytes;
 use majordomo::{Chain, Model, Prompt, Role};
 
+use super::cache::{self, CacheKey, DescriptionCache};
 use super::config::{History, Latest, VisionConfig};
-use super::memory::{self, Address, Memory};
-use super::outcome::{Fate, ImageOutcome};
-use super::picture::Picture;
-use super::places::{self, Place};
-use super::questions::Questions;
+use super::image_content::ImageContent;
+use super::image_slots::{self, ImageSlot};
+use super::outcome::{ImageDisposition, ImageOutcome};
+use super::prompts::DescribePrompts;
 use super::scope::Scope;
 use super::{OMITTED, UNAVAILABLE};
 
-/// A description that is wanted, for one place or several.
-pub(super) struct Job {
-    pub(super) address: Address,
-    pub(super) picture: Picture,
-    pub(super) words: Arc<str>,
-    /// Whether somebody may be asked; otherwise only what is known counts.
-    pub(super) may_ask: bool,
+/// A description to obtain, for one or several images.
+pub(super) struct DescriptionJob {
+    pub(super) key: CacheKey,
+    pub(super) content: ImageContent,
+    pub(super) prompt: Arc<str>,
+    /// Whether a describer may be called; otherwise only the cache counts.
+    pub(super) may_call: bool,
 }
 
-/// What goes into a place: a text at once, or the result of a job.
-enum Filling {
-    Ready(String, Fate),
-    Job(usize),
+/// The replacement of an image: a text, or the result of a job.
+enum Replacement {
+    Ready(String, ImageDisposition),
+    DescriptionJob(usize),
 }
 
-impl Filling {
+impl Replacement {
     fn unavailable(why: &str) -> Self {
-        Self::Ready(UNAVAILABLE.to_owned(), Fate::Undescribed(why.to_owned()))
+        Self::Ready(
+            UNAVAILABLE.to_owned(),
+            ImageDisposition::Undescribed(why.to_owned()),
+        )
     }
 }
 
-/// What goes into the place of every image of a request.
-pub(super) struct Plan {
-    places: Vec<Place>,
-    fillings: Vec<Filling>,
-    /// What somebody must be asked for that.
-    pub(super) jobs: Vec<Job>,
+/// How every image of a request is replaced.
+pub(super) struct DescriptionPlan {
+    slots: Vec<ImageSlot>,
+    replacements: Vec<Replacement>,
+    /// The descriptions to obtain.
+    pub(super) jobs: Vec<DescriptionJob>,
 }
 
-impl Plan {
-    /// Looks at every image of a request.
-    pub(super) async fn of(planner: Planner<'_>, memory: &Memory) -> Self {
-        let places = places::find(planner.prompt);
-        let contents = places.iter().map(|place| planner.content(place));
-        let contents = memory::addresses(contents.collect()).await;
-        let (fillings, jobs) = planner.plan(&places, &contents, memory);
+impl DescriptionPlan {
+    /// Plans every image of a request.
+    pub(super) async fn of(planner: Planner<'_>, cache: &DescriptionCache) -> Self {
+        let slots = image_slots::find(planner.prompt);
+        let contents = slots.iter().map(|slot| planner.content(slot));
+        let contents = cache::keys(contents.collect()).await;
+        let (replacements, jobs) = planner.plan(&slots, &contents, cache);
         Self {
-            places,
-            fillings,
+            slots,
+            replacements,
             jobs,
         }
     }
 
-    /// The text for each image, with what came of each job, and its fate.
+    /// The text for each image, given the result of each job, and its outcome.
     pub(super) fn filled(
         self,
-        of_job: impl Fn(usize, &Job) -> (String, Fate),
+        of_job: impl Fn(usize, &DescriptionJob) -> (String, ImageDisposition),
     ) -> (Vec<String>, Vec<ImageOutcome>) {
-        let filled = self.fillings.into_iter().map(|filling| match filling {
-            Filling::Ready(text, fate) => (text, fate),
-            Filling::Job(index) => of_job(index, &self.jobs[index]),
-        });
-        let outcome = |(place, (text, fate)): (&Place, _)| {
-            let message = place.message;
-            (text, ImageOutcome { message, fate })
+        let filled = self
+            .replacements
+            .into_iter()
+            .map(|replacement| match replacement {
+                Replacement::Ready(text, disposition) => (text, disposition),
+                Replacement::DescriptionJob(index) => of_job(index, &self.jobs[index]),
+            });
+        let outcome = |(slot, (text, disposition)): (&ImageSlot, _)| {
+            let message = slot.message;
+            (
+                text,
+                ImageOutcome {
+                    message,
+                    disposition,
+                },
+            )
         };
-        self.places.iter().zip(filled).map(outcome).unzip()
+        self.slots.iter().zip(filled).map(outcome).unzip()
     }
 }
 
-/// One request, as it is looked at.
+/// The request being planned.
 pub(super) struct Planner<'a> {
     config: &'a VisionConfig,
     prompt: &'a Prompt,
     describers: Option<&'a Chain>,
     scope: &'a Scope,
-    /// The first of the latest messages.
+    /// Index of the first of the latest messages.
     latest: usize,
 }
 
@@ -93,8 +105,8 @@ impl<'a> Planner<'a> {
         scope: &'a Scope,
     ) -> Self {
         let latest = scope.latest_from(|| match config.latest {
-            Latest::Message => places::latest_message(&prompt.messages),
-            Latest::Turn => places::latest_turn(&prompt.messages),
+            Latest::Message => image_slots::latest_message(&prompt.messages),
+            Latest::Turn => image_slots::latest_turn(&prompt.messages),
         });
         Self {
             config,
@@ -105,106 +117,106 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// What an image is known by, if it matters at all.
-    fn content(&self, place: &Place) -> Bytes {
-        let matters = self.is_latest(place) || self.config.history == History::Cached;
+    /// What identifies an image; empty if it is not described.
+    fn content(&self, slot: &ImageSlot) -> Bytes {
+        let matters = self.is_latest(slot) || self.config.history == History::Cached;
         match matters && self.describers.is_some() {
-            true => place.picture.content(),
+            true => slot.content.content(),
             false => Bytes::new(),
         }
     }
 
-    /// The filling of each place, and the jobs that some of them wait for.
+    /// The replacement of each image, and the jobs that some of them wait for.
     fn plan(
         &self,
-        places: &[Place],
-        contents: &[Address],
-        memory: &Memory,
-    ) -> (Vec<Filling>, Vec<Job>) {
-        let mut jobs: Vec<Job> = Vec::new();
-        let mut by_address: HashMap<Address, usize> = HashMap::new();
-        let mut questions = Questions::of(self.config, &self.prompt.messages);
-        let pairs = places.iter().zip(contents);
-        let fillings = pairs
-            .map(|(place, content)| {
-                if !self.is_latest(place) {
-                    return self.earlier(place, content, &mut questions, memory);
+        slots: &[ImageSlot],
+        contents: &[CacheKey],
+        cache: &DescriptionCache,
+    ) -> (Vec<Replacement>, Vec<DescriptionJob>) {
+        let mut jobs: Vec<DescriptionJob> = Vec::new();
+        let mut by_key: HashMap<CacheKey, usize> = HashMap::new();
+        let mut prompts = DescribePrompts::of(self.config, &self.prompt.messages);
+        let pairs = slots.iter().zip(contents);
+        let replacements = pairs
+            .map(|(slot, content)| {
+                if !self.is_latest(slot) {
+                    return self.earlier(slot, content, &mut prompts, cache);
                 }
-                match self.job(place, content, &mut questions) {
+                match self.job(slot, content, &mut prompts) {
                     Ok(job) => {
-                        let index = by_address.entry(job.address).or_insert(jobs.len());
+                        let index = by_key.entry(job.key).or_insert(jobs.len());
                         if *index == jobs.len() {
                             jobs.push(job);
                         }
-                        Filling::Job(*index)
+                        Replacement::DescriptionJob(*index)
                     }
-                    Err(why) => Filling::unavailable(why),
+                    Err(why) => Replacement::unavailable(why),
                 }
             })
             .collect();
         let surplus = jobs.len().saturating_sub(self.config.max_images);
         for job in &mut jobs[..surplus] {
-            job.may_ask = false;
+            job.may_call = false;
         }
-        (fillings, jobs)
+        (replacements, jobs)
     }
 
-    fn is_latest(&self, place: &Place) -> bool {
-        place.message >= self.latest
+    fn is_latest(&self, slot: &ImageSlot) -> bool {
+        slot.message >= self.latest
     }
 
-    /// Nobody is asked about an earlier image.
+    /// Plans an earlier image, for which no describer is called.
     fn earlier(
         &self,
-        place: &Place,
-        content: &Address,
-        questions: &mut Questions<'_>,
-        memory: &Memory,
-    ) -> Filling {
+        slot: &ImageSlot,
+        content: &CacheKey,
+        prompts: &mut DescribePrompts<'_>,
+        cache: &DescriptionCache,
+    ) -> Replacement {
         let known = match self.config.history {
             History::Omit => None,
             History::Cached => {
-                let job = self.job(place, content, questions).ok();
-                job.and_then(|job| memory.get(&job.address))
+                let job = self.job(slot, content, prompts).ok();
+                job.and_then(|job| cache.get(&job.key))
             }
         };
         match known {
-            Some(known) => Filling::Ready(known.to_string(), Fate::FromCache),
-            None => Filling::Ready(OMITTED.to_owned(), Fate::Omitted),
+            Some(known) => Replacement::Ready(known.to_string(), ImageDisposition::FromCache),
+            None => Replacement::Ready(OMITTED.to_owned(), ImageDisposition::Omitted),
         }
     }
 
-    /// The question about an image, or why there is none.
+    /// The job for an image, or why there is none.
     fn job(
         &self,
-        place: &Place,
-        content: &Address,
-        questions: &mut Questions<'_>,
-    ) -> Result<Job, &'static str> {
-        let chain = self.describers.ok_or("nobody can describe it")?;
-        // A picture's words are data, and instructions are not.
-        if place.role == Role::System {
-            return Err("images among the instructions are not described");
+        slot: &ImageSlot,
+        content: &CacheKey,
+        prompts: &mut DescribePrompts<'_>,
+    ) -> Result<DescriptionJob, &'static str> {
+        let chain = self.describers.ok_or("no describer is configured")?;
+        // Text in an image is data; system messages are instructions.
+        if slot.role == Role::System {
+            return Err("images in system messages are not described");
         }
-        let kind: &[u8] = match &place.picture {
-            Picture::Attached(_) => b"bytes",
-            Picture::Elsewhere(_) => b"url",
-            Picture::Unreadable => return Err("only its own provider can open it"),
+        let kind: &[u8] = match &slot.content {
+            ImageContent::Inline(_) => b"bytes",
+            ImageContent::Remote(_) => b"url",
+            ImageContent::Unreadable => return Err("only the original provider can open it"),
         };
-        let words = questions.words(place.message);
-        let address = Address::of(&[
+        let prompt = prompts.prompt(slot.message);
+        let key = CacheKey::of(&[
             self.scope.key().as_bytes(),
             chain.name().as_bytes(),
-            words.address.as_bytes(),
+            prompt.key.as_bytes(),
             &self.config.max_tokens.to_le_bytes(),
             kind,
             content.as_bytes(),
         ]);
-        Ok(Job {
-            address,
-            picture: place.picture.clone(),
-            words: words.text,
-            may_ask: true,
+        Ok(DescriptionJob {
+            key,
+            content: slot.content.clone(),
+            prompt: prompt.text,
+            may_call: true,
         })
     }
 }

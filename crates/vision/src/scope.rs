@@ -1,39 +1,38 @@
-//! What belongs to one client request.
+//! The state of one client request.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::flight::{Made, Told};
-use super::memory::Address;
+use super::cache::CacheKey;
 use super::outcome::DescribeCall;
+use super::single_flight::{CallOrigin, DescriptionResult};
 
-/// One request of one client: whose it is, what was described for it so far, and
-/// which calls that took. Clones share all of it, so a chain's second attempt
-/// asks nobody again.
+/// One request of one client: its key, its descriptions so far, and the calls they took.
+/// Clones share all of it, so a chain's second attempt does not call again.
 #[derive(Clone)]
-pub struct Scope(Arc<Inner>);
+pub struct Scope(Arc<ScopeState>);
 
-struct Inner {
+struct ScopeState {
     key: String,
-    /// Where the client's latest message begins; a repair adds messages after it.
+    /// Index of the client's latest message; a repair appends messages after it.
     latest: OnceLock<usize>,
-    told: Mutex<HashMap<Address, (Told, Made)>>,
+    result: Mutex<HashMap<CacheKey, (DescriptionResult, CallOrigin)>>,
     calls: Mutex<Vec<DescribeCall>>,
 }
 
 impl Scope {
-    /// A request of the client with this key's name; empty where there are no
-    /// keys. Descriptions are remembered for that key alone.
+    /// A request of the client with this key name; empty without keys. Descriptions are
+    /// cached for that key alone.
     pub fn of_key(name: impl Into<String>) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(ScopeState {
             key: name.into(),
             latest: OnceLock::new(),
-            told: Mutex::default(),
+            result: Mutex::default(),
             calls: Mutex::default(),
         }))
     }
 
-    /// Every call that was made for the request so far, whichever switch asked for it.
+    /// Every call origin for the request so far, by either entry point.
     pub fn calls(&self) -> Vec<DescribeCall> {
         lock(&self.0.calls).clone()
     }
@@ -42,17 +41,17 @@ impl Scope {
         &self.0.key
     }
 
-    /// The first of the latest messages, as the first look at the request saw it.
+    /// The first of the latest messages, as of the first evaluation.
     pub(super) fn latest_from(&self, look: impl FnOnce() -> usize) -> usize {
         *self.0.latest.get_or_init(look)
     }
 
-    pub(super) fn told(&self, address: &Address) -> Option<(Told, Made)> {
-        lock(&self.0.told).get(address).cloned()
+    pub(super) fn result(&self, address: &CacheKey) -> Option<(DescriptionResult, CallOrigin)> {
+        lock(&self.0.result).get(address).cloned()
     }
 
-    pub(super) fn keep(&self, address: Address, told: Told, made: Made) {
-        lock(&self.0.told).insert(address, (told, made));
+    pub(super) fn store(&self, address: CacheKey, result: DescriptionResult, origin: CallOrigin) {
+        lock(&self.0.result).insert(address, (result, origin));
     }
 
     pub(super) fn add_call(&self, call: DescribeCall) {

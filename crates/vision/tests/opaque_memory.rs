@@ -1,5 +1,5 @@
-//! What the vision proxy allocates for a block that is no image itself. Alone in its
-//! file: it counts what the whole process has allocated.
+//! DescriptionCache that the vision proxy allocates for an opaque block. Its own test binary, because
+//! it measures the allocations of the whole process.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -12,9 +12,9 @@ use majordomo_wire::Protocol;
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
-/// Bytes that the work needs at its worst moment beyond what is there before.
+/// Peak bytes that the work allocates on top of what was allocated before.
 async fn peak_of(work: impl Future<Output = ()>) -> usize {
-    // Only a peak above all earlier ones is seen.
+    // Only a peak above all earlier ones is visible.
     let ballast = ALLOCATOR.max_allocated() - ALLOCATOR.allocated();
     let ballast = vec![0u8; ballast];
     let before = ALLOCATOR.max_allocated();
@@ -23,7 +23,7 @@ async fn peak_of(work: impl Future<Output = ()>) -> usize {
     ALLOCATOR.max_allocated() - before
 }
 
-/// Texts whose elements are as small as JSON has them.
+/// Texts whose elements are as small as JSON allows.
 fn shapes() -> [(&'static str, String); 3] {
     const COUNT: usize = 500_000;
     let objects = format!("[{}{{}}]", "{},".repeat(COUNT));
@@ -38,7 +38,7 @@ fn shapes() -> [(&'static str, String); 3] {
 }
 
 #[tokio::test]
-async fn a_walk_over_an_opaque_block_needs_no_more_than_three_times_the_block() {
+async fn scanning_an_opaque_block_allocates_at_most_three_times_its_size() {
     let pixel = "R0lGODlhAQABAIAAAAAAAP///ywAAAAAAQABAAACAUwAOw==";
     for (name, filler) in shapes() {
         let image = format!(
@@ -65,7 +65,7 @@ async fn a_walk_over_an_opaque_block_needs_no_more_than_three_times_the_block() 
             assert!(!Vision::has_images(&described.request), "{name}");
         })
         .await;
-        // The new block, and the copy that an edit of a shared request makes.
+        // The new block, and the copy made by editing a shared request.
         assert!(peak <= 3 * length, "{name}: {peak} for {length}");
     }
 }

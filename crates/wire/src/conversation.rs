@@ -38,7 +38,7 @@ impl CallIds {
         let fitting = |c| if (self.allowed)(c) { c } else { '_' };
         let mut written: String = id.chars().map(fitting).collect();
         if written.is_empty() {
-            written = ToolCall::made_up_id(self.calls);
+            written = ToolCall::synthetic_id(self.calls);
         }
         if self.used.contains(&written) {
             written = self.copy_of(written);
@@ -206,7 +206,7 @@ pub(crate) fn name_calls(parts: &mut [Part], first_call: usize) {
     });
     for (n, call) in calls.enumerate() {
         if call.id.is_empty() {
-            call.id = ToolCall::made_up_id(first_call + n);
+            call.id = ToolCall::synthetic_id(first_call + n);
         }
     }
 }

@@ -1,28 +1,27 @@
-//! The gate before each tool call.
+//! Approval of tool calls.
 
 use majordomo_llm::{BoxFuture, ToolCall};
 
-/// Whether a call may run.
+/// The decision about a tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It may.
+    /// Run it.
     Allow,
-    /// It may not; the model is told why and goes on.
+    /// Do not run it. The model receives the reason and continues.
     Deny(String),
-    /// Nobody can say now. The run ends with a checkpoint; resuming it asks
-    /// again.
+    /// Undecided. The run ends with a checkpoint; resuming it asks again.
     Suspend,
 }
 
-/// Decides about tool calls: a person, a policy, a budget.
+/// Approves tool calls, on behalf of a person or a policy.
 ///
-/// It sees only calls whose tool exists and whose arguments match.
+/// It sees only calls whose tool exists and whose arguments are valid.
 pub trait Approve: Send + Sync {
-    /// Decides about one call.
+    /// Decides about a call.
     fn approve<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Decision>;
 }
 
-/// Closures decide at once.
+/// A closure decides synchronously.
 impl<F: Fn(&ToolCall) -> Decision + Send + Sync> Approve for F {
     fn approve<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Decision> {
         Box::pin(async move { self(call) })

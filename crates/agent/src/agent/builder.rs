@@ -1,56 +1,54 @@
-//! How an agent is put together.
+//! Configuration of agents.
 
 use std::fmt;
 use std::sync::Arc;
 
 use majordomo_llm::{Model, Request, Text};
 
-use super::guard::Guards;
+use super::loop_guard::LoopGuards;
 use super::{Agent, AgentEvent, Approve};
 use crate::compact::Compact;
 use crate::{Function, Skill, Toolbox, ToolboxError};
 
-/// As in the original.
 const DEFAULT_STEPS: u32 = 10;
-/// Enough to be quick, few enough for a neighbour's rate limit.
 const DEFAULT_PARALLEL: usize = 8;
 
-/// Says how many steps a run may take; asked before each one.
-pub(super) type Ceiling = Arc<dyn Fn() -> u32 + Send + Sync>;
-/// Sets what every request of a run should say.
-pub(super) type Options = Arc<dyn Fn(Request) -> Request + Send + Sync>;
-/// Listens to a run.
+/// Returns the maximum number of steps; evaluated before each step.
+pub(super) type StepLimit = Arc<dyn Fn() -> u32 + Send + Sync>;
+/// Configures every request of a run.
+pub(super) type RequestOptions = Arc<dyn Fn(Request) -> Request + Send + Sync>;
+/// Receives the events of a run.
 pub(super) type Observer = Arc<dyn Fn(&AgentEvent) + Send + Sync>;
 
-/// What all runs of an agent share.
-pub(super) struct Config {
+/// The configuration shared by all runs of an agent.
+pub(super) struct AgentConfig {
     pub(super) model: Arc<dyn Model>,
     pub(super) system: Option<Text>,
     pub(super) toolbox: Toolbox,
-    pub(super) max_steps: Ceiling,
+    pub(super) max_steps: StepLimit,
     pub(super) parallel: usize,
-    pub(super) options: Option<Options>,
+    pub(super) options: Option<RequestOptions>,
     pub(super) observers: Vec<Observer>,
     pub(super) approve: Option<Arc<dyn Approve>>,
     pub(super) compact: Option<Arc<dyn Compact>>,
-    pub(super) guards: Guards,
+    pub(super) guards: LoopGuards,
     pub(super) recover_final_answer: bool,
 }
 
-/// Puts an [`Agent`] together; see there for an example.
-#[must_use = "an agent is made by `build`"]
+/// Builds an [`Agent`].
+#[must_use = "call `build` to create the agent"]
 pub struct AgentBuilder {
-    config: Config,
-    /// In order of attachment, joined with blank lines.
+    config: AgentConfig,
+    /// Joined with blank lines, in order.
     instructions: Vec<String>,
-    /// The first thing that went wrong; `build` tells.
-    problem: Option<ToolboxError>,
+    /// The first error, returned by `build`.
+    error: Option<ToolboxError>,
 }
 
 impl AgentBuilder {
     pub(super) fn new(model: Arc<dyn Model>) -> Self {
         Self {
-            config: Config {
+            config: AgentConfig {
                 model,
                 system: None,
                 toolbox: Toolbox::default(),
@@ -60,11 +58,11 @@ impl AgentBuilder {
                 observers: Vec::new(),
                 approve: None,
                 compact: None,
-                guards: Guards::default(),
+                guards: LoopGuards::default(),
                 recover_final_answer: false,
             },
             instructions: Vec::new(),
-            problem: None,
+            error: None,
         }
     }
 
@@ -77,16 +75,16 @@ impl AgentBuilder {
     /// Adds a tool.
     pub fn tool(mut self, function: Function) -> Self {
         let added = self.config.toolbox.add(function);
-        self.note(added)
+        self.record(added)
     }
 
-    /// Adds all tools of a box.
+    /// Adds all tools of a toolbox.
     pub fn toolbox(mut self, toolbox: &Toolbox) -> Self {
         let added = self.config.toolbox.extend(toolbox);
-        self.note(added)
+        self.record(added)
     }
 
-    /// Adds a skill: its instructions after those so far, and its tools.
+    /// Adds a skill's instructions and tools.
     pub fn skill(mut self, skill: &(impl Skill + ?Sized)) -> Self {
         self.instructions.push(skill.instructions().to_owned());
         match skill.toolbox() {
@@ -95,73 +93,79 @@ impl AgentBuilder {
         }
     }
 
-    /// How many times the model may be asked in one run; 10 unless set.
+    /// Sets the maximum number of model calls per run. The default is 10.
     pub fn max_steps(self, steps: u32) -> Self {
         self.max_steps_with(move || steps)
     }
 
-    /// A ceiling that may change while a run goes on; asked before each step.
-    pub fn max_steps_with(mut self, ceiling: impl Fn() -> u32 + Send + Sync + 'static) -> Self {
-        self.config.max_steps = Arc::new(ceiling);
+    /// Sets a limit that may change during a run; evaluated before each step.
+    pub fn max_steps_with(mut self, limit: impl Fn() -> u32 + Send + Sync + 'static) -> Self {
+        self.config.max_steps = Arc::new(limit);
         self
     }
 
-    /// How many tools of one answer run side by side; 8 unless set, at least 1.
+    /// Sets how many tools run concurrently. The default is 8, the minimum 1.
     pub fn parallel(mut self, tools: usize) -> Self {
         self.config.parallel = tools.max(1);
         self
     }
 
-    /// Sets what every request should say: temperature, effort, a token limit.
-    /// Messages are the agent's own; tools and instructions are added to those
-    /// set here.
+    /// Configures every request: temperature, effort, token limit.
+    ///
+    /// The agent replaces the messages, and adds its tools and instructions to those set
+    /// here.
     pub fn options(mut self, set: impl Fn(Request) -> Request + Send + Sync + 'static) -> Self {
         self.config.options = Some(Arc::new(set));
         self
     }
 
-    /// Listens to all runs. A panic in it is swallowed.
-    pub fn observe(mut self, listen: impl Fn(&AgentEvent) + Send + Sync + 'static) -> Self {
-        self.config.observers.push(Arc::new(listen));
+    /// Observes the events of all runs. Panics are ignored.
+    pub fn observe(mut self, observer: impl Fn(&AgentEvent) + Send + Sync + 'static) -> Self {
+        self.config.observers.push(Arc::new(observer));
         self
     }
 
-    /// Asks before each tool call whether it may run.
+    /// Requires approval of each tool call.
     pub fn approve(mut self, gate: impl Approve + 'static) -> Self {
         self.config.approve = Some(Arc::new(gate));
         self
     }
 
-    /// Shortens what is sent when a conversation grows long.
+    /// Compacts long conversations before they are sent.
     pub fn compact(mut self, compact: impl Compact + 'static) -> Self {
         self.config.compact = Some(Arc::new(compact));
         self
     }
 
-    /// Ends a run after so many steps in a row whose tools all failed.
+    /// Ends a run after this many consecutive steps in which all tools failed.
     pub fn max_consecutive_tool_errors(mut self, steps: u32) -> Self {
         self.config.guards.consecutive_errors = Some(steps);
         self
     }
 
-    /// Ends a run when the same call, with the same arguments, was made so often.
+    /// Ends a run after this many calls of one tool with the same arguments.
     pub fn max_same_call(mut self, times: u32) -> Self {
         self.config.guards.same_call = Some(times);
         self
     }
 
-    /// When the last answer is empty or only points back ("see above"), gives the
-    /// last substantial text of the run instead, as the original did. It judges
-    /// by English phrases, so it is off unless asked for.
+    /// Returns the last substantial text of the run if the final response is empty or only
+    /// refers back ("see above").
+    ///
+    /// Off by default, because it matches English phrases.
     pub fn recover_final_answer(mut self, on: bool) -> Self {
         self.config.recover_final_answer = on;
         self
     }
 
-    /// The agent, unless two tools share a name or a schema is unusable.
+    /// Creates the agent.
+    ///
+    /// # Errors
+    ///
+    /// Fails if two tools share a name or a schema is invalid.
     pub fn build(mut self) -> Result<Agent, ToolboxError> {
-        if let Some(problem) = self.problem {
-            return Err(problem);
+        if let Some(error) = self.error {
+            return Err(error);
         }
         self.instructions.retain(|text| !text.trim().is_empty());
         if !self.instructions.is_empty() {
@@ -172,8 +176,8 @@ impl AgentBuilder {
         })
     }
 
-    fn note(mut self, added: Result<(), ToolboxError>) -> Self {
-        self.problem = self.problem.or(added.err());
+    fn record(mut self, added: Result<(), ToolboxError>) -> Self {
+        self.error = self.error.or(added.err());
         self
     }
 }

@@ -1,4 +1,4 @@
-//! Where a run stands, in a form that can be saved.
+//! Serializable state of runs.
 
 use std::error::Error as StdError;
 use std::ops::Range;
@@ -8,51 +8,50 @@ use majordomo_llm::{
 };
 use serde::{Deserialize, Serialize};
 
-/// All that a run needs to go on in another process.
+/// The state of a run, sufficient to continue it in another process.
 ///
-/// A run with a [`CheckpointStore`] saves one after each answer of the model and
-/// after each tool result, *before* anything is done with it. A process that dies
-/// at any point can so be followed by one that runs no tool twice, except those
-/// that had not reported a result yet.
+/// A run with a [`CheckpointStore`] saves one after each response and each tool result,
+/// *before* acting on it. After a crash at any point, a resumed run repeats only tools
+/// that had not yet returned a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// The conversation, history included.
+    /// The conversation, including history.
     pub(super) messages: Vec<Message>,
-    /// Where this run begins in it: at its input.
+    /// The index of this run's input.
     pub(super) run_start: usize,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<AgentStep>,
     pub(super) usage: Usage,
-    /// One place per call of the last message while they are being answered.
+    /// One slot per call of the last message, while its tools are running.
     pub(super) results: Option<Vec<Option<ToolResult>>>,
-    /// What is sent in place of the first messages.
+    /// Replaces the first messages when sending.
     pub(super) compacted: Option<CompactedStart>,
     /// The last message is the final answer.
     pub(super) finished: bool,
 }
 
-/// A shorter text for the beginning of the conversation.
+/// A compacted beginning of the conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct CompactedStart {
     pub(super) messages: Vec<Message>,
-    /// How many messages of the transcript these stand for.
+    /// The number of messages of the transcript that this replaces.
     pub(super) replaces: usize,
 }
 
-/// One answer of the model and what followed from it.
+/// One model call and the tool calls that followed from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Step {
-    /// Counted from 0.
+pub struct AgentStep {
+    /// The step's number, from zero.
     pub index: usize,
-    /// Who answered, as `provider/model`.
+    /// The target that served the call, as `provider/model`.
     pub model: String,
-    /// Why the answer ended.
+    /// Why the model stopped.
     pub finish: FinishReason,
-    /// What the answer cost.
+    /// Token usage of the call.
     pub usage: Usage,
-    /// Who was asked on the way.
+    /// The targets tried.
     #[serde(alias = "ledger")]
     pub attempt_log: AttemptLog,
-    /// Its messages in the transcript: the answer, and the tools' results.
+    /// The step's messages in the transcript: the response and the tool results.
     pub messages: Range<usize>,
 }
 
@@ -69,7 +68,7 @@ impl Checkpoint {
         }
     }
 
-    /// Puts an earlier conversation before everything else.
+    /// Prepends an earlier conversation.
     pub(super) fn prepend(&mut self, history: Vec<Message>) {
         let more = history.len();
         self.run_start += more;
@@ -83,9 +82,9 @@ impl Checkpoint {
         self.messages.splice(0..0, history);
     }
 
-    /// Adds to the user's message at the end, or starts one.
+    /// Appends to the final user message, or starts one.
     pub(super) fn add_input(&mut self, part: Part) {
-        self.close_results("The user went on before this tool gave a result.");
+        self.close_results("The user continued before this tool returned a result.");
         self.finished = false;
         match self.messages.last_mut() {
             Some(last) if last.role == Role::User => last.parts.push(part),
@@ -93,12 +92,12 @@ impl Checkpoint {
         }
     }
 
-    /// The conversation so far; calls of its last message may be unanswered.
+    /// Returns the conversation so far. Calls of its last message may lack results.
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
 
-    /// What would be sent to the model now.
+    /// Returns the messages to send to the model.
     pub(super) fn to_send(&self) -> Vec<Message> {
         let Some(start) = &self.compacted else {
             return self.messages.clone();
@@ -107,11 +106,11 @@ impl Checkpoint {
         [start.messages.as_slice(), rest].concat()
     }
 
-    /// Takes the model's answer into the transcript.
-    pub(super) fn answered(&mut self, response: &Response) {
+    /// Adds a response to the transcript.
+    pub(super) fn record_response(&mut self, response: &Response) {
         let at = self.messages.len();
         self.usage += response.usage;
-        self.steps.push(Step {
+        self.steps.push(AgentStep {
             index: self.steps.len(),
             model: response.model.clone(),
             finish: response.finish.clone(),
@@ -124,63 +123,63 @@ impl Checkpoint {
         if calls > 0 {
             self.results = Some(vec![None; calls]);
         } else {
-            // A pause wants the conversation sent again.
+            // A paused response continues when the conversation is sent again.
             self.finished = response.finish != FinishReason::Paused;
         }
     }
 
-    /// The calls of the last message that have no result yet, with their places.
+    /// Returns the calls of the last message without a result, with their slots.
     pub(super) fn open_calls(&self) -> Vec<(usize, ToolCall)> {
         let (Some(results), Some(last)) = (&self.results, self.messages.last()) else {
             return Vec::new();
         };
         let calls = last.tool_calls().cloned().enumerate();
         calls
-            .filter(|(place, _)| results.get(*place).is_some_and(Option::is_none))
+            .filter(|(slot, _)| results.get(*slot).is_some_and(Option::is_none))
             .collect()
     }
 
-    pub(super) fn record(&mut self, place: usize, result: ToolResult) {
+    pub(super) fn record_result(&mut self, slot: usize, result: ToolResult) {
         let results = self.results.as_mut();
-        if let Some(slot) = results.and_then(|results| results.get_mut(place)) {
+        if let Some(slot) = results.and_then(|results| results.get_mut(slot)) {
             *slot = Some(result);
         }
     }
 
-    /// Moves the results into the transcript. A call without one is answered
-    /// with `missing`, so that the conversation stays valid.
+    /// Moves the results into the transcript. Calls without one get the error `missing`, so
+    /// that the conversation stays valid.
     pub(super) fn close_results(&mut self, missing: &str) {
         let (Some(results), Some(last)) = (self.results.take(), self.messages.last()) else {
             return;
         };
-        let answers: Vec<ToolResult> = last
+        let complete: Vec<ToolResult> = last
             .tool_calls()
             .zip(results.into_iter().chain(std::iter::repeat(None)))
             .map(|(call, result)| result.unwrap_or_else(|| ToolResult::error(call, missing)))
             .collect();
-        self.messages.push(Message::tool_results_message(answers));
+        self.messages.push(Message::tool_results_message(complete));
         if let Some(step) = self.steps.last_mut() {
             step.messages.end = self.messages.len();
         }
     }
 
-    /// The number of the step that is under way.
+    /// Returns the number of the current step.
     pub(super) fn step(&self) -> usize {
         self.steps.len().saturating_sub(1)
     }
 }
 
-/// Keeps checkpoints: a file, a row, a key.
+/// Stores checkpoints.
 pub trait CheckpointStore: Send + Sync {
-    /// Saves where the run stands. An error ends the run, since nothing after it
-    /// could be told apart from a second try.
+    /// Saves a checkpoint, replacing the previous one. An error ends the run, because later
+    /// work could not be distinguished from a repetition.
     fn save<'a>(
         &'a self,
         checkpoint: &'a Checkpoint,
     ) -> BoxFuture<'a, Result<(), Box<dyn StdError + Send + Sync>>>;
 }
 
-/// Closures save at once.
+/// A closure saves synchronously.
 impl<F> CheckpointStore for F
 where
     F: Fn(&Checkpoint) -> Result<(), Box<dyn StdError + Send + Sync>> + Send + Sync,

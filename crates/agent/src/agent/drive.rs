@@ -1,7 +1,7 @@
 //! The loop itself.
 //!
-//! It may be dropped at any await: everything that must survive is in the
-//! checkpoint, which is consistent at each of them.
+//! Its future may be dropped at any await point: all durable state is in the checkpoint,
+//! which is consistent at each of them.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use futures_util::FutureExt;
 use majordomo_llm::{Request, Response, StreamItem};
 use tokio::time::Instant;
 
-use super::answer_calls::answer_calls;
-use super::builder::{Config, Observer};
+use super::builder::{AgentConfig, Observer};
+use super::call_ids::make_ids_unique;
 use super::checkpoint::CompactedStart;
-use super::event::tell;
-use super::unique_ids::make_unique;
+use super::event::emit;
+use super::run_calls::run_calls;
 use super::{AgentEvent, Checkpoint, CheckpointStore, Steer, StopReason};
-use crate::compact::{Compacted, Conversation};
+use crate::compact::{Compacted, CompactionInput};
 use crate::transcript::check_transcript;
 
-/// What a run was started with.
-pub(super) struct Context {
-    pub(super) config: Arc<Config>,
-    /// System, tools and options, without messages.
+/// The parameters of a run.
+pub(super) struct RunContext {
+    pub(super) config: Arc<AgentConfig>,
+    /// System prompt, tools and options, without messages.
     pub(super) base: Request,
     pub(super) observers: Vec<Observer>,
     pub(super) steer: Option<Steer>,
@@ -31,23 +31,23 @@ pub(super) struct Context {
     pub(super) streamed: bool,
 }
 
-impl Context {
-    pub(super) fn tell(&self, event: impl FnOnce() -> AgentEvent) {
-        tell(self.config.observers.iter().chain(&self.observers), event);
+impl RunContext {
+    pub(super) fn emit(&self, event: impl FnOnce() -> AgentEvent) {
+        emit(self.config.observers.iter().chain(&self.observers), event);
     }
 }
 
-/// Goes on until there is a final answer, or a reason to stop. `unfinished`
-/// holds the text of an answer that is still coming.
+/// Runs until the final answer, or until a reason to stop. `unfinished` receives the text
+/// of a response that is still streaming.
 pub(super) async fn drive(
-    context: &Context,
+    context: &RunContext,
     progress: &mut Checkpoint,
     unfinished: &mut String,
 ) -> Result<(), StopReason> {
     loop {
         if progress.results.is_some() {
-            answer_calls(context, progress).await?;
-            progress.close_results("The tool gave no result.");
+            run_calls(context, progress).await?;
+            progress.close_results("The tool returned no result.");
             let run = &progress.messages[progress.run_start..];
             let looping = context.config.guards.check(run);
             looping.map_err(StopReason::ToolLoop)?;
@@ -55,25 +55,25 @@ pub(super) async fn drive(
         if progress.finished {
             return Ok(());
         }
-        let ceiling = (context.config.max_steps)();
-        if progress.steps.len() >= ceiling as usize {
-            return Err(StopReason::MaxSteps(ceiling));
+        let limit = (context.config.max_steps)();
+        if progress.steps.len() >= limit as usize {
+            return Err(StopReason::MaxSteps(limit));
         }
         steer(context, progress);
         let request = request(context, progress).await;
-        let mut response = ask(context, progress, unfinished, request).await?;
-        make_unique(&mut response, &progress.messages);
-        progress.answered(&response);
+        let mut response = call_model(context, progress, unfinished, request).await?;
+        make_ids_unique(&mut response, &progress.messages);
+        progress.record_response(&response);
         save(context, progress).await?;
-        context.tell(|| AgentEvent::ModelFinished {
+        context.emit(|| AgentEvent::ModelFinished {
             step: progress.step(),
             response: Box::new(response),
         });
     }
 }
 
-/// Saves where the run stands, before anything is done with what is new.
-pub(super) async fn save(context: &Context, progress: &Checkpoint) -> Result<(), StopReason> {
+/// Saves the checkpoint, before anything acts on its latest state.
+pub(super) async fn save(context: &RunContext, progress: &Checkpoint) -> Result<(), StopReason> {
     match &context.store {
         None => Ok(()),
         Some(store) => store
@@ -83,29 +83,29 @@ pub(super) async fn save(context: &Context, progress: &Checkpoint) -> Result<(),
     }
 }
 
-fn steer(context: &Context, progress: &mut Checkpoint) {
-    let said = context.steer.as_ref().map(Steer::take).unwrap_or_default();
-    if !said.is_empty() {
-        context.tell(|| AgentEvent::Steered {
+fn steer(context: &RunContext, progress: &mut Checkpoint) {
+    let steered = context.steer.as_ref().map(Steer::take).unwrap_or_default();
+    if !steered.is_empty() {
+        context.emit(|| AgentEvent::Steered {
             step: progress.steps.len(),
-            messages: said.len(),
+            messages: steered.len(),
         });
-        progress.messages.extend(said);
+        progress.messages.extend(steered);
     }
 }
 
-/// What is sent: the transcript, or a shorter one.
-async fn request(context: &Context, progress: &mut Checkpoint) -> Request {
+/// Builds the next request from the transcript, compacted if necessary.
+async fn request(context: &RunContext, progress: &mut Checkpoint) -> Request {
     let full = with_messages(context, progress);
     let Some(compact) = &context.config.compact else {
         return full;
     };
     let step = progress.steps.len();
-    let conversation = Conversation {
+    let conversation = CompactionInput {
         model: &*context.config.model,
         request: &full,
     };
-    let failed = |reason: String| context.tell(|| AgentEvent::CompactionFailed { step, reason });
+    let failed = |reason: String| context.emit(|| AgentEvent::CompactionFailed { step, reason });
     let work = AssertUnwindSafe(async { compact.compact(conversation).await });
     let Compacted { messages, usage } = match work.catch_unwind().await {
         Ok(Ok(Some(compacted))) => compacted,
@@ -115,7 +115,7 @@ async fn request(context: &Context, progress: &mut Checkpoint) -> Request {
             return full;
         }
         Err(_) => {
-            failed("it panicked".into());
+            failed("the compactor panicked".into());
             return full;
         }
     };
@@ -124,7 +124,7 @@ async fn request(context: &Context, progress: &mut Checkpoint) -> Request {
         failed(problem);
         return full;
     }
-    context.tell(|| AgentEvent::Compacted {
+    context.emit(|| AgentEvent::Compacted {
         step,
         before: full.messages.len(),
         after: messages.len(),
@@ -136,7 +136,7 @@ async fn request(context: &Context, progress: &mut Checkpoint) -> Request {
     with_messages(context, progress)
 }
 
-fn with_messages(context: &Context, progress: &Checkpoint) -> Request {
+fn with_messages(context: &RunContext, progress: &Checkpoint) -> Request {
     let mut request = context.base.clone();
     request.edit().messages = progress.to_send();
     let left = context.deadline.map(|at| at - Instant::now());
@@ -147,29 +147,29 @@ fn with_messages(context: &Context, progress: &Checkpoint) -> Request {
     }
 }
 
-async fn ask(
-    context: &Context,
+async fn call_model(
+    context: &RunContext,
     progress: &mut Checkpoint,
     unfinished: &mut String,
     request: Request,
 ) -> Result<Response, StopReason> {
     let step = progress.steps.len();
-    context.tell(|| AgentEvent::ModelStarted { step });
+    context.emit(|| AgentEvent::ModelStarted { step });
     let model = &context.config.model;
-    let answer = if context.streamed && model.capabilities().streaming {
-        listen(context, unfinished, request).await
+    let response = if context.streamed && model.capabilities().streaming {
+        stream_response(context, unfinished, request).await
     } else {
         model.generate(request).await
     };
-    answer.map_err(|error| {
-        // What broke off was paid for as well.
+    response.map_err(|error| {
+        // A partial response is billed as well.
         progress.usage += error.partial().map(|p| p.usage).unwrap_or_default();
         StopReason::Model(error)
     })
 }
 
-async fn listen(
-    context: &Context,
+async fn stream_response(
+    context: &RunContext,
     unfinished: &mut String,
     request: Request,
 ) -> majordomo_llm::Result<Response> {
@@ -179,9 +179,9 @@ async fn listen(
         match item? {
             StreamItem::Text(delta) => {
                 unfinished.push_str(&delta);
-                context.tell(|| AgentEvent::Text(delta));
+                context.emit(|| AgentEvent::Text(delta));
             }
-            StreamItem::Reasoning(delta) => context.tell(|| AgentEvent::Reasoning(delta)),
+            StreamItem::Reasoning(delta) => context.emit(|| AgentEvent::Reasoning(delta)),
             StreamItem::ToolCall(_) => {}
             StreamItem::Response(response) => {
                 unfinished.clear();

@@ -1,4 +1,4 @@
-//! What a run tells while it goes on.
+//! Events of a run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -6,67 +6,67 @@ use majordomo_llm::{Response, ToolCall, ToolResult};
 
 use super::builder::Observer;
 
-/// Something that happened in a run. Steps count from 0.
+/// An event of a run. Steps are numbered from zero.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum AgentEvent {
-    /// Messages of the steering hand were added.
+    /// Messages were added through a [`Steer`](super::Steer) handle.
     Steered {
-        /// The step before which they came.
+        /// The step that follows.
         step: usize,
-        /// How many.
+        /// The number of messages.
         messages: usize,
     },
-    /// What is sent was shortened.
+    /// The conversation was compacted.
     Compacted {
-        /// The step for which it was done.
+        /// The step that follows.
         step: usize,
-        /// Messages before.
+        /// Messages before compaction.
         before: usize,
-        /// Messages after.
+        /// Messages after compaction.
         after: usize,
     },
-    /// Shortening failed; everything is sent as it is.
+    /// Compaction failed; the whole conversation is sent.
     CompactionFailed {
-        /// The step for which it was tried.
+        /// The step that follows.
         step: usize,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The model is about to be asked.
+    /// The model is about to be called.
     ModelStarted {
         /// The step.
         step: usize,
     },
-    /// More of the answer's text; only in a run that is streamed.
+    /// A text delta; only in a streamed run.
     Text(String),
-    /// More of the answer's reasoning; only in a run that is streamed.
+    /// A reasoning delta; only in a streamed run.
     Reasoning(String),
-    /// The model answered.
+    /// The model has responded.
     ModelFinished {
         /// The step.
         step: usize,
-        /// The answer.
+        /// The response.
         response: Box<Response>,
     },
-    /// A tool is about to run: it exists, its arguments match, it is allowed.
+    /// A tool is about to run: the call is valid and approved.
     ToolStarted {
-        /// The step whose answer asked for it.
+        /// The step that requested the call.
         step: usize,
         /// The call.
         call: ToolCall,
     },
-    /// A call has its result, also one that was never run.
+    /// A call has its result, even if the tool did not run.
     ToolFinished {
-        /// The step whose answer asked for it.
+        /// The step that requested the call.
         step: usize,
         /// The result.
         result: ToolResult,
     },
 }
 
-/// Tells everybody; the event is made only if somebody listens.
-pub(super) fn tell<'a>(
+/// Notifies the observers. The event is created only if there are any.
+pub(super) fn emit<'a>(
     observers: impl IntoIterator<Item = &'a Observer>,
     event: impl FnOnce() -> AgentEvent,
 ) {
@@ -76,7 +76,7 @@ pub(super) fn tell<'a>(
     }
     let event = event();
     for observer in observers {
-        // A listener's panic is its own problem.
+        // An observer's panic must not affect the run.
         let _ = catch_unwind(AssertUnwindSafe(|| observer(&event)));
     }
 }

@@ -1,23 +1,23 @@
-//! The agent loop: ask the model, run the tools that it asks for, ask again.
+//! The agent loop: call the model, run the tools that it requests, repeat.
 //!
-//! The loop never panics and never loses what was done: whatever ends a run, the
-//! caller gets the transcript so far, valid for every provider, and a checkpoint
-//! to go on from. It starts no task: tools run side by side inside the run's own
-//! future, so dropping that stops everything.
+//! The loop never panics and never loses work: however a run ends, the caller gets the
+//! transcript so far, valid for every provider, and a checkpoint to resume from. It
+//! spawns no tasks: tools run concurrently inside the run's future, so dropping it stops
+//! everything.
 
-mod answer_calls;
 mod approve;
 mod builder;
+mod call_ids;
 mod checkpoint;
 mod drive;
 mod event;
-mod guard;
+mod final_answer;
+mod loop_guard;
 mod outcome;
-mod recover;
 mod run;
+mod run_calls;
 mod steer;
 mod stream;
-mod unique_ids;
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,16 +26,16 @@ use majordomo_llm::{Message, Model, Part};
 
 pub use approve::{Approve, Decision};
 pub use builder::AgentBuilder;
-use builder::Config;
-pub use checkpoint::{Checkpoint, CheckpointStore, Step};
+use builder::AgentConfig;
+pub use checkpoint::{AgentStep, Checkpoint, CheckpointStore};
 pub use event::AgentEvent;
-pub use outcome::{AgentError, Outcome, StopReason};
+pub use outcome::{AgentError, RunOutcome, StopReason};
 pub use run::Run;
 pub use steer::Steer;
 pub use stream::RunStream;
 
-/// A model with instructions, tools and skills. Cheap to clone; one agent serves
-/// any number of runs at once.
+/// A model with instructions, tools and skills. Cheap to clone; one agent serves any
+/// number of concurrent runs.
 ///
 /// ```
 /// use majordomo::agent::{Agent, tool};
@@ -68,28 +68,28 @@ pub use stream::RunStream;
 /// ```
 #[derive(Clone)]
 pub struct Agent {
-    config: Arc<Config>,
+    config: Arc<AgentConfig>,
 }
 
 impl Agent {
-    /// An agent on this model; more is set on the builder.
+    /// Starts building an agent with this model.
     pub fn builder(model: impl Model + 'static) -> AgentBuilder {
         AgentBuilder::new(Arc::new(model))
     }
 
-    /// As [`Agent::builder`], for a model that is shared already.
+    /// Like [`Agent::builder`], with a shared model.
     pub fn builder_on(model: Arc<dyn Model>) -> AgentBuilder {
         AgentBuilder::new(model)
     }
 
-    /// Asks the agent something. The run begins when it is awaited or streamed.
+    /// Creates a run with this input. It starts when awaited or streamed.
     pub fn run(&self, input: impl Into<Part>) -> Run {
         let progress = Checkpoint::new(Message::user(input));
         Run::new(Arc::clone(&self.config), progress)
     }
 
-    /// Goes on where a run ended. Tools that reported a result before are not run
-    /// again.
+    /// Creates a run that continues from a checkpoint. Tools whose results are recorded are
+    /// not run again.
     pub fn resume(&self, checkpoint: Checkpoint) -> Run {
         Run::new(Arc::clone(&self.config), checkpoint)
     }

@@ -1,31 +1,31 @@
-//! How a run ended.
+//! Results of runs.
 
 use std::error::Error as StdError;
 use std::fmt;
 
 use majordomo_llm::{Error, Message, ToolCall, Usage};
 
-use super::{Checkpoint, Step};
+use super::{AgentStep, Checkpoint};
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
-    /// The final answer; in a run that was cut short, the last text of the model.
+pub struct RunOutcome {
+    /// The final answer; if the run was stopped, the model's last text.
     pub output: String,
-    /// The whole conversation, history and input included. It is valid for every
-    /// provider, and the next run's history.
+    /// The whole conversation, including history and input. It is valid for every provider
+    /// and can be the history of the next run.
     pub messages: Vec<Message>,
-    /// Every answer of the model in this run.
-    pub steps: Vec<Step>,
-    /// Tokens of all calls together, compaction included.
+    /// The steps of this run.
+    pub steps: Vec<AgentStep>,
+    /// Token usage of all calls, including compaction.
     pub usage: Usage,
-    /// Text of an answer that was still being streamed when the run ended.
+    /// The text of a response that was still streaming when the run ended.
     pub unfinished: String,
 }
 
-impl Outcome {
-    /// A step's messages: the model's answer, and the results if tools were run.
-    pub fn messages_of(&self, step: &Step) -> &[Message] {
+impl RunOutcome {
+    /// Returns the messages of a step: the response, and the tool results if any.
+    pub fn messages_of(&self, step: &AgentStep) -> &[Message] {
         self.messages.get(step.messages.clone()).unwrap_or_default()
     }
 }
@@ -34,17 +34,17 @@ impl Outcome {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum StopReason {
-    /// The model failed, after whatever failover it has.
+    /// The model failed, after any failover.
     Model(Error),
-    /// The model was asked as often as allowed.
+    /// The maximum number of steps was reached.
     MaxSteps(u32),
-    /// A guard tripped; it says which.
+    /// A guard against loops tripped.
     ToolLoop(String),
     /// The run was cancelled.
     Cancelled,
-    /// The run's time was up.
+    /// The run's timeout expired.
     Deadline,
-    /// Nobody could decide about this call now.
+    /// A call awaits approval.
     Suspended(ToolCall),
     /// A checkpoint could not be saved.
     Checkpoint(String),
@@ -55,53 +55,53 @@ impl fmt::Display for StopReason {
         match self {
             Self::Model(error) => error.fmt(f),
             Self::MaxSteps(steps) => {
-                write!(f, "max steps reached without a final answer ({steps})")
+                write!(f, "no final answer within the maximum of {steps} steps")
             }
-            Self::ToolLoop(text) => write!(f, "tool-error guard tripped: {text}"),
+            Self::ToolLoop(text) => write!(f, "the run was stopped: {text}"),
             Self::Cancelled => f.write_str("the run was cancelled"),
             Self::Deadline => f.write_str("the run's deadline passed"),
-            Self::Suspended(call) => write!(f, "the call of `{}` awaits a decision", call.name),
+            Self::Suspended(call) => write!(f, "the call of `{}` awaits approval", call.name),
             Self::Checkpoint(text) => write!(f, "a checkpoint could not be saved: {text}"),
         }
     }
 }
 
-/// A run that ended without a final answer, with everything that it did.
+/// A run that ended without a final answer, and everything it did.
 #[derive(Clone)]
-pub struct AgentError(Box<Detail>);
+pub struct AgentError(Box<AgentErrorDetail>);
 
 #[derive(Clone)]
-struct Detail {
+struct AgentErrorDetail {
     reason: StopReason,
-    outcome: Outcome,
+    outcome: RunOutcome,
     checkpoint: Checkpoint,
 }
 
 impl AgentError {
-    pub(super) fn new(reason: StopReason, outcome: Outcome, checkpoint: Checkpoint) -> Self {
-        Self(Box::new(Detail {
+    pub(super) fn new(reason: StopReason, outcome: RunOutcome, checkpoint: Checkpoint) -> Self {
+        Self(Box::new(AgentErrorDetail {
             reason,
             outcome,
             checkpoint,
         }))
     }
 
-    /// Why it ended.
+    /// Returns why the run ended.
     pub fn reason(&self) -> &StopReason {
         &self.0.reason
     }
 
-    /// What was done until then. Calls that were not answered say so.
-    pub fn outcome(&self) -> &Outcome {
+    /// Returns the result so far. Calls without a result have an error result.
+    pub fn outcome(&self) -> &RunOutcome {
         &self.0.outcome
     }
 
-    /// What was done until then.
-    pub fn into_outcome(self) -> Outcome {
+    /// Converts the error into the result so far.
+    pub fn into_outcome(self) -> RunOutcome {
         self.0.outcome
     }
 
-    /// Where [`Agent::resume`](super::Agent::resume) can go on.
+    /// Converts the error into a checkpoint for [`Agent::resume`](super::Agent::resume).
     pub fn into_checkpoint(self) -> Checkpoint {
         self.0.checkpoint
     }
@@ -113,7 +113,7 @@ impl fmt::Display for AgentError {
     }
 }
 
-/// Short: the transcript is not for a log line.
+/// Omits the transcript, which is too long for logs.
 impl fmt::Debug for AgentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AgentError")
@@ -123,5 +123,5 @@ impl fmt::Debug for AgentError {
     }
 }
 
-/// The model's error is part of the text, so it is not told again as a source.
+/// `source` is `None`, because the model's error is already part of the text.
 impl StdError for AgentError {}

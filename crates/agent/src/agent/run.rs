@@ -1,4 +1,4 @@
-//! One run of an agent: what it starts with, and how it is awaited.
+//! One run of an agent.
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -9,22 +9,22 @@ use majordomo_llm::{BoxFuture, Message, Part, Request};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::builder::{Config, Observer, Options};
-use super::drive::{Context, drive};
-use super::recover::better_answer;
+use super::builder::{AgentConfig, Observer, RequestOptions};
+use super::drive::{RunContext, drive};
+use super::final_answer::find_substantial_answer;
 use super::{
-    AgentError, AgentEvent, Checkpoint, CheckpointStore, Outcome, RunStream, Steer, StopReason,
+    AgentError, AgentEvent, Checkpoint, CheckpointStore, RunOutcome, RunStream, Steer, StopReason,
 };
 
-/// A question to an agent. Await it, or [`stream`](Run::stream) it.
+/// A run of an [`Agent`](super::Agent). Await it, or [`stream`](Run::stream) it.
 ///
-/// Dropping what runs it stops the model call and the tools at once; to get the
-/// partial result as well, use [`Run::cancel`].
-#[must_use = "a run does nothing until it is awaited or streamed"]
+/// Dropping its future stops the model call and all tools. To get the partial result as
+/// well, use [`Run::cancel`].
+#[must_use = "runs do nothing unless awaited or streamed"]
 pub struct Run {
-    config: Arc<Config>,
+    config: Arc<AgentConfig>,
     progress: Checkpoint,
-    options: Option<Options>,
+    options: Option<RequestOptions>,
     observers: Vec<Observer>,
     steer: Option<Steer>,
     store: Option<Arc<dyn CheckpointStore>>,
@@ -34,7 +34,7 @@ pub struct Run {
 }
 
 impl Run {
-    pub(super) fn new(config: Arc<Config>, progress: Checkpoint) -> Self {
+    pub(super) fn new(config: Arc<AgentConfig>, progress: Checkpoint) -> Self {
         Self {
             config,
             progress,
@@ -48,65 +48,64 @@ impl Run {
         }
     }
 
-    /// Puts an earlier conversation before everything else.
+    /// Prepends an earlier conversation.
     pub fn history(mut self, messages: impl IntoIterator<Item = Message>) -> Self {
         self.progress.prepend(messages.into_iter().collect());
         self
     }
 
-    /// Adds a part, such as an image, to the input; a resumed run gets it as a
-    /// new message of the user.
+    /// Adds a part, such as an image, to the input. For a resumed run it becomes a new user
+    /// message.
     pub fn part(mut self, part: impl Into<Part>) -> Self {
         self.progress.add_input(part.into());
         self
     }
 
-    /// Sets what every request of this run should say, after the agent's own
-    /// options.
+    /// Configures every request of this run, after the agent's options.
     pub fn options(mut self, set: impl Fn(Request) -> Request + Send + Sync + 'static) -> Self {
         self.options = Some(Arc::new(set));
         self
     }
 
-    /// Listens to this run. A panic in it is swallowed.
-    pub fn observe(mut self, listen: impl Fn(&AgentEvent) + Send + Sync + 'static) -> Self {
-        self.observers.push(Arc::new(listen));
+    /// Observes the events of this run. Panics are ignored.
+    pub fn observe(mut self, observer: impl Fn(&AgentEvent) + Send + Sync + 'static) -> Self {
+        self.observers.push(Arc::new(observer));
         self
     }
 
-    /// Lets somebody speak up while the run goes on.
+    /// Accepts messages during the run.
     pub fn steer(mut self, steer: Steer) -> Self {
         self.steer = Some(steer);
         self
     }
 
-    /// Saves checkpoints.
+    /// Saves checkpoints to a store.
     pub fn checkpoints(mut self, store: impl CheckpointStore + 'static) -> Self {
         self.store = Some(Arc::new(store));
         self
     }
 
-    /// Ends the run when the token is cancelled; the error holds what was done.
+    /// Ends the run when the token is cancelled. The error carries the result so far.
     pub fn cancel(mut self, token: CancellationToken) -> Self {
         self.cancel = Some(token);
         self
     }
 
-    /// The time for the whole run, all steps and tools together.
+    /// Sets the timeout for the whole run, including all tools.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Gives the run's events as they come, the answer's text included.
+    /// Streams the run's events, including text deltas.
     pub fn stream(mut self) -> RunStream {
         self.streamed = true;
         RunStream::new(self)
     }
 
-    async fn finish(self) -> Result<Outcome, AgentError> {
+    async fn finish(self) -> Result<RunOutcome, AgentError> {
         let deadline = self.timeout.and_then(|t| Instant::now().checked_add(t));
-        let context = Context {
+        let context = RunContext {
             base: base_request(&self.config, self.options.as_ref()),
             config: self.config,
             observers: self.observers,
@@ -133,9 +132,9 @@ impl Run {
     }
 }
 
-/// Boxed, because a run is far larger than what holds it.
+/// Boxed, because the future of a run is large.
 impl IntoFuture for Run {
-    type Output = Result<Outcome, AgentError>;
+    type Output = Result<RunOutcome, AgentError>;
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
@@ -143,9 +142,9 @@ impl IntoFuture for Run {
     }
 }
 
-fn base_request(config: &Config, own: Option<&Options>) -> Request {
+fn base_request(config: &AgentConfig, run_options: Option<&RequestOptions>) -> Request {
     let mut request = Request::default();
-    for set in config.options.iter().chain(own) {
+    for set in config.options.iter().chain(run_options) {
         request = set(request);
     }
     let prompt = request.edit();
@@ -155,19 +154,19 @@ fn base_request(config: &Config, own: Option<&Options>) -> Request {
     request
 }
 
-fn outcome(config: &Config, mut progress: Checkpoint, unfinished: String) -> Outcome {
-    progress.close_results("The run ended before this tool gave a result.");
+fn outcome(config: &AgentConfig, mut progress: Checkpoint, unfinished: String) -> RunOutcome {
+    progress.close_results("The run ended before this tool returned a result.");
     let run = &progress.messages[progress.run_start.min(progress.messages.len())..];
-    let answers = progress.steps.iter().rev();
-    let mut output = answers
+    let latest_first = progress.steps.iter().rev();
+    let mut output = latest_first
         .filter_map(|step| progress.messages.get(step.messages.start))
         .map(Message::text)
         .find(|text| progress.finished || !text.trim().is_empty())
         .unwrap_or_default();
     if progress.finished && config.recover_final_answer {
-        output = better_answer(run, &output).unwrap_or(output);
+        output = find_substantial_answer(run, &output).unwrap_or(output);
     }
-    Outcome {
+    RunOutcome {
         output,
         messages: progress.messages,
         steps: progress.steps,
@@ -184,7 +183,7 @@ async fn cancelled(token: Option<CancellationToken>) {
 }
 
 fn passed(deadline: Option<Instant>) -> impl Future<Output = ()> {
-    // Boxed: most runs have no deadline and should not carry a timer.
+    // Boxed, so that runs without a deadline do not pay for a timer.
     let timer = deadline.map(|at| Box::pin(sleep_until(at)));
     async {
         match timer {

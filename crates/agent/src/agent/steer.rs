@@ -1,35 +1,35 @@
-//! A hand on the wheel of a run.
+//! Messages to a running agent.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use majordomo_llm::{Message, Part};
 
-/// Says something to a run while it goes on; the model hears it before its next
-/// step. Clones share one queue.
+/// Sends messages to a run in progress. The model receives them with its next step.
 ///
-/// What is said after the model's last step stays here for [`Steer::take`].
+/// Clones share one queue. Messages sent after the last step stay in it; see
+/// [`Steer::take`].
 #[derive(Clone, Debug, Default)]
 pub struct Steer {
-    waiting: Arc<Mutex<Vec<Message>>>,
+    queue: Arc<Mutex<Vec<Message>>>,
 }
 
 impl Steer {
-    /// A hand that has said nothing yet.
+    /// Creates an empty queue.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Says something as the user.
+    /// Queues a user message.
     pub fn say(&self, part: impl Into<Part>) {
-        self.waiting().push(Message::user(part));
+        self.queue().push(Message::user(part));
     }
 
-    /// Takes what has not been heard yet.
+    /// Removes and returns the messages that were not delivered.
     pub fn take(&self) -> Vec<Message> {
-        std::mem::take(&mut self.waiting())
+        std::mem::take(&mut self.queue())
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Vec<Message>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn queue(&self) -> MutexGuard<'_, Vec<Message>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

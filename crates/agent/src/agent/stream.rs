@@ -1,4 +1,4 @@
-//! A run that is watched.
+//! Streamed runs.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -10,13 +10,13 @@ use std::task::{Context, Poll};
 use futures_core::Stream;
 use majordomo_llm::BoxFuture;
 
-use super::{AgentError, AgentEvent, Outcome, Run};
+use super::{AgentError, AgentEvent, Run, RunOutcome};
 
-/// The events of a run, then its outcome. Dropping it stops the run.
+/// The events of a run, followed by its outcome. Dropping it stops the run.
 ///
 /// ```
-/// # use majordomo::agent::{Agent, AgentError, AgentEvent, Outcome};
-/// async fn watch(agent: &Agent) -> Result<Outcome, AgentError> {
+/// # use majordomo::agent::{Agent, AgentError, AgentEvent, RunOutcome};
+/// async fn watch(agent: &Agent) -> Result<RunOutcome, AgentError> {
 ///     let mut run = agent.run("Tell me a story.").stream();
 ///     while let Some(event) = run.next().await {
 ///         if let AgentEvent::Text(delta) = event {
@@ -27,13 +27,13 @@ use super::{AgentError, AgentEvent, Outcome, Run};
 /// }
 /// ```
 pub struct RunStream {
-    run: Work,
+    run: RunState,
     events: Arc<Mutex<VecDeque<AgentEvent>>>,
 }
 
-enum Work {
-    Going(BoxFuture<'static, Result<Outcome, AgentError>>),
-    Done(Box<Result<Outcome, AgentError>>),
+enum RunState {
+    Running(BoxFuture<'static, Result<RunOutcome, AgentError>>),
+    Done(Box<Result<RunOutcome, AgentError>>),
 }
 
 impl RunStream {
@@ -45,21 +45,21 @@ impl RunStream {
             queue.push_back(event.clone());
         });
         Self {
-            run: Work::Going(run.into_future()),
+            run: RunState::Running(run.into_future()),
             events,
         }
     }
 
-    /// The next event; `None` when the run has ended.
+    /// Returns the next event, or `None` when the run has ended.
     pub async fn next(&mut self) -> Option<AgentEvent> {
         poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
-    /// Goes on to the end and gives the outcome; events that nobody took are lost.
-    pub async fn finish(self) -> Result<Outcome, AgentError> {
+    /// Completes the run and returns its outcome, discarding remaining events.
+    pub async fn finish(self) -> Result<RunOutcome, AgentError> {
         match self.run {
-            Work::Going(run) => run.await,
-            Work::Done(result) => *result,
+            RunState::Running(run) => run.await,
+            RunState::Done(result) => *result,
         }
     }
 
@@ -76,15 +76,15 @@ impl Stream for RunStream {
         if let Some(event) = self.take() {
             return Poll::Ready(Some(event));
         }
-        if let Work::Going(run) = &mut self.run
+        if let RunState::Running(run) = &mut self.run
             && let Poll::Ready(result) = run.as_mut().poll(cx)
         {
-            self.run = Work::Done(Box::new(result));
+            self.run = RunState::Done(Box::new(result));
         }
         match (self.take(), &self.run) {
             (Some(event), _) => Poll::Ready(Some(event)),
-            (None, Work::Done(_)) => Poll::Ready(None),
-            (None, Work::Going(_)) => Poll::Pending,
+            (None, RunState::Done(_)) => Poll::Ready(None),
+            (None, RunState::Running(_)) => Poll::Pending,
         }
     }
 }
@@ -92,7 +92,7 @@ impl Stream for RunStream {
 impl fmt::Debug for RunStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RunStream")
-            .field("ended", &matches!(self.run, Work::Done(_)))
+            .field("ended", &matches!(self.run, RunState::Done(_)))
             .finish_non_exhaustive()
     }
 }

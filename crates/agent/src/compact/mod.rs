@@ -1,4 +1,4 @@
-//! Shortens what is sent when a conversation grows long.
+//! Compaction of long conversations.
 
 mod render;
 mod summarize;
@@ -7,34 +7,33 @@ use majordomo_llm::{BoxFuture, Message, Model, Request, Result, Usage};
 
 pub use summarize::Summarize;
 
-/// A conversation that is about to be sent.
+/// A conversation about to be sent.
 #[derive(Clone, Copy)]
-pub struct Conversation<'a> {
-    /// Who will get it.
+pub struct CompactionInput<'a> {
+    /// The model that will receive it.
     pub model: &'a dyn Model,
-    /// What would be sent: system, tools and messages, earlier compaction
-    /// included.
+    /// The request to send, after any earlier compaction.
     pub request: &'a Request,
 }
 
-/// A shorter conversation.
+/// A compacted conversation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Compacted {
-    /// What is sent from now on in place of the messages so far.
+    /// Replaces the messages so far in all further requests.
     pub messages: Vec<Message>,
-    /// What making it cost.
+    /// Token usage of the compaction.
     pub usage: Usage,
 }
 
-/// Makes a conversation shorter, before each call of the model.
+/// Compacts conversations. Called before each model call.
 ///
-/// The agent remembers the result and adds what comes after it, so this need not
-/// keep anything. The transcript in the run's outcome stays whole. On an error,
-/// or when calls and results no longer pair, everything is sent as it is.
+/// Implementations are stateless: the agent keeps the result and appends later messages
+/// to it. The transcript in the run's outcome stays complete. If compaction fails, or
+/// separates calls from their results, the whole conversation is sent.
 pub trait Compact: Send + Sync {
-    /// The shorter conversation, or `None` while it is short enough.
+    /// Returns the compacted conversation, or `None` if it is short enough.
     fn compact<'a>(
         &'a self,
-        conversation: Conversation<'a>,
+        conversation: CompactionInput<'a>,
     ) -> BoxFuture<'a, Result<Option<Compacted>>>;
 }

@@ -1,8 +1,7 @@
-//! The compactor that is shipped: a model summarises the middle.
+//! Compaction by summarization.
 //!
-//! The beginning (instructions and the first thing that the user said) tells
-//! what all this is about; the end tells where things stand. Both stay as they
-//! are. Calls are never parted from their results.
+//! A model summarizes the middle of the conversation. The beginning, up to the first user
+//! message, and the end stay unchanged. Calls are never separated from their results.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use std::sync::Arc;
 use majordomo_llm::{BoxFuture, Error, ErrorKind, Message, Model, Request, Result, Role, Usage};
 
 use super::render::render;
-use super::{Compact, Compacted, Conversation};
+use super::{Compact, Compacted, CompactionInput};
 
 const PROMPT: &str = "You shorten conversations between a user and an assistant with tools. \
     Write a summary from which the assistant can go on without the original: what the user \
@@ -18,11 +17,11 @@ const PROMPT: &str = "You shorten conversations between a user and an assistant 
     they are), what failed and why, and what is still to be done. \
     Write the summary only.";
 
-/// Bytes of text per token of the summarising model's window: three quarters of
-/// the usual four, so that the answer has room.
+/// Bytes of input per token of the summarizing model's context window: three quarters of
+/// the usual four, to leave room for the summary.
 const BYTES_PER_TOKEN: u64 = 3;
 
-/// Summarises the middle of a long conversation with a model of your choice.
+/// Summarizes the middle of long conversations with a model.
 ///
 /// ```
 /// use majordomo::agent::{AgentBuilder, Summarize};
@@ -41,9 +40,9 @@ pub struct Summarize {
 }
 
 impl Summarize {
-    /// Summarises with this model, when a conversation fills three quarters of
-    /// the agent's window. Where that window is not known, say
-    /// [`above`](Summarize::above) how many tokens, or nothing is shortened.
+    /// Summarizes with this model once a conversation fills three quarters of the agent's
+    /// context window. If the window is unknown, set [`above`](Summarize::above);
+    /// otherwise nothing is compacted.
     pub fn with(model: impl Model + 'static) -> Self {
         Self {
             model: Arc::new(model),
@@ -52,23 +51,23 @@ impl Summarize {
         }
     }
 
-    /// Shortens conversations of more than so many tokens.
+    /// Compacts conversations of more than this many tokens.
     #[must_use]
     pub fn above(mut self, tokens: u64) -> Self {
         self.above = Some(tokens);
         self
     }
 
-    /// Keeps the last messages up to so many tokens; a third of the limit unless
-    /// set. The last turn always stays.
+    /// Keeps up to this many tokens at the end. The default is a third of the limit. The
+    /// last turn is always kept.
     #[must_use]
     pub fn keep(mut self, tokens: u64) -> Self {
         self.keep = Some(tokens);
         self
     }
 
-    async fn shorten(&self, conversation: Conversation<'_>) -> Result<Option<Compacted>> {
-        let Conversation { model, request } = conversation;
+    async fn shorten(&self, conversation: CompactionInput<'_>) -> Result<Option<Compacted>> {
+        let CompactionInput { model, request } = conversation;
         let window = model.capabilities().context_window;
         let Some(limit) = self.above.or(window.map(|tokens| tokens / 4 * 3)) else {
             return Ok(None);
@@ -78,15 +77,16 @@ impl Summarize {
             return Ok(None);
         }
         let messages = &request.messages;
-        let Some(cut) = Cut::find(messages, model, self.keep.unwrap_or(limit / 3)) else {
+        let Some(range) = SummaryRange::find(messages, model, self.keep.unwrap_or(limit / 3))
+        else {
             return Ok(None);
         };
-        let (summary, usage) = self.summarize(cut.middle(messages)).await?;
-        let messages = cut.join(messages, summary);
+        let (summary, usage) = self.summarize(range.middle(messages)).await?;
+        let messages = range.join(messages, summary);
         let mut shorter = request.clone();
         shorter.edit().messages = messages.clone();
         if model.estimate_tokens(&shorter) >= before {
-            let text = "the summary is not shorter than what it stands for";
+            let text = "the summary is not shorter than the messages it replaces";
             return Err(Error::new(ErrorKind::BadResponse, text));
         }
         Ok(Some(Compacted { messages, usage }))
@@ -94,8 +94,8 @@ impl Summarize {
 
     async fn summarize(&self, middle: &[Message]) -> Result<(Message, Usage)> {
         let window = self.model.capabilities().context_window;
-        let longest = window.map(|tokens| tokens.saturating_mul(BYTES_PER_TOKEN));
-        let text = render(middle, longest);
+        let max_len = window.map(|tokens| tokens.saturating_mul(BYTES_PER_TOKEN));
+        let text = render(middle, max_len);
         let response = self
             .model
             .generate(Request::user(text).system(PROMPT))
@@ -115,7 +115,7 @@ impl Summarize {
 impl Compact for Summarize {
     fn compact<'a>(
         &'a self,
-        conversation: Conversation<'a>,
+        conversation: CompactionInput<'a>,
     ) -> BoxFuture<'a, Result<Option<Compacted>>> {
         Box::pin(self.shorten(conversation))
     }
@@ -131,15 +131,15 @@ impl fmt::Debug for Summarize {
     }
 }
 
-/// Where the middle begins and ends.
-struct Cut {
+/// The range of messages to summarize.
+struct SummaryRange {
     start: usize,
     end: usize,
 }
 
-impl Cut {
-    /// The widest middle that leaves at most `keep` tokens after it, and at least
-    /// the last turn. None if there is nothing between the beginning and that.
+impl SummaryRange {
+    /// Finds the longest range that leaves at most `keep` tokens after it, but at least the
+    /// last turn. Returns `None` if the range is empty.
     fn find(messages: &[Message], model: &dyn Model, keep: u64) -> Option<Self> {
         let first_user = messages.iter().position(|m| m.role == Role::User)?;
         let start = first_user + 1;
@@ -150,7 +150,7 @@ impl Cut {
             if tokens > keep && end.is_some() {
                 break;
             }
-            // Before anything but results: those stay with their calls.
+            // Never cut before results: they stay with their calls.
             if message.role != Role::Tool {
                 end = Some(at);
             }
@@ -163,7 +163,7 @@ impl Cut {
         &messages[self.start..self.end]
     }
 
-    /// Instructions in the middle stay, word for word.
+    /// Replaces the range with its system messages and the summary.
     fn join(&self, messages: &[Message], summary: Message) -> Vec<Message> {
         let is_system = |m: &&Message| m.role == Role::System;
         let mut joined = messages[..self.start].to_vec();

@@ -1,4 +1,4 @@
-//! What an MCP tool answered, as a tool's output.
+//! Converts MCP results into tool output.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,27 +6,27 @@ use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
 use crate::ToolOutput;
 
-/// The output, or the text of a failure.
+/// Converts a result; the error is the text of a failed call.
 pub(super) fn output(result: CallToolResult) -> Result<ToolOutput, String> {
     if result.is_error == Some(true) {
-        let texts: Vec<String> = result.content.iter().map(in_words).collect();
+        let texts: Vec<String> = result.content.iter().map(as_text).collect();
         return Err(texts.join("\n"));
     }
-    // Structured content is told as text as well, as the protocol asks.
+    // The protocol asks servers to repeat structured content as text.
     if result.content.is_empty() {
         let value = result.structured_content.unwrap_or_default();
         return ToolOutput::json(&value).map_err(|error| error.to_string());
     }
-    let pieces = result.content.iter();
-    Ok(pieces.fold(ToolOutput::default(), |output, block| {
-        match picture(block) {
+    let blocks = result.content.iter();
+    Ok(
+        blocks.fold(ToolOutput::default(), |output, block| match image(block) {
             Some((media_type, data)) => output.image(media_type, data),
-            None => output.and_text(in_words(block)),
-        }
-    }))
+            None => output.and_text(as_text(block)),
+        }),
+    )
 }
 
-fn picture(block: &ContentBlock) -> Option<(&str, Vec<u8>)> {
+fn image(block: &ContentBlock) -> Option<(&str, Vec<u8>)> {
     let ContentBlock::Image(image) = block else {
         return None;
     };
@@ -34,11 +34,11 @@ fn picture(block: &ContentBlock) -> Option<(&str, Vec<u8>)> {
     Some((&image.mime_type, data))
 }
 
-/// What is no text is named, so that the model knows that it is there.
-fn in_words(block: &ContentBlock) -> String {
+/// Describes a block as text; other content is named, so that the model knows about it.
+fn as_text(block: &ContentBlock) -> String {
     match block {
         ContentBlock::Text(text) => text.text.clone(),
-        ContentBlock::Image(_) => "[image that could not be read]".into(),
+        ContentBlock::Image(_) => "[image that could not be decoded]".into(),
         ContentBlock::Audio(_) => "[audio]".into(),
         ContentBlock::Resource(embedded) => match &embedded.resource {
             ResourceContents::TextResourceContents { text, .. } => text.clone(),

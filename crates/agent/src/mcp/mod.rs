@@ -1,10 +1,10 @@
-//! Tools of MCP servers, with the official SDK.
+//! Tools of MCP servers, through the official SDK.
 //!
-//! Unlike the rest of the crate, a connection has tasks of its own: the SDK's,
-//! which end with the last clone of the server or of one of its tools.
+//! Unlike the rest of the crate, a connection spawns tasks: the SDK's. They end with the
+//! last clone of the server and its tools.
 
 mod content;
-mod name;
+mod tool_name;
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use thiserror::Error;
 use tokio::process::Command;
 
 use self::content::output;
-use self::name::tool_name;
+use self::tool_name::tool_name;
 use crate::{Function, Skill, ToolOutput, Toolbox, ToolboxError};
 
-/// A connection to an MCP server. It is a [`Skill`]: the server's instructions
-/// and its tools, as they were when it connected. A server that changes its
-/// tools while it runs is connected to anew.
+/// A connection to an MCP server, usable as a [`Skill`].
+///
+/// Instructions and tools are fetched once; reconnect if the server changes them.
 ///
 /// ```no_run
 /// use majordomo::agent::{AgentBuilder, McpServer};
@@ -46,32 +46,32 @@ pub struct McpServer {
 
 type Connection = Arc<RunningService<RoleClient, ()>>;
 
-/// Why a server's tools cannot be used.
+/// Why a connection to an MCP server failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum McpError {
-    /// The program could not be started.
+    /// The server process could not be started.
     #[error("the MCP server could not be started: {0}")]
     Start(#[from] std::io::Error),
-    /// There is no MCP server, or it speaks another version.
-    #[error("no connection to the MCP server: {0}")]
+    /// The handshake failed.
+    #[error("the connection to the MCP server failed: {0}")]
     Connect(String),
-    /// It did not say which tools it has.
-    #[error("the MCP server did not list its tools: {0}")]
+    /// The tools could not be listed.
+    #[error("the tools of the MCP server could not be listed: {0}")]
     List(String),
-    /// Its tools cannot be offered to a model.
-    #[error("a tool of the MCP server cannot be used: {0}")]
+    /// A tool has an invalid definition.
+    #[error("a tool of the MCP server is invalid: {0}")]
     Toolbox(#[from] ToolboxError),
 }
 
 impl McpServer {
-    /// Starts a program and speaks over its standard input and output. It ends
-    /// with the connection.
+    /// Spawns a server process and connects to its standard input and output. The process
+    /// ends with the connection.
     pub async fn stdio(command: Command) -> Result<Self, McpError> {
         Self::connect(TokioChildProcess::new(command)?).await
     }
 
-    /// Speaks streamable HTTP with the server at this address.
+    /// Connects to a URL by streamable HTTP.
     pub async fn http(url: impl Into<Arc<str>>) -> Result<Self, McpError> {
         Self::connect(StreamableHttpClientTransport::from_uri(url)).await
     }
@@ -83,24 +83,24 @@ impl McpServer {
     {
         let connected = ().serve(transport).await;
         let connection = Arc::new(connected.map_err(|e| McpError::Connect(e.to_string()))?);
-        let told = connection.peer_info();
+        let info = connection.peer_info();
         let tools = connection.list_all_tools().await;
         let tools = tools.map_err(|error| McpError::List(error.to_string()))?;
         let functions = tools.into_iter().map(|tool| function(&connection, tool));
         Ok(Self {
-            name: told
+            name: info
                 .as_ref()
-                .and_then(|told| told.server_info.as_ref().map(|info| info.name.clone()))
+                .and_then(|info| info.server_info.as_ref().map(|server| server.name.clone()))
                 .unwrap_or_default(),
-            instructions: told
-                .and_then(|told| told.instructions.clone())
+            instructions: info
+                .and_then(|info| info.instructions.clone())
                 .unwrap_or_default(),
             toolbox: Toolbox::new(functions)?,
             connection,
         })
     }
 
-    /// Whether the server is gone; its tools then answer with errors.
+    /// Returns `true` if the connection is closed. Tool calls then fail.
     pub fn is_closed(&self) -> bool {
         self.connection.is_closed()
     }
@@ -120,12 +120,12 @@ impl Skill for McpServer {
     }
 }
 
-fn function(connection: &Connection, told: rmcp::model::Tool) -> Function {
-    let mut tool = Tool::new(tool_name(&told.name));
-    tool.description = told.description.map(Into::into);
-    tool.parameters = Json::from_value(&*told.input_schema).ok();
+fn function(connection: &Connection, definition: rmcp::model::Tool) -> Function {
+    let mut tool = Tool::new(tool_name(&definition.name));
+    tool.description = definition.description.map(Into::into);
+    tool.parameters = Json::from_value(&*definition.input_schema).ok();
     let connection = Arc::clone(connection);
-    let name = told.name;
+    let name = definition.name;
     Function::untyped(tool, move |_, arguments| {
         let mut call = CallToolRequestParams::new(name.clone());
         if let Value::Object(arguments) = arguments {

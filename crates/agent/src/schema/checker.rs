@@ -1,4 +1,4 @@
-//! Checks values against a schema that was compiled once.
+//! Validation against compiled schemas.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -6,20 +6,19 @@ use std::sync::Arc;
 use jsonschema::Validator;
 use serde_json::Value;
 
-use crate::head::head;
+use crate::char_prefix::char_prefix;
 
-/// More problems than a model mends in one go.
-const MOST_PROBLEMS: usize = 8;
-/// A problem's text quotes the value; a long value is not worth its tokens.
-const LONGEST_PROBLEM: usize = 300;
+/// Maximum problems to report; a model does not fix more at once.
+const MAX_PROBLEMS: usize = 8;
+/// Maximum bytes per problem, which may quote a long value.
+const MAX_PROBLEM_LEN: usize = 300;
 
-/// A compiled schema; clones share it.
+/// A compiled schema. Clones share it.
 #[derive(Clone)]
-pub(crate) struct Checker(Arc<Validator>);
+pub(crate) struct SchemaChecker(Arc<Validator>);
 
-impl Checker {
-    /// Compiles a schema, or says what is wrong with it. References to other
-    /// documents are refused: nothing is fetched.
+impl SchemaChecker {
+    /// Compiles a schema. References to other documents are rejected, never fetched.
     pub(crate) fn new(schema: &Value) -> Result<Self, String> {
         match jsonschema::validator_for(schema) {
             Ok(validator) => Ok(Self(Arc::new(validator))),
@@ -27,19 +26,19 @@ impl Checker {
         }
     }
 
-    /// Takes the value, or lists what is wrong with it, one line each.
+    /// Validates a value. The error lists the problems, one per line.
     pub(crate) fn check(&self, value: &Value) -> Result<(), String> {
         if self.0.is_valid(value) {
             return Ok(());
         }
         let mut list = String::new();
         let mut problems = self.0.iter_errors(value);
-        for problem in problems.by_ref().take(MOST_PROBLEMS) {
+        for problem in problems.by_ref().take(MAX_PROBLEMS) {
             let line = problem.to_string();
-            let line = head(&line, LONGEST_PROBLEM);
+            let line = char_prefix(&line, MAX_PROBLEM_LEN);
             let place = problem.instance_path().as_str();
             let place = if place.is_empty() { "/" } else { place };
-            // Writing to a String does not fail.
+            // Writing to a `String` cannot fail.
             let _ = writeln!(list, "- at {place}: {line}");
         }
         let rest = problems.count();
@@ -56,13 +55,13 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn each_problem_says_where_and_what() {
+    fn each_problem_has_a_location_and_a_description() {
         let schema = json!({
             "type": "object",
             "properties": {"age": {"type": "integer"}, "name": {"type": "string"}},
             "required": ["name"],
         });
-        let checker = Checker::new(&schema).unwrap();
+        let checker = SchemaChecker::new(&schema).unwrap();
         assert_eq!(checker.check(&json!({"age": 3, "name": "a"})), Ok(()));
         assert_eq!(
             checker.check(&json!({"age": "x"})).unwrap_err(),
@@ -71,9 +70,9 @@ mod tests {
     }
 
     #[test]
-    fn long_values_and_many_problems_are_cut() {
+    fn long_values_and_many_problems_are_truncated() {
         let schema = json!({"type": "array", "items": {"type": "integer"}});
-        let checker = Checker::new(&schema).unwrap();
+        let checker = SchemaChecker::new(&schema).unwrap();
         let text = "ä".repeat(5_000);
         let list = checker.check(&json!(vec![text; 20])).unwrap_err();
         assert!(list.len() < 4_000, "{}", list.len());
@@ -81,8 +80,8 @@ mod tests {
     }
 
     #[test]
-    fn references_to_other_documents_are_refused() {
+    fn references_to_other_documents_are_rejected() {
         let schema = json!({"$ref": "https://example.com/schema.json"});
-        assert!(Checker::new(&schema).is_err());
+        assert!(SchemaChecker::new(&schema).is_err());
     }
 }

@@ -1,12 +1,12 @@
-//! JSON Schemas: derived from types, made fit for models, compiled once.
+//! JSON Schemas: derived from Rust types, adapted to providers, compiled once.
 
 mod checker;
-mod derive;
-mod in_words;
+mod derived;
+mod instructions;
 mod portable;
 mod strict;
 
-pub(crate) use checker::Checker;
-pub(crate) use derive::{arguments_of, of};
-pub use in_words::schema_in_words;
-pub(crate) use strict::{Strict, WRAPPER, strict};
+pub(crate) use checker::SchemaChecker;
+pub(crate) use derived::{arguments_of, of};
+pub use instructions::schema_to_instructions;
+pub(crate) use strict::{StrictSchema, WRAPPER, strict};

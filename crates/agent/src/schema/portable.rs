@@ -1,9 +1,9 @@
-//! Removes what only Rust knows from a schema.
+//! Removes Rust-specific formats from schemas.
 
 use serde_json::Value;
 
-/// The formats that the providers' schema dialects agree on. Others, such as
-/// `uint32` or `double`, are refused by some of them.
+/// The formats that all providers accept. Some reject others, such as `uint32` or
+/// `double`.
 const FORMATS: [&str; 9] = [
     "date-time",
     "date",
@@ -16,7 +16,7 @@ const FORMATS: [&str; 9] = [
     "uuid",
 ];
 
-/// Drops formats that a provider may refuse, at every level.
+/// Removes formats that a provider may reject, at every level.
 pub(super) fn make_portable(schema: &mut Value) {
     each_schema(schema, &mut |object| {
         let known = |format: &Value| format.as_str().is_some_and(|f| FORMATS.contains(&f));
@@ -26,7 +26,7 @@ pub(super) fn make_portable(schema: &mut Value) {
     });
 }
 
-/// Visits every schema object inside a schema, the inner ones first.
+/// Visits every nested schema object, innermost first.
 pub(super) fn each_schema(
     schema: &mut Value,
     visit: &mut impl FnMut(&mut serde_json::Map<String, Value>),
@@ -57,7 +57,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn only_common_formats_stay_and_property_names_are_not_keywords() {
+    fn only_common_formats_remain_and_property_names_are_not_keywords() {
         let mut schema = json!({
             "format": "uint32",
             "properties": {"format": {"format": "double"}, "at": {"format": "date-time"}},

@@ -1,17 +1,17 @@
-//! Schemas in the form that every provider's structured output takes.
+//! Schemas in the subset that every provider's structured output accepts.
 //!
-//! Every property required, no others allowed, optional ones nullable, one
-//! spelling for choices. Bounds and patterns, which several providers refuse,
-//! move into the description; the answer is checked against them afterwards.
+//! All properties are required and no others allowed; optional ones are nullable;
+//! choices use `anyOf` and `enum`. Bounds and patterns, which several providers reject,
+//! move into the description; the response is validated against them afterwards.
 
 use serde_json::{Map, Value, json};
 
 use super::portable::{each_schema, make_portable};
 
-/// The property that holds an answer which is no object itself.
+/// The property that wraps a value that is not an object.
 pub(crate) const WRAPPER: &str = "value";
 
-/// Keywords that at least one provider refuses.
+/// Keywords that at least one provider rejects.
 const BOUNDS: [&str; 13] = [
     "minimum",
     "maximum",
@@ -28,27 +28,27 @@ const BOUNDS: [&str; 13] = [
     "maxProperties",
 ];
 
-/// A schema to send.
-pub(crate) struct Strict {
+/// A schema to send to providers.
+pub(crate) struct StrictSchema {
     pub(crate) schema: Value,
-    /// The type is no object, so it is inside one, as [`WRAPPER`].
+    /// The type is not an object and is wrapped in one, as [`WRAPPER`].
     pub(crate) wrapped: bool,
-    /// Every object is closed, so a provider's strict mode takes it.
+    /// Every object is closed, so strict mode accepts the schema.
     pub(crate) closed: bool,
 }
 
-/// Makes a derived schema strict.
-pub(crate) fn strict(mut schema: Value) -> Strict {
+/// Converts a derived schema.
+pub(crate) fn strict(mut schema: Value) -> StrictSchema {
     make_portable(&mut schema);
     each_schema(&mut schema, &mut |object| {
         object.remove("title");
         object.remove("default");
         object.remove("examples");
-        spell_choices(object);
+        normalize_choices(object);
         describe_bounds(object);
         split_types(object);
         close(object);
-        spell_anything(object);
+        normalize_true(object);
         isolate_reference(object);
     });
     let wrapped = schema.get("type").is_none_or(|kind| kind != "object");
@@ -57,15 +57,15 @@ pub(crate) fn strict(mut schema: Value) -> Strict {
     }
     let mut closed = true;
     each_schema(&mut schema, &mut |object| closed &= is_closed(object));
-    Strict {
+    StrictSchema {
         schema,
         wrapped,
         closed,
     }
 }
 
-/// `const` is an `enum` of one, `oneOf` an `anyOf`: the spellings that all know.
-fn spell_choices(object: &mut Map<String, Value>) {
+/// Rewrites `const` to `enum` and `oneOf` to `anyOf`, which all providers support.
+fn normalize_choices(object: &mut Map<String, Value>) {
     if let Some(value) = object.remove("const") {
         object.insert("enum".into(), json!([value]));
     }
@@ -94,7 +94,7 @@ fn describe_bounds(object: &mut Map<String, Value>) {
     object.insert("description".into(), text.into());
 }
 
-/// `type: [a, b]` is an `anyOf` of both.
+/// Rewrites `type: [a, b]` to an `anyOf`.
 fn split_types(object: &mut Map<String, Value>) {
     let Some(Value::Array(types)) = object.get("type") else {
         return;
@@ -128,8 +128,8 @@ fn close(object: &mut Map<String, Value>) {
     }
 }
 
-/// `true` is the schema of anything, which not every provider reads.
-fn spell_anything(object: &mut Map<String, Value>) {
+/// Rewrites the schema `true` to `{}`, because not every provider supports it.
+fn normalize_true(object: &mut Map<String, Value>) {
     let anything = |schema: &mut Value| {
         if *schema == Value::Bool(true) {
             *schema = json!({});
@@ -143,7 +143,7 @@ fn spell_anything(object: &mut Map<String, Value>) {
     }
 }
 
-/// A reference stands alone in strict mode; what is beside it moves outside.
+/// Moves a reference into an `anyOf`: strict mode allows no siblings.
 fn isolate_reference(object: &mut Map<String, Value>) {
     if object.len() > 1
         && !object.contains_key("$defs")
@@ -153,7 +153,7 @@ fn isolate_reference(object: &mut Map<String, Value>) {
     }
 }
 
-/// Puts a schema into an object, since providers want one at the root.
+/// Wraps a schema in an object, because providers require one at the root.
 fn wrap(mut schema: Value) -> Value {
     each_schema(&mut schema, &mut |object| {
         if object.get("$ref").is_some_and(|target| target == "#") {
@@ -175,17 +175,17 @@ fn wrap(mut schema: Value) -> Value {
 }
 
 fn is_closed(object: &Map<String, Value>) -> bool {
-    let says_something = ["type", "anyOf", "enum", "$ref", "allOf"];
+    let constraining = ["type", "anyOf", "enum", "$ref", "allOf"];
     let is_object = object.get("type").is_some_and(|kind| kind == "object");
-    let shut = object.get("additionalProperties") == Some(&Value::Bool(false));
-    says_something.iter().any(|key| object.contains_key(*key)) && (!is_object || shut)
+    let closed = object.get("additionalProperties") == Some(&Value::Bool(false));
+    constraining.iter().any(|key| object.contains_key(*key)) && (!is_object || closed)
 }
 
 #[cfg(test)]
 mod tests {
-    #![allow(dead_code, reason = "only the types' schemas are looked at")]
+    #![allow(dead_code, reason = "only the schemas are used")]
 
-    use super::super::derive::of;
+    use super::super::derived::of;
     use super::*;
     use schemars::JsonSchema;
     use serde::Deserialize;
@@ -221,16 +221,16 @@ mod tests {
     }
 
     #[test]
-    fn choices_are_spelled_with_any_of_and_enum() {
+    fn choices_become_any_of_and_enum() {
         #[derive(Deserialize, JsonSchema)]
         #[serde(tag = "kind", rename_all = "snake_case")]
-        enum Shape {
+        enum Figure {
             Dot,
             Circle { radius: f64 },
         }
         #[derive(Deserialize, JsonSchema)]
         struct Drawing {
-            shape: Shape,
+            shape: Figure,
         }
         let schema = strict(of::<Drawing>()).schema;
         let circle = json!({
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_put_into_one() {
+    fn a_type_that_is_not_an_object_is_wrapped_in_one() {
         let list = strict(of::<Vec<u8>>());
         assert!(list.wrapped);
         assert_eq!(list.schema["properties"]["value"]["type"], "array");
@@ -282,14 +282,14 @@ mod tests {
         }
         let nested = strict(of::<Nested>());
         assert!(nested.wrapped);
-        crate::schema::Checker::new(&nested.schema)
+        crate::schema::SchemaChecker::new(&nested.schema)
             .unwrap()
             .check(&json!({"value": [1, [2, [3]]]}))
             .unwrap();
     }
 
     #[test]
-    fn maps_and_free_values_are_sent_and_known_not_to_be_closed() {
+    fn maps_and_arbitrary_values_are_not_closed() {
         assert!(!strict(of::<BTreeMap<String, i64>>()).closed);
         #[derive(Deserialize, JsonSchema)]
         struct Free {
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn an_optional_choice_has_no_null_among_its_values() {
+    fn an_optional_enum_does_not_list_null() {
         #[derive(Deserialize, JsonSchema)]
         enum Colour {
             Red,

@@ -1,15 +1,15 @@
-//! Skills without a type of their own.
+//! Builds skills without a dedicated type.
 
 use super::Skill;
 use crate::{Function, Toolbox, ToolboxError};
 
-/// Puts a skill together.
+/// Builds a [`Skill`].
 ///
 /// ```
 /// use majordomo::agent::{Function, NoArguments, Skill, SkillBuilder};
 ///
 /// let dice = SkillBuilder::new("dice")
-///     .instructions("Roll dice with the tool; never make up a number.")
+///     .instructions("Roll dice with the tool; never invent a number.")
 ///     .tool(Function::new("roll", "Rolls a die.", |_: NoArguments| async {
 ///         Ok::<_, String>(4) // chosen by a fair roll
 ///     }))
@@ -18,13 +18,13 @@ use crate::{Function, Toolbox, ToolboxError};
 /// # Ok::<(), majordomo::agent::ToolboxError>(())
 /// ```
 #[derive(Debug)]
-#[must_use = "a skill is made by `build`"]
+#[must_use = "call `build` to create the skill"]
 pub struct SkillBuilder {
     skill: BuiltSkill,
-    problem: Option<ToolboxError>,
+    error: Option<ToolboxError>,
 }
 
-/// A skill made by [`SkillBuilder`]. Cheap to clone.
+/// A skill created by [`SkillBuilder`]. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct BuiltSkill {
     name: String,
@@ -33,18 +33,18 @@ pub struct BuiltSkill {
 }
 
 impl SkillBuilder {
-    /// A skill that does nothing yet.
+    /// Starts an empty skill.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             skill: BuiltSkill {
                 name: name.into(),
                 ..BuiltSkill::default()
             },
-            problem: None,
+            error: None,
         }
     }
 
-    /// What the model is told.
+    /// Sets the instructions for the model.
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.skill.instructions = text.into();
         self
@@ -53,21 +53,25 @@ impl SkillBuilder {
     /// Adds a tool.
     pub fn tool(mut self, function: Function) -> Self {
         let added = self.skill.toolbox.add(function);
-        self.problem = self.problem.or(added.err());
+        self.error = self.error.or(added.err());
         self
     }
 
-    /// Adds all tools of a box.
+    /// Adds all tools of a toolbox.
     pub fn toolbox(mut self, toolbox: &Toolbox) -> Self {
         let added = self.skill.toolbox.extend(toolbox);
-        self.problem = self.problem.or(added.err());
+        self.error = self.error.or(added.err());
         self
     }
 
-    /// The skill, unless two tools share a name or a schema is unusable.
+    /// Creates the skill.
+    ///
+    /// # Errors
+    ///
+    /// Fails if two tools share a name or a schema is invalid.
     pub fn build(self) -> Result<BuiltSkill, ToolboxError> {
-        match self.problem {
-            Some(problem) => Err(problem),
+        match self.error {
+            Some(error) => Err(error),
             None => Ok(self.skill),
         }
     }

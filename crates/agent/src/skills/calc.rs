@@ -1,4 +1,4 @@
-//! The skill of reckoning.
+//! The `calc` skill.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,7 +13,7 @@ struct Calculate {
     expression: String,
 }
 
-/// A skill with one tool, `calculate`, for arithmetic that models get wrong.
+/// Returns a skill with one tool, `calculate`, for exact arithmetic.
 ///
 /// ```
 /// use majordomo::agent::{Skill, calc};
@@ -23,8 +23,8 @@ struct Calculate {
 pub fn calc() -> BuiltSkill {
     let calculate = Function::new(
         "calculate",
-        "Works out an arithmetic expression exactly as written.",
-        |arguments: Calculate| async move { evaluate(&arguments.expression).map(written) },
+        "Evaluates an arithmetic expression exactly as written.",
+        |arguments: Calculate| async move { evaluate(&arguments.expression).map(format_number) },
     );
     SkillBuilder::new("calc")
         .instructions("Work out arithmetic with the tool `calculate` and not in your head.")
@@ -33,8 +33,8 @@ pub fn calc() -> BuiltSkill {
         .expect("one tool with a derived schema is always accepted")
 }
 
-/// Whole numbers without a fraction, very large and small ones with an exponent.
-fn written(number: f64) -> String {
+/// Formats integers without a fraction, and very large or small numbers with an exponent.
+fn format_number(number: f64) -> String {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() <= EXACT {
         format!("{number:.0}")
@@ -50,7 +50,7 @@ mod tests {
     use majordomo_llm::ToolCall;
 
     #[tokio::test]
-    async fn the_tool_gives_the_number_or_says_what_is_wrong() {
+    async fn the_tool_returns_the_number_or_an_error() {
         let skill = calc();
         let toolbox = skill.toolbox().unwrap();
         for (expression, text, is_error) in [

@@ -1,4 +1,4 @@
-//! The skill of knowing the time.
+//! The `clock` skill.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -14,7 +14,7 @@ use crate::Function;
 
 #[derive(Deserialize, JsonSchema)]
 struct TimeNow {
-    /// An IANA time zone such as `Europe/Berlin`; UTC if left out.
+    /// An IANA time zone such as `Europe/Berlin`; defaults to UTC.
     timezone: Option<String>,
 }
 
@@ -22,21 +22,21 @@ struct TimeNow {
 struct TimeConvert {
     /// For example `2026-03-01T09:30` or `2026-03-01T09:30:00+01:00`.
     time: String,
-    /// The IANA time zone of `time`, if it has no offset of its own; UTC if left out.
+    /// The IANA time zone of `time` if it has no offset; defaults to UTC.
     from: Option<String>,
     /// The IANA time zone to convert to.
     to: String,
 }
 
-/// A moment in one place.
+/// A point in time in one time zone.
 #[derive(Debug, PartialEq, Serialize)]
-struct Told {
+struct LocalTime {
     time: String,
     timezone: String,
     weekday: String,
 }
 
-/// A skill with two tools: `time_now` and `time_convert`.
+/// Returns a skill with two tools: `time_now` and `time_convert`.
 ///
 /// ```
 /// use majordomo::agent::{Skill, clock};
@@ -45,13 +45,13 @@ struct Told {
 /// ```
 #[allow(
     clippy::disallowed_methods,
-    reason = "the one wall clock here; whoever wants another one injects it"
+    reason = "the only use of the wall clock; tests use `clock_with`"
 )]
 pub fn clock() -> BuiltSkill {
     clock_with(SystemTime::now)
 }
 
-/// As [`clock`], with the time from somewhere else.
+/// Like [`clock`], with a custom time source.
 pub fn clock_with(now: impl Fn() -> SystemTime + Send + Sync + 'static) -> BuiltSkill {
     let now = Arc::new(now);
     let time_now = Function::new(
@@ -59,7 +59,7 @@ pub fn clock_with(now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Built
         "The current date and time in a time zone.",
         move |arguments: TimeNow| {
             let now = now();
-            async move { tell_now(now, arguments.timezone.as_deref()) }
+            async move { time_in_zone(now, arguments.timezone.as_deref()) }
         },
     );
     let time_convert = Function::new(
@@ -68,35 +68,33 @@ pub fn clock_with(now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Built
         |arguments: TimeConvert| async move { convert(&arguments) },
     );
     SkillBuilder::new("clock")
-        .instructions(
-            "Ask the tool `time_now` for the date and time; you do not know them by yourself.",
-        )
+        .instructions("Ask the tool `time_now` for the date and time; you do not know them.")
         .tool(time_now)
         .tool(time_convert)
         .build()
         .expect("two names and derived schemas are always accepted")
 }
 
-fn tell_now(now: SystemTime, timezone: Option<&str>) -> Result<Told, String> {
+fn time_in_zone(now: SystemTime, timezone: Option<&str>) -> Result<LocalTime, String> {
     let now = Timestamp::try_from(now).map_err(|error| error.to_string())?;
-    Ok(tell(&now.to_zoned(zone(timezone)?)))
+    Ok(local_time(&now.to_zoned(zone(timezone)?)))
 }
 
-fn convert(arguments: &TimeConvert) -> Result<Told, String> {
+fn convert(arguments: &TimeConvert) -> Result<LocalTime, String> {
     let target = zone(Some(&arguments.to))?;
     let moment = match arguments.time.parse::<Timestamp>() {
         Ok(moment) => moment,
         Err(_) => local(&arguments.time, arguments.from.as_deref())?,
     };
-    Ok(tell(&moment.to_zoned(target)))
+    Ok(local_time(&moment.to_zoned(target)))
 }
 
-/// A time without an offset. One that a clock change skips or repeats is taken
-/// as calendars do: the later of a skipped one, the first of a repeated one.
+/// Resolves a time without an offset. Daylight saving gaps resolve to the later time,
+/// and folds to the earlier one.
 fn local(time: &str, from: Option<&str>) -> Result<Timestamp, String> {
     let zone = zone(from)?;
     let date_time: DateTime = time.parse().map_err(|error| {
-        format!("`{time}` is no time; write it like 2026-03-01T09:30 ({error})")
+        format!("`{time}` is not a valid time; write it like 2026-03-01T09:30 ({error})")
     })?;
     let zoned = date_time
         .to_zoned(zone)
@@ -109,13 +107,13 @@ fn zone(name: Option<&str>) -> Result<TimeZone, String> {
     match name {
         None => Ok(TimeZone::UTC),
         Some(name) => TimeZone::get(name).map_err(|_| {
-            format!("there is no time zone `{name}`; use an IANA name such as Europe/Berlin")
+            format!("unknown time zone `{name}`; use an IANA name such as Europe/Berlin")
         }),
     }
 }
 
-fn tell(moment: &Zoned) -> Told {
-    Told {
+fn local_time(moment: &Zoned) -> LocalTime {
+    LocalTime {
         time: moment.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
         timezone: moment.time_zone().iana_name().unwrap_or("UTC").into(),
         weekday: moment.strftime("%A").to_string(),
@@ -134,7 +132,7 @@ mod tests {
         SystemTime::UNIX_EPOCH + Duration::from_secs(1_782_907_200)
     }
 
-    async fn ask(tool: &str, arguments: &str) -> (String, bool) {
+    async fn call_tool(tool: &str, arguments: &str) -> (String, bool) {
         let skill = clock_with(july);
         let call = ToolCall::new("a", tool, arguments);
         let result = skill.toolbox().unwrap().call(&call).await;
@@ -142,8 +140,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_time_is_told_in_any_zone_and_in_utc_by_default() {
-        for (arguments, told) in [
+    async fn the_time_is_returned_in_any_zone_and_in_utc_by_default() {
+        for (arguments, expected) in [
             (
                 "{}",
                 r#"{"time":"2026-07-01T12:00:00+00:00","timezone":"UTC","weekday":"Wednesday"}"#,
@@ -157,13 +155,16 @@ mod tests {
                 r#"{"time":"2026-07-02T02:00:00+14:00","timezone":"Pacific/Kiritimati","weekday":"Thursday"}"#,
             ),
         ] {
-            assert_eq!(ask("time_now", arguments).await, (told.into(), false));
+            assert_eq!(
+                call_tool("time_now", arguments).await,
+                (expected.into(), false)
+            );
         }
     }
 
     #[test]
-    fn times_are_converted_across_summer_time() {
-        for (time, from, to, told) in [
+    fn conversion_respects_daylight_saving_time() {
+        for (time, from, to, expected) in [
             (
                 "2026-01-15T09:30",
                 Some("Europe/Berlin"),
@@ -200,15 +201,15 @@ mod tests {
                 from: from.map(Into::into),
                 to: to.into(),
             };
-            assert_eq!(convert(&arguments).unwrap().time, told, "{time}");
+            assert_eq!(convert(&arguments).unwrap().time, expected, "{time}");
         }
     }
 
     #[tokio::test]
-    async fn wrong_zones_and_times_are_explained() {
-        let (text, is_error) = ask("time_now", r#"{"timezone": "Berlin"}"#).await;
+    async fn invalid_zones_and_times_are_explained() {
+        let (text, is_error) = call_tool("time_now", r#"{"timezone": "Berlin"}"#).await;
         assert!(is_error && text.contains("use an IANA name"), "{text}");
-        let (text, is_error) = ask("time_convert", r#"{"time": "noon", "to": "UTC"}"#).await;
+        let (text, is_error) = call_tool("time_convert", r#"{"time": "noon", "to": "UTC"}"#).await;
         assert!(is_error && text.contains("write it like"), "{text}");
     }
 }

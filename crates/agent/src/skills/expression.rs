@@ -1,4 +1,4 @@
-//! Arithmetic expressions, by recursive descent.
+//! Arithmetic expressions, evaluated by recursive descent.
 //!
 //! ```text
 //! sum     = product (("+" | "-") product)*
@@ -8,29 +8,29 @@
 //! atom    = number | "(" sum ")"
 //! ```
 
-/// Signs, powers and parentheses inside each other.
-const DEEPEST: usize = 64;
-const LONGEST: usize = 10_000;
+/// Maximum nesting of signs, powers and parentheses.
+const MAX_DEPTH: usize = 64;
+const MAX_LEN: usize = 10_000;
 
-/// The expression's value, or what is wrong with it.
+/// Evaluates an expression.
 pub(super) fn evaluate(text: &str) -> Result<f64, String> {
-    if text.len() > LONGEST {
-        return Err(format!("longer than {LONGEST} characters"));
+    if text.len() > MAX_LEN {
+        return Err(format!("longer than {MAX_LEN} characters"));
     }
-    let mut reader = Reader { text, at: 0 };
-    let value = reader.sum(DEEPEST)?;
-    match reader.peek() {
+    let mut parser = ExpressionParser { text, at: 0 };
+    let value = parser.sum(MAX_DEPTH)?;
+    match parser.peek() {
         None => Ok(value),
-        Some(_) => Err(reader.unexpected()),
+        Some(_) => Err(parser.unexpected()),
     }
 }
 
-struct Reader<'a> {
+struct ExpressionParser<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl Reader<'_> {
+impl ExpressionParser<'_> {
     fn sum(&mut self, depth: usize) -> Result<f64, String> {
         let mut value = self.product(depth)?;
         while let Some(sign @ ('+' | '-')) = self.peek() {
@@ -62,7 +62,7 @@ impl Reader<'_> {
 
     fn signed(&mut self, depth: usize) -> Result<f64, String> {
         let deeper = depth.checked_sub(1);
-        let depth = deeper.ok_or_else(|| format!("nested deeper than {DEEPEST} levels"))?;
+        let depth = deeper.ok_or_else(|| format!("nested deeper than {MAX_DEPTH} levels"))?;
         match self.peek() {
             Some('-') => {
                 self.skip();
@@ -126,7 +126,7 @@ impl Reader<'_> {
         finite(number)
     }
 
-    /// The next character that is not a space.
+    /// Skips whitespace and returns the next character.
     fn peek(&mut self) -> Option<char> {
         let rest = &self.text[self.at..];
         self.at += rest.len() - rest.trim_start().len();
@@ -142,7 +142,7 @@ impl Reader<'_> {
 
     fn unexpected(&mut self) -> String {
         match self.peek() {
-            None => "the expression ends too early".into(),
+            None => "unexpected end of the expression".into(),
             Some(c) => {
                 let place = self.text[..self.at].chars().count() + 1;
                 format!("unexpected `{c}` at character {place}")
@@ -165,7 +165,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn operators_bind_as_in_school() {
+    fn operators_have_conventional_precedence() {
         for (text, value) in [
             ("1 + 2 * 3", 7.0),
             ("(1 + 2) * 3", 9.0),
@@ -183,12 +183,12 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_value_is_refused_in_words() {
-        for (text, says) in [
-            ("", "ends too early"),
-            ("2 +", "ends too early"),
+    fn invalid_expressions_are_explained() {
+        for (text, expected) in [
+            ("", "unexpected end"),
+            ("2 +", "unexpected end"),
             ("2 ü 3", "unexpected `ü` at character 3"),
-            ("(2", "ends too early"),
+            ("(2", "unexpected end"),
             ("2)", "unexpected `)`"),
             ("2e", "unexpected `e`"),
             (".", "unexpected `.`"),
@@ -199,7 +199,7 @@ mod tests {
             ("9e999", "not a finite number"),
         ] {
             let error = evaluate(text).unwrap_err();
-            assert!(error.contains(says), "{text}: {error}");
+            assert!(error.contains(expected), "{text}: {error}");
         }
         assert!(evaluate(&"(".repeat(9_000)).unwrap_err().contains("deeper"));
         assert!(
@@ -211,12 +211,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_panics(text in "[-+*/%^().eE0-9 ü]{0,60}") {
+        fn no_expression_panics(text in "[-+*/%^().eE0-9 ü]{0,60}") {
             let _ = evaluate(&text);
         }
 
         #[test]
-        fn sums_agree_with_rust(a in -1e6_f64..1e6, b in -1e6_f64..1e6, c in 1e-3_f64..1e6) {
+        fn results_agree_with_rust(a in -1e6_f64..1e6, b in -1e6_f64..1e6, c in 1e-3_f64..1e6) {
             let text = format!("{a} + {b} * ({c} - {a}) / {c}");
             prop_assert_eq!(evaluate(&text), Ok(a + b * (c - a) / c));
         }

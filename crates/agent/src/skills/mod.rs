@@ -1,7 +1,7 @@
-//! Skills: instructions and tools that belong together.
+//! Skills: instructions bundled with tools.
 //!
-//! A skill is made once, shared by any number of agents, and never changes.
-//! [`clock`] and [`calc`] are shipped, as examples and for use.
+//! A skill is immutable and shared by any number of agents. [`clock`] and [`calc`] are
+//! built in.
 
 mod builder;
 mod calc;
@@ -14,7 +14,7 @@ pub use builder::{BuiltSkill, SkillBuilder};
 pub use calc::calc;
 pub use clock::{clock, clock_with};
 
-/// Something that an agent can learn.
+/// Instructions and tools for an agent.
 ///
 /// ```
 /// use majordomo::agent::{Agent, AgentBuilder, Skill, clock};
@@ -35,15 +35,15 @@ pub use clock::{clock, clock_with};
 /// }
 /// ```
 pub trait Skill: Send + Sync {
-    /// Its name, for people.
+    /// Returns the name, for humans.
     fn name(&self) -> &str;
 
-    /// What the model is told; appended to the system prompt.
+    /// Returns the instructions, which are appended to the system prompt.
     fn instructions(&self) -> &str {
         ""
     }
 
-    /// The tools that come with it; none is a skill of instructions only.
+    /// Returns the tools, if any.
     fn toolbox(&self) -> Option<&Toolbox> {
         None
     }

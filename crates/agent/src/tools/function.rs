@@ -1,4 +1,4 @@
-//! A tool that can be run.
+//! Tools with a handler.
 
 use std::fmt;
 use std::future::Future;
@@ -14,15 +14,16 @@ use serde_json::Value;
 use super::{IntoToolOutput, ToolOutput};
 use crate::schema::arguments_of;
 
-/// Long enough for a slow search, short enough that a stuck one is noticed.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The code: a call and its checked arguments in; an output, or a text that
-/// tells the model what went wrong.
+/// Maps a call and its validated arguments to an output, or to an error text for the
+/// model.
 pub(super) type Handler =
     Arc<dyn Fn(ToolCall, Value) -> BoxFuture<'static, Result<ToolOutput, String>> + Send + Sync>;
 
-/// A tool with the code behind it. Clones share the code.
+/// A tool with its handler. Clones share the handler.
+///
+/// The [`tool`](macro@crate::tool) attribute is usually more convenient.
 ///
 /// ```
 /// use std::time::Duration;
@@ -54,8 +55,9 @@ pub struct Function {
 }
 
 impl Function {
-    /// A tool from a closure or an async function. The schema comes from the
-    /// argument type; an error's text is shown to the model.
+    /// Creates a tool from a closure or async function.
+    ///
+    /// The schema is derived from the argument type. Errors are shown to the model.
     pub fn new<A, F, R, T, E>(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -71,9 +73,10 @@ impl Function {
         Self::with_call(name, description, move |_, arguments| run(arguments))
     }
 
-    /// As [`Function::new`], for code that wants to see the call. A call's id is
-    /// the same when a resumed run makes the call again, so it can tell a backend
-    /// that this order was already placed.
+    /// Like [`Function::new`], for handlers that need the call.
+    ///
+    /// A resumed run repeats a call with the same id, which can therefore serve as an
+    /// idempotency key.
     pub fn with_call<A, F, R, T, E>(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -95,14 +98,14 @@ impl Function {
             let run = Arc::clone(&run);
             async move {
                 let arguments = serde_json::from_value(arguments)
-                    .map_err(|error| format!("The arguments could not be read: {error}"))?;
+                    .map_err(|error| format!("The arguments could not be deserialized: {error}"))?;
                 let output = run(call, arguments).await.map_err(text_of)?;
                 output.into_tool_output().map_err(text_of)
             }
         })
     }
 
-    /// A tool whose schema is known only at run time, such as one of a plug-in.
+    /// Creates a tool whose schema is known only at run time.
     pub fn untyped<F, R, E>(tool: Tool, run: F) -> Self
     where
         F: Fn(ToolCall, Value) -> R + Send + Sync + 'static,
@@ -121,28 +124,28 @@ impl Function {
         }
     }
 
-    /// How long a call may take; two minutes unless set.
+    /// Sets the timeout of a call. The default is two minutes.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// A call may take as long as the run.
+    /// Removes the timeout.
     #[must_use]
     pub fn without_timeout(mut self) -> Self {
         self.timeout = None;
         self
     }
 
-    /// No other tool of the same answer runs while this one does.
+    /// Prevents other tools from running concurrently with this one.
     #[must_use]
     pub fn alone(mut self) -> Self {
         self.alone = true;
         self
     }
 
-    /// What the model is told about it.
+    /// Returns the definition sent to the model.
     pub fn definition(&self) -> &Tool {
         &self.tool
     }
@@ -162,7 +165,7 @@ impl fmt::Debug for Function {
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 pub struct NoArguments {}
 
-/// The alternate form, because error chains tell their causes there.
+/// Uses the alternate form, which includes the causes of error chains.
 fn text_of(error: impl fmt::Display) -> String {
     format!("{error:#}")
 }

@@ -1,16 +1,16 @@
-//! Tools with code behind them.
+//! Executable tools.
 //!
-//! A [`Function`] is a tool that can be run; a [`Toolbox`] holds some of them.
-//! Running one never panics and always gives exactly one result, because a call
-//! without its answer makes the whole conversation invalid.
+//! A [`Function`] is a tool with a handler; a [`Toolbox`] is a set of functions. A call
+//! never panics and always yields exactly one result, because a call without a result
+//! invalidates the conversation.
 
-mod call;
-mod clean;
 mod function;
 mod output;
+mod prepared_call;
+mod sanitize;
 mod toolbox;
 
-pub(crate) use call::Prepared;
 pub use function::{Function, NoArguments};
 pub use output::{IntoToolOutput, ToolOutput};
+pub(crate) use prepared_call::PreparedCall;
 pub use toolbox::{Toolbox, ToolboxError};

@@ -1,4 +1,4 @@
-//! What a tool gives back.
+//! Tool output.
 
 use std::borrow::Cow;
 
@@ -6,12 +6,12 @@ use majordomo_llm::{Image, Part};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::clean::{LONGEST_RESULT, printable, shorten};
+use super::sanitize::{MAX_RESULT_LEN, printable, shorten};
 
-/// A tool's result: texts and images, in order.
+/// The output of a tool: texts and images, in order.
 ///
-/// Handlers may return any value that serde can write instead: a string goes to
-/// the model as it is, everything else as JSON.
+/// Handlers may return any serializable value instead: a string is sent to the model
+/// unchanged, anything else as JSON.
 ///
 /// ```
 /// use majordomo::agent::ToolOutput;
@@ -21,24 +21,24 @@ use super::clean::{LONGEST_RESULT, printable, shorten};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOutput {
-    pieces: Vec<Piece>,
+    items: Vec<OutputItem>,
 }
 
-/// Only what every provider can take as a result, so that no tool can put a
-/// call or a piece of reasoning into the conversation.
+/// What every provider accepts as a result. In particular, a tool cannot inject calls or
+/// reasoning into the conversation.
 #[derive(Clone, Debug, PartialEq)]
-enum Piece {
+enum OutputItem {
     Text(String),
     Image(Image),
 }
 
 impl ToolOutput {
-    /// A text.
+    /// Creates an output with one text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::default().and_text(text)
     }
 
-    /// A value as JSON; a string stays a plain text.
+    /// Creates an output from a value: a string unchanged, anything else as JSON.
     pub fn json(value: &(impl Serialize + ?Sized)) -> Result<Self, serde_json::Error> {
         Ok(Self::text(match serde_json::to_value(value)? {
             Value::String(text) => text,
@@ -46,34 +46,34 @@ impl ToolOutput {
         }))
     }
 
-    /// What a program printed; bytes that are no text are replaced.
+    /// Creates an output from the bytes that a program printed. Invalid UTF-8 is replaced.
     pub fn bytes(bytes: &[u8]) -> Self {
         Self::text(String::from_utf8_lossy(bytes))
     }
 
-    /// Adds a text.
+    /// Appends a text.
     #[must_use]
     pub fn and_text(mut self, text: impl Into<String>) -> Self {
-        self.pieces.push(Piece::Text(text.into()));
+        self.items.push(OutputItem::Text(text.into()));
         self
     }
 
-    /// Adds an image.
+    /// Appends an image.
     #[must_use]
     pub fn image(mut self, media_type: impl Into<String>, data: impl Into<Vec<u8>>) -> Self {
         let image = Image::new(media_type, data.into());
-        self.pieces.push(Piece::Image(image));
+        self.items.push(OutputItem::Image(image));
         self
     }
 
-    /// The parts for the conversation: printable, and within the bound.
+    /// Converts the output into parts: sanitized, and truncated to the limit.
     pub(super) fn into_parts(self) -> Vec<Part> {
-        let mut left = LONGEST_RESULT;
-        let mut parts: Vec<Part> = Vec::with_capacity(self.pieces.len());
-        for piece in self.pieces {
-            parts.push(match piece {
-                Piece::Image(image) => Part::Image(image),
-                Piece::Text(text) => {
+        let mut left = MAX_RESULT_LEN;
+        let mut parts: Vec<Part> = Vec::with_capacity(self.items.len());
+        for item in self.items {
+            parts.push(match item {
+                OutputItem::Image(image) => Part::Image(image),
+                OutputItem::Text(text) => {
                     let short = shorten(Cow::Borrowed(&text), left);
                     left = left.saturating_sub(text.len());
                     Part::text(printable(&short))
@@ -81,16 +81,16 @@ impl ToolOutput {
             });
         }
         if parts.is_empty() {
-            // Some providers refuse a result without any content.
+            // Some providers reject a result without content.
             parts.push(Part::text(""));
         }
         parts
     }
 }
 
-/// What a handler may return: a [`ToolOutput`], or anything that serde can write.
+/// What a handler may return: a [`ToolOutput`], or any serializable value.
 pub trait IntoToolOutput {
-    /// The result, or why it cannot be written.
+    /// Converts the value into an output.
     fn into_tool_output(self) -> Result<ToolOutput, serde_json::Error>;
 }
 
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_pass_as_they_are_and_values_as_json() {
+    fn strings_are_unchanged_and_other_values_become_json() {
         assert_eq!(text_of("say \"hi\""), "say \"hi\"");
         assert_eq!(text_of(String::from("x")), "x");
         assert_eq!(text_of(3), "3");
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn images_keep_their_place_between_texts() {
+    fn texts_and_images_keep_their_order() {
         let output = ToolOutput::text("a").image("image/png", [1]).and_text("b");
         let parts = output.into_parts();
         assert!(matches!(
@@ -134,8 +134,8 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_holds_for_all_texts_together() {
-        let half = "x".repeat(LONGEST_RESULT / 2 + 1);
+    fn the_limit_applies_to_all_texts_together() {
+        let half = "x".repeat(MAX_RESULT_LEN / 2 + 1);
         let output = ToolOutput::text(&half).and_text(&half).and_text("late");
         let texts: Vec<String> = output
             .into_parts()
@@ -148,13 +148,13 @@ mod tests {
     }
 
     #[test]
-    fn a02_bytes_that_are_no_text_are_replaced() {
+    fn invalid_utf8_is_replaced() {
         let parts = ToolOutput::bytes(b"ok \xff\xfe\x00").into_parts();
         assert_eq!(parts[0].as_text(), Some("ok \u{fffd}\u{fffd}"));
     }
 
     #[test]
-    fn an_empty_output_still_has_a_part() {
+    fn an_empty_output_has_an_empty_text() {
         assert_eq!(ToolOutput::default().into_parts().len(), 1);
     }
 }

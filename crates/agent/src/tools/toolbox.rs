@@ -1,4 +1,4 @@
-//! Some tools, in order, each under its own name.
+//! Sets of tools with unique names.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::Function;
-use super::call::{Prepared, failure};
-use crate::schema::Checker;
+use super::prepared_call::{PreparedCall, failure};
+use crate::schema::SchemaChecker;
 
-/// The longest name that all providers take.
-const LONGEST_NAME: usize = 64;
+/// Maximum length of a name that all providers accept.
+const MAX_NAME_LEN: usize = 64;
 
-/// Tools in the order in which they were added. Cheap to clone and to share.
+/// A set of tools, in order of insertion. Cheap to clone.
 ///
 /// ```
 /// use majordomo::agent::{Function, NoArguments, Toolbox};
@@ -28,43 +28,43 @@ const LONGEST_NAME: usize = 64;
 /// ```
 #[derive(Clone, Default)]
 pub struct Toolbox {
-    entries: Arc<Vec<Arc<Entry>>>,
+    entries: Arc<Vec<Arc<ToolEntry>>>,
 }
 
-/// A tool with its schema compiled.
-pub(super) struct Entry {
+/// A tool with its compiled schema.
+pub(super) struct ToolEntry {
     pub(super) function: Function,
-    /// None: the tool said nothing about its arguments.
-    pub(super) checker: Option<Checker>,
+    /// `None` if the tool declares no schema.
+    pub(super) checker: Option<SchemaChecker>,
 }
 
 /// Why a tool cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ToolboxError {
-    /// The name is taken.
+    /// The name is already in use.
     #[error("two tools are named `{name}`; rename one of them")]
     Duplicate {
         /// The name.
         name: String,
     },
-    /// Providers would refuse the name.
-    #[error("`{name}` is no tool name; use 1 to 64 letters, digits, `_` and `-`")]
+    /// Providers would reject the name.
+    #[error("`{name}` is not a valid tool name; use 1 to 64 letters, digits, `_` and `-`")]
     Name {
         /// The name.
         name: String,
     },
-    /// The arguments' schema cannot be used.
-    #[error("the schema of the tool `{name}` cannot be used: {reason}")]
+    /// The schema of the arguments is invalid.
+    #[error("the schema of the tool `{name}` is invalid: {reason}")]
     Schema {
         /// The tool's name.
         name: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
 }
 
 impl Toolbox {
-    /// A toolbox of these tools.
+    /// Creates a toolbox.
     pub fn new(functions: impl IntoIterator<Item = Function>) -> Result<Self, ToolboxError> {
         let mut toolbox = Self::default();
         for function in functions {
@@ -73,13 +73,13 @@ impl Toolbox {
         Ok(toolbox)
     }
 
-    /// Adds a tool at the end.
+    /// Adds a tool.
     pub fn add(&mut self, function: Function) -> Result<(), ToolboxError> {
-        let entry = Arc::new(Entry::new(function)?);
+        let entry = Arc::new(ToolEntry::new(function)?);
         self.push(entry)
     }
 
-    /// Adds all tools of another box at the end, or none of them.
+    /// Adds all tools of another toolbox, or none on error.
     pub fn extend(&mut self, other: &Self) -> Result<(), ToolboxError> {
         let mut joined = self.clone();
         for entry in other.entries.iter() {
@@ -89,35 +89,37 @@ impl Toolbox {
         Ok(())
     }
 
-    /// What the model is told, in order.
+    /// Iterates over the definitions sent to the model.
     pub fn definitions(&self) -> impl ExactSizeIterator<Item = &Tool> {
         self.entries.iter().map(|entry| &entry.function.tool)
     }
 
-    /// Whether there is no tool in it.
+    /// Returns `true` if there are no tools.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Runs a call. This never panics: whatever goes wrong is an error result
-    /// that the model can act on. Dropping the future stops the tool.
+    /// Runs a tool call.
+    ///
+    /// Failures, including panics of the handler, become error results that the model can
+    /// react to. Dropping the future cancels the tool.
     pub async fn call(&self, call: &ToolCall) -> ToolResult {
         match self.prepare(call) {
             Ok(prepared) => prepared.run().await,
-            Err(refused) => refused,
+            Err(rejected) => rejected,
         }
     }
 
-    /// Finds the tool and checks the arguments, without running anything.
-    pub(crate) fn prepare(&self, call: &ToolCall) -> Result<Prepared, ToolResult> {
+    /// Finds the tool and validates the arguments.
+    pub(crate) fn prepare(&self, call: &ToolCall) -> Result<PreparedCall, ToolResult> {
         match self.find(&call.name) {
-            Some(entry) => Prepared::new(entry, call),
+            Some(entry) => PreparedCall::new(entry, call),
             None => Err(failure(call, &self.unknown(&call.name))),
         }
     }
 
-    /// Exact names only: a guess would run something that nobody asked for.
-    fn find(&self, name: &str) -> Option<&Arc<Entry>> {
+    /// Matches exactly: guessing could run a tool that the model did not request.
+    fn find(&self, name: &str) -> Option<&Arc<ToolEntry>> {
         self.entries
             .iter()
             .find(|entry| entry.function.tool.name == name)
@@ -126,7 +128,9 @@ impl Toolbox {
     fn unknown(&self, name: &str) -> String {
         let names: Vec<&str> = self.definitions().map(|tool| tool.name.as_str()).collect();
         if names.is_empty() {
-            return format!("There is no tool named `{name}`, and no other. Answer without tools.");
+            return format!(
+                "There is no tool named `{name}`, nor any other. Answer without tools."
+            );
         }
         format!(
             "There is no tool named `{name}`. The tools are: {}.",
@@ -134,7 +138,7 @@ impl Toolbox {
         )
     }
 
-    fn push(&mut self, entry: Arc<Entry>) -> Result<(), ToolboxError> {
+    fn push(&mut self, entry: Arc<ToolEntry>) -> Result<(), ToolboxError> {
         let name = &entry.function.tool.name;
         if self.find(name).is_some() {
             return Err(ToolboxError::Duplicate { name: name.clone() });
@@ -152,7 +156,7 @@ impl fmt::Debug for Toolbox {
     }
 }
 
-impl Entry {
+impl ToolEntry {
     fn new(function: Function) -> Result<Self, ToolboxError> {
         let tool = &function.tool;
         if !is_name(&tool.name) {
@@ -166,7 +170,9 @@ impl Entry {
                 let compiled = schema
                     .to::<Value>()
                     .map_err(|error| error.to_string())
-                    .and_then(|schema| takes_objects(&schema).and_then(|()| Checker::new(&schema)));
+                    .and_then(|schema| {
+                        takes_objects(&schema).and_then(|()| SchemaChecker::new(&schema))
+                    });
                 Some(compiled.map_err(|reason| ToolboxError::Schema {
                     name: tool.name.clone(),
                     reason,
@@ -179,14 +185,14 @@ impl Entry {
 
 fn is_name(name: &str) -> bool {
     let allowed = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-');
-    (1..=LONGEST_NAME).contains(&name.len()) && name.bytes().all(allowed)
+    (1..=MAX_NAME_LEN).contains(&name.len()) && name.bytes().all(allowed)
 }
 
-/// Models send arguments by name, so only an object can receive them.
+/// Models send arguments by name, which requires an object.
 fn takes_objects(schema: &Value) -> Result<(), String> {
     match schema.get("type") {
         Some(kind) if kind != "object" => Err(format!(
-            "arguments are named, so it must describe an object and not {kind}"
+            "arguments are named, so the type must be \"object\", not {kind}"
         )),
         _ => Ok(()),
     }

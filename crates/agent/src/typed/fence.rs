@@ -1,12 +1,12 @@
-//! Takes JSON out of the code fence that models like to put around it.
+//! Strips the code fence that models often put around JSON.
 
 const FENCE: &str = "```";
 
-/// The JSON in a model's text: all of it, or the inside of its code fence.
+/// Returns the JSON in a model's text: the content of its code fence, or all of it.
 pub(super) fn strip_fence(text: &str) -> &str {
     let text = text.trim();
     if text.starts_with(['{', '[']) {
-        // A fence in here is inside a string.
+        // A fence inside a string does not count.
         return text;
     }
     let Some((_, after)) = text.split_once(FENCE) else {
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fences_go_and_everything_else_stays() {
+    fn only_the_fence_is_stripped() {
         for (text, json) in [
             (" {\"a\":1}\n", "{\"a\":1}"),
             ("```json\n{\"a\":1}\n```", "{\"a\":1}"),

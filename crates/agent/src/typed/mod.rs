@@ -1,14 +1,13 @@
-//! Answers of a Rust type.
+//! Responses as Rust types.
 //!
-//! The schema comes from the type. Targets with structured output are bound to
-//! it, the others are told in words. The answer is checked; a bad one is shown
-//! its problems and asked for again once, and then a chain goes to its next
-//! target, all through the request's accept hook.
+//! The schema is derived from the type. Targets with structured output receive the
+//! schema, others an instruction. An invalid response is repaired once, and then a chain
+//! fails over to the next target, through the request's `Accept` hook.
 
+mod accept;
 mod fence;
-mod judge;
 mod output;
-mod partial;
+mod partial_json;
 mod stream;
 
 use std::future::Future;
@@ -20,16 +19,16 @@ use serde::de::DeserializeOwned;
 pub use output::TypedOutput;
 pub use stream::{ObjectItem, ObjectStream};
 
-/// A value, and the response that it was read from.
+/// A value, and the response it was parsed from.
 #[derive(Clone, Debug)]
-pub struct Answer<T> {
-    /// What was asked for.
+pub struct TypedResponse<T> {
+    /// The value.
     pub value: T,
-    /// Who served, what it cost, what happened on the way.
+    /// The response, with its target, usage and attempt log.
     pub response: Response,
 }
 
-/// Typed answers from any model.
+/// Extends every [`Model`] with typed responses.
 ///
 /// ```
 /// use majordomo::agent::GenerateAs;
@@ -49,7 +48,7 @@ pub struct Answer<T> {
 /// }
 /// ```
 pub trait GenerateAs: Model {
-    /// One answer of this type.
+    /// Sends the request and returns the response as `T`.
     fn generate_as<T>(&self, request: Request) -> impl Future<Output = Result<T>> + Send
     where
         T: DeserializeOwned + JsonSchema + Send + 'static,
@@ -60,7 +59,7 @@ pub trait GenerateAs: Model {
         }
     }
 
-    /// The answer as it grows, for programs that show it meanwhile.
+    /// Sends the request and streams the value as it grows.
     fn stream_as<T>(&self, request: Request) -> impl Future<Output = Result<ObjectStream<T>>> + Send
     where
         T: DeserializeOwned + JsonSchema + Send + 'static,

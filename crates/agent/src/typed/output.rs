@@ -1,26 +1,27 @@
-//! A Rust type as the shape of an answer.
+//! Schemas for typed responses.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use majordomo_llm::{
-    Error, ErrorKind, FinishReason, Json, Model, Output, OutputSchema, Part, Request, Response,
-    Result,
+    Error, ErrorKind, FinishReason, Json, Model, OutputFormat, OutputSchema, Part, Request,
+    Response, Result,
 };
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::accept::AcceptTyped;
 use super::fence::strip_fence;
-use super::judge::Judge;
 use super::stream::ObjectStream;
-use super::{Answer, partial};
+use super::{TypedResponse, partial_json};
 use crate::bounded_json;
-use crate::schema::{Checker, Strict, WRAPPER, of, schema_in_words, strict};
+use crate::schema::{SchemaChecker, StrictSchema, WRAPPER, of, schema_to_instructions, strict};
 
-/// A type's schema, derived and compiled once, to be used for many requests.
-/// Clones share it.
+/// The compiled schema of a type, for use with many requests. Clones share it.
+///
+/// For a single request, [`GenerateAs`](crate::GenerateAs) is simpler.
 ///
 /// ```
 /// use majordomo::agent::TypedOutput;
@@ -31,38 +32,41 @@ use crate::schema::{Checker, Strict, WRAPPER, of, schema_in_words, strict};
 /// # Ok::<(), majordomo::Error>(())
 /// ```
 pub struct TypedOutput<T> {
-    shape: Arc<Shape>,
+    schema: Arc<TypedSchema>,
     of: PhantomData<fn() -> T>,
 }
 
-struct Shape {
+struct TypedSchema {
     sent: OutputSchema,
     wrapped: bool,
-    /// Whether a provider's strict mode would take the schema.
+    /// Strict mode accepts the schema.
     closed: bool,
-    checker: Checker,
+    checker: SchemaChecker,
 }
 
 impl<T> Clone for TypedOutput<T> {
     fn clone(&self) -> Self {
         Self {
-            shape: Arc::clone(&self.shape),
+            schema: Arc::clone(&self.schema),
             of: PhantomData,
         }
     }
 }
 
 impl<T: JsonSchema> TypedOutput<T> {
-    /// Derives and compiles the schema. Fails if the type gives none that can be
-    /// checked, for example because of a malformed pattern.
+    /// Derives and compiles the schema.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the schema is invalid, for example because of a malformed pattern.
     pub fn new() -> Result<Self> {
         let schema = of::<T>();
         let unusable = |reason: String| {
-            let text = format!("no schema for `{}`: {reason}", T::schema_name());
+            let text = format!("the schema of `{}` is invalid: {reason}", T::schema_name());
             Error::new(ErrorKind::Unsupported, text)
         };
-        let checker = Checker::new(&schema).map_err(unusable)?;
-        let Strict {
+        let checker = SchemaChecker::new(&schema).map_err(unusable)?;
+        let StrictSchema {
             schema,
             wrapped,
             closed,
@@ -72,44 +76,46 @@ impl<T: JsonSchema> TypedOutput<T> {
             name: Some(wire_name(&T::schema_name())),
             strict: None,
         };
-        let shape = Shape {
+        let schema = TypedSchema {
             sent,
             wrapped,
             closed,
             checker,
         };
         Ok(Self {
-            shape: Arc::new(shape),
+            schema: Arc::new(schema),
             of: PhantomData,
         })
     }
 
-    /// Asks for the provider's strict mode, where it has one. Types with maps or
-    /// free values cannot be strict.
+    /// Requests strict mode from providers that support it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the type contains a map or an arbitrary value.
     pub fn strict(mut self) -> Result<Self> {
-        if !self.shape.closed {
+        if !self.schema.closed {
             let text = format!(
-                "`{}` holds a map or a free value, which strict mode refuses",
+                "`{}` contains a map or an arbitrary value, which strict mode rejects",
                 T::schema_name()
             );
             return Err(Error::new(ErrorKind::Unsupported, text));
         }
-        let shape = Shape {
+        let schema = TypedSchema {
             sent: OutputSchema {
                 strict: Some(true),
-                ..self.shape.sent.clone()
+                ..self.schema.sent.clone()
             },
-            checker: self.shape.checker.clone(),
-            ..*self.shape
+            checker: self.schema.checker.clone(),
+            ..*self.schema
         };
-        self.shape = Arc::new(shape);
+        self.schema = Arc::new(schema);
         Ok(self)
     }
 }
 
 impl TypedOutput<Value> {
-    /// An answer whose schema is only known when the program runs. It is sent as
-    /// it is written.
+    /// Uses a schema that is known only at run time. It is sent unchanged.
     ///
     /// ```
     /// use majordomo::Json;
@@ -123,12 +129,12 @@ impl TypedOutput<Value> {
     /// ```
     pub fn from_schema(schema: Json) -> Result<Self> {
         let unusable = |reason: String| {
-            let text = format!("the schema cannot be used: {reason}");
+            let text = format!("the schema is invalid: {reason}");
             Error::new(ErrorKind::Unsupported, text)
         };
         let value: Value = schema.to().map_err(|error| unusable(error.to_string()))?;
-        let shape = Shape {
-            checker: Checker::new(&value).map_err(unusable)?,
+        let schema = TypedSchema {
+            checker: SchemaChecker::new(&value).map_err(unusable)?,
             sent: OutputSchema {
                 schema,
                 name: Some(wire_name("")),
@@ -138,31 +144,31 @@ impl TypedOutput<Value> {
             closed: false,
         };
         Ok(Self {
-            shape: Arc::new(shape),
+            schema: Arc::new(schema),
             of: PhantomData,
         })
     }
 }
 
 impl<T> TypedOutput<T> {
-    /// The schema as it is sent.
+    /// Returns the schema as sent.
     pub fn schema(&self) -> &Json {
-        &self.shape.sent.schema
+        &self.schema.sent.schema
     }
 
-    /// Asks for this type: the schema where the model binds its answer to one,
-    /// an instruction where not.
-    pub(super) fn put_into(&self, model: &(impl Model + ?Sized), request: &mut Request) {
-        request.edit().output = Output::Schema(self.shape.sent.clone());
+    /// Sets the schema on a request, or an instruction if the model has no structured
+    /// output.
+    pub(super) fn apply_to(&self, model: &(impl Model + ?Sized), request: &mut Request) {
+        request.edit().output = OutputFormat::Schema(self.schema.sent.clone());
         if !model.capabilities().structured {
-            schema_in_words(request);
+            schema_to_instructions(request);
         }
     }
 
-    /// What of the answer can be shown already.
-    pub(super) fn glimpse(&self, text: &str) -> Option<Value> {
-        let value = partial::read(text)?;
-        match (self.shape.wrapped, value) {
+    /// Parses the value of an unfinished text.
+    pub(super) fn parse_partial(&self, text: &str) -> Option<Value> {
+        let value = partial_json::parse(text)?;
+        match (self.schema.wrapped, value) {
             (true, Value::Object(mut object)) => object.remove(WRAPPER),
             (_, value) => Some(value),
         }
@@ -170,27 +176,31 @@ impl<T> TypedOutput<T> {
 }
 
 impl<T: DeserializeOwned> TypedOutput<T> {
-    /// Reads a model's text, or lists what is wrong with it.
+    /// Parses and validates a model's text.
+    ///
+    /// # Errors
+    ///
+    /// Returns a list of problems, suitable for the model.
     pub fn read(&self, text: &str) -> Result<T, String> {
         let text = strip_fence(text);
         if text.is_empty() {
-            return Err("the answer is empty".into());
+            return Err("the response is empty".into());
         }
-        let value = bounded_json::read(text).map_err(|e| format!("it is not valid JSON: {e}"))?;
+        let value = bounded_json::parse(text).map_err(|e| format!("it is not valid JSON: {e}"))?;
         let value = self.unwrap(value);
-        self.shape.checker.check(&value).map_err(|problems| {
+        self.schema.checker.check(&value).map_err(|problems| {
             format!(
                 "it does not match the schema:\n{}",
                 problems.trim_end_matches('\n')
             )
         })?;
-        serde_json::from_value(value).map_err(|error| format!("it cannot be read: {error}"))
+        serde_json::from_value(value).map_err(|error| format!("it cannot be deserialized: {error}"))
     }
 
-    /// Models that were told in words often leave the wrapper out.
+    /// Removes the wrapper, which models with an instruction often omit.
     fn unwrap(&self, value: Value) -> Value {
         match value {
-            Value::Object(mut object) if self.shape.wrapped && object.len() == 1 => {
+            Value::Object(mut object) if self.schema.wrapped && object.len() == 1 => {
                 match object.remove(WRAPPER) {
                     Some(inner) => inner,
                     None => Value::Object(object),
@@ -200,21 +210,23 @@ impl<T: DeserializeOwned> TypedOutput<T> {
         }
     }
 
-    /// Reads a response, or says why it is no answer.
-    pub(super) fn read_response(&self, response: &Response) -> Result<T, NotAnAnswer> {
+    /// Parses a response.
+    pub(super) fn read_response(&self, response: &Response) -> Result<T, UnusableResponse> {
         if let Some(text) = declined(response) {
-            return Err(NotAnAnswer::Declined(text));
+            return Err(UnusableResponse::Declined(text));
         }
         if response.tool_calls().next().is_some() {
-            let text = "the model asked for a tool instead of answering";
-            return Err(NotAnAnswer::Useless(text.into()));
+            let text = "the model called a tool instead of answering";
+            return Err(UnusableResponse::Unrepairable(text.into()));
         }
         self.read(&response.text())
             .map_err(|problems| match response.finish {
                 FinishReason::Length | FinishReason::ContextWindow => {
-                    NotAnAnswer::Useless(format!("it was cut at the token limit, and {problems}"))
+                    UnusableResponse::Unrepairable(format!(
+                        "it was truncated at the token limit, and {problems}"
+                    ))
                 }
-                _ => NotAnAnswer::Wrong(problems),
+                _ => UnusableResponse::Repairable(problems),
             })
     }
 }
@@ -223,56 +235,61 @@ impl<T> TypedOutput<T>
 where
     T: DeserializeOwned + Send + 'static,
 {
-    /// One answer of this type. The request's own accept hook still has its say.
+    /// Sends the request and returns the value with its response. The request's `Accept`
+    /// hook still applies.
     pub async fn generate(
         &self,
         model: &(impl Model + ?Sized),
         mut request: Request,
-    ) -> Result<Answer<T>> {
-        self.put_into(model, &mut request);
-        let judge = Arc::new(Judge::new(self.clone(), request.get_accept().cloned()));
-        let request = request.accept(judge.clone());
+    ) -> Result<TypedResponse<T>> {
+        self.apply_to(model, &mut request);
+        let accept = Arc::new(AcceptTyped::new(
+            self.clone(),
+            request.get_accept().cloned(),
+        ));
+        let request = request.accept(accept.clone());
         let response = model.generate(request.clone()).await?;
-        let response = if judge.was_asked() {
+        let response = if accept.was_called() {
             response
         } else {
-            judge.repair_with(model, request, response).await?
+            accept.repair_with(model, request, response).await?
         };
         match self.read_response(&response) {
-            Ok(value) => Ok(Answer { value, response }),
+            Ok(value) => Ok(TypedResponse { value, response }),
             Err(why) => Err(why.into_error(response)),
         }
     }
 
-    /// The answer as it grows. A stream is past its commit point when the answer
-    /// turns out to be wrong, so there is no repair here, only an error.
+    /// Sends the request and streams the value as it grows.
+    ///
+    /// An invalid response is an error: after the commit point there is no repair.
     pub async fn stream(
         &self,
         model: &(impl Model + ?Sized),
         mut request: Request,
     ) -> Result<ObjectStream<T>> {
-        self.put_into(model, &mut request);
+        self.apply_to(model, &mut request);
         let stream = model.stream(request).await?;
         Ok(ObjectStream::new(stream, self.clone()))
     }
 }
 
-/// Why a response holds no value.
-pub(super) enum NotAnAnswer {
-    /// The model or its filter said no; asking elsewhere is not ours to decide.
+/// Why a response has no value.
+pub(super) enum UnusableResponse {
+    /// The model or a content filter declined. No failover: it is the caller's decision.
     Declined(String),
-    /// Asking the same model again is useless.
-    Useless(String),
-    /// The model may do better when it sees this.
-    Wrong(String),
+    /// A repair is pointless.
+    Unrepairable(String),
+    /// The model may succeed when shown these problems.
+    Repairable(String),
 }
 
-impl NotAnAnswer {
+impl UnusableResponse {
     pub(super) fn into_error(self, response: Response) -> Error {
         let text = match self {
             Self::Declined(text) => format!("the model declined to answer: {text}"),
-            Self::Useless(text) | Self::Wrong(text) => {
-                format!("the answer was not accepted: {text}")
+            Self::Unrepairable(text) | Self::Repairable(text) => {
+                format!("the response was rejected: {text}")
             }
         };
         let error = Error::new(ErrorKind::Refused, text);
@@ -295,14 +312,14 @@ fn declined(response: &Response) -> Option<String> {
         })
         .collect();
     match response.finish {
-        FinishReason::ContentFilter => Some("the provider's filter stopped it".into()),
+        FinishReason::ContentFilter => Some("the content filter stopped the response".into()),
         FinishReason::Refusal if said.is_empty() => Some(response.text()),
         FinishReason::Refusal => Some(said),
         _ => (!said.is_empty()).then_some(said),
     }
 }
 
-/// Providers want lower case, digits, `_` and `-`.
+/// Converts a type name to the characters that providers accept.
 fn wire_name(name: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let name: String = name
@@ -321,7 +338,7 @@ fn wire_name(name: &str) -> String {
 impl<T> fmt::Debug for TypedOutput<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("TypedOutput")
-            .field(&self.shape.sent.schema)
+            .field(&self.schema.sent.schema)
             .finish()
     }
 }

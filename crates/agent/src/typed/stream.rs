@@ -1,4 +1,4 @@
-//! A typed answer while it is being written.
+//! Streamed typed responses.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -10,29 +10,29 @@ use majordomo_llm::{Error, ErrorKind, Response, ResponseStream, Result, StreamIt
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Answer, TypedOutput};
+use super::{TypedOutput, TypedResponse};
 
-/// A glimpse costs reading the whole text again, so one comes only when the text
-/// has grown by this part of itself. Short answers show every delta.
-const GROWTH: usize = 64;
+/// A partial value requires parsing the whole text again, so it is produced only when the
+/// text has grown by this fraction. Short responses show every delta.
+const GROWTH_DIVISOR: usize = 64;
 
 /// One item of an [`ObjectStream`].
 #[derive(Clone, Debug)]
 pub enum ObjectItem<T> {
-    /// What there is so far: fields that have come, texts as far as they came.
+    /// The value so far: complete fields, and strings as far as received.
     Partial(Value),
-    /// The checked value; always the last item.
-    Done(Box<Answer<T>>),
+    /// The validated value; always the last item.
+    Done(Box<TypedResponse<T>>),
 }
 
-/// A typed answer as it grows. It ends after one [`ObjectItem::Done`] or one
-/// error. Dropping it cancels the request.
+/// A stream of a growing value. It ends after one [`ObjectItem::Done`] or one error.
+/// Dropping it cancels the request.
 pub struct ObjectStream<T> {
     stream: ResponseStream,
     output: TypedOutput<T>,
     text: String,
-    /// The text's length at the last glimpse.
-    seen: usize,
+    /// The length of the text when it was last parsed.
+    parsed_len: usize,
     last: Option<Value>,
 }
 
@@ -42,55 +42,58 @@ impl<T: DeserializeOwned> ObjectStream<T> {
             stream,
             output,
             text: String::new(),
-            seen: 0,
+            parsed_len: 0,
             last: None,
         }
     }
 
-    /// The next item; `None` after the last one.
+    /// Returns the next item, or `None` after the last one.
     pub async fn next(&mut self) -> Option<Result<ObjectItem<T>>> {
         poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
-    /// Reads to the end and gives the value with its response.
-    pub async fn finish(mut self) -> Result<Answer<T>> {
+    /// Consumes the stream and returns the value with its response.
+    pub async fn finish(mut self) -> Result<TypedResponse<T>> {
         loop {
             match self.next().await {
                 Some(Ok(ObjectItem::Done(answer))) => return Ok(*answer),
                 Some(Ok(ObjectItem::Partial(_))) => {}
                 Some(Err(error)) => return Err(error),
                 None => {
-                    let text = "the stream was read to its end before";
+                    let text = "the stream has already ended";
                     return Err(Error::new(ErrorKind::Truncated, text));
                 }
             }
         }
     }
 
-    /// A new glimpse, if the text grew enough to show one.
+    /// Returns a new partial value if the text has grown enough.
     fn grow(&mut self, delta: &str) -> Option<ObjectItem<T>> {
         self.text.push_str(delta);
-        if self.text.len() - self.seen <= self.seen / GROWTH {
+        if self.text.len() - self.parsed_len <= self.parsed_len / GROWTH_DIVISOR {
             return None;
         }
-        self.seen = self.text.len();
-        let glimpse = self.output.glimpse(&self.text)?;
-        if self.last.as_ref() == Some(&glimpse) {
+        self.parsed_len = self.text.len();
+        let partial = self.output.parse_partial(&self.text)?;
+        if self.last.as_ref() == Some(&partial) {
             return None;
         }
-        self.last = Some(glimpse.clone());
-        Some(ObjectItem::Partial(glimpse))
+        self.last = Some(partial.clone());
+        Some(ObjectItem::Partial(partial))
     }
 
     fn done(&self, response: Response) -> Result<ObjectItem<T>> {
         match self.output.read_response(&response) {
-            Ok(value) => Ok(ObjectItem::Done(Box::new(Answer { value, response }))),
+            Ok(value) => Ok(ObjectItem::Done(Box::new(TypedResponse {
+                value,
+                response,
+            }))),
             Err(why) => Err(why.into_error(response)),
         }
     }
 }
 
-/// Nothing in it is pinned in place.
+/// No field is structurally pinned.
 impl<T> Unpin for ObjectStream<T> {}
 
 impl<T: DeserializeOwned> Stream for ObjectStream<T> {
@@ -105,8 +108,8 @@ impl<T: DeserializeOwned> Stream for ObjectStream<T> {
             };
             match item {
                 StreamItem::Text(delta) => {
-                    if let Some(glimpse) = self.grow(&delta) {
-                        return Poll::Ready(Some(Ok(glimpse)));
+                    if let Some(partial) = self.grow(&delta) {
+                        return Poll::Ready(Some(Ok(partial)));
                     }
                 }
                 StreamItem::Response(response) => {

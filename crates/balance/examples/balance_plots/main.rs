@@ -1,11 +1,11 @@
-//! Draws what each tactic does with the same traffic: the plots of the guide.
+//! Plots how each tactic distributes the same traffic, for the guide.
 //!
-//! `cargo run -p majordomo-balance --example balance_plots` writes one SVG for
-//! each tactic into `docs/guide/balancing`. Everything happens in virtual time and
-//! from fixed seeds, so the files change only when a tactic does.
+//! `cargo run -p majordomo-balance --example balance_plots` writes one SVG per tactic to
+//! `docs/guide/balancing`. Time is virtual and seeds are fixed, so the files change only
+//! when a tactic does.
 
 mod plot;
-mod world;
+mod traffic;
 
 use std::path::Path;
 use std::{fs, io};
@@ -16,8 +16,8 @@ fn main() -> io::Result<()> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/balancing");
     fs::create_dir_all(&folder)?;
     for tactic in Tactic::ALL {
-        let run = world::run(tactic);
-        let totals: Vec<u32> = world::SERVICES
+        let run = traffic::run(tactic);
+        let totals: Vec<u32> = traffic::SERVICES
             .iter()
             .enumerate()
             .map(|(service, _)| run.iter().map(|slice| slice[service]).sum())

@@ -4,13 +4,13 @@ use std::fmt::Write;
 
 use majordomo_balance::Tactic;
 
-use crate::world::{MINUTES, SERVICES, SLICE};
+use crate::traffic::{MINUTES, SERVICES, SLICE};
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 160.0;
 const LEFT: f64 = 36.0;
 const TOP: f64 = 24.0;
-/// Told apart by people who do not see colours alike, on light and dark pages.
+/// Distinguishable with colour blindness, on light and dark pages.
 const COLOURS: [&str; 3] = ["#0072b2", "#e69f00", "#cc79a7"];
 
 pub(crate) fn draw(tactic: Tactic, slices: &[[u32; 3]]) -> String {

@@ -1,11 +1,12 @@
-//! Which service a session is with.
+//! Session affinity: pins each session to one service.
 //!
-//! A pin holds from a session's first request with a service for a fixed time,
-//! however often the session comes back. Pins are bounded in number, for each
-//! tenant apart: the one that its tenant did not use for longest goes first, and
-//! nobody's sessions push out those of somebody else. Each pool has its own, so
-//! that a session may be with one service of the route and with another one of a
-//! smart rule.
+//! A pin lasts for a fixed time from the session's first request to a service and is
+//! not extended by use. The number of pins is bounded per tenant: the cache evicts
+//! pins of the same tenant that were not used recently, so no tenant can displace the
+//! sessions of another. Each pool has its own pins, so a session may be pinned to one
+//! service of the route and to another one of a smart rule.
+//!
+//! Uses no sibling module; services are known by their identity number only.
 
 mod session;
 
@@ -19,75 +20,80 @@ use quick_cache::sync::Cache;
 use session::Tenant;
 pub use session::{SessionHints, SessionKey};
 
-/// The sessions of one tenant that a pool remembers at most: about half a
-/// megabyte, taken as they come.
-const MOST_SESSIONS: usize = 1 << 13;
+/// Sessions remembered per tenant and pool: about half a megabyte, allocated on demand.
+const MAX_SESSIONS: usize = 1 << 13;
 
-/// The tenants with sessions of their own. Tenants are the configured keys, which
-/// are far fewer; any more share one place.
-const MOST_TENANTS: usize = 256;
+/// Tenants with their own tenant_pins of pins. Tenants are the configured keys, of which
+/// there are far fewer; any beyond this limit tenant_pins one.
+const MAX_TENANTS: usize = 256;
 
-/// After a better tier's recovery, sessions stay this long where they are: their
+/// How long sessions stay with their service after a better tier recovers: their
 /// prompts are cached there, and the recovery may not last.
-pub(super) const HOLD: Duration = Duration::from_secs(60);
+pub(super) const RECOVERY_HOLD: Duration = Duration::from_secs(60);
 
-/// The pins of a pool. Tenants come rarely and are looked for at each request, so
-/// that their map is swapped whole and read without a lock.
+/// The pins of a pool. Tenants are added rarely and looked up on every request, so
+/// their map is replaced as a whole and read without a lock.
 #[derive(Debug, Default)]
-pub(super) struct Pins(ArcSwap<HashMap<Tenant, Arc<Share>>>);
+pub(super) struct Pins(ArcSwap<HashMap<Tenant, Arc<TenantPins>>>);
 
 /// The pins of one tenant.
-type Share = Cache<SessionKey, Pin>;
+type TenantPins = Cache<SessionKey, SessionPin>;
 
 #[derive(Clone, Copy, Debug)]
-struct Pin {
+struct SessionPin {
     /// The service's identity, which survives a reload.
     service: u64,
     since: Instant,
 }
 
 impl Pins {
-    /// The service that the session is with, unless that is too long ago.
+    /// The service that the session is pinned to, unless the pin has expired.
     pub(super) fn find(&self, session: SessionKey, lasts: Duration, now: Instant) -> Option<u64> {
-        let shares = self.0.load();
+        let tenants = self.0.load();
         let tenant = session.tenant();
-        let share = shares
+        let tenant_pins = tenants
             .get(&tenant)
-            .or_else(|| shares.get(&Tenant::OTHERS))?;
-        let pin = share.get(&session)?;
+            .or_else(|| tenants.get(&Tenant::OTHERS))?;
+        let pin = tenant_pins.get(&session)?;
         let age = now.saturating_duration_since(pin.since);
         (age < lasts).then_some(pin.service)
     }
 
     pub(super) fn set(&self, session: SessionKey, service: u64, now: Instant) {
         let since = now;
-        self.share(session.tenant())
-            .insert(session, Pin { service, since });
+        self.tenant_pins(session.tenant())
+            .insert(session, SessionPin { service, since });
     }
 
-    /// The pins of a tenant, made for its first session.
-    fn share(&self, tenant: Tenant) -> Arc<Share> {
-        if let Some(share) = self.0.load().get(&tenant) {
-            return Arc::clone(share);
+    /// The pins of a tenant, created for its first session.
+    fn tenant_pins(&self, tenant: Tenant) -> Arc<TenantPins> {
+        if let Some(tenant_pins) = self.0.load().get(&tenant) {
+            return Arc::clone(tenant_pins);
         }
-        let fresh = Arc::new(Cache::new(MOST_SESSIONS));
-        let own = |shares: &HashMap<_, _>| match shares.len() < MOST_TENANTS {
+        let fresh = Arc::new(Cache::new(MAX_SESSIONS));
+        let own = |tenants: &HashMap<_, _>| match tenants.len() < MAX_TENANTS {
             true => tenant,
             false => Tenant::OTHERS,
         };
-        self.0.rcu(|shares| {
-            let mut shares = HashMap::clone(shares);
-            let tenant = own(&shares);
-            shares.entry(tenant).or_insert_with(|| Arc::clone(&fresh));
-            shares
+        self.0.rcu(|tenants| {
+            let mut tenants = HashMap::clone(tenants);
+            let tenant = own(&tenants);
+            tenants.entry(tenant).or_insert_with(|| Arc::clone(&fresh));
+            tenants
         });
-        let shares = self.0.load();
-        let share = shares.get(&tenant).or_else(|| shares.get(&Tenant::OTHERS));
-        share.map_or(fresh, Arc::clone)
+        let tenants = self.0.load();
+        let tenant_pins = tenants
+            .get(&tenant)
+            .or_else(|| tenants.get(&Tenant::OTHERS));
+        tenant_pins.map_or(fresh, Arc::clone)
     }
 
     pub(super) fn len(&self) -> usize {
-        self.0.load().values().map(|share| share.len()).sum()
+        self.0
+            .load()
+            .values()
+            .map(|tenant_pins| tenant_pins.len())
+            .sum()
     }
 }
 
@@ -105,24 +111,24 @@ mod tests {
             key_name: Some(key),
             ..SessionHints::default()
         };
-        SessionKey::of(&hints).expect("an id is given")
+        SessionKey::of(&hints).expect("a hint is given")
     }
 
     #[test]
-    fn the_sessions_of_a_tenant_are_bounded_and_leave_those_of_others_alone() {
+    fn the_sessions_of_a_tenant_are_bounded_and_do_not_displace_those_of_others() {
         let pins = Pins::default();
         let now = ManualClock::new().now();
         let quiet = session("quiet", "s");
         pins.set(quiet, 7, now);
-        for number in 0..MOST_SESSIONS * 3 {
+        for number in 0..MAX_SESSIONS * 3 {
             pins.set(session("noisy", &number.to_string()), 1, now);
         }
-        assert!(pins.len() <= MOST_SESSIONS + 1, "{}", pins.len());
+        assert!(pins.len() <= MAX_SESSIONS + 1, "{}", pins.len());
         assert_eq!(pins.find(quiet, LONG, now), Some(7));
     }
 
     #[test]
-    fn the_same_id_of_two_tenants_is_two_sessions() {
+    fn the_same_id_under_two_tenants_is_two_sessions() {
         let pins = Pins::default();
         let now = ManualClock::new().now();
         pins.set(session("a", "s"), 1, now);
@@ -132,14 +138,14 @@ mod tests {
     }
 
     #[test]
-    fn tenants_without_number_share_one_place() {
+    fn tenants_beyond_the_limit_share_one_cache() {
         let pins = Pins::default();
         let now = ManualClock::new().now();
-        for number in 0..MOST_TENANTS * 4 {
+        for number in 0..MAX_TENANTS * 4 {
             pins.set(session(&number.to_string(), "s"), 1, now);
         }
-        assert!(pins.0.load().len() <= MOST_TENANTS + 1);
-        let last = session(&(MOST_TENANTS * 4 - 1).to_string(), "s");
+        assert!(pins.0.load().len() <= MAX_TENANTS + 1);
+        let last = session(&(MAX_TENANTS * 4 - 1).to_string(), "s");
         assert_eq!(pins.find(last, LONG, now), Some(1));
     }
 }

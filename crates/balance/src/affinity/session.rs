@@ -1,8 +1,8 @@
-//! Which conversation a request belongs to.
+//! Derives the session of a request from its hints.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What a request says about its conversation; the first that is there counts.
+/// What identifies a request's session; the first non-empty hint wins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionHints<'a> {
     /// `metadata.user_id` of the body.
@@ -11,30 +11,29 @@ pub struct SessionHints<'a> {
     pub prompt_cache_key: Option<&'a str>,
     /// The header `x-session-id`.
     pub session_header: Option<&'a str>,
-    /// The name of the key that was used. It also says whose session it is: the same
-    /// id of two keys is two sessions.
+    /// The name of the client's key. It also identifies the tenant: the same id under
+    /// two keys is two sessions.
     pub key_name: Option<&'a str>,
 }
 
-/// A conversation. Only a digest of its name is kept, so that nobody's id lies
-/// about in memory.
+/// A session. Holds only digests, so no client id stays in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SessionKey {
     tenant: Tenant,
     session: u64,
 }
 
-/// Whose session it is: a digest of the key's name.
+/// The owner of a session: a digest of the key's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Tenant(u64);
 
 impl Tenant {
-    /// Those for whom there is no place of their own.
+    /// The tenants beyond the limit.
     pub(super) const OTHERS: Self = Self(0);
 }
 
 impl SessionKey {
-    /// The session that the hints name, if they name one.
+    /// The session that the hints identify, if any.
     ///
     /// ```
     /// use majordomo_balance::{SessionHints, SessionKey};
@@ -54,7 +53,7 @@ impl SessionKey {
         ];
         let named = named.into_iter().enumerate();
         let mut given = named.filter_map(|(source, name)| Some((source, name?.trim())));
-        // The same word from two sources is two sessions.
+        // The same string in two hints is two sessions.
         let first = given.find(|(_, name)| !name.is_empty())?;
         Some(Self {
             tenant: Tenant(digest(&hints.key_name).max(1)),
@@ -78,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_hint_that_says_something_names_the_session() {
+    fn the_first_non_empty_hint_identifies_the_session() {
         let all = SessionHints {
             user_id: Some("u"),
             prompt_cache_key: Some("p"),
@@ -105,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_word_from_two_sources_is_two_sessions() {
+    fn the_same_value_in_two_hints_is_two_sessions() {
         let by_user = SessionHints {
             user_id: Some("x"),
             ..SessionHints::default()
@@ -117,7 +116,7 @@ mod tests {
         assert_ne!(SessionKey::of(&by_user), SessionKey::of(&by_header));
     }
     #[test]
-    fn the_same_word_from_two_keys_is_two_sessions() {
+    fn the_same_value_under_two_keys_is_two_sessions() {
         let by_header = |key| SessionHints {
             session_header: Some("x"),
             key_name: key,

@@ -1,14 +1,17 @@
-//! What is known of one service: atomics only, cheap to update and to read.
+//! Statistics of one service: lock-free, cheap to update and to read.
 //!
-//! A sample is written by [`super::Meter`] at the moment it is known; tactics and
-//! rules read at any time. Readers may see one sample of a pair and not yet the
-//! other, which nobody can notice.
+//! [`Meter`](super::Meter) records a sample as soon as it is known; tactics and rules
+//! read at any time. Related samples are not updated atomically together; readers
+//! tolerate that.
+//!
+//! Uses `majordomo`'s usage type and, for snapshots, [`Service`](super::Service); no other
+//! sibling.
 
-mod average;
-mod peak;
+mod peak_ewma;
+mod sample_ring;
 mod seats;
 mod snapshot;
-mod tokens;
+mod token_window;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,31 +19,30 @@ use std::time::{Duration, Instant};
 
 use majordomo::Usage;
 
-use average::Average;
-pub use average::Spread;
-use peak::PeakEwma;
+use peak_ewma::PeakEwma;
+use sample_ring::SampleRing;
+pub use sample_ring::SampleSummary;
 use seats::Seats;
-pub use seats::{Full, Seat};
+pub use seats::{NoFreeSeat, Seat};
 pub use snapshot::{PoolSnapshot, ServiceSnapshot};
-use tokens::TokenWindow;
+use token_window::TokenWindow;
 
-/// The statistics of one service, shared by its pool and by every target of its
-/// spec.
+/// The statistics of one service, shared by its pool and by every target of its spec.
 #[derive(Debug)]
 pub struct ServiceStats {
-    /// Tells services of one process apart, also across reloads.
+    /// Identifies the service within the process, also across reloads.
     identity: u64,
-    /// Where this service's time begins.
+    /// Start of this service's timeline.
     epoch: Instant,
     seats: Seats,
     peak: PeakEwma,
     tokens: TokenWindow,
     /// Microseconds.
-    first_token: Average,
-    /// Thousandths of a token a second.
-    speed: Average,
+    first_token: SampleRing,
+    /// Millitokens per second.
+    speed: SampleRing,
     /// Microseconds.
-    latency: Average,
+    latency: SampleRing,
     picks: AtomicU64,
     answers: AtomicU64,
     failures: AtomicU64,
@@ -48,13 +50,13 @@ pub struct ServiceStats {
     output: AtomicU64,
     cache_read: AtomicU64,
     cache_hits: AtomicU64,
-    /// How many attempts said what they spent.
+    /// Number of attempts that reported usage.
     usages: AtomicU64,
 }
 
 impl ServiceStats {
-    /// Nothing is known yet. The epoch is where the service's time begins; what
-    /// comes before it counts as that moment.
+    /// Empty statistics. `epoch` is the start of the timeline; earlier times count as the
+    /// epoch.
     pub fn new(epoch: Instant) -> Self {
         static IDENTITIES: AtomicU64 = AtomicU64::new(1);
         Self {
@@ -63,9 +65,9 @@ impl ServiceStats {
             seats: Seats::default(),
             peak: PeakEwma::default(),
             tokens: TokenWindow::default(),
-            first_token: Average::default(),
-            speed: Average::default(),
-            latency: Average::default(),
+            first_token: SampleRing::default(),
+            speed: SampleRing::default(),
+            latency: SampleRing::default(),
             picks: AtomicU64::new(0),
             answers: AtomicU64::new(0),
             failures: AtomicU64::new(0),
@@ -77,7 +79,7 @@ impl ServiceStats {
         }
     }
 
-    /// The requests that it is serving now.
+    /// Requests in flight.
     pub fn in_flight(&self) -> usize {
         self.seats.taken()
     }
@@ -87,39 +89,38 @@ impl ServiceStats {
         self.picks.load(Ordering::Relaxed)
     }
 
-    /// Time to the first token of the last hundred streams, in milliseconds.
-    pub fn first_token(&self) -> Spread {
+    /// Time to first token of the last hundred streams, in milliseconds.
+    pub fn first_token(&self) -> SampleSummary {
         self.first_token.spread(1_000.0)
     }
 
-    /// Output tokens a second of the last hundred streams.
-    pub fn speed(&self) -> Spread {
+    /// Output tokens per second of the last hundred streams.
+    pub fn speed(&self) -> SampleSummary {
         self.speed.spread(1_000.0)
     }
 
-    /// Duration of the last hundred whole answers, in milliseconds.
-    pub fn latency(&self) -> Spread {
+    /// Duration of the last hundred complete responses, in milliseconds.
+    pub fn latency(&self) -> SampleSummary {
         self.latency.spread(1_000.0)
     }
 
-    /// The mean time to the first token in milliseconds, if it is known.
+    /// Mean time to first token in milliseconds, if known.
     pub fn mean_first_token(&self) -> Option<f64> {
         self.first_token.mean().map(|micros| micros / 1_000.0)
     }
 
-    /// The mean speed in tokens a second and the number of samples behind it.
+    /// Mean output tokens per second, and the number of samples.
     pub fn mean_speed(&self) -> (Option<f64>, usize) {
         let mean = self.speed.mean().map(|millis| millis / 1_000.0);
         (mean, self.speed.len())
     }
 
-    /// The mean duration of a whole answer in milliseconds, if it is known.
+    /// Mean duration of a complete response in milliseconds, if known.
     pub fn mean_latency(&self) -> Option<f64> {
         self.latency.mean().map(|micros| micros / 1_000.0)
     }
 
-    /// The peak-sensitive latency in seconds, as it fades with time; 0 if there
-    /// is none.
+    /// Peak EWMA of the latency in seconds, decayed to `now`; 0 without samples.
     pub fn peak_latency(&self, now: Instant) -> f64 {
         self.peak_at(self.moment(now))
     }
@@ -128,7 +129,7 @@ impl ServiceStats {
         self.peak.read(moment)
     }
 
-    /// The tokens of the last minute, in and out.
+    /// Input and output tokens of the last minute.
     pub fn recent_tokens(&self, now: Instant) -> u64 {
         self.tokens_at(self.moment(now))
     }
@@ -137,18 +138,18 @@ impl ServiceStats {
         self.tokens.sum(moment)
     }
 
-    /// The share of input tokens that the provider read from its cache.
+    /// Share of input tokens that the provider read from its cache.
     pub fn cached_share(&self) -> Option<f64> {
         share(&self.cache_read, &self.input)
     }
 
-    /// The share of answers with at least one such token.
+    /// Share of responses with at least one cached token.
     pub fn cache_hit_share(&self) -> Option<f64> {
         share(&self.cache_hits, &self.usages)
     }
 
-    /// Takes a seat, waiting as long as the service's configuration allows.
-    pub async fn take_seat(self: &Arc<Self>) -> Result<Seat, Full> {
+    /// Takes a seat, waiting as long as the configuration allows.
+    pub async fn take_seat(self: &Arc<Self>) -> Result<Seat, NoFreeSeat> {
         Seats::take(self).await
     }
 
@@ -157,29 +158,29 @@ impl ServiceStats {
         Seats::try_take(self)
     }
 
-    /// A stream's first token came after so long.
-    pub fn saw_first_token(&self, after: Duration) {
+    /// Records the time to first token of a stream.
+    pub fn record_first_token(&self, after: Duration) {
         self.first_token.add(micros(after));
     }
 
-    /// A stream of so many tokens took so long from its first token on. The first
-    /// one is no part of that time.
-    pub fn saw_speed(&self, output: u64, took: Duration) {
+    /// Records a stream's output tokens and the time since its first token; the first
+    /// token itself is excluded.
+    pub fn record_speed(&self, output: u64, took: Duration) {
         if output > 1 && !took.is_zero() {
             let speed = (output - 1) as f64 / took.as_secs_f64();
             self.speed.add((speed * 1_000.0) as u64);
         }
     }
 
-    /// A whole answer took so long.
-    pub fn saw_answer(&self, took: Duration, now: Instant) {
+    /// Records a complete response.
+    pub fn record_response(&self, took: Duration, now: Instant) {
         self.answers.fetch_add(1, Ordering::Relaxed);
         self.latency.add(micros(took));
         self.peak.add(took.as_secs_f64(), self.moment(now));
     }
 
-    /// Tokens were spent.
-    pub fn saw_usage(&self, usage: &Usage, now: Instant) {
+    /// Records the usage of an attempt.
+    pub fn record_usage(&self, usage: &Usage, now: Instant) {
         self.tokens.add(usage.total(), self.moment(now));
         self.input.fetch_add(usage.input, Ordering::Relaxed);
         self.output.fetch_add(usage.output, Ordering::Relaxed);
@@ -190,9 +191,9 @@ impl ServiceStats {
         self.cache_hits.fetch_add(hit, Ordering::Relaxed);
     }
 
-    /// An attempt failed. A quick failure must not look like a quick answer, so
-    /// its duration is not taken.
-    pub fn saw_failure(&self) {
+    /// Records a failed attempt. Its duration is ignored, so that fast failures do not
+    /// look like fast responses.
+    pub fn record_failure(&self) {
         self.failures.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -200,7 +201,7 @@ impl ServiceStats {
         self.seats.are_taken()
     }
 
-    pub(super) fn saw_pick(&self) {
+    pub(super) fn record_pick(&self) {
         self.picks.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -218,7 +219,7 @@ impl ServiceStats {
     }
 }
 
-/// Microseconds from an epoch on.
+/// Microseconds since an epoch.
 pub(super) fn moment(epoch: Instant, at: Instant) -> u64 {
     micros(at.saturating_duration_since(epoch))
 }
@@ -240,17 +241,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn speed_counts_from_the_first_token_and_needs_two() {
+    fn speed_is_measured_from_the_first_token_and_needs_two_tokens() {
         let stats = ServiceStats::new(ManualClock::new().now());
-        stats.saw_speed(1, Duration::from_secs(1));
-        stats.saw_speed(101, Duration::ZERO);
+        stats.record_speed(1, Duration::from_secs(1));
+        stats.record_speed(101, Duration::ZERO);
         assert_eq!(stats.mean_speed(), (None, 0));
-        stats.saw_speed(101, Duration::from_secs(2));
+        stats.record_speed(101, Duration::from_secs(2));
         assert_eq!(stats.mean_speed(), (Some(50.0), 1));
     }
 
     #[test]
-    fn cache_hits_are_shares_of_answers_and_of_input() {
+    fn cache_hits_are_shares_of_responses_and_of_input() {
         let now = ManualClock::new().now();
         let stats = ServiceStats::new(now);
         assert_eq!(
@@ -263,7 +264,7 @@ mod tests {
                 cache_read,
                 ..Usage::default()
             };
-            stats.saw_usage(&usage, now);
+            stats.record_usage(&usage, now);
         }
         assert_eq!(stats.cached_share(), Some(0.25));
         assert_eq!(stats.cache_hit_share(), Some(0.5));

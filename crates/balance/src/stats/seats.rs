@@ -1,4 +1,4 @@
-//! The requests in flight, and how many there may be.
+//! Concurrency seats: requests in flight and their limit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -9,15 +9,15 @@ use tokio::time::timeout;
 
 use super::{ServiceStats, micros};
 
-/// As many seats as anybody could take.
+/// The capacity of an unlimited service.
 const NO_LIMIT: usize = usize::MAX;
 
-/// Seats that can be counted without a lock, and changed while they are taken.
+/// A lock-free counting semaphore whose limit can change while seats are taken.
 #[derive(Debug)]
 pub(super) struct Seats {
     taken: AtomicUsize,
     limit: AtomicUsize,
-    /// How long a request waits for one, in microseconds.
+    /// How long a request waits for a seat, in microseconds.
     wait: AtomicU64,
     freed: Notify,
 }
@@ -37,10 +37,10 @@ impl Default for Seats {
 #[derive(Debug)]
 pub struct Seat(Arc<ServiceStats>);
 
-/// Nobody left in time.
+/// No seat became free in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Full {
-    /// How many seats there are.
+pub struct NoFreeSeat {
+    /// The number of seats.
     pub seats: usize,
     /// How long the request waited.
     pub waited: Duration,
@@ -55,7 +55,7 @@ impl Seats {
         self.taken() >= self.limit.load(Ordering::Relaxed)
     }
 
-    /// A new limit holds for whoever comes next; nobody is thrown out.
+    /// Sets the limit for later requests; seats already taken are kept.
     pub(super) fn limit(&self, capacity: Option<usize>, wait: Duration) {
         self.limit
             .store(capacity.unwrap_or(NO_LIMIT), Ordering::Relaxed);
@@ -63,13 +63,13 @@ impl Seats {
         self.freed.notify_waiters();
     }
 
-    pub(super) async fn take(stats: &Arc<ServiceStats>) -> Result<Seat, Full> {
+    pub(super) async fn take(stats: &Arc<ServiceStats>) -> Result<Seat, NoFreeSeat> {
         if let Some(seat) = Self::try_take(stats) {
             return Ok(seat);
         }
         let seats = &stats.seats;
         let waited = Duration::from_micros(seats.wait.load(Ordering::Relaxed));
-        let full = |_| Full {
+        let full = |_| NoFreeSeat {
             seats: seats.limit.load(Ordering::Relaxed),
             waited,
         };
@@ -79,7 +79,7 @@ impl Seats {
     async fn wait_for(stats: &Arc<ServiceStats>) -> Seat {
         loop {
             let mut freed = std::pin::pin!(stats.seats.freed.notified());
-            // In line before looking, so that no seat is freed unseen in between.
+            // Registered before the check, so that no release in between is missed.
             freed.as_mut().enable();
             if let Some(seat) = Self::try_take(stats) {
                 return seat;

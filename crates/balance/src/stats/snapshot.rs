@@ -1,65 +1,65 @@
-//! The statistics as `/api/health` and `/metrics` show them.
+//! Snapshots of the statistics for `/api/health` and `/metrics`.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use serde::Serialize;
 
-use super::Spread;
+use super::SampleSummary;
 use crate::Service;
 
 /// A pool at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PoolSnapshot {
-    /// How services are picked.
+    /// The name of the tactic.
     pub tactic: &'static str,
-    /// The sessions that are remembered, expired ones among them until they are
-    /// replaced; none without affinity.
+    /// Pinned sessions, including expired ones that are not replaced yet; `None` without
+    /// affinity.
     pub sessions: Option<usize>,
-    /// The services in their order.
+    /// The services in configuration order.
     pub services: Vec<ServiceSnapshot>,
 }
 
-/// A service at one moment. What has no sample yet is none.
+/// A service at one moment. Values without samples are `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ServiceSnapshot {
-    /// Its name: the spec.
+    /// Its spec.
     pub id: String,
-    /// Whether it is asked at all.
+    /// Whether it takes requests at all.
     pub active: bool,
-    /// Its share.
+    /// Its weight.
     pub weight: u32,
     /// Its tier.
     pub tier: u32,
-    /// Its seats, where they are limited.
+    /// Its seats, if limited.
     pub capacity: Option<usize>,
-    /// The requests that it serves now.
+    /// Requests in flight.
     pub in_flight: usize,
     /// How often it was picked first.
     pub picks: u64,
-    /// Whole answers.
+    /// Complete responses.
     pub answers: u64,
     /// Failed attempts.
     pub failures: u64,
-    /// Milliseconds to the first token, streams only.
-    pub first_token_ms: Spread,
-    /// Output tokens a second after the first one, streams only.
-    pub tokens_per_second: Spread,
-    /// Milliseconds for a whole answer.
-    pub latency_ms: Spread,
-    /// The latency that the tactic of that name believes in, in milliseconds.
+    /// Time to first token in milliseconds, streams only.
+    pub first_token_ms: SampleSummary,
+    /// Output tokens per second after the first token, streams only.
+    pub tokens_per_second: SampleSummary,
+    /// Duration of a complete response in milliseconds.
+    pub latency_ms: SampleSummary,
+    /// Peak EWMA of the latency in milliseconds, as used by the tactic `latency`.
     pub peak_latency_ms: Option<f64>,
     /// Tokens of the last minute.
     pub recent_tokens: u64,
-    /// All tokens that went in.
+    /// Total input tokens.
     pub input_tokens: u64,
-    /// All tokens that came out.
+    /// Total output tokens.
     pub output_tokens: u64,
-    /// The part of the input that the provider read from its cache.
+    /// Input tokens that the provider read from its cache.
     pub cache_read_tokens: u64,
-    /// That part as a share.
+    /// Their share of the input.
     pub cached_share: Option<f64>,
-    /// The share of answers with at least one cached token.
+    /// Share of responses with at least one cached token.
     pub cache_hit_share: Option<f64>,
 }
 

@@ -1,34 +1,34 @@
-//! The best mark for latency, tokens, speed and load together.
+//! `adaptive`: the highest weighted score of latency, tokens, speed and load.
 //!
-//! Each part lies between 0 and 1 and is ½ at an ordinary value, which is also
-//! what a service without samples gets. Marks that are equal for all practical
-//! purposes are decided by chance.
+//! Each component is a hyperbolic score between 0 and 1, with ½ at a typical value,
+//! which is also the score without samples. Ties, after rounding, are broken at
+//! random.
 
 use super::capacity::utilization;
-use super::{Choose, Round, ServiceIndex};
+use super::{Choose, Selection, ServiceIndex};
 use crate::Service;
 
-/// An ordinary latency, in milliseconds.
+/// Typical latency in milliseconds.
 const LATENCY: f64 = 2_000.0;
-/// An ordinary number of tokens a minute.
+/// Typical tokens per minute.
 const TOKENS: f64 = 10_000.0;
-/// An ordinary speed, in tokens a second.
+/// Typical speed in tokens per second.
 const SPEED: f64 = 50.0;
 const UNKNOWN: f64 = 0.5;
-/// Marks are compared in so many steps.
-const STEPS: f64 = 1e6;
+/// Resolution at which scores are compared.
+const SCORE_STEPS: f64 = 1e6;
 
 #[derive(Debug)]
 pub(super) struct Adaptive;
 
 impl Choose for Adaptive {
-    fn choose(&self, round: &Round<'_>) -> ServiceIndex {
-        let cost = |service: &Service| -(mark(service, round.moment) * STEPS).round();
-        round.cheapest_of_some(cost)
+    fn choose(&self, selection: &Selection<'_>) -> ServiceIndex {
+        let cost = |service: &Service| -(score(service, selection.moment) * SCORE_STEPS).round();
+        selection.cheapest_of_sample(cost)
     }
 }
 
-fn mark(service: &Service, moment: u64) -> f64 {
+fn score(service: &Service, moment: u64) -> f64 {
     let stats = service.stats();
     let latency = stats.mean_latency().map(|ms| less_is_better(ms, LATENCY));
     let (speed, _) = stats.mean_speed();
@@ -41,7 +41,7 @@ fn mark(service: &Service, moment: u64) -> f64 {
         + 0.10 * load
 }
 
-/// 1 at zero, ½ at the ordinary value, never quite 0.
+/// 1 at zero, ½ at the typical value, approaching 0.
 fn less_is_better(value: f64, ordinary: f64) -> f64 {
     ordinary / (ordinary + value)
 }

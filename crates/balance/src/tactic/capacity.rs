@@ -1,21 +1,21 @@
-//! Weighted random by free seats: what a service may serve, less what it serves.
+//! `capacity`: weighted random selection, with free seats as weights.
 //!
-//! A service without a capacity counts as many seats as its weight.
+//! A service without a capacity has as many seats as its weight.
 
-use super::{Choose, Round, ServiceIndex};
+use super::{Choose, Selection, ServiceIndex};
 use crate::Service;
 
 #[derive(Debug)]
 pub(super) struct Capacity;
 
 impl Choose for Capacity {
-    fn choose(&self, round: &Round<'_>) -> ServiceIndex {
+    fn choose(&self, selection: &Selection<'_>) -> ServiceIndex {
         let free = |service: &Service| {
             let taken = service.stats().in_flight() as u64;
             seats(service).saturating_sub(taken)
         };
-        let full = || round.cheapest(utilization);
-        round.by_share(free).unwrap_or_else(full)
+        let full = || selection.cheapest(utilization);
+        selection.weighted(free).unwrap_or_else(full)
     }
 }
 
@@ -25,7 +25,7 @@ fn seats(service: &Service) -> u64 {
     capacity.filter(|seats| *seats > 0).unwrap_or(weight)
 }
 
-/// The share of its seats that are taken; more than 1 where nobody forbids it.
+/// The share of its seats in use; above 1 for an overloaded service without a limit.
 pub(super) fn utilization(service: &Service) -> f64 {
     service.stats().in_flight() as f64 / seats(service) as f64
 }

@@ -1,10 +1,11 @@
-//! The fewest requests in flight for its weight; of equals, the one whose last
-//! turn is longest ago. Services that take equally long are then never more than
-//! one request apart.
+//! `least_busy`: weighted least outstanding requests ("least connections").
+//!
+//! Ties go to the least recently picked service, so that services of equal latency
+//! never differ by more than one request in flight.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Choose, Round, ServiceIndex};
+use super::{Choose, Selection, ServiceIndex};
 
 #[derive(Debug)]
 pub(super) struct LeastBusy {
@@ -23,17 +24,17 @@ impl LeastBusy {
 }
 
 impl Choose for LeastBusy {
-    fn choose(&self, round: &Round<'_>) -> ServiceIndex {
+    fn choose(&self, selection: &Selection<'_>) -> ServiceIndex {
         let mut best = (f64::INFINITY, u64::MAX);
-        let mut chosen = round.candidates[0];
-        for (index, service) in round.iter() {
+        let mut chosen = selection.candidates[0];
+        for (index, service) in selection.iter() {
             let turn = self.turns[index.get()].load(Ordering::Relaxed);
             let rank = (service.load(), turn);
             if rank < best {
                 (best, chosen) = (rank, index);
             }
         }
-        if round.binding {
+        if selection.binding {
             let turn = self.taken.fetch_add(1, Ordering::Relaxed) + 1;
             self.turns[chosen.get()].store(turn, Ordering::Relaxed);
         }

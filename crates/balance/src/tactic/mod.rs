@@ -1,7 +1,8 @@
-//! The ways to pick a service, one file each.
+//! The tactics (load-balancing policies), one file each, named as in the configuration.
 //!
-//! A tactic is asked for each choice anew and sees only services that can be
-//! asked. What it remembers between choices, it remembers without a lock.
+//! A tactic is called for every selection and sees only usable services. Its state
+//! between selections is lock-free. Tactics use [`Selection`] and the statistics of
+//! services, never the pool.
 
 mod adaptive;
 mod capacity;
@@ -19,13 +20,13 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::round::Round;
+use super::selection::Selection;
 use super::{Service, ServiceIndex};
 use preferred::Preferred;
 
-/// Chooses one of a round's candidates.
+/// Selects one of the candidates.
 pub(super) trait Choose: Send + Sync + fmt::Debug {
-    fn choose(&self, round: &Round<'_>) -> ServiceIndex;
+    fn choose(&self, selection: &Selection<'_>) -> ServiceIndex;
 }
 
 /// How a pool picks a service.
@@ -36,36 +37,36 @@ pub(super) trait Choose: Send + Sync + fmt::Debug {
 /// assert_eq!("least_busy".parse(), Ok(Tactic::LeastBusy));
 /// assert_eq!(Tactic::default().name(), "random");
 /// let error = "fastest".parse::<Tactic>().unwrap_err();
-/// assert!(error.to_string().starts_with("there is no tactic \"fastest\"; there are random,"));
+/// assert!(error.to_string().starts_with("unknown tactic \"fastest\"; expected one of random,"));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Tactic {
-    /// By chance, each by its weight.
+    /// Weighted random.
     #[default]
     Random,
-    /// In turn, each as often as its weight says, evenly spread.
+    /// Smooth weighted selection robin.
     RoundRobin,
-    /// The one with the fewest requests in flight for its weight.
+    /// The fewest requests in flight relative to the weight.
     LeastBusy,
-    /// The one that answers sooner, of two by chance.
+    /// The lower Peak EWMA latency of two random services (P2C).
     Latency,
-    /// The one that writes fastest.
+    /// The most output tokens per second.
     Speed,
-    /// The same one until it has used its tokens, then the one that used fewest.
+    /// The same service until it has used its tokens, then the one that used the fewest.
     Token,
-    /// By chance, each by its free seats.
+    /// Weighted random, by free seats.
     Capacity,
-    /// The lowest tier that can be asked, and another tactic inside it.
+    /// The lowest usable tier, with another tactic inside it.
     Tier,
-    /// The best mark for latency, speed, tokens and load together.
+    /// The highest combined score of latency, speed, tokens and load.
     Adaptive,
 }
 
-/// There is no tactic of that name.
+/// An unknown tactic name.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("there is no tactic {name:?}; there are {}", names())]
+#[error("unknown tactic {name:?}; expected one of {}", names())]
 pub struct UnknownTactic {
-    /// What was asked for.
+    /// The given name.
     pub name: String,
 }
 
@@ -98,19 +99,19 @@ impl Tactic {
         }
     }
 
-    /// The tactic at work in a pool of these services.
+    /// Builds the tactic for a pool of these services.
     pub(super) fn build(self, within: Self, services: &[Service]) -> Box<dyn Choose> {
         match self {
             Self::Random => preferred(random::Random),
             Self::RoundRobin => preferred(round_robin::RoundRobin::new(services)),
             Self::LeastBusy => preferred(least_busy::LeastBusy::new(services.len())),
-            Self::Latency => preferred(latency::Latency),
+            Self::Latency => preferred(latency::PowerOfTwoChoices),
             Self::Speed => preferred(speed::Speed::default()),
             Self::Token => preferred(token::Token::default()),
             Self::Capacity => preferred(capacity::Capacity),
             Self::Adaptive => preferred(adaptive::Adaptive),
             Self::Tier => {
-                // Tiers inside a tier would all be the same one.
+                // Nesting tiers would always yield the same tier.
                 let within = if within == Self::Tier {
                     Self::default()
                 } else {

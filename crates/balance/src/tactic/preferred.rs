@@ -1,23 +1,22 @@
-//! Passes over spares, and over services without a free seat, while others are
-//! left. It stands before every tactic that looks at single services.
+//! Skips spares, and services without a free seat, while others are left. Wraps every
+//! tactic that selects single services.
 
-use super::{Choose, Round, ServiceIndex};
+use super::{Choose, Selection, ServiceIndex};
 use crate::Service;
 
 #[derive(Debug)]
 pub(super) struct Preferred<T>(pub(super) T);
 
 impl<T: Choose> Choose for Preferred<T> {
-    fn choose(&self, round: &Round<'_>) -> ServiceIndex {
-        match round.lowest(rank) {
-            Some(best) => self.0.choose(&round.among(&best)),
-            None => self.0.choose(round),
+    fn choose(&self, selection: &Selection<'_>) -> ServiceIndex {
+        match selection.lowest(rank) {
+            Some(best) => self.0.choose(&selection.among(&best)),
+            None => self.0.choose(selection),
         }
     }
 }
 
-/// A service with a share whose seats are taken comes before a spare: a seat is
-/// waited for, for a while.
+/// A full service with a share ranks before a spare: requests wait for a seat.
 fn rank(service: &Service) -> u8 {
     2 * u8::from(service.spare) + u8::from(service.is_full())
 }

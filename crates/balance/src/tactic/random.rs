@@ -1,13 +1,13 @@
-//! Weighted random: the default. Remembers nothing and needs no statistics.
+//! `random`, the default: weighted random. Stateless; needs no statistics.
 
-use super::{Choose, Round, ServiceIndex};
+use super::{Choose, Selection, ServiceIndex};
 
 #[derive(Debug)]
 pub(super) struct Random;
 
 impl Choose for Random {
-    fn choose(&self, round: &Round<'_>) -> ServiceIndex {
-        let chosen = round.by_share(|service| u64::from(service.weight));
-        chosen.unwrap_or(round.candidates[0])
+    fn choose(&self, selection: &Selection<'_>) -> ServiceIndex {
+        let chosen = selection.weighted(|service| u64::from(service.weight));
+        chosen.unwrap_or(selection.candidates[0])
     }
 }

@@ -1,24 +1,25 @@
-//! Smooth weighted round robin.
+//! `round_robin`: smooth weighted round robin, by stride scheduling.
 //!
-//! A service of weight w has its k-th turn at the virtual time (k − ½) / w; the
-//! earliest turn is next. Turns of a heavy service are spread evenly between
-//! those of the light ones, and a choice writes one word, not all.
+//! A service of weight w has its k-th turn at the virtual time (k − ½) / w; the earliest
+//! turn is next (Waldspurger and Weihl, "Stride Scheduling", MIT TM-528, 1995). Turns of
+//! a heavy service are spread evenly between those of the light ones, and a selection
+//! writes one word instead of all.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Choose, Round, ServiceIndex};
+use super::{Choose, Selection, ServiceIndex};
 use crate::Service;
 
-/// How often a choice starts again because another one took the same turn.
-const PATIENCE: usize = 8;
+/// How often a selection is retried because a concurrent one took the same turn.
+const MAX_RETRIES: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct RoundRobin {
-    /// When each service's next turn is, as the bits of an `f64`; those of positive
-    /// numbers have the order of the numbers.
+    /// Each service's next turn, as the bits of an `f64`; for positive numbers, bits and
+    /// values have the same order.
     turns: Box<[AtomicU64]>,
-    /// The last turn that was taken. Who was away comes back here, not to all
-    /// the turns that it missed.
+    /// The last turn taken. A service that was unusable resumes here and does not catch up
+    /// on missed turns.
     time: AtomicU64,
 }
 
@@ -31,11 +32,11 @@ impl RoundRobin {
         }
     }
 
-    /// The earliest turn: whose, when, and the word it was read from.
-    fn next(&self, round: &Round<'_>) -> (ServiceIndex, f64, u64) {
+    /// The earliest turn: its service, its time, and the word it was read from.
+    fn next(&self, selection: &Selection<'_>) -> (ServiceIndex, f64, u64) {
         let time = f64::from_bits(self.time.load(Ordering::Relaxed));
-        let mut next = (round.candidates[0], f64::INFINITY, 0);
-        for index in round.candidates.iter().copied() {
+        let mut next = (selection.candidates[0], f64::INFINITY, 0);
+        for index in selection.candidates.iter().copied() {
             let word = self.turns[index.get()].load(Ordering::Relaxed);
             let turn = f64::from_bits(word).max(time);
             if turn < next.1 {
@@ -47,13 +48,13 @@ impl RoundRobin {
 }
 
 impl Choose for RoundRobin {
-    fn choose(&self, round: &Round<'_>) -> ServiceIndex {
-        let (mut chosen, mut turn, mut word) = self.next(round);
-        if !round.binding {
+    fn choose(&self, selection: &Selection<'_>) -> ServiceIndex {
+        let (mut chosen, mut turn, mut word) = self.next(selection);
+        if !selection.binding {
             return chosen;
         }
-        for _ in 0..PATIENCE {
-            let after = turn + 1.0 / f64::from(round.service(chosen).weight);
+        for _ in 0..MAX_RETRIES {
+            let after = turn + 1.0 / f64::from(selection.service(chosen).weight);
             let taken = self.turns[chosen.get()].compare_exchange(
                 word,
                 after.to_bits(),
@@ -63,7 +64,7 @@ impl Choose for RoundRobin {
             if taken.is_ok() {
                 break;
             }
-            (chosen, turn, word) = self.next(round);
+            (chosen, turn, word) = self.next(selection);
         }
         self.time.fetch_max(turn.to_bits(), Ordering::Relaxed);
         chosen

@@ -1,19 +1,19 @@
-//! The fastest writer: output tokens a second, by the mean of the last streams.
+//! `speed`: the most output tokens per second, by the mean of recent streams.
 //!
-//! A service that has not shown enough yet counts as a slow one, and now and then
-//! a request looks around: otherwise the first one to be known would stay alone.
+//! A service with too few samples counts as slow. Every so often a request explores the
+//! least picked service; otherwise the first measured one would keep all traffic.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Choose, Round, ServiceIndex};
+use super::{Choose, Selection, ServiceIndex};
 use crate::Service;
 
-/// As many streams say something about a service.
-const ENOUGH: usize = 5;
-/// What a service counts as before that, in tokens a second.
-const UNKNOWN: f64 = 25.0;
-/// Every so many requests, one goes to the service that was picked least.
-const LOOK_AROUND: u64 = 32;
+/// Samples needed before a service's own speed counts.
+const MIN_SAMPLES: usize = 5;
+/// Assumed speed before that, in tokens per second.
+const ASSUMED_SPEED: f64 = 25.0;
+/// One in this many requests explores.
+const EXPLORE_EVERY: u64 = 32;
 
 #[derive(Debug, Default)]
 pub(super) struct Speed {
@@ -21,20 +21,20 @@ pub(super) struct Speed {
 }
 
 impl Choose for Speed {
-    fn choose(&self, round: &Round<'_>) -> ServiceIndex {
-        if round.binding {
+    fn choose(&self, selection: &Selection<'_>) -> ServiceIndex {
+        if selection.binding {
             let choice = self.choices.fetch_add(1, Ordering::Relaxed);
-            if choice % LOOK_AROUND == LOOK_AROUND - 1 {
-                return round.cheapest(|service| service.stats().picks() as f64);
+            if choice % EXPLORE_EVERY == EXPLORE_EVERY - 1 {
+                return selection.cheapest(|service| service.stats().picks() as f64);
             }
         }
-        round.cheapest(|service| -speed(service))
+        selection.cheapest(|service| -speed(service))
     }
 }
 
 fn speed(service: &Service) -> f64 {
     match service.stats().mean_speed() {
-        (Some(speed), ENOUGH..) => speed,
-        _ => UNKNOWN,
+        (Some(speed), MIN_SAMPLES..) => speed,
+        _ => ASSUMED_SPEED,
     }
 }

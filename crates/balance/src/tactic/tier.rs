@@ -1,15 +1,15 @@
-//! The lowest tier that can be asked, and another tactic inside it.
+//! `tier`: the lowest usable tier, with another tactic inside it.
 
-use super::{Choose, Round, ServiceIndex};
+use super::{Choose, Selection, ServiceIndex};
 
 #[derive(Debug)]
 pub(super) struct Tier(pub(super) Box<dyn Choose>);
 
 impl Choose for Tier {
-    fn choose(&self, round: &Round<'_>) -> ServiceIndex {
-        match round.lowest(|service| service.tier) {
-            Some(tier) => self.0.choose(&round.among(&tier)),
-            None => self.0.choose(round),
+    fn choose(&self, selection: &Selection<'_>) -> ServiceIndex {
+        match selection.lowest(|service| service.tier) {
+            Some(tier) => self.0.choose(&selection.among(&tier)),
+            None => self.0.choose(selection),
         }
     }
 }

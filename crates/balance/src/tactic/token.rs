@@ -1,17 +1,17 @@
-//! The same service until it has used its tokens of this minute, then the one
-//! that has used fewest. For providers that count tokens a minute.
+//! `token`: the same service until it has used its tokens of this minute, then the one
+//! that has used the fewest. For providers with a quota of tokens per minute.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Choose, Round, ServiceIndex};
+use super::{Choose, Selection, ServiceIndex};
 use crate::Service;
 
-/// The tokens of a minute after which another service's turn comes, for weight 1.
+/// Tokens per minute after which the next service takes over, for weight 1.
 const BUDGET: f64 = 10_000.0;
 
 #[derive(Debug)]
 pub(super) struct Token {
-    /// The place of the service whose turn it is.
+    /// The index of the current service.
     current: AtomicUsize,
 }
 
@@ -24,21 +24,21 @@ impl Default for Token {
 }
 
 impl Choose for Token {
-    fn choose(&self, round: &Round<'_>) -> ServiceIndex {
+    fn choose(&self, selection: &Selection<'_>) -> ServiceIndex {
         let used = |service: &Service| {
-            let tokens = service.stats().tokens_at(round.moment);
+            let tokens = service.stats().tokens_at(selection.moment);
             tokens as f64 / f64::from(service.weight)
         };
         let current = self.current.load(Ordering::Relaxed);
-        let mut candidates = round.iter();
+        let mut candidates = selection.iter();
         let stays = candidates.find(|(index, _)| index.get() == current);
         if let Some((index, service)) = stays
             && used(service) < BUDGET
         {
             return index;
         }
-        let chosen = round.cheapest_of_some(used);
-        if round.binding {
+        let chosen = selection.cheapest_of_sample(used);
+        if selection.binding {
             self.current.store(chosen.get(), Ordering::Relaxed);
         }
         chosen

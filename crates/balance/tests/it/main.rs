@@ -1,12 +1,11 @@
-//! The balance room seen from outside: tactics, affinity, statistics, reload, and
-//! the acceptance cases of routing on `majordomo`'s own health and chains.
+//! Tactics, affinity, statistics, reload, and failover over real health and chains.
 
-mod acceptance_affinity;
-mod acceptance_failover;
-mod house;
+mod affinity;
+mod failover;
 mod metered;
 mod properties;
 mod reload;
 mod simulation;
 mod streams;
+mod support;
 mod tactics;

@@ -1,4 +1,4 @@
-//! What the meter measures, and who gets a seat.
+//! What a meter measures, and how seats are assigned.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use majordomo::fake::{Beat, Fake, Step};
 use majordomo::{
-    Class, ErrorKind, Event, EventStream, FinishReason, Model, Outcome, Part, Provider, Request,
-    Response, Result, Usage,
+    AttemptOutcome, Class, ErrorKind, Event, EventStream, FinishReason, Model, Part, Provider,
+    Request, Response, Result, Usage,
 };
 use majordomo_balance::{Metered, PoolConfig, ServiceConfig, ServiceStats, Tactic};
 
-use crate::house::{House, metered, now, secs, status};
+use crate::support::{TestGateway, metered, now, secs, status};
 
 /// A metered model `m` of a fake, with its statistics.
 fn model(fake: &Fake) -> (Metered, Arc<ServiceStats>) {
@@ -29,7 +29,7 @@ fn usage(input: u64, output: u64, cache_read: u64) -> Usage {
     }
 }
 
-/// Half a second of silence, then a hundred and one tokens in two seconds.
+/// Half a second of silence, then 101 tokens in two seconds.
 fn paced() -> Step {
     let start = Event::Start {
         id: None,
@@ -49,7 +49,7 @@ async fn next(events: &mut EventStream) -> Option<Result<Event>> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_gives_first_token_speed_latency_tokens_and_cache_hits() {
+async fn a_stream_records_first_token_speed_latency_tokens_and_cache_hits() {
     let fake = Fake::new("fp");
     fake.enqueue("m", [paced()]);
     let (model, stats) = model(&fake);
@@ -67,7 +67,7 @@ async fn a_stream_gives_first_token_speed_latency_tokens_and_cache_hits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_whole_answer_gives_latency_and_tokens_but_no_first_token() {
+async fn a_complete_response_records_latency_and_tokens_but_no_first_token() {
     let fake = Fake::new("fp");
     let answer = Response {
         usage: usage(10, 20, 0),
@@ -84,7 +84,7 @@ async fn a_whole_answer_gives_latency_and_tokens_but_no_first_token() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_quick_failure_does_not_look_like_a_quick_answer() {
+async fn a_fast_failure_does_not_look_like_a_fast_response() {
     let fake = Fake::new("fp");
     fake.otherwise(|_| status(500));
     let (model, stats) = model(&fake);
@@ -96,7 +96,7 @@ async fn a_quick_failure_does_not_look_like_a_quick_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_is_dropped_half_way_frees_its_seat_and_counts_neither_way() {
+async fn a_stream_dropped_midway_frees_its_seat_and_counts_as_neither_success_nor_failure() {
     let fake = Fake::new("fp");
     fake.enqueue("m", [paced()]);
     let (model, stats) = model(&fake);
@@ -106,12 +106,12 @@ async fn a_stream_that_is_dropped_half_way_frees_its_seat_and_counts_neither_way
     }
     drop(events);
     assert_eq!(stats.in_flight(), 0);
-    assert_eq!(stats.mean_first_token(), Some(500.0), "it had come");
+    assert_eq!(stats.mean_first_token(), Some(500.0), "it had arrived");
     assert_eq!(stats.mean_latency(), None);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_dropped_frees_its_seat() {
+async fn a_dropped_call_frees_its_seat() {
     let fake = Fake::new("fp");
     fake.enqueue("m", [Step::hang()]);
     let (model, stats) = model(&fake);
@@ -137,33 +137,33 @@ fn one_seat_each() -> PoolConfig {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_waits_for_a_seat_and_takes_it_when_it_comes_free() {
-    let house = House::new();
-    let pool = house.pool(one_seat_each());
-    house.up.enqueue(
+async fn a_request_waits_for_a_seat_and_takes_it_when_it_is_freed() {
+    let gateway = TestGateway::new();
+    let pool = gateway.pool(one_seat_each());
+    gateway.up.enqueue(
         "top",
         [Step::reply("slow").after(secs(4)), Step::reply("next")],
     );
-    let (one, two) = tokio::join!(house.ask(&pool), house.ask(&pool));
+    let (one, two) = tokio::join!(gateway.send(&pool), gateway.send(&pool));
     assert_eq!((&*one.served(), &*two.served()), ("up/top", "up/top"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_that_gets_no_seat_in_time_goes_to_the_next_service_without_penalty() {
-    let house = House::new();
-    let pool = house.pool(one_seat_each());
-    house
+async fn a_request_without_a_seat_in_time_fails_over_without_penalty() {
+    let gateway = TestGateway::new();
+    let pool = gateway.pool(one_seat_each());
+    gateway
         .up
         .enqueue("top", [Step::reply("slow").after(secs(60))]);
     let began = now();
     let later = async {
-        let asked = house.ask(&pool).await;
-        (asked, now() - began)
+        let outcome = gateway.send(&pool).await;
+        (outcome, now() - began)
     };
-    let (one, (two, waited)) = tokio::join!(house.ask(&pool), later);
+    let (one, (two, waited)) = tokio::join!(gateway.send(&pool), later);
     assert_eq!((&*one.served(), &*two.served()), ("up/top", "up/low"));
     assert_eq!(waited, ServiceConfig::SEAT_WAIT);
-    let health = house.health("up/top").unwrap();
+    let health = gateway.health("up/top").unwrap();
     assert_eq!(
         (health.failures, health.rounds, health.benched_for),
         (0, 0, None)
@@ -171,51 +171,56 @@ async fn a_request_that_gets_no_seat_in_time_goes_to_the_next_service_without_pe
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_another_service_the_error_says_what_to_wait_for() {
-    let house = House::new();
-    let pool = house.pool(PoolConfig {
+async fn without_another_service_the_error_reports_the_full_seats() {
+    let gateway = TestGateway::new();
+    let pool = gateway.pool(PoolConfig {
         services: vec![one_seat("up/top", 0)],
         ..PoolConfig::default()
     });
-    house.up.enqueue("top", [Step::hang()]);
-    let (chain, ..) = house.chain(&[&pool], None);
+    gateway.up.enqueue("top", [Step::hang()]);
+    let (chain, ..) = gateway.chain(&[&pool], None);
     let hangs = chain.generate(Request::user("hi"));
     let error = tokio::select! {
         biased;
         _ = hangs => panic!("it hangs"),
-        asked = house.ask(&pool) => asked.result.unwrap_err(),
+        outcome = gateway.send(&pool) => outcome.result.unwrap_err(),
     };
     let text = error.to_string();
     assert!(
-        text.contains("all 1 seats of the service are taken"),
+        text.contains("all 1 seats of the service are in use"),
         "{text}"
     );
     let outcome = &error.attempt_log().attempts[0].outcome;
     let throttled =
-        matches!(outcome, Outcome::Failed { class, .. } if *class == Class::RateLimited);
+        matches!(outcome, AttemptOutcome::Failed { class, .. } if *class == Class::RateLimited);
     assert!(throttled, "{outcome:?}");
-    assert_eq!(house.up.call_count("top"), 1, "nothing was sent");
+    assert_eq!(gateway.up.call_count("top"), 1, "nothing was sent");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_services_error_is_of_its_own_kind() {
-    let house = House::new();
-    let pool = house.pool(PoolConfig {
+async fn a_full_service_has_its_own_error_kind() {
+    let gateway = TestGateway::new();
+    let pool = gateway.pool(PoolConfig {
         services: vec![one_seat("up/top", 0)],
         ..PoolConfig::default()
     });
     let (_, service) = pool.services().next().unwrap();
     let _seat = service.stats().try_seat().unwrap();
-    let model = house.registry.provider("up").unwrap().model("top").unwrap();
+    let model = gateway
+        .registry
+        .provider("up")
+        .unwrap()
+        .model("top")
+        .unwrap();
     let error = model.generate(Request::user("hi")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Busy);
 }
 
 #[tokio::test(start_paused = true)]
 async fn all_targets_of_a_services_spec_share_its_seats_and_statistics() {
-    let house = House::new();
+    let gateway = TestGateway::new();
     let stats = Arc::new(ServiceStats::new(now()));
-    let of = |id| metered(house.up.model(id).unwrap(), &stats);
+    let of = |id| metered(gateway.up.model(id).unwrap(), &stats);
     let (one, other) = (of("a"), of("b"));
     one.generate(Request::user("hi")).await.unwrap();
     other.generate(Request::user("hi")).await.unwrap();
@@ -224,9 +229,9 @@ async fn all_targets_of_a_services_spec_share_its_seats_and_statistics() {
 
 #[tokio::test(start_paused = true)]
 async fn the_snapshot_is_plain_json() {
-    let house = House::new();
-    let pool = house.pool(one_seat_each());
-    house.ask(&pool).await;
+    let gateway = TestGateway::new();
+    let pool = gateway.pool(one_seat_each());
+    gateway.send(&pool).await;
     let json = serde_json::to_value(pool.snapshot(now())).unwrap();
     assert_eq!(json["tactic"], "tier");
     let top = &json["services"][0];
@@ -237,7 +242,7 @@ async fn the_snapshot_is_plain_json() {
     assert!(top["first_token_ms"]["mean"].is_null());
 }
 
-/// A model that makes embeddings, each in three seconds.
+/// A model whose embeddings take three seconds.
 struct Embedder;
 
 impl Model for Embedder {
@@ -250,11 +255,11 @@ impl Model for Embedder {
     }
 
     fn generate(&self, _: Request) -> majordomo::BoxFuture<'_, Result<Response>> {
-        unreachable!("it is only asked for embeddings")
+        unreachable!("only embeddings are requested")
     }
 
     fn events(&self, _: Request) -> majordomo::BoxFuture<'_, Result<EventStream>> {
-        unreachable!("it is only asked for embeddings")
+        unreachable!("only embeddings are requested")
     }
 
     fn embed<'a>(
@@ -270,7 +275,7 @@ impl Model for Embedder {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_embedding_takes_a_seat_and_gives_latency() {
+async fn an_embedding_takes_a_seat_and_records_latency() {
     let stats = Arc::new(ServiceStats::new(now()));
     let model = metered(Arc::new(Embedder), &stats);
     let embed = model.embed(&majordomo::Dialect::new("chat"), "x".into());

@@ -1,18 +1,18 @@
-//! What holds for every pool, every tactic and every state of its services.
+//! Invariants of every pool, tactic and state of its services.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use majordomo_balance::{
-    Pick, Pool, PoolConfig, ServiceConfig, ServiceIndex, SessionHints, SessionKey, Source, Tactic,
-    Usability,
+    Pick, PickSource, Pool, PoolConfig, ServiceConfig, ServiceIndex, SessionHints, SessionKey,
+    Tactic, Usability,
 };
 use proptest::prelude::*;
 
-use crate::house::{now, secs};
+use crate::support::{now, secs};
 
 #[derive(Clone, Debug)]
-struct Member {
+struct PoolMember {
     weight: u32,
     tier: u32,
     capacity: Option<usize>,
@@ -22,7 +22,7 @@ struct Member {
     taken: usize,
 }
 
-fn member() -> impl Strategy<Value = Member> {
+fn member() -> impl Strategy<Value = PoolMember> {
     (
         0..4_u32,
         0..3_u32,
@@ -33,7 +33,7 @@ fn member() -> impl Strategy<Value = Member> {
         0..4_usize,
     )
         .prop_map(
-            |(weight, tier, capacity, active, state, bench, taken)| Member {
+            |(weight, tier, capacity, active, state, bench, taken)| PoolMember {
                 weight,
                 tier,
                 capacity,
@@ -49,7 +49,7 @@ fn tactic() -> impl Strategy<Value = Tactic> {
     prop::sample::select(Tactic::ALL.to_vec())
 }
 
-fn usability(member: &Member, now: std::time::Instant) -> Usability {
+fn usability(member: &PoolMember, now: std::time::Instant) -> Usability {
     match member.state {
         0 => Usability::Benched {
             until: now + Duration::from_secs(member.bench),
@@ -62,7 +62,7 @@ fn usability(member: &Member, now: std::time::Instant) -> Usability {
 
 proptest! {
     #[test]
-    fn an_order_holds_everybody_who_can_be_asked_once_and_nobody_else(
+    fn an_order_contains_every_usable_service_exactly_once_and_no_other(
         members in prop::collection::vec(member(), 0..12),
         tactic in tactic(),
         within in tactic(),
@@ -70,7 +70,7 @@ proptest! {
         seed: u64,
     ) {
         let now = now();
-        let service = |(number, member): (usize, &Member)| ServiceConfig {
+        let service = |(number, member): (usize, &PoolMember)| ServiceConfig {
             weight: member.weight,
             tier: member.tier,
             capacity: member.capacity,
@@ -89,7 +89,7 @@ proptest! {
             seats.extend((0..member.taken).filter_map(|_| service.stats().try_seat()));
         }
         let usable = |index: ServiceIndex| usability(&members[index.get()], now);
-        let askable = |(number, member): (usize, &Member)| {
+        let askable = |(number, member): (usize, &PoolMember)| {
             let can = matches!(usability(member, now), Usability::Usable | Usability::Probe);
             (member.active && can).then_some(number)
         };
@@ -109,16 +109,16 @@ proptest! {
             prop_assert_eq!(order.len(), promised);
 
             if expected.is_empty() {
-                prop_assert_eq!(source, Source::LeastBad);
+                prop_assert_eq!(source, PickSource::LeastBad);
                 prop_assert!(order.len() <= 1);
                 let any_active = members.iter().any(|member| member.active);
                 prop_assert_eq!(order.len(), usize::from(any_active));
                 continue;
             }
-            let asked: BTreeSet<usize> = order.iter().copied().collect();
-            prop_assert_eq!(order.len(), asked.len(), "nobody twice");
-            prop_assert_eq!(&asked, &expected);
-            if tactic == Tactic::Tier && source == Source::Tactic {
+            let outcome: BTreeSet<usize> = order.iter().copied().collect();
+            prop_assert_eq!(order.len(), outcome.len(), "no service twice");
+            prop_assert_eq!(&outcome, &expected);
+            if tactic == Tactic::Tier && source == PickSource::Tactic {
                 prop_assert_eq!(Some(members[order[0]].tier), lowest);
                 let tiers: Vec<u32> = order.iter().map(|n| members[*n].tier).collect();
                 prop_assert!(tiers.is_sorted(), "{:?}", tiers);
@@ -127,7 +127,7 @@ proptest! {
     }
 
     #[test]
-    fn turns_never_stray_far_from_the_weights(
+    fn round_robin_turns_stay_close_to_the_weights(
         weights in prop::collection::vec(1..20_u32, 1..8),
         rounds in 1..4_u32,
     ) {

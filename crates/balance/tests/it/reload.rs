@@ -1,24 +1,24 @@
-//! A reload changes services and weights, and forgets nothing about who stays.
+//! A reload changes services and weights, and keeps the state of those that stay.
 
-use majordomo_balance::{Pick, Pool, PoolConfig, ServiceConfig, Source, Tactic, Usability};
+use majordomo_balance::{Pick, PickSource, Pool, PoolConfig, ServiceConfig, Tactic, Usability};
 
-use crate::house::{House, flat, now, pinned, secs, session};
+use crate::support::{TestGateway, flat, now, pinned, secs, session};
 
 #[tokio::test(start_paused = true)]
 async fn services_that_stay_keep_their_sessions_and_statistics() {
-    let house = House::new();
+    let gateway = TestGateway::new();
     let config = pinned(flat(&["up/a", "up/b", "up/c"]));
-    let old = house.pool(config.clone());
+    let old = gateway.pool(config.clone());
     let mut homes = Vec::new();
     for number in 0..30 {
         let name = number.to_string();
-        let asked = house.ask_as(&old, session(&name)).await;
-        homes.push((name, asked.first().to_owned()));
+        let outcome = gateway.send_as(&old, session(&name)).await;
+        homes.push((name, outcome.first().to_owned()));
     }
     let answers = old.snapshot(now()).services[2].answers;
     assert!(answers > 0);
 
-    // One goes, one comes, the order and all weights change.
+    // One is removed, one is added, the order and all weights change.
     let service = |id: &str, weight| ServiceConfig {
         weight,
         ..ServiceConfig::new(id)
@@ -34,11 +34,14 @@ async fn services_that_stay_keep_their_sessions_and_statistics() {
     assert_eq!(new.snapshot(now()).services[0].answers, answers);
     assert_eq!(new.snapshot(now()).services[1].answers, 0);
     for (name, home) in homes {
-        let asked = house.ask_as(&new, session(&name)).await;
+        let outcome = gateway.send_as(&new, session(&name)).await;
         if home == "up/b" {
-            assert_eq!(asked.source, Source::Tactic);
+            assert_eq!(outcome.source, PickSource::Tactic);
         } else {
-            assert_eq!((asked.first(), asked.source), (&*home, Source::Affinity));
+            assert_eq!(
+                (outcome.first(), outcome.source),
+                (&*home, PickSource::Affinity)
+            );
         }
     }
 }
@@ -59,14 +62,14 @@ fn requests_in_flight_count_against_the_new_capacity() {
 }
 
 #[test]
-fn an_id_that_is_there_twice_is_two_services() {
+fn a_duplicated_id_is_two_services() {
     let old = Pool::new(flat(&["up/a", "up/a"]), now());
     old.services()
         .next()
         .unwrap()
         .1
         .stats()
-        .saw_answer(secs(1), now());
+        .record_response(secs(1), now());
     let new = old.reload(flat(&["up/a", "up/a"]));
     let snapshot = new.snapshot(now());
     let answers: Vec<_> = snapshot.services.iter().map(|s| s.answers).collect();
@@ -82,13 +85,13 @@ fn affinity_and_tactic_may_change() {
     });
     let pick = Pick::at(now()).of(session("s"));
     let usable = |_| Usability::Usable;
-    assert_eq!(new.order(&pick, usable).source(), Source::Tactic);
-    assert_eq!(new.order(&pick, usable).source(), Source::Affinity);
+    assert_eq!(new.order(&pick, usable).source(), PickSource::Tactic);
+    assert_eq!(new.order(&pick, usable).source(), PickSource::Affinity);
     let snapshot = new.snapshot(now());
     assert_eq!(
         (snapshot.tactic, snapshot.sessions),
         ("round_robin", Some(1))
     );
     let off = new.reload(flat(&["up/a", "up/b"]));
-    assert_eq!(off.order(&pick, usable).source(), Source::Tactic);
+    assert_eq!(off.order(&pick, usable).source(), PickSource::Tactic);
 }

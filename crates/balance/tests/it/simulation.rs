@@ -1,4 +1,4 @@
-//! A million picks for each claim, in virtual time.
+//! A million picks per property, in virtual time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,7 +11,7 @@ use majordomo_balance::{
     Pick, Pool, PoolConfig, Seat, ServiceConfig, ServiceIndex, Tactic, Usability,
 };
 
-use crate::house::{flat, now, pinned, secs, session, status};
+use crate::support::{flat, now, pinned, secs, session, status};
 
 const PICKS: u32 = 1_000_000;
 
@@ -34,46 +34,46 @@ fn pick(pool: &Pool, now: Instant) -> ServiceIndex {
     first.expect("all are usable")
 }
 
-/// Requests on their way, ended in the order of their time.
+/// Requests in flight, ended in the order of their time.
 #[derive(Default)]
-struct Traffic {
+struct SimulatedTraffic {
     ends: BinaryHeap<Reverse<(Instant, u32)>>,
-    /// By the number of the request: who serves it, since when, with which seat.
+    /// By request number: the service, the start and the seat.
     running: std::collections::HashMap<u32, (ServiceIndex, Instant, Seat)>,
     count: u32,
 }
 
-impl Traffic {
+impl SimulatedTraffic {
     fn send(&mut self, pool: &Pool, to: ServiceIndex, now: Instant, takes: Duration) {
         let seat = pool.service(to).stats().try_seat();
-        let seat = seat.expect("no limit is configured");
+        let seat = seat.expect("capacity is unlimited");
         self.count += 1;
         self.ends.push(Reverse((now + takes, self.count)));
         self.running.insert(self.count, (to, now, seat));
     }
 
-    /// Ends what is over by now.
+    /// Ends the requests that are over by now.
     fn pass(&mut self, pool: &Pool, now: Instant) {
         while let Some(Reverse((end, number))) = self.ends.peek().copied() {
             if end > now {
                 return;
             }
             self.ends.pop();
-            let (service, began, seat) = self.running.remove(&number).expect("it runs");
+            let (service, began, seat) = self.running.remove(&number).expect("it is running");
             drop(seat);
             let stats = pool.service(service).stats();
-            stats.saw_answer(end - began, end);
+            stats.record_response(end - began, end);
         }
     }
 }
 
-/// Uneven but reproducible: between half and one and a half of a hundred.
+/// Uneven but reproducible: between 50 and 150.
 fn uneven(number: u32) -> u64 {
     50 + u64::from(number.wrapping_mul(2_654_435_761) >> 16) % 100
 }
 
 #[test]
-fn shares_are_within_a_hundredth_of_the_weights() {
+fn shares_are_within_one_percent_of_the_weights() {
     for tactic in [Tactic::Random, Tactic::RoundRobin] {
         let weights = [5, 3, 2];
         let pool = pool(tactic, &weights);
@@ -93,7 +93,7 @@ fn shares_are_within_a_hundredth_of_the_weights() {
 #[test]
 fn latency_sends_a_five_times_slower_service_less_than_a_quarter_of_its_share() {
     let pool = pool(Tactic::Latency, &[1; 4]);
-    let mut traffic = Traffic::default();
+    let mut traffic = SimulatedTraffic::default();
     let mut counts = [0_u32; 4];
     let mut time = now();
     for number in 0..PICKS {
@@ -115,7 +115,7 @@ fn latency_sends_a_five_times_slower_service_less_than_a_quarter_of_its_share() 
 #[test]
 fn least_busy_keeps_the_requests_in_flight_within_one_of_each_other() {
     let pool = pool(Tactic::LeastBusy, &[1; 5]);
-    let mut traffic = Traffic::default();
+    let mut traffic = SimulatedTraffic::default();
     let mut time = now();
     let (mut widest, mut busiest) = (0, 0);
     for number in 0..PICKS {
@@ -126,18 +126,18 @@ fn least_busy_keeps_the_requests_in_flight_within_one_of_each_other() {
         let most = in_flight().max().unwrap_or_default();
         widest = widest.max(most - in_flight().min().unwrap_or_default());
         busiest = busiest.max(most);
-        // Rushes and lulls: the number in flight goes up and down.
+        // Bursts and lulls: the number in flight rises and falls.
         let lull = if number % 2_000 < 1_000 { 1 } else { 10 };
         time += Duration::from_micros(lull * uneven(number) * 100);
     }
     assert_eq!(widest, 1);
-    assert!(busiest > 10, "there was a rush: {busiest}");
+    assert!(busiest > 10, "there was a burst: {busiest}");
 }
 
-/// One of four services always fails. Whoever picks it asks it through a real
+/// One of four services always fails. Requests that pick it call it through a real
 /// chain, so that real health decides.
 #[tokio::test]
-async fn a_tripped_service_gets_exactly_one_probe_for_each_bench() {
+async fn a_tripped_service_gets_exactly_one_probe_per_bench() {
     let clock = ManualClock::new();
     let benches = Arc::new(Mutex::new(Vec::new()));
     let listener = Arc::clone(&benches);
@@ -146,54 +146,51 @@ async fn a_tripped_service_gets_exactly_one_probe_for_each_bench() {
         .clock(Arc::new(clock.clone()))
         .observer(Arc::new(move |notice: &Notice<'_>| {
             if let Notice::Benched { wait, .. } = notice {
-                listener
-                    .lock()
-                    .expect("nothing panics")
-                    .push(wait.as_secs());
+                listener.lock().expect("not poisoned").push(wait.as_secs());
             }
         }))
         .build();
     let fake = Fake::new("up");
     fake.otherwise(|_| status(500));
     registry.register(fake.clone());
-    let chain = registry.parse("up/sick").expect("a known service");
-    let pool = Pool::new(flat(&["up/a", "up/b", "up/sick", "up/c"]), clock.now());
+    let chain = registry.parse("up/failing").expect("a known service");
+    let pool = Pool::new(flat(&["up/a", "up/b", "up/failing", "up/c"]), clock.now());
 
-    let mut sick = Usability::Usable;
+    let mut failing = Usability::Usable;
     for _ in 0..PICKS {
         let now = clock.now();
-        if matches!(sick, Usability::Benched { until } if until <= now) {
-            sick = usability(&registry, now);
+        if matches!(failing, Usability::Benched { until } if until <= now) {
+            failing = usability(&registry, now);
         }
         let order = pool.order(&Pick::at(now), |index| match index.get() {
-            2 => sick,
+            2 => failing,
             _ => Usability::Usable,
         });
-        let first = order.take(1).next().expect("three are well");
+        let first = order.take(1).next().expect("three are healthy");
         if first.get() == 2 {
             let error = chain.generate(Request::user("hi")).await;
             error.expect_err("it always fails");
-            sick = usability(&registry, now);
+            failing = usability(&registry, now);
         }
         clock.advance(Duration::from_millis(10));
     }
-    let benches = benches.lock().expect("nothing panics").clone();
+    let benches = benches.lock().expect("not poisoned").clone();
     assert_eq!(benches[..7], [5, 10, 20, 40, 80, 160, 300]);
     assert!(benches.len() > 30, "{}", benches.len());
     // Two attempts trip it; then one attempt for each bench that ended.
-    assert_eq!(fake.call_count("sick"), 2 + benches.len() - 1);
+    assert_eq!(fake.call_count("failing"), 2 + benches.len() - 1);
     let picks = pool.snapshot(clock.now()).services[2].picks as usize;
-    assert_eq!(picks, benches.len(), "nobody else was sent there");
+    assert_eq!(picks, benches.len(), "no other request was sent there");
 }
 
 fn usability(registry: &Registry, now: Instant) -> Usability {
     let health = registry.health().snapshot();
-    let sick = health.iter().find(|status| status.subject == "up/sick");
-    sick.map_or(Usability::Usable, |status| Usability::of(status, now))
+    let failing = health.iter().find(|status| status.subject == "up/failing");
+    failing.map_or(Usability::Usable, |status| Usability::of(status, now))
 }
 
 #[test]
-fn a_thousand_sessions_stay_through_a_thousand_requests_and_leave_the_benched_at_once() {
+fn a_thousand_sessions_stay_pinned_for_a_thousand_requests_and_leave_a_benched_service_at_once() {
     let pool = Pool::new(pinned(flat(&["a", "b", "c", "d"])), now());
     let sessions: Vec<_> = (0..1_000).map(|n| session(&n.to_string())).collect();
     let start = now();
@@ -221,10 +218,10 @@ fn a_thousand_sessions_stay_through_a_thousand_requests_and_leave_the_benched_at
         assert_ne!(*after, Some(1));
         assert!(
             *before == Some(1) || before == after,
-            "only the sick one's move"
+            "only sessions of the unhealthy one move"
         );
     }
-    // Back in health, it is not run over by those who found another home.
+    // When healthy again, it does not get back the sessions that moved.
     for (number, expected) in moved.iter().enumerate() {
         assert_eq!(home(number, until, &well), *expected);
     }

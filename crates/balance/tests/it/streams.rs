@@ -1,12 +1,12 @@
-//! B27: what a stream said before its first real word is thrown away with a failed
-//! attempt; after that word nobody else is asked.
+//! Output before a stream's first content is discarded with a failed attempt; after the
+//! first content there is no failover.
 
 use std::future::poll_fn;
 
 use majordomo::fake::{Beat, Step};
 use majordomo::{Error, Event, EventStream, Request};
 
-use crate::house::{House, tiers};
+use crate::support::{TestGateway, tiers};
 
 fn start() -> Event {
     Event::Start {
@@ -32,12 +32,12 @@ async fn read(mut events: EventStream) -> (String, Option<Error>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn b27_a_stream_that_fails_before_its_first_word_is_served_by_another() {
-    let house = House::new();
-    let pool = house.pool(tiers(&[&["up/top"], &["up/low"]]));
+async fn a_stream_that_fails_before_its_first_content_fails_over() {
+    let gateway = TestGateway::new();
+    let pool = gateway.pool(tiers(&[&["up/top"], &["up/low"]]));
     let nothing_said = || Step::events([start()]).then(broken());
-    house.up.enqueue("top", [nothing_said(), nothing_said()]);
-    let (chain, ..) = house.chain(&[&pool], None);
+    gateway.up.enqueue("top", [nothing_said(), nothing_said()]);
+    let (chain, ..) = gateway.chain(&[&pool], None);
     let open = chain.open(Request::user("hi")).await.unwrap();
     assert_eq!(open.target, "up/low");
     let (text, error) = read(open.events).await;
@@ -45,15 +45,15 @@ async fn b27_a_stream_that_fails_before_its_first_word_is_served_by_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn b27_a_stream_that_fails_after_its_first_word_is_the_clients_to_know() {
-    let house = House::new();
-    let pool = house.pool(tiers(&[&["up/top"], &["up/low"]]));
+async fn a_stream_that_fails_after_its_first_content_reports_the_error_to_the_client() {
+    let gateway = TestGateway::new();
+    let pool = gateway.pool(tiers(&[&["up/top"], &["up/low"]]));
     let said = Step::events([start(), Event::Text("half".into())]).then(broken());
-    house.up.enqueue("top", [said]);
-    let (chain, ..) = house.chain(&[&pool], None);
+    gateway.up.enqueue("top", [said]);
+    let (chain, ..) = gateway.chain(&[&pool], None);
     let open = chain.open(Request::user("hi")).await.unwrap();
     let (text, error) = read(open.events).await;
     assert_eq!(text, "half");
     assert_eq!(error.unwrap().status(), Some(500));
-    assert_eq!(house.up.call_count("low"), 0);
+    assert_eq!(gateway.up.call_count("low"), 0);
 }

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use majordomo::Usage;
 use majordomo_balance::{
-    Pick, Pool, PoolConfig, Service, ServiceConfig, ServiceIndex, Source, Tactic, Usability,
+    Pick, PickSource, Pool, PoolConfig, Service, ServiceConfig, ServiceIndex, Tactic, Usability,
 };
 
-use crate::house::{flat, now, secs};
+use crate::support::{flat, now, secs};
 
 fn pool(tactic: Tactic, services: impl IntoIterator<Item = ServiceConfig>) -> Pool {
     let config = PoolConfig {
@@ -60,11 +60,11 @@ fn spend(pool: &Pool, name: &str, tokens: u64, now: Instant) {
         input: tokens,
         ..Usage::default()
     };
-    by_name(pool, name).stats().saw_usage(&usage, now);
+    by_name(pool, name).stats().record_usage(&usage, now);
 }
 
 #[test]
-fn every_tactic_has_the_name_of_the_configuration() {
+fn every_tactic_has_its_configuration_name() {
     let names = Tactic::ALL.map(Tactic::name);
     let promised = [
         "random",
@@ -98,14 +98,14 @@ fn a_weight_of_zero_gets_no_share_unless_all_are_zero() {
 }
 
 #[test]
-fn turns_of_a_heavy_service_are_spread_between_those_of_the_light() {
+fn turns_of_a_heavy_service_are_spread_between_those_of_light_ones() {
     let pool = pool(Tactic::RoundRobin, weighted(&[5, 1, 1]));
     let turns: String = (0..14).map(|_| first(&pool)).collect();
     assert_eq!(turns, "aaabcaaaaabcaa");
 }
 
 #[test]
-fn who_was_away_does_not_catch_up_on_missed_turns() {
+fn a_returning_service_does_not_catch_up_on_missed_turns() {
     let pool = pool(Tactic::RoundRobin, weighted(&[1, 1]));
     let until = now() + secs(60);
     let without_b = |index: ServiceIndex| match index.get() {
@@ -121,7 +121,7 @@ fn who_was_away_does_not_catch_up_on_missed_turns() {
 }
 
 #[test]
-fn the_least_busy_one_is_picked_by_requests_for_its_weight() {
+fn least_busy_picks_by_requests_in_flight_relative_to_weight() {
     let pool = pool(Tactic::LeastBusy, weighted(&[2, 1]));
     let mut seats = Vec::new();
     let mut turns = String::new();
@@ -134,37 +134,37 @@ fn the_least_busy_one_is_picked_by_requests_for_its_weight() {
 }
 
 #[test]
-fn latency_prefers_who_answers_sooner_and_tries_the_unknown_without_a_rush() {
+fn latency_prefers_the_faster_service_and_tries_unknown_ones_without_herding() {
     let pool = pool(Tactic::Latency, weighted(&[1, 1]));
     let start = now();
-    by_name(&pool, "a").stats().saw_answer(secs(2), start);
-    // Unknown is worth a try, but only one at a time.
+    by_name(&pool, "a").stats().record_response(secs(2), start);
+    // An unknown service is tried, but by one request at a time.
     assert_eq!(first(&pool), "b");
     let b = Arc::clone(by_name(&pool, "b").stats());
     let seats = [b.try_seat(), b.try_seat()];
     assert_eq!(first(&pool), "a");
     drop(seats);
 
-    b.saw_answer(secs(10), start);
+    b.record_response(secs(10), start);
     assert_eq!(shares(&pool, 20), BTreeMap::from([("a".to_owned(), 20)]));
-    // A minute later the bad news is old, if the other was asked meanwhile.
+    // A minute later the peak has decayed, if the other was picked meanwhile.
     let later = start + secs(60);
-    by_name(&pool, "a").stats().saw_answer(secs(2), later);
+    by_name(&pool, "a").stats().record_response(secs(2), later);
     assert_eq!(ids(&pool, later, |_| Usability::Usable)[0], "b");
 }
 
 #[test]
-fn the_speed_tactic_looks_around_now_and_then() {
+fn the_speed_tactic_explores_occasionally() {
     let pool = pool(Tactic::Speed, weighted(&[1, 1]));
     for _ in 0..5 {
-        by_name(&pool, "a").stats().saw_speed(101, secs(1));
+        by_name(&pool, "a").stats().record_speed(101, secs(1));
     }
     let shares = shares(&pool, 320);
     assert_eq!((shares["a"], shares["b"]), (310, 10));
 }
 
 #[test]
-fn a_service_keeps_its_turn_until_its_tokens_of_the_minute_are_used() {
+fn token_keeps_a_service_until_its_tokens_of_the_minute_are_used() {
     let pool = pool(Tactic::Token, weighted(&[1, 1]));
     let start = now();
     let one = first(&pool);
@@ -174,13 +174,13 @@ fn a_service_keeps_its_turn_until_its_tokens_of_the_minute_are_used() {
     spend(&pool, &one, 1, start);
     assert_eq!(first(&pool), other);
     spend(&pool, other, 20_000, start);
-    assert_eq!(first(&pool), one, "it has used fewest");
+    assert_eq!(first(&pool), one, "it has used the fewest");
     let later = start + secs(60);
     assert_eq!(ids(&pool, later, |_| Usability::Usable)[0], one);
 }
 
 #[test]
-fn capacity_looks_at_the_seats_that_are_free() {
+fn capacity_picks_by_free_seats() {
     let seats = |name: &str, capacity| ServiceConfig {
         capacity: Some(capacity),
         ..ServiceConfig::new(name)
@@ -199,23 +199,23 @@ fn capacity_looks_at_the_seats_that_are_free() {
 }
 
 #[test]
-fn adaptive_marks_latency_speed_tokens_and_load() {
+fn adaptive_scores_latency_speed_tokens_and_load() {
     let worse: [fn(&Pool); 4] = [
-        |pool| by_name(pool, "b").stats().saw_answer(secs(9), now()),
-        |pool| by_name(pool, "b").stats().saw_speed(11, secs(1)),
+        |pool| by_name(pool, "b").stats().record_response(secs(9), now()),
+        |pool| by_name(pool, "b").stats().record_speed(11, secs(1)),
         |pool| spend(pool, "b", 5_000, now()),
         |pool| std::mem::forget(by_name(pool, "b").stats().try_seat()),
     ];
     for worsen in worse {
         let pool = pool(Tactic::Adaptive, weighted(&[1, 1]));
-        assert_eq!(shares(&pool, 100).len(), 2, "equals share by chance");
+        assert_eq!(shares(&pool, 100).len(), 2, "ties are broken at random");
         worsen(&pool);
         assert_eq!(shares(&pool, 50), BTreeMap::from([("a".to_owned(), 50)]));
     }
 }
 
 #[test]
-fn a_service_without_a_free_seat_is_passed_over_inside_its_tier_only() {
+fn a_full_service_is_skipped_within_its_tier_only() {
     let service = |name: &str, tier| ServiceConfig {
         tier,
         capacity: Some(1),
@@ -234,7 +234,7 @@ fn a_service_without_a_free_seat_is_passed_over_inside_its_tier_only() {
 }
 
 #[test]
-fn when_nobody_can_be_asked_the_least_bad_one_is() {
+fn without_a_usable_service_the_least_bad_one_is_picked() {
     let pool = Pool::new(flat(&["a", "b", "c"]), now());
     let start = now();
     let benched = |secs| Usability::Benched {
@@ -254,5 +254,5 @@ fn when_nobody_can_be_asked_the_least_bad_one_is() {
         ["c"]
     );
     let order = pool.order(&Pick::at(start), |_| benched(3));
-    assert_eq!(order.source(), Source::LeastBad);
+    assert_eq!(order.source(), PickSource::LeastBad);
 }

@@ -1,17 +1,15 @@
-//! What a body costs while it is judged (C-09): its own bytes, and what is read
-//! out of it.
+//! Memory that a body takes while it is parsed.
 
-use crate::served::{Start, post};
+use crate::gateway::{GatewayCommand, post};
 
 const MIB: usize = 1 << 20;
 
-/// What a gateway needs beside bodies: a worker's buffers, and pages that the
-/// allocator keeps at hand.
-const BESIDE: usize = 4 * MIB;
+/// Memory besides bodies: a worker's buffers, and pages that the allocator caches.
+const OVERHEAD: usize = 4 * MIB;
 
-/// Questions of nobody: they are read and judged, and go nowhere.
+/// Requests for an unknown provider: parsed, but never sent.
 fn bodies() -> Vec<(&'static str, u16, String)> {
-    let begun = r#"{"model":"nobody/x","messages":[{"role":"user","content":"hi"}]"#;
+    let begun = r#"{"model":"unknown/x","messages":[{"role":"user","content":"hi"}]"#;
     let nested = |depth| {
         format!(
             "{begun},\"metadata\":{}{}}}",
@@ -51,29 +49,29 @@ fn bodies() -> Vec<(&'static str, u16, String)> {
 }
 
 #[tokio::test]
-async fn c09_a_body_takes_at_most_twice_its_size_while_it_is_judged() {
+async fn parsing_a_body_takes_at_most_twice_its_size() {
     let mut over = Vec::new();
     for (name, status, body) in bodies() {
-        let served = Start::with("[server]\nmax_body = \"64MiB\"\n")
+        let gateway = GatewayCommand::with("[server]\nmax_body = \"64MiB\"\n")
             .start()
             .await;
-        // What is read and made once is not the body's.
+        // One-time allocations do not count.
         for path in ["/v1/chat/completions", "/v1/models"] {
-            served
-                .ask(post(path, "", "{\"model\":\"nobody/x\",\"messages\":[]}"))
+            gateway
+                .send(post(path, "", "{\"model\":\"unknown/x\",\"messages\":[]}"))
                 .await;
         }
-        served.forget_highest();
-        let idle = served.memory();
+        gateway.reset_peak();
+        let idle = gateway.memory();
         let request = post("/v1/chat/completions", "", &body);
-        let answer = served.ask(&request).await;
+        let answer = gateway.send(&request).await;
         assert!(
             answer.starts_with(&format!("HTTP/1.1 {status}")),
             "{name}: {answer}"
         );
-        let (highest, most) = (served.highest(), idle + 2 * body.len() + BESIDE);
+        let (highest, most) = (gateway.peak_memory(), idle + 2 * body.len() + OVERHEAD);
         println!(
-            "C-09: {name}: {} KiB took {} KiB",
+            "{name}: {} KiB took {} KiB",
             body.len() / 1024,
             highest.saturating_sub(idle) / 1024
         );

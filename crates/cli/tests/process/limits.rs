@@ -1,4 +1,4 @@
-//! A system that gives no more (P-11, P-12).
+//! Resource limits: file descriptors and memory.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use majordomo_testkit::{Script, Upstream};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use crate::served::{EVENT, Start, about_a_picture, ask, provider, until};
+use crate::gateway::{EVENT, GatewayCommand, chat_request, provider, until, with_image};
 
 #[tokio::test]
-async fn p11_without_descriptors_streams_go_on_and_new_ones_wait() {
+async fn without_file_descriptors_streams_go_on_and_new_connections_wait() {
     let script = Script::new()
         .read_request()
         .stream_head()
@@ -18,49 +18,51 @@ async fn p11_without_descriptors_streams_go_on_and_new_ones_wait() {
         .chunk(EVENT.replace("word", "later"))
         .stall();
     let upstream = Upstream::start([script]).await;
-    let served = Start {
+    let gateway = GatewayCommand {
         before: "ulimit -n 256",
-        ..Start::with(provider(&upstream))
+        ..GatewayCommand::with(provider(&upstream))
     }
     .start()
     .await;
-    let mut stream = served.connect().await;
-    let sent = stream.write_all(ask("up/m", true).as_bytes()).await;
+    let mut stream = gateway.connect().await;
+    let sent = stream
+        .write_all(chat_request("up/m", true).as_bytes())
+        .await;
     sent.expect("it reads");
     until(&mut stream, "word").await;
-    // The system accepts for it what it cannot accept itself.
+    // The kernel completes the connections that it cannot accept.
     let mut idle = Vec::new();
     for _ in 0..300 {
-        idle.push(TcpStream::connect(served.address).await.expect("a queue"));
+        idle.push(TcpStream::connect(gateway.address).await.expect("a queue"));
     }
     until(&mut stream, "later").await;
     drop(idle);
-    served.assert_alive().await;
-    let log = served.log();
+    gateway.assert_alive().await;
+    let log = gateway.log();
     assert!(log.contains("could not be accepted"), "{log}");
 }
 
 #[tokio::test]
-async fn p12_with_little_memory_bodies_wait_or_are_refused_and_nobody_is_killed() {
+async fn with_little_memory_bodies_wait_or_are_refused_and_the_process_survives() {
     let upstream = Upstream::start([Script::new().read_request().stall()]).await;
     let config = format!(
         "[server]\nmax_bytes_in_flight = \"64MiB\"\nmax_body = \"16MiB\"\n{}",
         provider(&upstream)
     );
-    let mut served = Start {
-        // Addresses, not pages: the allocator takes them by the gigabyte.
+    let mut gateway = GatewayCommand {
+        // Address space, not pages: the allocator reserves it by the gigabyte.
         before: "ulimit -v 2621440",
-        ..Start::with(config)
+        ..GatewayCommand::with(config)
     }
     .start()
     .await;
-    let body = about_a_picture("up/m", 5 << 20);
+    let body = with_image("up/m", 5 << 20);
     let mut answers = tokio::task::JoinSet::new();
     for _ in 0..40 {
-        let (address, body) = (served.address, body.clone());
-        answers.spawn(async move { crate::served::exchange(address, &body).await });
+        let (address, body) = (gateway.address, body.clone());
+        answers.spawn(async move { crate::gateway::exchange(address, &body).await });
     }
-    // Those that were let in stand still; the others are told within their wait.
+    // The admitted ones stall; the others are refused when their wait ends.
     let mut refused = 0;
     while refused < 40 - 64 / 6 {
         let answer = answers.join_next().await.expect("some are refused");
@@ -69,10 +71,10 @@ async fn p12_with_little_memory_bodies_wait_or_are_refused_and_nobody_is_killed(
         assert!(answer.contains("retry-after: 1"), "{answer}");
         refused += 1;
     }
-    assert!(served.is_running());
+    assert!(gateway.is_running());
     answers.abort_all();
-    served
-        .look_until("/metrics", "majordomo_open_requests 0")
+    gateway
+        .operator_get_until("/metrics", "majordomo_open_requests 0")
         .await;
-    served.assert_alive().await;
+    gateway.assert_alive().await;
 }

@@ -1,17 +1,15 @@
-//! The gateway as a process: signals, limits of the system, memory and load. The
-//! names of the cases are those of the fault catalogue: P for the process, L for
-//! load, G for what must hold after every case; C, F and S where only the command
-//! itself can show it.
+//! The gateway as a process: signals, resource limits, memory and load.
 //!
-//! Load is sized for a busy machine of two cores. `MAJORDOMO_LOAD=full` runs it at
-//! the size of the catalogue; the figures are printed with `--nocapture`.
+//! A separate binary, because it measures memory and latency, which other tests would
+//! disturb. Load is sized for a busy machine with two cores; `MAJORDOMO_LOAD=full` runs it at
+//! full size, and `--nocapture` prints the figures.
 #![cfg(target_os = "linux")]
 
 mod bodies;
+mod gateway;
 mod limits;
 mod load;
 mod memory;
-mod served;
 mod signals;
 #[cfg(feature = "otel")]
 mod spans;

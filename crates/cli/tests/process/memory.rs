@@ -1,5 +1,4 @@
-//! Memory: what faults leave behind (G5), what streams take, and what a burst
-//! gives back.
+//! Memory: leaks by faults, cost of streams, release after bursts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,45 +8,45 @@ use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::served::{
-    EVENT, Served, Start, about_a_picture, answering, ask, descriptors, exchange, full, post,
-    provider, standing_still, until,
+use crate::gateway::{
+    EVENT, GatewayCommand, GatewayProcess, chat_request, descriptors, exchange, full, post,
+    provider, serving, stalling_stream, until, with_image,
 };
 
 const MIB: usize = 1 << 20;
-/// What questions took is given back by then.
+/// Time after which the memory of requests is released.
 const SETTLING: Duration = Duration::from_secs(5);
 
-/// Waits until memory is at or below this, and says what it was at last.
-async fn falls_to(served: &Served, most: usize) -> usize {
+/// Waits until memory falls to `most`; returns the last value.
+async fn memory_falls_to(gateway: &GatewayProcess, most: usize) -> usize {
     let falling = async {
-        while served.memory() > most {
+        while gateway.memory() > most {
             sleep(Duration::from_millis(50)).await;
         }
     };
     let _ = timeout(Duration::from_secs(20), falling).await;
-    served.memory()
+    gateway.memory()
 }
 
-/// Sends something, waits until this came back, and leaves.
-async fn leaves(served: &Served, request: &[u8], after: &str) {
-    let mut stream = served.connect().await;
+/// Sends a request, waits for this text, and disconnects.
+async fn send_and_disconnect(gateway: &GatewayProcess, request: &[u8], after: &str) {
+    let mut stream = gateway.connect().await;
     let _ = stream.write_all(request).await;
     if !after.is_empty() {
         until(&mut stream, after).await;
     }
 }
 
-/// Every kind of fault once.
-async fn faults(served: &Served) {
-    leaves(served, ask("still/m", true).as_bytes(), "word").await;
-    leaves(served, ask("mute/m", false).as_bytes(), "").await;
-    leaves(served, &ask("still/m", true).as_bytes()[..60], "").await;
+/// Each kind of fault, once.
+async fn faults(gateway: &GatewayProcess) {
+    send_and_disconnect(gateway, chat_request("still/m", true).as_bytes(), "word").await;
+    send_and_disconnect(gateway, chat_request("mute/m", false).as_bytes(), "").await;
+    send_and_disconnect(gateway, &chat_request("still/m", true).as_bytes()[..60], "").await;
     for request in [
-        ask("reset/m", false),
-        ask("cut/m", true),
-        ask("broken/m", false),
-        ask("nobody/x", false),
+        chat_request("reset/m", false),
+        chat_request("cut/m", true),
+        chat_request("broken/m", false),
+        chat_request("unknown/x", false),
         post("/v1/messages", "", "{\"model\":"),
         post("/v1/responses", "", &"[".repeat(100_000)),
         post(
@@ -60,7 +59,7 @@ async fn faults(served: &Served) {
             .to_owned(),
         format!("GET /{} HTTP/1.1\r\n", "x".repeat(40_000)),
     ] {
-        served.ask(request).await;
+        gateway.send(request).await;
     }
     let http2 = [
         frames::PREFACE,
@@ -69,13 +68,13 @@ async fn faults(served: &Served) {
         &frames::reset(1, 8),
         &frames::window_update(3, 0),
     ];
-    served.ask(http2.concat()).await;
+    gateway.send(http2.concat()).await;
 }
 
 #[tokio::test]
-async fn g5_a_hundred_rounds_of_faults_leave_no_memory_behind() {
+async fn a_hundred_rounds_of_faults_leak_no_memory() {
     let upstreams = [
-        ("still", standing_still()),
+        ("still", stalling_stream()),
         ("mute", Script::new().read_request().stall()),
         ("reset", Script::new().read_request().reset()),
         (
@@ -96,32 +95,28 @@ async fn g5_a_hundred_rounds_of_faults_leave_no_memory_behind() {
         config += &provider(&upstream).replace("providers.up", &format!("providers.{name}"));
         running.push(upstream);
     }
-    let mut served = Start::with(config).start().await;
+    let mut gateway = GatewayCommand::with(config).start().await;
     for _ in 0..20 {
-        faults(&served).await;
+        faults(&gateway).await;
     }
-    served
-        .look_until("/metrics", "majordomo_open_requests 0")
+    gateway
+        .operator_get_until("/metrics", "majordomo_open_requests 0")
         .await;
-    let before = served.memory();
+    let before = gateway.memory();
     for _ in 0..100 {
-        faults(&served).await;
+        faults(&gateway).await;
     }
-    served
-        .look_until("/metrics", "majordomo_open_requests 0")
+    gateway
+        .operator_get_until("/metrics", "majordomo_open_requests 0")
         .await;
-    let after = falls_to(&served, before + 16 * MIB).await;
-    println!(
-        "G5: {} KiB before, {} KiB after",
-        before / 1024,
-        after / 1024
-    );
+    let after = memory_falls_to(&gateway, before + 16 * MIB).await;
+    println!("{} KiB before, {} KiB after", before / 1024, after / 1024);
     assert!(after <= before + 16 * MIB, "{before} became {after}");
-    assert!(served.is_running());
-    let log = served.log();
+    assert!(gateway.is_running());
+    let log = gateway.log();
     assert!(!log.contains("panicked"), "{log}");
     assert!(!log.contains("CANARY"), "{log}");
-    served.assert_alive().await;
+    gateway.assert_alive().await;
 }
 
 #[tokio::test]
@@ -132,64 +127,71 @@ async fn two_thousand_streams_take_at_most_48_kib_each() {
     );
     let upstream = Upstream::start([paced.stall()]).await;
     let config = format!("[server]\nmax_requests = 20000\n{}", provider(&upstream));
-    let served = Start::with(config).start().await;
+    let gateway = GatewayCommand::with(config).start().await;
     for _ in 0..20 {
-        served.assert_alive().await;
+        gateway.assert_alive().await;
     }
-    // Each stream takes three descriptors here: the client's end, and twice the
-    // upstream's.
+    // Each stream takes three descriptors in this process: one of the client, two of the
+    // upstream.
     let wanted = if full() { 8_000 } else { 2_000 };
     let count = wanted.min((descriptors() - 100) / 3);
-    let before = served.memory();
+    let before = gateway.memory();
     let mut streams = Vec::new();
     for _ in 0..count {
-        let mut stream = served.connect().await;
-        let sent = stream.write_all(ask("up/m", true).as_bytes()).await;
+        let mut stream = gateway.connect().await;
+        let sent = stream
+            .write_all(chat_request("up/m", true).as_bytes())
+            .await;
         sent.expect("it reads");
         until(&mut stream, "word").await;
         streams.push(stream);
     }
     let open = format!("majordomo_open_streams {count}");
-    served.look_until("/metrics", &open).await;
-    let each = served.memory().saturating_sub(before) / count;
+    gateway.operator_get_until("/metrics", &open).await;
+    let each = gateway.memory().saturating_sub(before) / count;
     println!("{count} streams of {each} bytes each, {before} bytes without them");
     assert!(each <= 48 * 1024, "{each} bytes for each of {count}");
     drop(streams);
-    served
-        .look_until("/metrics", "majordomo_open_streams 0")
+    gateway
+        .operator_get_until("/metrics", "majordomo_open_streams 0")
         .await;
-    served.assert_alive().await;
+    gateway.assert_alive().await;
 }
 
-/// Sends so many of these, twenty at once; says how large the gateway was at most.
-async fn burst(served: &Served, body: &Arc<[u8]>, count: usize) -> usize {
+/// Sends requests, twenty at a time; returns the gateway's peak memory.
+async fn burst(gateway: &GatewayProcess, body: &Arc<[u8]>, count: usize) -> usize {
     let mut highest = 0;
-    let mut asking = JoinSet::new();
+    let mut in_flight = JoinSet::new();
     for sent in 0..=count {
-        while asking.len() >= 20 || (sent == count && !asking.is_empty()) {
-            let answer: String = asking.join_next().await.expect("one").expect("no panic");
+        while in_flight.len() >= 20 || (sent == count && !in_flight.is_empty()) {
+            let answer: String = in_flight.join_next().await.expect("one").expect("no panic");
             assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-            highest = highest.max(served.memory());
+            highest = highest.max(gateway.memory());
         }
         if sent < count {
-            let (address, body) = (served.address, Arc::clone(body));
-            asking.spawn(async move { exchange(address, &body).await });
+            let (address, body) = (gateway.address, Arc::clone(body));
+            in_flight.spawn(async move { exchange(address, &body).await });
         }
     }
     highest
 }
 
 #[tokio::test]
-async fn a_burst_of_pictures_leaves_at_most_a_fifth_behind() {
-    let upstream = Upstream::start([answering(1)]).await;
-    let served = Start::with(provider(&upstream)).start().await;
-    burst(&served, &ask("up/m", false).into_bytes().into(), 200).await;
+async fn memory_after_a_burst_of_images_returns_to_within_a_fifth() {
+    let upstream = Upstream::start([serving(1)]).await;
+    let gateway = GatewayCommand::with(provider(&upstream)).start().await;
+    burst(
+        &gateway,
+        &chat_request("up/m", false).into_bytes().into(),
+        200,
+    )
+    .await;
     sleep(SETTLING).await;
-    let idle = served.memory();
-    let pictures = about_a_picture("up/m", 5 * MIB).into();
-    let highest = burst(&served, &pictures, 200).await;
+    let idle = gateway.memory();
+    let pictures = with_image("up/m", 5 * MIB).into();
+    let highest = burst(&gateway, &pictures, 200).await;
     let most = idle + idle / 5;
-    let after = falls_to(&served, most).await;
+    let after = memory_falls_to(&gateway, most).await;
     println!("idle {idle}, highest {highest}, after {after} bytes");
     assert!(after <= most, "{idle} became {after}");
 }

@@ -1,23 +1,22 @@
-//! The command sends spans where its environment says, and ends all the same.
+//! Spans are exported as the environment specifies, and never delay the exit.
 
 use majordomo_testkit::{ClosedPort, Script, Upstream};
 
-use crate::served::{Start, ask};
+use crate::gateway::{GatewayCommand, chat_request};
 
-/// A gateway with these variables, which was asked three times and told to stop;
-/// gives its log.
+/// The log of a gateway with these variables that served three requests and was stopped.
 async fn log_of(environment: Vec<(&'static str, String)>) -> String {
-    let start = Start {
+    let start = GatewayCommand {
         environment,
-        ..Start::default()
+        ..GatewayCommand::default()
     };
-    let mut served = start.start().await;
+    let mut gateway = start.start().await;
     for _ in 0..3 {
-        served.assert_alive().await;
+        gateway.assert_alive().await;
     }
-    served.signal("TERM");
-    assert_eq!(served.ended().await, Some(0));
-    served.log()
+    gateway.signal("TERM");
+    assert_eq!(gateway.ended().await, Some(0));
+    gateway.log()
 }
 
 fn collector_at(address: std::net::SocketAddr) -> (&'static str, String) {
@@ -25,18 +24,18 @@ fn collector_at(address: std::net::SocketAddr) -> (&'static str, String) {
 }
 
 #[tokio::test]
-async fn the_last_spans_go_out_before_the_process_ends() {
+async fn the_last_spans_are_exported_before_the_process_exits() {
     let script = Script::new().read_request();
     let collector = Upstream::start([script.answer(200, "application/x-protobuf", "")]).await;
-    let start = Start {
+    let start = GatewayCommand {
         environment: vec![collector_at(collector.address())],
-        ..Start::default()
+        ..GatewayCommand::default()
     };
-    let mut served = start.start().await;
-    let answer = served.ask(ask("demo/text", false)).await;
+    let mut gateway = start.start().await;
+    let answer = gateway.send(chat_request("demo/text", false)).await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    served.signal("TERM");
-    assert_eq!(served.ended().await, Some(0));
+    gateway.signal("TERM");
+    assert_eq!(gateway.ended().await, Some(0));
     let batches = collector.requests();
     assert!(batches[0].head.starts_with("POST /v1/traces HTTP/1.1\r\n"));
     let body = String::from_utf8_lossy(&batches[0].body);
@@ -46,7 +45,7 @@ async fn the_last_spans_go_out_before_the_process_ends() {
 }
 
 #[tokio::test]
-async fn a_collector_that_is_not_there_is_one_line_of_the_log() {
+async fn an_unreachable_spans_collector_is_logged_once() {
     let port = ClosedPort::hold();
     let one_by_one = ("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "1".to_owned());
     let log = log_of(vec![collector_at(port.address()), one_by_one]).await;
@@ -55,7 +54,7 @@ async fn a_collector_that_is_not_there_is_one_line_of_the_log() {
 }
 
 #[tokio::test]
-async fn a_collector_that_never_answers_does_not_keep_the_process() {
+async fn an_unresponsive_spans_collector_does_not_delay_exit() {
     let collector = Upstream::start([Script::new().read_request().stall()]).await;
     let soon = ("OTEL_EXPORTER_OTLP_TIMEOUT", "50".to_owned());
     let log = log_of(vec![collector_at(collector.address()), soon]).await;
@@ -63,7 +62,7 @@ async fn a_collector_that_never_answers_does_not_keep_the_process() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_none_costs_the_spans_only() {
+async fn an_invalid_spans_endpoint_disables_only_the_export() {
     let nowhere = ("OTEL_EXPORTER_OTLP_ENDPOINT", "collector".to_owned());
     let log = log_of(vec![nowhere]).await;
     assert!(log.contains("no spans are sent: OTEL_"), "{log}");

@@ -1,60 +1,59 @@
-//! Starts that must not be, and what a running gateway leaves alone (P-16, F-06,
-//! F-08, S-09, S-29).
+//! Starts that must fail, and what a running gateway must not do.
 
 use std::process::Stdio;
 
 use majordomo_testkit::{Script, Upstream};
 use tokio::time::timeout;
 
-use crate::served::{FOREVER, Start, ask, post, provider};
+use crate::gateway::{GatewayCommand, TIMEOUT, chat_request, post, provider};
 
-/// What a start that fails says, and that it fails.
-async fn refusal(start: &Start) -> String {
+/// The error of a failing start.
+async fn start_error(start: &GatewayCommand) -> String {
     let (mut command, folder) = start.command();
     let output = command.stderr(Stdio::piped()).output();
-    let output = timeout(FOREVER, output).await.expect("it ends");
+    let output = timeout(TIMEOUT, output).await.expect("it ends");
     let output = output.expect("the command was built");
     drop(folder);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    said
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    stderr
 }
 
 #[tokio::test]
-async fn p16_a_second_gateway_on_the_same_port_says_so_and_the_first_serves_on() {
-    let first = Start::default().start().await;
-    let said = refusal(&Start {
+async fn a_second_gateway_on_the_same_port_fails_and_the_first_keeps_serving() {
+    let first = GatewayCommand::default().start().await;
+    let stderr = start_error(&GatewayCommand {
         listen: Some(first.address),
-        ..Start::default()
+        ..GatewayCommand::default()
     })
     .await;
     let address = first.address;
     assert!(
-        said.contains(&format!("cannot listen on {address}")),
-        "{said}"
+        stderr.contains(&format!("cannot listen on {address}")),
+        "{stderr}"
     );
-    assert!(said.contains("--listen"), "{said}");
+    assert!(stderr.contains("--listen"), "{stderr}");
     let operator = first.operator;
     let config = format!("[server]\noperator_listen = \"{operator}\"\n");
-    let said = refusal(&Start::with(config)).await;
-    assert!(said.contains("operator_listen"), "{said}");
+    let stderr = start_error(&GatewayCommand::with(config)).await;
+    assert!(stderr.contains("operator_listen"), "{stderr}");
     first.assert_alive().await;
 }
 
 #[tokio::test]
-async fn f06_without_a_key_only_this_machine_is_served() {
+async fn without_keys_only_loopback_addresses_are_accepted() {
     for listen in ["0.0.0.0:0", "[::]:0"] {
-        let said = refusal(&Start {
+        let stderr = start_error(&GatewayCommand {
             listen: listen.parse().ok(),
-            ..Start::default()
+            ..GatewayCommand::default()
         })
         .await;
-        assert!(said.contains("no key is configured"), "{said}");
+        assert!(stderr.contains("no key is configured"), "{stderr}");
     }
 }
 
 #[tokio::test]
-async fn f07_a_file_with_keys_in_it_that_others_can_read_is_warned_of_once() {
+async fn a_world_readable_file_with_keys_is_warned_about_once() {
     const OPEN: &str = "chmod 0644 \"$1\"";
     let literal = "[[keys]]\nname = \"a\"\nkey = \"CANARY-long-enough-for-a-key-0123456789\"\n";
     let provider = "[providers.p]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9\"\n";
@@ -76,47 +75,50 @@ async fn f07_a_file_with_keys_in_it_that_others_can_read_is_warned_of_once() {
         (&dsn(""), OPEN, 0),
         (&hash, OPEN, 0),
     ] {
-        let served = Start {
+        let gateway = GatewayCommand {
             before,
             environment: vec![("KEY", "CANARY-variable".to_owned())],
-            ..Start::with(config)
+            ..GatewayCommand::with(config)
         }
         .start()
         .await;
-        served.ask(ask("demo/text", false)).await;
-        let log = served.log_until("served request=").await;
-        let told = log
+        gateway.send(chat_request("demo/text", false)).await;
+        let log = gateway.log_until("served request=").await;
+        let warned = log
             .matches("every user of this machine can read it")
             .count();
-        assert_eq!(told, warnings, "{before} {config}\n{log}");
+        assert_eq!(warned, warnings, "{before} {config}\n{log}");
         assert!(!log.contains("CANARY"), "{log}");
     }
 }
 
 #[tokio::test]
-async fn f08_a_variable_that_is_missing_is_named_and_none_is_shown() {
-    let key = |name: &str| Start {
+async fn a_missing_variable_is_named_and_no_value_is_shown() {
+    let key = |name: &str| GatewayCommand {
         environment: vec![("PRESENT", "CANARY-key".to_owned())],
-        ..Start::with(format!(
+        ..GatewayCommand::with(format!(
             "[providers.x]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9\"\napi_key = \"${{{name}}}\"\nwrong = 1\n"
         ))
     };
-    let said = refusal(&key("MISSING")).await;
-    assert!(said.contains("MISSING"), "{said}");
-    let said = refusal(&key("PRESENT")).await;
-    assert!(said.contains("wrong") && !said.contains("CANARY"), "{said}");
-    let said = refusal(&Start {
+    let stderr = start_error(&key("MISSING")).await;
+    assert!(stderr.contains("MISSING"), "{stderr}");
+    let stderr = start_error(&key("PRESENT")).await;
+    assert!(
+        stderr.contains("wrong") && !stderr.contains("CANARY"),
+        "{stderr}"
+    );
+    let stderr = start_error(&GatewayCommand {
         config: "[providers.x]\ndsn = \"nonsense://CANARY-token@host\"\n".to_owned(),
-        ..Start::default()
+        ..GatewayCommand::default()
     })
     .await;
-    assert!(!said.contains("CANARY"), "{said}");
+    assert!(!stderr.contains("CANARY"), "{stderr}");
 }
 
 #[tokio::test]
-async fn s09_nothing_that_looks_like_a_command_or_a_path_is_one() {
-    let served = Start::default().start().await;
-    let before = served.children();
+async fn text_that_looks_like_a_command_or_a_path_is_not_executed_or_opened() {
+    let gateway = GatewayCommand::default().start().await;
+    let before = gateway.children();
     let text = r#"{{7*7}} $(touch /x) `id` ${PATH} ../../etc/passwd file:///etc/passwd"#;
     for field in [
         "command", "template", "url", "path", "file", "config", "plugins",
@@ -124,7 +126,7 @@ async fn s09_nothing_that_looks_like_a_command_or_a_path_is_one() {
         let body = format!(
             r#"{{"model":"demo/text","{field}":{text:?},"messages":[{{"role":"user","content":{text:?}}}]}}"#
         );
-        let answer = served.ask(post("/v1/chat/completions", "", &body)).await;
+        let answer = gateway.send(post("/v1/chat/completions", "", &body)).await;
         assert!(!answer.contains("root:"), "{answer}");
         assert!(!answer.starts_with("HTTP/1.1 5"), "{answer}");
     }
@@ -136,16 +138,16 @@ async fn s09_nothing_that_looks_like_a_command_or_a_path_is_one() {
         let body = format!(
             r#"{{"model":"demo/vision","messages":[{{"role":"user","content":[{{"type":"image_url","image_url":{{"url":"{url}"}}}}]}}]}}"#
         );
-        let answer = served.ask(post("/v1/chat/completions", "", &body)).await;
+        let answer = gateway.send(post("/v1/chat/completions", "", &body)).await;
         assert!(!answer.contains("root:"), "{url}: {answer}");
         assert!(!answer.starts_with("HTTP/1.1 5"), "{url}: {answer}");
     }
-    assert_eq!(served.children(), before);
-    served.assert_alive().await;
+    assert_eq!(gateway.children(), before);
+    gateway.assert_alive().await;
 }
 
 #[tokio::test]
-async fn s29_no_proxy_fetches_what_the_gateway_may_not() {
+async fn no_proxy_fetches_an_address_the_gateway_may_not() {
     let proxy = Upstream::start([Script::new().read_request()]).await;
     let address = proxy.address();
     let ollama = Upstream::start([Script::new().read_request().stall()]).await;
@@ -154,47 +156,47 @@ async fn s29_no_proxy_fetches_what_the_gateway_may_not() {
          [providers.eyes.models.m]\nimages = {{ max = 4 }}\n",
         ollama.address()
     );
-    let served = Start {
+    let gateway = GatewayCommand {
         environment: ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"]
             .map(|name| (name, format!("http://{address}")))
             .into_iter()
             .chain([("NO_PROXY", "127.0.0.1".to_owned())])
             .collect(),
-        ..Start::with(config)
+        ..GatewayCommand::with(config)
     }
     .start()
     .await;
     let body = r#"{"model":"eyes/m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"http://localhost/x.png"}}]}]}"#;
-    let answer = served.ask(post("/v1/chat/completions", "", body)).await;
+    let answer = gateway.send(post("/v1/chat/completions", "", body)).await;
     assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
     assert!(answer.contains("not a public one"), "{answer}");
-    let asked: Vec<_> = proxy.requests().into_iter().map(|it| it.head).collect();
+    let fetched: Vec<_> = proxy.requests().into_iter().map(|it| it.head).collect();
     assert!(
-        asked.iter().all(|head| !head.contains("x.png")),
-        "{asked:?}"
+        fetched.iter().all(|head| !head.contains("x.png")),
+        "{fetched:?}"
     );
 }
 
 #[tokio::test]
-async fn p14_a_log_that_nobody_reads_keeps_nobody_waiting() {
-    let served = Start {
+async fn an_unread_log_blocks_no_request() {
+    let gateway = GatewayCommand {
         log_unread: true,
-        ..Start::default()
+        ..GatewayCommand::default()
     }
     .start()
     .await;
-    // Far more lines than a pipe holds.
+    // Far more than a pipe buffers.
     for _ in 0..2_000 {
-        let answer = served.ask(ask("demo/text", false)).await;
+        let answer = gateway.send(chat_request("demo/text", false)).await;
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
-    served.assert_alive().await;
+    gateway.assert_alive().await;
 }
 
 #[tokio::test]
-async fn a_provider_that_the_file_names_is_asked() {
-    let upstream = Upstream::start([crate::served::answering(1)]).await;
-    let served = Start::with(provider(&upstream)).start().await;
-    let answer = served.ask(ask("up/m", false)).await;
+async fn a_configured_provider_is_called() {
+    let upstream = Upstream::start([crate::gateway::serving(1)]).await;
+    let gateway = GatewayCommand::with(provider(&upstream)).start().await;
+    let answer = gateway.send(chat_request("up/m", false)).await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }

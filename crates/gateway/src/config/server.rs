@@ -126,6 +126,7 @@ pub(super) const KEYS: &[&str] = &[
     "max_tools",
     "max_stops",
     "max_fields",
+    "max_values",
     "body_timeout",
     "keepalive",
     "drain",
@@ -211,6 +212,7 @@ fn counts(section: &mut Section<'_>, most: &mut MaxCounts) {
         tools,
         stops,
         fields,
+        values,
     } = most;
     for (key, least, limit) in [
         ("max_messages", 1, messages),
@@ -219,6 +221,7 @@ fn counts(section: &mut Section<'_>, most: &mut MaxCounts) {
         ("max_tools", 0, tools),
         ("max_stops", 0, stops),
         ("max_fields", 0, fields),
+        ("max_values", 1, values),
     ] {
         if let Some(number) = section.number(key, least, u64::from(u32::MAX)) {
             *limit = usize::try_from(number).unwrap_or(usize::MAX);

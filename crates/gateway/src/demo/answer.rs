@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use majordomo::media::measure;
 use majordomo::{
-    Error, ErrorKind, FinishReason, Image, Message, Output, Part, PlainEstimate, Request, Response,
-    Result, Role, TokenEstimate, Tool, ToolCall, ToolChoice, Usage,
+    Error, ErrorKind, FinishReason, HeuristicEstimator, Image, Message, OutputFormat, Part,
+    Request, Response, Result, Role, TokenEstimator, Tool, ToolCall, ToolChoice, Usage,
 };
 
 use super::instance::instance_of;
@@ -30,7 +30,7 @@ pub(super) fn answer(id: &str, request: &Request) -> Result<Response> {
         None => spoken(id, request)?,
     };
     response.usage = Usage {
-        input: PlainEstimate.estimate(request),
+        input: HeuristicEstimator.estimate(request),
         output: response.parts.iter().map(tokens).sum(),
         ..Usage::default()
     };
@@ -75,7 +75,7 @@ fn call(tool: &Tool, request: &Request) -> Result<ToolCall> {
         )?,
         None => "{}".to_owned(),
     };
-    let id = ToolCall::made_up_id(request.next_call_number());
+    let id = ToolCall::synthetic_id(request.next_call_number());
     Ok(ToolCall::new(id, &tool.name, arguments))
 }
 
@@ -94,15 +94,15 @@ fn is_question(message: &Message) -> bool {
 
 fn spoken(id: &str, request: &Request) -> Result<Response> {
     let text = match &request.output {
-        Output::Schema(wanted) => {
+        OutputFormat::Schema(wanted) => {
             let name = wanted.name.as_deref().map(clipped);
             let name = name.map_or("the answer".to_owned(), |name| {
                 format!("the answer `{name}`")
             });
             instance(&name, wanted.schema.as_str())?
         }
-        Output::Json => format!("{{\"model\":{id:?},\"ok\":true}}"),
-        Output::Text => prose(id, request),
+        OutputFormat::Json => format!("{{\"model\":{id:?},\"ok\":true}}"),
+        OutputFormat::Text => prose(id, request),
     };
     let (text, finish) = cut(text, request);
     Ok(Response {

@@ -12,7 +12,7 @@ mod names;
 mod question;
 mod targets;
 
-use majordomo::{Chain, Error, ErrorKind, PlainEstimate, Request, Result, TokenEstimate};
+use majordomo::{Chain, Error, ErrorKind, HeuristicEstimator, Request, Result, TokenEstimator};
 use majordomo_vision::Scope;
 use majordomo_wire::Incoming;
 
@@ -29,6 +29,7 @@ impl State {
     /// Says what would become of a request.
     pub async fn explain(&self, question: &Question) -> Result<Explanation> {
         let front = dialect::choose(question)?;
+        self.server.max_counts.check_body(&question.body)?;
         let incoming = front.codec().read_request(question.body.clone());
         let Incoming { model, request, .. } = incoming.map_err(|error| {
             let hint = "; name another with `path` or `dialect`";
@@ -54,7 +55,7 @@ impl State {
         let mut explanation = Explanation {
             dialect: front.dialect().to_string(),
             dialect_from: front.from,
-            tokens: PlainEstimate.estimate(&request),
+            tokens: HeuristicEstimator.estimate(&request),
             images: request.image_count(),
             key: key.as_ref().map(|key| key.name().to_owned()),
             ..Explanation::about(&model)

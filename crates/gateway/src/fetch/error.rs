@@ -61,7 +61,7 @@ pub enum FetchError {
     },
     /// The gateway holds as many bytes as it may.
     #[error("there is no room for the image: {0}")]
-    Exhausted(#[from] majordomo_limits::Exhausted),
+    Exhausted(#[from] majordomo_limits::BudgetExhausted),
     /// The image is too large.
     #[error("the image has more than {limit} bytes; `max_bytes` under [fetch] is the limit")]
     TooLarge {

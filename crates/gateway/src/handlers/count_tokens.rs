@@ -40,6 +40,7 @@ async fn counted(
     let counter = front.codec().count_tokens();
     let counter = counter.ok_or_else(|| invalid("this dialect counts no tokens"))?;
     let body = std::mem::take(&mut admitted.body);
+    state.server.max_counts.check_body(&body)?;
     let incoming = counter.read_request(body).map_err(unreadable)?;
     state.server.max_counts.check(&incoming.request)?;
     let named = model.or(incoming.model).filter(|model| !model.is_empty());

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderValue, Response};
-use majordomo::{Answering, BoxFuture, Chain, Error, ErrorKind, Forwarding, Part, Request, Result};
+use majordomo::{
+    BoxFuture, Chain, Error, ErrorKind, ForwardedStream, Forwarding, Part, Request, Result,
+};
 use majordomo_vision::Scope;
 use majordomo_wire::{Incoming, ReadError, Reply};
 use tokio::time::timeout;
@@ -54,6 +56,7 @@ async fn question(
     admitted: &mut AdmittedRequest,
 ) -> Result<Question> {
     let body = std::mem::take(&mut admitted.body);
+    state.server.max_counts.check_body(&body)?;
     let incoming = front.codec().read_request(body).map_err(unreadable)?;
     let Incoming {
         model: named,
@@ -189,7 +192,7 @@ async fn streamed(
     match opened {
         Ok(forwarding) => {
             let Forwarding {
-                answer: answering,
+                stream: answering,
                 target,
                 attempt_log,
             } = forwarding;
@@ -215,7 +218,7 @@ fn open(front: Front, chain: Chain, request: Request) -> BoxFuture<'static, Resu
         }
         let open = chain.open(request).await?;
         Ok(Forwarding {
-            answer: Answering::Events(open.events),
+            stream: ForwardedStream::Events(open.events),
             target: open.target,
             attempt_log: open.attempt_log,
         })

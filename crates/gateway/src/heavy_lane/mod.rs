@@ -28,6 +28,8 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use job::Job;
 use task::Task;
 
+use crate::json_values::{self, HEAVY_VALUES};
+
 /// Bodies above this size go to the lane. The costliest legal body takes less than
 /// 30 ns of CPU per byte from its first byte to the last one of the upstream's
 /// request, so everything below costs less than 2 ms.
@@ -122,22 +124,27 @@ pub(crate) struct Heavy {
     threshold: usize,
     /// The length of the request's body.
     bytes: usize,
+    /// The request runs on the lane as a whole.
+    aboard: bool,
 }
 
 impl Heavy {
-    /// For a request with so large a body.
-    pub(super) fn new(lane: &Arc<Lane>, flow: Flow, bytes: usize, threshold: usize) -> Self {
+    /// For a request with this body: a large one, or one of many values, runs on the lane.
+    pub(crate) fn new(lane: &Arc<Lane>, flow: Flow, body: &[u8], threshold: usize) -> Self {
+        let bytes = body.len();
+        let dense = || bytes > HEAVY_VALUES && json_values::upper_bound(body) > HEAVY_VALUES;
         Self {
             lane: Arc::clone(lane),
             flow,
             threshold,
             bytes,
+            aboard: bytes > threshold || (threshold < usize::MAX && dense()),
         }
     }
 
     /// Whether the request as a whole belongs on the lane.
     pub(crate) fn is_aboard(&self) -> bool {
-        self.bytes > self.threshold
+        self.aboard
     }
 
     /// Whether work on so many bytes has to move to the lane first.

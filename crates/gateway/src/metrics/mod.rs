@@ -93,7 +93,7 @@ impl Metrics {
     }
 
     fn described(&self, call: &DescribeCall) {
-        let target = call.asked();
+        let target = call.last_target();
         let target = match target.is_empty() {
             true => target,
             false => self.targets.label(clip(target, MAX_TARGET_LABEL)),

@@ -13,6 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use super::open_connections::InFlight;
 use super::{Visitor, answer};
 use crate::server::{ServerContext, TlsAcceptorHandle};
 
@@ -25,27 +26,32 @@ pub(super) async fn serve(
     tls: Option<TlsAcceptorHandle>,
     context: Arc<ServerContext>,
     visitor: Visitor,
+    busy: InFlight,
 ) {
     let Some(acceptor) = tls else {
-        return over_http1(stream, context, visitor).await;
+        return over_http1(stream, context, visitor, busy).await;
     };
     // The acceptor offers both versions, so both are spoken.
     match timeout(HEAD, acceptor.accept(stream)).await {
         Ok(Ok(stream)) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => {
-            over_http2(stream, context, visitor).await;
+            over_http2(stream, context, visitor, busy).await;
         }
-        Ok(Ok(stream)) => over_http1(stream, context, visitor).await,
+        Ok(Ok(stream)) => over_http1(stream, context, visitor, busy).await,
         Ok(Err(_)) | Err(_) => {}
     }
 }
 
-async fn over_http1<S>(stream: S, context: Arc<ServerContext>, visitor: Visitor)
+async fn over_http1<S>(stream: S, context: Arc<ServerContext>, visitor: Visitor, busy: InFlight)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let service = service_fn(move |request: Request<Incoming>| {
         let context = Arc::clone(&context);
-        async move { Ok::<_, Infallible>(answer(&context, visitor, request).await) }
+        let serving = busy.begin();
+        async move {
+            let _serving = serving;
+            Ok::<_, Infallible>(answer(&context, visitor, request).await)
+        }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -54,13 +60,17 @@ where
     let _ = connection.await;
 }
 
-async fn over_http2<S>(stream: S, context: Arc<ServerContext>, visitor: Visitor)
+async fn over_http2<S>(stream: S, context: Arc<ServerContext>, visitor: Visitor, busy: InFlight)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let service = service_fn(move |request: Request<Incoming>| {
         let context = Arc::clone(&context);
-        async move { Ok::<_, Infallible>(answer(&context, visitor, request).await) }
+        let serving = busy.begin();
+        async move {
+            let _serving = serving;
+            Ok::<_, Infallible>(answer(&context, visitor, request).await)
+        }
     });
     let connection = http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())

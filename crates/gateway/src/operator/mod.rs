@@ -7,6 +7,7 @@
 mod connection;
 mod explain;
 mod health;
+mod open_connections;
 mod targets;
 mod thread;
 
@@ -22,9 +23,9 @@ use hyper::body::Incoming;
 use majordomo::{Error, ErrorKind};
 use serde::Serialize;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use open_connections::{InFlight, OpenConnections};
 pub(crate) use thread::OperatorThread;
 
 use crate::server::{ServerContext, TlsAcceptorHandle, ready};
@@ -34,7 +35,7 @@ use crate::trust::{Boundary, authorize, identify};
 
 /// The only path that takes a body.
 const EXPLAIN: &str = "/api/explain";
-/// Few look at the same time.
+/// Most connections at the same time. A new one takes the place of the oldest idle one.
 const CONNECTIONS: usize = 64;
 /// No look takes longer.
 const LONGEST: Duration = Duration::from_secs(30);
@@ -77,23 +78,27 @@ impl Operator {
                 return;
             }
         };
-        let room = Arc::new(Semaphore::new(CONNECTIONS));
+        let mut open = OpenConnections::default();
         loop {
-            let place = Arc::clone(&room).acquire_owned().await;
             let Ok((stream, peer)) = listener.accept().await else {
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
+            if !open.make_room(CONNECTIONS) {
+                continue;
+            }
+            let busy = InFlight::default();
             let visitor = Visitor {
                 from: peer.ip(),
                 on_loopback: self.on_loopback,
             };
             let context = Arc::clone(&self.context);
-            let serving = connection::serve(stream, self.tls.clone(), context, visitor);
-            tokio::spawn(async move {
+            let serving =
+                connection::serve(stream, self.tls.clone(), context, visitor, busy.clone());
+            let task = tokio::spawn(async move {
                 let _ = timeout(LONGEST, serving).await;
-                drop(place);
             });
+            open.push(busy, task.abort_handle());
         }
     }
 }

@@ -15,7 +15,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use majordomo::{Answering, BoxFuture, Error, Event, EventStream, Forwarding, PieceStream, Result};
+use majordomo::{
+    BoxFuture, Error, Event, EventStream, ForwardedStream, Forwarding, RawChunkStream, Result,
+};
 use majordomo_wire::StreamWriter;
 
 pub(crate) use array::Array;
@@ -61,7 +63,7 @@ enum State {
     Opening(BoxFuture<'static, Result<Forwarding>>, Opener),
     /// The writer is made with the first event, which may name the model.
     Events(EventStream, Option<Box<dyn StreamWriter>>, Opener),
-    Pieces(PieceStream, Opener),
+    Pieces(RawChunkStream, Opener),
     /// The error was written; once it is out, the connection is cut.
     Flushing(bool),
     Ended,
@@ -75,7 +77,7 @@ impl Relay {
     pub(crate) fn begun(
         front: Front,
         exchange: Exchange,
-        answer: Answering,
+        answer: ForwardedStream,
         opener: Opener,
         array: bool,
     ) -> Self {
@@ -181,7 +183,7 @@ impl Relay {
             .served(&forwarding.target, &forwarding.attempt_log);
         let state = std::mem::replace(&mut self.state, State::Ended);
         if let State::Opening(_, opener) = state {
-            self.state = State::of(forwarding.answer, opener);
+            self.state = State::of(forwarding.stream, opener);
         }
     }
 
@@ -284,10 +286,10 @@ impl Relay {
 }
 
 impl State {
-    fn of(answer: Answering, opener: Opener) -> Self {
+    fn of(answer: ForwardedStream, opener: Opener) -> Self {
         match answer {
-            Answering::Pieces(pieces) => Self::Pieces(pieces, opener),
-            Answering::Events(events) => Self::Events(events, None, opener),
+            ForwardedStream::Pieces(pieces) => Self::Pieces(pieces, opener),
+            ForwardedStream::Events(events) => Self::Events(events, None, opener),
         }
     }
 }

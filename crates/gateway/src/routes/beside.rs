@@ -21,7 +21,7 @@ impl Route {
         let header = |name: &str| asking.headers.get(name)?.to_str().ok();
         let subject = self.subject(request, asking, &header);
         let (matched, rules) = if asking.traced && !self.narrowed.is_empty() {
-            let (matched, notes) = self.rules.evaluate_noting(&subject);
+            let (matched, notes) = self.rules.evaluate_with_notes(&subject);
             (matched, Some(notes))
         } else {
             (self.rules.evaluate(&subject), None)

@@ -1,6 +1,6 @@
 //! Rules of the file as the rules room takes them, and its mistakes as the file's.
 
-use majordomo_rules::{ConditionSpec, Field, RuleError};
+use majordomo_rules::{ConditionSpec, RuleError, RuleField};
 use serde_json::{Map, Value as Json, json};
 
 use crate::config::{Condition, Leaf, Problem, SmartRule, Span, Value};
@@ -64,7 +64,7 @@ pub(super) fn problem(rules: &[SmartRule], error: &RuleError) -> Problem {
     Problem::at(span, error.message.clone(), hint)
 }
 
-fn place(rule: &SmartRule, path: &[usize], field: Field) -> Span {
+fn place(rule: &SmartRule, path: &[usize], field: RuleField) -> Span {
     let Some((first, rest)) = path.split_first() else {
         return rule.span.clone();
     };
@@ -77,7 +77,7 @@ fn place(rule: &SmartRule, path: &[usize], field: Field) -> Span {
         };
     }
     match (found, field) {
-        (Some(Condition::Leaf(leaf)), Field::Value) => leaf.value_span.clone(),
+        (Some(Condition::Leaf(leaf)), RuleField::Value) => leaf.value_span.clone(),
         (Some(condition), _) => condition.span().clone(),
         (None, _) => rule.span.clone(),
     }

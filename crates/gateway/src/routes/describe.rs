@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use majordomo::{BoxFuture, Chain, Change, Registry};
-use majordomo_rules::processors::{Processor, ProcessorError, Task};
+use majordomo_rules::processors::{Processor, ProcessorError, ProcessorTask};
 use majordomo_vision::{Scope, Vision};
 
 use super::partition::Service;
@@ -27,7 +27,7 @@ impl Describe {
     }
 
     /// Those of the rule's services that are in use, as one chain.
-    fn describers(&self, task: &Task<'_, '_, Arc<Service>>) -> Option<Chain> {
+    fn describers(&self, task: &ProcessorTask<'_, '_, Arc<Service>>) -> Option<Chain> {
         let active = task.services.iter().filter(|service| service.active);
         let model = task.subject.model();
         let chains = active.filter_map(|service| service.chain(model, &self.registry).ok());
@@ -39,7 +39,7 @@ impl Describe {
 impl Processor<Arc<Service>> for Describe {
     fn process<'a>(
         &'a self,
-        task: Task<'a, '_, Arc<Service>>,
+        task: ProcessorTask<'a, '_, Arc<Service>>,
     ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
         Box::pin(async move {
             let describer = self.describers(&task);
@@ -65,7 +65,7 @@ impl Processor<Arc<Service>> for Describe {
 
     fn preview<'a>(
         &'a self,
-        task: Task<'a, '_, Arc<Service>>,
+        task: ProcessorTask<'a, '_, Arc<Service>>,
     ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
         Box::pin(async move {
             let describer = self.describers(&task);

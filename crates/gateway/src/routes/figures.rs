@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use majordomo_balance::PoolSnapshot;
-use majordomo_rules::{RuleIndex, Seats, ServiceStats, Services, Ttft};
+use majordomo_rules::{RuleIndex, SeatUsage, ServiceMetrics, Services, Ttft};
 use serde::Serialize;
 
 use super::partition::{Partition, now};
@@ -35,19 +35,19 @@ impl Route {
 
 /// What rules may know of the services that they name.
 impl Services for Route {
-    fn of_rule(&self, rule: RuleIndex) -> Vec<ServiceStats> {
+    fn of_rule(&self, rule: RuleIndex) -> Vec<ServiceMetrics> {
         let Some(partition) = self.narrowed.get(rule.0) else {
             return Vec::new();
         };
         let services = partition.pool.services().zip(&partition.services);
         let figures = services.map(|((_, known), service)| {
             let first = service.stats().first_token();
-            ServiceStats {
+            ServiceMetrics {
                 ttft: first
                     .mean
                     .zip(first.p99)
                     .map(|(average_ms, p99_ms)| Ttft { average_ms, p99_ms }),
-                seats: known.capacity().map(|capacity| Seats {
+                seats: known.capacity().map(|capacity| SeatUsage {
                     taken: service.stats().in_flight() as u64,
                     capacity: capacity as u64,
                 }),

@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use majordomo::{Chain, Clock, Error, ErrorKind, Registry, Result, RuntimeClock};
 use majordomo_balance::{
-    Metered, Pick, Pool, PoolConfig, ServiceConfig, ServiceIndex, ServiceStats, Source, Usability,
+    Metered, Pick, PickSource, Pool, PoolConfig, ServiceConfig, ServiceIndex, ServiceStats,
+    Usability,
 };
 
 use crate::config;
@@ -61,7 +62,7 @@ impl Partition {
     pub(super) fn order<'a>(
         &'a self,
         pick: &Pick,
-    ) -> (Source, impl Iterator<Item = &'a Arc<Service>> + use<'a>) {
+    ) -> (PickSource, impl Iterator<Item = &'a Arc<Service>> + use<'a>) {
         let usable = |index: ServiceIndex| self.services[index.get()].usability();
         let order = self.pool.order(pick, usable);
         let source = order.source();

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use majordomo::{Chain, Request, Result};
-use majordomo_balance::Source;
+use majordomo_balance::PickSource;
 use majordomo_rules::Verdict;
-use majordomo_rules::processors::{Applied, rehearse};
+use majordomo_rules::processors::{Applied, dry_run};
 use serde::Serialize;
 
 use super::partition::Service;
@@ -43,7 +43,7 @@ pub(crate) struct Rehearsed {
     pub(crate) request: Request,
     pub(crate) candidates: Vec<Candidate>,
     pub(crate) left_out: Vec<LeftOut>,
-    pub(crate) source: Source,
+    pub(crate) source: PickSource,
     pub(crate) tactic: &'static str,
     pub(crate) chain: Chain,
 }
@@ -60,7 +60,7 @@ impl Route {
         let mut changed = request.clone();
         let subject = self.subject(&request, asking, &header);
         let verdict = self.rules.explain(&subject);
-        let applied = rehearse(
+        let applied = dry_run(
             &self.rules,
             verdict.matched,
             &processors(asking),
@@ -99,7 +99,7 @@ impl Route {
             }
         }
         let chain = Chain::join(&chains).ok_or_else(|| self.closed())?;
-        let (source, tactic) = first.unwrap_or((Source::LeastBad, ""));
+        let (source, tactic) = first.unwrap_or((PickSource::LeastBad, ""));
         Ok(Rehearsed {
             verdict,
             applied,

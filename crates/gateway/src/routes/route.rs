@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 use majordomo::{Chain, Change, Error, ErrorKind, Registry, Request, Result};
-use majordomo_balance::{Pick, PoolConfig, SessionKey, Source};
+use majordomo_balance::{Pick, PickSource, PoolConfig, SessionKey};
 use majordomo_rules::Glob;
 use majordomo_rules::processors::{Bypassed, Destination, ProcessorTrace, Processors, apply};
 use majordomo_rules::{Notes, RuleIndex, RuleSet, RuleSpec, Subject};
@@ -136,7 +136,7 @@ impl Route {
             let header = |name: &str| asking.headers.get(name)?.to_str().ok();
             let subject = self.subject(&seen, asking, &header);
             let matched = if asking.traced {
-                let (matched, notes) = self.rules.evaluate_noting(&subject);
+                let (matched, notes) = self.rules.evaluate_with_notes(&subject);
                 rules = Some(notes);
                 matched
             } else {
@@ -206,9 +206,9 @@ impl Route {
         &self,
         asking: &Asking<'_>,
         destination: Destination,
-    ) -> Result<(Chain, Source)> {
+    ) -> Result<(Chain, PickSource)> {
         let mut chains = Vec::new();
-        let mut source = Source::LeastBad;
+        let mut source = PickSource::LeastBad;
         for turn in self.turns(asking, destination) {
             let (why, services) = turn.partition.order(&turn.pick);
             if chains.is_empty() {

@@ -112,7 +112,7 @@ async fn admit(
         Ok(entered) => entered,
         Err(error) => return (refuse(front, exchange, error), None),
     };
-    let heavy = Heavy::new(&context.lane, flow, body.len(), context.limits.heavy);
+    let heavy = Heavy::new(&context.lane, flow, &body, context.limits.heavy);
     let admitted = AdmittedRequest {
         headers: head.headers,
         body,

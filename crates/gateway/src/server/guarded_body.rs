@@ -137,7 +137,7 @@ impl Drop for GuardedBody {
 #[cfg(test)]
 mod tests {
     use http_body_util::BodyExt;
-    use majordomo::{Answering, Event, EventStream};
+    use majordomo::{Event, EventStream, ForwardedStream};
     use majordomo_wire::Reply;
 
     use super::*;
@@ -177,7 +177,7 @@ mod tests {
             let exchange = Exchange::new("id".into(), front, Arc::clone(&metrics), traces);
             let opener =
                 Box::new(move |_: Option<&str>| front.codec().stream_writer(&Reply::default()));
-            let answer = Answering::Events(mistaken());
+            let answer = ForwardedStream::Events(mistaken());
             let relay = Relay::begun(front, exchange, answer, opener, false);
             let body = Body::Stream(Box::new(relay));
             let mut held = GuardedBody::new(body, None, None, &ShutdownSignal::default());

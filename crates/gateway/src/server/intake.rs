@@ -23,25 +23,27 @@ const AHEAD: u64 = 64 * 1024;
 const FIRST: u64 = 256 * 1024;
 /// A buffer is no larger than so many times what has come.
 const GROWTH: u64 = 4;
+/// Too far away to matter, and within what an `Instant` holds.
+const FOREVER: Duration = Duration::from_secs(30 * 24 * 3600);
 /// No buffer beyond this is copied into a larger one.
 const LAST_COPY: u64 = 1024 * 1024;
 
-/// How fast a body must come.
+/// How fast a body must arrive.
 #[derive(Clone, Copy)]
 pub(super) struct Pace<'a> {
     pub(super) limits: &'a Limits,
-    /// The time for a whole body; what has come extends it.
+    /// How long a body may lag behind [`Limits::body_rate`].
     pub(super) timeout: Duration,
 }
 
 impl Pace<'_> {
-    /// When a body must be complete, of which so many bytes are there.
-    fn deadline(&self, began: Instant, length: u64) -> Instant {
+    /// The deadline after `bytes` more have arrived: a token bucket that holds at most
+    /// `timeout`. Bytes earn back time that was spent; a burst saves none up, so nobody
+    /// can send most of a body at once and then hold it for minutes.
+    fn extended(&self, deadline: Instant, bytes: u64, now: Instant) -> Instant {
         let rate = self.limits.body_rate.max(1) as f64;
-        let earned = Duration::from_secs_f64(length as f64 / rate);
-        // Too far away to be told from never.
-        let never = Duration::from_secs(30 * 24 * 3600);
-        began + self.timeout.saturating_add(earned).min(never)
+        let earned = Duration::from_secs_f64((bytes as f64 / rate).min(FOREVER.as_secs_f64()));
+        (deadline + earned).min(now + self.timeout.min(FOREVER))
     }
 }
 
@@ -104,6 +106,7 @@ impl Intake {
         let floor = limits.slowest_body as f64 * limits.body_window.as_secs_f64();
         let began = Instant::now();
         let mut window = began + limits.body_window;
+        let mut deadline = began + pace.timeout.min(FOREVER);
         let mut before = self.length();
         loop {
             if self.length() > self.most {
@@ -113,9 +116,12 @@ impl Intake {
                 return Err(refused(400, "the body broke off"));
             }
             permit.reach(self.length(), self.expected())?;
-            let deadline = pace.deadline(began, self.length());
             match timeout_at(window.min(deadline), self.body.frame()).await {
-                Ok(Some(Ok(frame))) => self.take(frame),
+                Ok(Some(Ok(frame))) => {
+                    let arrived = frame.data_ref().map_or(0, |data| data.len() as u64);
+                    deadline = pace.extended(deadline, arrived, Instant::now());
+                    self.take(frame);
+                }
                 Ok(Some(Err(_))) => self.broke_off = true,
                 Ok(None) => break,
                 Err(_) if Instant::now() >= deadline => {
@@ -193,4 +199,46 @@ fn too_large(most: u64) -> Error {
 
 fn refused(status: u16, text: &str) -> Error {
     Error::new(ErrorKind::Local, text).with_status(status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_earns_no_time_to_hold_it() {
+        let limits = Limits::default();
+        let timeout = Duration::from_secs(60);
+        let pace = Pace {
+            limits: &limits,
+            timeout,
+        };
+        let now = Instant::now();
+        let deadline = pace.extended(now + timeout, 31 << 20, now);
+        assert_eq!(deadline, now + timeout);
+    }
+
+    #[test]
+    fn a_body_at_the_required_rate_never_runs_out_of_time() {
+        let limits = Limits::default();
+        let pace = Pace {
+            limits: &limits,
+            timeout: Duration::from_secs(10),
+        };
+        let mut now = Instant::now();
+        let mut deadline = now + pace.timeout;
+        for _ in 0..1_000 {
+            now += Duration::from_secs(1);
+            assert!(now < deadline);
+            deadline = pace.extended(deadline, limits.body_rate, now);
+        }
+        // At half the rate, twice the timeout is spent.
+        let mut spent = Duration::ZERO;
+        while now < deadline {
+            now += Duration::from_secs(1);
+            spent += Duration::from_secs(1);
+            deadline = pace.extended(deadline, limits.body_rate / 2, now);
+        }
+        assert_eq!(spent, 2 * pace.timeout);
+    }
 }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use majordomo::scrub;
+use majordomo::redact;
 use opentelemetry::Context;
 use opentelemetry::trace::{Span, SpanBuilder, SpanKind, Status, TraceContextExt, Tracer};
 use tokio::time::Instant;
@@ -78,7 +78,7 @@ impl Watch {
         told.set_known(names::KEY, finished.key.map(|key| text(key)));
         told.set(names::DIALECT, text(ended.dialect));
         let model = Some(finished.model).filter(|model| !model.is_empty());
-        told.set_known(names::MODEL, model.map(scrub));
+        told.set_known(names::MODEL, model.map(redact));
         told.set_known(names::ROUTE, finished.route.map(|route| text(&route.route)));
         told.set_known(names::RULE, finished.route.and_then(rule));
         told.set_known(names::TARGET, ended.target.map(text));

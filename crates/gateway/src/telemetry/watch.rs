@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use majordomo::{
-    Class, Effort, Error, Event, FinishReason, Output, Registry, Request, Response, scrub,
+    Class, Effort, Error, Event, FinishReason, OutputFormat, Registry, Request, Response, redact,
 };
 use opentelemetry::Context;
 use opentelemetry_sdk::trace::SdkTracer;
@@ -97,8 +97,8 @@ impl Watch {
             seed: request.seed,
             effort: request.effort,
             output: Some(match request.output {
-                Output::Text => "text",
-                Output::Json | Output::Schema(_) => "json",
+                OutputFormat::Text => "text",
+                OutputFormat::Json | OutputFormat::Schema(_) => "json",
             }),
         };
     }
@@ -160,7 +160,7 @@ impl Answer {
 fn short(text: &str) -> String {
     let mut ends = (0..=LONGEST.min(text.len())).rev();
     let end = ends.find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    scrub(&text[..end])
+    redact(&text[..end])
 }
 
 /// Why an answer ended. Which stop sequence it was is something that was said.

@@ -15,14 +15,14 @@
 //! | F-02, F-04 | `tests/serve/reload.rs`, `tests/reload.rs` |
 //! | F-06, F-08 | `crates/cli/tests/process/starting.rs`; `tests/mistakes` has a file for each mistake |
 //! | F-07, mode of the file | `f07_a_file_with_keys_in_it_that_others_can_read_is_warned_of_once` in `crates/cli/tests/process/starting.rs` |
-//! | F-09 | `f09_patterns_that_are_catastrophic_elsewhere_are_not_here` and `f09_patterns_that_need_too_much_memory_are_refused_at_load` in `src/rules/text_match.rs` |
+//! | F-09 | `patterns_that_make_backtracking_matchers_explode_run_in_linear_time` and `patterns_that_need_too_much_memory_are_rejected_at_load` in `crates/rules/src/text_match.rs` |
 //! | F-10, at load | `every_circle_is_told_once_from_its_first_alias` in `src/config/circles.rs`; `describer_of_itself` and `alias_circle` in `tests/mistakes` |
-//! | F-10, at run time | `f10_two_that_describe_to_each_other_are_not_asked_in_a_circle` in `tests/serve/routes.rs`; `p6_a_bypassed_rule_does_not_act_again` in `src/rules/processors/tests.rs` |
+//! | F-10, at run time | `f10_two_that_describe_to_each_other_are_not_asked_in_a_circle` in `tests/serve/routes.rs`; `a_bypassed_rule_is_not_applied_again` in `crates/rules/src/processors/tests.rs` |
 //! | F-11 | `f11_a_damaged_file_is_put_to_work_or_refused_in_words` and others in `tests/mutations.rs`; `fuzz/fuzz_targets/config.rs` |
 //! | L-02 to L-04, L-06 | `l02_…` to `l06_…` in `crates/cli/tests/process/load.rs` |
 //! | M-26 | 400, not 422: the product says so where no target can take a request |
 //! | P-03, P-11, P-12, P-14, P-16 | `crates/cli/tests/process` |
-//! | P-10 | `p10_a_wall_clock_that_jumps_lengthens_no_bench_and_ends_none` in `crates/majordomo/tests/upstream_faults/statuses.rs`; `p10_a_record_is_told_whatever_the_wall_clock_said` in `src/traces/record.rs`; `p10_no_time_of_the_wall_clock_is_too_odd_for_a_window` in `src/rules/positions/time.rs` |
+//! | P-10 | `p10_a_wall_clock_that_jumps_lengthens_no_bench_and_ends_none` in `crates/majordomo/tests/upstream_faults/statuses.rs`; `p10_a_record_is_told_whatever_the_wall_clock_said` in `src/traces/record.rs`; `no_wall_clock_time_is_out_of_range_for_a_window` in `crates/rules/src/positions/time.rs` |
 //! | P-13 | `src/server/answer.rs` and `src/server/held.rs`, since only there a panic can be made |
 //! | S-05 | `examples/key_timing.rs`, by hand: a busy machine has no timing to test |
 //! | S-07 | `operator.rs`: off loopback a key's role decides |

@@ -104,3 +104,44 @@ async fn every_kind_of_element_has_a_limit() {
         assert!(explained.text().contains(setting), "{}", explained.text());
     }
 }
+
+#[tokio::test]
+async fn a_body_of_too_many_values_is_refused_before_it_is_read_in_every_dialect() {
+    let upstream = Upstream::start([Script::new()]).await;
+    let provider = provider("up", Protocol::Chat, upstream.address());
+    let stage = Stage::start(&format!("[server]\nmax_values = 50\n{provider}")).await;
+    // None of these is a valid request: what comes behind the limit is never parsed.
+    let shapes = [
+        (
+            r#"{"model":"up/m0","messages":[{"role":"user","images":[LIST]}]}"#,
+            r#""""#,
+        ),
+        (r#"{"model":"up/m0","input":[LIST]}"#, "{}"),
+        (
+            r#"{"model":"up/m0","messages":[{"tool_calls":[LIST]}]}"#,
+            r#"{"function":{}}"#,
+        ),
+        (r#"{"model":"up/m0","stop":[LIST],"messages":[]}"#, r#""""#),
+        (r#"{"contents":[LIST]}"#, "{}"),
+        (r#"{"model":"up/m0","messages":[LIST"#, "[["),
+    ];
+    let paths = [
+        "/v1/chat/completions",
+        "/v1/responses",
+        "/v1/messages",
+        "/v1/messages/count_tokens",
+        "/v1beta/models/up/m0:generateContent",
+        "/api/chat",
+        "/api/generate",
+    ];
+    for path in paths {
+        for (body, element) in shapes {
+            let body = body.replace("LIST", &vec![element; 60].join(","));
+            let answer = stage.post(path, body.clone()).await;
+            assert_eq!(answer.status, 400, "{path} {body}: {}", answer.text());
+            let text = answer.text();
+            assert!(text.contains("`max_values`"), "{path} {body}: {text}");
+        }
+    }
+    assert!(upstream.requests().is_empty(), "nothing is sent upstream");
+}

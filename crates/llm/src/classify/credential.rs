@@ -1,14 +1,14 @@
-//! The codes by which providers blame the credential: the key or its account.
+//! Error codes that concern the credential: the key or its account.
 //!
-//! A credential is shared by every model and every client, so only these codes
-//! may bench it on a 403. A code that is not listed blames the request.
+//! A credential is shared by all models and clients, so only these codes may bench it
+//! on a 403. Any other code concerns the request.
 
-/// Whether a code says that the key is missing, wrong, expired or blocked, or
-/// that its account is closed to us.
-pub(super) fn is_blamed_by(code: &str) -> bool {
+/// Returns `true` if the key is missing, invalid, expired or blocked, or its account is
+/// not accessible.
+pub(super) fn is_rejected_by(code: &str) -> bool {
     matches!(
         code,
-        // OpenAI and those who copy it.
+        // OpenAI and compatible servers.
         "invalid_api_key"
             | "incorrect_api_key"
             | "incorrect_api_key_error"
@@ -70,8 +70,8 @@ pub(super) fn is_blamed_by(code: &str) -> bool {
     )
 }
 
-/// Whether a code says that the account's money or quota is gone.
-pub(super) fn is_spent_by(code: &str) -> bool {
+/// Returns `true` if the account's credit or quota is exhausted.
+pub(super) fn is_exhausted_by(code: &str) -> bool {
     matches!(
         code,
         "insufficient_quota"
@@ -86,5 +86,11 @@ pub(super) fn is_spent_by(code: &str) -> bool {
             | "usage_not_included"
             | "BILLING_DISABLED"
             | "Arrearage"
-    ) || code.contains("PerDay") // Google names the quota; that of a day is gone until tomorrow.
+    ) || is_daily_quota(code)
+}
+
+/// Google names the quota. A daily one of the whole project is spent until tomorrow;
+/// one of a single model says nothing about the others.
+fn is_daily_quota(code: &str) -> bool {
+    code.contains("PerDay") && !code.contains("PerModel")
 }

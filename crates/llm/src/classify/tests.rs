@@ -1,4 +1,4 @@
-//! The tables of the specification, row by row.
+//! The classification tables, row by row.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ fn status(status: u16) -> Error {
     Error::provider(status, "")
 }
 
-fn coded(http: u16, code: &str) -> Error {
+fn with_code(http: u16, code: &str) -> Error {
     status(http).with_code(code)
 }
 
-fn said(http: u16, text: &str) -> Error {
+fn with_message(http: u16, text: &str) -> Error {
     Error::provider(http, text)
 }
 
-fn waiting(error: Error) -> Error {
+fn with_delay(error: Error) -> Error {
     error.with_retry_after(Some(Duration::from_secs(7)))
 }
 
@@ -104,40 +104,54 @@ fn every_kind_without_a_status_has_its_class() {
 }
 
 #[test]
-fn codes_decide_before_statuses() {
+fn codes_take_precedence_over_statuses() {
     let rows = [
-        (coded(429, "insufficient_quota"), Class::Quota),
-        (coded(429, "credit_balance_exhausted"), Class::Quota),
-        (coded(429, "enforced_spend_limit_reached"), Class::Quota),
+        (with_code(429, "insufficient_quota"), Class::Quota),
+        (with_code(429, "credit_balance_exhausted"), Class::Quota),
+        (with_code(429, "enforced_spend_limit_reached"), Class::Quota),
         (
-            waiting(coded(429, "GenerateRequestsPerDayPerProjectPerModel")),
+            with_delay(with_code(429, "GenerateRequestsPerDayPerProject")),
             Class::Quota,
         ),
-        (coded(400, "FAILED_PRECONDITION"), Class::Unsupported),
-        (coded(400, "API_KEY_INVALID"), Class::Auth),
-        (coded(400, "model_not_found"), Class::ModelNotFound),
-        (coded(400, "context_length_exceeded"), Class::ContextLength),
         (
-            coded(400, "exceed_context_size_error"),
+            with_delay(with_code(429, "GenerateRequestsPerDayPerProjectPerModel")),
+            Class::RateLimited,
+        ),
+        (
+            with_code(429, "GenerateRequestsPerDayPerProjectPerModel"),
+            Class::Transient,
+        ),
+        (with_code(400, "FAILED_PRECONDITION"), Class::Unsupported),
+        (with_code(400, "API_KEY_INVALID"), Class::Auth),
+        (with_code(400, "model_not_found"), Class::ModelNotFound),
+        (
+            with_code(400, "context_length_exceeded"),
             Class::ContextLength,
         ),
-        (coded(400, "unsupported_parameter"), Class::Unsupported),
-        (coded(400, "content_policy_violation"), Class::Policy),
-        (coded(400, "tool_use_failed"), Class::BadResponse),
-        (coded(404, "DeploymentNotFound"), Class::ModelNotFound),
-        (coded(200, "overloaded_error"), Class::Transient),
-        (waiting(coded(200, "overloaded_error")), Class::RateLimited),
-        (coded(200, "api_error"), Class::Transient),
-        (coded(200, "invalid_request_error"), Class::Invalid),
-        (coded(200, "vector_store_timeout"), Class::Transient),
-        (coded(200, "invalid_base64_image"), Class::Invalid),
-        (coded(200, "failed_to_download_image"), Class::Invalid),
-        (coded(400, "image_parse_error"), Class::Invalid),
-        (coded(200, "made_up"), Class::BadResponse),
-        (coded(400, "invalid_request_error"), Class::Invalid),
-        (coded(403, "permission_error"), Class::Forbidden),
-        (coded(500, "api_error"), Class::Transient),
-        (coded(418, "made_up"), Class::Invalid),
+        (
+            with_code(400, "exceed_context_size_error"),
+            Class::ContextLength,
+        ),
+        (with_code(400, "unsupported_parameter"), Class::Unsupported),
+        (with_code(400, "content_policy_violation"), Class::Policy),
+        (with_code(400, "tool_use_failed"), Class::BadResponse),
+        (with_code(404, "DeploymentNotFound"), Class::ModelNotFound),
+        (with_code(200, "overloaded_error"), Class::Transient),
+        (
+            with_delay(with_code(200, "overloaded_error")),
+            Class::RateLimited,
+        ),
+        (with_code(200, "api_error"), Class::Transient),
+        (with_code(200, "invalid_request_error"), Class::Invalid),
+        (with_code(200, "vector_store_timeout"), Class::Transient),
+        (with_code(200, "invalid_base64_image"), Class::Invalid),
+        (with_code(200, "failed_to_download_image"), Class::Invalid),
+        (with_code(400, "image_parse_error"), Class::Invalid),
+        (with_code(200, "unknown_code"), Class::BadResponse),
+        (with_code(400, "invalid_request_error"), Class::Invalid),
+        (with_code(403, "permission_error"), Class::Forbidden),
+        (with_code(500, "api_error"), Class::Transient),
+        (with_code(418, "unknown_code"), Class::Invalid),
     ];
     for (error, class) in rows {
         assert_eq!(error.class(), class, "{error}");
@@ -145,51 +159,60 @@ fn codes_decide_before_statuses() {
 }
 
 #[test]
-fn texts_decide_where_nothing_else_tells() {
+fn messages_decide_where_codes_do_not() {
     let rows = [
         (
-            said(400, "prompt is too long: 9 tokens > 8 maximum"),
+            with_message(400, "prompt is too long: 9 tokens > 8 maximum"),
             Class::ContextLength,
         ),
         (
-            said(400, "This model's maximum context length is 8192"),
+            with_message(400, "This model's maximum context length is 8192"),
             Class::ContextLength,
         ),
         (
-            said(
+            with_message(
                 400,
                 "The input token count (9) exceeds the maximum number of tokens allowed (8).",
             ),
             Class::ContextLength,
         ),
-        (said(400, "Your credit balance is too low"), Class::Quota),
-        (said(400, "Incorrect API key provided"), Class::Auth),
         (
-            said(500, "image input is not supported - hint: mmproj"),
-            Class::Unsupported,
+            with_message(400, "Your credit balance is too low"),
+            Class::Quota,
         ),
-        (said(500, "it does not support waiting"), Class::Transient),
+        (with_message(400, "Incorrect API key provided"), Class::Auth),
         (
-            said(400, "\"x\" does not support tools"),
-            Class::Unsupported,
-        ),
-        (
-            said(400, "temperature: Extra inputs are not permitted"),
+            with_message(500, "image input is not supported - hint: mmproj"),
             Class::Unsupported,
         ),
         (
-            said(
+            with_message(500, "it does not support waiting"),
+            Class::Transient,
+        ),
+        (
+            with_message(400, "\"x\" does not support tools"),
+            Class::Unsupported,
+        ),
+        (
+            with_message(400, "temperature: Extra inputs are not permitted"),
+            Class::Unsupported,
+        ),
+        (
+            with_message(
                 400,
                 "Invalid JSON payload received. Unknown name \"topK\" at 'x'",
             ),
             Class::Unsupported,
         ),
-        (said(400, "image exceeds 10 MB maximum"), Class::Unsupported),
         (
-            said(500, "prompt is too long, says a broken proxy"),
+            with_message(400, "image exceeds 10 MB maximum"),
+            Class::Unsupported,
+        ),
+        (
+            with_message(500, "prompt is too long, says a broken proxy"),
             Class::Transient,
         ),
-        (said(400, "something else"), Class::Invalid),
+        (with_message(400, "something else"), Class::Invalid),
     ];
     for (error, class) in rows {
         assert_eq!(error.class(), class, "{error}");
@@ -197,25 +220,25 @@ fn texts_decide_where_nothing_else_tells() {
 }
 
 #[test]
-fn throttling_is_obeyed_only_when_it_says_for_how_long() {
+fn throttling_is_a_rate_limit_only_with_a_delay() {
     for http in [429, 503, 529] {
         assert_eq!(
-            waiting(status(http)).class(),
+            with_delay(status(http)).class(),
             Class::RateLimited,
             "HTTP {http}"
         );
         assert_eq!(status(http).class(), Class::Transient, "HTTP {http}");
     }
-    assert_eq!(waiting(status(500)).class(), Class::Transient);
+    assert_eq!(with_delay(status(500)).class(), Class::Transient);
 }
 
 #[test]
-fn a_refused_client_key_goes_back_to_the_client() {
+fn a_rejected_client_key_is_the_clients_error() {
     for error in [
         status(401),
         status(403),
         status(402),
-        coded(429, "insufficient_quota"),
+        with_code(429, "insufficient_quota"),
     ] {
         let error = error.with_key_owner(KeyOwner::Client);
         assert_eq!(error.class(), Class::ClientAuth, "{error}");
@@ -225,7 +248,7 @@ fn a_refused_client_key_goes_back_to_the_client() {
 }
 
 #[test]
-fn every_class_has_the_verdict_of_the_design() {
+fn every_class_has_its_verdict() {
     use HealthEffect as Health;
     let row = |class: Class| {
         let verdict = class.verdict();

@@ -1,17 +1,16 @@
-//! Chains made of chains, for whoever decides anew at each request.
+//! Joins, inspects and wraps chains, for callers that compose one per request.
 
 use std::sync::Arc;
 
 use majordomo_llm::Model;
 
-use super::{Chain, Target};
+use super::{Chain, ChainTarget};
 use crate::health::Standing;
 use crate::spec::TargetName;
 
 impl Chain {
-    /// One chain of several, in order; a target that comes twice is asked where
-    /// it comes first. The first chain's switches and shapes count. `None` if
-    /// there is no chain.
+    /// Joins chains in order, dropping later duplicates of a target. The first chain's
+    /// configuration applies. `None` without chains.
     ///
     /// ```
     /// use majordomo::{Chain, Registry};
@@ -30,7 +29,7 @@ impl Chain {
         let Some(second) = chains.next() else {
             return Some(first.clone());
         };
-        let mut targets: Vec<Target> = first.targets.to_vec();
+        let mut targets: Vec<ChainTarget> = first.targets.to_vec();
         for chain in std::iter::once(second).chain(chains) {
             for target in chain.targets.iter() {
                 if targets.iter().all(|known| known.name() != target.name()) {
@@ -42,13 +41,12 @@ impl Chain {
         Some(Self::new(targets, Arc::clone(&first.config), observers))
     }
 
-    /// Whether each target may be asked now: its own standing and its
-    /// credential's, in order.
+    /// The standing of each target and of its credential, in order.
     pub fn standing(&self) -> impl ExactSizeIterator<Item = [Standing; 2]> {
-        self.targets.iter().map(Target::standing)
+        self.targets.iter().map(ChainTarget::standing)
     }
 
-    /// The chain with every model wrapped: measured, limited, watched.
+    /// Wraps every model, for example to measure or limit it.
     #[must_use]
     pub fn wrap(&self, wrap: impl Fn(&TargetName, Arc<dyn Model>) -> Arc<dyn Model>) -> Self {
         let targets = self.targets.iter();

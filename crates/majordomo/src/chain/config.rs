@@ -1,4 +1,4 @@
-//! The switches of a chain.
+//! Configuration of a chain.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,18 +11,18 @@ use super::{FitImages, Shape};
 /// What a chain does when every target that could serve is benched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AllBenched {
-    /// It asks the one whose bench ends first, once: not while the provider asked to
-    /// be left alone, and not with a refused key.
+    /// Calls the target whose bench ends first, once; never while the provider demands
+    /// a pause (`Retry-After`), and never with a rejected credential.
     #[default]
     LeastBad,
-    /// It fails at once, as the original did.
+    /// Fails at once.
     Fail,
 }
 
-/// Judges an error in place of [`Error::class`].
+/// Classifies an error instead of [`Error::class`].
 pub(crate) type Classify = Arc<dyn Fn(&Error) -> Class + Send + Sync>;
 
-/// How a chain goes from target to target.
+/// How a chain moves from target to target.
 ///
 /// ```
 /// use majordomo::ChainConfig;
@@ -34,19 +34,19 @@ pub(crate) type Classify = Arc<dyn Fn(&Error) -> Class + Send + Sync>;
 pub struct ChainConfig {
     /// Immediate retries of one target after a transient failure.
     pub retries: u32,
-    /// Whether a bad request or a policy stop goes on to the next target.
+    /// Whether a bad request or a policy refusal advances to the next target.
     pub advance_on_permanent: bool,
-    /// What happens when everything is benched.
+    /// What happens when every target is benched.
     pub all_benched: AllBenched,
-    /// The longest that a request may take over all attempts, unless the request
-    /// says otherwise. It ends streams, too.
+    /// Timeout of a request over all attempts, unless the request sets its own. It also
+    /// ends committed streams.
     pub deadline: Option<Duration>,
-    /// The longest that one attempt may take: a whole answer, or a stream until it
-    /// begins to answer. Running out counts against the target like any timer.
+    /// Timeout of one attempt: until the whole response, or until a stream commits.
+    /// It counts against the target like any other timeout.
     pub attempt: Option<Duration>,
-    /// Judges errors in place of the library's own table.
+    /// Classifies errors instead of the built-in classification.
     pub classify: Option<Classify>,
-    /// Shapes the request for each target, in this order, at each attempt.
+    /// Shape the request for each target, in this order, at each attempt.
     pub shapes: Vec<Arc<dyn Shape>>,
 }
 

@@ -1,12 +1,16 @@
-//! Whether a target can take a request at all, by what it declares.
+//! Checks a shaped request against a target's declared capabilities.
 
 use majordomo_llm::{Capabilities, Error, ErrorKind, Request, Result};
 
-use super::Target;
+use super::ChainTarget;
 
-/// Refuses what the target is known not to take. The shapes ran before, so an
-/// image that is still here is one that nobody could replace.
-pub(super) fn check(request: &Request, target: &Target, capabilities: &Capabilities) -> Result<()> {
+/// Refuses what the target is known not to take. The shapes ran before, so an image that
+/// is left is one that none of them could replace.
+pub(super) fn check(
+    request: &Request,
+    target: &ChainTarget,
+    capabilities: &Capabilities,
+) -> Result<()> {
     let error = |kind, message: &str| {
         Err(Error::new(kind, message).with_target(target.name().provider(), target.name().model()))
     };

@@ -1,48 +1,56 @@
-//! A chain of targets that is a model itself.
+//! A chain: targets tried in order, behind the interface of a single model.
 //!
-//! Targets are tried in order. Each gets the request shaped for it, at each
-//! attempt; what its failure means is decided by `llm::classify` alone. A chain
-//! of one behaves like any other.
+//! Each target receives the request shaped for it, at each attempt; what its failure
+//! means is decided by `llm::classify` alone. A chain of one behaves like any other.
+//!
+//! - [`walk`] calls one target after another,
+//! - [`retry`] decides whether a failed target is called again,
+//! - [`commit`] decides when a stream commits, which ends failover,
+//! - [`target`] reports outcomes to `health`, which benches targets,
+//! - [`shaping`] and [`fit`] adapt a request to one target.
+//!
+//! May use `clock`, `health`, `observe` and `spec`.
 
-mod ask;
-mod attempt;
+mod attempt_log;
+mod commit;
 mod compose;
 mod config;
-mod count;
-mod executor;
+mod count_tokens;
 mod fit;
-mod images;
-mod open;
+mod fit_images;
+mod operation;
 mod preview;
 mod relay;
+mod retry;
 mod shape;
 mod shaping;
 mod target;
 mod typed;
+mod walk;
 
 use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use majordomo_llm::{
-    AttemptLog, BoxFuture, Capabilities, Dialect, EventStream, Model, PieceStream, Request,
+    AttemptLog, BoxFuture, Capabilities, Dialect, EventStream, Model, RawChunkStream, Request,
     Response, ResponseStream, Result,
 };
 
-use ask::{Embed, Forward, Forwarded, Generate, Stream};
+use commit::{Committed, Items, StreamElement};
 pub use config::{AllBenched, ChainConfig};
-use executor::{Run, Served};
-pub use images::FitImages;
-use open::{Item, Items, Opened};
+pub use fit_images::FitImages;
+use operation::{Embed, Forward, ForwardOutput, Generate, StreamEvents};
 pub use preview::Preview;
 use relay::Relay;
 pub use shape::{Shape, Shaped, TargetView};
-pub(crate) use target::Target;
+pub(crate) use target::ChainTarget;
+use walk::{Served, Walk};
 
 use crate::observe::{Notice, Observers};
 use crate::spec::TargetName;
 
-/// A model spec, ready to answer.
+/// A resolved spec: targets tried in order until one serves the request.
 ///
 /// ```
 /// use majordomo::{Registry, Request};
@@ -58,49 +66,49 @@ use crate::spec::TargetName;
 /// let chain = registry.parse("fp/big,fp/small")?;
 /// let reply = chain.generate(Request::user("hi")).await?;
 /// assert_eq!(reply.model, "fp/small");
-/// assert_eq!(reply.ledger.attempts.len(), 2);
+/// assert_eq!(reply.attempt_log.attempts.len(), 2);
 /// # Ok(()) }
 /// ```
 #[derive(Clone)]
 pub struct Chain {
     name: Arc<str>,
-    targets: Arc<[Target]>,
+    targets: Arc<[ChainTarget]>,
     config: Arc<ChainConfig>,
     observers: Observers,
 }
 
-/// A stream that has begun to answer.
+/// A committed stream of events.
 pub struct OpenStream {
-    /// The events, from the first on; health is told how it ends.
+    /// The events, from the first; its end is reported to health.
     pub events: EventStream,
-    /// Who serves, as `provider/model`.
+    /// The serving target, `provider/model`.
     pub target: String,
-    /// Who was asked before.
+    /// The attempts so far, the serving one included.
     pub attempt_log: AttemptLog,
 }
 
-/// A stream that has begun to answer a client of one dialect.
+/// A committed stream for a client of one dialect.
 pub struct Forwarding {
-    /// The answer; health is told how it ends.
-    pub answer: Answering,
-    /// Who serves, as `provider/model`.
+    /// The stream; its end is reported to health.
+    pub stream: ForwardedStream,
+    /// The serving target, `provider/model`.
     pub target: String,
-    /// Who was asked before.
+    /// The attempts so far, the serving one included.
     pub attempt_log: AttemptLog,
 }
 
-/// How a stream comes.
-pub enum Answering {
-    /// As events: the target speaks another dialect than the client.
+/// The items of a forwarded stream.
+pub enum ForwardedStream {
+    /// Events: the target speaks another dialect than the client.
     Events(EventStream),
-    /// In the provider's own bytes: the client can have them as they are.
-    Pieces(PieceStream),
+    /// The provider's raw bytes, which the client understands as they are.
+    Pieces(RawChunkStream),
 }
 
 impl Chain {
-    /// The targets must not be empty; the registry sees to that.
+    /// The registry guarantees that `targets` is not empty.
     pub(crate) fn new(
-        targets: Vec<Target>,
+        targets: Vec<ChainTarget>,
         config: Arc<ChainConfig>,
         observers: Observers,
     ) -> Self {
@@ -113,7 +121,7 @@ impl Chain {
         }
     }
 
-    /// This chain by other rules; its targets and their health stay shared.
+    /// Changes the configuration; targets and their health stay shared.
     ///
     /// ```
     /// use std::time::Duration;
@@ -132,29 +140,28 @@ impl Chain {
         self
     }
 
-    /// This chain with one more shape, before the others; for what belongs to a
-    /// single request.
+    /// Adds a shape before the others, for what concerns a single request.
     #[must_use]
     pub fn shaped_by(self, shape: Arc<dyn Shape>) -> Self {
         self.configured(|config| config.shapes.insert(0, shape))
     }
 
-    /// The targets in order, aliases expanded.
+    /// The targets in order, with aliases expanded.
     pub fn targets(&self) -> impl ExactSizeIterator<Item = &TargetName> {
-        self.targets.iter().map(Target::name)
+        self.targets.iter().map(ChainTarget::name)
     }
 
-    /// Each target with what it can take, in order.
+    /// The targets and their capabilities, in order.
     pub fn describe(&self) -> impl ExactSizeIterator<Item = (&TargetName, Arc<Capabilities>)> {
         self.targets
             .iter()
             .map(|target| (target.name(), target.model().capabilities()))
     }
 
-    /// Opens a stream and says who serves it. Failover is over when this returns:
-    /// the first semantic event has come.
+    /// Opens a stream up to its commit point, normally the first semantic event. Failover
+    /// ends when this returns.
     pub async fn open(&self, request: Request) -> Result<OpenStream> {
-        let mut served = Run::new(self, request, Stream).serve().await?;
+        let mut served = Walk::new(self, request, StreamEvents).serve().await?;
         Ok(OpenStream {
             target: served.target.name().as_str().to_owned(),
             attempt_log: std::mem::take(&mut served.attempt_log),
@@ -162,40 +169,43 @@ impl Chain {
         })
     }
 
-    /// Opens a stream for a client of a dialect: targets that speak it answer in
-    /// their own bytes, the others in events.
+    /// Opens a stream for a client of a dialect: targets that speak it send their raw
+    /// bytes, the others events.
     pub async fn forward(&self, request: Request, dialect: Dialect) -> Result<Forwarding> {
-        let run = Run::new(self, request, Forward { dialect });
-        let mut served = run.serve().await?;
+        let walk = Walk::new(self, request, Forward { dialect });
+        let mut served = walk.serve().await?;
         Ok(Forwarding {
             target: served.target.name().as_str().to_owned(),
             attempt_log: std::mem::take(&mut served.attempt_log),
-            answer: self.answering(served),
+            stream: self.forwarded(served),
         })
     }
 
-    /// Embeddings from the first target that speaks the body's dialect and can
-    /// serve; the body goes out as it came but for the model. Who served is in
-    /// the ledger's last line.
+    /// Embeddings from the first target that speaks the body's dialect and can serve. Only
+    /// the model is replaced in the body. The last attempt of the log names the target.
     pub async fn embed(&self, dialect: Dialect, body: Bytes) -> Result<(Bytes, AttemptLog)> {
-        let run = Run::new(self, Request::default(), Embed { dialect, body });
-        let mut served = run.serve().await?;
+        let walk = Walk::new(self, Request::default(), Embed { dialect, body });
+        let mut served = walk.serve().await?;
         served.permit.succeed();
-        Ok((served.answer, served.attempt_log))
+        Ok((served.output, served.attempt_log))
     }
 
-    fn answering(&self, served: Served<'_, Forwarded>) -> Answering {
-        let (answer, rest) = served.replace(());
-        match answer {
-            Forwarded::Events(opened) => Answering::Events(self.relay(rest.replace(opened).1)),
-            Forwarded::Pieces(opened) => Answering::Pieces(self.relay(rest.replace(opened).1)),
+    fn forwarded(&self, served: Served<'_, ForwardOutput>) -> ForwardedStream {
+        let (output, rest) = served.replace(());
+        match output {
+            ForwardOutput::Events(committed) => {
+                ForwardedStream::Events(self.relay(rest.replace(committed).1))
+            }
+            ForwardOutput::Pieces(committed) => {
+                ForwardedStream::Pieces(self.relay(rest.replace(committed).1))
+            }
         }
     }
 
-    fn relay<T: Item>(&self, mut served: Served<'_, Opened<T>>) -> Items<T> {
+    fn relay<T: StreamElement>(&self, mut served: Served<'_, Committed<T>>) -> Items<T> {
         served.permit.reopen();
         Box::pin(Relay::new(
-            served.answer,
+            served.output,
             served.permit,
             served.target.name().clone(),
             self.config.classify.clone(),
@@ -204,22 +214,22 @@ impl Chain {
         ))
     }
 
-    /// One whole answer from the first target that can serve.
+    /// A whole response from the first target that can serve.
     pub async fn generate(&self, request: Request) -> Result<Response> {
         let accept = request.get_accept().cloned();
-        let run = Run::new(self, request, Generate { accept });
-        let mut served = run.serve().await?;
+        let walk = Walk::new(self, request, Generate { accept });
+        let mut served = walk.serve().await?;
         let target = served.target.name().as_str();
-        self.observers.tell(&Notice::Served { target });
+        self.observers.notify(&Notice::Served { target });
         served.permit.succeed();
-        let mut response = served.answer;
+        let mut response = served.output;
         response.usage += served.spent;
         response.model = served.target.name().as_str().to_owned();
         response.attempt_log = served.attempt_log;
         Ok(response)
     }
 
-    /// The answer as text deltas, whole tool calls and a final [`Response`].
+    /// The response as text deltas, whole tool calls and a final [`Response`].
     pub async fn stream(&self, request: Request) -> Result<ResponseStream> {
         let first_call = request.next_call_number();
         let open = self.open(request).await?;
@@ -233,8 +243,8 @@ impl Model for Chain {
         &self.name
     }
 
-    /// The head's: a rare fallback must not constrain every request. A schema is
-    /// always taken, since each target that cannot is told it in words.
+    /// The head's: a rare fallback must not constrain every request. Schemas are always
+    /// supported: targets that lack them receive the schema as instructions.
     fn capabilities(&self) -> Arc<Capabilities> {
         let mut capabilities = self.targets[0].model().capabilities();
         if !capabilities.structured {

@@ -1,25 +1,25 @@
-//! How each target would get a request, without asking any of them.
+//! Previews what each target would receive, without calling any.
 
 use majordomo_llm::{Change, Dialect, Request, Result};
 
-use super::shaping::{Earnest, reduced, shape_for};
+use super::shaping::{ShapeMode, reduce_request, shape_for};
 use super::{Chain, Shaped};
 use crate::spec::TargetName;
 
-/// One target, and what it would get.
+/// What one target would receive.
 #[derive(Clone, Debug)]
 pub struct Preview {
-    /// Its name.
+    /// The target.
     pub target: TargetName,
-    /// The dialect that it speaks, where that is known.
+    /// Its dialect, if known.
     pub dialect: Option<Dialect>,
-    /// What it would get, or why it would be passed over.
+    /// The shaped request, or why the target would be skipped.
     pub shaped: Result<Shaped>,
 }
 
 impl Chain {
-    /// How each target would get a request, in order, whoever is benched. Nobody
-    /// is asked, and nothing is remembered of it.
+    /// Previews what each target would receive, in order and regardless of benches. No
+    /// target is called and nothing is recorded.
     ///
     /// ```
     /// use majordomo::{Part, Registry, Request};
@@ -39,15 +39,15 @@ impl Chain {
     /// ```
     pub async fn preview(&self, request: &Request) -> Vec<Preview> {
         let previews = self.previews(request, &[]).await;
-        let nobody = previews.iter().all(|preview| {
+        let all_incapable = previews.iter().all(|preview| {
             let refused = preview.shaped.as_ref().err();
             refused.is_some_and(|error| self.config.class_of(error).is_incapable())
         });
-        if !nobody {
+        if !all_incapable {
             return previews;
         }
-        // A request that nobody takes is made smaller, once, as in earnest.
-        match reduced(&self.targets, &self.config, request) {
+        // As in a walk, a request that no target takes is reduced once.
+        match reduce_request(&self.targets, &self.config, request) {
             Some(Shaped { request, changes }) => self.previews(&request, &changes).await,
             None => previews,
         }
@@ -60,7 +60,7 @@ impl Chain {
                 request: request.clone(),
                 changes: reductions.to_vec(),
             };
-            let shaped = shape_for(target, &self.config, so_far, Earnest::No).await;
+            let shaped = shape_for(target, &self.config, so_far, ShapeMode::Preview).await;
             let shaped = shaped.and_then(|mut shaped| {
                 let written = target.model().preview(shaped.request.clone())?;
                 shaped.changes.extend(written);

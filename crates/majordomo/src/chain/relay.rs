@@ -1,8 +1,8 @@
-//! A committed stream on its way to the caller.
+//! Relays a committed stream to the caller.
 //!
-//! It gives exactly one terminal item, a `Finish` or an error, and nothing after
-//! it. Health and observers learn how the stream ended; a caller who leaves
-//! counts neither way.
+//! Yields exactly one terminal item, a `Finish` or an error. How the stream ended is
+//! reported to health and observers; a caller that drops it reports neither success nor
+//! failure.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,13 +12,14 @@ use futures_core::Stream;
 use majordomo_llm::{Class, Error, Result};
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use super::commit::{Committed, Items, StreamElement, truncated};
 use super::config::Classify;
-use super::executor::deadline_passed;
-use super::open::{Item, Items, Opened, truncated};
 use super::target::TargetPermit;
+use super::walk::deadline_passed;
 use crate::observe::{Notice, Observers};
 use crate::spec::TargetName;
 
+/// A committed stream with the permit of its target.
 pub(super) struct Relay<T> {
     preamble: std::vec::IntoIter<T>,
     /// None after the terminal item.
@@ -30,9 +31,9 @@ pub(super) struct Relay<T> {
     deadline: Option<Pin<Box<Sleep>>>,
 }
 
-impl<T: Item> Relay<T> {
+impl<T: StreamElement> Relay<T> {
     pub(super) fn new(
-        opened: Opened<T>,
+        committed: Committed<T>,
         permit: TargetPermit,
         target: TargetName,
         classify: Option<Classify>,
@@ -40,8 +41,8 @@ impl<T: Item> Relay<T> {
         deadline: Option<Instant>,
     ) -> Self {
         Self {
-            preamble: opened.preamble.into_iter(),
-            rest: Some(opened.rest),
+            preamble: committed.preamble.into_iter(),
+            rest: Some(committed.rest),
             permit,
             target,
             classify,
@@ -50,10 +51,10 @@ impl<T: Item> Relay<T> {
         }
     }
 
-    fn give(&mut self, item: T) -> Option<Result<T>> {
+    fn yield_item(&mut self, item: T) -> Option<Result<T>> {
         if item.finish().is_some() {
             self.rest = None;
-            self.observers.tell(&Notice::Served {
+            self.observers.notify(&Notice::Served {
                 target: self.target.as_str(),
             });
             self.permit.succeed();
@@ -68,7 +69,7 @@ impl<T: Item> Relay<T> {
             Some(classify) => classify(&error),
             None => error.class(),
         };
-        self.observers.tell(&Notice::Failed {
+        self.observers.notify(&Notice::Failed {
             target: self.target.as_str(),
             class,
             reason: &error.reason(),
@@ -78,19 +79,19 @@ impl<T: Item> Relay<T> {
     }
 }
 
-impl<T: Item> Stream for Relay<T> {
+impl<T: StreamElement> Stream for Relay<T> {
     type Item = Result<T>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
         if let Some(item) = this.preamble.next() {
-            return Poll::Ready(this.give(item));
+            return Poll::Ready(this.yield_item(item));
         }
         let Some(rest) = &mut this.rest else {
             return Poll::Ready(None);
         };
         match rest.as_mut().poll_next(cx) {
-            Poll::Ready(Some(Ok(item))) => Poll::Ready(this.give(item)),
+            Poll::Ready(Some(Ok(item))) => Poll::Ready(this.yield_item(item)),
             Poll::Ready(Some(Err(error))) => Poll::Ready(this.fail(error)),
             Poll::Ready(None) => Poll::Ready(this.fail(truncated())),
             Poll::Pending => {

@@ -1,39 +1,38 @@
-//! The hook that makes a request fit a target.
+//! The [`Shape`] trait, which adapts a request to a target.
 
 use majordomo_llm::{BoxFuture, Capabilities, Change, Dialect, Request, Result};
 
 use crate::spec::TargetName;
 
-/// Who will get the request.
+/// The target a request is shaped for.
 #[derive(Clone, Copy, Debug)]
 pub struct TargetView<'a> {
-    /// Its name.
+    /// The target's name.
     pub name: &'a TargetName,
-    /// What it can take.
+    /// What it supports.
     pub capabilities: &'a Capabilities,
-    /// The dialect that it speaks, where that is known.
+    /// Its dialect, if known.
     pub dialect: Option<&'a Dialect>,
 }
 
-/// A request made to fit, and what was changed.
+/// A shaped request.
 #[derive(Clone, Debug)]
 pub struct Shaped {
-    /// The request; the same prompt when nothing was changed.
+    /// The request; the original prompt if nothing was changed.
     pub request: Request,
-    /// What the target gets differently.
+    /// What was altered for the target.
     pub changes: Vec<Change>,
 }
 
-/// Makes a request fit a target, anew for each target at each attempt. Images
-/// and descriptions plug in here.
+/// Shapes a request for a target, at each attempt. Image fitting and image descriptions
+/// are shapes.
 ///
-/// What cannot be made to fit is an unsupported error: the chain goes on to the
-/// next target and nobody's health suffers.
+/// An unsupported error skips the target without affecting its health.
 pub trait Shape: Send + Sync {
-    /// Whether there is anything to do; false saves the rest.
+    /// Whether this shape applies; `false` skips it.
     fn concerns(&self, request: &Request, target: TargetView<'_>) -> bool;
 
-    /// Shapes the request. Dropping the future stops the work.
+    /// Shapes the request. Dropping the future cancels the work.
     fn shape<'a>(
         &'a self,
         request: Request,
@@ -41,8 +40,8 @@ pub trait Shape: Send + Sync {
     ) -> BoxFuture<'a, Result<Shaped>>;
 
     /// What [`shape`](Self::shape) would do, for [`Chain::preview`](super::Chain::preview).
-    /// Work that stays inside the process is simply done; a shape that asks
-    /// somebody says here what it would ask for, and asks nobody.
+    /// Local work is done for real; a shape that calls a model reports the change
+    /// without the call.
     fn preview<'a>(
         &'a self,
         request: Request,
@@ -51,8 +50,8 @@ pub trait Shape: Send + Sync {
         self.shape(request, target)
     }
 
-    /// Nobody could take the request: a lesser one that somebody may, tried once.
-    /// Said only for what is better lost, and noted, than refused.
+    /// Reduces a request that no target can take to one that some target may; called
+    /// once. Implement it only for what is better dropped, and reported, than refused.
     fn reduce(&self, _request: &Request, _targets: &[TargetView<'_>]) -> Option<Shaped> {
         None
     }

@@ -1,23 +1,23 @@
-//! A request made to fit one target, in earnest or for a preview.
+//! Shapes a request for one target, to send it or to preview it.
 
-use majordomo_agent::schema_in_words;
+use majordomo_agent::schema_to_instructions;
 use majordomo_llm::{Change, Request, Result};
 
-use super::{ChainConfig, Shaped, Target, TargetView, fit};
+use super::{ChainConfig, ChainTarget, Shaped, TargetView, fit};
 
-/// Whether somebody may be asked on the way.
+/// Whether shapes may call models.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Earnest {
-    Yes,
-    No,
+pub(super) enum ShapeMode {
+    Send,
+    Preview,
 }
 
-/// Runs the shapes that concern a target and checks what is left.
+/// Runs the shapes that apply to a target and checks that the result fits it.
 pub(super) async fn shape_for(
-    target: &Target,
+    target: &ChainTarget,
     config: &ChainConfig,
     mut shaped: Shaped,
-    earnest: Earnest,
+    mode: ShapeMode,
 ) -> Result<Shaped> {
     let capabilities = target.model().capabilities();
     let dialect = target.model().dialect();
@@ -26,16 +26,16 @@ pub(super) async fn shape_for(
         capabilities: &capabilities,
         dialect: dialect.as_ref(),
     };
-    if !capabilities.structured && schema_in_words(&mut shaped.request) {
+    if !capabilities.structured && schema_to_instructions(&mut shaped.request) {
         shaped.changes.push(Change::new("schema", "instructed"));
     }
     for shape in &config.shapes {
         if !shape.concerns(&shaped.request, view) {
             continue;
         }
-        let next = match earnest {
-            Earnest::Yes => shape.shape(shaped.request, view).await?,
-            Earnest::No => shape.preview(shaped.request, view).await?,
+        let next = match mode {
+            ShapeMode::Send => shape.shape(shaped.request, view).await?,
+            ShapeMode::Preview => shape.preview(shaped.request, view).await?,
         };
         shaped.request = next.request;
         shaped.changes.extend(next.changes);
@@ -44,9 +44,9 @@ pub(super) async fn shape_for(
     Ok(shaped)
 }
 
-/// A lesser request that somebody may take, where a shape knows one.
-pub(super) fn reduced(
-    targets: &[Target],
+/// The reduced request of the first shape that offers one.
+pub(super) fn reduce_request(
+    targets: &[ChainTarget],
     config: &ChainConfig,
     request: &Request,
 ) -> Option<Shaped> {

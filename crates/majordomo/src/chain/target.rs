@@ -1,39 +1,41 @@
-//! One target of a chain: a model with its health and its credential's.
+//! A target of a chain: a model with its health and its credential's.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use majordomo_llm::{Class, Error, Fingerprint, HealthEffect, Model};
 
+use crate::bench_cause::BenchCause;
 use crate::clock::Clock;
-use crate::health::{BenchCause, Denied, Health, Permit, Standing, Subject};
+use crate::health::{Denied, Health, HealthPermit, Standing, Subject};
 use crate::spec::TargetName;
 
-/// A provider's Retry-After is believed up to this, whoever read it.
-const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(3_600);
+/// Longest `Retry-After` that is honored.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(3_600);
 
+/// A model that a chain may call.
 #[derive(Clone)]
-pub(crate) struct Target {
+pub(crate) struct ChainTarget {
     name: TargetName,
     model: Arc<dyn Model>,
     health: Arc<Subject>,
     credential: Arc<Subject>,
 }
 
-/// The right to ask a target with its credential.
+/// Permission to call a target with its credential; reports the outcome to health.
 pub(super) struct TargetPermit {
-    target: Permit,
-    credential: Permit,
+    target: HealthPermit,
+    credential: HealthPermit,
 }
 
-/// Why a target is not asked.
-pub(super) struct Barred {
+/// Why a target may not be called.
+pub(super) struct NotAdmitted {
     pub(super) denied: Denied,
-    /// A refused key is no better for a second try.
+    /// The credential is benched, so the target must not be forced.
     pub(super) by_credential: bool,
 }
 
-impl Target {
+impl ChainTarget {
     pub(crate) fn new(
         name: TargetName,
         model: Arc<dyn Model>,
@@ -56,7 +58,7 @@ impl Target {
         &*self.model
     }
 
-    /// Its own standing, and its credential's: a benched one is never forced.
+    /// The standing of the target and of its credential, which is never forced.
     pub(super) fn standing(&self) -> [Standing; 2] {
         let credential = match self.credential.standing() {
             Standing::Benched { until } => Standing::Closed { until },
@@ -65,7 +67,7 @@ impl Target {
         [self.health.standing(), credential]
     }
 
-    /// The same target with another model in front of its own.
+    /// Wraps the model.
     pub(super) fn wrap(
         &self,
         wrap: impl FnOnce(&TargetName, Arc<dyn Model>) -> Arc<dyn Model>,
@@ -80,29 +82,29 @@ impl Target {
         self.health.clock()
     }
 
-    pub(super) fn admit(&self) -> Result<TargetPermit, Barred> {
+    pub(super) fn admit(&self) -> Result<TargetPermit, NotAdmitted> {
         self.enter(Subject::admit)
     }
 
-    /// Goes through a target's bench where the provider did not ask to be left alone,
-    /// and never through a credential's.
-    pub(super) fn force(&self) -> Result<TargetPermit, Barred> {
+    /// Admits a request to a benched target, unless the provider demands a pause or the
+    /// credential is benched.
+    pub(super) fn force(&self) -> Result<TargetPermit, NotAdmitted> {
         self.enter(Subject::force)
     }
 
     fn enter(
         &self,
-        enter: impl FnOnce(&Arc<Subject>) -> Result<Permit, Denied>,
-    ) -> Result<TargetPermit, Barred> {
-        let barred = |by_credential| {
-            move |denied| Barred {
+        enter: impl FnOnce(&Arc<Subject>) -> Result<HealthPermit, Denied>,
+    ) -> Result<TargetPermit, NotAdmitted> {
+        let refused = |by_credential| {
+            move |denied| NotAdmitted {
                 denied,
                 by_credential,
             }
         };
         Ok(TargetPermit {
-            credential: self.credential.admit().map_err(barred(true))?,
-            target: enter(&self.health).map_err(barred(false))?,
+            credential: self.credential.admit().map_err(refused(true))?,
+            target: enter(&self.health).map_err(refused(false))?,
         })
     }
 }
@@ -113,23 +115,23 @@ impl TargetPermit {
         self.credential.succeed();
     }
 
-    /// A stream began: the key is good, the target is reachable.
+    /// A stream committed: the credential is valid and the target reachable.
     pub(super) fn reopen(&mut self) {
         self.target.reopen();
         self.credential.succeed();
     }
 
-    /// Whether neither target nor credential was benched meanwhile.
+    /// Whether neither target nor credential has been benched since admission.
     pub(super) fn still_good(&self) -> bool {
         self.target.still_good() && self.credential.still_good()
     }
 
-    /// Tells health about a failure. Of the error it learns class and status only:
-    /// the text belongs to the request that failed.
+    /// Reports a failure to health, which learns its class and status only: the text
+    /// belongs to the request that failed.
     pub(super) fn fail(&mut self, class: Class, error: &Error) {
-        let cause = BenchCause::of(error, class);
+        let cause = BenchCause::from_error(error, class);
         let retry_after = error.retry_after().unwrap_or_default();
-        let retry_after = retry_after.min(LONGEST_RETRY_AFTER);
+        let retry_after = retry_after.min(MAX_RETRY_AFTER);
         match class.verdict().health {
             HealthEffect::None => {}
             HealthEffect::Count => self.target.count(retry_after, cause),

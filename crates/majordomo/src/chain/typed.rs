@@ -1,4 +1,4 @@
-//! Typed answers without an import.
+//! Typed responses as methods of [`Chain`].
 
 use majordomo_agent::{GenerateAs, ObjectStream};
 use majordomo_llm::{Request, Result};
@@ -8,9 +8,9 @@ use serde::de::DeserializeOwned;
 use super::Chain;
 
 impl Chain {
-    /// One answer of this type: the schema comes from the type, each target gets
-    /// it in the best form that it takes, a bad answer is repaired once, and then
-    /// the next target is asked.
+    /// Generates a value of type `T`. Each target receives the type's schema in the best
+    /// form it supports; an invalid response is repaired once, then the next target is
+    /// tried.
     ///
     /// ```
     /// use majordomo::fake::{Fake, Step};
@@ -42,7 +42,7 @@ impl Chain {
         GenerateAs::generate_as(self, request).await
     }
 
-    /// The answer as it grows; see [`GenerateAs::stream_as`].
+    /// Streams growing values of type `T`; see [`GenerateAs::stream_as`].
     pub async fn stream_as<T>(&self, request: Request) -> Result<ObjectStream<T>>
     where
         T: DeserializeOwned + JsonSchema + Send + 'static,

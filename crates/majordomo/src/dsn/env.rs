@@ -1,4 +1,4 @@
-//! The environment that DSNs are read from, and both name mappings.
+//! The environment that DSNs come from, and the mapping of variables to provider names.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ impl Environment {
         }
     }
 
-    /// Every variable that is text, in the order of their names.
+    /// Every variable that is valid UTF-8, sorted by name.
     pub(crate) fn all(&self) -> BTreeMap<String, String> {
         match self {
             Self::Process => std::env::vars_os()

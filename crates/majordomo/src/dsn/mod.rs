@@ -1,22 +1,21 @@
-//! Providers in one line: `scheme[+http]://[token@]host[/path][?options]`.
+//! Data source names: `scheme[+http]://[token@]host[/path][?options]`.
 //!
-//! The token ends at the first `@` and is percent-decoded, so `%40` puts an `@`
-//! into it. The server is reached over https unless the scheme says otherwise:
-//! `+http` for a plain local server, and `llama-swap` is plain by itself while
-//! `llama-swaps` is not. Trailing slashes of the path are dropped.
+//! The token ends at the first `@` and is percent-decoded (`%40` is an `@`). HTTPS is the
+//! default: `+http` selects plain HTTP, as does `llama-swap`, but not `llama-swaps`.
+//! Trailing slashes of the path are dropped. May use `nearest`.
 //!
 //! | option | meaning |
 //! |---|---|
-//! | `timeout=30s` | the longest that one attempt may take |
+//! | `timeout=30s` | timeout of one attempt |
 //! | `images=false` | the server takes no images |
-//! | `tools=false` | the server calls no tools |
-//! | `context=32768` | its context window in tokens |
-//! | `legacy=true` | it knows `max_tokens` and not `max_completion_tokens`; for Chat Completions alone |
-//! | `version=2026-10-21` | of Anthropic's API; for `anthropic` alone |
+//! | `tools=false` | the server supports no tools |
+//! | `context=32768` | context window in tokens |
+//! | `legacy=true` | the server knows `max_tokens` but not `max_completion_tokens`; Chat Completions only |
+//! | `version=2026-10-21` | API version; `anthropic` only |
 
 mod env;
-mod meaning;
 mod options;
+mod settings;
 
 use std::str::FromStr;
 
@@ -26,7 +25,7 @@ use secrecy::SecretString;
 pub(crate) use env::{Environment, provider_name, variable_name};
 pub use options::DsnOptions;
 
-/// A provider's address, as it stands in `LLM_<NAME>`.
+/// A provider's address, as in `LLM_<NAME>`.
 ///
 /// ```
 /// use majordomo::Dsn;
@@ -40,23 +39,23 @@ pub use options::DsnOptions;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Dsn {
-    /// Which kind of provider, without `+http`.
+    /// The kind of provider, without `+http`.
     pub scheme: String,
-    /// The key, if there is one.
+    /// The key, if any.
     pub token: Option<SecretString>,
     /// `hostname[:port][/path]`, without trailing slashes.
     pub host: String,
-    /// What the query says.
+    /// The options of the query.
     pub options: DsnOptions,
     plain_http: bool,
 }
 
-/// Schemes that are plain HTTP without saying so.
+/// Schemes that imply plain HTTP.
 const PLAIN_SCHEMES: &[&str] = &["llama-swap"];
 const PLAIN_SUFFIX: &str = "+http";
 
 impl Dsn {
-    /// The address to put paths behind.
+    /// The URL that paths are appended to.
     pub fn base_url(&self) -> String {
         let scheme = if self.plain_http { "http" } else { "https" };
         format!("{scheme}://{}", self.host)
@@ -84,7 +83,7 @@ impl FromStr for Dsn {
         if host.is_empty() || host.starts_with('/') {
             return Err(DsnError::NoHost);
         }
-        // A second `@` is one of the token's: as a host it would show half of the key.
+        // A second `@` belongs to the token: in the host it would expose part of the key.
         let forbidden = |c: &char| c.is_whitespace() || c.is_control() || *c == '@';
         if let Some(bad) = host.chars().find(forbidden) {
             return Err(DsnError::BadHost { character: bad });
@@ -106,7 +105,7 @@ fn read_token(text: &str) -> Result<Option<SecretString>, DsnError> {
     Ok((!token.is_empty()).then(|| SecretString::from(token.into_owned())))
 }
 
-/// What is wrong with a DSN. The text never repeats the DSN, which may hold a key.
+/// An error in a DSN. Its text never repeats the DSN, which may contain a key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DsnError {
     /// No `scheme://`.
@@ -115,46 +114,46 @@ pub enum DsnError {
     /// Nothing after the scheme or the token.
     #[error("the DSN has no host: write it as `scheme://[token@]host[/path]`")]
     NoHost,
-    /// A character that no host name has.
+    /// A character that is invalid in a host name.
     #[error(
-        "the DSN's host has the character {character:?} in it{}",
+        "the DSN's host contains the character {character:?}{}",
         if *character == '@' { "; write `%40` for an `@` in the token" } else { "" }
     )]
     BadHost {
         /// The character.
         character: char,
     },
-    /// A token that is no text once decoded.
+    /// A token that is not valid UTF-8 after decoding.
     #[error("the DSN's token is not valid percent-encoded UTF-8; write `%25` for `%`")]
     BadToken,
     /// An option that does not exist.
     #[error(
-        "the DSN has an unknown option `{name}`; known are `timeout`, `images`, `tools`, `context`, `legacy` and `version`"
+        "the DSN has an unknown option `{name}`; expected `timeout`, `images`, `tools`, `context`, `legacy` or `version`"
     )]
     UnknownOption {
         /// The option's name.
         name: String,
     },
-    /// An option whose value cannot be read.
+    /// An option with an invalid value.
     #[error("the DSN's option `{name}` must be {expected}")]
     BadOption {
         /// The option's name.
         name: String,
-        /// What it should look like.
+        /// What was expected.
         expected: &'static str,
     },
-    /// A scheme that nobody registered.
-    #[error("no provider speaks the scheme `{scheme}`{}", crate::nearest::did_you_mean(nearest.as_deref()))]
+    /// A scheme that is not registered.
+    #[error("unknown DSN scheme `{scheme}`{}", crate::nearest::did_you_mean(nearest.as_deref()))]
     UnknownScheme {
         /// The scheme.
         scheme: String,
-        /// The known scheme that is closest to it.
+        /// The closest known scheme.
         nearest: Option<String>,
     },
-    /// The scheme's factory refused.
+    /// The scheme's factory failed.
     #[error("{reason}")]
     Refused {
-        /// What it said.
+        /// The factory's error.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What a DSN's query may say.
+//! The options of a DSN's query.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -8,14 +8,14 @@ use majordomo_providers::{AnthropicVersion, CapabilityOverrides};
 
 use super::DsnError;
 
-/// The options of a DSN; unset leaves the provider's default.
+/// The options of a DSN; unset options keep the provider's default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DsnOptions {
-    /// The longest that one attempt may take.
+    /// Timeout of one attempt.
     pub timeout: Option<Duration>,
     /// Whether the server takes images.
     pub images: Option<bool>,
-    /// Whether the server calls tools.
+    /// Whether the server supports tools.
     pub tools: Option<bool>,
     /// The server's context window in tokens.
     pub context: Option<u64>,
@@ -26,7 +26,7 @@ pub struct DsnOptions {
 }
 
 impl DsnOptions {
-    /// What the options say about the server's models.
+    /// The capabilities that the options override.
     pub fn limits(&self) -> CapabilityOverrides {
         CapabilityOverrides {
             images: self.images,
@@ -35,7 +35,7 @@ impl DsnOptions {
         }
     }
 
-    /// Lets the options overrule what a provider assumes.
+    /// Overrides the capabilities a provider assumes.
     pub fn apply(&self, capabilities: &mut Capabilities) {
         self.limits().apply(capabilities);
     }
@@ -80,8 +80,8 @@ impl FromStr for DsnOptions {
     }
 }
 
-/// An option's name as errors tell it. What is no word may be a key, of which
-/// somebody forgot the name.
+/// An option's name as errors show it. Anything but a word may be a key whose option name
+/// was forgotten.
 fn shown(name: &str) -> String {
     let word = name.len() <= 24 && name.bytes().all(|c| c.is_ascii_lowercase() || c == b'_');
     if word {
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_in_the_place_of_an_option_is_not_repeated() {
+    fn a_key_written_as_an_option_is_redacted() {
         for (query, name) in [
             ("imagse=true", "imagse"),
             ("sk-CANARY", "…"),
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn options_overrule_what_a_provider_assumes() {
+    fn options_override_the_capabilities_a_provider_assumes() {
         let mut capabilities = Capabilities::default();
         let options: DsnOptions = "images=false&context=4096".parse().unwrap();
         options.apply(&mut capabilities);

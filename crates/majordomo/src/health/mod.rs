@@ -1,38 +1,38 @@
-//! Which targets are worth asking.
+//! Health of targets and credentials: which are benched, and until when.
 //!
-//! Every target has a small state machine ([`state`]): enough consecutive
-//! failures bench it for a while, the while grows with every round, a success
-//! resets all. After a bench one request at a time may try it (the probe) while
-//! the others stay away. Time comes from the injected clock; nothing runs in
-//! the background.
+//! Each subject has a circuit breaker ([`breaker`]): enough consecutive failures bench it,
+//! each further bench lasts longer, and a success resets it. After a bench the breaker is
+//! half-open: one request at a time may call the target (the probe) while the others stay
+//! away. Time comes from the injected clock; nothing runs in the background.
 //!
-//! A request holds a [`Permit`] while it asks a target. Whatever happens to the
-//! request, the permit reports or is dropped, and a dropped probe frees its place.
+//! A request holds a [`HealthPermit`] while it calls a target. It reports the outcome or is
+//! dropped, which releases the probe.
 //!
-//! Everybody sees the same health, so it keeps nothing that one client said: a
-//! [`BenchCause`] is class and status. How many subjects are kept is bounded
-//! ([`table`]).
+//! Health is visible to every client, so it keeps nothing that one client sent: a
+//! [`BenchCause`] is class and status. The number of subjects is bounded
+//! ([`subject_table`]). May use `bench_cause`, `clock` and `observe`.
 
-mod cause;
+mod breaker;
 mod permit;
-mod state;
-mod table;
+mod subject;
+mod subject_table;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use majordomo_llm::Fingerprint;
 
-pub use cause::BenchCause;
-pub(crate) use permit::{Permit, Subject};
-pub(crate) use state::Denied;
-pub use state::HealthConfig;
-use table::Table;
+pub(crate) use breaker::Denied;
+pub use breaker::HealthConfig;
+pub(crate) use permit::HealthPermit;
+pub(crate) use subject::Subject;
+use subject_table::SubjectTable;
 
+use crate::bench_cause::BenchCause;
 use crate::clock::{Clock, RuntimeClock};
 use crate::observe::{Observer, Observers};
 
-/// The health of all targets and credentials that a registry knows.
+/// The health of a registry's targets and credentials.
 ///
 /// ```
 /// use std::time::Duration;
@@ -46,38 +46,38 @@ use crate::observe::{Observer, Observers};
 /// ```
 #[derive(Clone)]
 pub struct Health {
-    rules: Arc<Rules>,
-    table: Arc<Mutex<Table>>,
+    rules: Arc<HealthRules>,
+    table: Arc<Mutex<SubjectTable>>,
 }
 
 /// What all subjects share.
-struct Rules {
+struct HealthRules {
     config: HealthConfig,
     clock: Arc<dyn Clock>,
     observers: Observers,
 }
 
-/// Whether a target or a credential may be used, without the particulars.
+/// Whether a target or a credential may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// It may.
     Usable,
-    /// Its bench is over, and the next request tries it.
+    /// Its bench is over; the next request probes it.
     Probe,
-    /// It is left alone until then, unless nobody else can serve; also while another
-    /// request is trying it.
+    /// Benched, or being probed by another request. It is used only if no other target can
+    /// serve.
     Benched {
-        /// When it may be asked again.
+        /// When it may be used again.
         until: Instant,
     },
-    /// Nobody asks it before then: the provider said so, or its key was refused.
+    /// Benched without exception: the provider demanded a pause, or rejected the key.
     Closed {
-        /// When it may be asked again.
+        /// When it may be used again.
         until: Instant,
     },
 }
 
-/// How a target or a credential is doing.
+/// The health of a target or a credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthStatus {
     /// `provider/model`, or `provider` for its credential.
@@ -86,24 +86,24 @@ pub struct HealthStatus {
     pub failures: u32,
     /// Benches since the last success.
     pub rounds: u32,
-    /// How long it is still left alone; none if it may be used.
+    /// How long it stays benched; `None` if it may be used.
     pub until_usable: Option<Duration>,
-    /// How long ago it was benched; it may be waiting for its probe by now.
+    /// How long ago it was benched; it may be awaiting its probe.
     pub benched_for: Option<Duration>,
     /// Why it was benched.
     pub cause: Option<BenchCause>,
-    /// Whether nobody asks it during its bench, not even as a last resort.
+    /// Whether its bench holds even when no other target can serve.
     pub closed: bool,
-    /// Whether a probe is under way.
+    /// Whether a probe is in flight.
     pub probing: bool,
-    /// Whether it is used again but one failure benches it at once.
+    /// Whether it is in use again but the next failure benches it at once.
     pub on_trial: bool,
-    /// Whether it is kept for good: a credential, or [declared](Health::declare).
+    /// Whether it is never evicted: a credential, or [declared](Health::declare).
     pub declared: bool,
 }
 
 impl Health {
-    /// Health by these rules and this clock.
+    /// Health with this configuration and clock.
     pub fn new(config: HealthConfig, clock: Arc<dyn Clock>) -> Self {
         Self::with_observers(config, clock, Observers::default())
     }
@@ -113,7 +113,7 @@ impl Health {
         clock: Arc<dyn Clock>,
         observers: Observers,
     ) -> Self {
-        let rules = Rules {
+        let rules = HealthRules {
             config,
             clock,
             observers,
@@ -124,7 +124,7 @@ impl Health {
         }
     }
 
-    /// Tells an observer about benches and recoveries; only before first use.
+    /// Notifies an observer of benches and recoveries; call it before first use.
     #[must_use]
     pub fn observed_by(self, observer: Arc<dyn Observer>) -> Self {
         let mut observers = self.rules.observers.clone();
@@ -136,8 +136,8 @@ impl Health {
         )
     }
 
-    /// Leaves a target or credential alone, by hand. The reason is shown to every
-    /// client that would be served by it.
+    /// Benches a target or credential by hand. The reason is shown to every client that
+    /// would be served by it.
     pub fn bench(&self, subject: &str, wait: Duration, reason: &str) {
         let cause = BenchCause::ByHand {
             reason: reason.to_owned(),
@@ -145,7 +145,7 @@ impl Health {
         self.declared(subject).bench(wait, cause);
     }
 
-    /// Uses a target or credential again, and forgets its failures.
+    /// Takes a target or credential off the bench and resets its failures.
     pub fn unbench(&self, subject: &str) {
         let found = lock(&self.table).get(subject);
         if let Some((subject, _)) = found {
@@ -153,15 +153,15 @@ impl Health {
         }
     }
 
-    /// Keeps these targets for good. Of all others, those that clients make up
-    /// included, only so many are remembered.
+    /// Exempts these targets from eviction. Of all others, including names that clients
+    /// invent, a bounded number is kept.
     pub fn declare<'a>(&self, targets: impl IntoIterator<Item = &'a str>) {
         for target in targets {
             self.declared(target);
         }
     }
 
-    /// How everything is doing, by name.
+    /// The health of every subject, by name.
     pub fn snapshot(&self) -> Vec<HealthStatus> {
         let subjects = lock(&self.table).all();
         let each = subjects.into_iter();
@@ -169,24 +169,24 @@ impl Health {
             .collect()
     }
 
-    /// How one target or credential is doing, if anything is known of it.
+    /// The health of one target or credential, if known.
     pub fn status(&self, subject: &str) -> Option<HealthStatus> {
         let found = lock(&self.table).get(subject);
         found.map(|(subject, declared)| subject.status(declared))
     }
 
-    /// The handle of a target; the same one for the same name and identity.
+    /// The handle of a target, shared by equal names and identities.
     pub(crate) fn target(&self, name: &str, identity: Option<Fingerprint>) -> Arc<Subject> {
         lock(&self.table).subject(name, identity, false, || self.new_subject(name))
     }
 
-    /// The handle of a provider's credential. There are as many as providers.
+    /// The handle of a provider's credential.
     pub(crate) fn credential(&self, name: &str, identity: Option<Fingerprint>) -> Arc<Subject> {
         lock(&self.table).subject(name, identity, true, || self.new_subject(name))
     }
 
-    /// The same subjects for another registry, which may forget some of them
-    /// without harm to this one.
+    /// The same subjects for another registry, which may forget some without affecting
+    /// this one.
     pub(crate) fn fork(&self) -> Self {
         Self {
             rules: Arc::clone(&self.rules),
@@ -194,7 +194,7 @@ impl Health {
         }
     }
 
-    /// Forgets what belongs to providers with another identity by now.
+    /// Forgets the subjects of providers whose identity has changed.
     pub(crate) fn forget_changed(&self, current: impl Fn(&str) -> Option<Fingerprint>) {
         lock(&self.table).forget_changed(|subject| {
             let provider = subject.split_once('/').map_or(subject, |(name, _)| name);

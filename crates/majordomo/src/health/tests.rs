@@ -1,9 +1,9 @@
-//! How many subjects are kept, and which.
+//! Which subjects are kept.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::table::{LONGEST_NAME, MOST_UNDECLARED};
+use super::subject_table::{MAX_NAME, MAX_UNDECLARED};
 use super::*;
 
 fn names(health: &Health) -> Vec<String> {
@@ -19,7 +19,7 @@ fn failed() -> BenchCause {
     }
 }
 
-/// What a request to a dead provider leaves behind.
+/// Benches a target that a client invented.
 fn invent(health: &Health, name: &str) {
     health
         .target(name, None)
@@ -32,54 +32,54 @@ fn six_thousand_invented_names_leave_a_bounded_table() {
     for n in 0..6_000 {
         invent(&health, &format!("p/{n}"));
     }
-    assert!(names(&health).len() <= MOST_UNDECLARED);
+    assert!(names(&health).len() <= MAX_UNDECLARED);
 }
 
 #[test]
 fn a_name_that_is_too_long_for_a_model_is_not_kept() {
     let health = Health::default();
-    invent(&health, &format!("p/{}", "x".repeat(LONGEST_NAME)));
+    invent(&health, &format!("p/{}", "x".repeat(MAX_NAME)));
     assert!(names(&health).is_empty());
 }
 
 #[test]
-fn what_a_request_is_using_is_not_forgotten_under_it() {
+fn a_subject_in_use_is_not_evicted() {
     let health = Health::default();
     let used = health.target("p/used", None);
-    for n in 0..4 * MOST_UNDECLARED {
+    for n in 0..4 * MAX_UNDECLARED {
         invent(&health, &format!("p/{n}"));
     }
     assert!(Arc::ptr_eq(&used, &health.target("p/used", None)));
 }
 
 #[test]
-fn healthy_names_make_room_before_benched_ones() {
+fn healthy_names_are_evicted_before_benched_ones() {
     let health = Health::default();
-    invent(&health, "p/sick");
-    for n in 0..4 * MOST_UNDECLARED {
+    invent(&health, "p/benched");
+    for n in 0..4 * MAX_UNDECLARED {
         health.target(&format!("p/{n}"), None);
     }
-    assert!(health.status("p/sick").is_some());
+    assert!(health.status("p/benched").is_some());
 }
 
 #[test]
 fn a_changed_identity_starts_healthy_and_the_same_one_does_not() {
     let (old, new) = (Fingerprint::of("old"), Fingerprint::of("new"));
     let health = Health::default();
-    let sick = health.target("p/m", Some(old));
-    sick.bench(Duration::from_secs(60), failed());
+    let benched = health.target("p/m", Some(old));
+    benched.bench(Duration::from_secs(60), failed());
     let same = health.fork();
     assert!(same.target("p/m", Some(old)).admit().is_err());
     let changed = health.fork();
     assert!(changed.target("p/m", Some(new)).admit().is_ok());
     assert!(
-        sick.admit().is_err(),
+        benched.admit().is_err(),
         "the earlier registry is not affected"
     );
 }
 
 #[test]
-fn what_is_known_of_changed_and_vanished_providers_is_forgotten() {
+fn the_health_of_changed_and_vanished_providers_is_forgotten() {
     let (old, new) = (Fingerprint::of("old"), Fingerprint::of("new"));
     let health = Health::default();
     for (name, identity) in [("same", old), ("changed", old), ("gone", old)] {
@@ -123,6 +123,6 @@ proptest! {
             prop_assert!(status.is_some_and(|s| s.until_usable.is_some()), "{subject}");
         }
         let undeclared = health.snapshot().into_iter().filter(|s| !s.declared).count();
-        prop_assert!(undeclared <= MOST_UNDECLARED, "{undeclared}");
+        prop_assert!(undeclared <= MAX_UNDECLARED, "{undeclared}");
     }
 }

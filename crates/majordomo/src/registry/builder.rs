@@ -1,4 +1,4 @@
-//! What a registry starts with.
+//! Builds a registry.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
@@ -6,14 +6,14 @@ use std::sync::{Arc, RwLock};
 use majordomo_llm::{Error, Provider};
 use majordomo_providers::transport::{Transport, TransportConfig};
 
-use super::{Names, Registry, SchemeFactory, Shared, builtin};
+use super::{Registry, RegistryNames, RegistryShared, SchemeFactory, builtin};
 use crate::chain::ChainConfig;
 use crate::clock::{Clock, RuntimeClock};
 use crate::dsn::{Dsn, Environment};
 use crate::health::{Health, HealthConfig};
 use crate::observe::{Observer, Observers};
 
-/// Builds a [`Registry`] with its own clock, rules and environment.
+/// Builds a [`Registry`].
 ///
 /// ```
 /// use std::{collections::BTreeMap, sync::Arc};
@@ -31,55 +31,54 @@ pub struct RegistryBuilder {
     environment: Environment,
     clock: Option<Arc<dyn Clock>>,
     health: HealthConfig,
-    /// What an earlier registry knows, in place of a new start.
-    remembered: Option<Health>,
+    /// Health inherited from an earlier registry.
+    inherited: Option<Health>,
     chain: ChainConfig,
     observers: Observers,
-    names: Names,
+    names: RegistryNames,
     transport: Option<Transport>,
     builtins: bool,
 }
 
 impl RegistryBuilder {
-    /// Reads these variables instead of the process's.
+    /// Reads these variables instead of the process environment.
     #[must_use]
     pub fn environment(mut self, variables: BTreeMap<String, String>) -> Self {
         self.environment = Environment::Fixed(variables);
         self
     }
 
-    /// Adds the built-in providers, with keys from the environment, and the
-    /// schemes of DSNs.
+    /// Adds the built-in providers, with keys from the environment, and their DSN schemes.
     #[must_use]
     pub fn builtins(mut self) -> Self {
         self.builtins = true;
         self
     }
 
-    /// Sends with this client.
+    /// Sends requests through this transport.
     #[must_use]
     pub fn transport(mut self, transport: Transport) -> Self {
         self.transport = Some(transport);
         self
     }
 
-    /// Measures benches by this clock.
+    /// Measures benches with this clock.
     #[must_use]
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = Some(clock);
         self
     }
 
-    /// Benches by these rules.
+    /// Configures benches.
     #[must_use]
     pub fn health(mut self, config: HealthConfig) -> Self {
         self.health = config;
         self
     }
 
-    /// Goes on with the health that an earlier registry knows, by its rules and
-    /// its clock, so that a reload forgets no bench. Providers with another address or
-    /// key start healthy when they are used; see [`Registry::forget_changed_providers`].
+    /// Inherits the health of an earlier registry, with its configuration and clock, so that
+    /// a reload keeps benches. Providers whose address or key has changed start healthy when
+    /// they are used; see [`Registry::forget_changed_providers`].
     ///
     /// ```
     /// use std::time::Duration;
@@ -87,30 +86,30 @@ impl RegistryBuilder {
     ///
     /// let earlier = Registry::empty();
     /// earlier.health().bench("p/m", Duration::from_secs(60), "maintenance");
-    /// let registry = Registry::builder().remembering(&earlier).build();
+    /// let registry = Registry::builder().inheriting_health(&earlier).build();
     /// assert_eq!(registry.health().snapshot().len(), 1);
     /// ```
     #[must_use]
-    pub fn remembering(mut self, earlier: &Registry) -> Self {
-        self.remembered = Some(earlier.health().fork());
+    pub fn inheriting_health(mut self, earlier: &Registry) -> Self {
+        self.inherited = Some(earlier.health().fork());
         self
     }
 
-    /// Goes down chains by these rules.
+    /// Configures chains.
     #[must_use]
     pub fn chain(mut self, config: ChainConfig) -> Self {
         self.chain = config;
         self
     }
 
-    /// Tells an observer about attempts, skips, benches and recoveries.
+    /// Notifies an observer of attempts, skips, benches and recoveries.
     #[must_use]
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
         self.observers.add(observer);
         self
     }
 
-    /// Teaches the registry a DSN scheme before the environment is read.
+    /// Registers a DSN scheme before the environment is read.
     #[must_use]
     pub fn scheme(
         mut self,
@@ -122,11 +121,11 @@ impl RegistryBuilder {
         self
     }
 
-    /// Builds it and reads the environment. Bad DSNs fail on use only.
+    /// Builds the registry and reads the environment. A malformed DSN fails on use only.
     pub fn build(self) -> Registry {
         let clock = self.clock.unwrap_or_else(|| Arc::new(RuntimeClock));
         let health = self
-            .remembered
+            .inherited
             .unwrap_or_else(|| Health::with_observers(self.health, clock, self.observers.clone()));
         let variables = self.environment.all();
         let mut names = self.names;
@@ -137,7 +136,7 @@ impl RegistryBuilder {
             builtin::add_providers(&mut names, &transport, &self.environment);
         }
         let registry = Registry {
-            shared: Arc::new(Shared {
+            shared: Arc::new(RegistryShared {
                 names: RwLock::new(names),
                 environment: self.environment,
                 health,
@@ -146,7 +145,7 @@ impl RegistryBuilder {
             }),
         };
         if let Err(problems) = registry.load_env(&variables) {
-            tracing::warn!(%problems, "some providers of the environment cannot be used");
+            tracing::warn!(%problems, "some providers of the environment are unusable");
         }
         registry
     }

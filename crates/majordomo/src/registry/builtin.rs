@@ -1,4 +1,4 @@
-//! The providers that every program knows by name, and the schemes of DSNs.
+//! The built-in providers and DSN schemes.
 
 use std::sync::Arc;
 
@@ -7,13 +7,17 @@ use majordomo_providers::transport::Transport;
 use majordomo_providers::{Compatible, HttpProvider, ProviderKind, Settings};
 use secrecy::SecretString;
 
-use super::{Names, SchemeFactory};
+use super::{RegistryNames, SchemeFactory};
 use crate::dsn::{Dsn, Environment};
 
 const OLLAMA_PORT: u16 = 11_434;
 
-/// Adds the built-in providers; those without a key say so when they are used.
-pub(super) fn add_providers(names: &mut Names, transport: &Transport, environment: &Environment) {
+/// Adds the built-in providers; those without a key fail when used.
+pub(super) fn add_providers(
+    names: &mut RegistryNames,
+    transport: &Transport,
+    environment: &Environment,
+) {
     for kind in ProviderKind::ALL {
         let mut settings = Settings::new(kind.as_str(), transport.clone());
         settings.key = key(kind.key_variables(), environment);
@@ -29,8 +33,8 @@ pub(super) fn add_providers(names: &mut Names, transport: &Transport, environmen
     }
 }
 
-/// Adds the schemes that DSNs may have.
-pub(super) fn add_schemes(names: &mut Names, transport: &Transport) {
+/// Adds the built-in DSN schemes.
+pub(super) fn add_schemes(names: &mut RegistryNames, transport: &Transport) {
     for (scheme, kind) in Dsn::schemes() {
         let transport = transport.clone();
         let factory: SchemeFactory = Arc::new(move |name, dsn| {
@@ -41,13 +45,13 @@ pub(super) fn add_schemes(names: &mut Names, transport: &Transport) {
     }
 }
 
-/// A built-in whose address in the environment is wrong fails on use, like a bad DSN.
-fn add(names: &mut Names, name: &str, provider: Result<HttpProvider>) {
+/// A built-in with an invalid address in the environment fails on use, like a bad DSN.
+fn add(names: &mut RegistryNames, name: &str, provider: Result<HttpProvider>) {
     match provider {
         Ok(provider) => {
             names.providers.insert(name.to_owned(), Arc::new(provider));
         }
-        Err(error) => tracing::warn!(provider = name, %error, "cannot be used"),
+        Err(error) => tracing::warn!(provider = name, %error, "provider is unusable"),
     }
 }
 
@@ -57,9 +61,8 @@ fn key(variables: &[&str], environment: &Environment) -> Option<SecretString> {
         .map(SecretString::from)
 }
 
-/// The address behind `OLLAMA_HOST` as Ollama itself reads it: a bare host, a
-/// port, or a URL; the address that a server listens on everywhere is asked on
-/// this machine.
+/// Parses `OLLAMA_HOST` as Ollama does: a bare host, a port, or a URL. The unspecified
+/// address becomes loopback.
 ///
 /// ```
 /// assert_eq!(majordomo::ollama_url("0.0.0.0"), "http://127.0.0.1:11434");

@@ -10,19 +10,19 @@ use super::Registry;
 use crate::dsn::{Dsn, DsnError, provider_name};
 use crate::nearest::nearest;
 
-/// A variable whose DSN cannot be used.
+/// A variable with an unusable DSN.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DsnProblem {
     /// The variable's name.
     pub variable: String,
-    /// What is wrong with its value.
+    /// The error in its value.
     pub cause: DsnError,
 }
 
-/// Every variable that could not be used; the others were.
+/// The variables with unusable DSNs; all others were loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadEnvError {
-    /// The problems, by the variables' names.
+    /// The problems, sorted by variable.
     pub problems: Vec<DsnProblem>,
 }
 
@@ -39,9 +39,8 @@ impl fmt::Display for LoadEnvError {
 impl std::error::Error for LoadEnvError {}
 
 impl Registry {
-    /// Adds a provider for each `LLM_<NAME>` among the variables. Malformed ones
-    /// are listed in the error and fail again when they are asked for; all
-    /// others are added all the same.
+    /// Adds a provider for each `LLM_<NAME>` among the variables. Unusable ones are listed in
+    /// the error and fail again on use; all others are added.
     pub fn load_env(&self, variables: &BTreeMap<String, String>) -> Result<(), LoadEnvError> {
         let mut problems = Vec::new();
         for (variable, text) in variables {
@@ -84,7 +83,7 @@ impl Registry {
                 scheme: dsn.scheme,
             });
         };
-        // The factory is somebody else's code: it runs without our lock.
+        // The factory is foreign code: it runs without our lock.
         drop(names);
         factory(name, &dsn).map_err(|error| DsnError::Refused {
             reason: error.to_string(),

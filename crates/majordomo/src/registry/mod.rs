@@ -1,7 +1,7 @@
-//! Who is known by which name: providers, aliases, schemes.
+//! The registry: providers, aliases and DSN schemes by name.
 //!
-//! A registry is shared by cloning and may be changed while it is used; chains
-//! that were parsed before keep what they were parsed with.
+//! A registry is shared by cloning and may be changed while in use; chains that were
+//! parsed before keep what they were parsed with. May use every other module.
 
 mod builder;
 mod builtin;
@@ -17,19 +17,19 @@ pub use builder::RegistryBuilder;
 pub use builtin::ollama_url;
 pub use env::{DsnProblem, LoadEnvError};
 
-use crate::chain::{Chain, ChainConfig, Target};
+use crate::chain::{Chain, ChainConfig, ChainTarget};
 use crate::dsn::{Dsn, DsnError, Environment, variable_name};
 use crate::health::Health;
 use crate::nearest::nearest;
 use crate::observe::Observers;
-use crate::spec::{Expansion, SpecError, Step, TargetName};
+use crate::spec::{Expansion, ExpansionStep, SpecError, TargetName};
 
-/// Makes a provider of a scheme from a DSN; the first argument is its name.
+/// Creates the provider of this name from a DSN.
 pub type SchemeFactory = Arc<dyn Fn(&str, &Dsn) -> Result<Arc<dyn Provider>, Error> + Send + Sync>;
 
-/// Knows aliases that are not in the registry: tiers in a database, say.
+/// Resolves aliases that are not in the registry, for example from a database.
 pub trait Resolver: Send + Sync {
-    /// The spec that the alias stands for, if this resolver knows it.
+    /// The spec of the alias, or `None` if this resolver does not know it.
     fn resolve<'a>(&'a self, alias: &'a str) -> BoxFuture<'a, Result<Option<String>, Error>>;
 }
 
@@ -48,11 +48,11 @@ pub trait Resolver: Send + Sync {
 /// ```
 #[derive(Clone)]
 pub struct Registry {
-    shared: Arc<Shared>,
+    shared: Arc<RegistryShared>,
 }
 
-struct Shared {
-    names: RwLock<Names>,
+struct RegistryShared {
+    names: RwLock<RegistryNames>,
     environment: Environment,
     health: Health,
     chain: Arc<ChainConfig>,
@@ -60,40 +60,40 @@ struct Shared {
 }
 
 #[derive(Clone, Default)]
-struct Names {
+struct RegistryNames {
     providers: BTreeMap<String, Arc<dyn Provider>>,
     aliases: BTreeMap<String, String>,
     schemes: BTreeMap<String, SchemeFactory>,
     resolvers: Vec<Arc<dyn Resolver>>,
-    /// DSNs that could not be used when they were loaded. They are tried again
-    /// when their provider is asked for: a scheme may have been taught meanwhile.
+    /// DSNs that could not be used when they were loaded. They are tried again when their
+    /// provider is looked up, since its scheme may have been registered meanwhile.
     unusable: BTreeMap<String, SecretString>,
 }
 
 impl Registry {
-    /// A registry with the built-in providers, their keys taken from the process's
-    /// environment, and its `LLM_*` providers. A missing key or a malformed DSN
-    /// fails only when its provider is asked for.
+    /// A registry with the built-in providers, with keys from the process environment, and
+    /// its `LLM_*` providers. A missing key or a malformed DSN fails only when its provider
+    /// is used.
     pub fn from_env() -> Self {
         Self::builder().builtins().build()
     }
 
-    /// A registry that knows nobody and reads no environment.
+    /// A registry without providers that ignores the environment.
     pub fn empty() -> Self {
         Self::builder().environment(BTreeMap::new()).build()
     }
 
-    /// A registry with its own clock, rules or environment.
+    /// Configures clock, health, chains and environment.
     pub fn builder() -> RegistryBuilder {
         RegistryBuilder::default()
     }
 
-    /// Adds a provider under its own name; an earlier one of that name is replaced.
+    /// Adds a provider under its name, replacing an earlier one of that name.
     pub fn register(&self, provider: impl Provider + 'static) {
         self.register_arc(Arc::new(provider));
     }
 
-    /// Adds a provider that is shared already.
+    /// Adds a shared provider.
     pub fn register_arc(&self, provider: Arc<dyn Provider>) {
         let name = provider.name().to_owned();
         let mut names = self.write();
@@ -101,8 +101,7 @@ impl Registry {
         names.providers.insert(name, provider);
     }
 
-    /// Gives a spec a name. What it stands for is looked at when it is used, so
-    /// aliases may be defined in any order.
+    /// Names a spec. The spec is parsed on use, so aliases may be defined in any order.
     pub fn alias(&self, name: &str, spec: &str) -> Result<(), SpecError> {
         let name = name.trim();
         if name.is_empty() || name.contains(['/', ',']) {
@@ -116,7 +115,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Teaches the registry a DSN scheme.
+    /// Registers a DSN scheme.
     pub fn scheme(
         &self,
         scheme: &str,
@@ -127,52 +126,52 @@ impl Registry {
             .insert(scheme.to_owned(), Arc::new(factory));
     }
 
-    /// Adds a resolver; it is asked after the static aliases and the earlier resolvers.
+    /// Adds a resolver, consulted after the static aliases and earlier resolvers.
     pub fn resolver(&self, resolver: impl Resolver + 'static) {
         self.write().resolvers.push(Arc::new(resolver));
     }
 
-    /// Turns a spec into a chain. Dynamic aliases need [`Registry::resolve`].
+    /// Parses a spec into a chain. Dynamic aliases need [`Registry::resolve`].
     pub fn parse(&self, spec: &str) -> Result<Chain, SpecError> {
         let mut expansion = Expansion::new(spec)?;
         loop {
             match expansion.step()? {
-                Step::Done(targets) => return self.chain(targets),
-                Step::Alias(name) => {
+                ExpansionStep::Done(targets) => return self.chain(targets),
+                ExpansionStep::Alias(name) => {
                     let known = self.static_alias(&name);
-                    let meaning = known.ok_or_else(|| self.unknown_alias(&name, true))?;
-                    expansion.supply(name, &meaning)?;
+                    let spec = known.ok_or_else(|| self.unknown_alias(&name, true))?;
+                    expansion.supply(name, &spec)?;
                 }
             }
         }
     }
 
-    /// Turns a spec into a chain, asking the resolvers for what is no static alias.
+    /// Parses a spec into a chain, consulting the resolvers for unknown aliases.
     pub async fn resolve(&self, spec: &str) -> Result<Chain, SpecError> {
         let mut expansion = Expansion::new(spec)?;
         loop {
             match expansion.step()? {
-                Step::Done(targets) => return self.chain(targets),
-                Step::Alias(name) => {
-                    let meaning = match self.static_alias(&name) {
-                        Some(meaning) => meaning,
+                ExpansionStep::Done(targets) => return self.chain(targets),
+                ExpansionStep::Alias(name) => {
+                    let spec = match self.static_alias(&name) {
+                        Some(spec) => spec,
                         None => self.dynamic_alias(&name).await?,
                     };
-                    expansion.supply(name, &meaning)?;
+                    expansion.supply(name, &spec)?;
                 }
             }
         }
     }
 
-    /// The health of everything that was parsed here.
+    /// The health of the targets and credentials used through this registry.
     pub fn health(&self) -> &Health {
         &self.shared.health
     }
 
-    /// Forgets what is remembered about providers that are gone, or that are asked at
-    /// another address or with another key by now: they start healthy.
+    /// Forgets the health of providers that are gone or whose address or key has changed;
+    /// they start healthy.
     pub fn forget_changed_providers(&self) {
-        // Providers may be somebody else's code: they are asked without our lock.
+        // Providers may be foreign code: they are called without our lock.
         let providers = self.read().providers.clone();
         let health = &self.shared.health;
         health.forget_changed(|provider| providers.get(provider)?.fingerprint());
@@ -183,14 +182,14 @@ impl Registry {
         self.read().providers.keys().cloned().collect()
     }
 
-    /// Why each provider of the environment whose DSN cannot be used cannot be.
+    /// Why the environment's unusable providers are unusable.
     pub fn unusable(&self) -> Vec<SpecError> {
         let names: Vec<String> = self.read().unusable.keys().cloned().collect();
         let problem = |name: String| self.provider(&name).err();
         names.into_iter().filter_map(problem).collect()
     }
 
-    /// The static aliases and what they stand for.
+    /// The static aliases and their specs.
     pub fn aliases(&self) -> Vec<(String, String)> {
         let names = self.read();
         let pairs = names.aliases.iter();
@@ -199,7 +198,7 @@ impl Registry {
             .collect()
     }
 
-    /// A provider by name: registered, or found in the environment now.
+    /// A provider by name, registered or newly found in the environment.
     pub fn provider(&self, name: &str) -> Result<Arc<dyn Provider>, SpecError> {
         let names = self.read();
         if let Some(provider) = names.providers.get(name) {
@@ -230,7 +229,7 @@ impl Registry {
     }
 
     fn chain(&self, targets: Vec<TargetName>) -> Result<Chain, SpecError> {
-        let targets: Result<Vec<Target>, SpecError> = targets
+        let targets: Result<Vec<ChainTarget>, SpecError> = targets
             .into_iter()
             .map(|name| {
                 let provider = self.provider(name.provider())?;
@@ -240,7 +239,7 @@ impl Registry {
                         reason: error.to_string(),
                     })?;
                 let identity = provider.fingerprint();
-                Ok(Target::new(name, model, &self.shared.health, identity))
+                Ok(ChainTarget::new(name, model, &self.shared.health, identity))
             })
             .collect();
         Ok(Chain::new(
@@ -254,17 +253,17 @@ impl Registry {
         self.read().aliases.get(name).cloned()
     }
 
-    /// Asks the resolvers, without any lock: they do I/O.
+    /// Consults the resolvers, without any lock: they do I/O.
     async fn dynamic_alias(&self, name: &str) -> Result<String, SpecError> {
         let resolvers = self.read().resolvers.clone();
         for resolver in resolvers {
-            let answer = resolver.resolve(name).await;
-            let answer = answer.map_err(|error| SpecError::Resolver {
+            let resolved = resolver.resolve(name).await;
+            let resolved = resolved.map_err(|error| SpecError::Resolver {
                 name: name.to_owned(),
                 reason: error.to_string(),
             })?;
-            if let Some(meaning) = answer {
-                return Ok(meaning);
+            if let Some(spec) = resolved {
+                return Ok(spec);
             }
         }
         Err(self.unknown_alias(name, false))
@@ -284,12 +283,12 @@ impl Registry {
         }
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Names> {
+    fn read(&self) -> RwLockReadGuard<'_, RegistryNames> {
         let names = self.shared.names.read();
         names.unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Names> {
+    fn write(&self) -> RwLockWriteGuard<'_, RegistryNames> {
         let names = self.shared.names.write();
         names.unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,49 +1,49 @@
-//! What can be wrong with a spec, in words that say what to do.
+//! Errors in specs, each with what to write instead.
 
 use majordomo_llm::{Error, ErrorKind};
 
 use crate::dsn::DsnError;
 use crate::nearest::did_you_mean;
 
-/// Why a spec could not be turned into a chain.
+/// Why a spec could not be parsed into a chain.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
-    /// There is no element in it.
+    /// It has no element.
     #[error("the model spec is empty: name at least one `provider/model` or alias")]
     Empty,
-    /// An element begins with a slash.
+    /// An element starts with a slash.
     #[error("`{element}` names no provider: write it as `provider/model`")]
     NoProvider {
         /// The element.
         element: String,
     },
-    /// An element ends with its slash.
+    /// An element ends with its first slash.
     #[error("`{element}` names no model: write it as `provider/model`")]
     NoModel {
         /// The element.
         element: String,
     },
-    /// A single target was expected, an alias came.
+    /// An alias where a single target was expected.
     #[error("`{name}` is not a target: write it as `provider/model`")]
     NotATarget {
-        /// What came.
+        /// The alias.
         name: String,
     },
-    /// A bare word that is no alias.
+    /// A bare word that is not an alias.
     #[error("there is no alias `{name}`{}", did_you_mean(nearest.as_deref()))]
     UnknownAlias {
         /// The word.
         name: String,
-        /// The known alias that is closest to it.
+        /// The closest known alias.
         nearest: Option<String>,
     },
     /// A bare word that only a dynamic resolver may know.
-    #[error("there is no static alias `{name}`; dynamic ones need `Registry::resolve`")]
+    #[error("there is no static alias `{name}`; dynamic aliases need `Registry::resolve`")]
     NeedsResolver {
         /// The word.
         name: String,
     },
-    /// A provider that is nowhere.
+    /// A provider that is neither registered nor in the environment.
     #[error(
         "there is no provider `{name}`: none is registered under that name and `{variable}` is not set{}",
         did_you_mean(nearest.as_deref())
@@ -51,33 +51,33 @@ pub enum SpecError {
     UnknownProvider {
         /// The provider's name in the spec.
         name: String,
-        /// The environment variable that was looked at.
+        /// The environment variable that would define it.
         variable: String,
-        /// The known provider that is closest to it.
+        /// The closest known provider.
         nearest: Option<String>,
     },
-    /// A provider whose DSN cannot be read.
+    /// A provider with an unusable DSN.
     #[error("the provider `{name}` cannot be used: {cause}")]
     BadDsn {
         /// The provider's name.
         name: String,
-        /// What is wrong with its DSN.
+        /// The error in its DSN.
         cause: DsnError,
     },
-    /// An alias that leads back to itself.
-    #[error("the aliases go in a circle: {}", cycle.join(" → "))]
+    /// An alias that expands to itself.
+    #[error("alias cycle: {}", cycle.join(" → "))]
     AliasCycle {
-        /// The circle; its first name is also its last.
+        /// The cycle; its first name is also its last.
         cycle: Vec<String>,
     },
-    /// Aliases that multiply beyond reason.
-    #[error("the spec grows beyond {limit} elements when its aliases are expanded")]
+    /// Aliases that expand to too many elements.
+    #[error("the spec expands to more than {limit} elements")]
     TooLong {
-        /// The most elements that are looked at.
+        /// The most elements accepted.
         limit: usize,
     },
-    /// An alias name that could never be used in a spec.
-    #[error("`{name}` cannot be an alias: it must be one word without `/` and `,`")]
+    /// An invalid alias name.
+    #[error("`{name}` is not a valid alias name: it must be one word without `/` and `,`")]
     BadAliasName {
         /// The name.
         name: String,
@@ -87,13 +87,13 @@ pub enum SpecError {
     Resolver {
         /// The alias.
         name: String,
-        /// What the resolver said.
+        /// The resolver's error.
         reason: String,
     },
-    /// The provider refused to make the model.
+    /// The provider rejected the model.
     #[error("{reason}")]
     Model {
-        /// What the provider said.
+        /// The provider's error.
         reason: String,
     },
 }

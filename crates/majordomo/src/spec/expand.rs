@@ -1,37 +1,37 @@
-//! Turns a spec with aliases into one flat list of targets.
+//! Expands a spec with aliases into a flat list of targets.
 //!
-//! The machine does no look-up itself: it asks for an alias and is told. So the
-//! same code serves static aliases and resolvers that do I/O.
+//! [`Expansion`] does no lookups: it yields the alias it needs and is supplied with its
+//! spec, so the same code serves static aliases and resolvers that do I/O.
 
 use std::collections::HashSet;
 
 use super::{Element, SpecError, TargetName};
 
-/// More than any sane chain; stops aliases that double at every step.
-const MOST_ELEMENTS: usize = 10_000;
+/// Longest accepted expansion; stops aliases that double at every step.
+const MAX_ELEMENTS: usize = 10_000;
 
-/// What the machine wants next.
+/// What an [`Expansion`] needs next.
 #[derive(Debug)]
-pub(crate) enum Step {
-    /// The meaning of this alias.
+pub(crate) enum ExpansionStep {
+    /// The spec of this alias.
     Alias(String),
-    /// Nothing: these are the targets, in order, each once.
+    /// Nothing: these are the targets, in order, without duplicates.
     Done(Vec<TargetName>),
 }
 
 #[derive(Debug)]
 pub(crate) struct Expansion {
-    frames: Vec<Frame>,
+    frames: Vec<AliasFrame>,
     targets: Vec<TargetName>,
     seen: HashSet<TargetName>,
     elements: usize,
 }
 
-/// One alias that is being expanded, or the spec itself.
+/// An alias being expanded, or the spec itself.
 #[derive(Debug)]
-struct Frame {
+struct AliasFrame {
     alias: Option<String>,
-    /// Reversed, so that the next element is the last.
+    /// Reversed, so that `pop` yields the next element.
     rest: Vec<Element>,
 }
 
@@ -47,8 +47,8 @@ impl Expansion {
         Ok(expansion)
     }
 
-    /// Goes on until an alias must be looked up or nothing is left.
-    pub(crate) fn step(&mut self) -> Result<Step, SpecError> {
+    /// Advances until an alias must be looked up or no element is left.
+    pub(crate) fn step(&mut self) -> Result<ExpansionStep, SpecError> {
         while let Some(frame) = self.frames.last_mut() {
             match frame.rest.pop() {
                 Some(Element::Target(name)) => {
@@ -58,7 +58,7 @@ impl Expansion {
                 }
                 Some(Element::Alias(name)) => {
                     self.refuse_cycle(&name)?;
-                    return Ok(Step::Alias(name));
+                    return Ok(ExpansionStep::Alias(name));
                 }
                 None => {
                     self.frames.pop();
@@ -68,10 +68,10 @@ impl Expansion {
         if self.targets.is_empty() {
             return Err(SpecError::Empty);
         }
-        Ok(Step::Done(std::mem::take(&mut self.targets)))
+        Ok(ExpansionStep::Done(std::mem::take(&mut self.targets)))
     }
 
-    /// Says what the alias asked for means; it is expanded in place.
+    /// Supplies the spec of the requested alias, which is expanded in place.
     pub(crate) fn supply(&mut self, alias: String, spec: &str) -> Result<(), SpecError> {
         self.enter(Some(alias), spec)
     }
@@ -79,18 +79,18 @@ impl Expansion {
     fn enter(&mut self, alias: Option<String>, spec: &str) -> Result<(), SpecError> {
         let mut rest = Element::parse_all(spec)?;
         self.elements += rest.len();
-        if self.elements > MOST_ELEMENTS {
+        if self.elements > MAX_ELEMENTS {
             return Err(SpecError::TooLong {
-                limit: MOST_ELEMENTS,
+                limit: MAX_ELEMENTS,
             });
         }
         rest.reverse();
-        self.frames.push(Frame { alias, rest });
+        self.frames.push(AliasFrame { alias, rest });
         Ok(())
     }
 
     fn refuse_cycle(&self, name: &str) -> Result<(), SpecError> {
-        let open = |frame: &Frame| frame.alias.as_deref() == Some(name);
+        let open = |frame: &AliasFrame| frame.alias.as_deref() == Some(name);
         let Some(start) = self.frames.iter().position(open) else {
             return Ok(());
         };
@@ -112,8 +112,10 @@ mod tests {
         let mut expansion = Expansion::new(spec)?;
         loop {
             match expansion.step()? {
-                Step::Done(targets) => return Ok(targets.iter().map(|t| t.to_string()).collect()),
-                Step::Alias(name) => {
+                ExpansionStep::Done(targets) => {
+                    return Ok(targets.iter().map(|t| t.to_string()).collect());
+                }
+                ExpansionStep::Alias(name) => {
                     let known = aliases.iter().find(|(alias, _)| *alias == name);
                     let (_, spec) = known.ok_or(SpecError::UnknownAlias {
                         name: name.clone(),
@@ -160,8 +162,8 @@ mod tests {
     #[test]
     fn a_cycle_is_an_error_that_shows_it() {
         let text = |spec| expand(spec, ALIASES).unwrap_err().to_string();
-        assert_eq!(text("a"), "the aliases go in a circle: a → b → c → a");
-        assert_eq!(text("p/x,self"), "the aliases go in a circle: self → self");
+        assert_eq!(text("a"), "alias cycle: a → b → c → a");
+        assert_eq!(text("p/x,self"), "alias cycle: self → self");
     }
 
     #[test]
@@ -182,7 +184,7 @@ mod tests {
         assert_eq!(
             error,
             SpecError::TooLong {
-                limit: MOST_ELEMENTS
+                limit: MAX_ELEMENTS
             }
         );
     }

@@ -5,9 +5,10 @@
 //! element := provider "/" model | alias
 //! ```
 //!
-//! The first slash splits; the model is everything after it up to the next
-//! comma, verbatim, so ids with slashes, colons and tags need no escaping.
-//! Spaces around elements and empty elements are ignored.
+//! The first slash splits; the model is everything after it up to the next comma,
+//! verbatim, so ids with slashes, colons and tags need no escaping. Whitespace
+//! around elements and empty elements are ignored. Uses no other module of the crate
+//! but `dsn` and `nearest`, for its errors.
 
 mod error;
 mod expand;
@@ -15,9 +16,9 @@ mod expand;
 use std::fmt;
 
 pub use error::SpecError;
-pub(crate) use expand::{Expansion, Step};
+pub(crate) use expand::{Expansion, ExpansionStep};
 
-/// One target's name, `provider/model`.
+/// The name of a target, `provider/model`.
 ///
 /// ```
 /// use majordomo::TargetName;
@@ -37,7 +38,7 @@ impl TargetName {
         &self.full[..self.slash]
     }
 
-    /// The model's id at the provider, verbatim.
+    /// The model id as the provider knows it, verbatim.
     pub fn model(&self) -> &str {
         &self.full[self.slash + 1..]
     }
@@ -65,7 +66,7 @@ impl std::str::FromStr for TargetName {
     }
 }
 
-/// One element between commas.
+/// An element of a spec.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Element {
     Target(TargetName),
@@ -94,7 +95,7 @@ impl Element {
         Ok(Self::Target(name))
     }
 
-    /// The elements of a spec; none of them empty, maybe none at all.
+    /// Parses the elements of a spec, skipping empty ones.
     pub(crate) fn parse_all(spec: &str) -> Result<Vec<Self>, SpecError> {
         spec.split(',')
             .map(str::trim)

@@ -1,15 +1,14 @@
-//! Sharing, waiting, stopping: what a fitter promises beyond one image.
+//! Sharing, admission and cancellation.
 
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
+use majordomo_codecs::{Encoding, Layout, encode};
 use majordomo_llm::{Part, Request};
 
 use super::*;
-use crate::encode::{Coding, encode};
-use crate::picture::Layout;
 
-/// A PNG of this size that no other call made.
+/// A PNG of this size, unique by seed.
 fn image(side: u32, seed: u8) -> bytes::Bytes {
     let picture = Picture {
         width: side,
@@ -17,7 +16,7 @@ fn image(side: u32, seed: u8) -> bytes::Bytes {
         layout: Layout::Gray,
         data: (0..side * side).map(|at| (at as u8) ^ seed).collect(),
     };
-    encode(&picture, Coding::Png, None, &Stop::new())
+    encode(&picture, Encoding::Png, None, &Stop::new())
         .unwrap()
         .unwrap()
         .into()
@@ -36,7 +35,7 @@ fn at_most(max_px: u32) -> ImageLimits {
 }
 
 #[tokio::test]
-async fn m23_twenty_images_for_four_targets_are_opened_once_each() {
+async fn twenty_images_for_four_targets_are_decoded_once_each() {
     let fitter = Fitter::default();
     let request = request((0..20).map(|seed| image(64, seed)));
     for limits in [at_most(32), at_most(48), at_most(32), at_most(16)] {
@@ -52,7 +51,7 @@ async fn m23_twenty_images_for_four_targets_are_opened_once_each() {
 }
 
 #[tokio::test]
-async fn m23_concurrent_identical_requests_share_one_fit() {
+async fn concurrent_identical_requests_share_one_fit() {
     let fitter = Fitter::default();
     let request = request([image(64, 0)]);
     let mut waiting = JoinSet::new();
@@ -73,7 +72,7 @@ async fn m23_concurrent_identical_requests_share_one_fit() {
 }
 
 #[tokio::test]
-async fn m23_what_is_remembered_is_bounded_in_bytes() {
+async fn caches_are_bounded_in_bytes() {
     let bounds = Bounds {
         kept_fitted: 20_000,
         kept_open: 10_000,
@@ -83,17 +82,17 @@ async fn m23_what_is_remembered_is_bounded_in_bytes() {
     for seed in 0..30 {
         let request = request([image(100, seed)]);
         fitter.fit(&request, Some(&at_most(80))).await.unwrap();
-        assert!(fitter.0.made.weight() <= 20_000);
+        assert!(fitter.0.fitted_cache.weight() <= 20_000);
     }
-    assert!(fitter.0.made.weight() > 0);
+    assert!(fitter.0.fitted_cache.weight() > 0);
 }
 
-fn panics(_: &[u8], _: &Header, _: Purpose, _: &Stop) -> std::result::Result<Picture, Problem> {
+fn panics(_: &[u8], _: &Header, _: SizeHint, _: &Stop) -> std::result::Result<Picture, CodecError> {
     std::panic::panic_any("an injected fault")
 }
 
 #[tokio::test]
-async fn m26_a_decoder_that_panics_is_an_error_and_the_pool_survives() {
+async fn a_panicking_decoder_is_an_error_and_the_pool_survives() {
     let fitter = Fitter::with_decoder(Bounds::default(), panics);
     for seed in 0..10 {
         let request = request([image(32, seed)]);
@@ -107,25 +106,25 @@ async fn m26_a_decoder_that_panics_is_an_error_and_the_pool_survives() {
     }
 }
 
-/// Runs until it is told to stop, and counts how many do.
+/// Decoders that run until they are stopped.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
 fn never_ends(
     _: &[u8],
     _: &Header,
-    _: Purpose,
+    _: SizeHint,
     stop: &Stop,
-) -> std::result::Result<Picture, Problem> {
+) -> std::result::Result<Picture, CodecError> {
     RUNNING.fetch_add(1, Ordering::SeqCst);
     while !stop.is_stopped() {
         std::thread::yield_now();
     }
     RUNNING.fetch_sub(1, Ordering::SeqCst);
-    Err(Problem::Stopped)
+    Err(CodecError::Stopped)
 }
 
 #[tokio::test]
-async fn m26_a_decoder_that_never_ends_is_stopped_by_time_and_by_the_request() {
+async fn a_decoder_that_never_ends_is_stopped_by_timeout_and_by_cancellation() {
     let bounds = Bounds {
         max_time: Duration::from_millis(50),
         ..Bounds::default()
@@ -148,23 +147,23 @@ async fn m26_a_decoder_that_never_ends_is_stopped_by_time_and_by_the_request() {
     }
 }
 
-/// Held until the test has seen what it came to see.
+/// Holds decoders until the test is done.
 static STUCK: AtomicUsize = AtomicUsize::new(1);
 
 fn ignores_the_flag(
     _: &[u8],
     _: &Header,
-    _: Purpose,
+    _: SizeHint,
     _: &Stop,
-) -> std::result::Result<Picture, Problem> {
+) -> std::result::Result<Picture, CodecError> {
     while STUCK.load(Ordering::SeqCst) > 0 {
         std::thread::yield_now();
     }
-    Err(Problem::Stopped)
+    Err(CodecError::Stopped)
 }
 
 #[tokio::test]
-async fn m26_stuck_threads_are_counted_and_the_pool_refuses_when_all_are() {
+async fn stuck_threads_keep_their_permits_and_a_fully_stuck_pool_refuses_work() {
     let bounds = Bounds {
         max_time: Duration::from_millis(20),
         max_wait: Duration::from_millis(20),
@@ -185,23 +184,23 @@ async fn m26_stuck_threads_are_counted_and_the_pool_refuses_when_all_are() {
 }
 
 #[tokio::test]
-async fn m24_memory_is_handed_out_and_the_rest_waits() {
+async fn images_beyond_the_memory_limit_wait() {
     static OPEN: AtomicUsize = AtomicUsize::new(0);
     static MOST: AtomicUsize = AtomicUsize::new(0);
     fn counts(
         data: &[u8],
         header: &Header,
-        size: Purpose,
+        size: SizeHint,
         stop: &Stop,
-    ) -> std::result::Result<Picture, Problem> {
+    ) -> std::result::Result<Picture, CodecError> {
         let now = OPEN.fetch_add(1, Ordering::SeqCst) + 1;
         MOST.fetch_max(now, Ordering::SeqCst);
         let picture = decode(data, header, size, stop);
         OPEN.fetch_sub(1, Ordering::SeqCst);
         picture
     }
-    // Room for two pictures of 4 bytes a pixel and what working on them takes,
-    // whatever the number of workers.
+    // Room for two pictures of 4 bytes per pixel and their scratch memory, whatever the
+    // number of workers.
     let bounds = Bounds {
         workers: 8,
         max_decoding: 18 << 20,
@@ -214,7 +213,7 @@ async fn m24_memory_is_handed_out_and_the_rest_waits() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_remembered_too() {
+async fn refusals_are_cached() {
     let fitter = Fitter::default();
     let request = request([image(64, 0)]);
     let limits = ImageLimits {
@@ -230,7 +229,7 @@ async fn a_refusal_is_remembered_too() {
 #[test]
 fn a_total_is_shared_so_that_small_images_leave_room_for_large_ones() {
     let all = [true; 4];
-    assert_eq!(share(&[10, 100, 100, 100], &all, 160), Some(50));
-    assert_eq!(share(&[100, 100], &[true, false], 150), Some(50));
-    assert_eq!(share(&[10, 200], &[true, false], 150), None);
+    assert_eq!(fair_share(&[10, 100, 100, 100], &all, 160), Some(50));
+    assert_eq!(fair_share(&[100, 100], &[true, false], 150), Some(50));
+    assert_eq!(fair_share(&[10, 200], &[true, false], 150), None);
 }

@@ -162,7 +162,9 @@ impl Recipe for Anthropic {
             ToolChoice::Required | ToolChoice::Named(_)
         );
         if forced && claude.is_some_and(ClaudeModel::rejects_forced_tools) {
-            request.note(Change::new("tool_choice", "relaxed").detail("the model takes only auto"));
+            request.record_change(
+                Change::new("tool_choice", "relaxed").detail("the model takes only auto"),
+            );
             request.edit().tool_choice = ToolChoice::Auto;
         }
         if let Some(claude) = claude {
@@ -197,7 +199,7 @@ fn drop_sampling(request: &mut Request, why: &str) {
         return;
     }
     for (name, _) in parameters.iter().filter(|(_, set)| *set) {
-        request.note(Change::new(*name, "dropped").detail(why));
+        request.record_change(Change::new(*name, "dropped").detail(why));
     }
     let prompt = request.edit();
     prompt.temperature = None;
@@ -232,7 +234,7 @@ mod tests {
 
     #[test]
     fn sampling_is_dropped_with_a_change_only_for_models_that_reject_it() {
-        let (request, notes) = Request::user("hi").temperature(0.5).noting();
+        let (request, notes) = Request::user("hi").temperature(0.5).recording_changes();
         let old = ANTHROPIC.prepare(request.clone(), "claude-haiku-4-5-20251001");
         assert!(old.same_prompt(&request));
         let new = ANTHROPIC.prepare(request, "claude-sonnet-5-5");

@@ -26,14 +26,14 @@ pub(super) fn fit_thinking(request: &mut Request, claude: ClaudeModel) {
         ThinkingSupport::AlwaysOn => {
             if request.effort == Some(Effort::None) {
                 let change = Change::new("effort", "raised");
-                request.note(change.detail("the model always thinks; low is the minimum"));
+                request.record_change(change.detail("the model always thinks; low is the minimum"));
                 request.edit().effort = Some(Effort::Low);
             }
             budget_to_effort(request);
         }
     }
     if request.effort == Some(Effort::XHigh) && !claude.supports_xhigh() {
-        request.note(Change::new("effort", "lowered").detail("the nearest is high"));
+        request.record_change(Change::new("effort", "lowered").detail("the nearest is high"));
         request.edit().effort = Some(Effort::High);
     }
 }
@@ -70,13 +70,13 @@ fn effort_to_budget(request: &mut Request) {
         return drop_effort(request, "max_tokens is too small for thinking");
     }
     let text = format!("the model takes a budget: {budget} tokens");
-    request.note(Change::new("effort", "rewritten").detail(text));
+    request.record_change(Change::new("effort", "rewritten").detail(text));
     let sampling = [
         ("temperature", request.temperature.is_some()),
         ("top_k", request.top_k.is_some()),
     ];
     for (name, _) in sampling.iter().filter(|(_, set)| *set) {
-        request.note(Change::new(*name, "dropped").detail("not supported with thinking"));
+        request.record_change(Change::new(*name, "dropped").detail("not supported with thinking"));
     }
     let prompt = request.edit();
     prompt.effort = None;
@@ -103,7 +103,7 @@ fn budget_to_effort(request: &mut Request) {
 fn drop_effort(request: &mut Request, why: &str) {
     let Some(effort) = request.effort else { return };
     if effort != Effort::None {
-        request.note(Change::new("effort", "dropped").detail(why));
+        request.record_change(Change::new("effort", "dropped").detail(why));
     }
     request.edit().effort = None;
 }
@@ -112,7 +112,7 @@ fn drop_budget(request: &mut Request, why: &str) {
     if request.reasoning_budget.is_none() {
         return;
     }
-    request.note(Change::new("reasoning_budget", "dropped").detail(why));
+    request.record_change(Change::new("reasoning_budget", "dropped").detail(why));
     request.edit().reasoning_budget = None;
 }
 
@@ -135,7 +135,7 @@ pub(super) fn strip_unsigned(request: &mut Request) {
         return;
     }
     let note = Change::new("reasoning", "dropped").times(count);
-    request.note(note.detail("it has no signature"));
+    request.record_change(note.detail("it has no signature"));
     for message in &mut request.edit().messages {
         message.parts.retain(|part| !unsigned(part));
     }
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     fn fitted(model: &str, mut request: Request) -> (Option<Effort>, Option<u64>, Vec<String>) {
-        let (noting, notes) = request.noting();
+        let (noting, notes) = request.recording_changes();
         request = noting;
         fit_thinking(&mut request, ClaudeModel::parse(model).unwrap());
         let notes = notes.take().iter().map(ToString::to_string).collect();
@@ -247,7 +247,7 @@ mod tests {
         };
         let mut message = Message::assistant(reasoning(""));
         message.parts.push(reasoning("abc"));
-        let (mut request, notes) = Request::user("hi").message(message).noting();
+        let (mut request, notes) = Request::user("hi").message(message).recording_changes();
         strip_unsigned(&mut request);
         assert_eq!(request.messages[1].parts, [reasoning("abc")]);
         assert_eq!(notes.take()[0].to_string(), "reasoning:1 dropped");

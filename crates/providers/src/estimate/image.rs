@@ -1,7 +1,7 @@
 //! Token counts of images, by each provider's rule.
 
+use majordomo_image_header::measure;
 use majordomo_llm::Image;
-use majordomo_media::measure;
 
 /// A provider's rule. All sizes apply after the provider's own downscaling.
 #[derive(Clone, Copy, Debug, PartialEq)]

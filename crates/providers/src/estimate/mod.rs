@@ -52,7 +52,7 @@ pub(crate) fn estimate_tokens(request: &Request, rule: &TokenRule) -> u64 {
     let hosted = request.hosted_tools.iter();
     let hosted = hosted.map(|tool| (rule.text)(tool.raw.as_str()));
     let schema = match &request.output {
-        majordomo_llm::Output::Schema(output) => (rule.text)(output.schema.as_str()),
+        majordomo_llm::OutputFormat::Schema(output) => (rule.text)(output.schema.as_str()),
         _ => 0,
     };
     let parts = system.chain(messages).chain(tools).chain(hosted);

@@ -256,7 +256,7 @@ impl HttpProvider {
     fn attribute(&self, error: Error) -> Error {
         let error = error.with_provider(&self.0.name);
         match &self.0.key {
-            Some(key) => error.hiding(key.expose_secret()),
+            Some(key) => error.redacting(key.expose_secret()),
             None => error,
         }
     }

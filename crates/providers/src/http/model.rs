@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use majordomo_llm::{
-    BoxFuture, Capabilities, Change, Dialect, Error, ErrorKind, EventStream, Model, PieceStream,
+    BoxFuture, Capabilities, Change, Dialect, Error, ErrorKind, EventStream, Model, RawChunkStream,
     Request, Response, Result,
 };
 use majordomo_wire::Codec;
@@ -48,7 +48,7 @@ impl HttpModel {
         let to = recipe.encoding(to, &request, &traits);
         let written = self.codec().write_request(&request, &to);
         for loss in written.losses {
-            request.note(loss.into());
+            request.record_change(loss.into());
         }
         let uri = self
             .provider
@@ -187,7 +187,7 @@ impl Model for HttpModel {
     }
 
     fn preview(&self, request: Request) -> Result<Vec<Change>> {
-        let (request, notes) = request.noting();
+        let (request, notes) = request.recording_changes();
         self.encode(request, false).map_err(|e| self.attribute(e))?;
         Ok(notes.take())
     }
@@ -196,7 +196,7 @@ impl Model for HttpModel {
         Some(self.codec().dialect())
     }
 
-    fn pieces(&self, request: Request) -> BoxFuture<'_, Result<PieceStream>> {
+    fn raw_chunks(&self, request: Request) -> BoxFuture<'_, Result<RawChunkStream>> {
         Box::pin(async move {
             let body = self
                 .open_stream(request)
@@ -204,7 +204,7 @@ impl Model for HttpModel {
                 .map_err(|e| self.attribute(e))?;
             let frames = self.provider.recipe().protocol().frames();
             let chunks = RawChunks::new(body, self.codec().stream_reader(), frames);
-            Ok(Box::pin(chunks) as PieceStream)
+            Ok(Box::pin(chunks) as RawChunkStream)
         })
     }
 

@@ -4,10 +4,10 @@
 //! servers respond with 200 to a request that they do not support and would drop
 //! images silently.
 
+use majordomo_image_header::measure;
 use majordomo_llm::{
-    Capabilities, Error, ErrorKind, Image, ImageLimits, Output, Part, Request, Result,
+    Capabilities, Error, ErrorKind, Image, ImageLimits, OutputFormat, Part, Request, Result,
 };
-use majordomo_media::measure;
 
 pub(super) fn check_request(request: &Request, can: &Capabilities, stream: bool) -> Result<()> {
     if stream && !can.streaming {
@@ -16,7 +16,7 @@ pub(super) fn check_request(request: &Request, can: &Capabilities, stream: bool)
     if !can.tools && !request.tools.is_empty() {
         return Err(unsupported("it calls no tools"));
     }
-    if !can.structured && matches!(request.output, Output::Schema(_)) {
+    if !can.structured && matches!(request.output, OutputFormat::Schema(_)) {
         return Err(unsupported("it does not support structured output"));
     }
     let count = request.image_count();
@@ -108,7 +108,7 @@ fn unsupported(text: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use majordomo_llm::{
-        ByteCount, Json, ManyImages, Message, Patches, Tool, ToolCall, ToolResult,
+        ByteCount, Json, ManyImages, Message, PatchLimit, Tool, ToolCall, ToolResult,
     };
 
     use super::*;
@@ -243,7 +243,7 @@ mod tests {
         });
         let patches = |size, max| {
             limits(ImageLimits {
-                patches: Some(Patches { size, max }),
+                patches: Some(PatchLimit { size, max }),
                 ..ImageLimits::default()
             })
         };

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use futures_core::Stream;
-use majordomo_llm::{Event, Piece, Result};
+use majordomo_llm::{Event, RawChunk, Result};
 use majordomo_wire::{Frames, StreamReader};
 
 use super::streamed_body::StreamedBody;
@@ -21,7 +21,7 @@ pub(super) struct RawChunks {
     /// Whether a semantic event was seen.
     committed: bool,
     /// The final item, yielded at the end of the body.
-    last: Option<Result<Piece>>,
+    last: Option<Result<RawChunk>>,
     over: bool,
 }
 
@@ -38,8 +38,8 @@ impl RawChunks {
     }
 
     /// Takes the frames that are now complete.
-    fn take(&mut self, bytes: Bytes) -> Piece {
-        let mut chunk = Piece::default();
+    fn take(&mut self, bytes: Bytes) -> RawChunk {
+        let mut chunk = RawChunk::default();
         if let Err(error) = self.frames.push(bytes) {
             self.last = Some(Err(self.body.fail(error)));
             return chunk;
@@ -76,7 +76,7 @@ impl RawChunks {
     /// The finish event is yielded alone, after all bytes.
     fn hold_finish(&mut self, events: &mut Vec<Event>) {
         if matches!(events.last(), Some(Event::Finish(_))) {
-            let last = Piece {
+            let last = RawChunk {
                 bytes: Bytes::new(),
                 events: events.pop().into_iter().collect(),
             };
@@ -85,9 +85,9 @@ impl RawChunks {
     }
 
     /// The body may end without the last frame's terminator.
-    fn body_ended(&mut self) -> Piece {
+    fn body_ended(&mut self) -> RawChunk {
         self.body.close();
-        let mut chunk = Piece::default();
+        let mut chunk = RawChunk::default();
         let rest = self.frames.rest();
         let read = self.read(&rest, &mut chunk.events);
         let finished = read.and_then(|()| self.reader.finish(&mut chunk.events));
@@ -105,7 +105,7 @@ impl RawChunks {
 }
 
 impl Stream for RawChunks {
-    type Item = Result<Piece>;
+    type Item = Result<RawChunk>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;

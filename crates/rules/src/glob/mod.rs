@@ -1,7 +1,8 @@
-//! Names with `*` and `?` in them.
+//! Glob patterns for names.
 //!
-//! Names of models hold brackets (`claude-sonnet-4-5[1m]`), so a pattern of names
-//! knows the two marks and nothing else. Rules may say more; see [`Glob::rich`].
+//! Model names contain brackets (`claude-sonnet-4-5[1m]`), so a plain pattern knows
+//! only `*` and `?`. Rules may use character classes and alternatives; see
+//! [`Glob::rich`].
 
 mod rich;
 
@@ -9,9 +10,9 @@ use std::fmt;
 
 use regex::Regex;
 
-pub use rich::BadGlob;
+pub use rich::GlobError;
 
-/// A pattern that must match a whole name, case and all.
+/// A case-sensitive pattern that matches whole names.
 ///
 /// ```
 /// use majordomo_rules::Glob;
@@ -21,29 +22,29 @@ pub use rich::BadGlob;
 /// assert!(Glob::new("demo/*").matches("demo/text"));
 /// let gpt = Glob::rich("openai/gpt-{5,6}*")?;
 /// assert!(gpt.matches("openai/gpt-6-luna") && !gpt.matches("openai/gpt-4o"));
-/// # Ok::<(), majordomo_rules::BadGlob>(())
+/// # Ok::<(), majordomo_rules::GlobError>(())
 /// ```
 #[derive(Clone)]
 pub struct Glob {
     pattern: String,
-    kind: Kind,
+    kind: GlobKind,
 }
 
 #[derive(Clone)]
-enum Kind {
+enum GlobKind {
     Literal,
     Marks(Vec<char>),
     Rich(Regex),
 }
 
 impl Glob {
-    /// `*` is any text, slashes too, and `?` any one character; everything else is
-    /// itself, so every text is a pattern.
+    /// `*` matches any text, including slashes, and `?` any single character. All other
+    /// characters match themselves, so every string is a valid pattern.
     pub fn new(pattern: &str) -> Self {
         let kind = if pattern.contains(['*', '?']) {
-            Kind::Marks(pattern.chars().collect())
+            GlobKind::Marks(pattern.chars().collect())
         } else {
-            Kind::Literal
+            GlobKind::Literal
         };
         Self {
             pattern: pattern.to_owned(),
@@ -51,36 +52,36 @@ impl Glob {
         }
     }
 
-    /// The same, with `[a-z]`, `[!a-z]`, `{one,other}` and `\\` before a character
-    /// that is meant as itself.
-    pub fn rich(pattern: &str) -> Result<Self, BadGlob> {
-        let kind = Kind::Rich(rich::compile(pattern)?);
+    /// Like [`new`](Self::new), with `[a-z]`, `[!a-z]`, `{one,other}` and `\\` to escape
+    /// a character.
+    pub fn rich(pattern: &str) -> Result<Self, GlobError> {
+        let kind = GlobKind::Rich(rich::compile(pattern)?);
         Ok(Self {
             pattern: pattern.to_owned(),
             kind,
         })
     }
 
-    /// Whether it stands for one name only.
+    /// Whether the pattern matches exactly one name.
     pub fn is_literal(&self) -> bool {
-        matches!(self.kind, Kind::Literal)
+        matches!(self.kind, GlobKind::Literal)
     }
 
-    /// Whether the whole name matches. The work grows with the product of both
-    /// lengths at worst, whatever the pattern.
+    /// Whether the whole name matches. The cost is at most proportional to the product
+    /// of both lengths.
     pub fn matches(&self, name: &str) -> bool {
         match &self.kind {
-            Kind::Literal => name == self.pattern,
-            Kind::Marks(marks) => matches(marks, name),
-            Kind::Rich(regex) => regex.is_match(name),
+            GlobKind::Literal => name == self.pattern,
+            GlobKind::Marks(marks) => matches(marks, name),
+            GlobKind::Rich(regex) => regex.is_match(name),
         }
     }
 }
 
-/// Two are the same if they are written the same.
+/// Compares patterns as written.
 impl PartialEq for Glob {
     fn eq(&self, other: &Self) -> bool {
-        let rich = |glob: &Self| matches!(glob.kind, Kind::Rich(_));
+        let rich = |glob: &Self| matches!(glob.kind, GlobKind::Rich(_));
         self.pattern == other.pattern && rich(self) == rich(other)
     }
 }
@@ -96,7 +97,7 @@ impl fmt::Debug for Glob {
 fn matches(pattern: &[char], name: &str) -> bool {
     let name: Vec<char> = name.chars().collect();
     let (mut p, mut n) = (0, 0);
-    // Where to go on when the last star takes one character more.
+    // Where to resume when the last star consumes one more character.
     let mut star: Option<(usize, usize)> = None;
     while n < name.len() {
         match pattern.get(p) {
@@ -127,7 +128,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn stars_take_any_text_and_question_marks_one_character() {
+    fn stars_match_any_text_and_question_marks_one_character() {
         for (pattern, name, matches) in [
             ("coder", "coder", true),
             ("coder", "coder2", false),
@@ -152,7 +153,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_name_with_stars_put_in_still_matches(name in "[a-c]{0,8}", at in 0usize..8) {
+        fn a_name_with_inserted_stars_still_matches(name in "[a-c]{0,8}", at in 0usize..8) {
             let at = at.min(name.len());
             let pattern = format!("{}*{}", &name[..at], &name[at..]);
             prop_assert!(Glob::new(&pattern).matches(&name));

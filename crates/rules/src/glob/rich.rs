@@ -1,39 +1,39 @@
-//! Patterns with classes and alternatives, as regular expressions.
+//! Globs with classes and alternatives, translated to regular expressions.
 
 use regex::{Regex, RegexBuilder};
 
-/// What is wrong with a pattern.
+/// An invalid pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadGlob {
-    /// `[` without its `]`, or nothing between them.
-    #[error("a `[` has no characters and `]` after it; write `\\[` for the character itself")]
+pub enum GlobError {
+    /// `[` without `]`, or an empty class.
+    #[error("unclosed or empty character class; write `\\[` for a literal bracket")]
     Brackets,
-    /// `{` and `}` do not pair.
-    #[error("`{{` and `}}` do not pair; write `\\{{` or `\\}}` for the character itself")]
+    /// `{` and `}` are unbalanced.
+    #[error("unbalanced braces; write `\\{{` or `\\}}` for a literal brace")]
     Braces,
-    /// A range such as `[z-a]`.
-    #[error("a range in `[…]` goes backwards")]
+    /// A reversed range such as `[z-a]`.
+    #[error("a range in `[…]` is reversed")]
     Range,
-    /// A `\` with nothing after it.
-    #[error("a `\\` at the end stands for nothing; write `\\\\` for the character itself")]
+    /// A trailing `\`.
+    #[error("trailing `\\`; write `\\\\` for a literal backslash")]
     Escape,
-    /// More than the bound on a compiled pattern.
+    /// The compiled pattern exceeds its size limit.
     #[error("the pattern is too long")]
     TooLong,
 }
 
 const MAX_COMPILED_BYTES: usize = 64 * 1024;
 
-pub(super) fn compile(pattern: &str) -> Result<Regex, BadGlob> {
+pub(super) fn compile(pattern: &str) -> Result<Regex, GlobError> {
     let regex = translate(pattern)?;
     RegexBuilder::new(&regex)
         .dot_matches_new_line(true)
         .size_limit(MAX_COMPILED_BYTES)
         .build()
-        .map_err(|_| BadGlob::TooLong)
+        .map_err(|_| GlobError::TooLong)
 }
 
-fn translate(pattern: &str) -> Result<String, BadGlob> {
+fn translate(pattern: &str) -> Result<String, GlobError> {
     let mut regex = String::from(r"\A(?:");
     let mut chars = pattern.chars();
     let mut open_braces = 0_usize;
@@ -47,24 +47,24 @@ fn translate(pattern: &str) -> Result<String, BadGlob> {
                 regex.push_str("(?:");
             }
             '}' => {
-                open_braces = open_braces.checked_sub(1).ok_or(BadGlob::Braces)?;
+                open_braces = open_braces.checked_sub(1).ok_or(GlobError::Braces)?;
                 regex.push(')');
             }
             ',' if open_braces > 0 => regex.push('|'),
-            '\\' => literal(chars.next().ok_or(BadGlob::Escape)?, &mut regex),
+            '\\' => literal(chars.next().ok_or(GlobError::Escape)?, &mut regex),
             c => literal(c, &mut regex),
         }
     }
     if open_braces > 0 {
-        return Err(BadGlob::Braces);
+        return Err(GlobError::Braces);
     }
     regex.push_str(r")\z");
     Ok(regex)
 }
 
-/// What follows a `[`, up to its `]`.
-fn class(chars: &mut std::str::Chars<'_>, regex: &mut String) -> Result<(), BadGlob> {
-    let (inside, rest) = chars.as_str().split_once(']').ok_or(BadGlob::Brackets)?;
+/// Translates the class after a `[`, up to its `]`.
+fn class(chars: &mut std::str::Chars<'_>, regex: &mut String) -> Result<(), GlobError> {
+    let (inside, rest) = chars.as_str().split_once(']').ok_or(GlobError::Brackets)?;
     *chars = rest.chars();
     regex.push('[');
     let inside = match inside.strip_prefix(['!', '^']) {
@@ -75,7 +75,7 @@ fn class(chars: &mut std::str::Chars<'_>, regex: &mut String) -> Result<(), BadG
         None => inside,
     };
     if inside.is_empty() {
-        return Err(BadGlob::Brackets);
+        return Err(GlobError::Brackets);
     }
     let mut members = inside.chars().peekable();
     while let Some(first) = members.next() {
@@ -83,12 +83,12 @@ fn class(chars: &mut std::str::Chars<'_>, regex: &mut String) -> Result<(), BadG
         if members.peek() == Some(&'-') {
             members.next();
             match members.next() {
-                Some(last) if last < first => return Err(BadGlob::Range),
+                Some(last) if last < first => return Err(GlobError::Range),
                 Some(last) => {
                     regex.push('-');
                     literal(last, regex);
                 }
-                // A `-` at the end is itself.
+                // A trailing `-` is literal.
                 None => literal('-', regex),
             }
         }
@@ -135,19 +135,19 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn errors_are_specific() {
         for (pattern, expected) in [
-            ("[a", BadGlob::Brackets),
-            ("[]", BadGlob::Brackets),
-            ("{a", BadGlob::Braces),
-            ("a}", BadGlob::Braces),
-            ("[z-a]", BadGlob::Range),
-            ("a\\", BadGlob::Escape),
+            ("[a", GlobError::Brackets),
+            ("[]", GlobError::Brackets),
+            ("{a", GlobError::Braces),
+            ("a}", GlobError::Braces),
+            ("[z-a]", GlobError::Range),
+            ("a\\", GlobError::Escape),
         ] {
             assert_eq!(Glob::rich(pattern).unwrap_err(), expected, "{pattern}");
         }
         let long = "?".repeat(1_000_000);
-        assert_eq!(Glob::rich(&long).unwrap_err(), BadGlob::TooLong);
+        assert_eq!(Glob::rich(&long).unwrap_err(), GlobError::TooLong);
     }
 
     proptest! {
@@ -159,7 +159,7 @@ mod tests {
         }
 
         #[test]
-        fn a_name_with_its_marks_escaped_matches_itself_alone(name in ".*") {
+        fn an_escaped_name_matches_only_itself(name in ".*") {
             let escaped: String = name.chars().flat_map(|c| ['\\', c]).collect();
             let glob = Glob::rich(&escaped).unwrap();
             prop_assert!(glob.matches(&name));

@@ -1,10 +1,10 @@
-//! `agent.claude_code`: which kind of request of Claude Code it is, by what its
-//! prompt says. Nothing holds of other clients' requests.
+//! `agent.claude_code`: the kind of a Claude Code request, recognized by its prompt.
+//! Never holds for other clients.
 
-use super::check::on_text;
+use super::check::check_text;
 use super::{Op, Position};
 use crate::Subject;
-use crate::error::BadValue;
+use crate::error::InvalidValue;
 use crate::fingerprint::ClaudeCode;
 use crate::text_match::{TextMatch, equals};
 use crate::value::listed;
@@ -13,7 +13,7 @@ pub(super) const CLAUDE_CODE: Position = Position {
     name: "agent.claude_code",
     ops: &[Op {
         name: "equals",
-        compile: |value| on_text(value, kind, known_kind),
+        compile: |value| check_text(value, kind, known_kind),
     }],
 };
 
@@ -21,13 +21,13 @@ fn kind<'s>(subject: &'s Subject<'_>) -> Option<&'s str> {
     subject.claude_code().map(ClaudeCode::as_str)
 }
 
-fn known_kind(value: &str) -> Result<TextMatch, BadValue> {
+fn known_kind(value: &str) -> Result<TextMatch, InvalidValue> {
     let kinds = ClaudeCode::ALL.map(ClaudeCode::as_str);
     if kinds.contains(&value) {
         return equals(value);
     }
-    let bad = BadValue::new(format!(
-        "`{value}` is not a kind; there are {}",
+    let bad = InvalidValue::new(format!(
+        "unknown kind `{value}`; expected one of {}",
         listed(&kinds)
     ));
     Err(bad.nearest(value, kinds))
@@ -41,7 +41,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_kind_is_compared_and_others_have_none() {
+    fn the_kind_is_compared_and_other_clients_have_none() {
         let main = Request::user("hi").system("You are Claude Code.");
         let other = Request::user("hi").system("You are terse.");
         for kind in ["main", "subagent", "compact"] {
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_kind_is_refused_with_the_nearest() {
+    fn an_unknown_kind_is_rejected_with_the_nearest() {
         let spec = ConditionSpec::leaf("agent.claude_code", "equals", "sub-agent");
         let errors = compile(&spec).unwrap_err();
         assert_eq!(errors[0].suggestion.as_deref(), Some("subagent"));

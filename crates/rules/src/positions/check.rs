@@ -1,87 +1,91 @@
-//! What every operation does, and the three kinds that most of them are.
+//! The [`Check`] trait that every operation implements, and its common forms.
 
 use std::fmt::Debug;
 
 use serde_json::Value;
 
-use crate::error::BadValue;
+use crate::error::InvalidValue;
 use crate::excerpt;
 use crate::notes::Note;
 use crate::number_match::{Compare, NumberMatch};
 use crate::text_match::{MakeTextMatch, TextMatch};
 use crate::{RuleIndex, Subject};
 
-/// One operation with its value, ready to judge requests.
+/// A compiled operation.
 pub(crate) trait Check: Debug + Send + Sync {
-    /// Whether it holds. `rule` is the rule that asks, for figures of its services.
+    /// Whether it holds; service metrics are those of `rule`.
     fn holds(&self, subject: &Subject<'_>, rule: RuleIndex) -> bool;
 
-    /// What was found, for the trace: bounded, and without keys.
+    /// The value found, for the trace: truncated and redacted.
     fn actual(&self, subject: &Subject<'_>, rule: RuleIndex) -> String;
 
-    /// What was found, in short, for whoever asks later: made for every request,
-    /// and nothing that the client said or sent.
+    /// The value found, for the notes taken on every request: cheap, and free of
+    /// client content.
     fn note(&self, subject: &Subject<'_>, rule: RuleIndex) -> Note {
         Note::Text(self.actual(subject, rule).into())
     }
 }
 
-/// What compiling an operation gives.
-pub(super) type Compiled = Result<Box<dyn Check>, BadValue>;
+/// The result of compiling an operation.
+pub(super) type Compiled = Result<Box<dyn Check>, InvalidValue>;
 
-/// Judges a text; nothing holds of one that is not there.
-pub(super) fn on_text(value: Option<&Value>, read: ReadText, make: MakeTextMatch) -> Compiled {
-    let judge = TextMatch::compile(value, make)?;
-    Ok(Box::new(OnText {
+/// Matches a text; never holds if the text is absent.
+pub(super) fn check_text(value: Option<&Value>, read: ReadText, make: MakeTextMatch) -> Compiled {
+    let matcher = TextMatch::compile(value, make)?;
+    Ok(Box::new(TextCheck {
         read,
-        judge,
+        matcher,
         quotes: false,
     }))
 }
 
-/// Judges a text of the conversation, which no kept trace quotes.
-pub(super) fn on_words(value: Option<&Value>, read: ReadText, make: MakeTextMatch) -> Compiled {
-    let judge = TextMatch::compile(value, make)?;
-    Ok(Box::new(OnText {
+/// Matches a text of the conversation, which notes never quote.
+pub(super) fn check_conversation(
+    value: Option<&Value>,
+    read: ReadText,
+    make: MakeTextMatch,
+) -> Compiled {
+    let matcher = TextMatch::compile(value, make)?;
+    Ok(Box::new(TextCheck {
         read,
-        judge,
+        matcher,
         quotes: true,
     }))
 }
 
-/// Judges a number.
-pub(super) fn on_number(value: Option<&Value>, read: ReadNumber, compare: Compare) -> Compiled {
-    let judge = NumberMatch::compile(value, compare)?;
-    Ok(Box::new(OnNumber { read, judge }))
+/// Compares a number.
+pub(super) fn check_number(value: Option<&Value>, read: ReadNumber, compare: Compare) -> Compiled {
+    let matcher = NumberMatch::compile(value, compare)?;
+    Ok(Box::new(NumberCheck { read, matcher }))
 }
 
-/// Holds when the judge likes one of several names.
-pub(super) fn on_names(value: Option<&Value>, read: ReadNames, make: MakeTextMatch) -> Compiled {
-    let judge = TextMatch::compile(value, make)?;
-    Ok(Box::new(OnNames { read, judge }))
+/// Holds if any of several names matches.
+pub(super) fn check_names(value: Option<&Value>, read: ReadNames, make: MakeTextMatch) -> Compiled {
+    let matcher = TextMatch::compile(value, make)?;
+    Ok(Box::new(NamesCheck { read, matcher }))
 }
 
 pub(super) type ReadText = for<'s> fn(&'s Subject<'_>) -> Option<&'s str>;
 pub(super) type ReadNumber = fn(&Subject<'_>) -> u64;
-/// Calls back with each name until it is told that it was enough.
+/// Calls back with each name until the callback returns `true`.
 pub(super) type ReadNames = fn(&Subject<'_>, &mut dyn FnMut(&str) -> bool) -> bool;
 
 #[derive(Debug)]
-struct OnText {
+struct TextCheck {
     read: ReadText,
-    judge: TextMatch,
+    matcher: TextMatch,
     quotes: bool,
 }
 
-impl Check for OnText {
+impl Check for TextCheck {
     fn holds(&self, subject: &Subject<'_>, _: RuleIndex) -> bool {
-        (self.read)(subject).is_some_and(|text| self.judge.holds(text))
+        (self.read)(subject).is_some_and(|text| self.matcher.holds(text))
     }
 
     fn actual(&self, subject: &Subject<'_>, _: RuleIndex) -> String {
         match (self.read)(subject) {
             None => "none".to_owned(),
-            Some(text) => match self.judge.find(text) {
+            Some(text) => match self.matcher.find(text) {
                 Some(hit) if !hit.is_empty() => excerpt::around(text, hit),
                 _ => excerpt::head(text),
             },
@@ -98,14 +102,14 @@ impl Check for OnText {
 }
 
 #[derive(Debug)]
-struct OnNumber {
+struct NumberCheck {
     read: ReadNumber,
-    judge: NumberMatch,
+    matcher: NumberMatch,
 }
 
-impl Check for OnNumber {
+impl Check for NumberCheck {
     fn holds(&self, subject: &Subject<'_>, _: RuleIndex) -> bool {
-        self.judge.holds((self.read)(subject))
+        self.matcher.holds((self.read)(subject))
     }
 
     fn actual(&self, subject: &Subject<'_>, _: RuleIndex) -> String {
@@ -118,14 +122,14 @@ impl Check for OnNumber {
 }
 
 #[derive(Debug)]
-struct OnNames {
+struct NamesCheck {
     read: ReadNames,
-    judge: TextMatch,
+    matcher: TextMatch,
 }
 
-impl Check for OnNames {
+impl Check for NamesCheck {
     fn holds(&self, subject: &Subject<'_>, _: RuleIndex) -> bool {
-        (self.read)(subject, &mut |name| self.judge.holds(name))
+        (self.read)(subject, &mut |name| self.matcher.holds(name))
     }
 
     fn actual(&self, subject: &Subject<'_>, _: RuleIndex) -> String {
@@ -140,7 +144,7 @@ impl Check for OnNames {
     }
 }
 
-impl OnNames {
+impl NamesCheck {
     /// The names, up to what a trace shows.
     fn listed(&self, subject: &Subject<'_>) -> String {
         let mut listed = String::new();

@@ -1,6 +1,6 @@
-//! `context_system` and `context_user`: all instructions, all that the user said.
+//! `context_system` and `context_user`: all system text, all user text.
 
-use super::check::on_words;
+use super::check::check_conversation;
 use super::{Op, Position};
 use crate::Subject;
 use crate::text_match::{contains, regex};
@@ -10,11 +10,11 @@ pub(super) const CONTEXT_SYSTEM: Position = Position {
     ops: &[
         Op {
             name: "contains",
-            compile: |value| on_words(value, system, contains),
+            compile: |value| check_conversation(value, system, contains),
         },
         Op {
             name: "regex",
-            compile: |value| on_words(value, system, regex),
+            compile: |value| check_conversation(value, system, regex),
         },
     ],
 };
@@ -24,11 +24,11 @@ pub(super) const CONTEXT_USER: Position = Position {
     ops: &[
         Op {
             name: "contains",
-            compile: |value| on_words(value, user, contains),
+            compile: |value| check_conversation(value, user, contains),
         },
         Op {
             name: "regex",
-            compile: |value| on_words(value, user, regex),
+            compile: |value| check_conversation(value, user, regex),
         },
     ],
 };
@@ -49,7 +49,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn each_reads_its_own_side_of_the_conversation() {
+    fn system_and_user_text_are_matched_separately() {
         let request = Request::user("first question")
             .system("You are terse.")
             .message(Message::assistant("an answer"))

@@ -1,11 +1,11 @@
-//! `header`: one of the client's headers. Headers that carry keys cannot be read;
-//! the position `key` is there for them.
+//! `header`: a client header. Headers that carry keys cannot be read; use the
+//! position `key` instead.
 
 use serde_json::Value;
 
 use super::check::{Check, Compiled};
 use super::{Op, Position};
-use crate::error::BadValue;
+use crate::error::InvalidValue;
 use crate::notes::Note;
 use crate::text_match::{MakeTextMatch, TextMatch, contains, equals, glob, regex};
 use crate::{RuleIndex, Subject, excerpt, value};
@@ -19,24 +19,24 @@ pub(super) const HEADER: Position = Position {
         },
         Op {
             name: "equals",
-            compile: |value| judged(value, equals),
+            compile: |value| matching(value, equals),
         },
         Op {
             name: "contains",
-            compile: |value| judged(value, contains),
+            compile: |value| matching(value, contains),
         },
         Op {
             name: "glob",
-            compile: |value| judged(value, glob),
+            compile: |value| matching(value, glob),
         },
         Op {
             name: "regex",
-            compile: |value| judged(value, regex),
+            compile: |value| matching(value, regex),
         },
     ],
 };
 
-const CARRY_KEYS: &[&str] = &[
+const CREDENTIAL_HEADERS: &[&str] = &[
     "api-key",
     "authorization",
     "cookie",
@@ -47,44 +47,52 @@ const CARRY_KEYS: &[&str] = &[
 const EXAMPLE: &str = r#"{ name = "x-team", value = "blue" }"#;
 
 #[derive(Debug)]
-struct Header {
+struct HeaderCheck {
     name: String,
-    /// None: it is enough that the header is there.
-    judge: Option<TextMatch>,
+    /// `None` accepts any value.
+    matcher: Option<TextMatch>,
 }
 
 fn present(value: Option<&Value>) -> Compiled {
     let name = header_name(value::text(value)?)?;
-    Ok(Box::new(Header { name, judge: None }))
+    Ok(Box::new(HeaderCheck {
+        name,
+        matcher: None,
+    }))
 }
 
-fn judged(value: Option<&Value>, make: MakeTextMatch) -> Compiled {
+fn matching(value: Option<&Value>, make: MakeTextMatch) -> Compiled {
     let table = value::table(value, EXAMPLE)?;
     value::only_fields(&table, &["name", "value"])?;
     let text = |field: &str| {
         let found = table.get(field).and_then(Value::as_str);
-        found.ok_or_else(|| BadValue::new(format!("the text `{field}` is missing: {EXAMPLE}")))
+        found
+            .ok_or_else(|| InvalidValue::new(format!("the string `{field}` is missing: {EXAMPLE}")))
     };
     let name = header_name(text("name")?)?;
-    let judge = Some(make(text("value")?)?);
-    Ok(Box::new(Header { name, judge }))
+    let matcher = Some(make(text("value")?)?);
+    Ok(Box::new(HeaderCheck { name, matcher }))
 }
 
-fn header_name(written: &str) -> Result<String, BadValue> {
+fn header_name(written: &str) -> Result<String, InvalidValue> {
     let name = http::HeaderName::try_from(written)
-        .map_err(|_| BadValue::new(format!("`{written}` cannot be the name of a header")))?;
-    if CARRY_KEYS.contains(&name.as_str()) {
-        return Err(BadValue::new(format!(
-            "`{name}` carries a key, which rules do not read; use the position `key` with the key's name"
+        .map_err(|_| InvalidValue::new(format!("`{written}` is not a valid header name")))?;
+    if CREDENTIAL_HEADERS.contains(&name.as_str()) {
+        return Err(InvalidValue::new(format!(
+            "`{name}` carries a key, which rules cannot read; match the key's name with the position `key`"
         )));
     }
     Ok(name.as_str().to_owned())
 }
 
-impl Check for Header {
+impl Check for HeaderCheck {
     fn holds(&self, subject: &Subject<'_>, _: RuleIndex) -> bool {
         let found = subject.header(&self.name);
-        found.is_some_and(|text| self.judge.as_ref().is_none_or(|judge| judge.holds(text)))
+        found.is_some_and(|text| {
+            self.matcher
+                .as_ref()
+                .is_none_or(|matcher| matcher.holds(text))
+        })
     }
 
     fn actual(&self, subject: &Subject<'_>, _: RuleIndex) -> String {
@@ -108,7 +116,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_header_is_found_by_its_name_and_judged_by_its_value() {
+    fn a_header_is_found_by_name_and_matched_by_value() {
         let request = Request::user("hi");
         let headers = |name: &str| (name == "x-team").then_some("blue-2");
         let subject = Subject::new(&request, "m").headers(&headers);
@@ -130,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_of_headers_can_be_looked_up_in() {
+    fn a_header_map_works_as_lookup() {
         let mut map = http::HeaderMap::new();
         map.insert("x-team", "blue".parse().unwrap());
         let headers = |name: &str| map.get(name).and_then(|value| value.to_str().ok());
@@ -140,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_carry_keys_are_refused() {
+    fn headers_that_carry_keys_are_rejected() {
         for name in ["Authorization", "x-api-key", "x-goog-api-key", "Cookie"] {
             let spec = ConditionSpec::leaf("header", "present", name);
             assert!(errors_of(&spec)[0].contains("position `key`"), "{name}");
@@ -148,14 +156,14 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_the_table_are_named() {
+    fn errors_in_the_table_are_reported() {
         for (value, expected) in [
-            (json!("x-team: blue"), "a table is needed here"),
-            (json!({"name": "x-team"}), "the text `value` is missing"),
+            (json!("x-team: blue"), "expected a table"),
+            (json!({"name": "x-team"}), "the string `value` is missing"),
             (json!({"nam": "x", "value": "y"}), "did you mean `name`"),
             (
                 json!({"name": "x team", "value": "y"}),
-                "cannot be the name",
+                "not a valid header name",
             ),
         ] {
             let spec = ConditionSpec::leaf("header", "equals", value);

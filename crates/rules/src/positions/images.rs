@@ -1,17 +1,17 @@
-//! `images`: how many there are, in any message and in any tool's answer.
+//! `images`: the number of images in all messages and tool results.
 
 use super::Position;
-use super::shared::{Number, NumberOps};
+use super::shared::{NumberInput, NumberOps};
 use crate::Subject;
 
 pub(super) const IMAGES: Position = Position {
     name: "images",
-    ops: NumberOps::<Images>::ALL,
+    ops: NumberOps::<ImageCount>::ALL,
 };
 
-struct Images;
+struct ImageCount;
 
-impl Number for Images {
+impl NumberInput for ImageCount {
     fn read(subject: &Subject<'_>) -> u64 {
         subject.images() as u64
     }

@@ -1,8 +1,8 @@
-//! `key`: the name of the client's key, as the configuration calls it; never the
-//! key itself. Nothing holds of a client without one.
+//! `key`: the configured name of the client's key, never the key itself. Never holds
+//! for a client without a key.
 
 use super::Position;
-use super::shared::{Name, NameOps};
+use super::shared::{NameInput, NameOps};
 use crate::Subject;
 
 pub(super) const KEY: Position = Position {
@@ -12,7 +12,7 @@ pub(super) const KEY: Position = Position {
 
 struct KeyName;
 
-impl Name for KeyName {
+impl NameInput for KeyName {
     fn read<'s>(subject: &'s Subject<'_>) -> Option<&'s str> {
         subject.key_name()
     }
@@ -26,7 +26,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_keys_name_is_judged() {
+    fn the_key_name_is_matched() {
         let request = Request::user("hi");
         let named = Subject::new(&request, "m").key("team-a/laptop");
         for (op, value, expected) in [
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_holds_without_a_key() {
+    fn no_operation_holds_without_a_key() {
         let request = Request::user("hi");
         let nobody = Subject::new(&request, "m");
         assert!(!holds("key", "glob", json!("*"), &nobody));

@@ -1,9 +1,9 @@
-//! `latest_user`: the user's message that the request ends with. Nothing holds of
-//! a request that ends with something else, a tool's answer say.
+//! `latest_user`: the user message that ends the request. Never holds if the request
+//! ends with something else, such as a tool result.
 
-use super::check::{Check, Compiled, on_words};
+use super::check::{Check, Compiled, check_conversation};
 use super::{Op, Position};
-use crate::error::BadValue;
+use crate::error::InvalidValue;
 use crate::text_match::contains;
 use crate::{RuleIndex, Subject};
 use serde_json::Value;
@@ -13,7 +13,7 @@ pub(super) const LATEST_USER: Position = Position {
     ops: &[
         Op {
             name: "contains",
-            compile: |value| on_words(value, text, contains),
+            compile: |value| check_conversation(value, text, contains),
         },
         Op {
             name: "type",
@@ -29,7 +29,7 @@ fn text<'s>(subject: &'s Subject<'_>) -> Option<&'s str> {
 const IMAGE: &str = "image";
 const TEXT: &str = "text";
 
-/// What the message is made of: an image beside its text, or text alone.
+/// Whether the message contains an image or only text.
 #[derive(Debug)]
 struct ContentType {
     image: bool,
@@ -38,10 +38,10 @@ struct ContentType {
 fn content_type(value: Option<&Value>) -> Compiled {
     let image = match value.and_then(Value::as_str) {
         Some(IMAGE) => true,
-        // Other gateways call a message without an image by the empty text.
+        // Other gateways use the empty string for a message without an image.
         Some(TEXT | "") => false,
         other => {
-            let bad = BadValue::new("either `image` or `text` is needed here");
+            let bad = InvalidValue::new("expected `image` or `text`");
             return Err(bad.nearest(other.unwrap_or_default(), [IMAGE, TEXT]));
         }
     };
@@ -72,7 +72,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn only_the_message_at_the_end_is_searched() {
+    fn only_the_final_message_is_searched() {
         let request = Request::user("old").message(Message::assistant("x"));
         let subject = Subject::new(&request, "m");
         assert!(!holds("latest_user", "contains", json!("old"), &subject));
@@ -83,14 +83,14 @@ mod tests {
     }
 
     #[test]
-    fn its_type_is_image_when_it_holds_one_and_text_otherwise() {
+    fn the_type_is_image_if_the_message_has_one_and_text_otherwise() {
         let text = Request::user("hi");
         let image = text.clone().part(Part::image("image/png", vec![1]));
-        let answered = image.clone().message(Message::assistant("x"));
+        let responded = image.clone().message(Message::assistant("x"));
         for (request, is_text, is_image) in [
             (text, true, false),
             (image, false, true),
-            (answered, false, false),
+            (responded, false, false),
         ] {
             let subject = Subject::new(&request, "m");
             let is = |value: &str| holds("latest_user", "type", json!(value), &subject);

@@ -1,7 +1,9 @@
-//! The catalogue: what rules can look at, and how.
+//! The catalogue of positions (what rules inspect) and their operations.
 //!
-//! One file per position. An operation is one entry in its position's `ops`; a
-//! position is one file and one line in [`ALL`]. Nothing else has to know.
+//! One file per position. To add an operation, add an entry to its position's `ops`;
+//! to add a position, add a file and an entry in [`ALL`]. Positions use the crate's
+//! matchers and [`Subject`](crate::Subject), never each other; code for several
+//! positions is in `check` and `shared`.
 
 mod agent;
 mod check;
@@ -25,21 +27,21 @@ use serde_json::Value;
 pub(super) use check::Check;
 use check::Compiled;
 
-/// Something that rules look at.
+/// An input that rules inspect.
 #[derive(Debug)]
 pub(super) struct Position {
     /// Its name in the configuration.
     pub(super) name: &'static str,
-    /// The ways to judge it.
+    /// Its operations.
     pub(super) ops: &'static [Op],
 }
 
-/// One way to judge a position.
+/// One operation of a position.
 #[derive(Debug)]
 pub(super) struct Op {
     /// Its name in the configuration.
     pub(super) name: &'static str,
-    /// Reads the condition's value and makes the operation ready.
+    /// Compiles the condition's value.
     pub(super) compile: fn(Option<&Value>) -> Compiled,
 }
 
@@ -63,7 +65,7 @@ pub(super) static ALL: &[Position] = &[
     service_capacity::SERVICE_CAPACITY,
 ];
 
-/// The position of a name.
+/// Finds a position by name.
 pub(super) fn find(name: &str) -> Option<&'static Position> {
     ALL.iter().find(|position| position.name == name)
 }

@@ -1,17 +1,17 @@
-//! `model`: the name that the client asked for, whoever will serve it.
+//! `model`: the model name requested by the client, whichever target serves it.
 
 use super::Position;
-use super::shared::{Name, NameOps};
+use super::shared::{NameInput, NameOps};
 use crate::Subject;
 
 pub(super) const MODEL: Position = Position {
     name: "model",
-    ops: NameOps::<Asked>::ALL,
+    ops: NameOps::<RequestedModel>::ALL,
 };
 
-struct Asked;
+struct RequestedModel;
 
-impl Name for Asked {
+impl NameInput for RequestedModel {
     fn read<'s>(subject: &'s Subject<'_>) -> Option<&'s str> {
         Some(subject.model())
     }
@@ -25,7 +25,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_asked_name_is_judged() {
+    fn the_requested_name_is_matched() {
         let request = Request::user("hi");
         let subject = Subject::new(&request, "openai/gpt-6-luna");
         for (op, value, expected) in [

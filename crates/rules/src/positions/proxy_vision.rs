@@ -1,5 +1,5 @@
-//! `proxy_vision`: holds when there is an image anywhere. The vision proxy is
-//! bound to it as a processor; the rule's services are then its describers.
+//! `proxy_vision`: holds if the request contains an image. The vision proxy is bound
+//! to it as a processor; the rule's services are then its describers.
 
 use super::check::{Check, Compiled};
 use super::{Op, Position};
@@ -17,7 +17,7 @@ pub(super) const PROXY_VISION: Position = Position {
 #[derive(Debug)]
 struct HasImage;
 
-/// The value must be a switch, but there is nothing to switch.
+/// The value must be a boolean, but has no effect.
 fn enabled(value: Option<&Value>) -> Compiled {
     value::switch(value)?;
     Ok(Box::new(HasImage))
@@ -44,7 +44,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn any_image_is_enough_and_the_value_changes_nothing() {
+    fn any_image_matches_whatever_the_value() {
         let text = Request::user("hi");
         let image = text.clone().part(Part::image("image/png", vec![1]));
         for value in [json!(true), json!(false), json!("")] {

@@ -1,5 +1,5 @@
-//! `service_capacity`: how many of the seats of the rule's own services are taken,
-//! in percent, as the mean over those that have a capacity. Holds where none has.
+//! `service_capacity`: the percentage of seats in use, averaged over those of the
+//! rule's services that have a capacity. Holds if none has one.
 
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ fn compile(value: Option<&Value>, compare: Compare) -> Compiled {
 }
 
 fn percent(subject: &Subject<'_>, rule: RuleIndex) -> Option<f64> {
-    let stats = subject.service_stats(rule);
+    let stats = subject.service_metrics(rule);
     let seats = stats.iter().filter_map(|service| service.seats);
     let (mut sum, mut count) = (0.0, 0_u32);
     for seats in seats.filter(|seats| seats.capacity > 0) {
@@ -65,17 +65,17 @@ impl Check for Utilization {
 #[cfg(test)]
 mod tests {
     use crate::tests::holds;
-    use crate::{RuleIndex, Seats, ServiceStats, Services, Subject};
+    use crate::{RuleIndex, SeatUsage, ServiceMetrics, Services, Subject};
     use majordomo::Request;
     use serde_json::json;
 
-    struct Busy(Vec<(u64, u64)>);
+    struct FixedSeats(Vec<(u64, u64)>);
 
-    impl Services for Busy {
-        fn of_rule(&self, _: RuleIndex) -> Vec<ServiceStats> {
-            let stats = |&(taken, capacity): &(u64, u64)| ServiceStats {
+    impl Services for FixedSeats {
+        fn of_rule(&self, _: RuleIndex) -> Vec<ServiceMetrics> {
+            let stats = |&(taken, capacity): &(u64, u64)| ServiceMetrics {
                 ttft: None,
-                seats: Some(Seats { taken, capacity }),
+                seats: Some(SeatUsage { taken, capacity }),
             };
             self.0.iter().map(stats).collect()
         }
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn the_mean_over_services_with_a_capacity_is_compared() {
         let request = Request::user("hi");
-        let busy = Busy(vec![(1, 2), (0, 4), (9, 0)]);
+        let busy = FixedSeats(vec![(1, 2), (0, 4), (9, 0)]);
         let subject = Subject::new(&request, "m").services(&busy);
         for (op, value, expected) in [
             ("util_le", 25, true),
@@ -102,9 +102,9 @@ mod tests {
     }
 
     #[test]
-    fn all_hold_where_no_service_has_a_capacity() {
+    fn all_operations_hold_if_no_service_has_a_capacity() {
         let request = Request::user("hi");
-        let open = Busy(vec![(9, 0)]);
+        let open = FixedSeats(vec![(9, 0)]);
         let subject = Subject::new(&request, "m").services(&open);
         for op in ["util_le", "util_ge", "util_lt", "util_gt"] {
             assert!(holds("service_capacity", op, json!(1), &subject), "{op}");

@@ -1,6 +1,5 @@
-//! `service_ttft`: how soon the rule's own services begin to answer, in
-//! milliseconds. Holds while nothing is known, so that services get their first
-//! request.
+//! `service_ttft`: the time to first token of the rule's services, in milliseconds.
+//! Holds without samples, so that services get their first request.
 
 use serde_json::Value;
 
@@ -33,10 +32,10 @@ pub(super) const SERVICE_TTFT: Position = Position {
 
 #[derive(Debug)]
 struct ServiceTtft {
-    /// Which figure of a service.
+    /// Selects a metric of a service.
     figure: fn(&Ttft) -> f64,
-    /// What it is over all services: "soon enough" asks the fastest one, "too
-    /// slow" asks them all.
+    /// Aggregates over all services: upper bounds use the fastest service, lower
+    /// bounds the mean.
     over_all: fn(&[f64]) -> Option<f64>,
     judge: NumberMatch,
 }
@@ -74,7 +73,7 @@ fn mean(figures: &[f64]) -> Option<f64> {
 
 impl ServiceTtft {
     fn milliseconds(&self, subject: &Subject<'_>, rule: RuleIndex) -> Option<f64> {
-        let stats = subject.service_stats(rule);
+        let stats = subject.service_metrics(rule);
         let figures: Vec<f64> = stats
             .iter()
             .filter_map(|service| service.ttft.as_ref().map(self.figure))
@@ -101,16 +100,16 @@ impl Check for ServiceTtft {
 #[cfg(test)]
 mod tests {
     use crate::tests::holds;
-    use crate::{RuleIndex, ServiceStats, Services, Subject, Ttft};
+    use crate::{RuleIndex, ServiceMetrics, Services, Subject, Ttft};
     use majordomo::Request;
     use serde_json::json;
 
-    struct Measured(Vec<(f64, f64)>);
+    struct FixedTtft(Vec<(f64, f64)>);
 
-    impl Services for Measured {
-        fn of_rule(&self, _: RuleIndex) -> Vec<ServiceStats> {
+    impl Services for FixedTtft {
+        fn of_rule(&self, _: RuleIndex) -> Vec<ServiceMetrics> {
             let ttft = |&(average_ms, p99_ms): &(f64, f64)| Ttft { average_ms, p99_ms };
-            let stats = |figures| ServiceStats {
+            let stats = |figures| ServiceMetrics {
                 ttft: Some(ttft(figures)),
                 seats: None,
             };
@@ -119,9 +118,9 @@ mod tests {
     }
 
     #[test]
-    fn at_most_asks_the_fastest_and_at_least_asks_the_mean() {
+    fn upper_bounds_use_the_fastest_service_and_lower_bounds_the_mean() {
         let request = Request::user("hi");
-        let measured = Measured(vec![(100.0, 400.0), (300.0, 800.0)]);
+        let measured = FixedTtft(vec![(100.0, 400.0), (300.0, 800.0)]);
         let subject = Subject::new(&request, "m").services(&measured);
         for (op, value, expected) in [
             ("avg_le", 100, true),
@@ -139,9 +138,9 @@ mod tests {
     }
 
     #[test]
-    fn all_hold_while_nothing_is_known() {
+    fn all_operations_hold_without_samples() {
         let request = Request::user("hi");
-        let unmeasured = Measured(vec![(0.0, 0.0)]);
+        let unmeasured = FixedTtft(vec![(0.0, 0.0)]);
         for subject in [
             Subject::new(&request, "m"),
             Subject::new(&request, "m").services(&unmeasured),

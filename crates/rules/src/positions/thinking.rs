@@ -1,7 +1,7 @@
-//! `thinking`: whether the client asked for it.
+//! `thinking`: whether the client requested thinking.
 //!
-//! A value of `false` makes the condition never hold; it does not turn it around,
-//! since the other operation is there for that.
+//! The value `false` makes the condition never hold. It does not negate it; use the
+//! opposite operation for that.
 
 use super::check::{Check, Compiled};
 use super::{Op, Position};
@@ -23,20 +23,20 @@ pub(super) const THINKING: Position = Position {
 };
 
 #[derive(Debug)]
-struct Thinking {
+struct ThinkingCheck {
     wanted: bool,
     switched_on: bool,
 }
 
 fn compile(value: Option<&Value>, wanted: bool) -> Compiled {
     let switched_on = value::switch(value)?;
-    Ok(Box::new(Thinking {
+    Ok(Box::new(ThinkingCheck {
         wanted,
         switched_on,
     }))
 }
 
-impl Check for Thinking {
+impl Check for ThinkingCheck {
     fn holds(&self, subject: &Subject<'_>, _: RuleIndex) -> bool {
         self.switched_on && subject.thinking() == self.wanted
     }
@@ -56,7 +56,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_effort_or_a_budget_is_thinking() {
+    fn an_effort_or_a_budget_counts_as_thinking() {
         let quiet = Request::user("hi");
         let mut budget = quiet.clone();
         budget.edit().reasoning_budget = Some(1_024);
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn of_anthropics_forms_only_enabled_counts() {
+    fn of_the_anthropic_forms_only_enabled_counts() {
         for (thinking, expected) in [
             (json!({"type": "enabled", "budget_tokens": 1_024}), true),
             (json!({"type": "enabled"}), true),

@@ -1,5 +1,5 @@
-//! `time`: the wall clock of a place. A window from 22:00 to 06:00 goes over
-//! midnight and belongs to the day on which it began.
+//! `time`: the wall clock in a time zone. A window such as 22:00 to 06:00 spans
+//! midnight and belongs to the day on which it starts.
 
 use std::time::SystemTime;
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::check::{Check, Compiled};
 use super::{Op, Position};
-use crate::error::BadValue;
+use crate::error::InvalidValue;
 use crate::{RuleIndex, Subject, value};
 
 pub(super) const TIME: Position = Position {
@@ -35,9 +35,9 @@ const DAYS: [(&str, Weekday); 7] = [
 
 #[derive(Debug)]
 struct TimeRange {
-    /// From the first minute up to the second; none is the whole day.
+    /// Start (inclusive) and end (exclusive); `None` is the whole day.
     window: Option<(Time, Time)>,
-    /// None: every day.
+    /// `None` is every day.
     days: Option<Vec<Weekday>>,
     zone: TimeZone,
     outside: bool,
@@ -51,8 +51,8 @@ fn time_range(value: Option<&Value>) -> Compiled {
         (None, None) if days.is_some() => None,
         (Some(start), Some(end)) => Some(window(start, end)?),
         _ => {
-            let message = format!("`start` and `end` belong together: {EXAMPLE}");
-            return Err(BadValue::new(message));
+            let message = format!("`start` and `end` must be given together: {EXAMPLE}");
+            return Err(InvalidValue::new(message));
         }
     };
     Ok(Box::new(TimeRange {
@@ -63,17 +63,17 @@ fn time_range(value: Option<&Value>) -> Compiled {
     }))
 }
 
-fn window(start: &Value, end: &Value) -> Result<(Time, Time), BadValue> {
+fn window(start: &Value, end: &Value) -> Result<(Time, Time), InvalidValue> {
     let (start, end) = (minute(start)?, minute(end)?);
     if start == end {
-        let message = "`start` and `end` are the same; leave both out for the whole day";
-        return Err(BadValue::new(message));
+        let message = "`start` and `end` are equal; omit both for the whole day";
+        return Err(InvalidValue::new(message));
     }
     Ok((start, end))
 }
 
 /// `HH:MM` with two digits each, from 00:00 to 23:59.
-fn minute(written: &Value) -> Result<Time, BadValue> {
+fn minute(written: &Value) -> Result<Time, InvalidValue> {
     let text = written.as_str().unwrap_or_default();
     let read = || {
         let (hour, minute) = text.split_once(':')?;
@@ -84,36 +84,36 @@ fn minute(written: &Value) -> Result<Time, BadValue> {
         Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok()
     };
     read().ok_or_else(|| {
-        BadValue::new(format!(
-            "{written} is not a time of day; write it as \"09:00\""
+        InvalidValue::new(format!(
+            "{written} is not a time of day; use the form \"09:00\""
         ))
     })
 }
 
-fn zone(table: &Map<String, Value>) -> Result<TimeZone, BadValue> {
+fn zone(table: &Map<String, Value>) -> Result<TimeZone, InvalidValue> {
     let Some(name) = table.get("timezone").and_then(Value::as_str) else {
-        let message = format!("the text `timezone` is missing: {EXAMPLE}");
-        return Err(BadValue::new(message));
+        let message = format!("the string `timezone` is missing: {EXAMPLE}");
+        return Err(InvalidValue::new(message));
     };
     TimeZone::get(name).map_err(|_| {
         let known: Vec<String> = jiff::tz::db().available().map(|n| n.to_string()).collect();
-        BadValue::new(format!("`{name}` is not a time zone"))
+        InvalidValue::new(format!("unknown time zone `{name}`"))
             .nearest(name, known.iter().map(String::as_str))
     })
 }
 
-fn days(written: &Value) -> Result<Vec<Weekday>, BadValue> {
+fn days(written: &Value) -> Result<Vec<Weekday>, InvalidValue> {
     let names = DAYS.map(|(name, _)| name);
     let list = written.as_array().filter(|list| !list.is_empty());
     let list = list.ok_or_else(|| {
-        BadValue::new("`days` is a list such as [\"mon\", \"tue\"] and has at least one")
+        InvalidValue::new("`days` must be a non-empty list such as [\"mon\", \"tue\"]")
     })?;
     let day = |day: &Value| {
         let written = day.as_str().unwrap_or_default();
         let known = DAYS.iter().find(|(name, _)| *name == written);
         known.map(|(_, day)| *day).ok_or_else(|| {
-            BadValue::new(format!(
-                "{day} is not a day; there are {}",
+            InvalidValue::new(format!(
+                "{day} is not a day; expected one of {}",
                 value::listed(&names)
             ))
             .nearest(written, names)
@@ -122,11 +122,11 @@ fn days(written: &Value) -> Result<Vec<Weekday>, BadValue> {
     list.iter().map(day).collect()
 }
 
-fn outside(table: &Map<String, Value>) -> Result<bool, BadValue> {
+fn outside(table: &Map<String, Value>) -> Result<bool, InvalidValue> {
     match table.get("outside") {
         None => Ok(false),
         Some(Value::Bool(outside)) => Ok(*outside),
-        Some(_) => Err(BadValue::new("`outside` is either true or false")),
+        Some(_) => Err(InvalidValue::new("`outside` must be true or false")),
     }
 }
 
@@ -138,7 +138,7 @@ impl TimeRange {
 
     fn is_inside(&self, local: &Zoned) -> bool {
         let time = local.time();
-        // After midnight, a window that goes over it began the day before.
+        // After midnight, a window that spans it started on the previous day.
         let (in_window, began_before) = match self.window {
             None => (true, false),
             Some((start, end)) if start < end => (start <= time && time < end, false),
@@ -178,16 +178,16 @@ mod tests {
     use majordomo::Request;
     use serde_json::{Value, json};
 
-    /// Whether the condition holds at a moment, written as RFC 3339.
+    /// Whether the condition holds at an RFC 3339 timestamp.
     fn at(moment: &str, value: Value) -> bool {
-        let moment: jiff::Timestamp = moment.parse().expect("a moment");
+        let moment: jiff::Timestamp = moment.parse().expect("a valid timestamp");
         let request = Request::user("hi");
         let subject = Subject::new(&request, "m").at(moment.into());
         holds("time", "time_range", value, &subject)
     }
 
     #[test]
-    fn days_narrow_the_window() {
+    fn days_restrict_the_window() {
         let weekdays = json!({
             "start": "09:00", "end": "17:00", "timezone": "UTC", "days": ["mon", "tue"],
         });
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_over_midnight_belongs_to_the_day_on_which_it_began() {
+    fn a_window_over_midnight_belongs_to_the_day_it_starts() {
         let friday_night = json!({
             "start": "22:00", "end": "06:00", "timezone": "UTC", "days": ["fri"],
         });
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn days_alone_are_whole_days_in_the_place() {
+    fn days_without_a_window_are_whole_days_in_the_time_zone() {
         let weekend = json!({"days": ["sat", "sun"], "timezone": "Asia/Tokyo"});
         assert!(
             at("2026-11-20T15:00:00Z", weekend.clone()),
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn outside_turns_days_and_window_around_together() {
+    fn outside_negates_days_and_window_together() {
         let off_work = json!({
             "start": "09:00", "end": "17:00", "timezone": "UTC", "days": ["mon"],
             "outside": true,
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn p10_no_time_of_the_wall_clock_is_too_odd_for_a_window() {
+    fn no_wall_clock_time_is_out_of_range_for_a_window() {
         let night =
             json!({"start": "23:00", "end": "05:00", "timezone": "Asia/Tokyo", "days": ["thu"]});
         assert!(!at("1970-01-01T00:00:00Z", night.clone()));
@@ -239,16 +239,16 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_come_with_what_was_meant() {
+    fn errors_suggest_what_was_meant() {
         for (value, expected) in [
             (
                 json!({"days": ["monday"], "timezone": "UTC"}),
                 "did you mean `mon`",
             ),
-            (json!({"days": [], "timezone": "UTC"}), "at least one"),
+            (json!({"days": [], "timezone": "UTC"}), "non-empty list"),
             (
                 json!({"start": "09:00", "timezone": "UTC"}),
-                "belong together",
+                "given together",
             ),
             (
                 json!({"start": "09:00", "end": "10:00", "timezone": "Europe/Belrin"}),

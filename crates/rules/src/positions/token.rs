@@ -1,18 +1,18 @@
-//! `token`: about how many tokens the whole request is: instructions, messages of
-//! all roles, tools and their answers, images by what they cost.
+//! `token`: the estimated tokens of the whole request: system text, messages of all
+//! roles, tools, tool results, and images at their token cost.
 
 use super::Position;
-use super::shared::{Number, NumberOps};
+use super::shared::{NumberInput, NumberOps};
 use crate::Subject;
 
 pub(super) const TOKEN: Position = Position {
     name: "token",
-    ops: NumberOps::<Tokens>::WITHOUT_EQ,
+    ops: NumberOps::<TokenEstimate>::WITHOUT_EQ,
 };
 
-struct Tokens;
+struct TokenEstimate;
 
-impl Number for Tokens {
+impl NumberInput for TokenEstimate {
     fn read(subject: &Subject<'_>) -> u64 {
         subject.tokens()
     }
@@ -46,17 +46,17 @@ mod tests {
     }
 
     #[test]
-    fn the_estimate_is_made_once_for_all_conditions() {
-        let asked = AtomicUsize::new(0);
+    fn the_estimate_is_computed_once_for_all_conditions() {
+        let calls = AtomicUsize::new(0);
         let estimate = |_: &Request| {
-            asked.fetch_add(1, Ordering::Relaxed);
+            calls.fetch_add(1, Ordering::Relaxed);
             7
         };
         let request = Request::user("hi");
         let subject = Subject::new(&request, "m").estimate(&estimate);
-        assert_eq!(asked.load(Ordering::Relaxed), 0, "nobody asked yet");
+        assert_eq!(calls.load(Ordering::Relaxed), 0, "the estimate is lazy");
         holds("token", "ge", json!(1), &subject);
         holds("token", "lt", json!(1), &subject);
-        assert_eq!(asked.load(Ordering::Relaxed), 1);
+        assert_eq!(calls.load(Ordering::Relaxed), 1);
     }
 }

@@ -1,9 +1,9 @@
-//! `tool`: names of tools that the model may call. `tool_use`: names of tools that
-//! it did call in this conversation.
+//! `tool`: names of tools declared in the request. `tool_use`: names of tools that
+//! the model has called in this conversation.
 
 use majordomo::Message;
 
-use super::check::on_names;
+use super::check::check_names;
 use super::{Op, Position};
 use crate::Subject;
 use crate::text_match::{contains, equals, glob};
@@ -13,15 +13,15 @@ pub(super) const TOOL: Position = Position {
     ops: &[
         Op {
             name: "equals",
-            compile: |value| on_names(value, declared, equals),
+            compile: |value| check_names(value, declared, equals),
         },
         Op {
             name: "contains",
-            compile: |value| on_names(value, declared, contains),
+            compile: |value| check_names(value, declared, contains),
         },
         Op {
             name: "glob",
-            compile: |value| on_names(value, declared, glob),
+            compile: |value| check_names(value, declared, glob),
         },
     ],
 };
@@ -30,11 +30,11 @@ pub(super) const TOOL_USE: Position = Position {
     name: "tool_use",
     ops: &[Op {
         name: "equals",
-        compile: |value| on_names(value, called, equals),
+        compile: |value| check_names(value, called, equals),
     }],
 };
 
-/// Functions by their name, tools that the provider runs by their type.
+/// Functions by name, hosted tools by type.
 fn declared(subject: &Subject<'_>, enough: &mut dyn FnMut(&str) -> bool) -> bool {
     let prompt = subject.request();
     prompt.tools.iter().any(|tool| enough(&tool.name))
@@ -59,7 +59,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn declared_and_called_tools_are_told_apart() {
+    fn declared_and_called_tools_are_distinguished() {
         let call = ToolCall::new("call_0", "read_file", "{}");
         let request = Request::user("hi")
             .tool(Tool::new("web_search"))
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_the_provider_runs_is_declared_by_its_type() {
+    fn a_hosted_tool_is_declared_by_its_type() {
         let body = json!({
             "model": "m", "max_tokens": 9,
             "tools": [{"type": "web_search_20250305", "name": "web_search"}],

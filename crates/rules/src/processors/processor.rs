@@ -1,27 +1,27 @@
-//! The trait that a processor implements.
+//! The [`Processor`] trait.
 
 use majordomo::{BoxFuture, Change, Request};
 
 use crate::{RuleIndex, Subject};
 
-/// Why a processor could not do its work; the request goes on without it.
+/// Why a processor failed; the request continues without it.
 pub type ProcessorError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Changes requests that a rule matched.
+/// Transforms a request that a rule matched.
 ///
-/// Dropping the future cancels the work, which happens when the client goes away.
+/// Dropping the future, as when the client disconnects, cancels the work.
 ///
 /// ```
 /// use majordomo::{BoxFuture, Change};
-/// use majordomo_rules::processors::{Processor, ProcessorError, Processors, Task};
+/// use majordomo_rules::processors::{Processor, ProcessorError, Processors, ProcessorTask};
 ///
-/// /// Takes the images out.
+/// /// Drops all images.
 /// struct Blindfold;
 ///
 /// impl<S: Sync> Processor<S> for Blindfold {
 ///     fn process<'a>(
 ///         &'a self,
-///         task: Task<'a, '_, S>,
+///         task: ProcessorTask<'a, '_, S>,
 ///     ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
 ///         Box::pin(async move {
 ///             let count = task.subject.images();
@@ -38,29 +38,29 @@ pub type ProcessorError = Box<dyn std::error::Error + Send + Sync>;
 /// assert!(processors.get("proxy_vision", "enabled").is_some());
 /// ```
 pub trait Processor<S>: Send + Sync {
-    /// Changes the request in place and says what it changed.
+    /// Changes the request in place and reports the changes.
     fn process<'a>(
         &'a self,
-        task: Task<'a, '_, S>,
+        task: ProcessorTask<'a, '_, S>,
     ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>>;
 
-    /// What [`process`](Self::process) would change, for dry runs: nobody is asked.
+    /// Reports what [`process`](Self::process) would change, without calling a service.
     fn preview<'a>(
         &'a self,
-        _task: Task<'a, '_, S>,
+        _task: ProcessorTask<'a, '_, S>,
     ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 }
 
-/// What a processor gets.
-pub struct Task<'a, 'r, S> {
-    /// The request, to be changed; processors before this one may have done so.
+/// The input of a processor.
+pub struct ProcessorTask<'a, 'r, S> {
+    /// The request to change; earlier processors may have changed it already.
     pub request: &'a mut Request,
-    /// The request as rules saw it, and what is known around it.
+    /// The request as rules saw it, and its context.
     pub subject: &'a Subject<'r>,
-    /// The matched rule's services: whom the processor may ask. Which of them is
-    /// usable is for the processor to find out.
+    /// The matched rule's services: the processor's upstreams. The processor checks
+    /// which of them are usable.
     pub services: &'a [S],
     /// The rule that matched.
     pub rule: RuleIndex,

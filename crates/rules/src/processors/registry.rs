@@ -1,24 +1,24 @@
-//! Which processor is bound to which operation.
+//! Binds processors to operations.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::Processor;
 
-/// The processors of a gateway, by (position, operation).
+/// Processors by position and operation.
 pub struct Processors<S> {
-    /// A handful, so looking through them is the fastest way.
-    bound: Vec<Bound<S>>,
+    /// A handful, so a linear search is fastest.
+    bound: Vec<BoundProcessor<S>>,
 }
 
-struct Bound<S> {
+struct BoundProcessor<S> {
     position: &'static str,
     op: &'static str,
     processor: Arc<dyn Processor<S>>,
 }
 
 impl<S> Processors<S> {
-    /// Binds a processor to an operation, in place of one that was there.
+    /// Binds a processor to an operation, replacing an earlier one.
     pub fn register(
         &mut self,
         position: &'static str,
@@ -27,7 +27,7 @@ impl<S> Processors<S> {
     ) {
         let processor = Arc::new(processor);
         self.bound.retain(|bound| !bound.is_for(position, op));
-        self.bound.push(Bound {
+        self.bound.push(BoundProcessor {
             position,
             op,
             processor,
@@ -43,7 +43,7 @@ impl<S> Processors<S> {
     }
 }
 
-impl<S> Bound<S> {
+impl<S> BoundProcessor<S> {
     fn is_for(&self, position: &str, op: &str) -> bool {
         self.position == position && self.op == op
     }
@@ -55,7 +55,7 @@ impl<S> Default for Processors<S> {
     }
 }
 
-/// Prints what is bound; processors have no readable form.
+/// Lists the bound operations.
 impl<S> fmt::Debug for Processors<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bound = self.bound.iter().map(|bound| (bound.position, bound.op));

@@ -1,4 +1,4 @@
-//! Acceptance cases P: the registry, and what a match with a processor does.
+//! The registry, and what a match with a processor does.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,23 +11,23 @@ use super::*;
 use crate::tests::{rule, rules};
 use crate::{ConditionSpec, RuleIndex, RuleSet, Subject};
 
-/// Takes images out, and remembers its calls and whom it was given to ask.
+/// DropImages images and records its calls and their services.
 #[derive(Clone, Default)]
-struct Drops {
+struct DropImages {
     calls: Arc<AtomicUsize>,
     services: Arc<Mutex<Vec<String>>>,
 }
 
-impl Drops {
+impl DropImages {
     fn calls(&self) -> usize {
         self.calls.load(Ordering::Relaxed)
     }
 }
 
-impl Processor<String> for Drops {
+impl Processor<String> for DropImages {
     fn process<'a>(
         &'a self,
-        task: Task<'a, '_, String>,
+        task: ProcessorTask<'a, '_, String>,
     ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
         Box::pin(async move {
             self.calls.fetch_add(1, Ordering::Relaxed);
@@ -43,13 +43,13 @@ impl Processor<String> for Drops {
     }
 }
 
-/// Appends its word to the last message, then does as told.
-struct Says(&'static str, fn() -> Result<(), ProcessorError>);
+/// Appends a word to the last message and returns the given result.
+struct AppendText(&'static str, fn() -> Result<(), ProcessorError>);
 
-impl Processor<String> for Says {
+impl Processor<String> for AppendText {
     fn process<'a>(
         &'a self,
-        task: Task<'a, '_, String>,
+        task: ProcessorTask<'a, '_, String>,
     ) -> BoxFuture<'a, Result<Vec<Change>, ProcessorError>> {
         Box::pin(async move {
             task.request.edit().messages.push(Message::user(self.0));
@@ -70,8 +70,8 @@ fn gpt() -> ConditionSpec {
     ConditionSpec::leaf("model", "contains", "gpt")
 }
 
-/// Evaluates and applies, as the gateway does; gives what came of it and the
-/// request that goes on.
+/// Evaluates and applies as the gateway does; returns the result and the changed
+/// request.
 fn pass(
     rules: &RuleSet<String>,
     processors: &Processors<String>,
@@ -82,7 +82,7 @@ fn pass(
     let subject = Subject::new(&request, "gpt-4o");
     let matched = rules.evaluate(&subject);
     let applied = apply(rules, matched, processors, &subject, &mut changed, bypassed);
-    let applied = applied.now_or_never().expect("nothing here waits");
+    let applied = applied.now_or_never().expect("no processor here waits");
     (applied, changed)
 }
 
@@ -93,16 +93,16 @@ fn vision_processor(processor: impl Processor<String> + 'static) -> Processors<S
 }
 
 #[test]
-fn p1_p2_a_registered_processor_is_found_and_no_other() {
-    let processors = vision_processor(Drops::default());
+fn a_processor_is_found_only_under_its_own_operation() {
+    let processors = vision_processor(DropImages::default());
     assert!(processors.get("proxy_vision", "enabled").is_some());
     assert!(processors.get("proxy_vision", "disabled").is_none());
     assert!(processors.get("model", "enabled").is_none());
 }
 
 #[test]
-fn p3_registering_again_replaces() {
-    let (first, second) = (Drops::default(), Drops::default());
+fn registering_a_processor_again_replaces_the_earlier_one() {
+    let (first, second) = (DropImages::default(), DropImages::default());
     let mut processors = vision_processor(first.clone());
     processors.register("proxy_vision", "enabled", second.clone());
     let rules = rules([rule("eyes", [vision()])]);
@@ -111,8 +111,8 @@ fn p3_registering_again_replaces() {
 }
 
 #[test]
-fn p4_a_matching_processor_runs_once_and_the_request_goes_on_to_the_route() {
-    let drops = Drops::default();
+fn a_matching_processor_runs_once_and_the_destination_is_the_route() {
+    let drops = DropImages::default();
     let rules = rules([rule("eyes", [vision()])]);
     let processors = vision_processor(drops.clone());
     let (applied, _) = pass(&rules, &processors, with_image(), &mut Bypassed::new());
@@ -124,16 +124,16 @@ fn p4_a_matching_processor_runs_once_and_the_request_goes_on_to_the_route() {
 }
 
 #[test]
-fn p5_a_rule_without_a_processor_is_the_destination() {
+fn a_matching_rule_without_a_processor_is_the_destination() {
     let rules = rules([rule("gpt", [gpt()])]);
-    let processors = vision_processor(Drops::default());
+    let processors = vision_processor(DropImages::default());
     let (applied, _) = pass(&rules, &processors, with_image(), &mut Bypassed::new());
     assert_eq!(applied.destination, Destination::Rule(RuleIndex(0)));
 }
 
 #[test]
-fn p6_a_bypassed_rule_does_not_act_again() {
-    let drops = Drops::default();
+fn a_bypassed_rule_is_not_applied_again() {
+    let drops = DropImages::default();
     let rules = rules([rule("eyes", [vision()])]);
     let processors = vision_processor(drops.clone());
     let mut bypassed = Bypassed::from([RuleIndex(0)]);
@@ -144,30 +144,26 @@ fn p6_a_bypassed_rule_does_not_act_again() {
 }
 
 #[test]
-fn p7_what_comes_next_sees_the_changed_request() {
+fn later_stages_see_the_changed_request_and_rules_the_original() {
     let rules = rules([rule("eyes", [vision()])]);
-    let processors = vision_processor(Drops::default());
+    let processors = vision_processor(DropImages::default());
     let original = with_image();
     let mut bypassed = Bypassed::new();
     let (_, request) = pass(&rules, &processors, original.clone(), &mut bypassed);
     assert_eq!(request.image_count(), 0);
-    assert_eq!(
-        original.image_count(),
-        1,
-        "rules saw the request as it came"
-    );
+    assert_eq!(original.image_count(), 1, "rules saw the original request");
     assert_eq!(bypassed, Bypassed::from([RuleIndex(0)]));
 }
 
 #[test]
-fn p9_the_describers_are_never_the_destination() {
-    // Also with a processor that fails, and by way of a group.
-    let fails = || Says("x", || Err("no".into()));
+fn a_rules_describers_are_never_the_destination() {
+    // Also with a failing processor, and inside a group.
+    let fails = || AppendText("x", || Err("no".into()));
     let grouped = ConditionSpec::any([ConditionSpec::leaf("images", "ge", json!(1)), vision()]);
     for when in [vision(), grouped] {
         let rules = rules([rule("eyes", [when])]);
         for processors in [
-            vision_processor(Drops::default()),
+            vision_processor(DropImages::default()),
             vision_processor(fails()),
         ] {
             for _ in 0..100 {
@@ -179,10 +175,10 @@ fn p9_the_describers_are_never_the_destination() {
 }
 
 #[test]
-fn p10_a_failure_leaves_the_request_as_it_is_then_and_shows_in_the_trace() {
+fn a_failing_processor_keeps_its_partial_changes_and_is_traced() {
     let rules = rules([rule("eyes", [vision()])]);
     let fails = || Err("key sk-CANARYCANARY was refused".into());
-    let processors = vision_processor(Says("half done", fails));
+    let processors = vision_processor(AppendText("half done", fails));
     let (applied, request) = pass(&rules, &processors, with_image(), &mut Bypassed::new());
     assert_eq!(request.messages.last().unwrap().text(), "half done");
     assert_eq!(applied.destination, Destination::Route);
@@ -191,19 +187,19 @@ fn p10_a_failure_leaves_the_request_as_it_is_then_and_shows_in_the_trace() {
 }
 
 #[test]
-fn p10_a_panic_is_a_failure() {
+fn a_panicking_processor_is_a_failed_processor() {
     let rules = rules([rule("eyes", [vision()])]);
-    let processors = vision_processor(Says("x", || panic!("on purpose")));
+    let processors = vision_processor(AppendText("x", || panic!("on purpose")));
     let (applied, _) = pass(&rules, &processors, with_image(), &mut Bypassed::new());
     let error = applied.processors[0].error.as_deref();
     assert_eq!(error, Some("the processor panicked"));
 }
 
 #[test]
-fn p11_two_processors_run_in_the_order_of_their_operations() {
-    let mut processors = vision_processor(Says("second", || Err("no".into())));
-    processors.register("model", "contains", Says("first", || Ok(())));
-    processors.register("token", "ge", Says("third", || Ok(())));
+fn processors_run_in_the_order_of_their_operations() {
+    let mut processors = vision_processor(AppendText("second", || Err("no".into())));
+    processors.register("model", "contains", AppendText("first", || Ok(())));
+    processors.register("token", "ge", AppendText("third", || Ok(())));
     let tokens = ConditionSpec::leaf("token", "ge", json!(0));
     let rules = rules([rule("all", [gpt(), vision(), tokens])]);
     let (applied, request) = pass(&rules, &processors, with_image(), &mut Bypassed::new());
@@ -214,18 +210,18 @@ fn p11_two_processors_run_in_the_order_of_their_operations() {
 }
 
 #[test]
-fn p12_only_the_first_matching_rule_acts() {
+fn only_the_first_matching_rule_is_applied() {
     let long = ConditionSpec::leaf("token", "ge", json!(1));
     let rules = rules([rule("eyes", [vision()]), rule("long", [long])]);
-    let processors = vision_processor(Drops::default());
+    let processors = vision_processor(DropImages::default());
     let (applied, _) = pass(&rules, &processors, with_image(), &mut Bypassed::new());
     assert_eq!(applied.destination, Destination::Route);
     assert_eq!(applied.processors.len(), 1);
 }
 
 #[test]
-fn of_a_group_only_the_operations_that_hold_are_processed() {
-    let drops = Drops::default();
+fn in_a_group_only_the_operations_that_hold_are_processed() {
+    let drops = DropImages::default();
     let processors = vision_processor(drops.clone());
     let rules = rules([rule("either", [ConditionSpec::any([gpt(), vision()])])]);
     let text = Request::user("no image");
@@ -235,8 +231,8 @@ fn of_a_group_only_the_operations_that_hold_are_processed() {
 }
 
 #[test]
-fn an_operation_under_a_not_is_only_a_condition() {
-    let drops = Drops::default();
+fn an_operation_under_a_not_runs_no_processor() {
+    let drops = DropImages::default();
     let processors = vision_processor(drops.clone());
     let rules = rules([rule("blind", [gpt(), vision().negated()])]);
     let text = Request::user("no image");
@@ -246,8 +242,8 @@ fn an_operation_under_a_not_is_only_a_condition() {
 }
 
 #[test]
-fn a_rehearsal_says_what_would_happen_and_runs_nothing() {
-    let drops = Drops::default();
+fn a_dry_run_reports_the_changes_and_runs_no_processor() {
+    let drops = DropImages::default();
     let processors = vision_processor(drops.clone());
     let rules = rules([rule("eyes", [vision()]), rule("gpt", [gpt()])]);
     for (request, destination, due) in [
@@ -261,20 +257,20 @@ fn a_rehearsal_says_what_would_happen_and_runs_nothing() {
         let subject = Subject::new(&request, "gpt-4o");
         let mut changed = request.clone();
         let matched = rules.evaluate(&subject);
-        let rehearsed = rehearse(&rules, matched, &processors, &subject, &mut changed);
-        let rehearsed = rehearsed.now_or_never().expect("nothing here waits");
-        let processors: Vec<&str> = rehearsed.processors.iter().map(|p| p.position).collect();
-        assert_eq!((rehearsed.destination, processors), (destination, due));
+        let previewed = dry_run(&rules, matched, &processors, &subject, &mut changed);
+        let previewed = previewed.now_or_never().expect("no processor here waits");
+        let processors: Vec<&str> = previewed.processors.iter().map(|p| p.position).collect();
+        assert_eq!((previewed.destination, processors), (destination, due));
         assert!(changed.same_prompt(&request));
     }
     assert_eq!(drops.calls(), 0);
 }
 
 #[test]
-fn no_match_leaves_everything_as_it_is() {
+fn without_a_match_nothing_changes() {
     let rules = rules([rule("eyes", [vision()])]);
     let request = Request::user("hi");
-    let processors = vision_processor(Drops::default());
+    let processors = vision_processor(DropImages::default());
     let (applied, after) = pass(&rules, &processors, request.clone(), &mut Bypassed::new());
     assert_eq!(applied.destination, Destination::Route);
     assert!(applied.processors.is_empty());
@@ -282,7 +278,7 @@ fn no_match_leaves_everything_as_it_is() {
 }
 
 #[test]
-fn applying_can_be_awaited_on_any_thread() {
+fn the_future_of_apply_is_send() {
     fn is_send(_: impl Send) {}
     let rules = rules([]);
     let processors = Processors::default();

@@ -1,9 +1,9 @@
-//! Acceptance cases R on what is refused, and where the mistake is said to be.
+//! Which rules are rejected, and where the error is reported.
 
 use serde_json::{Value, json};
 
 use super::errors_of;
-use crate::{ConditionSpec, Field, RuleSet, RuleSpec, compile, operations};
+use crate::{ConditionSpec, RuleField, RuleSet, RuleSpec, compile, operations};
 
 fn leaf(position: &str, op: &str, value: impl Into<Value>) -> ConditionSpec {
     ConditionSpec::leaf(position, op, value)
@@ -13,8 +13,8 @@ fn good() -> ConditionSpec {
     leaf("model", "contains", "gpt")
 }
 
-/// Rule, way to the condition, and field of every mistake.
-fn places(specs: Vec<RuleSpec<&str>>) -> Vec<(usize, Vec<usize>, Field)> {
+/// Rule, path and field of every error.
+fn places(specs: Vec<RuleSpec<&str>>) -> Vec<(usize, Vec<usize>, RuleField)> {
     let errors = RuleSet::compile(specs).expect_err("bad rules");
     let place = |error: crate::RuleError| (error.rule, error.path, error.field);
     errors.into_iter().map(place).collect()
@@ -29,23 +29,23 @@ fn rule(when: Vec<ConditionSpec>) -> RuleSpec<&'static str> {
 }
 
 #[test]
-fn r15_what_no_catalogue_knows_is_refused_with_the_nearest_word() {
+fn an_unknown_position_or_operation_is_rejected_with_the_nearest_name() {
     let position = &errors_of(&leaf("modle", "contains", "gpt"))[0];
-    assert!(position.starts_with("`modle` is not a position; there are `model`,"));
+    assert!(position.starts_with("unknown position `modle`; expected one of `model`,"));
     assert!(position.ends_with("; did you mean `model`?"), "{position}");
     assert_eq!(
         errors_of(&leaf("model", "contain", "gpt")),
         [
-            "`contain` is not an operation of `model`; there are `equals`, `contains` and `glob`; \
+            "unknown operation `contain` for position `model`; expected one of `equals`, `contains` or `glob`; \
              did you mean `contains`?"
         ]
     );
     let op = &errors_of(&leaf("token", "contains", "x"))[0];
-    assert!(op.contains("`ge`, `gt`, `le` and `lt`"), "{op}");
+    assert!(op.contains("`ge`, `gt`, `le` or `lt`"), "{op}");
 }
 
 #[test]
-fn r15_values_fit_their_operation() {
+fn values_of_the_wrong_type_are_rejected() {
     for (position, op, value, fits) in [
         ("token", "ge", json!("abc"), false),
         ("token", "ge", json!(""), false),
@@ -63,24 +63,27 @@ fn r15_values_fit_their_operation() {
         let compiled = compile(&leaf(position, op, value.clone()));
         assert_eq!(compiled.is_ok(), fits, "{position} {op} {value}");
         if let Err(errors) = compiled {
-            assert_eq!(errors[0].field, Field::Value);
+            assert_eq!(errors[0].field, RuleField::Value);
         }
     }
 }
 
 #[test]
-fn r15_a_rule_has_a_name_conditions_and_services() {
+fn a_rule_without_a_name_conditions_or_services_is_rejected() {
     let empty = RuleSpec {
         name: " ".to_owned(),
         when: Vec::new(),
         services: Vec::new(),
     };
-    let fields: Vec<Field> = places(vec![empty]).into_iter().map(|(_, _, f)| f).collect();
-    assert_eq!(fields, [Field::Name, Field::Services, Field::When]);
+    let fields: Vec<RuleField> = places(vec![empty]).into_iter().map(|(_, _, f)| f).collect();
+    assert_eq!(
+        fields,
+        [RuleField::Name, RuleField::Services, RuleField::When]
+    );
 }
 
 #[test]
-fn r19_values_of_time_are_strict() {
+fn malformed_time_values_are_rejected() {
     let range =
         |start: &str, end: &str, zone: &str| json!({"start": start, "end": end, "timezone": zone});
     for (value, fits) in [
@@ -114,7 +117,7 @@ fn r19_values_of_time_are_strict() {
 }
 
 #[test]
-fn r24_every_mistake_of_every_rule_is_reported_at_once_with_its_place() {
+fn every_error_of_every_rule_is_reported_at_once_with_its_location() {
     let specs = vec![
         rule(vec![good(), leaf("modle", "contains", "x")]),
         rule(vec![good()]),
@@ -130,27 +133,30 @@ fn r24_every_mistake_of_every_rule_is_reported_at_once_with_its_place() {
     assert_eq!(
         places(specs),
         [
-            (0, vec![1], Field::Position),
-            (2, vec![0], Field::Value),
-            (2, vec![1, 1, 0], Field::Op),
-            (2, vec![1, 2], Field::Any),
+            (0, vec![1], RuleField::Position),
+            (2, vec![0], RuleField::Value),
+            (2, vec![1, 1, 0], RuleField::Op),
+            (2, vec![1, 2], RuleField::Any),
         ]
     );
 }
 
 #[test]
-fn groups_that_nobody_could_read_are_refused() {
+fn groups_nested_too_deeply_are_rejected() {
     let mut deep = good();
     for _ in 0..100 {
         deep = deep.negated();
     }
     let errors = compile(&deep).unwrap_err();
-    assert_eq!(errors[0].field, Field::Not);
-    assert_eq!(errors[0].message, "groups are nested deeper than 16");
+    assert_eq!(errors[0].field, RuleField::Not);
+    assert_eq!(
+        errors[0].message,
+        "groups are nested more than 16 levels deep"
+    );
 }
 
 #[test]
-fn the_catalogue_is_what_users_were_promised() {
+fn the_catalogue_matches_the_documented_operations() {
     let promised = "model.equals model.contains model.glob \
         thinking.enabled thinking.disabled \
         context_system.contains context_system.regex \

@@ -1,4 +1,4 @@
-//! Acceptance cases R on the trace: what was looked at, and what was found.
+//! The trace: what was evaluated and what was found.
 
 use majordomo::{Request, Tool};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn explained(when: impl IntoIterator<Item = ConditionSpec>, subject: &Subject<'_
     rules([rule("r", when)]).explain(subject)
 }
 
-/// What the first condition of the first rule found.
+/// The value found by the first condition of the first rule.
 fn actual(verdict: &Verdict) -> &str {
     match &verdict.trace.rules[0].conditions[0] {
         ConditionTrace::Leaf { actual, .. } => actual,
@@ -23,11 +23,11 @@ fn actual(verdict: &Verdict) -> &str {
 }
 
 #[test]
-fn r8_the_trace_lists_the_rules_up_to_the_one_that_matched() {
+fn the_trace_lists_the_rules_up_to_the_match() {
     let rules = rules([
         rule("gpt", [leaf("model", "contains", "gpt")]),
         rule("long", [leaf("token", "ge", 1_000)]),
-        rule("never looked at", [leaf("token", "ge", 0)]),
+        rule("never evaluated", [leaf("token", "ge", 0)]),
     ]);
     let request = Request::user("hi");
     let subject = Subject::new(&request, "claude").estimate(&|_| 5_000);
@@ -58,7 +58,7 @@ fn r8_the_trace_lists_the_rules_up_to_the_one_that_matched() {
 }
 
 #[test]
-fn r9_conditions_after_the_first_that_fails_are_not_looked_at() {
+fn conditions_after_the_first_failure_are_not_evaluated() {
     let request = Request::user("hi");
     let when = [leaf("model", "equals", "x"), leaf("token", "ge", 0)];
     let verdict = explained(when, &Subject::new(&request, "claude"));
@@ -68,7 +68,7 @@ fn r9_conditions_after_the_first_that_fails_are_not_looked_at() {
 }
 
 #[test]
-fn r10_a_hit_is_shown_with_its_surroundings() {
+fn a_match_is_shown_with_its_surroundings() {
     for filler in ["lorem ipsum ", "x", "é"] {
         let side = filler.repeat(2_200 / filler.len());
         let request = Request::user(format!("{side}NEEDLE{side}"));
@@ -87,7 +87,7 @@ fn r10_a_hit_is_shown_with_its_surroundings() {
 }
 
 #[test]
-fn r11_a_text_without_a_hit_is_shown_by_its_beginning() {
+fn a_text_without_a_match_is_shown_by_its_start() {
     for filler in ["lorem ipsum ", "x", "é"] {
         let request = Request::user(filler.repeat(5_000 / filler.len()));
         let when = [leaf("context_user", "contains", "NEEDLE")];
@@ -98,7 +98,7 @@ fn r11_a_text_without_a_hit_is_shown_by_its_beginning() {
 }
 
 #[test]
-fn groups_show_what_was_looked_at_inside() {
+fn groups_show_their_evaluated_members() {
     let request = Request::user("hi");
     let members = ["gpt", "claude", "gemini"].map(|name| leaf("model", "equals", name));
     let when = [ConditionSpec::any(members).negated()];
@@ -111,7 +111,7 @@ fn groups_show_what_was_looked_at_inside() {
 }
 
 #[test]
-fn no_key_of_a_prompt_or_a_header_gets_into_the_trace() {
+fn keys_in_prompts_and_headers_are_redacted_in_the_trace() {
     let request = Request::user("my key is sk-CANARYCANARY, needle");
     let headers = |_: &str| Some("Bearer CANARYCANARY");
     let subject = Subject::new(&request, "m").headers(&headers);
@@ -130,7 +130,7 @@ fn no_key_of_a_prompt_or_a_header_gets_into_the_trace() {
 }
 
 #[test]
-fn what_was_found_is_said_in_words() {
+fn values_found_are_readable() {
     let body = Request::user("hi")
         .tool(majordomo::Tool::new("read"))
         .tool(majordomo::Tool::new("write"));
@@ -160,7 +160,7 @@ fn what_was_found_is_said_in_words() {
 }
 
 #[test]
-fn notes_hold_nothing_that_the_client_said_or_sent() {
+fn notes_contain_no_client_content() {
     let when = [
         leaf("context_user", "contains", "MARKER"),
         leaf("context_system", "regex", "MARKER"),
@@ -179,7 +179,7 @@ fn notes_hold_nothing_that_the_client_said_or_sent() {
     let request = request.tool(Tool::new("a MARKER"));
     let header = |_: &str| Some("a MARKER in a header");
     let subject = Subject::new(&request, "m").headers(&header);
-    let (matched, notes) = rules.evaluate_noting(&subject);
+    let (matched, notes) = rules.evaluate_with_notes(&subject);
     assert_eq!(matched, Some(RuleIndex(0)));
     assert!(!format!("{:?}", notes.trace()).contains("a MARKER"));
     let found: Vec<String> = notes.trace().rules[0]

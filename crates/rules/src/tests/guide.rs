@@ -1,4 +1,4 @@
-//! Every example of the guide compiles, and every operation has one.
+//! Every example in the guide compiles, and every operation has one.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::{ConditionSpec, compile, operations};
 
 const GUIDE: &str = include_str!("../../../../docs/guide/rules.md");
 
-/// A condition as the configuration writes it.
+/// Parses a condition as written in the configuration.
 fn condition(written: &Value) -> ConditionSpec {
     if let Some(members) = written.get("any").and_then(Value::as_array) {
         return ConditionSpec::any(members.iter().map(condition));
@@ -33,19 +33,19 @@ fn in_tables() -> Vec<Value> {
     let spans = GUIDE
         .split('`')
         .filter(|span| span.starts_with("{ position"));
-    // A bar inside a table's cell is escaped.
+    // A bar inside a table cell is escaped.
     spans
         .map(|span| parsed(&format!("c = {}", span.replace("\\|", "|")))["c"].take())
         .collect()
 }
 
-/// Conditions of the rules in the guide's blocks.
+/// Conditions of the rules in the guide's code blocks.
 fn in_blocks() -> Vec<Value> {
     let blocks = GUIDE.split("```toml").skip(1);
     let blocks = blocks.filter_map(|rest| rest.split("```").next());
     let mut found = Vec::new();
     for block in blocks {
-        // Blocks after the first add rules to a route that is already there.
+        // Blocks after the first add rules to an existing route.
         let whole = if block.contains("[[routes]]") {
             block.to_owned()
         } else {
@@ -62,7 +62,7 @@ fn in_blocks() -> Vec<Value> {
 #[test]
 fn every_example_compiles() {
     let (tables, blocks) = (in_tables(), in_blocks());
-    assert!(blocks.len() >= 5, "the blocks hold rules");
+    assert!(blocks.len() >= 5, "the blocks contain rules");
     for written in tables.iter().chain(&blocks) {
         let errors = compile(&condition(written)).err();
         assert_eq!(errors, None, "{written}");

@@ -1,6 +1,6 @@
-//! Acceptance cases R: which rule a request goes to.
+//! Which rule a request matches.
 
-use majordomo::{Message, Part, PlainEstimate, Request, TokenEstimate, ToolCall, ToolResult};
+use majordomo::{HeuristicEstimator, Message, Part, Request, TokenEstimator, ToolCall, ToolResult};
 use majordomo_wire::{Outgoing, Protocol};
 use serde_json::{Value, json};
 
@@ -11,15 +11,15 @@ fn leaf(position: &str, op: &str, value: impl Into<Value>) -> ConditionSpec {
     ConditionSpec::leaf(position, op, value)
 }
 
-/// The same request as a client of this dialect would have sent it.
+/// The same request, encoded and decoded in a client's dialect.
 fn said_in(protocol: Protocol, request: &Request) -> Request {
     let written = protocol.codec().write_request(request, &Outgoing::new("m"));
     let read = protocol.codec().read_request(written.body);
-    read.expect("what a codec writes it reads").request
+    read.expect("a codec reads what it writes").request
 }
 
 #[test]
-fn r1_a_chat_request_is_matched_by_its_model_and_its_texts_are_found() {
+fn a_chat_request_matches_by_model_and_its_texts_are_extracted() {
     let body = json!({"model": "gpt-4o", "messages": [
         {"role": "system", "content": "You are terse."},
         {"role": "user", "content": "hello there"},
@@ -33,7 +33,7 @@ fn r1_a_chat_request_is_matched_by_its_model_and_its_texts_are_found() {
 }
 
 #[test]
-fn r2_a_thinking_request_goes_to_the_thinking_rule_and_a_plain_one_further() {
+fn a_thinking_request_matches_the_thinking_rule_and_a_plain_one_the_next() {
     let rules = rules([
         rule("thinker", [leaf("thinking", "enabled", true)]),
         rule("haiku", [leaf("model", "contains", "haiku")]),
@@ -52,7 +52,7 @@ fn r2_a_thinking_request_goes_to_the_thinking_rule_and_a_plain_one_further() {
 }
 
 #[test]
-fn r3_r4_the_latest_type_is_image_only_when_the_last_user_message_holds_one() {
+fn the_latest_content_type_is_image_only_if_the_last_user_message_has_one() {
     let image = Part::image("image/png", vec![1]);
     let now = Request::user("see").part(image);
     let earlier = now
@@ -68,7 +68,7 @@ fn r3_r4_the_latest_type_is_image_only_when_the_last_user_message_holds_one() {
 }
 
 #[test]
-fn r5_r6_a_keyword_counts_only_in_the_message_that_the_request_ends_with() {
+fn a_keyword_matches_only_in_the_final_user_message() {
     let call = ToolCall::new("call_0", "run", "{}");
     let request = Request::user("KEYWORD please")
         .message(Message::assistant(Part::ToolCall(call.clone())))
@@ -87,10 +87,10 @@ fn r5_r6_a_keyword_counts_only_in_the_message_that_the_request_ends_with() {
 }
 
 #[test]
-fn r7_tokens_are_those_of_the_given_estimator() {
+fn tokens_come_from_the_given_estimator() {
     for text in ["", "hello", "hello world", &"x".repeat(65)] {
         let request = Request::user(text);
-        let plain = PlainEstimate.estimate(&request);
+        let plain = HeuristicEstimator.estimate(&request);
         assert_eq!(Subject::new(&request, "m").tokens(), plain);
     }
     let request = Request::user("hello");
@@ -99,7 +99,7 @@ fn r7_tokens_are_those_of_the_given_estimator() {
 }
 
 #[test]
-fn r7_tokens_count_everything_and_images_not_by_their_bytes() {
+fn tokens_cover_the_whole_request_and_images_at_their_token_cost() {
     let tokens = |request: &Request| Subject::new(request, "m").tokens();
     let base = Request::user("hi");
     let long = "x".repeat(4_000);
@@ -123,14 +123,14 @@ fn r7_tokens_count_everything_and_images_not_by_their_bytes() {
     assert!(tokens(&megabyte) < 10_000);
 }
 
-/// A rule per kind of Claude Code's requests.
+/// One rule per kind of Claude Code request.
 fn by_kind() -> RuleSet<String> {
     let kinds = ["main", "subagent", "compact"];
     rules(kinds.map(|kind| rule(kind, [leaf("agent.claude_code", "equals", kind)])))
 }
 
 #[test]
-fn r12_r13_r14_claude_codes_requests_are_told_apart_in_every_dialect() {
+fn claude_code_requests_are_distinguished_in_every_dialect() {
     let cli = "You are Claude Code, Anthropic's official CLI for Claude.";
     let subagent = "You are an agent for Claude Code. Do what was asked.";
     let both = format!("{cli} Later it says: You are an agent.");
@@ -154,16 +154,16 @@ fn r12_r13_r14_claude_codes_requests_are_told_apart_in_every_dialect() {
     }
 }
 
-/// Whether a time condition holds at a moment, written as RFC 3339.
+/// Whether a time condition holds at an RFC 3339 timestamp.
 fn at(moment: &str, value: Value) -> bool {
-    let moment: jiff::Timestamp = moment.parse().expect("a moment");
+    let moment: jiff::Timestamp = moment.parse().expect("a valid timestamp");
     let request = Request::user("hi");
     let subject = Subject::new(&request, "m").at(moment.into());
     holds("time", "time_range", value, &subject)
 }
 
 #[test]
-fn r16_a_window_begins_with_its_first_minute_and_ends_before_its_last() {
+fn a_window_includes_its_start_and_excludes_its_end() {
     let office = json!({"start": "09:00", "end": "17:00", "timezone": "UTC"});
     assert!(at("2026-08-03T09:00:00Z", office.clone()));
     assert!(at("2026-08-03T16:59:59Z", office.clone()));
@@ -174,7 +174,7 @@ fn r16_a_window_begins_with_its_first_minute_and_ends_before_its_last() {
 }
 
 #[test]
-fn r17_a_window_goes_over_midnight_and_is_local() {
+fn a_window_spans_midnight_in_its_own_time_zone() {
     let night = json!({"start": "22:00", "end": "06:00", "timezone": "UTC"});
     assert!(at("2026-08-03T23:00:00Z", night.clone()));
     assert!(at("2026-08-03T05:59:00Z", night.clone()));
@@ -184,7 +184,7 @@ fn r17_a_window_goes_over_midnight_and_is_local() {
 }
 
 #[test]
-fn r18_the_hour_that_comes_twice_in_autumn_counts_twice() {
+fn the_repeated_hour_of_a_clock_change_matches_twice() {
     let hour = json!({"start": "01:00", "end": "02:00", "timezone": "America/New_York"});
     assert!(at("2026-11-01T05:30:00Z", hour.clone()));
     assert!(at("2026-11-01T06:30:00Z", hour.clone()));
@@ -192,7 +192,7 @@ fn r18_the_hour_that_comes_twice_in_autumn_counts_twice() {
 }
 
 #[test]
-fn r20_of_two_matching_rules_the_first_wins() {
+fn of_two_matching_rules_the_first_wins() {
     let any = || leaf("token", "ge", 0);
     let rules = rules([rule("first", [any()]), rule("second", [any()])]);
     let request = Request::user("hi");
@@ -200,7 +200,7 @@ fn r20_of_two_matching_rules_the_first_wins() {
 }
 
 #[test]
-fn r21_long_prompts_go_to_their_rule_and_short_ones_do_not() {
+fn only_long_prompts_match_the_token_rule() {
     let rules = rules([rule("long", [leaf("token", "ge", 50_000)])]);
     for (bytes, expected) in [(256 * 1024, Some("long")), (4 * 1024, None)] {
         let request = Request::user("x".repeat(bytes));
@@ -210,7 +210,7 @@ fn r21_long_prompts_go_to_their_rule_and_short_ones_do_not() {
 }
 
 #[test]
-fn r23_regular_expressions_are_real_and_unanchored() {
+fn regular_expressions_are_unanchored() {
     let request = Request::user("please let foo and then bar happen").system("x");
     let subject = Subject::new(&request, "m");
     assert!(holds("context_user", "regex", json!("foo.*bar"), &subject));
@@ -235,7 +235,7 @@ fn all_conditions_of_a_rule_must_hold() {
 }
 
 #[test]
-fn any_holds_with_one_member_and_not_turns_around() {
+fn any_holds_with_one_member_and_not_negates() {
     let request = Request::user("hi");
     let subject = Subject::new(&request, "gpt-6");
     let (yes, no) = (

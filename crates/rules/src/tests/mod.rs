@@ -1,4 +1,4 @@
-//! The acceptance cases, and what the tests of this room share.
+//! Acceptance tests of rules, and helpers shared by the unit tests.
 
 mod compiling;
 mod explaining;
@@ -16,23 +16,23 @@ use super::{ConditionSpec, RuleIndex, RuleSet, RuleSpec, Subject, compile};
 
 /// Whether one condition holds.
 pub(super) fn holds(position: &str, op: &str, value: Value, subject: &Subject<'_>) -> bool {
-    let condition = compile(&ConditionSpec::leaf(position, op, value)).expect("a good condition");
+    let condition = compile(&ConditionSpec::leaf(position, op, value)).expect("a valid condition");
     condition.holds(subject, RuleIndex(0))
 }
 
-/// What is wrong with a condition, as people read it.
+/// The rendered errors of a condition.
 pub(super) fn errors_of(spec: &ConditionSpec) -> Vec<String> {
-    let errors = compile(spec).expect_err("a bad condition");
+    let errors = compile(spec).expect_err("an invalid condition");
     errors.iter().map(ToString::to_string).collect()
 }
 
-/// A request as a client of this dialect writes it.
+/// Decodes a client request of this dialect.
 pub(super) fn read(protocol: Protocol, body: &Value) -> Request {
     let read = protocol.codec().read_request(Bytes::from(body.to_string()));
-    read.expect("a body that its dialect understands").request
+    read.expect("a valid request body").request
 }
 
-/// A rule whose service bears its name.
+/// A rule with one service, named like the rule.
 pub(super) fn rule(name: &str, when: impl IntoIterator<Item = ConditionSpec>) -> RuleSpec<String> {
     RuleSpec {
         name: name.to_owned(),
@@ -41,12 +41,12 @@ pub(super) fn rule(name: &str, when: impl IntoIterator<Item = ConditionSpec>) ->
     }
 }
 
-/// Rules that compile.
+/// Compiles valid rules.
 pub(super) fn rules(specs: impl IntoIterator<Item = RuleSpec<String>>) -> RuleSet<String> {
-    RuleSet::compile(specs.into_iter().collect()).expect("good rules")
+    RuleSet::compile(specs.into_iter().collect()).expect("valid rules")
 }
 
-/// The name of the rule that a request goes to.
+/// The name of the rule that a request matches.
 pub(super) fn matched<'r>(rules: &'r RuleSet<String>, subject: &Subject<'_>) -> Option<&'r str> {
     rules.evaluate(subject).map(|index| rules.name(index))
 }

@@ -1,4 +1,4 @@
-//! No conditions on any request make the rules panic, and both ways of asking agree.
+//! No condition panics on any request, and all evaluation methods agree.
 
 use majordomo::{Message, Part, Request, Role, Tool, ToolCall, ToolResult};
 use proptest::prelude::*;
@@ -30,7 +30,7 @@ fn value() -> impl Strategy<Value = Option<Value>> {
     prop::option::of(some)
 }
 
-/// Mostly operations that exist, now and then one that does not.
+/// Mostly existing operations, occasionally an unknown one.
 fn leaf() -> impl Strategy<Value = ConditionSpec> {
     let known: Vec<_> = operations().collect();
     let known = prop::sample::select(known).prop_map(|(p, op)| (p.to_owned(), op.to_owned()));
@@ -84,7 +84,7 @@ fn request() -> impl Strategy<Value = Request> {
 
 proptest! {
     #[test]
-    fn no_condition_panics_and_every_mistake_has_a_sentence(spec in condition()) {
+    fn no_condition_panics_and_every_error_has_a_message(spec in condition()) {
         if let Err(errors) = compile(&spec) {
             prop_assert!(!errors.is_empty());
             for error in errors {
@@ -94,7 +94,7 @@ proptest! {
     }
 
     #[test]
-    fn the_trace_tells_the_same_verdict(
+    fn the_trace_and_the_notes_agree_with_the_verdict(
         request in request(),
         conditions in prop::collection::vec(condition(), 1..4),
         seconds in any::<u32>(),
@@ -104,7 +104,7 @@ proptest! {
             .filter(|spec| compile(spec).is_ok())
             .map(|spec| rule("r", [spec]))
             .collect();
-        let rules = RuleSet::compile(specs).expect("only good ones are left");
+        let rules = RuleSet::compile(specs).expect("only valid rules are left");
         let now = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds.into());
         let headers = |name: &str| (name.len() < 4).then_some("value");
         let subject = Subject::new(&request, "m").headers(&headers).at(now);
@@ -114,29 +114,29 @@ proptest! {
             prop_assert!(serde_json::to_string(looked_at).expect("plain data").len() < 8_000);
         }
 
-        let (matched, notes) = rules.evaluate_noting(&subject);
+        let (matched, notes) = rules.evaluate_with_notes(&subject);
         prop_assert_eq!(matched, verdict.matched);
         let mut full = serde_json::to_value(&verdict.trace).expect("plain data");
         let noted = serde_json::to_value(notes.trace()).expect("plain data");
-        forget_what_was_not_kept(&mut full, &noted);
+        drop_what_notes_omit(&mut full, &noted);
         prop_assert_eq!(full, noted);
     }
 }
 
-/// What notes leave out is left out here, too.
-fn forget_what_was_not_kept(full: &mut Value, noted: &Value) {
+/// Removes from the full trace what notes omit.
+fn drop_what_notes_omit(full: &mut Value, noted: &Value) {
     match (full, noted) {
         (Value::Object(full), Value::Object(noted)) => {
             if noted.get("actual") == Some(&json!("(not kept)")) {
                 full.insert("actual".to_owned(), json!("(not kept)"));
             }
             for (key, value) in full {
-                forget_what_was_not_kept(value, &noted[key]);
+                drop_what_notes_omit(value, &noted[key]);
             }
         }
         (Value::Array(full), Value::Array(noted)) => {
             for (full, noted) in full.iter_mut().zip(noted) {
-                forget_what_was_not_kept(full, noted);
+                drop_what_notes_omit(full, noted);
             }
         }
         _ => {}

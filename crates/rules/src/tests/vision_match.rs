@@ -1,4 +1,4 @@
-//! Acceptance cases M: where an image is seen, in every dialect.
+//! Where images are recognized, in every dialect.
 
 use majordomo::{Message, Part, Request};
 use majordomo_wire::Protocol;
@@ -28,7 +28,7 @@ fn anthropic_image() -> Value {
 }
 
 #[test]
-fn m1_an_image_in_the_last_user_message() {
+fn an_image_in_the_last_user_message_matches() {
     let see = json!({"type": "text", "text": "see"});
     let request = anthropic(json!([{"role": "user", "content": [see, anthropic_image()]}]));
     assert!(sees(&request));
@@ -39,7 +39,7 @@ fn m1_an_image_in_the_last_user_message() {
 }
 
 #[test]
-fn m2_an_image_in_an_earlier_user_message() {
+fn an_image_in_an_earlier_user_message_matches() {
     let request = Request::user(image())
         .message(Message::assistant("nice"))
         .message(Message::user("and now?"));
@@ -47,7 +47,7 @@ fn m2_an_image_in_an_earlier_user_message() {
 }
 
 #[test]
-fn m3_an_image_in_an_assistant_message() {
+fn an_image_in_an_assistant_message_matches() {
     let request = Request::user("draw")
         .message(Message::assistant(image()))
         .message(Message::user("thanks"));
@@ -55,12 +55,12 @@ fn m3_an_image_in_an_assistant_message() {
 }
 
 #[test]
-fn m4_no_image() {
+fn a_request_without_an_image_does_not_match() {
     assert!(!sees(&Request::user("only [image] as text")));
 }
 
 #[test]
-fn m5_an_image_inside_the_answer_of_a_tool() {
+fn an_image_in_a_tool_result_matches() {
     let request = anthropic(json!([
         {"role": "user", "content": "look"},
         {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "Read", "input": {}}]},
@@ -72,14 +72,14 @@ fn m5_an_image_inside_the_answer_of_a_tool() {
 }
 
 #[test]
-fn m6_an_image_in_a_responses_request() {
+fn an_image_in_a_responses_request_matches() {
     let part = json!({"type": "input_image", "image_url": format!("data:image/png;base64,{PNG}")});
     let body = json!({"model": "m", "input": [{"role": "user", "content": [part]}]});
     assert!(sees(&read(Protocol::Responses, &body)));
 }
 
 #[test]
-fn every_dialects_image_is_seen() {
+fn images_of_every_dialect_match() {
     let url = format!("data:image/png;base64,{PNG}");
     let chat = json!({"model": "m", "messages": [{"role": "user", "content": [
         {"type": "image_url", "image_url": {"url": url}},

@@ -1,17 +1,16 @@
-//! To a target of the client's own dialect everything but the images goes out
-//! as it came: byte for byte, unknown fields included.
+//! A target of the client's own dialect gets everything but the images unchanged: byte for
+//! byte, unknown fields included.
 
 use majordomo_wire::Protocol;
 
-use crate::stage::{Stage, gif, written};
+use crate::support::{VisionFixture, gif, written};
 
 fn base64(data: &[u8]) -> String {
     use base64::Engine;
     base64::engine::general_purpose::STANDARD.encode(data)
 }
 
-/// A request with an image, the image as it stands in it, and what the same
-/// place must hold afterwards.
+/// A request with an image, the encoded image, and its expected replacement.
 fn requests() -> Vec<(Protocol, String, String, &'static str)> {
     let data = base64(&gif(1));
     let chat_image = format!(
@@ -61,10 +60,10 @@ fn requests() -> Vec<(Protocol, String, String, &'static str)> {
 }
 
 #[tokio::test]
-async fn only_the_image_is_replaced_and_every_other_byte_stays() {
+async fn only_the_image_is_replaced_and_every_other_byte_is_kept() {
     for (protocol, body, image, text) in requests() {
         let incoming = protocol.codec().read_request(body.clone().into()).unwrap();
-        let described = Stage::new().describe(incoming.request).await;
+        let described = VisionFixture::new().describe(incoming.request).await;
         let expected = body.replace(&image, text);
         assert_eq!(
             written(protocol, &described.request),
@@ -75,13 +74,13 @@ async fn only_the_image_is_replaced_and_every_other_byte_stays() {
 }
 
 #[tokio::test]
-async fn ollamas_images_become_part_of_the_content() {
+async fn ollama_images_become_part_of_the_content() {
     let data = base64(&gif(1));
     let body = format!(
         r#"{{"model":"blind","messages":[{{"role":"system","content":"Be  terse."}},{{"role":"user","content":"What?","images":["{data}"],"x":1}}],"stream":false,"options":{{"temperature":0.50,"x":1}},"x_new":[1, 2.0e3]}}"#
     );
     let incoming = Protocol::Ollama.codec().read_request(body.into()).unwrap();
-    let described = Stage::new().describe(incoming.request).await;
+    let described = VisionFixture::new().describe(incoming.request).await;
     let out = written(Protocol::Ollama, &described.request);
     for kept in [
         r#"{"role":"system","content":"Be  terse."}"#,
@@ -98,7 +97,7 @@ async fn ollamas_images_become_part_of_the_content() {
 }
 
 #[tokio::test]
-async fn the_mark_of_the_prompt_cache_stays_where_the_image_was() {
+async fn cache_control_stays_where_the_image_was() {
     let data = base64(&gif(1));
     let body = format!(
         r#"{{"model":"blind","max_tokens":64,"messages":[{{"role":"user","content":[{{"type":"image","source":{{"type":"base64","media_type":"image/gif","data":"{data}"}},"cache_control":{{"type":"ephemeral"}}}}]}}]}}"#
@@ -107,7 +106,7 @@ async fn the_mark_of_the_prompt_cache_stays_where_the_image_was() {
         .codec()
         .read_request(body.into())
         .unwrap();
-    let described = Stage::new().describe(incoming.request).await;
+    let described = VisionFixture::new().describe(incoming.request).await;
     let out = written(Protocol::Messages, &described.request);
     let block =
         r#"{"type":"text","text":"[image: picture 1]","cache_control":{"type":"ephemeral"}}"#;

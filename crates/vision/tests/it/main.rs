@@ -1,13 +1,12 @@
-//! The vision proxy. The numbers are those of its acceptance cases: V the seed's
-//! and ours, S the security cases.
+//! The vision proxy over fake and HTTP describers.
 
-mod asking;
-mod blind;
 mod caching;
+mod describers;
 mod dialects;
 mod hostile;
 mod over_http;
 mod properties;
 mod recorded;
 mod replacing;
-mod stage;
+mod support;
+mod text_only;

@@ -9,7 +9,7 @@ use majordomo_testkit::{Script, Upstream};
 use majordomo_vision::{Described, Scope, UNAVAILABLE, Vision, VisionConfig};
 use majordomo_wire::{Protocol, Reply};
 
-use crate::stage::{question, texts};
+use crate::support::{question, texts};
 
 const DIALECTS: [(ProviderKind, Protocol); 5] = [
     (ProviderKind::OpenAi, Protocol::Chat),
@@ -19,7 +19,7 @@ const DIALECTS: [(ProviderKind, Protocol); 5] = [
     (ProviderKind::OllamaCloud, Protocol::Ollama),
 ];
 
-/// A server that streams one description, and the chain that asks it.
+/// A server that streams one description, and the chain that calls it.
 async fn describer(kind: ProviderKind, protocol: Protocol) -> (Upstream, Chain) {
     let response = Response {
         usage: Usage {
@@ -53,7 +53,7 @@ async fn describer(kind: ProviderKind, protocol: Protocol) -> (Upstream, Chain) 
         .discovery(false);
     let registry = Registry::empty();
     registry.register(kind.provider(settings).expect("a base URL"));
-    let chain = registry.parse("eyes/sharp").expect("a good spec");
+    let chain = registry.parse("eyes/sharp").expect("a valid spec");
     (upstream, chain)
 }
 
@@ -61,11 +61,11 @@ async fn describe(request: Request, chain: &Chain) -> Described {
     let vision = Vision::new(VisionConfig::default());
     let scope = Scope::of_key("laptop");
     let described = vision.describe(request, Some(chain), &scope).await;
-    described.expect("a failure is a marker")
+    described.expect("a failure becomes a marker")
 }
 
 #[tokio::test]
-async fn v28_describers_of_every_dialect_describe() {
+async fn describers_of_every_dialect_describe_over_http() {
     for (kind, protocol) in DIALECTS {
         let (upstream, chain) = describer(kind, protocol).await;
         let described = describe(question(&[1]), &chain).await;
@@ -76,12 +76,12 @@ async fn v28_describers_of_every_dialect_describe() {
         let read = protocol.codec().read_request(asked.body.clone()).unwrap();
         assert_eq!(read.request.image_count(), 1, "{protocol:?}");
         let streams = read.stream || asked.head.contains("streamGenerateContent");
-        assert!(streams, "{protocol:?} is asked for a stream");
+        assert!(streams, "{protocol:?}: a stream is requested");
     }
 }
 
 #[tokio::test]
-async fn an_address_reaches_the_describers_whose_dialect_has_one() {
+async fn a_url_reaches_describers_whose_dialect_supports_urls() {
     let url = "https://pictures.example/apple.png";
     let remote = Part::RemoteImage(RemoteImage {
         url: url.into(),
@@ -92,7 +92,7 @@ async fn an_address_reaches_the_describers_whose_dialect_has_one() {
         let described = describe(Request::user("look").part(remote.clone()), &chain).await;
         let text = &texts(&described.request)[1];
         if protocol == Protocol::Ollama {
-            assert_eq!(text, UNAVAILABLE, "it guessed without seeing");
+            assert_eq!(text, UNAVAILABLE, "it guessed without the image");
             continue;
         }
         assert_eq!(text, "[image: an apple]", "{protocol:?}");

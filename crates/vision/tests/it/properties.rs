@@ -1,48 +1,47 @@
-//! Over random conversations: no image is left in any dialect, and what is no
-//! image is unchanged.
+//! Over random conversations: no image is left in any dialect, and nothing else changes.
 
 use majordomo::{File, Message, Part, RemoteImage, Request, Role, ToolCall, ToolResult};
 use majordomo_vision::{History, Latest, Vision, VisionConfig};
 use majordomo_wire::Protocol;
 use proptest::prelude::*;
 
-use crate::stage::{Stage, gif, image, through, written};
+use crate::support::{VisionFixture, gif, image, through, written};
 
-/// A kind of part, before its text gets a number.
+/// A part before its text is numbered.
 #[derive(Clone, Debug)]
-enum Piece {
+enum TestPart {
     Text(String),
     Image(u8),
     Remote(u8),
     File(u8),
-    Tool(Vec<Piece>),
+    Tool(Vec<TestPart>),
 }
 
-fn piece() -> impl Strategy<Value = Piece> {
+fn piece() -> impl Strategy<Value = TestPart> {
     let leaf = prop_oneof![
-        3 => "[a-zé\"\\\\<\\]\\[ ]{0,12}".prop_map(Piece::Text),
-        3 => any::<u8>().prop_map(Piece::Image),
-        1 => any::<u8>().prop_map(Piece::Remote),
-        1 => any::<u8>().prop_map(Piece::File),
+        3 => "[a-zé\"\\\\<\\]\\[ ]{0,12}".prop_map(TestPart::Text),
+        3 => any::<u8>().prop_map(TestPart::Image),
+        1 => any::<u8>().prop_map(TestPart::Remote),
+        1 => any::<u8>().prop_map(TestPart::File),
     ];
     prop_oneof![
         5 => leaf.clone(),
-        1 => prop::collection::vec(leaf, 1..4).prop_map(Piece::Tool),
+        1 => prop::collection::vec(leaf, 1..4).prop_map(TestPart::Tool),
     ]
 }
 
-fn conversation() -> impl Strategy<Value = Vec<Vec<Piece>>> {
+fn conversation() -> impl Strategy<Value = Vec<Vec<TestPart>>> {
     prop::collection::vec(prop::collection::vec(piece(), 1..5), 1..6)
 }
 
-/// Gives every text a number of its own, so that it can be found again.
-fn build(turns: &[Vec<Piece>]) -> Request {
+/// Numbers every text, so that it can be found again.
+fn build(turns: &[Vec<TestPart>]) -> Request {
     let (mut messages, mut number, mut calls) = (Vec::new(), 0, 0);
     for (turn, pieces) in turns.iter().enumerate() {
         let mut said = Vec::new();
         for piece in pieces {
             match piece {
-                Piece::Tool(inside) => {
+                TestPart::Tool(inside) => {
                     let call = ToolCall::new(format!("id_{calls}"), "look", "{}");
                     calls += 1;
                     let mut result = ToolResult::new(&call, numbered("tool", &mut number));
@@ -70,27 +69,27 @@ fn numbered(text: &str, number: &mut usize) -> String {
     format!("t{number}. {text} .t{number}")
 }
 
-fn part(piece: &Piece, number: &mut usize) -> Part {
+fn part(piece: &TestPart, number: &mut usize) -> Part {
     match piece {
-        Piece::Text(text) => Part::text(numbered(text, number)),
-        Piece::Image(n) => image(*n),
-        Piece::Remote(n) => Part::RemoteImage(RemoteImage {
+        TestPart::Text(text) => Part::text(numbered(text, number)),
+        TestPart::Image(n) => image(*n),
+        TestPart::Remote(n) => Part::RemoteImage(RemoteImage {
             url: format!("https://pictures.example/{n}.png"),
             native: None,
         }),
-        Piece::File(n) => Part::File(File {
+        TestPart::File(n) => Part::File(File {
             media_type: "image/gif".into(),
             data: gif(*n),
             name: None,
             native: None,
         }),
-        Piece::Tool(_) => unreachable!("tools answer with leaves"),
+        TestPart::Tool(_) => unreachable!("tool results contain leaves only"),
     }
 }
 
-/// Texts that are ours, in the order in which they are written.
+/// The numbered texts, in the order in which they are written.
 fn ours(body: &str) -> Vec<String> {
-    let value: serde_json::Value = serde_json::from_str(body).expect("it is JSON");
+    let value: serde_json::Value = serde_json::from_str(body).expect("valid JSON");
     let mut strings = String::new();
     collect(&value, &mut strings);
     let (mut found, mut rest) = (Vec::new(), strings.as_str());
@@ -120,7 +119,7 @@ fn collect(value: &serde_json::Value, all: &mut String) {
     }
 }
 
-/// Part by part: an image became a text, everything else is what it was.
+/// Whether only images changed, each into a text.
 fn only_images_changed(before: &[Part], after: &[Part]) -> bool {
     before.len() == after.len()
         && before.iter().zip(after).all(|pair| match pair {
@@ -151,7 +150,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn s43_no_image_is_left_in_any_dialect_and_all_else_is_unchanged(
+    fn no_image_is_left_in_any_dialect_and_everything_else_is_unchanged(
         turns in conversation(),
         turn in any::<bool>(),
         cached in any::<bool>(),
@@ -163,10 +162,10 @@ proptest! {
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let runtime = runtime.expect("a runtime");
-        let stage = Stage::with(config);
+        let fixture = VisionFixture::with(config);
         let request = build(&turns);
 
-        let described = runtime.block_on(stage.describe(request.clone())).request;
+        let described = runtime.block_on(fixture.describe(request.clone())).request;
         let pairs = request.messages.iter().zip(&described.messages);
         for (before, after) in pairs {
             prop_assert_eq!(before.role, after.role);
@@ -179,10 +178,10 @@ proptest! {
             for sign in SIGNS {
                 prop_assert!(!body.contains(sign), "{sign} in {body}");
             }
-            // The same conversation as a client of this dialect sends it.
+            // The same conversation as sent by a client of this dialect.
             let sent = through(protocol, &request);
             let before = written(protocol, &sent);
-            let changed = runtime.block_on(stage.describe(sent)).request;
+            let changed = runtime.block_on(fixture.describe(sent)).request;
             prop_assert!(!Vision::has_images(&changed));
             let after = written(protocol, &changed);
             for sign in SIGNS {

@@ -1,7 +1,7 @@
-//! Real requests of real clients: every image goes, and nothing else.
+//! RecordedRequest client requests: every image is replaced, and nothing else changes.
 //!
-//! `MAJORDOMO_CLIENT_REQUESTS` names a folder of folders, one per client, each
-//! file with `path` and `body`. Without it the test says so.
+//! `MAJORDOMO_CLIENT_REQUESTS` names a folder of folders, one per client, each file with
+//! `path` and `body`. Without it the test is skipped with a message.
 
 use bytes::Bytes;
 use majordomo_testkit::files;
@@ -10,12 +10,12 @@ use majordomo_wire::{Outgoing, Protocol};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::stage::Stage;
+use crate::support::VisionFixture;
 
 const VARIABLE: &str = "MAJORDOMO_CLIENT_REQUESTS";
 
 #[derive(serde::Deserialize)]
-struct Recorded {
+struct RecordedRequest {
     path: String,
     body: Box<RawValue>,
 }
@@ -43,7 +43,7 @@ fn is_image(value: &Value) -> bool {
         || value.get("fileData").is_some()
 }
 
-/// Where two bodies differ other than by a text in the place of an image.
+/// Where two bodies differ other than by a text replacing an image.
 fn difference(before: &Value, after: &Value, at: &str) -> Option<String> {
     if before == after {
         return None;
@@ -65,7 +65,7 @@ fn difference(before: &Value, after: &Value, at: &str) -> Option<String> {
                 .map(|((key, a), b)| difference(a, b, &format!("{at}/{key}")))
                 .find_map(|d| d)
         }
-        // Ollama has its images beside the text.
+        // Ollama keeps images next to the text.
         (Value::Object(a), Value::Object(b)) if a.contains_key("images") => {
             let text = |fields: &serde_json::Map<String, Value>| {
                 fields["content"].as_str().unwrap_or_default().to_owned()
@@ -78,7 +78,7 @@ fn difference(before: &Value, after: &Value, at: &str) -> Option<String> {
 }
 
 #[tokio::test]
-async fn every_image_of_a_recorded_request_goes_and_nothing_else() {
+async fn every_image_of_a_recorded_request_is_replaced_and_nothing_else_changes() {
     let Some(folder) = majordomo_testkit::data(VARIABLE) else {
         return;
     };
@@ -86,7 +86,7 @@ async fn every_image_of_a_recorded_request_goes_and_nothing_else() {
     for file in files(&folder) {
         let name = file.display();
         let text = std::fs::read_to_string(&file).unwrap_or_default();
-        let Ok(recorded) = serde_json::from_str::<Recorded>(&text) else {
+        let Ok(recorded) = serde_json::from_str::<RecordedRequest>(&text) else {
             continue;
         };
         let Some(protocol) = protocol(&recorded.path) else {
@@ -99,7 +99,7 @@ async fn every_image_of_a_recorded_request_goes_and_nothing_else() {
         looked += 1;
         let had_images = Vision::has_images(&incoming.request);
         changed += usize::from(had_images);
-        let described = Stage::new()
+        let described = VisionFixture::new()
             .describe(incoming.request.clone())
             .await
             .request;
@@ -115,10 +115,10 @@ async fn every_image_of_a_recorded_request_goes_and_nothing_else() {
         let after: Value = serde_json::from_slice(&written).unwrap();
         assert_eq!(difference(&before, &after, ""), None, "{name}");
     }
-    println!("recorded requests: {looked} looked at, {changed} with images");
+    println!("recorded requests: {looked} checked, {changed} with images");
     assert!(
         changed > 0,
-        "{} holds no request with an image",
+        "{} contains no request with an image",
         folder.display()
     );
 }

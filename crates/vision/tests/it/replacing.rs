@@ -1,20 +1,22 @@
-//! What stands where an image stood.
+//! What replaces an image.
 
 use majordomo::fake::Step;
 use majordomo::{Error, File, Message, Part, RemoteImage, Request, Role};
-use majordomo_vision::{Fate, Latest, OMITTED, Scope, UNAVAILABLE, Vision, VisionConfig};
+use majordomo_vision::{
+    ImageDisposition, Latest, OMITTED, Scope, UNAVAILABLE, Vision, VisionConfig,
+};
 use majordomo_wire::Protocol;
 
-use crate::stage::{
-    Stage, changes, gif, image, question, seen, texts, through, tool_answer, user, written,
+use crate::support::{
+    VisionFixture, changes, gif, image, question, seen, texts, through, tool_answer, user, written,
 };
 
 #[tokio::test]
-async fn v01_v02_an_image_is_replaced_in_place_by_its_description() {
+async fn an_image_is_replaced_in_place_by_its_description() {
     for protocol in Protocol::ALL {
-        let stage = Stage::new();
-        stage.eyes.says("a red apple on a white plate");
-        let described = stage.describe(through(protocol, &question(&[1]))).await;
+        let fixture = VisionFixture::new();
+        fixture.describer.reply_with("a red apple on a white plate");
+        let described = fixture.describe(through(protocol, &question(&[1]))).await;
         let apple = "[image: a red apple on a white plate]";
         assert_eq!(
             texts(&described.request),
@@ -22,17 +24,19 @@ async fn v01_v02_an_image_is_replaced_in_place_by_its_description() {
             "{protocol:?}"
         );
         assert!(!Vision::has_images(&described.request), "{protocol:?}");
-        assert_eq!(stage.eyes.calls(), 1, "{protocol:?}");
+        assert_eq!(fixture.describer.calls(), 1, "{protocol:?}");
         assert_eq!(changes(&described), ["image:1 described"]);
     }
 }
 
 #[tokio::test]
-async fn v03_a_describer_that_fails_leaves_the_marker() {
+async fn a_failing_describer_leaves_the_marker() {
     for protocol in Protocol::ALL {
-        let stage = Stage::new();
-        stage.eyes.does(Step::fail(Error::provider(500, "broken")));
-        let described = stage.describe(through(protocol, &question(&[1]))).await;
+        let fixture = VisionFixture::new();
+        fixture
+            .describer
+            .respond_with(Step::fail(Error::provider(500, "broken")));
+        let described = fixture.describe(through(protocol, &question(&[1]))).await;
         assert_eq!(
             texts(&described.request),
             ["What is this?", UNAVAILABLE],
@@ -44,11 +48,11 @@ async fn v03_a_describer_that_fails_leaves_the_marker() {
 }
 
 #[tokio::test]
-async fn v04_a_describer_that_says_nothing_leaves_the_marker() {
+async fn an_empty_description_leaves_the_marker() {
     for blank in ["", " \n\t "] {
-        let stage = Stage::new();
-        stage.eyes.says(blank);
-        let described = stage.describe(question(&[1])).await;
+        let fixture = VisionFixture::new();
+        fixture.describer.reply_with(blank);
+        let described = fixture.describe(question(&[1])).await;
         assert_eq!(
             texts(&described.request),
             ["What is this?", UNAVAILABLE],
@@ -58,28 +62,28 @@ async fn v04_a_describer_that_says_nothing_leaves_the_marker() {
 }
 
 #[tokio::test]
-async fn v05_several_images_are_described_in_order() {
+async fn several_images_are_described_in_order() {
     for protocol in Protocol::ALL {
-        let stage = Stage::new();
-        let described = stage
+        let fixture = VisionFixture::new();
+        let described = fixture
             .describe(through(protocol, &question(&[1, 2, 3])))
             .await;
         let expected = ["What is this?".to_owned(), seen(1), seen(2), seen(3)];
         assert_eq!(texts(&described.request), expected, "{protocol:?}");
-        assert_eq!(stage.eyes.calls(), 3);
+        assert_eq!(fixture.describer.calls(), 3);
         assert_eq!(changes(&described), ["image:3 described"]);
-        assert_eq!(described.usage.input, 3, "one token for each call");
+        assert_eq!(described.usage.input, 3, "one token per call");
     }
 }
 
 #[tokio::test]
-async fn v06_a_request_without_images_is_untouched() {
+async fn a_request_without_images_is_unchanged() {
     for protocol in Protocol::ALL {
-        let stage = Stage::new();
+        let fixture = VisionFixture::new();
         let request = through(protocol, &Request::user("hi"));
-        let described = stage.describe(request.clone()).await;
+        let described = fixture.describe(request.clone()).await;
         assert!(described.request.same_prompt(&request), "{protocol:?}");
-        assert_eq!(stage.eyes.calls(), 0);
+        assert_eq!(fixture.describer.calls(), 0);
         assert!(described.changes.is_empty() && described.calls.is_empty());
     }
 }
@@ -95,16 +99,16 @@ fn conversation() -> Request {
 }
 
 #[tokio::test]
-async fn v07_v08_v13_only_the_last_messages_images_are_described() {
+async fn only_images_of_the_last_message_are_described() {
     for protocol in Protocol::ALL {
         let mut conversation = conversation();
-        // Turns alternate in some dialects, which join what the user says in a row.
+        // Some dialects join consecutive user messages, so the turns alternate.
         conversation
             .edit()
             .messages
             .insert(3, Message::assistant("go on"));
-        let stage = Stage::new();
-        let described = stage.describe(through(protocol, &conversation)).await;
+        let fixture = VisionFixture::new();
+        let described = fixture.describe(through(protocol, &conversation)).await;
         let expected = [
             "first", OMITTED, "I see", "third", OMITTED, "go on", "fourth",
         ];
@@ -114,7 +118,7 @@ async fn v07_v08_v13_only_the_last_messages_images_are_described() {
             .chain([seen(4)])
             .collect();
         assert_eq!(texts(&described.request), expected, "{protocol:?}");
-        assert_eq!(stage.eyes.calls(), 1, "{protocol:?}");
+        assert_eq!(fixture.describer.calls(), 1, "{protocol:?}");
         assert_eq!(
             changes(&described),
             ["image:1 described", "image:2 omitted"]
@@ -123,23 +127,23 @@ async fn v07_v08_v13_only_the_last_messages_images_are_described() {
 }
 
 #[tokio::test]
-async fn instructions_after_the_last_message_are_looked_past() {
-    let stage = Stage::new();
+async fn system_messages_after_the_last_message_are_skipped() {
+    let fixture = VisionFixture::new();
     let mut request = question(&[1]);
     let reminder = Message::new(Role::System, vec![Part::text("Be careful.")]);
     request.edit().messages.push(reminder);
-    let described = stage.describe(request).await;
+    let described = fixture.describe(request).await;
     assert_eq!(changes(&described), ["image:1 described"]);
-    assert_eq!(stage.eyes.calls(), 1);
+    assert_eq!(fixture.describer.calls(), 1);
 }
 
 #[tokio::test]
-async fn with_latest_turn_all_images_since_the_model_spoke_are_described() {
-    let stage = Stage::with(VisionConfig {
+async fn with_latest_turn_all_images_since_the_last_assistant_message_are_described() {
+    let fixture = VisionFixture::with(VisionConfig {
         latest: Latest::Turn,
         ..VisionConfig::default()
     });
-    let described = stage.describe(conversation()).await;
+    let described = fixture.describe(conversation()).await;
     let expected = ["first", OMITTED, "I see", "third"]
         .map(str::to_owned)
         .into_iter();
@@ -147,57 +151,54 @@ async fn with_latest_turn_all_images_since_the_model_spoke_are_described() {
         .chain([seen(3), "fourth".into(), seen(4)])
         .collect();
     assert_eq!(texts(&described.request), expected);
-    assert_eq!(stage.eyes.calls(), 2);
+    assert_eq!(fixture.describer.calls(), 2);
 }
 
 #[tokio::test]
-async fn with_latest_turn_the_beginning_of_an_answer_belongs_to_the_turn() {
-    let stage = Stage::with(VisionConfig {
+async fn with_latest_turn_an_assistant_prefill_belongs_to_the_turn() {
+    let fixture = VisionFixture::with(VisionConfig {
         latest: Latest::Turn,
         ..VisionConfig::default()
     });
     let request = question(&[1]).message(Message::assistant("It shows"));
-    let described = stage.describe(request).await;
+    let described = fixture.describe(request).await;
     assert_eq!(texts(&described.request)[1], seen(1));
 }
 
 #[tokio::test]
-async fn v09_without_a_usable_describer_the_marker_is_left_and_nobody_is_asked() {
-    let stage = Stage::new();
+async fn without_a_describer_images_get_the_marker_and_no_call_is_made() {
+    let fixture = VisionFixture::new();
     let scope = Scope::of_key("laptop");
-    let described = stage
+    let described = fixture
         .vision
         .describe(question(&[1]), None, &scope)
         .await
         .unwrap();
     assert_eq!(texts(&described.request), ["What is this?", UNAVAILABLE]);
-    assert_eq!(stage.eyes.calls(), 0);
-    let fate = Fate::Undescribed("nobody can describe it".into());
-    assert_eq!(described.images[0].fate, fate);
+    assert_eq!(fixture.describer.calls(), 0);
+    let disposition = ImageDisposition::Undescribed("no describer is configured".into());
+    assert_eq!(described.images[0].disposition, disposition);
 }
 
 #[tokio::test]
-async fn v10_v22_an_image_in_a_tools_answer_is_described_there() {
+async fn an_image_in_a_tool_result_is_described_in_place() {
     for protocol in Protocol::ALL {
         let mut request = Request::user("take one");
         request.edit().messages.extend(tool_answer(7));
-        let stage = Stage::new();
-        let described = stage.describe(through(protocol, &request)).await;
-        assert_eq!(stage.eyes.calls(), 1, "{protocol:?}");
+        let fixture = VisionFixture::new();
+        let described = fixture.describe(through(protocol, &request)).await;
+        assert_eq!(fixture.describer.calls(), 1, "{protocol:?}");
         let last = described.request.messages.last().unwrap();
         assert!(texts(&described.request).contains(&seen(7)), "{protocol:?}");
         if !matches!(protocol, Protocol::Chat) {
-            let result = last
-                .tool_results()
-                .next()
-                .expect("it stays a tool's answer");
+            let result = last.tool_results().next().expect("it stays a tool result");
             assert!(result.text().contains(&seen(7)), "{protocol:?}");
         }
     }
 }
 
 #[tokio::test]
-async fn v22_a_chat_tool_message_with_an_image_is_described_there() {
+async fn an_image_in_a_chat_tool_message_is_described_in_place() {
     let url = format!("data:image/gif;base64,{}", base64(&gif(7)));
     let body = format!(
         r#"{{"messages":[{{"role":"user","content":"take one"}},
@@ -205,8 +206,8 @@ async fn v22_a_chat_tool_message_with_an_image_is_described_there() {
         {{"role":"tool","tool_call_id":"a","content":[{{"type":"image_url","image_url":{{"url":"{url}"}}}}]}}]}}"#
     );
     let incoming = Protocol::Chat.codec().read_request(body.into()).unwrap();
-    let stage = Stage::new();
-    let described = stage.describe(incoming.request).await;
+    let fixture = VisionFixture::new();
+    let described = fixture.describe(incoming.request).await;
     let last = described.request.messages.last().unwrap();
     assert_eq!(last.tool_results().next().unwrap().text(), seen(7));
 }
@@ -217,16 +218,16 @@ fn base64(data: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn v11_an_image_in_an_earlier_tools_answer_is_omitted_there() {
+async fn an_image_in_an_earlier_tool_result_is_omitted_in_place() {
     for protocol in Protocol::ALL {
         let mut request = Request::user("take one");
         request.edit().messages.extend(tool_answer(7));
         let request = request
             .message(Message::assistant("done"))
             .message(Message::user("thanks"));
-        let stage = Stage::new();
-        let described = stage.describe(through(protocol, &request)).await;
-        assert_eq!(stage.eyes.calls(), 0, "{protocol:?}");
+        let fixture = VisionFixture::new();
+        let described = fixture.describe(through(protocol, &request)).await;
+        assert_eq!(fixture.describer.calls(), 0, "{protocol:?}");
         assert!(
             texts(&described.request).contains(&OMITTED.to_owned()),
             "{protocol:?}"
@@ -236,11 +237,13 @@ async fn v11_an_image_in_an_earlier_tools_answer_is_omitted_there() {
 }
 
 #[tokio::test]
-async fn v14_no_word_of_an_image_is_left_in_a_responses_request() {
-    let stage = Stage::new();
+async fn no_trace_of_an_image_is_left_in_a_responses_request() {
+    let fixture = VisionFixture::new();
     let [asked, answered] = tool_answer(9);
     let request = conversation().message(asked).message(answered);
-    let described = stage.describe(through(Protocol::Responses, &request)).await;
+    let described = fixture
+        .describe(through(Protocol::Responses, &request))
+        .await;
     let body = written(Protocol::Responses, &described.request);
     for word in ["input_image", "image_url", "base64"] {
         assert!(!body.contains(word), "{body}");
@@ -249,7 +252,7 @@ async fn v14_no_word_of_an_image_is_left_in_a_responses_request() {
 }
 
 #[tokio::test]
-async fn v12_responses_reads_both_forms_of_a_message() {
+async fn both_forms_of_a_responses_message_are_described() {
     let url = format!("data:image/gif;base64,{}", base64(&gif(2)));
     for kind in ["\"type\":\"message\",", ""] {
         let body = format!(
@@ -259,10 +262,10 @@ async fn v12_responses_reads_both_forms_of_a_message() {
             .codec()
             .read_request(body.into())
             .unwrap();
-        let stage = Stage::new();
-        let described = stage.describe(incoming.request).await;
+        let fixture = VisionFixture::new();
+        let described = fixture.describe(incoming.request).await;
         assert_eq!(texts(&described.request), ["What?".to_owned(), seen(2)]);
-        let written = crate::stage::written(Protocol::Responses, &described.request);
+        let written = crate::support::written(Protocol::Responses, &described.request);
         assert!(written.contains(r#"{"type":"input_text","text":"[image: picture 2]"}"#));
         assert!(
             !written.contains("input_image") && !written.contains("image_url"),
@@ -280,8 +283,8 @@ async fn an_image_that_a_client_sends_as_a_file_is_described() {
             name: Some("shot.gif".into()),
             native: None,
         });
-        let stage = Stage::new();
-        let described = stage.describe(Request::user("look").part(file)).await;
+        let fixture = VisionFixture::new();
+        let described = fixture.describe(Request::user("look").part(file)).await;
         assert_eq!(
             texts(&described.request),
             ["look".to_owned(), seen(5)],
@@ -291,7 +294,7 @@ async fn an_image_that_a_client_sends_as_a_file_is_described() {
 }
 
 #[tokio::test]
-async fn a_document_that_is_no_picture_stays() {
+async fn a_document_that_is_not_an_image_is_kept() {
     let pdf = Part::File(File {
         media_type: "application/pdf".into(),
         data: "%PDF-1.7".into(),
@@ -299,22 +302,22 @@ async fn a_document_that_is_no_picture_stays() {
         native: None,
     });
     let request = Request::user("read").part(pdf);
-    let described = Stage::new().describe(request.clone()).await;
+    let described = VisionFixture::new().describe(request.clone()).await;
     assert!(described.request.same_prompt(&request));
 }
 
 #[tokio::test]
-async fn an_address_goes_to_the_describer_as_it_is() {
+async fn a_url_is_sent_to_the_describer_unchanged() {
     let remote = Part::RemoteImage(RemoteImage {
         url: "https://pictures.example/a.png".into(),
         native: None,
     });
-    let stage = Stage::new();
-    let described = stage
+    let fixture = VisionFixture::new();
+    let described = fixture
         .describe(Request::user("look").part(remote.clone()))
         .await;
     assert_eq!(texts(&described.request), ["look".to_owned(), seen(0)]);
-    let call = &stage.eyes.fake.calls()[0];
+    let call = &fixture.describer.fake.calls()[0];
     assert_eq!(call.request.messages[0].parts[0], remote);
-    assert!(call.streamed, "describers are always asked for a stream");
+    assert!(call.streamed, "a stream is always requested");
 }

@@ -3,7 +3,7 @@
 //! The answer of the model `heard`: what an SDK sent shows in the words of the
 //! contract, so its test sees what every codec's reader made of it.
 
-use majordomo_llm::{Native, Output, Part, Prompt, Role, ToolChoice};
+use majordomo_llm::{Native, OutputFormat, Part, Prompt, Role, ToolChoice};
 
 /// Describes a request.
 pub(crate) fn describe(prompt: &Prompt) -> String {
@@ -34,9 +34,9 @@ pub(crate) fn describe(prompt: &Prompt) -> String {
         ToolChoice::Named(name) => lines.push(format!("choice named {name}")),
     }
     match &prompt.output {
-        Output::Text => {}
-        Output::Json => lines.push("wants json".into()),
-        Output::Schema(schema) => lines.push(format!("wants {}", schema.schema.as_str())),
+        OutputFormat::Text => {}
+        OutputFormat::Json => lines.push("wants json".into()),
+        OutputFormat::Schema(schema) => lines.push(format!("wants {}", schema.schema.as_str())),
     }
     lines.extend(prompt.max_tokens.map(|n| format!("at most {n} tokens")));
     lines.extend(prompt.temperature.map(|t| format!("temperature {t}")));

@@ -7,8 +7,8 @@
 use std::time::Duration;
 
 use majordomo_llm::{
-    Error, ErrorKind, Event, FinishReason, Json, KeyOwner, Native, Output, Part, Prompt, Reasoning,
-    Response, Text, ToolCall, Usage,
+    Error, ErrorKind, Event, FinishReason, Json, KeyOwner, Native, OutputFormat, Part, Prompt,
+    Reasoning, Response, Text, ToolCall, Usage,
 };
 use majordomo_wire::Protocol;
 
@@ -121,7 +121,7 @@ fn tool_calls() -> Vec<Part> {
 /// JSON, but only for who asked for it.
 fn structured(prompt: &Prompt) -> Result<String, Error> {
     match &prompt.output {
-        Output::Schema(schema) if schema.schema.as_str().contains("population") => {
+        OutputFormat::Schema(schema) if schema.schema.as_str().contains("population") => {
             Ok(r#"{"city":"Paris","population":2102650}"#.to_owned())
         }
         other => {

@@ -1,7 +1,7 @@
 //! Reads a client's request.
 
 use bytes::Bytes;
-use majordomo_llm::{Json, Output, OutputSchema, Prompt, Request, ToolChoice};
+use majordomo_llm::{Json, OutputFormat, OutputSchema, Prompt, Request, ToolChoice};
 
 use super::{CHAT, read_message};
 use crate::function_tool;
@@ -151,7 +151,7 @@ impl Fields {
             })
         })?;
         self.prompt.output = match (kind.as_deref(), schema) {
-            (Some("text"), _) => Output::Text,
+            (Some("text"), _) => OutputFormat::Text,
             (
                 _,
                 SchemaFields {
@@ -165,16 +165,16 @@ impl Fields {
                     self.rest
                         .push(format!("response_format.json_schema.{name}"), value);
                 }
-                Output::Schema(OutputSchema {
+                OutputFormat::Schema(OutputSchema {
                     schema: json,
                     name,
                     strict,
                 })
             }
-            (Some("json_object"), _) => Output::Json,
+            (Some("json_object"), _) => OutputFormat::Json,
             _ => {
                 self.rest.push("response_format", keep(raw));
-                Output::Text
+                OutputFormat::Text
             }
         };
         Ok(())

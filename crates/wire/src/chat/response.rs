@@ -1,7 +1,7 @@
 //! Whole answers.
 
 use bytes::{Bytes, BytesMut};
-use majordomo_llm::{Error, ErrorKind, Part, Raw, Response, Result, Usage};
+use majordomo_llm::{Error, ErrorKind, Part, RawBody, Response, Result, Usage};
 
 use super::read_message::MessageFields;
 use super::write_message::write_answer;
@@ -37,7 +37,7 @@ pub(super) fn read(body: Bytes, first_call: usize) -> Result<Response> {
         id: answer.id.filter(|id| !id.is_empty()),
         reported_model: answer.model.filter(|model| !model.is_empty()),
         native: native.into_native(CHAT),
-        raw: Some(Raw::new(CHAT, body.clone())),
+        raw: Some(RawBody::new(CHAT, body.clone())),
         ..Response::new(parts)
     })
 }

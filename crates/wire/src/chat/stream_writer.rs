@@ -135,7 +135,7 @@ impl ChatWriter {
             index,
             has_arguments: false,
         });
-        let made_up = ToolCall::made_up_id(self.first_call + place);
+        let made_up = ToolCall::synthetic_id(self.first_call + place);
         let id = id.filter(|id| !id.is_empty()).unwrap_or(&made_up);
         let native = self.losses.own(native, &CHAT);
         self.delta(out, |o| {

@@ -1,7 +1,7 @@
 //! Writes a request: untouched, edited, or from scratch.
 
 use bytes::BytesMut;
-use majordomo_llm::{Message, Native, Output, Prompt, Request, Role, ToolChoice};
+use majordomo_llm::{Message, Native, OutputFormat, Prompt, Request, Role, ToolChoice};
 
 use super::CHAT;
 use super::write_message::MessageWriter;
@@ -62,26 +62,26 @@ fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let source = request.source().filter(|s| *s.dialect() == CHAT)?;
     let mut losses = Losses::default();
     let edit = Edit {
-        old: &fields(source.read(), to, true, &mut Losses::default()),
+        old: &fields(source.prompt(), to, true, &mut Losses::default()),
         new: &fields(request, to, true, &mut losses),
         aliases: ALIASES,
         streams: false,
     };
-    let mut up_to_date = same_conversation(request, source.read());
+    let mut up_to_date = same_conversation(request, source.prompt());
     let body = edit.write(source.bytes(), to, |key, value, out| match key {
         "messages" if !up_to_date => {
-            let one_to_one = |raw: &Vec<&str>| raw.len() == source.read().messages.len();
+            let one_to_one = |raw: &Vec<&str>| raw.len() == source.prompt().messages.len();
             let Some(elements) = splice::elements(value).filter(one_to_one) else {
                 return Fate::Keep;
             };
             up_to_date = true;
             write_array(out, |array| {
-                messages(request, source.read(), &elements, array, &mut losses);
+                messages(request, source.prompt(), &elements, array, &mut losses);
             });
             Fate::Replace
         }
         // OpenRouter's form of what is now said as `reasoning_effort`.
-        "reasoning" if request.effort != source.read().effort => Fate::Remove,
+        "reasoning" if request.effort != source.prompt().effort => Fate::Remove,
         _ => Fate::Keep,
     })?;
     // A source without messages has no place for new ones: written from scratch.
@@ -139,7 +139,7 @@ fn has_native(prompt: &Prompt, name: &str) -> bool {
 fn fields(prompt: &Prompt, to: &Outgoing<'_>, same: bool, losses: &mut Losses) -> Fields {
     let mut fields = Fields::default();
     tools(prompt, &mut fields, losses);
-    if let Output::Json | Output::Schema(_) = &prompt.output {
+    if let OutputFormat::Json | OutputFormat::Schema(_) = &prompt.output {
         let native = prompt.native.as_deref().filter(|n| *n.dialect() == CHAT);
         object(fields.value("response_format"), |o| {
             response_format(&prompt.output, native, o);
@@ -240,8 +240,8 @@ fn tools(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
     }
 }
 
-fn response_format(output: &Output, native: Option<&Native>, object: &mut Object<'_>) {
-    let Output::Schema(schema) = output else {
+fn response_format(output: &OutputFormat, native: Option<&Native>, object: &mut Object<'_>) {
+    let OutputFormat::Schema(schema) = output else {
         return object.string("type", "json_object");
     };
     object.string("type", "json_schema");

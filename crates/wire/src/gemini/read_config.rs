@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use majordomo_llm::{Effort, Output, OutputSchema, Prompt};
+use majordomo_llm::{Effort, OutputFormat, OutputSchema, Prompt};
 
 use super::{keys, schema};
 use crate::json::{Cursor, Kind, Read, Rest, keep};
@@ -58,16 +58,16 @@ struct Format<'a> {
 }
 
 impl Format<'_> {
-    fn into_output(self, rest: &mut Rest) -> Output {
+    fn into_output(self, rest: &mut Rest) -> OutputFormat {
         let mime = self.mime.as_ref().map(|(mime, _)| &**mime);
         match (mime, self.schema) {
-            (None | Some("application/json"), Some(raw)) => Output::Schema(OutputSchema {
+            (None | Some("application/json"), Some(raw)) => OutputFormat::Schema(OutputSchema {
                 schema: schema::read(raw),
                 name: None,
                 strict: None,
             }),
-            (Some("application/json"), None) => Output::Json,
-            (None | Some("" | "text/plain"), None) => Output::Text,
+            (Some("application/json"), None) => OutputFormat::Json,
+            (None | Some("" | "text/plain"), None) => OutputFormat::Text,
             // One word of a list, or what comes next: only this dialect can say it.
             _ => {
                 if let Some((_, raw)) = self.mime {
@@ -76,7 +76,7 @@ impl Format<'_> {
                 if let Some(raw) = self.schema {
                     rest.push("generationConfig.responseSchema", keep(raw));
                 }
-                Output::Text
+                OutputFormat::Text
             }
         }
     }

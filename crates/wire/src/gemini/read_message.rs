@@ -66,7 +66,7 @@ impl Conversation {
             match part {
                 Part::ToolCall(call) => {
                     if call.id.is_empty() {
-                        call.id = ToolCall::made_up_id(self.calls);
+                        call.id = ToolCall::synthetic_id(self.calls);
                     }
                     self.calls += 1;
                     self.unanswered.push(&call.id, &call.name);

@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{
-    Error, ErrorKind, FinishReason, Json, Native, Part, Raw, Response, Result, ToolCall,
+    Error, ErrorKind, FinishReason, Json, Native, Part, RawBody, Response, Result, ToolCall,
 };
 
 use super::stream_chunk::Chunk;
@@ -55,7 +55,7 @@ pub(super) fn read(body: Bytes, first_call: usize) -> Result<Response> {
         id: known(chunk.id),
         reported_model: known(chunk.model),
         native: rest.into_native(GEMINI),
-        raw: Some(Raw::new(GEMINI, body.clone())),
+        raw: Some(RawBody::new(GEMINI, body.clone())),
         ..Response::new(parts)
     })
 }
@@ -66,7 +66,7 @@ fn name_calls(parts: &mut [Part], first_call: usize) -> bool {
     for part in parts {
         if let Part::ToolCall(call) = part {
             if call.id.is_empty() {
-                call.id = ToolCall::made_up_id(first_call + calls);
+                call.id = ToolCall::synthetic_id(first_call + calls);
             }
             calls += 1;
         }

@@ -116,7 +116,7 @@ impl GeminiWriter {
     }
 
     fn start_call(&mut self, index: usize, id: Option<&str>, name: &str, native: Option<&Native>) {
-        let made_up = ToolCall::made_up_id(self.first_call + self.calls.len());
+        let made_up = ToolCall::synthetic_id(self.first_call + self.calls.len());
         let id = id.filter(|id| !id.is_empty()).unwrap_or(&made_up);
         self.calls.push(Call {
             index,

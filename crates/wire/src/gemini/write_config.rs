@@ -1,7 +1,7 @@
 //! Writes `generationConfig`.
 
 use bytes::BytesMut;
-use majordomo_llm::{Effort, Native, Output, Prompt};
+use majordomo_llm::{Effort, Native, OutputFormat, Prompt};
 
 use super::GEMINI;
 use super::generation::Generation;
@@ -68,12 +68,12 @@ pub(super) fn fields(prompt: &Prompt, to: &Outgoing<'_>, losses: &mut Losses) ->
     fields
 }
 
-fn output(output: &Output, fields: &mut Fields, losses: &mut Losses) {
-    if *output == Output::Text {
+fn output(output: &OutputFormat, fields: &mut Fields, losses: &mut Losses) {
+    if *output == OutputFormat::Text {
         return;
     }
     fields.string("responseMimeType", "application/json");
-    let Output::Schema(schema) = output else {
+    let OutputFormat::Schema(schema) = output else {
         return;
     };
     fields.put("responseJsonSchema", schema.schema.as_str());

@@ -108,14 +108,14 @@ pub(super) fn edited(
     to: &Outgoing<'_>,
 ) -> Option<Written> {
     let raw = elements(member(text, "contents")?);
-    if raw.len() != source.read().messages.len() {
+    if raw.len() != source.prompt().messages.len() {
         return None;
     }
     let mut losses = Losses::default();
     let mut unheard = Losses::default();
-    let mut old = fields(source.read(), &mut unheard);
+    let mut old = fields(source.prompt(), &mut unheard);
     let mut new = fields(request, &mut losses);
-    let old_config = write_config::fields(source.read(), to, &mut unheard);
+    let old_config = write_config::fields(source.prompt(), to, &mut unheard);
     let new_config = write_config::fields(request, to, &mut losses);
     if member(text, "generationConfig").is_none() {
         add_config(&old_config, &mut old);
@@ -132,7 +132,7 @@ pub(super) fn edited(
         edit(&old, &new, ALIASES).splice(text, &mut out, |key, value, out| {
             let replaced =
                 match &*keys::camel(key) {
-                    "contents" => contents(request, source.read(), &raw, to, out, &mut losses),
+                    "contents" => contents(request, source.prompt(), &raw, to, out, &mut losses),
                     "generationConfig" => edit(&old_config, &new_config, write_config::ALIASES)
                         .splice(value, out, |_, _, _| Fate::Keep),
                     "model" => {

@@ -1,7 +1,7 @@
 //! Reads the settings that are objects of their own: thinking, output, tool
 //! choice, cache, metadata.
 
-use majordomo_llm::{Effort, Json, Output, OutputSchema, Prompt, ToolChoice};
+use majordomo_llm::{Effort, Json, OutputFormat, OutputSchema, Prompt, ToolChoice};
 
 use crate::json::{Cursor, Kind, Read, Rest, keep};
 
@@ -127,7 +127,7 @@ fn format(name: &str, cursor: &mut Cursor<'_>, prompt: &mut Prompt, rest: &mut R
     })?;
     match (kind.as_deref(), schema) {
         (Some("json_schema"), Some(schema)) => {
-            prompt.output = Output::Schema(OutputSchema {
+            prompt.output = OutputFormat::Schema(OutputSchema {
                 schema,
                 name: None,
                 strict: None,

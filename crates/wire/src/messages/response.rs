@@ -1,7 +1,7 @@
 //! Whole answers.
 
 use bytes::{Bytes, BytesMut};
-use majordomo_llm::{Error, ErrorKind, FinishReason, Part, Raw, Response, Result, ToolCall};
+use majordomo_llm::{Error, ErrorKind, FinishReason, Part, RawBody, Response, Result, ToolCall};
 
 use super::usage::{self, Counts};
 use super::write_part::{Place, fits, write_call, write_part};
@@ -41,7 +41,7 @@ pub(super) fn read(body: Bytes, first_call: usize) -> Result<Response> {
         id: answer.id.filter(|id| !id.is_empty()),
         reported_model: answer.model.filter(|model| !model.is_empty()),
         native: answer.rest.into_native(MESSAGES),
-        raw: Some(Raw::new(MESSAGES, body.clone())),
+        raw: Some(RawBody::new(MESSAGES, body.clone())),
         ..Response::new(answer.parts)
     })
 }
@@ -90,7 +90,7 @@ fn name_calls(parts: &mut [Part], first_call: usize) {
     });
     for (n, call) in calls.enumerate() {
         if call.id.is_empty() {
-            call.id = ToolCall::made_up_id(first_call + n);
+            call.id = ToolCall::synthetic_id(first_call + n);
         }
     }
 }

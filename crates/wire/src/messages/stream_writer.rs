@@ -118,7 +118,7 @@ impl MessagesWriter {
 
     fn start_call(&mut self, index: usize, id: &str, name: &str, native: Option<&Native>) {
         let id = match id {
-            "" => ToolCall::made_up_id(self.first_call + self.calls),
+            "" => ToolCall::synthetic_id(self.first_call + self.calls),
             id => call_id::write(id).into_owned(),
         };
         self.calls += 1;

@@ -51,7 +51,7 @@ fn fresh(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
 /// Splices the changes into the client's own bytes, if they are of this dialect.
 fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let source = request.source().filter(|s| *s.dialect() == MESSAGES)?;
-    let old = source.read();
+    let old = source.prompt();
     let mut losses = Losses::default();
     // A client that begins with a system message itself knows what it does.
     let first = match leading(&old.messages) {

@@ -1,6 +1,6 @@
 //! Writes everything of a request but model, stream and conversation.
 
-use majordomo_llm::{Effort, Native, Output, Prompt, Tool, ToolChoice};
+use majordomo_llm::{Effort, Native, OutputFormat, Prompt, Tool, ToolChoice};
 
 use super::MESSAGES;
 use super::read_request::NO_PARAMETERS;
@@ -169,15 +169,15 @@ fn output_config(
         Some(Effort::Max) => Some("max"),
     };
     let schema = match &prompt.output {
-        Output::Text => None,
-        Output::Json => {
+        OutputFormat::Text => None,
+        OutputFormat::Json => {
             losses.add(
                 "output",
                 "Messages binds an answer to a schema or not at all",
             );
             None
         }
-        Output::Schema(schema) => {
+        OutputFormat::Schema(schema) => {
             if schema.name.is_some() {
                 losses.add("output.name", "a schema has no name here");
             }

@@ -1,15 +1,16 @@
-//! Pictures: base64 without a type, which the bytes themselves tell.
+//! Images: base64 without a media type, which is sniffed from the bytes.
 
+use majordomo_image_header::Format;
 use majordomo_llm::{Image, Opaque, Part};
 
 use super::OLLAMA;
 use crate::base64::{decode, decode_data_url, encode_into};
 use crate::json::{Array, Cursor, Read, keep};
 
-/// The kind of what came as a picture and is none, such as sound.
+/// The kind of an `images` element that is not an image, such as audio.
 const KIND: &str = "images";
 
-/// Reads one element of `images`. What is no known picture stays as it is.
+/// Reads one element of `images`. Anything but a known image stays opaque.
 pub(super) fn read(cursor: &mut Cursor<'_>) -> Read<Part> {
     let (text, raw) = cursor.with_raw(Cursor::string)?;
     let data = match decode_data_url(&text) {
@@ -27,7 +28,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Read<Part> {
     })
 }
 
-/// Whether a part has its place in `images`.
+/// Whether a part is written to `images`.
 pub(super) fn belongs(part: &Part) -> bool {
     match part {
         Part::Image(_) => true,
@@ -50,27 +51,13 @@ pub(super) fn write(part: &Part, array: &mut Array<'_>) {
     }
 }
 
-/// The type of a picture by its first bytes.
+/// The media type of an image, by its magic bytes.
 pub(super) fn sniff(data: &[u8]) -> Option<&'static str> {
-    const STARTS: &[(&[u8], &str)] = &[
-        (b"\x89PNG\r\n\x1a\n", "image/png"),
-        (b"\xff\xd8\xff", "image/jpeg"),
-        (b"GIF87a", "image/gif"),
-        (b"GIF89a", "image/gif"),
-        (b"II*\0", "image/tiff"),
-        (b"MM\0*", "image/tiff"),
-        (b"BM", "image/bmp"),
-    ];
-    let start = STARTS.iter().find(|(magic, _)| data.starts_with(magic));
-    start.map(|(_, media_type)| *media_type).or_else(|| {
-        match (data.get(..4)?, data.get(4..8)?, data.get(8..12)?) {
-            (b"RIFF", _, b"WEBP") => Some("image/webp"),
-            (_, b"ftyp", b"avif" | b"avis") => Some("image/avif"),
-            (_, b"ftyp", b"heic" | b"heix" | b"hevc" | b"hevx") => Some("image/heic"),
-            (_, b"ftyp", b"mif1" | b"msf1") => Some("image/heif"),
-            _ => None,
-        }
-    })
+    match majordomo_image_header::sniff(data)? {
+        // Documents, which no Ollama model reads from `images`.
+        Format::Svg | Format::Pdf => None,
+        format => Some(format.media_type()),
+    }
 }
 
 #[cfg(test)]
@@ -78,8 +65,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pictures_are_known_by_their_first_bytes() {
-        let rows: [(&[u8], Option<&str>); 10] = [
+    fn images_are_identified_by_their_magic_bytes() {
+        let bitmap = [b"BM".as_slice(), &[0; 12], &[40, 0, 0, 0], &[0; 40]].concat();
+        let rows: [(&[u8], Option<&str>); 13] = [
             (b"\x89PNG\r\n\x1a\n....", Some("image/png")),
             (b"\xff\xd8\xff\xe0", Some("image/jpeg")),
             (b"GIF89a..", Some("image/gif")),
@@ -88,7 +76,10 @@ mod tests {
             (b"\0\0\0\x18ftypheic....", Some("image/heic")),
             (b"\0\0\0\x18ftypmp42....", None),
             (b"II*\0....", Some("image/tiff")),
-            (b"BM", Some("image/bmp")),
+            (&bitmap, Some("image/bmp")),
+            (b"BM", None),
+            (b"<svg/>", None),
+            (b"%PDF-1.7", None),
             (b"", None),
         ];
         for (data, expected) in rows {

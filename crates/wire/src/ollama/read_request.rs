@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use majordomo_llm::{Effort, Output, OutputSchema, Part, Prompt, Request};
+use majordomo_llm::{Effort, OutputFormat, OutputSchema, Part, Prompt, Request};
 
 use super::{OLLAMA, generate, image, options, read_message, tool_calls};
 use crate::function_tool;
@@ -108,16 +108,16 @@ impl<'a> Fields<'a> {
         let kind = cursor.peek()?;
         let raw = cursor.raw()?;
         self.prompt.output = match (kind, raw) {
-            (Kind::Null, _) | (_, "\"\"") => Output::Text,
-            (_, "\"json\"") => Output::Json,
-            (Kind::Object, schema) => Output::Schema(OutputSchema {
+            (Kind::Null, _) | (_, "\"\"") => OutputFormat::Text,
+            (_, "\"json\"") => OutputFormat::Json,
+            (Kind::Object, schema) => OutputFormat::Schema(OutputSchema {
                 schema: keep(schema),
                 name: None,
                 strict: None,
             }),
             _ => {
                 self.rest.push("format", keep(raw));
-                Output::Text
+                OutputFormat::Text
             }
         };
         Ok(())

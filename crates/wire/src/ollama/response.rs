@@ -1,7 +1,7 @@
 //! Whole answers, of either form.
 
 use bytes::{Bytes, BytesMut};
-use majordomo_llm::{Error, ErrorKind, Native, Part, Raw, Response, Result};
+use majordomo_llm::{Error, ErrorKind, Native, Part, RawBody, Response, Result};
 
 use super::generate::Form;
 use super::stream_chunk::Chunk;
@@ -44,7 +44,7 @@ pub(super) fn read(body: Bytes, first_call: usize) -> Result<Response> {
             .map(Into::into)
             .filter(|m: &String| !m.is_empty()),
         native,
-        raw: Some(Raw::new(OLLAMA, body.clone())),
+        raw: Some(RawBody::new(OLLAMA, body.clone())),
         ..Response::new(parts)
     })
 }

@@ -121,7 +121,7 @@ impl OllamaWriter {
 
     fn name(&self, call: &mut ToolCall) {
         if call.id.is_empty() {
-            call.id = ToolCall::made_up_id(self.first_call + self.calls.len());
+            call.id = ToolCall::synthetic_id(self.first_call + self.calls.len());
         }
     }
 

@@ -71,10 +71,10 @@ pub(super) fn pair(messages: &mut [Message]) {
             Part::ToolCall(call) => {
                 if call.id.is_empty() {
                     free = free.max(calls);
-                    call.id = ToolCall::made_up_id(free);
+                    call.id = ToolCall::synthetic_id(free);
                     while !used.insert(call.id.clone()) {
                         free += 1;
-                        call.id = ToolCall::made_up_id(free);
+                        call.id = ToolCall::synthetic_id(free);
                     }
                 }
                 calls += 1;

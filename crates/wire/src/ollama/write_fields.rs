@@ -1,6 +1,6 @@
 //! Writes the settings of a request.
 
-use majordomo_llm::{Effort, Output, Prompt, Tool, ToolChoice};
+use majordomo_llm::{Effort, OutputFormat, Prompt, Tool, ToolChoice};
 
 use super::generate::{Form, ONLY_HERE, form};
 use super::{OLLAMA, Thinking};
@@ -21,9 +21,9 @@ pub(super) fn fields(
     let mut fields = Fields::default();
     tools(prompt, same, &mut fields, losses);
     match &prompt.output {
-        Output::Text => {}
-        Output::Json => fields.string("format", "json"),
-        Output::Schema(output) => {
+        OutputFormat::Text => {}
+        OutputFormat::Json => fields.string("format", "json"),
+        OutputFormat::Schema(output) => {
             fields.put("format", output.schema.as_str());
             for (name, is_set) in [
                 ("output.name", output.name.is_some()),

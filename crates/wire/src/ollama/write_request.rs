@@ -1,7 +1,7 @@
 //! Writes a request: untouched, edited, or from scratch.
 
 use bytes::BytesMut;
-use majordomo_llm::{Message, Output, Prompt, Request, Role};
+use majordomo_llm::{Message, OutputFormat, Prompt, Request, Role};
 
 use super::generate::{Form, form};
 use super::write_fields::{fields, has_truncate};
@@ -78,7 +78,7 @@ fn conversation(prompt: &Prompt, to: &Outgoing<'_>, array: &mut Array<'_>, losse
 /// and still of the same form.
 fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let source = request.source().filter(|s| *s.dialect() == OLLAMA)?;
-    let (old, new): (&Prompt, &Prompt) = (source.read(), request);
+    let (old, new): (&Prompt, &Prompt) = (source.prompt(), request);
     let text = std::str::from_utf8(source.bytes()).ok()?;
     let form = form(new);
     let is_chat = splice::member(text, "messages").is_some();
@@ -186,7 +186,7 @@ fn messages(
 /// The schema as an instruction, for servers that ignore `format`.
 fn in_words(prompt: &Prompt, to: &Outgoing<'_>) -> Option<String> {
     match &prompt.output {
-        Output::Schema(output) if to.ollama.schema_in_words => Some(format!(
+        OutputFormat::Schema(output) if to.ollama.schema_in_words => Some(format!(
             "Answer with one JSON value that satisfies this JSON Schema, and with nothing else: \
              no markdown, no code fence, no explanation.\n{}",
             output.schema.as_str()

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use majordomo_llm::{
-    Json, Message, Opaque, Output, OutputSchema, Part, Prompt, Request, Role, Text, Tool,
+    Json, Message, Opaque, OutputFormat, OutputSchema, Part, Prompt, Request, Role, Text, Tool,
     ToolChoice,
 };
 
@@ -128,13 +128,13 @@ impl Fields {
             })
         })?;
         self.prompt.output = match (kind.as_deref(), schema) {
-            (Some("text"), _) => Output::Text,
-            (Some("json_object"), _) => Output::Json,
+            (Some("text"), _) => OutputFormat::Text,
+            (Some("json_object"), _) => OutputFormat::Json,
             (Some("json_schema"), Some(schema)) => {
                 for (name, value) in rest {
                     self.rest.push(name, value);
                 }
-                Output::Schema(OutputSchema {
+                OutputFormat::Schema(OutputSchema {
                     schema,
                     name,
                     strict,
@@ -142,7 +142,7 @@ impl Fields {
             }
             _ => {
                 self.rest.push("text.format", keep(raw));
-                Output::Text
+                OutputFormat::Text
             }
         };
         Ok(())

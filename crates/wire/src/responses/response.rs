@@ -1,7 +1,7 @@
 //! Whole answers.
 
 use bytes::{Bytes, BytesMut};
-use majordomo_llm::{Error, ErrorKind, FinishReason, Part, Raw, Response, Result, Usage};
+use majordomo_llm::{Error, ErrorKind, FinishReason, Part, RawBody, Response, Result, Usage};
 
 use super::envelope::{self, Envelope};
 use super::finish::{self, End};
@@ -33,7 +33,7 @@ pub(super) fn read(body: Bytes, first_call: usize) -> Result<Response> {
         id: answer.id,
         reported_model: answer.model,
         native: answer.rest.into_native(RESPONSES),
-        raw: Some(Raw::new(RESPONSES, body.clone())),
+        raw: Some(RawBody::new(RESPONSES, body.clone())),
         ..Response::new(parts)
     })
 }

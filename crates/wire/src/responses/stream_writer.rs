@@ -283,7 +283,7 @@ impl ResponsesWriter {
         }
         self.begin(out);
         self.end_open("completed", out);
-        let made_up = ToolCall::made_up_id(self.reply.first_call + self.call_count);
+        let made_up = ToolCall::synthetic_id(self.reply.first_call + self.call_count);
         self.call_count += 1;
         let native = self.losses.own(native, &RESPONSES).cloned();
         let own_id = native

@@ -1,7 +1,7 @@
 //! Writes a request: untouched, edited, or from scratch.
 
 use bytes::BytesMut;
-use majordomo_llm::{Native, Output, Prompt, Request, Tool, ToolChoice};
+use majordomo_llm::{Native, OutputFormat, Prompt, Request, Tool, ToolChoice};
 
 use super::RESPONSES;
 use super::write_message::MessageWriter;
@@ -59,13 +59,13 @@ fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let source = request.source().filter(|s| *s.dialect() == RESPONSES)?;
     let mut losses = Losses::default();
     let edit = Edit {
-        old: &fields(source.read(), &mut Losses::default()),
+        old: &fields(source.prompt(), &mut Losses::default()),
         new: &fields(request, &mut losses),
         aliases: ALIASES,
         streams: false,
     };
     // A request may have no `input`: then there is no place for new messages.
-    let mut placed = request.messages == source.read().messages;
+    let mut placed = request.messages == source.prompt().messages;
     let body = edit.write(source.bytes(), to, |key, value, out| {
         if key != "input" || placed {
             return Fate::Keep;
@@ -73,7 +73,7 @@ fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
         placed = true;
         let elements = splice::elements(value).unwrap_or_default();
         write_array(out, |array| {
-            messages(request, source.read(), &elements, array, &mut losses);
+            messages(request, source.prompt(), &elements, array, &mut losses);
         });
         Fate::Replace
     })?;
@@ -187,9 +187,9 @@ fn nested(
 
 fn format(prompt: &Prompt, native: Option<&Native>, object: &mut Object<'_>) {
     match &prompt.output {
-        Output::Text => {}
-        Output::Json => object.object("format", |o| o.string("type", "json_object")),
-        Output::Schema(schema) => object.object("format", |o| {
+        OutputFormat::Text => {}
+        OutputFormat::Json => object.object("format", |o| o.string("type", "json_object")),
+        OutputFormat::Schema(schema) => object.object("format", |o| {
             o.string("type", "json_schema");
             o.string("name", schema.name.as_deref().unwrap_or("response"));
             o.raw("schema", schema.schema.as_str());

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use majordomo_llm::{Json, Message, Native, Output, Part, Prompt, Role, Tool};
+use majordomo_llm::{Json, Message, Native, OutputFormat, Part, Prompt, Role, Tool};
 use serde_json::Value;
 
 /// Aspects by name. A text is a list of the pieces that may be joined.
@@ -205,9 +205,9 @@ fn settings(prompt: &Prompt) -> Aspects {
         prompt.parallel_tool_calls,
     );
     let (output, strict) = match &prompt.output {
-        Output::Text => (Value::Null, None),
-        Output::Json => ("json".into(), None),
-        Output::Schema(output) => (value(&output.schema), output.strict),
+        OutputFormat::Text => (Value::Null, None),
+        OutputFormat::Json => ("json".into(), None),
+        OutputFormat::Schema(output) => (value(&output.schema), output.strict),
     };
     put(&mut aspects, "output", output);
     put(&mut aspects, "strict of output", strict);

@@ -4,8 +4,8 @@ use std::time::SystemTime;
 
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{
-    Assembler, ErrorKind, Event, FinishReason, Message, Native, Output, Part, Prompt, Request,
-    Response, Role, Usage,
+    Assembler, ErrorKind, Event, FinishReason, Message, Native, OutputFormat, Part, Prompt,
+    Request, Response, Role, Usage,
 };
 use majordomo_wire::{Codec, FailedAnswer, Incoming, Outgoing, Protocol, Reply};
 use serde_json::Value;
@@ -176,7 +176,7 @@ fn named(mut prompt: Prompt) -> Prompt {
         }
         prompt.native = sorted.into_option();
     }
-    if let Output::Schema(schema) = &mut prompt.output {
+    if let OutputFormat::Schema(schema) = &mut prompt.output {
         schema.name.get_or_insert_with(|| "response".into());
     }
     prompt

@@ -124,7 +124,7 @@ pub(crate) fn all() -> Vec<(&'static str, Request)> {
         ),
         (
             "json",
-            edited(|prompt| prompt.output = majordomo_llm::Output::Json),
+            edited(|prompt| prompt.output = majordomo_llm::OutputFormat::Json),
         ),
         ("limit", Request::user("hi").max_tokens(100)),
         (

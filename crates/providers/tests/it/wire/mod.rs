@@ -58,7 +58,7 @@ async fn exchange(name: &str, model: &str, feature: &str, request: Request) -> S
     let script = Script::new().read_request().answer(200, content_type, body);
     let upstream = Upstream::start([script]).await;
     let model = provider(name, &upstream).model(model).expect("a model");
-    let (request, notes) = request.noting();
+    let (request, notes) = request.recording_changes();
     let result = match stream {
         false => model.generate(request).await,
         true => match model.stream(request).await {

@@ -1,4 +1,4 @@
-use majordomo_llm::{Effort, Output, Part, Role, ToolChoice};
+use majordomo_llm::{Effort, OutputFormat, Part, Role, ToolChoice};
 use proptest::prelude::*;
 
 use super::*;
@@ -109,10 +109,10 @@ fn every_form_of_tool_choice_is_read() {
 #[test]
 fn every_form_of_response_format_is_read() {
     let output = |value: &str| field("response_format", value).request.output.clone();
-    assert_eq!(output(r#"{"type":"text"}"#), Output::Text);
-    assert_eq!(output("null"), Output::Text);
-    assert_eq!(output(r#"{"type":"json_object"}"#), Output::Json);
-    let Output::Schema(schema) = output(
+    assert_eq!(output(r#"{"type":"text"}"#), OutputFormat::Text);
+    assert_eq!(output("null"), OutputFormat::Text);
+    assert_eq!(output(r#"{"type":"json_object"}"#), OutputFormat::Json);
+    let OutputFormat::Schema(schema) = output(
         r#"{"type":"json_schema","json_schema":{"name":"n","schema":{"a": 1},"strict":true}}"#,
     ) else {
         panic!("no schema");
@@ -124,7 +124,7 @@ fn every_form_of_response_format_is_read() {
     );
     assert!(matches!(
         output(r#"{"type":"json_object","schema":{}}"#),
-        Output::Schema(_)
+        OutputFormat::Schema(_)
     ));
 }
 

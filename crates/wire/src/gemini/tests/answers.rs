@@ -270,11 +270,13 @@ fn errors_are_read_with_reason_wait_and_class() {
     };
     let retry = r#"{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.4s"}"#;
     let daily = r#"{"@type":"x/QuotaFailure","violations":[{"quotaId":"GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}"#;
+    let project = r#"{"@type":"x/QuotaFailure","violations":[{"quotaId":"GenerateRequestsPerDayPerProject-FreeTier"}]}"#;
     let minute = r#"{"@type":"x/QuotaFailure","violations":[{"quotaId":"GenerateRequestsPerMinutePerProjectPerModel-FreeTier"}]}"#;
     let key = r#"{"@type":"x/ErrorInfo","reason":"API_KEY_INVALID","domain":"googleapis.com"}"#;
     let rows = [
         (429, body(429, "RESOURCE_EXHAUSTED", &format!("{minute},{retry}")), Class::RateLimited),
-        (429, body(429, "RESOURCE_EXHAUSTED", &format!("{daily},{retry}")), Class::Quota),
+        (429, body(429, "RESOURCE_EXHAUSTED", &format!("{daily},{retry}")), Class::RateLimited),
+        (429, body(429, "RESOURCE_EXHAUSTED", &format!("{project},{retry}")), Class::Quota),
         (429, body(429, "RESOURCE_EXHAUSTED", ""), Class::Transient),
         (400, body(400, "INVALID_ARGUMENT", key), Class::Auth),
         (400, body(400, "FAILED_PRECONDITION", ""), Class::Unsupported),

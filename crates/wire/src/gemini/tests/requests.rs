@@ -1,4 +1,4 @@
-use majordomo_llm::{Effort, Message, Output, Part, Role, ToolChoice};
+use majordomo_llm::{Effort, Message, OutputFormat, Part, Role, ToolChoice};
 use proptest::prelude::*;
 
 use super::*;
@@ -300,7 +300,7 @@ fn googles_schemas_are_read_as_json_schema() {
     ];
     for (googles, expected) in rows {
         let request = config(&format!(r#""responseSchema":{googles}"#));
-        let Output::Schema(schema) = &request.output else {
+        let OutputFormat::Schema(schema) = &request.output else {
             panic!("no schema");
         };
         assert_eq!(schema.schema.as_str(), expected);
@@ -371,23 +371,26 @@ fn every_setting_is_read_in_both_spellings() {
 #[test]
 fn every_shape_of_the_answer_is_read() {
     let output = |fields: &str| config(fields).output.clone();
-    assert_eq!(output(""), Output::Text);
-    assert_eq!(output(r#""responseMimeType":"text/plain""#), Output::Text);
+    assert_eq!(output(""), OutputFormat::Text);
+    assert_eq!(
+        output(r#""responseMimeType":"text/plain""#),
+        OutputFormat::Text
+    );
     assert_eq!(
         output(r#""responseMimeType":"application/json""#),
-        Output::Json
+        OutputFormat::Json
     );
     for fields in [
         r#""responseMimeType":"application/json","responseJsonSchema":{"a": 1}"#,
         r#""response_schema":{"a": 1},"response_mime_type":"application/json""#,
     ] {
-        let Output::Schema(schema) = output(fields) else {
+        let OutputFormat::Schema(schema) = output(fields) else {
             panic!("no schema");
         };
         assert_eq!(schema.schema.as_str(), r#"{"a": 1}"#);
     }
     let word = config(r#""responseMimeType":"text/x.enum","responseSchema":{"type":"STRING"}"#);
-    assert_eq!(word.output, Output::Text);
+    assert_eq!(word.output, OutputFormat::Text);
     assert_eq!(
         native(&word, "generationConfig.responseSchema"),
         Some(r#"{"type":"STRING"}"#)

@@ -1,8 +1,8 @@
 //! Canonical values, written and read again, are the same.
 
 use majordomo_llm::{
-    Effort, File, Json, Message, Output, OutputSchema, Part, Prompt, RemoteImage, Role, Text, Tool,
-    ToolCall, ToolChoice, ToolResult, Usage,
+    Effort, File, Json, Message, OutputFormat, OutputSchema, Part, Prompt, RemoteImage, Role, Text,
+    Tool, ToolCall, ToolChoice, ToolResult, Usage,
 };
 use proptest::prelude::*;
 
@@ -152,8 +152,11 @@ fn conversations() -> Vec<(&'static str, Prompt)> {
         ("none", offered(ToolChoice::None)),
         ("required", offered(ToolChoice::Required)),
         ("named", offered(ToolChoice::Named("rest".into()))),
-        ("JSON", with(|p| p.output = Output::Json)),
-        ("a schema", with(|p| p.output = Output::Schema(schema))),
+        ("JSON", with(|p| p.output = OutputFormat::Json)),
+        (
+            "a schema",
+            with(|p| p.output = OutputFormat::Schema(schema)),
+        ),
         (
             "settings",
             with(|p| {

@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use majordomo_llm::{
-    Effort, File, FinishReason, Image, Json, Message, Native, Opaque, Output, OutputSchema, Part,
-    Prompt, Reasoning, RemoteImage, Role, Text, Tool, ToolCall, ToolChoice, ToolResult,
+    Effort, File, FinishReason, Image, Json, Message, Native, Opaque, OutputFormat, OutputSchema,
+    Part, Prompt, Reasoning, RemoteImage, Role, Text, Tool, ToolCall, ToolChoice, ToolResult,
 };
 
 use super::MESSAGES;
@@ -239,7 +239,7 @@ pub(super) fn prompts() -> Vec<(&'static str, Prompt, &'static [&'static str])> 
         (
             "structured output",
             with(&|p| {
-                p.output = Output::Schema(OutputSchema {
+                p.output = OutputFormat::Schema(OutputSchema {
                     schema: Json::parse(r#"{"type": "object"}"#).unwrap(),
                     name: None,
                     strict: None,
@@ -250,7 +250,7 @@ pub(super) fn prompts() -> Vec<(&'static str, Prompt, &'static [&'static str])> 
         (
             "a named and strict schema",
             with(&|p| {
-                p.output = Output::Schema(OutputSchema {
+                p.output = OutputFormat::Schema(OutputSchema {
                     schema: Json::parse("{}").unwrap(),
                     name: Some("n".into()),
                     strict: Some(true),
@@ -258,7 +258,11 @@ pub(super) fn prompts() -> Vec<(&'static str, Prompt, &'static [&'static str])> 
             }),
             &["output.name", "output.strict"],
         ),
-        ("any JSON", with(&|p| p.output = Output::Json), &["output"]),
+        (
+            "any JSON",
+            with(&|p| p.output = OutputFormat::Json),
+            &["output"],
+        ),
         ("choice auto", chosen(ToolChoice::Auto), &[]),
         ("choice none", chosen(ToolChoice::None), &[]),
         ("choice required", chosen(ToolChoice::Required), &[]),

@@ -1,4 +1,4 @@
-use majordomo_llm::{Effort, Output, Part, Role, ToolChoice};
+use majordomo_llm::{Effort, OutputFormat, Part, Role, ToolChoice};
 use proptest::prelude::*;
 
 use super::*;
@@ -281,7 +281,7 @@ fn settings_are_read_and_unknown_ones_kept() {
         ),
     ] {
         let incoming = field(name, value);
-        let Output::Schema(schema) = &incoming.request.output else {
+        let OutputFormat::Schema(schema) = &incoming.request.output else {
             panic!("no schema in {name}");
         };
         assert_eq!(schema.schema.as_str(), r#"{"a": 1}"#);

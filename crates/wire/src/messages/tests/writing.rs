@@ -222,7 +222,7 @@ fn settings_without_a_place_are_listed() {
         assert!(body.contains(kept), "{kept} in {body}");
     }
     let mut request = Request::user("hi");
-    request.edit().output = majordomo_llm::Output::Json;
+    request.edit().output = majordomo_llm::OutputFormat::Json;
     assert_eq!(write(&request).1, ["output"]);
 }
 
@@ -386,7 +386,7 @@ fn an_edited_effort_replaces_every_form_of_it() {
     let old =
         r#"{"max_tokens":5,"messages":[],"output_format":{"type":"json_schema","schema":{}}}"#;
     let mut request = read(old).request;
-    request.edit().output = majordomo_llm::Output::Text;
+    request.edit().output = majordomo_llm::OutputFormat::Text;
     assert_eq!(
         write(&request).0,
         r#"{"max_tokens":5,"messages":[],"model":"m"}"#

@@ -1,4 +1,4 @@
-use majordomo_llm::{Effort, Output, Part, Role};
+use majordomo_llm::{Effort, OutputFormat, Part, Role};
 use proptest::prelude::*;
 
 use super::*;
@@ -99,11 +99,11 @@ fn calls_without_ids_get_some_and_results_find_them() {
 fn every_form_of_format_is_read() {
     let output = |value: &str| field("format", value).request.output.clone();
     for nothing in ["null", "\"\""] {
-        assert_eq!(output(nothing), Output::Text);
+        assert_eq!(output(nothing), OutputFormat::Text);
     }
-    assert_eq!(output("\"json\""), Output::Json);
+    assert_eq!(output("\"json\""), OutputFormat::Json);
     assert!(
-        matches!(output(r#"{"type": "object"}"#), Output::Schema(s) if s.schema.as_str() == r#"{"type": "object"}"#)
+        matches!(output(r#"{"type": "object"}"#), OutputFormat::Schema(s) if s.schema.as_str() == r#"{"type": "object"}"#)
     );
     let unknown = field("format", "\"yaml\"").request;
     assert!(unknown.native.as_ref().unwrap().get("format").is_some());

@@ -315,7 +315,7 @@ fn an_edited_request_keeps_the_bytes_of_everything_else() {
 #[test]
 fn an_edit_can_remove_and_add_fields() {
     let mut request = read(r#"{"format":"json","model":"x","messages":[],"stream":false}"#).request;
-    request.edit().output = majordomo_llm::Output::Text;
+    request.edit().output = majordomo_llm::OutputFormat::Text;
     request.edit().top_k = Some(5);
     request.edit().system = vec![Text::new("terse")];
     assert_eq!(

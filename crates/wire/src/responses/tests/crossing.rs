@@ -124,7 +124,7 @@ fn settings_come_back_as_they_went() {
         rows.push(plain().effort(effort));
     }
     let mut other = plain();
-    other.edit().output = majordomo_llm::Output::Json;
+    other.edit().output = majordomo_llm::OutputFormat::Json;
     other.edit().parallel_tool_calls = Some(false);
     other.edit().cache_key = Some("k".into());
     other.edit().user = Some("u".into());

@@ -1,4 +1,4 @@
-use majordomo_llm::{Effort, Output, Part, Role, ToolChoice};
+use majordomo_llm::{Effort, OutputFormat, Part, Role, ToolChoice};
 use proptest::prelude::*;
 
 use super::*;
@@ -147,15 +147,18 @@ fn every_form_of_tool_choice_is_read() {
 #[test]
 fn every_shape_of_answer_is_read() {
     let text = |format: &str| field("text", &format!(r#"{{"format":{format}}}"#));
-    assert_eq!(text(r#"{"type":"text"}"#).request.output, Output::Text);
+    assert_eq!(
+        text(r#"{"type":"text"}"#).request.output,
+        OutputFormat::Text
+    );
     assert_eq!(
         text(r#"{"type":"json_object"}"#).request.output,
-        Output::Json
+        OutputFormat::Json
     );
     let schema = text(
         r#"{"type":"json_schema","name":"n","schema":{"b": 1},"strict":true,"description":"d"}"#,
     );
-    let Output::Schema(read) = &schema.request.output else {
+    let OutputFormat::Schema(read) = &schema.request.output else {
         panic!("{:?}", schema.request.output);
     };
     assert_eq!(read.schema.as_str(), r#"{"b": 1}"#);

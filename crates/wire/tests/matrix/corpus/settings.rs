@@ -1,7 +1,7 @@
 //! How the answer is asked for: tools, shape, sampling, effort.
 
 use majordomo_llm::{
-    Dialect, Effort, Json, Opaque, Output, OutputSchema, Prompt, Request, Tool, ToolChoice,
+    Dialect, Effort, Json, Opaque, OutputFormat, OutputSchema, Prompt, Request, Tool, ToolChoice,
 };
 
 fn ask(set: impl FnOnce(&mut Prompt)) -> Prompt {
@@ -31,7 +31,7 @@ fn choose(choice: ToolChoice) -> Prompt {
 
 fn shape(name: Option<&str>, strict: Option<bool>) -> Prompt {
     ask(|prompt| {
-        prompt.output = Output::Schema(OutputSchema {
+        prompt.output = OutputFormat::Schema(OutputSchema {
             schema: json(
                 r#"{"type":"object","properties":{"age":{"type":"integer"}},"required":["age"],"additionalProperties":false}"#,
             ),
@@ -82,7 +82,7 @@ pub(super) fn all() -> Vec<(&'static str, Prompt)> {
         ),
         (
             "an answer in JSON",
-            ask(|prompt| prompt.output = Output::Json),
+            ask(|prompt| prompt.output = OutputFormat::Json),
         ),
         ("an answer of a schema", shape(Some("person"), None)),
         (

@@ -1,0 +1,64 @@
+//! Why a command failed, as the user reads it.
+
+use std::io;
+
+use majordomo::{Attempt, AttemptOutcome, Class, Error, ErrorKind, SpecError};
+
+/// The failure of a command.
+#[derive(Debug)]
+pub(crate) enum CliError {
+    /// One sentence: what happened and what to do.
+    Message(String),
+    /// The problems of a configuration file, with their lines.
+    Problems(String),
+    /// The reader of stdout went away, as `head` does; not an error.
+    BrokenPipe,
+}
+
+impl CliError {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self::Message(text.into())
+    }
+}
+
+impl From<SpecError> for CliError {
+    fn from(error: SpecError) -> Self {
+        let hint = match &error {
+            SpecError::UnknownAlias { .. } => {
+                "; write a target as `provider/model`, and run `majordomo models` to list them"
+            }
+            SpecError::NotATarget { .. } => "; run `majordomo models` to list targets",
+            _ => "",
+        };
+        Self::Message(format!("{error}{hint}"))
+    }
+}
+
+impl From<Error> for CliError {
+    fn from(error: Error) -> Self {
+        // Most errors state a remedy; that a server is unreachable does not.
+        let not_reached = |attempt: &Attempt| {
+            let AttemptOutcome::Failed { class, status, .. } = &attempt.outcome else {
+                return false;
+            };
+            *class == Class::Transient && status.is_none()
+        };
+        let exhausted = error.kind() == ErrorKind::Exhausted;
+        let hint = if exhausted && error.attempt_log().attempts.iter().any(not_reached) {
+            "; run `majordomo models` to see which providers are reachable"
+        } else {
+            ""
+        };
+        Self::Message(format!("{error}{hint}"))
+    }
+}
+
+/// For stdout only; errors on files name the file.
+impl From<io::Error> for CliError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::BrokenPipe,
+            _ => Self::Message(format!("failed to write output: {error}")),
+        }
+    }
+}

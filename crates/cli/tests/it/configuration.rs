@@ -1,0 +1,151 @@
+//! `check` and `key`.
+
+use crate::support::{CommandOutput, file, majordomo};
+
+const GOOD: &str = "\
+[providers.sandbox]
+kind = \"demo\"
+[aliases]
+fast = \"sandbox/text\"
+slow = \"demo/text\"
+[[routes]]
+model = \"coder\"
+services = [ { spec = \"fast\" } ]
+";
+
+#[tokio::test]
+async fn a_valid_file_is_summarized() {
+    let path = file("good.toml", GOOD);
+    let done = majordomo(&["check", "--config", &path]).output().await;
+    assert_eq!(
+        done,
+        CommandOutput {
+            code: Some(0),
+            stdout: format!(
+                "{path} is valid: 1 provider, 2 aliases, 1 route, 0 keys; listens on 127.0.0.1:4100\n"
+            ),
+            stderr: String::new(),
+        }
+    );
+}
+
+#[tokio::test]
+async fn every_invalid_rule_is_reported_at_its_line() {
+    let rules = "\
+[[routes.smart]]
+name = \"typo\"
+when = [ { position = \"modle\", op = \"contains\", value = \"x\" } ]
+services = [ { spec = \"fast\" } ]
+[[routes.smart]]
+name = \"pattern\"
+when = [ { position = \"context_user\", op = \"regex\", value = \"(\" } ]
+services = [ { spec = \"fast\" } ]
+";
+    let path = file("rules.toml", format!("{GOOD}{rules}"));
+    let done = majordomo(&["check", "--config", &path]).output().await;
+    assert_eq!(done.code, Some(1));
+    let lines = done.stderr.lines().map(str::trim_start);
+    let places: Vec<&str> = lines.filter(|line| line.starts_with("--> ")).collect();
+    assert_eq!(places.len(), 2, "{}", done.stderr);
+    assert!(
+        places[0].starts_with(&format!("--> {path}:11:")),
+        "{}",
+        done.stderr
+    );
+    assert!(
+        places[1].starts_with(&format!("--> {path}:15:")),
+        "{}",
+        done.stderr
+    );
+    assert!(
+        done.stderr.contains("did you mean `model`?"),
+        "{}",
+        done.stderr
+    );
+}
+
+#[tokio::test]
+async fn every_problem_of_an_invalid_file_is_reported() {
+    let path = file(
+        "bad.toml",
+        "[server]\nlisten = \"0.0.0.0:4100\"\n\n[alises]\n",
+    );
+    let done = majordomo(&["check"])
+        .env("MAJORDOMO_CONFIG", &path)
+        .output()
+        .await;
+    assert_eq!(
+        done,
+        CommandOutput {
+            code: Some(1),
+            stdout: String::new(),
+            stderr: format!(
+                "\
+error: this address can be reached from other machines, and no key is configured
+ --> {path}:2:10
+  |
+2 | listen = \"0.0.0.0:4100\"
+  |          ^^^^^^^^^^^^^^
+  hint: make a key with `majordomo key new NAME` and put its [[keys]] entry here, or listen on 127.0.0.1
+
+error: unknown key `alises` in the file
+ --> {path}:4:2
+  |
+4 | [alises]
+  |  ^^^^^^
+  hint: did you mean `aliases`?
+"
+            ),
+        }
+    );
+}
+
+#[tokio::test]
+async fn a_missing_file_is_reported() {
+    let done = majordomo(&["check", "--config", "nowhere.toml"])
+        .output()
+        .await;
+    assert_eq!(
+        (done.code, &*done.stderr),
+        (
+            Some(1),
+            "error: the configuration cannot be read: No such file or directory (os error 2)\n  \
+             --> nowhere.toml\n  \
+             hint: name another file with `--config` or MAJORDOMO_CONFIG\n"
+        )
+    );
+    let done = majordomo(&["check"]).output().await;
+    let sentence = "error: no configuration file found; \
+                    pass one with --config or create ./majordomo.toml\n";
+    assert_eq!((done.code, &*done.stderr), (Some(1), sentence));
+}
+
+#[tokio::test]
+async fn a_new_key_allows_a_public_address() {
+    let made = majordomo(&["key", "new", "laptop"]).output().await;
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    assert_eq!(
+        made.stderr,
+        "this key is not shown again; add the entry to majordomo.toml\n"
+    );
+    let (key, entry) = made.stdout.split_once("\n\n").unwrap();
+    assert!(
+        key.starts_with("mj-") && !entry.contains(key),
+        "{}",
+        made.stdout
+    );
+    assert!(entry.starts_with("[[keys]]\nname = \"laptop\"\nhash = \"sha256:"));
+    let path = file(
+        "open.toml",
+        format!("[server]\nlisten = \"0.0.0.0:4100\"\n{entry}"),
+    );
+    let done = majordomo(&["check", "--config", &path]).output().await;
+    assert_eq!((done.code, &*done.stderr), (Some(0), ""));
+}
+
+#[tokio::test]
+async fn a_key_without_a_name_is_rejected() {
+    let done = majordomo(&["key", "new", " "]).output().await;
+    let sentence = "error: the name of the key is empty; use one that identifies the client\n";
+    assert_eq!((done.code, &*done.stderr), (Some(1), sentence));
+}

@@ -1,0 +1,6 @@
+//! The command line, run as a process against scripted providers.
+
+mod chat;
+mod commands;
+mod configuration;
+mod support;

@@ -1,0 +1,68 @@
+//! Downscaling of pictures, plane by plane.
+
+use crate::picture::{ChromaSize, Layout, Picture, Plane, pixel_count};
+use crate::scale::{Channels, PixelView, ScaleError, Scaler};
+use crate::simd_level::level;
+use crate::{CodecError, Stop};
+
+/// Downscales a picture.
+pub fn downscale(
+    picture: &Picture,
+    width: u32,
+    height: u32,
+    stop: &Stop,
+) -> Result<Picture, CodecError> {
+    let mut scaler = Scaler::with_level(level());
+    let mut scale = |plane: Plane<'_>, channels, to, out: &mut [u8]| {
+        let source = PixelView {
+            width: plane.width,
+            height: plane.height,
+            channels,
+            data: plane.data,
+        };
+        scaler
+            .scale(source, to, out, &|| !stop.is_stopped())
+            .map_err(|error| match error {
+                ScaleError::Stopped => CodecError::Stopped,
+                ScaleError::BadSize => CodecError::Failed,
+            })
+    };
+    let mut layout = picture.layout;
+    let mut data;
+    if let Some([y, cb, cr]) = picture.planes() {
+        // Chroma is at most half as large as luma: the JPEG encoder subsamples it anyway.
+        let chroma = ChromaSize {
+            width: cb.width.min(width.div_ceil(2)),
+            height: cb.height.min(height.div_ceil(2)),
+        };
+        let colors = (chroma.width, chroma.height);
+        let color = pixel_count(colors.0, colors.1);
+        data = vec![0; pixel_count(width, height) + 2 * color];
+        let (luma, both) = data.split_at_mut(pixel_count(width, height));
+        let (cb_out, cr_out) = both.split_at_mut(color);
+        scale(y, Channels::One, (width, height), luma)?;
+        scale(cb, Channels::One, colors, cb_out)?;
+        scale(cr, Channels::One, colors, cr_out)?;
+        layout = Layout::YCbCr(chroma);
+    } else {
+        let whole = Plane {
+            width: picture.width,
+            height: picture.height,
+            data: &picture.data,
+        };
+        let channels = match layout {
+            Layout::Gray | Layout::YCbCr(_) => Channels::One,
+            Layout::Rgb => Channels::Three,
+            Layout::Rgbx => Channels::Four,
+            Layout::Rgba => Channels::WithAlpha,
+        };
+        data = vec![0; pixel_count(width, height) * layout.bytes_per_pixel().unwrap_or(1)];
+        scale(whole, channels, (width, height), &mut data)?;
+    }
+    Ok(Picture {
+        width,
+        height,
+        layout,
+        data,
+    })
+}

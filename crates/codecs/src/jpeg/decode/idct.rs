@@ -1,0 +1,205 @@
+//! The inverse DCT (ITU T.81, A.3.3), to 8×8 samples or fewer.
+//!
+//! A reduced block is the inverse DCT of its lowest frequencies alone: what an ideal
+//! low-pass filter would leave.
+
+use std::f32::consts::PI;
+
+use crate::jpeg::zigzag::ZIGZAG;
+
+/// The scale of the decoded picture, in eighths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DctScale {
+    Whole,
+    Half,
+    Quarter,
+    Eighth,
+}
+
+impl DctScale {
+    /// The smallest scale at which no side is shorter than wanted.
+    pub(super) fn for_size(size: (u32, u32), wanted: (u32, u32)) -> Self {
+        [Self::Eighth, Self::Quarter, Self::Half]
+            .into_iter()
+            .find(|scale| scale.of(size.0) >= wanted.0 && scale.of(size.1) >= wanted.1)
+            .unwrap_or(Self::Whole)
+    }
+
+    /// Samples per side of a block.
+    pub(super) fn side(self) -> usize {
+        match self {
+            Self::Whole => 8,
+            Self::Half => 4,
+            Self::Quarter => 2,
+            Self::Eighth => 1,
+        }
+    }
+
+    /// A length at this scale, rounded up.
+    pub(super) fn of(self, length: u32) -> u32 {
+        (length * self.side() as u32).div_ceil(8)
+    }
+
+    /// Factors that dequantize and prescale the coefficients, in zigzag order.
+    pub(super) fn factors(self, quantization: &[u16; 64]) -> [f32; 64] {
+        let mut factors = [0.0; 64];
+        for ((factor, step), place) in factors.iter_mut().zip(quantization).zip(ZIGZAG) {
+            let (row, column) = (place / 8, place % 8);
+            let scale = match self {
+                Self::Whole => aan_scale(row) * aan_scale(column) / 8.0,
+                // At any size, the mean of a block is an eighth of its DC coefficient.
+                _ => basis_scale(row) * basis_scale(column) / 8.0,
+            };
+            *factor = f32::from(*step) * scale;
+        }
+        factors
+    }
+}
+
+/// The prescale of the AAN transform.
+fn aan_scale(frequency: u8) -> f32 {
+    match frequency {
+        0 => 1.0,
+        k => (f32::from(k) * PI / 16.0).cos() * std::f32::consts::SQRT_2,
+    }
+}
+
+fn basis_scale(frequency: u8) -> f32 {
+    if frequency == 0 {
+        1.0
+    } else {
+        std::f32::consts::SQRT_2
+    }
+}
+
+/// Transforms one block into the rows of `out`.
+#[inline(always)]
+pub(super) fn idct(
+    scale: DctScale,
+    block: &mut [f32; 64],
+    last: usize,
+    out: &mut [u8],
+    stride: usize,
+) {
+    let side = scale.side();
+    if last == 0 || side == 1 {
+        let value = to_sample(block[0]);
+        for row in out.chunks_mut(stride).take(side) {
+            row[..side].fill(value);
+        }
+        return;
+    }
+    match scale {
+        DctScale::Whole => idct8(block, out, stride),
+        DctScale::Half => idct4(block, out, stride),
+        DctScale::Quarter | DctScale::Eighth => idct2(block, out, stride),
+    }
+}
+
+#[inline(always)]
+fn to_sample(value: f32) -> u8 {
+    // At 2²³ a float has no fraction bits: the sum rounds to an integer in the low bits,
+    // without the branches of a conversion.
+    const WHOLE: f32 = 8_388_608.0;
+    ((value + 128.0).clamp(0.0, 255.0) + WHOLE).to_bits() as u8
+}
+
+/// One dimension of all eight columns, in place: Arai, Agui and Nakajima's transform with
+/// five multiplications.
+#[inline(always)]
+#[allow(
+    clippy::needless_range_loop,
+    reason = "a column runs through all eight rows"
+)]
+fn aan_1d(v: &mut [[f32; 8]; 8]) {
+    const SQRT2: f32 = std::f32::consts::SQRT_2;
+    for x in 0..8 {
+        let (even0, even1) = (v[0][x] + v[4][x], v[0][x] - v[4][x]);
+        let even3 = v[2][x] + v[6][x];
+        let even2 = (v[2][x] - v[6][x]) * SQRT2 - even3;
+        let (t0, t3) = (even0 + even3, even0 - even3);
+        let (t1, t2) = (even1 + even2, even1 - even2);
+
+        let (z13, z10) = (v[5][x] + v[3][x], v[5][x] - v[3][x]);
+        let (z11, z12) = (v[1][x] + v[7][x], v[1][x] - v[7][x]);
+        let t7 = z11 + z13;
+        let z5 = (z10 + z12) * 1.847_759_1;
+        let t6 = z5 - z10 * 2.613_126 - t7;
+        let t5 = (z11 - z13) * SQRT2 - t6;
+        let t4 = z5 - z12 * 1.082_392_2 - t5;
+
+        v[0][x] = t0 + t7;
+        v[7][x] = t0 - t7;
+        v[1][x] = t1 + t6;
+        v[6][x] = t1 - t6;
+        v[2][x] = t2 + t5;
+        v[5][x] = t2 - t5;
+        v[3][x] = t3 + t4;
+        v[4][x] = t3 - t4;
+    }
+}
+
+fn idct8(block: &[f32; 64], out: &mut [u8], stride: usize) {
+    let mut rows = [[0.0; 8]; 8];
+    for (row, values) in rows.iter_mut().zip(block.as_chunks::<8>().0) {
+        *row = *values;
+    }
+    aan_1d(&mut rows);
+    let mut columns = [[0.0; 8]; 8];
+    for (y, row) in rows.iter().enumerate() {
+        for (x, value) in row.iter().enumerate() {
+            columns[x][y] = *value;
+        }
+    }
+    aan_1d(&mut columns);
+    for (y, row) in out.chunks_mut(stride).take(8).enumerate() {
+        for (x, out) in row[..8].iter_mut().enumerate() {
+            *out = to_sample(columns[x][y]);
+        }
+    }
+}
+
+/// Cosines of the four-point transform, by frequency and position.
+const C4: [[f32; 4]; 4] = [
+    [1.0, 1.0, 1.0, 1.0],
+    [0.923_879_5, 0.382_683_4, -0.382_683_4, -0.923_879_5],
+    [0.707_106_77, -0.707_106_77, -0.707_106_77, 0.707_106_77],
+    [0.382_683_4, -0.923_879_5, 0.923_879_5, -0.382_683_4],
+];
+
+fn idct4(block: &[f32; 64], out: &mut [u8], stride: usize) {
+    // Columns first.
+    let mut half = [[0.0_f32; 4]; 4];
+    for (y, half) in half.iter_mut().enumerate() {
+        for (frequency, cosines) in C4.iter().enumerate() {
+            let row = &block[frequency * 8..frequency * 8 + 4];
+            for (sum, value) in half.iter_mut().zip(row) {
+                *sum += value * cosines[y];
+            }
+        }
+    }
+    for (row, half) in out.chunks_mut(stride).zip(half) {
+        let mut sums = [0.0_f32; 4];
+        for (cosines, value) in C4.iter().zip(half) {
+            for (sum, cosine) in sums.iter_mut().zip(cosines) {
+                *sum += value * cosine;
+            }
+        }
+        for (out, sum) in row[..4].iter_mut().zip(sums) {
+            *out = to_sample(sum);
+        }
+    }
+}
+
+fn idct2(block: &[f32; 64], out: &mut [u8], stride: usize) {
+    const C: f32 = std::f32::consts::FRAC_1_SQRT_2;
+    let (a, b, c, d) = (block[0], block[1] * C, block[8] * C, block[9] * C * C);
+    let rows = [
+        [a + b + c + d, a - b + c - d],
+        [a + b - c - d, a - b - c + d],
+    ];
+    for (row, values) in out.chunks_mut(stride).zip(rows) {
+        row[0] = to_sample(values[0]);
+        row[1] = to_sample(values[1]);
+    }
+}

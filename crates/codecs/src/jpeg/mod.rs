@@ -1,0 +1,10 @@
+//! JPEG (ITU T.81, JFIF).
+
+mod decode;
+mod encode;
+mod marker;
+mod zigzag;
+
+pub(crate) use decode::decode;
+pub(crate) use encode::encode;
+pub use encode::estimate_jpeg_size;

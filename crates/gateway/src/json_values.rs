@@ -1,0 +1,110 @@
+//! How many JSON values a body holds, counted before anything is parsed.
+//!
+//! A codec turns each value of a list into a struct: `"",` takes three bytes in a body
+//! and a few hundred once read. So the number of values is bounded before the first
+//! of them is allocated. Works on bytes; assumes nothing about their validity.
+
+use memchr::{memchr_iter, memchr2};
+
+/// Bodies with more values than this leave the async threads, whatever their size: the
+/// costliest value takes about 250 ns to read, so what stays costs about a millisecond.
+pub(crate) const HEAVY_VALUES: usize = 4_096;
+
+/// An upper bound, at memory speed: commas and brackets inside strings count, too.
+pub(crate) fn upper_bound(body: &[u8]) -> usize {
+    let count = |byte| memchr_iter(byte, body).count();
+    1 + count(b',') + count(b'[') + count(b'{')
+}
+
+/// Whether a body holds more values than `most`.
+pub(crate) fn exceed(body: &[u8], most: usize) -> bool {
+    // Each value stands at the start, or behind a comma or an opening bracket.
+    body.len() > most && upper_bound(body) > most && count_up_to(body, most) > most
+}
+
+/// Counts outside strings, and stops behind `most`.
+fn count_up_to(body: &[u8], most: usize) -> usize {
+    let mut count = 1;
+    let mut at = 0;
+    while let Some(byte) = body.get(at) {
+        at += 1;
+        match byte {
+            b',' | b'[' | b'{' => {
+                count += 1;
+                if count > most {
+                    break;
+                }
+            }
+            b'"' => at = string_end(body, at),
+            _ => {}
+        }
+    }
+    count
+}
+
+/// The position behind a string's closing quote, or the end of the body.
+fn string_end(body: &[u8], mut at: usize) -> usize {
+    while let Some(found) = memchr2(b'"', b'\\', &body[at..]) {
+        at += found + 1;
+        if body[at - 1] == b'"' {
+            return at;
+        }
+        at = (at + 1).min(body.len());
+    }
+    body.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+
+    fn values(json: &Value) -> usize {
+        match json {
+            Value::Array(list) => 1 + list.iter().map(values).sum::<usize>(),
+            Value::Object(map) => 1 + map.values().map(values).sum::<usize>(),
+            _ => 1,
+        }
+    }
+
+    #[test]
+    fn brackets_and_commas_inside_strings_are_no_values() {
+        let body = br#"{"a":"[[[,,,{{{ \" ,","b\\":[1,"]"],"c":{}}"#;
+        assert!(!exceed(body, 7));
+        assert!(upper_bound(body) > 7);
+    }
+
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<i32>().prop_map(Value::from),
+            "[a-z\\[{,\"\\\\é]{0,6}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 64, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::hash_map("[a-z,\"]{0,3}", inner, 0..6)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        /// An empty container counts one value too many, never one too few.
+        #[test]
+        fn no_body_holds_more_values_than_are_counted(json in json()) {
+            let body = json.to_string().into_bytes();
+            let counted = count_up_to(&body, usize::MAX);
+            prop_assert!(counted >= values(&json));
+            prop_assert!(counted <= 2 * values(&json));
+            prop_assert!(upper_bound(&body) >= counted);
+        }
+
+        #[test]
+        fn any_bytes_are_counted_without_a_panic(body: Vec<u8>, most in 0usize..64) {
+            prop_assert_eq!(exceed(&body, most), count_up_to(&body, usize::MAX) > most);
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Records the attempts of a request in its attempt log.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use majordomo_llm::{Attempt, AttemptLog, AttemptOutcome, Change, Class, Error, ErrorKind};
+
+use super::ChainTarget;
+use super::target::NotAdmitted;
+use crate::clock::Clock;
+use crate::observe::{Notice, Observers};
+
+/// Builds the [`AttemptLog`] of one request and notifies the observers.
+pub(super) struct AttemptRecorder<'a> {
+    observers: &'a Observers,
+    clock: Arc<dyn Clock>,
+    started: Instant,
+    attempt_log: AttemptLog,
+    /// The shortest wait among benches and `Retry-After` values seen so far.
+    retry_after: Option<Duration>,
+    /// Attempts that ended because the target cannot take the request.
+    incapable: usize,
+}
+
+impl<'a> AttemptRecorder<'a> {
+    pub(super) fn new(observers: &'a Observers, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            observers,
+            started: clock.now(),
+            clock,
+            attempt_log: AttemptLog::default(),
+            retry_after: None,
+            incapable: 0,
+        }
+    }
+
+    pub(super) fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    /// Whether a target that could have served was called. Targets that lack the
+    /// model, cannot take the request or forbid it do not count.
+    pub(super) fn called_capable_target(&self) -> bool {
+        let could_serve = |attempt: &Attempt| {
+            matches!(
+                attempt.outcome,
+                AttemptOutcome::Failed { class, .. } if !class.is_incapable() && class != Class::Forbidden
+            )
+        };
+        self.attempt_log.attempts.iter().any(could_serve)
+    }
+
+    /// Whether every target was skipped, or failed, because it cannot take the
+    /// request: none was unhealthy or benched.
+    pub(super) fn all_incapable(&self) -> bool {
+        self.incapable == self.attempt_log.attempts.len()
+    }
+
+    pub(super) fn skipped(&mut self, target: &ChainTarget, reason: String, class: Option<Class>) {
+        let name = target.name().as_str();
+        self.observers.notify(&Notice::Skipped {
+            target: name,
+            reason: &reason,
+        });
+        let now = self.now();
+        self.push(
+            target,
+            now,
+            Vec::new(),
+            AttemptOutcome::Skipped { reason, class },
+        );
+    }
+
+    pub(super) fn not_admitted(&mut self, target: &ChainTarget, refusal: &NotAdmitted) {
+        let denied = &refusal.denied;
+        let whose = if refusal.by_credential {
+            "its credential is benched"
+        } else {
+            "benched"
+        };
+        let how_long = if denied.probing {
+            ", and another request is probing it".to_owned()
+        } else {
+            format!(" for {:.1} s more", denied.wait.as_secs_f64())
+        };
+        let why = denied.cause.as_ref();
+        let why = why.map(|cause| format!(" ({cause})")).unwrap_or_default();
+        let reason = format!("{whose}{how_long}{why}");
+        let shortest = self.retry_after.unwrap_or(denied.wait).min(denied.wait);
+        self.retry_after = Some(shortest);
+        self.skipped(target, reason, None);
+    }
+
+    pub(super) fn failed(
+        &mut self,
+        target: &ChainTarget,
+        began: Instant,
+        changes: Vec<Change>,
+        class: Class,
+        error: &Error,
+    ) {
+        let reason = error.reason();
+        self.observers.notify(&Notice::Failed {
+            target: target.name().as_str(),
+            class,
+            reason: &reason,
+        });
+        self.incapable += usize::from(class.is_incapable());
+        if let Some(wait) = error.retry_after() {
+            self.retry_after = Some(self.retry_after.unwrap_or(wait).min(wait));
+        }
+        let outcome = AttemptOutcome::Failed {
+            class,
+            status: error.status(),
+            reason,
+        };
+        self.push(target, began, changes, outcome);
+    }
+
+    /// Records a target that was not called because the request does not fit it.
+    pub(super) fn unfit(&mut self, target: &ChainTarget, class: Class, error: &Error) {
+        if class.is_incapable() {
+            self.incapable += 1;
+            return self.skipped(target, error.message().to_owned(), Some(class));
+        }
+        let now = self.now();
+        self.failed(target, now, Vec::new(), class, error);
+    }
+
+    pub(super) fn served(
+        &mut self,
+        target: &ChainTarget,
+        began: Instant,
+        changes: Vec<Change>,
+    ) -> AttemptLog {
+        self.push(target, began, changes, AttemptOutcome::Served);
+        std::mem::take(&mut self.attempt_log)
+    }
+
+    /// Attaches the attempt log to an error that ends the request.
+    pub(super) fn give_up(&mut self, error: Error) -> Error {
+        error.with_attempt_log(std::mem::take(&mut self.attempt_log))
+    }
+
+    /// The error of a request that no target could serve.
+    pub(super) fn exhausted(self) -> Error {
+        let attempts = self.attempt_log.attempts.iter();
+        let mut reasons: Vec<String> = attempts.map(Attempt::to_string).collect();
+        // A retry that failed in the same way adds nothing.
+        reasons.dedup();
+        let text = format!("no target could serve the request: {}", reasons.join("; "));
+        Error::new(ErrorKind::Exhausted, text)
+            .with_retry_after(self.retry_after)
+            .with_attempt_log(self.attempt_log)
+    }
+
+    fn push(
+        &mut self,
+        target: &ChainTarget,
+        began: Instant,
+        changes: Vec<Change>,
+        outcome: AttemptOutcome,
+    ) {
+        self.attempt_log.attempts.push(Attempt {
+            target: target.name().as_str().to_owned(),
+            at: began.saturating_duration_since(self.started),
+            took: self.now().saturating_duration_since(began),
+            changes,
+            outcome,
+        });
+    }
+}

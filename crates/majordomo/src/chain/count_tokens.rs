@@ -1,0 +1,62 @@
+//! Counts the tokens of a request.
+//!
+//! A count can always be estimated, so counting obeys the request's timeout and calls no
+//! target that is not admitted.
+
+use majordomo_llm::{Class, Error, Model, Request};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::{Chain, ChainTarget};
+
+impl Chain {
+    /// The tokens of a request, counted by the first admitted target that can within the
+    /// deadline, or else estimated for the head.
+    pub async fn count_tokens(&self, request: Request) -> u64 {
+        let timeout = request.get_timeout().or(self.config.deadline);
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let counted = async {
+            for target in self.targets.iter() {
+                if let Some(tokens) = self.count_at(target, &request).await {
+                    return Some(tokens);
+                }
+            }
+            None
+        };
+        let counted = match deadline {
+            None => counted.await,
+            Some(deadline) => timeout_at(deadline, counted).await.ok().flatten(),
+        };
+        counted.unwrap_or_else(|| self.estimate_tokens(&request))
+    }
+
+    async fn count_at(&self, target: &ChainTarget, request: &Request) -> Option<u64> {
+        let mut permit = target.admit().ok()?;
+        let counted = target.model().count_tokens(request.clone());
+        let counted = match self.config.attempt {
+            None => counted.await,
+            Some(limit) => timeout(limit, counted).await.ok()?,
+        };
+        match counted {
+            Ok(tokens) => Some(tokens),
+            Err(error) => {
+                let error = error.with_target(target.name().provider(), target.name().model());
+                let class = self.config.class_of(&error);
+                if affects_generation(class, &error) {
+                    permit.fail(class, &error);
+                }
+                None
+            }
+        }
+    }
+}
+
+/// Whether the failure of a count predicts failing generations: the credential is
+/// rejected or the server unreachable. A status of the counting endpoint, such as its
+/// own rate limit, does not.
+fn affects_generation(class: Class, error: &Error) -> bool {
+    match class {
+        Class::Auth => true,
+        Class::Transient | Class::Tls => error.status().is_none(),
+        _ => false,
+    }
+}

@@ -1,0 +1,134 @@
+//! The operations a chain performs on a target, and which responses it rejects.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use majordomo_llm::{
+    Accept, BoxFuture, Dialect, Error, ErrorKind, Event, Message, Model, RawChunk, Request,
+    Response, Result,
+};
+
+use super::commit::{self, Committed, empty_response};
+
+/// An operation that a [`Walk`](super::walk::Walk) attempts on one target after another.
+pub(super) trait Operation: Send + Sync {
+    type Output: Send;
+
+    fn call<'a>(
+        &'a self,
+        model: &'a dyn Model,
+        request: Request,
+    ) -> BoxFuture<'a, Result<Self::Output>>;
+
+    /// Rejects an unusable response.
+    fn reject(&self, _output: &Self::Output) -> Option<Rejection> {
+        None
+    }
+}
+
+/// A rejected response.
+pub(super) struct Rejection {
+    pub(super) error: Error,
+    /// Messages to add before the same target is called again; empty: do not retry.
+    pub(super) repair: Vec<Message>,
+    /// The response, whose usage is billed all the same.
+    pub(super) response: Response,
+}
+
+/// Generates a whole response.
+pub(super) struct Generate {
+    pub(super) accept: Option<Arc<dyn Accept>>,
+}
+
+impl Operation for Generate {
+    type Output = Response;
+
+    fn call<'a>(
+        &'a self,
+        model: &'a dyn Model,
+        request: Request,
+    ) -> BoxFuture<'a, Result<Response>> {
+        model.generate(request)
+    }
+
+    fn reject(&self, response: &Response) -> Option<Rejection> {
+        if response.is_empty() {
+            return Some(Rejection {
+                error: empty_response(),
+                repair: Vec::new(),
+                response: response.clone(),
+            });
+        }
+        let refused = self.accept.as_ref()?.accept(response).err()?;
+        let text = format!("the response was not accepted: {}", refused.reason);
+        let mut repair = refused.repair;
+        if !repair.is_empty() {
+            repair.insert(0, response.to_message());
+        }
+        Some(Rejection {
+            error: Error::new(ErrorKind::Refused, text),
+            repair,
+            response: response.clone(),
+        })
+    }
+}
+
+/// Opens a stream of events up to its commit point.
+pub(super) struct StreamEvents;
+
+impl Operation for StreamEvents {
+    type Output = Committed<Event>;
+
+    fn call<'a>(
+        &'a self,
+        model: &'a dyn Model,
+        request: Request,
+    ) -> BoxFuture<'a, Result<Committed<Event>>> {
+        Box::pin(commit::events(model, request))
+    }
+}
+
+/// Opens a stream up to its commit point: raw bytes from targets of the client's
+/// dialect, events from all others.
+pub(super) struct Forward {
+    pub(super) dialect: Dialect,
+}
+
+/// The committed stream of a [`Forward`].
+pub(super) enum ForwardOutput {
+    Events(Committed<Event>),
+    Pieces(Committed<RawChunk>),
+}
+
+impl Operation for Forward {
+    type Output = ForwardOutput;
+
+    fn call<'a>(
+        &'a self,
+        model: &'a dyn Model,
+        request: Request,
+    ) -> BoxFuture<'a, Result<ForwardOutput>> {
+        Box::pin(async move {
+            let same = model.dialect().is_some_and(|own| own == self.dialect);
+            if same && model.capabilities().streaming {
+                return Ok(ForwardOutput::Pieces(commit::pieces(model, request).await?));
+            }
+            Ok(ForwardOutput::Events(commit::events(model, request).await?))
+        })
+    }
+}
+
+/// Embeds the body; the request is empty.
+pub(super) struct Embed {
+    pub(super) dialect: Dialect,
+    pub(super) body: Bytes,
+}
+
+impl Operation for Embed {
+    type Output = Bytes;
+
+    fn call<'a>(&'a self, model: &'a dyn Model, _request: Request) -> BoxFuture<'a, Result<Bytes>> {
+        model.embed(&self.dialect, self.body.clone())
+    }
+}

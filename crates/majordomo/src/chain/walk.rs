@@ -1,0 +1,300 @@
+//! Walks a chain: calls one target after another until one serves the request.
+//!
+//! Whether a failed target is called again is decided in [`retry`](super::retry); what a
+//! failure means, by `llm::classify`.
+
+use std::time::Instant;
+
+use majordomo_llm::{
+    AttemptLog, Change, Class, Error, ErrorKind, NextTarget, Request, Response, Result, Timer,
+    Usage,
+};
+use tokio::time::{timeout, timeout_at};
+
+use super::attempt_log::AttemptRecorder;
+use super::operation::Operation;
+use super::retry::RetryBudget;
+use super::shaping::{ShapeMode, reduce_request, shape_for};
+use super::target::TargetPermit;
+use super::{AllBenched, Chain, ChainConfig, ChainTarget, Shaped};
+
+/// One request on its way down the chain.
+pub(super) struct Walk<'a, O> {
+    targets: &'a [ChainTarget],
+    config: &'a ChainConfig,
+    request: Request,
+    operation: O,
+    deadline: Option<tokio::time::Instant>,
+    recorder: AttemptRecorder<'a>,
+    /// What was removed from the request so that any target can take it.
+    reductions: Vec<Change>,
+    /// The last rejected response, with the usage of all rejected ones.
+    rejected: Option<Response>,
+}
+
+/// A served request. The permit has yet to report the outcome.
+pub(super) struct Served<'a, T> {
+    pub(super) output: T,
+    pub(super) target: &'a ChainTarget,
+    pub(super) permit: TargetPermit,
+    pub(super) attempt_log: AttemptLog,
+    pub(super) deadline: Option<tokio::time::Instant>,
+    /// Usage of rejected responses.
+    pub(super) spent: Usage,
+}
+
+impl<'a, T> Served<'a, T> {
+    /// Splits off the output and puts another in its place.
+    pub(super) fn replace<U>(self, output: U) -> (T, Served<'a, U>) {
+        let rest = Served {
+            output,
+            target: self.target,
+            permit: self.permit,
+            attempt_log: self.attempt_log,
+            deadline: self.deadline,
+            spent: self.spent,
+        };
+        (self.output, rest)
+    }
+}
+
+/// Whether the walk ends with this target.
+enum WalkStep<'a, T> {
+    End(Result<Served<'a, T>>),
+    Next,
+}
+
+impl<'a, O: Operation> Walk<'a, O> {
+    pub(super) fn new(chain: &'a Chain, request: Request, operation: O) -> Self {
+        let timeout = request.get_timeout().or(chain.config.deadline);
+        let now = tokio::time::Instant::now();
+        Self {
+            targets: &chain.targets,
+            config: &chain.config,
+            deadline: timeout.and_then(|timeout| now.checked_add(timeout)),
+            recorder: AttemptRecorder::new(&chain.observers, chain.targets[0].clock()),
+            request,
+            operation,
+            reductions: Vec::new(),
+            rejected: None,
+        }
+    }
+
+    pub(super) async fn serve(mut self) -> Result<Served<'a, O::Output>> {
+        if let WalkStep::End(result) = self.pass().await {
+            return result;
+        }
+        let reduced = self.recorder.all_incapable() && self.reduce();
+        if reduced && let WalkStep::End(result) = self.pass().await {
+            return result;
+        }
+        let rejected = self.rejected.take();
+        Err(with_rejected(self.recorder.exhausted(), rejected))
+    }
+
+    /// Walks the chain once, then falls back to its benched targets.
+    async fn pass(&mut self) -> WalkStep<'a, O::Output> {
+        let mut benched = Vec::new();
+        for target in self.targets {
+            match target.admit() {
+                Ok(permit) => {
+                    let retries = self.config.retries;
+                    let step = self.attempt(target, permit, retries).await;
+                    if let WalkStep::End(result) = step {
+                        return WalkStep::End(result);
+                    }
+                }
+                Err(refusal) => {
+                    self.recorder.not_admitted(target, &refusal);
+                    if !refusal.by_credential {
+                        benched.push((refusal.denied.wait, target));
+                    }
+                }
+            }
+        }
+        if !self.recorder.called_capable_target() && self.config.all_benched == AllBenched::LeastBad
+        {
+            benched.sort_by_key(|(wait, _)| *wait);
+            let targets = benched.into_iter().map(|(_, target)| target);
+            return self.last_resort(targets).await;
+        }
+        WalkStep::Next
+    }
+
+    /// Reduces the request to one that a target may take, if a shape can.
+    fn reduce(&mut self) -> bool {
+        let reduced = reduce_request(self.targets, self.config, &self.request);
+        let Some(Shaped { request, changes }) = reduced else {
+            return false;
+        };
+        self.request = request;
+        self.reductions = changes;
+        true
+    }
+
+    /// Calls the first benched target that admits forced requests, once. Every request
+    /// may do so: one that failed for reasons of its own must not keep others out.
+    async fn last_resort(
+        &mut self,
+        targets: impl Iterator<Item = &'a ChainTarget>,
+    ) -> WalkStep<'a, O::Output> {
+        for target in targets {
+            if self.recorder.called_capable_target() {
+                break;
+            }
+            let Ok(permit) = target.force() else {
+                continue;
+            };
+            if let WalkStep::End(result) = self.attempt(target, permit, 0).await {
+                return WalkStep::End(result);
+            }
+        }
+        WalkStep::Next
+    }
+
+    /// Calls one target, and retries while its [`RetryBudget`] and health allow.
+    async fn attempt(
+        &mut self,
+        target: &'a ChainTarget,
+        mut permit: TargetPermit,
+        retries: u32,
+    ) -> WalkStep<'a, O::Output> {
+        let mut budget = RetryBudget::new(retries);
+        loop {
+            let began = self.recorder.now();
+            let shaped = match self.shaped(target, &budget).await {
+                Ok(shaped) => shaped,
+                Err(error) => return self.unfit(target, error),
+            };
+            let (request, notes) = shaped.request.recording_changes();
+            let output = self.call(target, request).await;
+            let mut changes = shaped.changes;
+            changes.extend(notes.take());
+            let error = match output {
+                Ok(output) => match self.operation.reject(&output) {
+                    None => {
+                        let served = self.served(target, permit, output, changes, began);
+                        return WalkStep::End(Ok(served));
+                    }
+                    Some(rejection) => {
+                        self.keep_rejected(rejection.response);
+                        let error = rejection.error;
+                        if permit.still_good() && budget.repair_with(rejection.repair) {
+                            let class = self.config.class_of(&error);
+                            self.recorder.failed(target, began, changes, class, &error);
+                            continue;
+                        }
+                        error
+                    }
+                },
+                Err(error) => error,
+            };
+            let error = error.with_target(target.name().provider(), target.name().model());
+            let class = self.config.class_of(&error);
+            self.recorder.failed(target, began, changes, class, &error);
+            permit.fail(class, &error);
+            if !permit.still_good() || !budget.allows(class) {
+                return self.advance(class, error);
+            }
+        }
+    }
+
+    /// Advances to the next target, or ends the request with the error.
+    fn advance(&mut self, class: Class, error: Error) -> WalkStep<'a, O::Output> {
+        let go_on = match class.verdict().next_target {
+            NextTarget::Advance => true,
+            NextTarget::IfConfigured => self.config.advance_on_permanent,
+            NextTarget::Stop => false,
+        };
+        if go_on {
+            WalkStep::Next
+        } else {
+            let error = self.recorder.give_up(error);
+            WalkStep::End(Err(with_rejected(error, self.rejected.take())))
+        }
+    }
+
+    /// Skips a target that cannot take the request, at no cost to its health.
+    fn unfit(&mut self, target: &ChainTarget, error: Error) -> WalkStep<'a, O::Output> {
+        let class = self.config.class_of(&error);
+        self.recorder.unfit(target, class, &error);
+        self.advance(class, error)
+    }
+
+    async fn shaped(&self, target: &ChainTarget, budget: &RetryBudget) -> Result<Shaped> {
+        let mut shaped = Shaped {
+            request: self.request.clone(),
+            changes: self.reductions.clone(),
+        };
+        if let Some(messages) = budget.repair() {
+            shaped.request.edit().messages.extend_from_slice(messages);
+        }
+        self.in_time(shape_for(target, self.config, shaped, ShapeMode::Send))
+            .await
+    }
+
+    async fn call(&self, target: &ChainTarget, request: Request) -> Result<O::Output> {
+        let call = self.operation.call(target.model(), request);
+        let Some(limit) = self.config.attempt else {
+            return self.in_time(call).await;
+        };
+        let attempt = async {
+            let late = |_| {
+                let text = format!("no response within {} s", limit.as_secs_f64());
+                Error::new(ErrorKind::Timeout(Timer::FirstEvent), text)
+            };
+            timeout(limit, call).await.map_err(late)?
+        };
+        self.in_time(attempt).await
+    }
+
+    async fn in_time<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let Some(deadline) = self.deadline else {
+            return work.await;
+        };
+        match timeout_at(deadline, work).await {
+            Ok(result) => result,
+            Err(_) => Err(deadline_passed()),
+        }
+    }
+
+    /// Keeps a rejected response, whose usage is billed all the same.
+    fn keep_rejected(&mut self, mut response: Response) {
+        response.usage += usage_of(self.rejected.as_ref());
+        self.rejected = Some(response);
+    }
+
+    fn served(
+        &mut self,
+        target: &'a ChainTarget,
+        permit: TargetPermit,
+        output: O::Output,
+        changes: Vec<Change>,
+        began: Instant,
+    ) -> Served<'a, O::Output> {
+        Served {
+            output,
+            target,
+            permit,
+            attempt_log: self.recorder.served(target, began, changes),
+            deadline: self.deadline,
+            spent: usage_of(self.rejected.as_ref()),
+        }
+    }
+}
+
+fn usage_of(rejected: Option<&Response>) -> Usage {
+    rejected.map(|response| response.usage).unwrap_or_default()
+}
+
+/// Attaches a rejected response to an error without a partial one.
+fn with_rejected(error: Error, rejected: Option<Response>) -> Error {
+    match rejected {
+        Some(response) if error.partial().is_none() => error.with_partial(response),
+        _ => error,
+    }
+}
+
+pub(super) fn deadline_passed() -> Error {
+    Error::new(ErrorKind::Deadline, "the caller's deadline passed")
+}

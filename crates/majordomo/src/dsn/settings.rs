@@ -1,0 +1,54 @@
+//! Provider settings from a DSN's scheme and options.
+
+use majordomo_providers::transport::{Timeouts, Transport};
+use majordomo_providers::{ProviderKind, Settings};
+
+use super::Dsn;
+
+/// Additional schemes of built-in kinds.
+const SCHEME_ALIASES: &[(&str, ProviderKind)] = &[
+    ("gemini", ProviderKind::Google),
+    ("llama-swaps", ProviderKind::LlamaSwap),
+];
+
+impl Dsn {
+    /// The schemes of the built-in kinds.
+    pub(crate) fn schemes() -> impl Iterator<Item = (&'static str, ProviderKind)> {
+        let kinds = ProviderKind::ALL
+            .into_iter()
+            .map(|kind| (kind.as_str(), kind));
+        kinds.chain(SCHEME_ALIASES.iter().copied())
+    }
+
+    /// The built-in kind of the scheme, if any.
+    ///
+    /// ```
+    /// use majordomo::{Dsn, ProviderKind};
+    ///
+    /// let dsn: Dsn = "gemini://key@host".parse().unwrap();
+    /// assert_eq!(dsn.kind(), Some(ProviderKind::Google));
+    /// ```
+    pub fn kind(&self) -> Option<ProviderKind> {
+        let mut schemes = Self::schemes();
+        let found = schemes.find(|(scheme, _)| *scheme == self.scheme);
+        found.map(|(_, kind)| kind)
+    }
+
+    /// The settings of a provider of this name, with the DSN's address, token and options.
+    pub fn settings(&self, name: &str, transport: &Transport) -> Settings {
+        let timeouts = self.options.timeout.map(|longest| Timeouts {
+            first_byte: Some(longest),
+            first_event: Some(longest),
+            total: Some(longest),
+            ..Timeouts::default()
+        });
+        Settings {
+            key: self.token.clone(),
+            timeouts,
+            limits: self.options.limits(),
+            legacy_max_tokens: self.options.legacy_max_tokens,
+            anthropic_version: self.options.anthropic_version.unwrap_or_default(),
+            ..Settings::new(name, transport.clone()).base_url(self.base_url())
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Integration tests of the library, over fakes, real sockets and simulated time.
+
+mod accept_hook;
+mod agent_over_http;
+mod agent_transcripts;
+mod all_benched;
+mod cancellation;
+mod count_tokens;
+mod credentials;
+mod deadlines;
+mod dsns;
+mod environment;
+mod failover;
+mod failure_classes;
+mod fit;
+mod health;
+mod images;
+mod observers;
+mod provider_changes;
+mod providers_over_http;
+mod real_llama_cpp;
+mod registry;
+mod shapes;
+mod simulation;
+mod spec_and_aliases;
+mod stream_health;
+mod streams;
+mod support;
+mod upstream_faults;

@@ -1,0 +1,13 @@
+//! Upstream faults, and what a chain makes of them.
+//!
+//! Most cases run over real sockets: a provider named `head` that misbehaves, and a healthy
+//! `tail` behind it. Cases with many requests or long times run in virtual time. What
+//! concerns the transport alone is tested with it.
+
+mod connecting;
+mod many_requests;
+mod responses;
+mod stage;
+mod statuses;
+mod streams;
+mod tool_calls;

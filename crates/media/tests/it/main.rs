@@ -1,0 +1,12 @@
+//! Fitting of images, through the public interface.
+#![allow(clippy::unwrap_used, reason = "a test says what went wrong by failing")]
+
+mod agreement;
+mod bombs;
+mod decision;
+mod fidelity;
+mod malformed;
+mod mediagen;
+mod ocr;
+mod orientation;
+mod properties;

@@ -1,0 +1,4 @@
+//! Checks of the workspace as a whole.
+
+mod cited_tests;
+mod environment_variables;
