@@ -32,7 +32,7 @@ struct TimedOut {
 
 impl TimedOut {
     /// Requests a stream, which must fail before its end.
-    async fn stream(script: Script) -> Self {
+    async fn streaming(script: Script) -> Self {
         let upstream = Upstream::start([script]).await;
         let began = Instant::now();
         let error = stream_error(&transport(), post(upstream.uri("/"))).await;
@@ -40,7 +40,7 @@ impl TimedOut {
     }
 
     /// Requests a buffered response, which must fail.
-    async fn send_buffered(script: Script, body: Vec<u8>) -> Self {
+    async fn buffered(script: Script, body: Vec<u8>) -> Self {
         let upstream = Upstream::start([script]).await;
         let began = Instant::now();
         let request = TransportRequest::post(upstream.uri("/"), body);
@@ -78,7 +78,7 @@ async fn an_idle_http1_connection_is_closed_after_its_timeout() {
 
 #[tokio::test(start_paused = true)]
 async fn a_missing_response_head_hits_the_first_byte_timeout() {
-    let ended = TimedOut::stream(after_request().stall()).await;
+    let ended = TimedOut::streaming(after_request().stall()).await;
     assert_eq!(ended.expired, Expired(Timer::FirstByte, 60));
     let address = ended.upstream.address();
     let expected =
@@ -90,19 +90,19 @@ async fn a_missing_response_head_hits_the_first_byte_timeout() {
 #[tokio::test(start_paused = true)]
 async fn a_trickling_response_head_hits_the_first_byte_timeout() {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n".repeat(4);
-    let ended = TimedOut::stream(after_request().drip(head, secs(1))).await;
+    let ended = TimedOut::streaming(after_request().drip(head, secs(1))).await;
     assert_eq!(ended.expired, Expired(Timer::FirstByte, 60));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_head_without_a_body_hits_the_first_byte_timeout() {
-    let ended = TimedOut::stream(after_request().stream_head().stall()).await;
+    let ended = TimedOut::streaming(after_request().stream_head().stall()).await;
     assert_eq!(ended.expired, Expired(Timer::FirstByte, 60));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_late_head_does_not_extend_the_first_byte_timeout() {
-    let ended = TimedOut::stream(after_request().wait(secs(40)).stream_head().stall()).await;
+    let ended = TimedOut::streaming(after_request().wait(secs(40)).stream_head().stall()).await;
     assert_eq!(ended.expired, Expired(Timer::FirstByte, 60));
 }
 
@@ -130,7 +130,7 @@ async fn a_buffered_response_within_the_total_timeout_is_accepted() {
 #[tokio::test(start_paused = true)]
 async fn a_buffered_response_is_limited_by_the_total_timeout() {
     let never = after_request().stream_head().chunk("x").stall();
-    let ended = TimedOut::whole(never, b"{}".to_vec()).await;
+    let ended = TimedOut::buffered(never, b"{}".to_vec()).await;
     assert_eq!(ended.expired, Expired(Timer::Total, 600));
 }
 
@@ -161,7 +161,7 @@ fn pings(script: Script, seconds: usize) -> Script {
 
 #[tokio::test(start_paused = true)]
 async fn heartbeats_without_an_event_hit_the_first_event_timeout() {
-    let ended = TimedOut::stream(pings(after_request().stream_head(), 300)).await;
+    let ended = TimedOut::streaming(pings(after_request().stream_head(), 300)).await;
     assert_eq!(ended.expired, Expired(Timer::FirstEvent, 120));
 }
 
@@ -186,7 +186,7 @@ async fn heartbeats_without_a_further_event_hit_the_event_idle_timeout() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_never_reads_hits_the_write_timeout() {
     let script = Script::new().read_head().wait(secs(40)).stall();
-    let ended = TimedOut::whole(script, vec![0; 20 * 1024 * 1024]).await;
+    let ended = TimedOut::buffered(script, vec![0; 20 * 1024 * 1024]).await;
     assert_eq!(ended.expired, Expired(Timer::Write, 30));
     ended.upstream.closed(0, secs(60)).await;
 }
