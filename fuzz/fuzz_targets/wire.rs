@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Event, Result};
-use majordomo_wire::{Codec, FailedAnswer, Incoming, Outgoing, Protocol, Reply, StreamReader};
+use majordomo_wire::{Codec, FailedResponse, Incoming, Outgoing, Protocol, Reply, StreamReader};
 use serde_json::value::RawValue;
 
 /// Gives the bytes to every reader of the dialect and what was read to every writer.
@@ -71,7 +71,7 @@ fn response(protocol: Protocol, data: &[u8]) {
 }
 
 fn error(protocol: Protocol, data: &[u8]) {
-    let error = protocol.codec().read_error(&FailedAnswer {
+    let error = protocol.codec().read_error(&FailedResponse {
         status: 400,
         header: &|_| None,
         body: data,

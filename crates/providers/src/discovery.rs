@@ -15,14 +15,14 @@ use serde::Deserialize;
 pub(crate) struct ModelTraits {
     pub(crate) capabilities: Arc<Capabilities>,
     /// Which values of `think` an Ollama model accepts.
-    pub(crate) thinking: ollama::Thinking,
+    pub(crate) thinking: ollama::ThinkSupport,
 }
 
 /// The capabilities that a server reported for a model.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DiscoveryResponse {
     pub(crate) capabilities: Capabilities,
-    pub(crate) thinking: ollama::Thinking,
+    pub(crate) thinking: ollama::ThinkSupport,
 }
 
 /// The API that reports a model's capabilities.
@@ -124,7 +124,7 @@ impl From<Capabilities> for DiscoveryResponse {
     fn from(capabilities: Capabilities) -> Self {
         Self {
             capabilities,
-            thinking: ollama::Thinking::default(),
+            thinking: ollama::ThinkSupport::default(),
         }
     }
 }

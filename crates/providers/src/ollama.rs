@@ -36,9 +36,9 @@ impl Recipe for Ollama {
 
     /// A `generate` request of a client stays one if possible.
     fn path(&self, _model: &str, request: &Request, _stream: bool) -> String {
-        match ollama::form(request) {
-            ollama::Form::Chat => "/api/chat".into(),
-            ollama::Form::Generate => "/api/generate".into(),
+        match ollama::endpoint(request) {
+            ollama::OllamaEndpoint::Chat => "/api/chat".into(),
+            ollama::OllamaEndpoint::Generate => "/api/generate".into(),
         }
     }
 
@@ -93,7 +93,7 @@ impl Recipe for Ollama {
         let max = traits.capabilities.context_window;
         let num_ctx = (self.0 != OllamaVariant::Cloud).then(|| context_window(request, max));
         Outgoing {
-            ollama: ollama::Target {
+            ollama: ollama::OllamaTarget {
                 num_ctx,
                 refuse_overlong: true,
                 schema_in_words: self.0 == OllamaVariant::Cloud,

@@ -1,8 +1,8 @@
-//! Pictures and files as base64 text, in data URLs and on their own.
+//! Base64 (RFC 4648) for images and files, in data URLs (RFC 2397) and on its own.
 //!
-//! The engine is the crate's own SIMD one, chosen at run time: it decodes about
-//! seven times as fast as the scalar engine, which alone would cost more than
-//! parsing the megabyte of JSON around it.
+//! Uses the crate's SIMD engine, selected at run time. It decodes about seven times
+//! as fast as the scalar engine, which alone would cost more than parsing the
+//! megabyte of JSON around it.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use base64::Engine;
 use base64::engine::{DecodePaddingMode, GeneralPurposeConfig, Simd};
 use bytes::{Bytes, BytesMut};
 
-/// Padding and trailing bits are taken as they come; encoders disagree on both.
+/// Ignores padding and trailing bits: encoders disagree on both.
 static ENGINE: LazyLock<Simd> = LazyLock::new(|| {
     Simd::standard(
         GeneralPurposeConfig::new()
@@ -19,12 +19,12 @@ static ENGINE: LazyLock<Simd> = LazyLock::new(|| {
     )
 });
 
-/// The bytes behind a base64 text; none when it is not one.
+/// Decodes base64 text; `None` if it is invalid.
 pub(crate) fn decode(text: &str) -> Option<Bytes> {
     ENGINE.decode(text).ok().map(Bytes::from)
 }
 
-/// Like [`decode`], for dialects that also take the alphabet of URLs.
+/// Like [`decode`], for dialects that also accept the URL-safe alphabet.
 pub(crate) fn decode_either(text: &str) -> Option<Bytes> {
     decode(text).or_else(|| {
         if !text.contains(['-', '_']) {
@@ -34,16 +34,16 @@ pub(crate) fn decode_either(text: &str) -> Option<Bytes> {
     })
 }
 
-/// Writes bytes as base64 text, without a copy in between.
+/// Appends bytes as base64 text, without an intermediate copy.
 pub(crate) fn encode_into(data: &[u8], out: &mut BytesMut) {
     let start = out.len();
     let length = data.len().div_ceil(3) * 4;
     out.resize(start + length, b'=');
-    // The room is exact, so this cannot fail.
+    // The buffer has the exact size, so this cannot fail.
     let _ = ENGINE.encode_slice(data, &mut out[start..]);
 }
 
-/// Splits `data:image/png;base64,…` into type and bytes.
+/// Splits `data:image/png;base64,…` into media type and bytes.
 pub(crate) fn decode_data_url(url: &str) -> Option<(&str, Bytes)> {
     let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
     let media_type = head.strip_suffix(";base64")?;
@@ -66,9 +66,9 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn m13_data_urls_are_read_strictly_in_every_form() {
-        type Row<'a> = (&'a str, Option<(&'a str, &'a [u8])>);
-        let rows: [Row<'_>; 12] = [
+    fn malformed_data_urls_are_rejected() {
+        type DataUrlCase<'a> = (&'a str, Option<(&'a str, &'a [u8])>);
+        let rows: [DataUrlCase<'_>; 12] = [
             (
                 "data:image/png;base64,AQID",
                 Some(("image/png", &[1, 2, 3])),
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_alphabet_of_urls_is_read_where_it_is_asked_for() {
+    fn the_url_safe_alphabet_is_opt_in() {
         assert_eq!(decode("_-8="), None);
         for text in ["_-8=", "_-8", "/+8="] {
             assert_eq!(decode_either(text).unwrap(), [0xff, 0xef][..], "{text}");
@@ -102,7 +102,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bytes_survive(data in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn base64_round_trips(data in prop::collection::vec(any::<u8>(), 0..200)) {
             let mut out = BytesMut::new();
             encode_into(&data, &mut out);
             prop_assert_eq!(decode(std::str::from_utf8(&out).unwrap()).unwrap(), data);

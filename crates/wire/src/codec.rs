@@ -1,17 +1,17 @@
-//! What every dialect does, and what all of them promise.
+//! The codec traits, and what every codec guarantees.
 //!
 //! - Readers map messages (or items) one to one: nothing is merged, a system
-//!   message in the middle stays there, a tool's answer is a [`Role::Tool`]
+//!   message in the middle stays there, and a tool result is a [`Role::Tool`]
 //!   message with one result. Writers regroup as their dialect needs.
-//! - What the contract does not model is kept: unknown fields as [`Native`],
-//!   unknown blocks as [`Part::Opaque`]. Both go back verbatim to their own
-//!   dialect and are a [`Loss`] elsewhere. So is reasoning state.
-//! - A request that nobody edited is written to its own dialect as its own
-//!   bytes but for `model` (and `stream`, where the caller wants another). An
-//!   edited one keeps the bytes of every field, message and part that is the same.
+//! - Fields that the contract does not model are kept as [`Native`], and blocks as
+//!   [`Part::Opaque`]. Both are written back verbatim to their own dialect and are
+//!   a [`Loss`] elsewhere. So is reasoning state.
+//! - An unedited request is written to its own dialect byte for byte, except for
+//!   `model` (and `stream`, if the caller wants another value). An edited request
+//!   keeps the bytes of every unchanged field, message and part.
 //! - [`Event::Finish`] is the last event of a complete stream: readers hold it
-//!   back until the protocol's own terminator, so usage always comes before it.
-//! - No input makes a codec panic, and none is trusted.
+//!   back until the protocol's terminator, so usage always precedes it.
+//! - No input is trusted, and no input makes a codec panic.
 //!
 //! [`Role::Tool`]: majordomo_llm::Role::Tool
 //! [`Native`]: majordomo_llm::Native
@@ -24,9 +24,9 @@ use majordomo_llm::{Dialect, Error, Event, ModelInfo, Request, Response, Result}
 
 use crate::{Loss, ReadError};
 
-/// One dialect, from both sides.
+/// Reads and writes one dialect, for both clients and providers.
 pub trait Codec: Send + Sync {
-    /// The dialect's name, the mark on everything that only it understands.
+    /// The dialect's name, which marks everything specific to it.
     fn dialect(&self) -> Dialect;
 
     /// Reads a client's request and keeps its bytes.
@@ -35,113 +35,116 @@ pub trait Codec: Send + Sync {
     /// Writes a request for a target of this dialect.
     fn write_request(&self, request: &Request, to: &Outgoing<'_>) -> Written;
 
-    /// Reads a whole answer; missing call ids are made up from `first_call` on.
+    /// Reads a whole response; missing call ids are generated from `first_call`
+    /// on.
     fn read_response(&self, body: Bytes, first_call: usize) -> Result<Response>;
 
-    /// Writes a whole answer for a client of this dialect.
+    /// Writes a whole response for a client of this dialect.
     fn write_response(&self, response: &Response, reply: &Reply) -> Written;
 
-    /// Reads one streamed answer.
+    /// Returns a reader for one streamed response.
     fn stream_reader(&self) -> Box<dyn StreamReader>;
 
-    /// Writes one streamed answer.
+    /// Returns a writer for one streamed response.
     fn stream_writer(&self, reply: &Reply) -> Box<dyn StreamWriter>;
 
-    /// Reads what a provider said instead of an answer. Only extracts: what it
-    /// means is decided by [`majordomo_llm::classify`].
-    fn read_error(&self, failed: &FailedAnswer<'_>) -> Error;
+    /// Reads a provider's error response. Only extracts its fields;
+    /// [`majordomo_llm::classify`] decides what they mean.
+    fn read_error(&self, failed: &FailedResponse<'_>) -> Error;
 
     /// Writes an error for a client of this dialect.
     fn write_error(&self, error: &Error) -> ErrorReply;
 
-    /// Reads a provider's list of models.
+    /// Reads a provider's model list.
     fn read_models(&self, body: &[u8]) -> Result<Vec<ModelInfo>>;
 
-    /// Writes a list of models, all of them made at `created` (Unix seconds).
+    /// Writes a model list, with every model created at `created` (Unix
+    /// seconds).
     fn write_models(&self, models: &[ModelInfo], created: u64) -> Bytes;
 
-    /// Token counting, where the dialect has it.
+    /// Token counting, if the dialect supports it.
     fn count_tokens(&self) -> Option<&dyn CountTokens> {
         None
     }
 }
 
-/// Asking how many tokens a request has.
+/// A dialect's token-counting endpoint.
 pub trait CountTokens: Send + Sync {
-    /// Reads a client's question.
+    /// Reads a client's request.
     fn read_request(&self, body: Bytes) -> Result<Incoming, ReadError>;
 
-    /// Writes the question for a target of this dialect.
+    /// Writes a request for a target of this dialect.
     fn write_request(&self, request: &Request, to: &Outgoing<'_>) -> Written;
 
-    /// Reads the answer.
+    /// Reads the token count.
     fn read_response(&self, body: &[u8]) -> Result<u64>;
 
-    /// Writes the answer.
+    /// Writes the token count.
     fn write_response(&self, tokens: u64) -> Bytes;
 }
 
-/// Reads one streamed answer: bytes in any chunking, events out.
+/// Reads one streamed response: bytes in any chunking, events out.
 pub trait StreamReader: Send {
-    /// Takes the next bytes and adds the events that they complete. After an
-    /// error the stream is over.
+    /// Takes the next bytes and appends the events they complete. The stream is
+    /// over after an error.
     fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()>;
 
-    /// Like `push`, but looks only for usage, finish and errors: for streams
-    /// that are forwarded as bytes. Both may be used on the same stream.
+    /// Like `push`, but only detects usage, finish and errors, for streams that
+    /// are forwarded as bytes. Both may be used on the same stream.
     fn tap(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()>;
 
-    /// The stream ended. An error unless its terminator was seen.
+    /// Ends the stream. Fails unless its terminator was seen.
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<()>;
 }
 
-/// Writes one streamed answer: events in, bytes out.
+/// Writes one streamed response: events in, bytes out.
 pub trait StreamWriter: Send {
-    /// Adds the bytes that the event becomes, if any.
+    /// Appends the bytes of an event, if it has any.
     fn write(&mut self, event: &Event, out: &mut BytesMut);
 
-    /// Ends a stream that had begun with the dialect's own error; never with a
-    /// made-up ending.
+    /// Ends a started stream with the dialect's own error, never with a
+    /// synthesized terminator.
     fn fail(&mut self, error: &Error, out: &mut BytesMut);
 
-    /// What could not be said so far.
+    /// The losses so far.
     fn losses(&self) -> Vec<Loss>;
 }
 
-/// A request that was read, and how its client wants to be answered.
+/// A decoded client request, and how the client wants its response.
 #[derive(Clone, Debug)]
 pub struct Incoming {
-    /// The model that the client asks for; some dialects have it in the URL.
+    /// The requested model; some dialects carry it in the URL.
     pub model: Option<String>,
-    /// Whether the client wants a stream; some dialects have it in the URL.
+    /// Whether the client wants a stream; some dialects carry this in the URL.
     pub stream: bool,
-    /// Whether the client wants usage inside the stream, where that must be asked for.
+    /// Whether the client wants usage inside the stream, where that is opt-in.
     pub stream_usage: bool,
-    /// What is asked.
+    /// The request.
     pub request: Request,
 }
 
-/// What a target needs to know beside the request.
+/// What a writer needs to know about the target.
 #[derive(Clone, Debug)]
 pub struct Outgoing<'a> {
     /// The model's id at the target.
     pub model: &'a str,
-    /// Whether to ask for a stream.
+    /// Whether to request a stream.
     pub stream: bool,
     /// Chat: `max_tokens` instead of `max_completion_tokens`, for servers that
-    /// know only the old name.
+    /// only know the old name.
     pub legacy_max_tokens: bool,
-    /// Messages: the limit to send when the request has none, since it must have one.
+    /// Messages: the limit to send if the request has none, since the field is
+    /// mandatory.
     pub default_max_tokens: u64,
-    /// Responses: whether the provider may keep the answer, when the request was
-    /// not written in that dialect and so could not say.
+    /// Responses: whether the provider may store the response, for requests
+    /// read from other dialects.
     pub store: Option<bool>,
     /// Ollama: what is known about the server and its model.
-    pub ollama: crate::ollama::Target,
+    pub ollama: crate::ollama::OllamaTarget,
 }
 
 impl<'a> Outgoing<'a> {
-    /// A whole answer of this model.
+    /// Requests a whole response from this model.
     pub fn new(model: &'a str) -> Self {
         Self {
             model,
@@ -149,11 +152,11 @@ impl<'a> Outgoing<'a> {
             legacy_max_tokens: false,
             default_max_tokens: 4_096,
             store: None,
-            ollama: crate::ollama::Target::default(),
+            ollama: crate::ollama::OllamaTarget::default(),
         }
     }
 
-    /// Asks for a stream.
+    /// Sets whether to request a stream.
     #[must_use]
     pub fn stream(mut self, stream: bool) -> Self {
         self.stream = stream;
@@ -161,7 +164,7 @@ impl<'a> Outgoing<'a> {
     }
 }
 
-/// Bytes to send, and what they do not say.
+/// An encoded body, and what it could not express.
 #[derive(Clone, Debug)]
 pub struct Written {
     /// The body.
@@ -170,40 +173,40 @@ pub struct Written {
     pub losses: Vec<Loss>,
 }
 
-/// What an answer needs beside its content; the same for all of its chunks.
+/// Metadata of a response; the same for all of its chunks.
 #[derive(Clone, Debug, Default)]
 pub struct Reply {
-    /// The answer's id, as the client's dialect forms them.
+    /// The response's id, in the form of the client's dialect.
     pub id: String,
-    /// The model's name as the client knows it.
+    /// The model name that the client knows.
     pub model: String,
-    /// When it was made, in Unix seconds.
+    /// Creation time, in Unix seconds.
     pub created: u64,
     /// Whether the client asked for usage inside the stream.
     pub stream_usage: bool,
-    /// Number of the first made-up call id.
+    /// Number of the first generated call id.
     pub first_call: usize,
 }
 
-/// An answer whose status is not a success.
+/// A response with a non-success status.
 #[derive(Clone, Copy)]
-pub struct FailedAnswer<'a> {
+pub struct FailedResponse<'a> {
     /// The HTTP status.
     pub status: u16,
     /// Looks up a header by its lower-case name.
     pub header: &'a dyn Fn(&str) -> Option<&'a str>,
     /// The body, or as much of it as was read.
     pub body: &'a [u8],
-    /// The time, for waits that are told as dates.
+    /// The current time, to resolve a `retry-after` date.
     pub now: SystemTime,
 }
 
-/// An error as a client of a dialect expects it.
+/// An error in the form that clients of a dialect expect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorReply {
     /// The HTTP status.
     pub status: u16,
-    /// Headers beside the content type.
+    /// Headers other than the content type.
     pub headers: Vec<(&'static str, String)>,
     /// The JSON body.
     pub body: Bytes,

@@ -5,35 +5,35 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use majordomo_llm::{Dialect, Message, Native, Part, Role, ToolCall};
 
-/// Call ids as the target accepts them, given out in the order of the
-/// conversation: calls with the same id get different ones, calls without an id
-/// get one, and each result finds the call that it answers.
+/// Assigns call ids that the target accepts, in conversation order: duplicate
+/// ids become unique, missing ids are generated, and each result gets the id of
+/// its call.
 pub(crate) struct CallIds {
     allowed: fn(char) -> bool,
     used: HashSet<String>,
-    /// How many copies of an id were given out or found in use.
+    /// Copies of an id that were assigned or found in use.
     copies: HashMap<String, usize>,
-    /// What the latest call of each original id became.
+    /// The id assigned to the latest call of each original id.
     latest: HashMap<String, String>,
-    /// Calls that came without an id and have no result.
-    nameless: VecDeque<String>,
+    /// Assigned ids of calls without an original id that have no result yet.
+    without_id: VecDeque<String>,
     calls: usize,
 }
 
 impl CallIds {
-    /// Characters that are not `allowed` become underscores.
+    /// Replaces characters that are not `allowed` by underscores.
     pub(crate) fn new(allowed: fn(char) -> bool) -> Self {
         Self {
             allowed,
             used: HashSet::new(),
             copies: HashMap::new(),
             latest: HashMap::new(),
-            nameless: VecDeque::new(),
+            without_id: VecDeque::new(),
             calls: 0,
         }
     }
 
-    /// The id to write for the next call.
+    /// Returns the id to write for the next call.
     pub(crate) fn call(&mut self, id: &str) -> String {
         let fitting = |c| if (self.allowed)(c) { c } else { '_' };
         let mut written: String = id.chars().map(fitting).collect();
@@ -47,8 +47,8 @@ impl CallIds {
         written
     }
 
-    /// The first free one of `id_2`, `id_3` and so on. Used ids stay used, so the
-    /// search goes on where the last one ended.
+    /// Returns the first free id among `id_2`, `id_3` and so on. Used ids stay
+    /// used, so each search resumes where the last one ended.
     fn copy_of(&mut self, id: String) -> String {
         let copies = self.copies.entry(id.clone()).or_insert(1);
         loop {
@@ -60,21 +60,21 @@ impl CallIds {
         }
     }
 
-    /// Notes a call that is written with an id of somebody else's choice.
+    /// Records a call whose id is already written.
     pub(crate) fn keep(&mut self, id: &str, written: String) {
         self.calls += 1;
         self.used.insert(written.clone());
         if id.is_empty() {
-            self.nameless.push_back(written);
+            self.without_id.push_back(written);
         } else {
             self.latest.insert(id.to_owned(), written);
         }
     }
 
-    /// The id to write for a result of the call `id`.
+    /// Returns the id to write for a result of the call `id`.
     pub(crate) fn result<'i>(&mut self, id: &'i str) -> Cow<'i, str> {
         if id.is_empty() {
-            return Cow::Owned(self.nameless.pop_front().unwrap_or_default());
+            return Cow::Owned(self.without_id.pop_front().unwrap_or_default());
         }
         match self.latest.get(id) {
             Some(written) => Cow::Owned(written.clone()),
@@ -83,8 +83,8 @@ impl CallIds {
     }
 }
 
-/// The names of tools by the ids of their calls, for dialects that pair results
-/// by name. A later call of the same id hides the earlier one.
+/// Tool names by call id, for dialects that pair results by name. A later call
+/// of the same id shadows an earlier one.
 pub(crate) struct ToolNames<'m>(HashMap<&'m str, &'m str>);
 
 impl<'m> ToolNames<'m> {
@@ -104,18 +104,18 @@ impl<'m> ToolNames<'m> {
 
 /// Consecutive messages of one side, for dialects whose turns must alternate.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Turn<'m> {
+pub(crate) struct ConversationTurn<'m> {
     /// Never [`Role::Tool`]: results are part of the user's turn.
     pub(crate) role: Role,
-    /// Indexes of the messages that were joined.
+    /// Indexes of the merged messages.
     pub(crate) messages: std::ops::Range<usize>,
     /// Their parts; in a user's turn, tool results come first.
     pub(crate) parts: Vec<&'m Part>,
 }
 
-/// Groups messages into turns. System messages are turns of their own.
-pub(crate) fn turns(messages: &[Message]) -> Vec<Turn<'_>> {
-    let mut turns: Vec<Turn<'_>> = Vec::new();
+/// Groups messages into turns. Every system message is a separate turn.
+pub(crate) fn turns(messages: &[Message]) -> Vec<ConversationTurn<'_>> {
+    let mut turns: Vec<ConversationTurn<'_>> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         let role = match message.role {
             Role::Tool => Role::User,
@@ -126,7 +126,7 @@ pub(crate) fn turns(messages: &[Message]) -> Vec<Turn<'_>> {
                 last.messages.end = index + 1;
                 last.parts.extend(&message.parts);
             }
-            _ => turns.push(Turn {
+            _ => turns.push(ConversationTurn {
                 role,
                 messages: index..index + 1,
                 parts: message.parts.iter().collect(),
@@ -140,11 +140,14 @@ pub(crate) fn turns(messages: &[Message]) -> Vec<Turn<'_>> {
     turns
 }
 
-/// Joins what the model said in a row, where dialects of items give every call
-/// and every thought a message of its own: a result must follow the message that
-/// has its call. Texts in a row stay apart, and so do messages that both have
-/// fields of `dialect`.
-pub(crate) fn joined<'m>(messages: &'m [Message], dialect: &Dialect) -> Vec<Cow<'m, Message>> {
+/// Merges consecutive assistant messages, since item-based dialects put every
+/// call and every reasoning item into a separate message, and a result must
+/// follow the message with its call. Consecutive texts stay separate, as do
+/// messages that both have native fields of `dialect`.
+pub(crate) fn merge_assistant_messages<'m>(
+    messages: &'m [Message],
+    dialect: &Dialect,
+) -> Vec<Cow<'m, Message>> {
     let texts_only = |message: &Message| {
         let mut parts = message.parts.iter();
         parts.all(|part| matches!(part, Part::Text(_) | Part::Refusal(_)))
@@ -154,7 +157,7 @@ pub(crate) fn joined<'m>(messages: &'m [Message], dialect: &Dialect) -> Vec<Cow<
         native.is_some_and(|native| native.dialect() == dialect)
     };
     let mut joined: Vec<Cow<'m, Message>> = Vec::with_capacity(messages.len());
-    // Whether the last one has texts only, which is asked for each that follows.
+    // Whether the last message has only texts.
     let mut plain = false;
     for message in messages {
         let adds_texts = texts_only(message);
@@ -167,7 +170,7 @@ pub(crate) fn joined<'m>(messages: &'m [Message], dialect: &Dialect) -> Vec<Cow<
             {
                 let last = last.to_mut();
                 last.parts.extend_from_slice(&message.parts);
-                last.native = join_fields(last.native.take(), message.native.as_deref(), dialect);
+                last.native = merge_native(last.native.take(), message.native.as_deref(), dialect);
                 plain &= adds_texts;
             }
             _ => {
@@ -179,8 +182,8 @@ pub(crate) fn joined<'m>(messages: &'m [Message], dialect: &Dialect) -> Vec<Cow<
     joined
 }
 
-/// The fields of both; where they are of two dialects, those of `dialect`.
-fn join_fields(
+/// Merges native fields; if the dialects differ, those of `dialect` win.
+fn merge_native(
     first: Option<Box<Native>>,
     second: Option<&Native>,
     dialect: &Dialect,
@@ -198,8 +201,8 @@ fn join_fields(
     }
 }
 
-/// Names the calls of an answer that came without an id, from `first_call` on.
-pub(crate) fn name_calls(parts: &mut [Part], first_call: usize) {
+/// Assigns ids to the calls of a response that lack one, from `first_call` on.
+pub(crate) fn assign_call_ids(parts: &mut [Part], first_call: usize) {
     let calls = parts.iter_mut().filter_map(|part| match part {
         Part::ToolCall(call) => Some(call),
         _ => None,
@@ -218,7 +221,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn repeated_and_missing_ids_become_unique_and_results_follow() {
+    fn duplicate_and_missing_call_ids_become_unique_and_results_match_them() {
         let mut ids = CallIds::new(|c| c.is_ascii_alphanumeric() || c == '_');
         assert_eq!(ids.call("a"), "a");
         assert_eq!(ids.result("a"), "a");
@@ -235,7 +238,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn copies_get_the_first_number_that_is_free(ids in prop::collection::vec("a(_[23]){0,2}", 0..40)) {
+        fn duplicate_ids_get_the_first_free_suffix(ids in prop::collection::vec("a(_[23]){0,2}", 0..40)) {
             let mut given = CallIds::new(|_| true);
             let mut used: HashSet<String> = HashSet::new();
             for id in ids {
@@ -249,33 +252,33 @@ mod tests {
     }
 
     #[test]
-    fn calls_and_thoughts_in_a_row_are_one_message_and_texts_are_not() {
+    fn consecutive_calls_and_reasoning_merge_but_consecutive_texts_do_not() {
         const HERE: Dialect = Dialect::new("here");
         let call = |id| Message::assistant(Part::ToolCall(ToolCall::new(id, "look", "{}")));
-        let mut said = Message::assistant("one");
-        said.native = Native::new(HERE)
+        let mut with_native = Message::assistant("one");
+        with_native.native = Native::new(HERE)
             .with("x", majordomo_llm::Json::string("y"))
             .into_option();
         let messages = [
             Message::assistant("zero"),
-            said.clone(),
+            with_native.clone(),
             call("a"),
             call("b"),
             Message::user("hurry"),
             call("c"),
-            said,
+            with_native,
         ];
         let counts = |dialect: &Dialect| -> Vec<usize> {
-            let joined = joined(&messages, dialect);
+            let joined = merge_assistant_messages(&messages, dialect);
             joined.iter().map(|message| message.parts.len()).collect()
         };
         assert_eq!(counts(&HERE), [1, 3, 1, 2]);
-        let kept = &joined(&messages, &HERE)[1];
+        let kept = &merge_assistant_messages(&messages, &HERE)[1];
         assert!(kept.native.is_some(), "fields of the text are kept");
     }
 
     #[test]
-    fn results_and_what_the_user_says_next_are_one_turn() {
+    fn tool_results_and_the_next_user_message_form_one_turn() {
         let call = ToolCall::new("a", "look", "{}");
         let messages = [
             Message::user("see"),

@@ -1,9 +1,9 @@
-//! The words for how hard to think, as the dialects that know all of them say it.
+//! Reasoning effort names, for the dialects that know all of them.
 
 use majordomo_llm::Effort;
 
-/// The effort of a word.
-pub(crate) fn read(word: &str) -> Option<Effort> {
+/// Reads an effort name.
+pub(crate) fn read_effort(word: &str) -> Option<Effort> {
     Some(match word {
         "none" => Effort::None,
         "minimal" => Effort::Minimal,
@@ -16,8 +16,8 @@ pub(crate) fn read(word: &str) -> Option<Effort> {
     })
 }
 
-/// The word of an effort.
-pub(crate) fn word(effort: Effort) -> &'static str {
+/// Returns the name of an effort.
+pub(crate) fn effort_name(effort: Effort) -> &'static str {
     match effort {
         Effort::None => "none",
         Effort::Minimal => "minimal",

@@ -1,35 +1,35 @@
-//! Errors on the wire, as far as they are the same everywhere.
+//! Error bodies, as far as they are the same in all dialects.
 //!
-//! Proxies and compatible servers answer with every shape of error body, so
-//! every dialect reads all of them; classification is not done here.
+//! Proxies and compatible servers return error bodies of every shape, so every
+//! dialect reads all of them. Classification happens elsewhere.
 
 use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
 use majordomo_llm::{Class, Error, ErrorKind, retry_after};
 
-use crate::FailedAnswer;
-use crate::json::{self, Cursor, Kind, Read};
+use crate::FailedResponse;
+use crate::json::{self, Cursor, JsonKind, ReadResult};
 
-/// The longest message that is taken from a body that is not JSON.
-const LONGEST_TEXT: usize = 500;
+/// Longest message taken from a body that is not JSON.
+const MAX_TEXT_CHARS: usize = 500;
 
-/// What a body says about an error.
+/// The fields of an error body.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct ErrorBody {
     pub(crate) message: Option<String>,
-    /// The most telling of the provider's codes and types.
+    /// The most specific of the provider's codes and types.
     pub(crate) code: Option<String>,
-    /// A number among them that is an HTTP status.
+    /// A code that is an HTTP status.
     pub(crate) status: Option<u16>,
     pub(crate) request_id: Option<String>,
-    /// Google says in the body how long it wants to be left alone.
+    /// Google puts the retry delay into the body.
     retry_after: Option<Duration>,
     kind: Option<String>,
 }
 
-/// Reads a failed answer of any dialect.
-pub(crate) fn read(failed: &FailedAnswer<'_>) -> Error {
+/// Reads a failed response of any dialect.
+pub(crate) fn read_failed_response(failed: &FailedResponse<'_>) -> Error {
     let body = ErrorBody::of(failed.body);
     let request_id = ["x-request-id", "request-id"]
         .iter()
@@ -45,37 +45,38 @@ pub(crate) fn read(failed: &FailedAnswer<'_>) -> Error {
 }
 
 impl ErrorBody {
-    /// Reads a body; one that is not JSON is taken as text.
+    /// Reads a body; a body that is not JSON becomes the message.
     pub(crate) fn of(body: &[u8]) -> Self {
         let mut read = Self::default();
-        let parsed = json::read(body, |cursor| read.value(cursor));
+        let parsed = json::read(body, |cursor| read.read_value(cursor));
         if parsed.is_err() || read.message.is_none() {
             let text = String::from_utf8_lossy(body);
             let text = text.trim();
             if !text.is_empty() {
-                let short: String = text.chars().take(LONGEST_TEXT).collect();
+                let short: String = text.chars().take(MAX_TEXT_CHARS).collect();
                 read.message.get_or_insert(short);
             }
         }
         read
     }
 
-    /// Reads the value of an `error` key inside a stream or an answer.
+    /// Reads the value of an `error` key inside a stream or a response.
     pub(crate) fn inside(raw: &str) -> Self {
         let mut read = Self::default();
-        let _ = json::read_str(raw, |cursor| read.value(cursor));
+        let _ = json::read_str(raw, |cursor| read.read_value(cursor));
         if read.message.is_none() {
             read.message = Some(raw.to_owned());
         }
         read
     }
 
-    /// The error; `status` is that of the answer, unless it was inside a success.
+    /// Builds the error; `status` is the response's, or `None` if the error was
+    /// inside a success.
     pub(crate) fn into_error(self, status: Option<u16>) -> Error {
         let message = match (&self.message, status) {
             (Some(message), _) => message.clone(),
             (None, Some(_)) => "the provider gave no reason".to_owned(),
-            (None, None) => "the provider reported an error inside its answer".to_owned(),
+            (None, None) => "the provider reported an error inside its response".to_owned(),
         };
         let mut error = Error::new(ErrorKind::Provider, message).with_retry_after(self.retry_after);
         if let Some(status) = status.or(self.status) {
@@ -90,12 +91,12 @@ impl ErrorBody {
         error
     }
 
-    fn value(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    fn read_value(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         match cursor.peek()? {
-            Kind::String => self.message = Some(cursor.string()?.into_owned()),
-            Kind::Object => self.object(cursor)?,
-            // Some wrap the one error in a list.
-            Kind::Array => cursor.array(|cursor| self.value(cursor))?,
+            JsonKind::String => self.message = Some(cursor.string()?.into_owned()),
+            JsonKind::Object => self.read_object(cursor)?,
+            // Some servers wrap the error in a list.
+            JsonKind::Array => cursor.array(|cursor| self.read_value(cursor))?,
             _ => {
                 cursor.raw()?;
             }
@@ -103,7 +104,7 @@ impl ErrorBody {
         Ok(())
     }
 
-    fn object(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    fn read_object(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         cursor.loose_object(|key, cursor| {
             let keep = |slot: &mut Option<String>, text: Option<Cow<'_, str>>| {
                 if let Some(text) = text.filter(|text| !text.is_empty()) {
@@ -111,22 +112,23 @@ impl ErrorBody {
                 }
             };
             match &**key {
-                "error" | "errors" | "metadata" => self.value(cursor)?,
-                // FastAPI puts a list of complaints here, Google a list of particulars.
+                "error" | "errors" | "metadata" => self.read_value(cursor)?,
+                // FastAPI puts a list of validation errors here, Google a list
+                // of details.
                 "detail" | "details" => match cursor.peek()? {
-                    Kind::String | Kind::Object => self.value(cursor)?,
-                    _ => self.particulars(cursor)?,
+                    JsonKind::String | JsonKind::Object => self.read_value(cursor)?,
+                    _ => self.read_details(cursor)?,
                 },
                 "message" | "msg" => match cursor.peek()? {
-                    Kind::String => {
-                        // The outermost message is the best one.
+                    JsonKind::String => {
+                        // The outermost message wins.
                         let text = cursor.string()?.into_owned();
                         self.message.get_or_insert(text);
                     }
-                    _ => self.value(cursor)?,
+                    _ => self.read_value(cursor)?,
                 },
                 "code" | "error_code" | "error_type" | "reason" => match cursor.peek()? {
-                    Kind::Number => self.number(cursor)?,
+                    JsonKind::Number => self.read_number(cursor)?,
                     _ => {
                         let text = cursor.maybe_string()?;
                         match text.as_ref().and_then(|text| text.parse().ok()) {
@@ -136,7 +138,7 @@ impl ErrorBody {
                     }
                 },
                 "type" | "status" => match cursor.peek()? {
-                    Kind::Number => self.number(cursor)?,
+                    JsonKind::Number => self.read_number(cursor)?,
                     _ => {
                         let text = cursor.maybe_string()?.filter(|text| text != "error");
                         keep(&mut self.kind, text);
@@ -146,8 +148,9 @@ impl ErrorBody {
                     let delay = cursor.maybe_string()?;
                     self.retry_after = delay.as_deref().and_then(seconds).or(self.retry_after);
                 }
-                "violations" => self.particulars(cursor)?,
-                // A quota of a day is no rate: it tells more than any other code.
+                "violations" => self.read_details(cursor)?,
+                // A daily quota is not a rate limit: more specific than any
+                // other code.
                 "quotaId" => {
                     let id = cursor.maybe_string()?.filter(|id| id.contains("PerDay"));
                     self.code = id.map(Cow::into_owned).or(self.code.take());
@@ -159,17 +162,17 @@ impl ErrorBody {
         })
     }
 
-    fn particulars(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    fn read_details(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         match cursor.peek()? {
-            Kind::Array => cursor.array(|cursor| match cursor.peek()? {
-                Kind::Object => self.object(cursor),
+            JsonKind::Array => cursor.array(|cursor| match cursor.peek()? {
+                JsonKind::Object => self.read_object(cursor),
                 _ => Ok(()),
             }),
             _ => Ok(()),
         }
     }
 
-    fn number(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    fn read_number(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         if let Some(number) = cursor.count()? {
             self.keep_status(number);
         }
@@ -184,15 +187,16 @@ impl ErrorBody {
     }
 }
 
-/// A protobuf duration such as `34.4s`, in the bounds of a `retry-after` header.
+/// Parses a protobuf duration such as `34.4s`, bounded like a `retry-after`
+/// header.
 fn seconds(text: &str) -> Option<Duration> {
     let number = text.strip_suffix('s')?;
     let header = |name: &str| (name == "retry-after").then_some(number);
     retry_after(header, SystemTime::UNIX_EPOCH)
 }
 
-/// The status that a client should see. A provider's own trouble with us is a
-/// bad gateway: the client's key and request are not at fault.
+/// The status to send to the client. An upstream that rejects the gateway's
+/// credentials is a bad gateway: the client's key and request are not at fault.
 pub(crate) fn status_for_client(error: &Error) -> u16 {
     let own = |range: std::ops::Range<u16>| error.status().filter(|s| range.contains(s));
     match error.class() {
@@ -214,7 +218,7 @@ pub(crate) fn status_for_client(error: &Error) -> u16 {
     }
 }
 
-/// `retry-after` in whole seconds, for clients that wait.
+/// `retry-after` in whole seconds.
 pub(crate) fn retry_headers(error: &Error) -> Vec<(&'static str, String)> {
     let seconds = |wait: std::time::Duration| wait.as_secs_f64().ceil().to_string();
     error
@@ -229,9 +233,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_recorded_shape_of_an_error_body_is_read() {
-        type Row<'a> = (&'a str, &'a str, Option<&'a str>, Option<u16>);
-        let rows: [Row<'_>; 14] = [
+    fn every_recorded_shape_of_error_body_is_read() {
+        type ErrorBodyCase<'a> = (&'a str, &'a str, Option<&'a str>, Option<u16>);
+        let rows: [ErrorBodyCase<'_>; 14] = [
             (
                 r#"{"error":{"message":"m","type":"t","param":null,"code":"c"}}"#,
                 "m",
@@ -320,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn google_tells_the_wait_and_a_daily_quota_in_the_body() {
+    fn google_error_details_give_the_retry_delay_and_a_daily_quota() {
         let rows = [
             (
                 r#"[{"@type":"x/RetryInfo","retryDelay":"34.4s"}]"#,
@@ -342,7 +346,7 @@ mod tests {
             let body = format!(
                 r#"{{"error":{{"code":429,"message":"m","status":"RESOURCE_EXHAUSTED","details":{details}}}}}"#
             );
-            let error = read(&FailedAnswer {
+            let error = read_failed_response(&FailedResponse {
                 status: 429,
                 header: &|_| None,
                 body: body.as_bytes(),
@@ -360,13 +364,13 @@ mod tests {
     }
 
     #[test]
-    fn headers_give_the_request_id_and_the_wait() {
+    fn headers_give_the_request_id_and_the_retry_delay() {
         let header = |name: &str| match name {
             "x-request-id" => Some("req_1"),
             "retry-after" => Some("3"),
             _ => None,
         };
-        let error = read(&FailedAnswer {
+        let error = read_failed_response(&FailedResponse {
             status: 429,
             header: &header,
             body: b"",
@@ -379,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_limit_stays_one_without_a_wait() {
+    fn a_rate_limit_without_a_retry_delay_stays_a_429() {
         let error = Error::provider(429, "slow down");
         assert_eq!(status_for_client(&error), 429);
     }

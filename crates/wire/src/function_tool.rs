@@ -1,12 +1,17 @@
-//! Tools as `{"type": "function", "function": {…}}`, the form of two dialects.
+//! Tools as `{"type": "function", "function": {…}}`, a form shared by two
+//! dialects.
 
 use majordomo_llm::{Dialect, Opaque, Prompt, Tool};
 
-use crate::json::{Cursor, Kind, Object, Read, Rest, keep};
+use crate::json::{Cursor, JsonKind, Object, ReadResult, Rest, keep};
 use crate::loss::Losses;
 
-/// Reads a tool into the prompt; what is no function is kept as it is.
-pub(crate) fn read(cursor: &mut Cursor<'_>, prompt: &mut Prompt, dialect: Dialect) -> Read<()> {
+/// Reads a tool into the prompt; anything but a function is kept verbatim.
+pub(crate) fn read_function_tool(
+    cursor: &mut Cursor<'_>,
+    prompt: &mut Prompt,
+    dialect: Dialect,
+) -> ReadResult<()> {
     let mut kind = None;
     let mut found = None;
     let mut rest = Rest::default();
@@ -14,8 +19,8 @@ pub(crate) fn read(cursor: &mut Cursor<'_>, prompt: &mut Prompt, dialect: Dialec
         cursor.object(|key, cursor| {
             match &**key {
                 "type" => kind = cursor.maybe_string()?,
-                "function" if cursor.peek()? == Kind::Object => {
-                    found = Some(function(cursor, &mut rest)?);
+                "function" if cursor.peek()? == JsonKind::Object => {
+                    found = Some(read_function(cursor, &mut rest)?);
                 }
                 _ => rest.take(key.as_ref(), cursor)?,
             }
@@ -36,7 +41,7 @@ pub(crate) fn read(cursor: &mut Cursor<'_>, prompt: &mut Prompt, dialect: Dialec
     Ok(())
 }
 
-fn function(cursor: &mut Cursor<'_>, rest: &mut Rest) -> Read<Tool> {
+fn read_function(cursor: &mut Cursor<'_>, rest: &mut Rest) -> ReadResult<Tool> {
     let mut tool = Tool::new("");
     cursor.object(|key, cursor| {
         match &**key {
@@ -54,7 +59,12 @@ fn function(cursor: &mut Cursor<'_>, rest: &mut Rest) -> Read<Tool> {
 }
 
 /// Writes a tool's fields.
-pub(crate) fn write(tool: &Tool, object: &mut Object<'_>, dialect: &Dialect, losses: &mut Losses) {
+pub(crate) fn write_function_tool(
+    tool: &Tool,
+    object: &mut Object<'_>,
+    dialect: &Dialect,
+    losses: &mut Losses,
+) {
     let native = losses.own(tool.native.as_deref(), dialect);
     object.string("type", "function");
     object.object("function", |o| {

@@ -1,8 +1,8 @@
-//! Five language model protocols, each read *and* written.
+//! Five LLM protocols, each read *and* written.
 //!
-//! Pure and without I/O: bytes in, values out. The same [`Codec`] serves a
-//! provider (write the request, read the answer) and a gateway's front (read the
-//! request, write the answer), so whatever one side learns the other one knows.
+//! Pure, without I/O: bytes in, values out. The same [`Codec`] serves a provider
+//! (write the request, read the response) and a gateway's front (read the request,
+//! write the response).
 //!
 //! ```
 //! use majordomo_llm::Request;
@@ -17,12 +17,12 @@
 //! assert!(written.losses.is_empty());
 //! ```
 //!
-//! Every dialect lives in a folder of its own with the same files; what they
-//! share is in `json`, `framing`, `call_bounds`, `splice`, `conversation`, `open_calls`, `failure`
-//! and `loss`.
+//! Every dialect has a folder with the same files. They share `base64`,
+//! `conversation`, `effort`, `failure`, `framing`, `function_tool`, `json`, `loss`,
+//! `open_calls`, `rfc3339`, `splice` and `tool_call_limits`, and use each other
+//! only where two dialects of one vendor overlap.
 
 mod base64;
-mod call_bounds;
 mod chat;
 mod codec;
 mod conversation;
@@ -41,9 +41,10 @@ mod protocol;
 mod responses;
 mod rfc3339;
 mod splice;
+mod tool_call_limits;
 
 pub use codec::{
-    Codec, CountTokens, ErrorReply, FailedAnswer, Incoming, Outgoing, Reply, StreamReader,
+    Codec, CountTokens, ErrorReply, FailedResponse, Incoming, Outgoing, Reply, StreamReader,
     StreamWriter, Written,
 };
 pub use framing::Frames;

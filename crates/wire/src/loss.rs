@@ -1,15 +1,15 @@
-//! What a target's dialect cannot say.
+//! What a dialect cannot express.
 
 use std::collections::HashSet;
 
 use majordomo_llm::{Change, Dialect, FinishReason, Native, Part};
 
-/// Something of a request or an answer that was left out, and why.
+/// A part of a request or response that was dropped, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// The field, by its name in the contract or in the client's own dialect.
+    /// The field, by its name in the contract or in the client's dialect.
     pub field: String,
-    /// Why it was left out, in a few words.
+    /// The reason, in a few words.
     pub why: String,
 }
 
@@ -19,19 +19,18 @@ impl From<Loss> for Change {
     }
 }
 
-/// The losses of one writing; each field is listed once.
+/// The losses of one write; each field is listed once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Losses {
     list: Vec<Loss>,
-    /// The fields of a list that is too long to be searched.
+    /// The fields of a list that is too long for a linear scan.
     fields: HashSet<String>,
 }
 
-/// So many losses are searched one by one; most requests have none.
+/// Longest list that is scanned linearly; most requests lose nothing.
 const FEW: usize = 16;
 
-/// Fields that say how to talk rather than what to say, and one server's
-/// measurements: nothing is lost when they stay behind.
+/// Transport fields and server timings: dropping them loses nothing.
 const TRANSPORT: &[&str] = &[
     "stream_options",
     "role",
@@ -46,11 +45,12 @@ const TRANSPORT: &[&str] = &[
     "eval_duration",
 ];
 
-/// What a server repeats of the request is no part of its answer.
+/// Prefix of fields in which a server repeats the request; not part of the
+/// response.
 const ECHO: &str = "echo.";
 
 impl Losses {
-    /// Notes a loss, unless the field is noted already.
+    /// Records a loss, once per field.
     pub(crate) fn add(&mut self, field: &str, why: impl Into<String>) {
         if self.has(field) {
             return;
@@ -61,7 +61,7 @@ impl Losses {
         });
         match self.list.len() {
             ..=FEW => {}
-            // The list has just become long.
+            // The list has just outgrown the linear scan.
             length if length == FEW + 1 => {
                 let fields = self.list.iter().map(|loss| loss.field.clone());
                 self.fields = fields.collect();
@@ -79,8 +79,8 @@ impl Losses {
         }
     }
 
-    /// Gives the native fields if `dialect` understands them, and notes each as
-    /// a loss if it does not.
+    /// Returns the native fields if they belong to `dialect`; otherwise records
+    /// each of them as a loss.
     pub(crate) fn own<'n>(
         &mut self,
         native: Option<&'n Native>,
@@ -92,13 +92,13 @@ impl Losses {
         }
         for (name, _) in native.fields() {
             if !TRANSPORT.contains(&name) && !name.starts_with(ECHO) && !self.has(name) {
-                self.add(name, format!("only {} has it", native.dialect()));
+                self.add(name, format!("specific to {}", native.dialect()));
             }
         }
         None
     }
 
-    /// Notes a part that cannot be written, by the name of its kind.
+    /// Records a part that cannot be written, by its kind.
     pub(crate) fn part(&mut self, part: &Part, why: &str) {
         let kind = match part {
             Part::Text(_) => "text",
@@ -113,14 +113,14 @@ impl Losses {
         self.add(kind, why);
     }
 
-    /// Notes a reason to finish that a client will understand as another one.
+    /// Records a finish reason that a client will read as another one.
     pub(crate) fn finish(&mut self, reason: &FinishReason, understood: &FinishReason) {
         if reason != understood {
-            self.add("finish", format!("told as {understood:?}"));
+            self.add("finish", format!("reported as {understood:?}"));
         }
     }
 
-    /// The list.
+    /// Returns the list.
     pub(crate) fn into_vec(self) -> Vec<Loss> {
         self.list
     }
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_field_is_listed_once_in_the_order_of_its_first_loss() {
+    fn each_field_is_listed_once_in_order_of_its_first_loss() {
         let mut losses = Losses::default();
         let names: Vec<String> = (0..100).map(|n| format!("field{n}")).collect();
         for name in names.iter().chain(names.iter().rev()) {

@@ -1,14 +1,14 @@
-//! The one field that every dialect's bodies share: which model is asked.
+//! The `model` field, which the bodies of all dialects share.
 //!
-//! For bodies that are passed on as they came (embeddings).
+//! For bodies that are forwarded verbatim (embeddings).
 
 use bytes::{Bytes, BytesMut};
 
 use crate::ReadError;
 use crate::json::{self, write_string};
-use crate::splice::{self, Fate};
+use crate::splice::{self, FieldAction};
 
-/// The model that a body asks for.
+/// Returns the model that a body requests.
 ///
 /// ```
 /// let body = br#"{"model":"small","input":"hi"}"#;
@@ -31,7 +31,7 @@ pub fn model_of(body: &[u8]) -> Result<Option<String>, ReadError> {
     Ok(model)
 }
 
-/// The body with another model, everything else byte for byte.
+/// Replaces the model and keeps everything else byte for byte.
 ///
 /// ```
 /// let body = br#"{"input":"hi", "model":"small"}"#;
@@ -43,10 +43,10 @@ pub fn with_model(body: &[u8], model: &str) -> Bytes {
     let mut out = BytesMut::with_capacity(body.len() + model.len());
     let mut swap = |key: &str, _: &str, out: &mut BytesMut| {
         if key != "model" {
-            return Fate::Keep;
+            return FieldAction::Keep;
         }
         write_string(out, model);
-        Fate::Replace
+        FieldAction::Replace
     };
     splice::object(&text, &mut out, &mut swap);
     out.freeze()

@@ -1,8 +1,7 @@
-//! Calls that wait for their results, for dialects that may leave ids out.
+//! Open tool calls, for dialects in which ids are optional.
 //!
-//! A result takes the oldest open call of its id or of its tool's name. Calls
-//! are found through queues of indexes: thousands of open calls must not be
-//! searched for each result.
+//! A result takes the oldest open call with its id or tool name. Calls are indexed
+//! by queues, so that thousands of open calls need no scan per result.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -16,12 +15,12 @@ pub(crate) struct OpenCall {
 /// The open calls, oldest first.
 #[derive(Default)]
 pub(crate) struct OpenCalls {
-    /// Answered ones are gone.
+    /// `None` once answered.
     calls: Vec<Option<OpenCall>>,
-    /// Before this, all calls are answered.
+    /// All calls before this index are answered.
     first: usize,
-    by_id: Queues,
-    by_name: Queues,
+    by_id: CallQueues,
+    by_name: CallQueues,
 }
 
 impl OpenCalls {
@@ -36,7 +35,7 @@ impl OpenCalls {
         }));
     }
 
-    /// Forgets all calls.
+    /// Removes all calls.
     pub(crate) fn clear(&mut self) {
         if !self.calls.is_empty() {
             // Clearing the maps would cost their capacity each time.
@@ -44,17 +43,17 @@ impl OpenCalls {
         }
     }
 
-    /// Answers the oldest call of this id.
+    /// Takes the oldest call with this id.
     pub(crate) fn take_id(&mut self, id: &str) -> Option<OpenCall> {
         self.by_id.take(id, &mut self.calls)
     }
 
-    /// Answers the oldest call of this tool.
+    /// Takes the oldest call of this tool.
     pub(crate) fn take_name(&mut self, name: &str) -> Option<OpenCall> {
         self.by_name.take(name, &mut self.calls)
     }
 
-    /// Answers the oldest call.
+    /// Takes the oldest call.
     pub(crate) fn take_oldest(&mut self) -> Option<OpenCall> {
         while let Some(call) = self.calls.get_mut(self.first) {
             self.first += 1;
@@ -66,12 +65,12 @@ impl OpenCalls {
     }
 }
 
-/// The indexes of calls that share an id or a name, oldest first. Calls that
-/// were answered otherwise are passed over once.
+/// Indexes of calls by id or name, oldest first. Calls already taken through
+/// another index are skipped.
 #[derive(Default)]
-struct Queues(HashMap<String, VecDeque<usize>>);
+struct CallQueues(HashMap<String, VecDeque<usize>>);
 
-impl Queues {
+impl CallQueues {
     fn push(&mut self, key: &str, at: usize) {
         match self.0.get_mut(key) {
             Some(queue) => queue.push_back(at),
@@ -98,7 +97,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[derive(Clone, Debug)]
-    enum Step {
+    enum CallStep {
         Push(u8, u8),
         TakeId(u8),
         TakeName(u8),
@@ -106,20 +105,20 @@ mod tests {
         Clear,
     }
 
-    fn steps() -> impl Strategy<Value = Vec<Step>> {
+    fn steps() -> impl Strategy<Value = Vec<CallStep>> {
         let step = prop_oneof![
-            8 => (0..6_u8, 0..3_u8).prop_map(|(id, name)| Step::Push(id, name)),
-            3 => (0..6_u8).prop_map(Step::TakeId),
-            3 => (0..3_u8).prop_map(Step::TakeName),
-            2 => Just(Step::TakeOldest),
-            1 => Just(Step::Clear),
+            8 => (0..6_u8, 0..3_u8).prop_map(|(id, name)| CallStep::Push(id, name)),
+            3 => (0..6_u8).prop_map(CallStep::TakeId),
+            3 => (0..3_u8).prop_map(CallStep::TakeName),
+            2 => Just(CallStep::TakeOldest),
+            1 => Just(CallStep::Clear),
         ];
         prop::collection::vec(step, 0..60)
     }
 
     proptest! {
         #[test]
-        fn each_result_takes_the_oldest_call_that_fits(steps in steps()) {
+        fn each_result_takes_the_oldest_matching_call(steps in steps()) {
             let mut calls = OpenCalls::default();
             let mut list: Vec<OpenCall> = Vec::new();
             for step in steps {
@@ -127,23 +126,23 @@ mod tests {
                     list.iter().position(fits).map(|at| list.remove(at))
                 };
                 match step {
-                    Step::Push(id, name) => {
+                    CallStep::Push(id, name) => {
                         let (id, name) = (id.to_string(), name.to_string());
                         calls.push(&id, &name);
                         list.push(OpenCall { id, name });
                     }
-                    Step::TakeId(id) => {
+                    CallStep::TakeId(id) => {
                         let id = id.to_string();
                         prop_assert_eq!(calls.take_id(&id), search(&|call| call.id == id));
                     }
-                    Step::TakeName(name) => {
+                    CallStep::TakeName(name) => {
                         let name = name.to_string();
                         prop_assert_eq!(calls.take_name(&name), search(&|call| call.name == name));
                     }
-                    Step::TakeOldest => {
+                    CallStep::TakeOldest => {
                         prop_assert_eq!(calls.take_oldest(), search(&|_| true));
                     }
-                    Step::Clear => {
+                    CallStep::Clear => {
                         calls.clear();
                         list.clear();
                     }

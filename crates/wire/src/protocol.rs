@@ -1,15 +1,15 @@
-//! The protocols by name.
+//! The supported protocols.
 
 use majordomo_llm::Dialect;
 
 use crate::chat::Chat;
 use crate::gemini::Gemini;
 use crate::messages::Messages;
-use crate::ollama::{Form, Ollama};
+use crate::ollama::{Ollama, OllamaEndpoint};
 use crate::responses::Responses;
 use crate::{Codec, Frames};
 
-/// A protocol that clients and providers speak.
+/// A protocol spoken by clients and providers.
 ///
 /// ```
 /// use majordomo_wire::Protocol;
@@ -20,7 +20,7 @@ use crate::{Codec, Frames};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Protocol {
-    /// OpenAI Chat Completions, and the many servers that speak it.
+    /// OpenAI Chat Completions, and compatible servers.
     Chat,
     /// OpenAI Responses.
     Responses,
@@ -33,7 +33,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// All of them.
+    /// All protocols.
     pub const ALL: [Self; 5] = [
         Self::Chat,
         Self::Responses,
@@ -42,7 +42,7 @@ impl Protocol {
         Self::Ollama,
     ];
 
-    /// The mark on values that were read from this protocol.
+    /// The dialect of values that were read from this protocol.
     pub const fn dialect(self) -> Dialect {
         Dialect::new(match self {
             Self::Chat => "openai-chat",
@@ -53,23 +53,23 @@ impl Protocol {
         })
     }
 
-    /// The protocol of a mark.
+    /// The protocol of a dialect.
     pub fn of(dialect: &Dialect) -> Option<Self> {
         Self::ALL.into_iter().find(|p| p.dialect() == *dialect)
     }
 
-    /// The protocol's reader and writer.
+    /// The protocol's codec.
     pub fn codec(self) -> &'static dyn Codec {
         match self {
             Self::Chat => &Chat,
             Self::Responses => &Responses,
             Self::Messages => &Messages,
             Self::Gemini => &Gemini,
-            Self::Ollama => &Ollama(Form::Chat),
+            Self::Ollama => &Ollama(OllamaEndpoint::Chat),
         }
     }
 
-    /// Cuts a stream of this protocol into frames, to be passed on as they are.
+    /// Returns a splitter for streams that are forwarded verbatim.
     pub fn frames(self) -> Frames {
         Frames::new(self == Self::Ollama)
     }

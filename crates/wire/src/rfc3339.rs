@@ -1,6 +1,6 @@
-//! Unix seconds as the date that people and some dialects read.
+//! Unix timestamps in RFC 3339 format.
 
-/// `2026-11-15T08:00:00Z`.
+/// Formats as `2026-11-15T08:00:00Z`.
 pub(crate) fn from_unix(seconds: u64) -> String {
     let (year, month, day) = date(seconds / 86_400);
     let clock = seconds % 86_400;
@@ -8,8 +8,8 @@ pub(crate) fn from_unix(seconds: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// The date of a day since 1970. Years are counted from March, so that the
-/// leap day is the last one of its year.
+/// The date of a day since 1970. Years start in March, so that the leap day is
+/// the last day of its year.
 fn date(days: u64) -> (u64, u64, u64) {
     const CYCLE: u64 = 146_097;
     let shifted = days + 719_468;
@@ -30,7 +30,7 @@ mod tests {
     use super::from_unix;
 
     #[test]
-    fn leap_days_and_ends_of_years_are_right() {
+    fn leap_days_and_year_ends_are_formatted_correctly() {
         let rows = [
             (0, "1970-01-01T00:00:00Z"),
             (86_399, "1970-01-01T23:59:59Z"),

@@ -2,7 +2,7 @@
 
 use majordomo::{Class, Error, Event, Part, Request, Response};
 use majordomo_testkit::{ClosedPort, Script, Upstream};
-use majordomo_wire::{FailedAnswer, Protocol};
+use majordomo_wire::{FailedResponse, Protocol};
 
 use crate::stage::{Answer, Stage};
 use crate::wires;
@@ -15,7 +15,7 @@ async fn ask(stage: &Stage, client: Protocol, model: &str, stream: bool) -> Answ
 /// The error as a client of this dialect reads it.
 pub(crate) fn error_of(client: Protocol, answer: &Answer) -> Error {
     let header = |name: &str| answer.header(name);
-    client.codec().read_error(&FailedAnswer {
+    client.codec().read_error(&FailedResponse {
         status: answer.status.as_u16(),
         header: &header,
         body: &answer.body,

@@ -6,7 +6,7 @@ use majordomo::{
     ToolCall, ToolResult, Usage,
 };
 use majordomo_testkit::{Script, Upstream};
-use majordomo_wire::{FailedAnswer, Protocol, with_model};
+use majordomo_wire::{FailedResponse, Protocol, with_model};
 use serde_json::Value;
 
 use crate::stage::{Answer, Stage};
@@ -337,7 +337,7 @@ async fn a_providers_refusal_is_told_in_the_clients_words() {
             let (what, answer) = (&pair.what, &pair.answer);
             assert_eq!(answer.status, told, "{what}: {}", answer.text());
             let header = |name: &str| answer.header(name);
-            let error = pair.client.codec().read_error(&FailedAnswer {
+            let error = pair.client.codec().read_error(&FailedResponse {
                 status: told,
                 header: &header,
                 body: &answer.body,

@@ -240,7 +240,7 @@ impl HttpProvider {
     /// Decodes an error response.
     fn decode_error(&self, head: &ResponseHead, body: &[u8]) -> Error {
         let header = |name: &str| head.header(name);
-        let failed = majordomo_wire::FailedAnswer {
+        let failed = majordomo_wire::FailedResponse {
             status: head.status().as_u16(),
             header: &header,
             body,

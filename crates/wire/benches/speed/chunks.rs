@@ -1,12 +1,12 @@
-//! Streams of text as vendors send them, with everything they put around it.
+//! Text streams as vendors send them, with all surrounding fields.
 
 use bytes::Bytes;
 use majordomo_wire::Protocol;
 
-/// How many chunks of text a stream has.
+/// Text chunks per stream.
 pub(crate) const CHUNKS: usize = 200;
 
-/// What a stream begins with, and its chunks of text.
+/// Returns a stream's preamble and its text chunks.
 pub(crate) fn of(protocol: Protocol) -> (Option<Bytes>, Vec<Bytes>) {
     let first = match protocol {
         Protocol::Chat | Protocol::Gemini | Protocol::Ollama => None,

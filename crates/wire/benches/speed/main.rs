@@ -1,11 +1,11 @@
-//! The speed goals of all dialects, as one table: `cargo bench -p majordomo-wire`.
+//! Performance goals of all dialects, as one table: `cargo bench -p majordomo-wire`.
 //!
-//! What is compared is measured in turns and the fastest turn of each counts, so
-//! the ratios hold on a busy machine, too. A goal that is missed fails the run.
+//! Contenders run in interleaved rounds and the fastest round of each counts, so
+//! the ratios hold on a busy machine. A missed goal fails the run.
 
 mod chunks;
+mod goals;
 mod requests;
-mod stopwatch;
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -16,21 +16,21 @@ use majordomo_wire::{Protocol, Reply};
 use serde_json::Value;
 
 use chunks::CHUNKS;
-use stopwatch::{Table, fastest};
+use goals::{GoalTable, fastest};
 
 fn main() -> ExitCode {
-    // Tests of all targets come by here, too, and would measure a debug build.
+    // `cargo test --all-targets` also runs this binary, as a debug build.
     if !std::env::args().any(|argument| argument == "--bench") {
         return ExitCode::SUCCESS;
     }
-    let mut table = Table::default();
+    let mut table = GoalTable::default();
     for protocol in Protocol::ALL {
         requests(&mut table, protocol);
     }
     for from in Protocol::ALL {
         for to in Protocol::ALL {
             if from != to {
-                rewriting(&mut table, from, to);
+                transcode(&mut table, from, to);
             }
         }
     }
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     table.end()
 }
 
-fn requests(table: &mut Table, protocol: Protocol) {
+fn requests(table: &mut GoalTable, protocol: Protocol) {
     let of = protocol.dialect();
     let body = requests::agent(protocol);
     let ratio = against_value(protocol, &body, 3);
@@ -50,7 +50,7 @@ fn requests(table: &mut Table, protocol: Protocol) {
     table.row(&format!("1 MB image, {of}"), ratio, 1.0, "×");
 }
 
-/// Reading a request, in times of reading it as [`Value`].
+/// Time to read a request, relative to parsing it as [`Value`].
 fn against_value(protocol: Protocol, body: &Bytes, runs: usize) -> f64 {
     let codec = protocol.codec();
     let [ours, theirs] = fastest(
@@ -63,8 +63,8 @@ fn against_value(protocol: Protocol, body: &Bytes, runs: usize) -> f64 {
     ours.as_secs_f64() / theirs.as_secs_f64()
 }
 
-/// Reading one chunk and writing it in another dialect, in microseconds.
-fn rewriting(table: &mut Table, from: Protocol, to: Protocol) {
+/// Time to read one chunk and write it in another dialect, in microseconds.
+fn transcode(table: &mut GoalTable, from: Protocol, to: Protocol) {
     let (first, chunks) = chunks::of(from);
     let reply = Reply {
         id: "id".into(),
@@ -97,8 +97,8 @@ fn rewriting(table: &mut Table, from: Protocol, to: Protocol) {
     table.row(&name, micros(time), 2.0, "µs");
 }
 
-/// Looking through one chunk that is forwarded as bytes, in microseconds.
-fn tap(table: &mut Table, protocol: Protocol) {
+/// Time to tap one chunk that is forwarded as bytes, in microseconds.
+fn tap(table: &mut GoalTable, protocol: Protocol) {
     let (first, chunks) = chunks::of(protocol);
     let [time] = fastest(
         4,

@@ -1,11 +1,11 @@
-//! Requests as clients send them: one conversation, written in each dialect.
+//! Client requests: one conversation, written in each dialect.
 
 use bytes::Bytes;
 use majordomo_llm::{Json, Message, Part, Request, Tool, ToolCall, ToolResult};
 use majordomo_wire::{Outgoing, Protocol};
 
-/// About 80 KB: instructions, two dozen tools with schemas, a conversation with
-/// calls and results full of escapes, as coding agents send it.
+/// About 80 KB, as coding agents send it: instructions, two dozen tools with
+/// schemas, a conversation with tool calls and results full of escapes.
 pub(crate) fn agent(protocol: Protocol) -> Bytes {
     let source = "fn main() {\n    let text = \"hello\\tworld\";\n    println!(\"{text}\");\n}\n";
     let instructions = "You are a careful agent. Read before you write.\n".repeat(200);
@@ -30,11 +30,11 @@ pub(crate) fn agent(protocol: Protocol) -> Bytes {
     written(protocol, &request)
 }
 
-/// One picture of a megabyte of base64.
+/// One image of a megabyte of base64.
 pub(crate) fn image(protocol: Protocol) -> Bytes {
     let noise = (0..786_432_u32).map(|at| (at.wrapping_mul(at) >> 7) as u8);
-    let picture: Vec<u8> = b"\x89PNG\r\n\x1a\n".iter().copied().chain(noise).collect();
-    let request = Request::user("What is it?").part(Part::image("image/png", picture));
+    let image: Vec<u8> = b"\x89PNG\r\n\x1a\n".iter().copied().chain(noise).collect();
+    let request = Request::user("What is it?").part(Part::image("image/png", image));
     written(protocol, &request)
 }
 

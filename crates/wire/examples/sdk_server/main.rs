@@ -1,13 +1,13 @@
-//! A server with canned answers, for the vendors' own SDKs to judge.
+//! A server with canned responses, exercised by the vendors' official SDKs.
 //!
-//! Everything that it reads and writes goes through the codecs: nothing here
-//! knows a dialect's JSON, so an SDK that is content with this server is content
-//! with them. The model's name picks the answer, see `scenarios.rs`. It prints
-//! its address and serves until it is stopped; `tests/sdk/run` does both.
+//! All reading and writing goes through the codecs; nothing here knows a dialect's
+//! JSON, so an SDK that accepts this server accepts the codecs. The model name
+//! selects the response, see `scenarios.rs`. The server prints its address and
+//! runs until it is killed; `tests/sdk/run` starts and stops it.
 
-mod answer;
-mod heard;
-mod pieces;
+mod chunked_body;
+mod echo;
+mod respond;
 mod route;
 mod scenarios;
 
@@ -27,10 +27,10 @@ async fn main() -> io::Result<()> {
         socket.set_nodelay(true)?;
         tokio::spawn(async move {
             let served = http1::Builder::new()
-                .serve_connection(TokioIo::new(socket), service_fn(answer::answer))
+                .serve_connection(TokioIo::new(socket), service_fn(respond::respond))
                 .await;
             if let Err(error) = served {
-                eprintln!("a connection broke: {error}");
+                eprintln!("connection error: {error}");
             }
         });
     }

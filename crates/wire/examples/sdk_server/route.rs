@@ -1,82 +1,82 @@
-//! Which protocol a path belongs to, and what is asked there.
+//! Maps a path to its protocol and endpoint.
 
 use hyper::{HeaderMap, Method, Uri};
 use majordomo_wire::{Codec, Protocol, ollama};
 
-/// What a client asks for.
+/// What a client requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asked {
-    /// An answer, streamed or whole as the request says.
-    Answer,
-    /// A streamed answer, since the path says so.
+pub(crate) enum Endpoint {
+    /// A response, streamed or whole as the request body specifies.
+    Generate,
+    /// A streamed response, as the path specifies.
     Stream,
-    /// How many tokens a request has.
+    /// A token count.
     TokenCount,
-    /// Which models there are.
+    /// The model list.
     Models,
-    /// What one model can do; only Ollama's clients ask.
+    /// One model's capabilities; Ollama only.
     Show,
 }
 
 /// Where a request goes.
-pub(crate) struct Route {
+pub(crate) struct SdkRoute {
     pub(crate) protocol: Protocol,
     pub(crate) codec: &'static dyn Codec,
-    pub(crate) asked: Asked,
-    /// The model, in dialects that have it in the path.
+    pub(crate) endpoint: Endpoint,
+    /// The model, for dialects that carry it in the path.
     pub(crate) model: Option<String>,
 }
 
 /// Finds the route of a request.
-pub(crate) fn find(method: &Method, uri: &Uri, headers: &HeaderMap) -> Option<Route> {
-    let (protocol, asked) = match (method.as_str(), uri.path()) {
-        ("POST", "/v1/chat/completions") => (Protocol::Chat, Asked::Answer),
-        ("POST", "/v1/responses") => (Protocol::Responses, Asked::Answer),
-        ("POST", "/v1/responses/input_tokens") => (Protocol::Responses, Asked::TokenCount),
-        ("POST", "/v1/messages") => (Protocol::Messages, Asked::Answer),
-        ("POST", "/v1/messages/count_tokens") => (Protocol::Messages, Asked::TokenCount),
-        ("POST", "/api/chat" | "/api/generate") => (Protocol::Ollama, Asked::Answer),
-        ("POST", "/api/show") => (Protocol::Ollama, Asked::Show),
-        ("GET", "/api/tags") => (Protocol::Ollama, Asked::Models),
-        ("GET", "/v1beta/models") => (Protocol::Gemini, Asked::Models),
-        // Three vendors have this path; their headers tell them apart.
+pub(crate) fn find(method: &Method, uri: &Uri, headers: &HeaderMap) -> Option<SdkRoute> {
+    let (protocol, endpoint) = match (method.as_str(), uri.path()) {
+        ("POST", "/v1/chat/completions") => (Protocol::Chat, Endpoint::Generate),
+        ("POST", "/v1/responses") => (Protocol::Responses, Endpoint::Generate),
+        ("POST", "/v1/responses/input_tokens") => (Protocol::Responses, Endpoint::TokenCount),
+        ("POST", "/v1/messages") => (Protocol::Messages, Endpoint::Generate),
+        ("POST", "/v1/messages/count_tokens") => (Protocol::Messages, Endpoint::TokenCount),
+        ("POST", "/api/chat" | "/api/generate") => (Protocol::Ollama, Endpoint::Generate),
+        ("POST", "/api/show") => (Protocol::Ollama, Endpoint::Show),
+        ("GET", "/api/tags") => (Protocol::Ollama, Endpoint::Models),
+        ("GET", "/v1beta/models") => (Protocol::Gemini, Endpoint::Models),
+        // Three vendors share this path; headers tell them apart.
         ("GET", "/v1/models") if headers.contains_key("anthropic-version") => {
-            (Protocol::Messages, Asked::Models)
+            (Protocol::Messages, Endpoint::Models)
         }
         ("GET", "/v1/models") if headers.contains_key("x-goog-api-key") => {
-            (Protocol::Gemini, Asked::Models)
+            (Protocol::Gemini, Endpoint::Models)
         }
-        ("GET", "/v1/models") => (Protocol::Chat, Asked::Models),
+        ("GET", "/v1/models") => (Protocol::Chat, Endpoint::Models),
         ("POST", path) => return named_in_path(path),
         _ => return None,
     };
-    Some(Route {
+    Some(SdkRoute {
         protocol,
         codec: match uri.path() {
             "/api/generate" => ollama::generate(),
             _ => protocol.codec(),
         },
-        asked,
+        endpoint,
         model: None,
     })
 }
 
-/// `/v1/models/{model}:{verb}`, where older clients have `v1beta`.
-fn named_in_path(path: &str) -> Option<Route> {
+/// `/v1/models/{model}:{verb}`, or `v1beta` for older clients.
+fn named_in_path(path: &str) -> Option<SdkRoute> {
     let rest = path
         .strip_prefix("/v1/models/")
         .or_else(|| path.strip_prefix("/v1beta/models/"))?;
     let (model, verb) = rest.rsplit_once(':')?;
-    let asked = match verb {
-        "generateContent" => Asked::Answer,
-        "streamGenerateContent" => Asked::Stream,
-        "countTokens" => Asked::TokenCount,
+    let endpoint = match verb {
+        "generateContent" => Endpoint::Generate,
+        "streamGenerateContent" => Endpoint::Stream,
+        "countTokens" => Endpoint::TokenCount,
         _ => return None,
     };
-    Some(Route {
+    Some(SdkRoute {
         protocol: Protocol::Gemini,
         codec: Protocol::Gemini.codec(),
-        asked,
+        endpoint,
         model: Some(model.to_owned()),
     })
 }

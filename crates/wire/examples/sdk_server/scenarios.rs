@@ -1,8 +1,7 @@
-//! The canned answers, by the model's name.
+//! The canned responses, by model name.
 //!
-//! They are canonical: no codec is favoured, and the same words come out of
-//! every SDK. Reasoning state is the one thing that has to be in the dialect's
-//! own form, since only its origin can read it.
+//! They are canonical, so the same content comes out of every SDK. Only reasoning
+//! state has the dialect's own form, since only its origin can read it.
 
 use std::time::Duration;
 
@@ -12,12 +11,12 @@ use majordomo_llm::{
 };
 use majordomo_wire::Protocol;
 
-use crate::heard;
+use crate::echo;
 
-/// The id of every answer.
+/// The id of every response.
 pub(crate) const ID: &str = "answer_1";
 
-/// The models that are listed; `error-<status>` is one more for each status.
+/// The listed models; `error-<status>` exists for each status as well.
 pub(crate) const NAMES: [&str; 14] = [
     "breaks",
     "cut-short",
@@ -35,7 +34,7 @@ pub(crate) const NAMES: [&str; 14] = [
     "tools",
 ];
 
-/// Umlauts, an emoji beyond the basic plane and what JSON must escape.
+/// Umlauts, an emoji outside the BMP, and characters that JSON must escape.
 const TEXT: &str = "Grüße, 你好 🎩\n\"quoted\" \\ done.";
 
 const USAGE: Usage = Usage {
@@ -46,23 +45,27 @@ const USAGE: Usage = Usage {
     reasoning: 12,
 };
 
-/// An answer, and the error that breaks it off.
-pub(crate) struct Script {
+/// A response, and the error that interrupts it.
+pub(crate) struct ScriptedResponse {
     pub(crate) response: Response,
     pub(crate) breaks: Option<Error>,
 }
 
-/// The answer of a model to a request.
-pub(crate) fn find(model: &str, protocol: Protocol, prompt: &Prompt) -> Result<Script, Error> {
+/// Returns a model's response to a request.
+pub(crate) fn find(
+    model: &str,
+    protocol: Protocol,
+    prompt: &Prompt,
+) -> Result<ScriptedResponse, Error> {
     let parts = match model {
         "text" | "breaks" | "cut-short" | "filtered" | "stopped" => vec![Part::text(TEXT)],
         "silence" => vec![],
         "refusal" => vec![Part::Refusal(Text::new("I would rather not."))],
-        "heard" => vec![Part::text(heard::describe(prompt))],
+        "heard" => vec![Part::text(echo::describe(prompt))],
         "tools" => tool_calls(),
-        "reasoning" => vec![thought(state(protocol)), Part::text("42")],
-        "foreign-reasoning" => vec![thought(None), Part::text("42")],
-        "reasoning-tools" => vec![thought(state(protocol)), signed_call(protocol)],
+        "reasoning" => vec![reasoning(state(protocol)), Part::text("42")],
+        "foreign-reasoning" => vec![reasoning(None), Part::text("42")],
+        "reasoning-tools" => vec![reasoning(state(protocol)), signed_call(protocol)],
         "structured" => vec![Part::text(structured(prompt)?)],
         other => return Err(failure(other)),
     };
@@ -79,17 +82,17 @@ pub(crate) fn find(model: &str, protocol: Protocol, prompt: &Prompt) -> Result<S
     }
     let breaks = (model == "breaks")
         .then(|| Error::provider(500, "the model fell over").with_code("server_error"));
-    Ok(Script { response, breaks })
+    Ok(ScriptedResponse { response, breaks })
 }
 
-fn thought(state: Option<Box<Native>>) -> Part {
+fn reasoning(state: Option<Box<Native>>) -> Part {
     Part::Reasoning(Reasoning {
         text: "Six times seven.".into(),
         native: state,
     })
 }
 
-/// A call after a thought; Gemini signs the call as well.
+/// A tool call after reasoning; Gemini signs the call as well.
 fn signed_call(protocol: Protocol) -> Part {
     let call = ToolCall::new("call_paris", "get_weather", r#"{"city":"Paris","days":3}"#);
     Part::ToolCall(ToolCall {
@@ -100,7 +103,7 @@ fn signed_call(protocol: Protocol) -> Part {
     })
 }
 
-/// Some words, and three calls at once: two of one tool, one without arguments.
+/// A text and three parallel calls: two of one tool, one without arguments.
 fn tool_calls() -> Vec<Part> {
     vec![
         Part::text("Let me look."),
@@ -118,7 +121,7 @@ fn tool_calls() -> Vec<Part> {
     ]
 }
 
-/// JSON, but only for who asked for it.
+/// JSON, only if the request asks for it.
 fn structured(prompt: &Prompt) -> Result<String, Error> {
     match &prompt.output {
         OutputFormat::Schema(schema) if schema.schema.as_str().contains("population") => {
@@ -131,7 +134,7 @@ fn structured(prompt: &Prompt) -> Result<String, Error> {
     }
 }
 
-/// What the dialect's clients must hand back with the reasoning.
+/// Reasoning state that clients of the dialect must send back.
 fn state(protocol: Protocol) -> Option<Box<Native>> {
     let native = Native::new(protocol.dialect());
     let native = match protocol {
@@ -144,15 +147,15 @@ fn state(protocol: Protocol) -> Option<Box<Native>> {
         }
         Protocol::Responses => native.with("encrypted_content", Json::string("state-1")),
         Protocol::Messages => native.with("signature", Json::string("state-1")),
-        // Base64 of the same words, since the SDK decodes it.
+        // Base64 of the same text, since the SDK decodes it.
         Protocol::Gemini => native.with("thoughtSignature", Json::string("c3RhdGUtMQ==")),
-        // Ollama's models keep no state.
+        // Ollama has no reasoning state.
         Protocol::Ollama => native,
     };
     native.into_option()
 }
 
-/// `error-<status>`, as it would come from a provider with the client's own key.
+/// `error-<status>`, as returned by a provider for the client's own key.
 fn failure(model: &str) -> Error {
     if model == "too-long" {
         return Error::new(ErrorKind::ContextLength, "9 tokens do not fit into 8");
@@ -167,8 +170,9 @@ fn failure(model: &str) -> Error {
         .with_retry_after(wait)
 }
 
-impl Script {
-    /// The answer as a stream: small pieces, and the arguments of all calls mixed.
+impl ScriptedResponse {
+    /// The response as a stream: small chunks, with the arguments of all calls
+    /// interleaved.
     pub(crate) fn events(&self) -> Vec<Event> {
         let mut events = vec![Event::Start {
             id: Some("upstream_1".into()),
@@ -178,12 +182,12 @@ impl Script {
         for part in &self.response.parts {
             match part {
                 Part::Text(text) => {
-                    events.extend(pieces(&text.text).map(Event::Text));
+                    events.extend(chunks(&text.text).map(Event::Text));
                     events.push(Event::EndPart(None));
                 }
-                Part::Refusal(text) => events.extend(pieces(&text.text).map(Event::Refusal)),
+                Part::Refusal(text) => events.extend(chunks(&text.text).map(Event::Refusal)),
                 Part::Reasoning(reasoning) => {
-                    events.extend(pieces(&reasoning.text).map(Event::Reasoning));
+                    events.extend(chunks(&reasoning.text).map(Event::Reasoning));
                     events.push(Event::EndPart(reasoning.native.clone()));
                 }
                 Part::ToolCall(call) => calls.push(call),
@@ -199,7 +203,7 @@ impl Script {
     }
 }
 
-/// All calls begin, then take turns, then end.
+/// Starts all calls, interleaves their arguments, then ends them.
 fn mixed(calls: &[&ToolCall]) -> Vec<Event> {
     let starts = calls
         .iter()
@@ -211,7 +215,7 @@ fn mixed(calls: &[&ToolCall]) -> Vec<Event> {
             native: call.native.clone(),
         });
     let mut events: Vec<Event> = starts.collect();
-    let mut open: Vec<_> = calls.iter().map(|call| pieces(&call.arguments)).collect();
+    let mut open: Vec<_> = calls.iter().map(|call| chunks(&call.arguments)).collect();
     loop {
         let before = events.len();
         for (index, rest) in open.iter_mut().enumerate() {
@@ -226,9 +230,9 @@ fn mixed(calls: &[&ToolCall]) -> Vec<Event> {
     events
 }
 
-/// A text in pieces of five characters.
-fn pieces(text: &str) -> impl Iterator<Item = String> {
+/// Splits a text into chunks of five characters.
+fn chunks(text: &str) -> impl Iterator<Item = String> {
     let characters: Vec<char> = text.chars().collect();
-    let pieces: Vec<String> = characters.chunks(5).map(|c| c.iter().collect()).collect();
-    pieces.into_iter()
+    let chunks: Vec<String> = characters.chunks(5).map(|c| c.iter().collect()).collect();
+    chunks.into_iter()
 }

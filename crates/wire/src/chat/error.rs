@@ -1,4 +1,4 @@
-//! Errors as OpenAI's clients expect them.
+//! Writes errors in OpenAI's format: `error.message`, `type`, `param` and `code`.
 
 use bytes::BytesMut;
 use majordomo_llm::{Class, Error};
@@ -7,8 +7,8 @@ use crate::ErrorReply;
 use crate::failure::{retry_headers, status_for_client};
 use crate::json::{Object, object};
 
-/// Status, headers and body.
-pub(super) fn write(error: &Error) -> ErrorReply {
+/// Writes the status, the retry headers and the body.
+pub(super) fn write_error(error: &Error) -> ErrorReply {
     let mut body = BytesMut::new();
     object(&mut body, |o| write_into(error, o));
     ErrorReply {
@@ -18,11 +18,11 @@ pub(super) fn write(error: &Error) -> ErrorReply {
     }
 }
 
-/// The `error` field of a body or of a chunk.
+/// Writes the `error` field of a body or of a stream chunk.
 pub(crate) fn write_into(error: &Error, object: &mut Object<'_>) {
     object.object("error", |o| {
         o.string("message", &error.to_string());
-        o.string("type", kind(error));
+        o.string("type", error_type(error));
         o.raw("param", "null");
         match code(error) {
             Some(code) => o.string("code", code),
@@ -31,7 +31,7 @@ pub(crate) fn write_into(error: &Error, object: &mut Object<'_>) {
     });
 }
 
-fn kind(error: &Error) -> &'static str {
+fn error_type(error: &Error) -> &'static str {
     match status_for_client(error) {
         401 => "authentication_error",
         403 => "permission_error",
@@ -42,7 +42,8 @@ fn kind(error: &Error) -> &'static str {
     }
 }
 
-/// OpenAI's own word where there is one, since clients branch on it.
+/// Returns OpenAI's error code where one exists, since clients branch on it, and
+/// the provider's own code otherwise.
 pub(crate) fn code(error: &Error) -> Option<&str> {
     Some(match error.class() {
         Class::ContextLength => "context_length_exceeded",

@@ -1,10 +1,11 @@
-//! Why the model stopped, in this dialect's words.
+//! Maps `finish_reason` to [`FinishReason`] and back.
 
 use majordomo_llm::FinishReason;
 
-/// Reads a word. Servers say `stop` after tool calls and refusals, too.
-pub(super) fn read(word: &str, called_tools: bool, refused: bool) -> FinishReason {
-    match word {
+/// Reads a `finish_reason`. Some servers report `stop` after tool calls and
+/// refusals as well.
+pub(super) fn read_finish_reason(reason: &str, called_tools: bool, refused: bool) -> FinishReason {
+    match reason {
         "stop" | "eos" | "" if called_tools => FinishReason::ToolCalls,
         "stop" | "eos" | "" if refused => FinishReason::Refusal,
         "stop" | "eos" | "" => FinishReason::Stop,
@@ -15,8 +16,8 @@ pub(super) fn read(word: &str, called_tools: bool, refused: bool) -> FinishReaso
     }
 }
 
-/// Writes a word that every client knows.
-pub(super) fn write(reason: &FinishReason) -> &str {
+/// Writes a `finish_reason` that every client knows.
+pub(super) fn write_finish_reason(reason: &FinishReason) -> &str {
     match reason {
         FinishReason::Stop
         | FinishReason::StopSequence(_)
@@ -25,6 +26,6 @@ pub(super) fn write(reason: &FinishReason) -> &str {
         FinishReason::Length | FinishReason::ContextWindow => "length",
         FinishReason::ToolCalls => "tool_calls",
         FinishReason::ContentFilter => "content_filter",
-        FinishReason::Other(word) => word,
+        FinishReason::Other(reason) => reason,
     }
 }

@@ -1,9 +1,13 @@
-//! OpenAI Chat Completions, as OpenAI and some thirty compatible servers speak it.
+//! Codec for OpenAI Chat Completions and the servers compatible with it.
 //!
-//! Reading is tolerant, because the servers differ in everything that is not
-//! the plain case; writing is what all of them accept. Native fields: a name
-//! with a dot (`function.x`, `image_url.detail`) belongs one level down, and
-//! `field` on a reasoning part names the key that it came from.
+//! Compatible servers disagree on everything beyond the basics, so the reader is
+//! lenient and the writer keeps to the subset that all of them accept.
+//!
+//! Native fields: a dotted name (`function.x`, `image_url.detail`) belongs one
+//! level down, and `field` on a reasoning part names the key it was read from.
+//!
+//! Uses the crate's shared modules and no other protocol; `responses` reuses
+//! [`error`] and [`models`].
 
 pub(crate) mod error;
 mod finish;
@@ -27,26 +31,26 @@ mod tests;
 use bytes::Bytes;
 use majordomo_llm::{Dialect, Error, Json, ModelInfo, Native, Request, Response, Result};
 
-use crate::call_bounds::{self, Bounded};
+use crate::tool_call_limits::{self, LimitedStreamReader};
 use crate::{
-    Codec, ErrorReply, FailedAnswer, Incoming, Outgoing, Protocol, ReadError, Reply, StreamReader,
-    StreamWriter, Written,
+    Codec, ErrorReply, FailedResponse, Incoming, Outgoing, Protocol, ReadError, Reply,
+    StreamReader, StreamWriter, Written,
 };
 
-/// The mark on everything that was read from this dialect.
+/// Marks native fields and opaque parts read from this dialect.
 const CHAT: Dialect = Protocol::Chat.dialect();
 
-/// The key under which clients look for reasoning; there is no official one.
-const REASONING: &str = "reasoning_content";
+/// The key clients expect reasoning under; OpenAI specifies none.
+const REASONING_KEY: &str = "reasoning_content";
 
-/// What reasoning of another dialect is marked with to be shown to a client.
-fn shown_reasoning() -> Option<Box<Native>> {
+/// Native fields that make reasoning from another dialect visible to a client.
+fn client_reasoning_native() -> Option<Box<Native>> {
     Native::new(CHAT)
-        .with("field", Json::string(REASONING))
+        .with("field", Json::string(REASONING_KEY))
         .into_option()
 }
 
-/// The codec.
+/// The Chat Completions codec.
 pub(crate) struct Chat;
 
 impl Codec for Chat {
@@ -55,42 +59,42 @@ impl Codec for Chat {
     }
 
     fn read_request(&self, body: Bytes) -> Result<Incoming, ReadError> {
-        read_request::read(body)
+        read_request::read_request(body)
     }
 
     fn write_request(&self, request: &Request, to: &Outgoing<'_>) -> Written {
-        write_request::write(request, to)
+        write_request::write_request(request, to)
     }
 
     fn read_response(&self, body: Bytes, first_call: usize) -> Result<Response> {
-        response::read(body, first_call).and_then(call_bounds::check)
+        response::read_response(body, first_call).and_then(tool_call_limits::check_tool_calls)
     }
 
     fn write_response(&self, response: &Response, reply: &Reply) -> Written {
-        response::write(response, reply)
+        response::write_response(response, reply)
     }
 
     fn stream_reader(&self) -> Box<dyn StreamReader> {
-        Box::new(Bounded::<stream_reader::ChatReader>::default())
+        Box::new(LimitedStreamReader::<stream_reader::ChatStreamReader>::default())
     }
 
     fn stream_writer(&self, reply: &Reply) -> Box<dyn StreamWriter> {
-        Box::new(stream_writer::ChatWriter::new(reply))
+        Box::new(stream_writer::ChatStreamWriter::new(reply))
     }
 
-    fn read_error(&self, failed: &FailedAnswer<'_>) -> Error {
-        crate::failure::read(failed)
+    fn read_error(&self, failed: &FailedResponse<'_>) -> Error {
+        crate::failure::read_failed_response(failed)
     }
 
     fn write_error(&self, error: &Error) -> ErrorReply {
-        error::write(error)
+        error::write_error(error)
     }
 
     fn read_models(&self, body: &[u8]) -> Result<Vec<ModelInfo>> {
-        models::read(body)
+        models::read_models(body)
     }
 
     fn write_models(&self, models: &[ModelInfo], created: u64) -> Bytes {
-        models::write(models, created)
+        models::write_models(models, created)
     }
 }

@@ -1,47 +1,48 @@
-//! Model lists.
+//! Reads and writes model lists (`/v1/models`).
 
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Capabilities, ModelInfo, Result};
 
-use crate::json::{self, Cursor, Kind, Read, ReadError, object};
+use crate::json::{self, Cursor, JsonKind, ReadError, ReadResult, object};
 
-/// Reads `{"data": [...]}` or a bare list, with what servers add to it.
-pub(crate) fn read(body: &[u8]) -> Result<Vec<ModelInfo>> {
+/// Reads `{"data": [...]}` or a bare list, including the capability fields that
+/// compatible servers add.
+pub(crate) fn read_models(body: &[u8]) -> Result<Vec<ModelInfo>> {
     let mut models = Vec::new();
     json::read(body, |cursor| match cursor.peek()? {
-        Kind::Array => cursor.array(|cursor| model(cursor, &mut models)),
+        JsonKind::Array => cursor.array(|cursor| read_model(cursor, &mut models)),
         _ => cursor.loose_object(|key, cursor| match (&**key, cursor.peek()?) {
-            ("data", Kind::Array) => cursor.array(|cursor| model(cursor, &mut models)),
+            ("data", JsonKind::Array) => cursor.array(|cursor| read_model(cursor, &mut models)),
             _ => Ok(()),
         }),
     })
-    .map_err(ReadError::in_answer)?;
+    .map_err(ReadError::in_response)?;
     Ok(models)
 }
 
-fn model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> Read<()> {
+fn read_model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> ReadResult<()> {
     let mut id = None;
-    let mut known = Known::default();
+    let mut entry = ChatModelEntry::default();
     cursor.loose_object(|key, cursor| {
         match (&**key, cursor.peek()?) {
             ("id", _) => id = cursor.maybe_string()?,
             ("context_length" | "max_context_length" | "max_model_len", _) => {
-                known.window = cursor.count()?;
+                entry.context_window = cursor.count()?;
             }
-            ("top_provider", Kind::Object) => cursor.loose_object(|key, cursor| {
+            ("top_provider", JsonKind::Object) => cursor.loose_object(|key, cursor| {
                 if key == "max_completion_tokens" {
-                    known.output = cursor.count()?;
+                    entry.max_output = cursor.count()?;
                 }
                 Ok(())
             })?,
-            ("architecture", Kind::Object) => {
+            ("architecture", JsonKind::Object) => {
                 cursor.loose_object(|key, cursor| match (&**key, cursor.peek()?) {
-                    ("input_modalities", Kind::Array) => known.modalities(cursor),
+                    ("input_modalities", JsonKind::Array) => entry.read_modalities(cursor),
                     _ => Ok(()),
                 })?
             }
-            ("input_modalities", Kind::Array) => known.modalities(cursor)?,
-            ("capabilities", Kind::Object) => known.capabilities(cursor)?,
+            ("input_modalities", JsonKind::Array) => entry.read_modalities(cursor)?,
+            ("capabilities", JsonKind::Object) => entry.read_capabilities(cursor)?,
             _ => {}
         }
         Ok(())
@@ -49,23 +50,23 @@ fn model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> Read<()> {
     if let Some(id) = id {
         models.push(ModelInfo {
             id: id.into_owned(),
-            capabilities: known.into_capabilities(),
+            capabilities: entry.into_capabilities(),
         });
     }
     Ok(())
 }
 
-/// What a list says about a model.
+/// The capability fields of one list entry.
 #[derive(Default)]
-struct Known {
-    window: Option<u64>,
-    output: Option<u64>,
+struct ChatModelEntry {
+    context_window: Option<u64>,
+    max_output: Option<u64>,
     images: Option<bool>,
     tools: Option<bool>,
 }
 
-impl Known {
-    fn modalities(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+impl ChatModelEntry {
+    fn read_modalities(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         self.images = Some(false);
         cursor.array(|cursor| {
             if cursor.maybe_string()?.as_deref() == Some("image") {
@@ -75,11 +76,11 @@ impl Known {
         })
     }
 
-    fn capabilities(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    fn read_capabilities(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         cursor.loose_object(|key, cursor| {
             match (&**key, cursor.peek()?) {
-                ("vision", Kind::Bool) => self.images = Some(cursor.bool()?),
-                ("function_calling", Kind::Bool) => self.tools = Some(cursor.bool()?),
+                ("vision", JsonKind::Bool) => self.images = Some(cursor.bool()?),
+                ("function_calling", JsonKind::Bool) => self.tools = Some(cursor.bool()?),
                 _ => {}
             }
             Ok(())
@@ -88,28 +89,28 @@ impl Known {
 
     fn into_capabilities(self) -> Option<Capabilities> {
         let Self {
-            window: context_window,
-            output: max_output,
+            context_window,
+            max_output,
             images,
             tools,
         } = self;
-        let nothing = context_window.is_none() && images.is_none() && tools.is_none();
-        if nothing && max_output.is_none() {
+        let empty = context_window.is_none() && images.is_none() && tools.is_none();
+        if empty && max_output.is_none() {
             return None;
         }
-        let unknown = Capabilities::default();
+        let default = Capabilities::default();
         Some(Capabilities {
-            images: unknown.images.clone().filter(|_| images != Some(false)),
-            tools: tools.unwrap_or(unknown.tools),
+            images: default.images.clone().filter(|_| images != Some(false)),
+            tools: tools.unwrap_or(default.tools),
             context_window,
             max_output,
-            ..unknown
+            ..default
         })
     }
 }
 
-/// Writes OpenAI's list.
-pub(crate) fn write(models: &[ModelInfo], created: u64) -> Bytes {
+/// Writes a list as OpenAI does.
+pub(crate) fn write_models(models: &[ModelInfo], created: u64) -> Bytes {
     let mut body = BytesMut::new();
     object(&mut body, |o| {
         o.string("object", "list");

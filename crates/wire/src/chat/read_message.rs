@@ -1,4 +1,4 @@
-//! Reads one message: of a conversation, or of an answer.
+//! Reads a message: an element of `messages`, or the `message` of a choice.
 
 use std::borrow::Cow;
 
@@ -7,20 +7,20 @@ use majordomo_llm::{
 };
 
 use super::CHAT;
-use super::tool_calls::{self, read_calls};
+use super::tool_calls::{self, read_tool_calls};
 use crate::base64::decode_data_url;
-use crate::json::{Cursor, Kind, Read, Rest, keep};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
 
-/// Reads a message of a conversation.
-pub(super) fn read(cursor: &mut Cursor<'_>) -> Read<Message> {
-    let mut fields = MessageFields::default();
-    cursor.object(|key, cursor| fields.read(key, cursor))?;
+/// Reads one element of `messages`.
+pub(super) fn read_message(cursor: &mut Cursor<'_>) -> ReadResult<Message> {
+    let mut fields = ChatMessageFields::default();
+    cursor.object(|key, cursor| fields.read_field(key, cursor))?;
     Ok(fields.into_message())
 }
 
-/// The fields of a message, in whatever order they came.
+/// The fields of a message, collected in any order.
 #[derive(Default)]
-pub(super) struct MessageFields<'a> {
+pub(super) struct ChatMessageFields<'a> {
     role: Option<Cow<'a, str>>,
     content: Vec<Part>,
     reasoning: Option<Reasoning>,
@@ -31,48 +31,48 @@ pub(super) struct MessageFields<'a> {
     pub(super) rest: Rest,
 }
 
-impl<'a> MessageFields<'a> {
-    pub(super) fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+impl<'a> ChatMessageFields<'a> {
+    pub(super) fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         match (key, cursor.peek()?) {
             ("role", _) => self.role = cursor.optional(Cursor::string)?,
-            ("content", _) => content(cursor, &mut self.content)?,
-            ("reasoning_content" | "reasoning", Kind::String) => {
+            ("content", _) => read_content(cursor, &mut self.content)?,
+            ("reasoning_content" | "reasoning", JsonKind::String) => {
                 let (text, raw) = cursor.with_raw(Cursor::string)?;
                 self.keep_reasoning(key, text.into_owned(), raw);
             }
-            ("reasoning_details", Kind::Array) => {
+            ("reasoning_details", JsonKind::Array) => {
                 let raw = cursor.raw()?;
                 if raw != "[]" {
                     let reasoning = self.reasoning.get_or_insert_default();
                     push_native(reasoning, key, keep(raw));
                 }
             }
-            ("refusal", Kind::String) => {
+            ("refusal", JsonKind::String) => {
                 let text = cursor.string()?;
                 if !text.is_empty() {
                     self.refusal = Some(Text::new(text));
                 }
             }
-            ("tool_calls", Kind::Array) => read_calls(cursor, &mut self.calls)?,
-            ("function_call", Kind::Object) => {
-                if let Some(call) = tool_calls::legacy(cursor)? {
+            ("tool_calls", JsonKind::Array) => read_tool_calls(cursor, &mut self.calls)?,
+            ("function_call", JsonKind::Object) => {
+                if let Some(call) = tool_calls::read_legacy_function_call(cursor)? {
                     self.calls.push(Part::ToolCall(call));
                 }
             }
-            ("tool_call_id", Kind::String) => self.tool_call_id = Some(cursor.string()?.into()),
-            ("name", Kind::String) => self.name = Some(keep(cursor.raw()?)),
-            // Absent and null are the same for all of these.
+            ("tool_call_id", JsonKind::String) => self.tool_call_id = Some(cursor.string()?.into()),
+            ("name", JsonKind::String) => self.name = Some(keep(cursor.raw()?)),
+            // Null means absent for all of these.
             (
                 "reasoning_content" | "reasoning" | "reasoning_details" | "refusal" | "tool_calls"
                 | "function_call" | "tool_call_id" | "name" | "audio" | "annotations",
-                Kind::Null,
+                JsonKind::Null,
             ) => {}
             _ => self.rest.take(key, cursor)?,
         }
         Ok(())
     }
 
-    /// Some servers give the same text under both names; both go back.
+    /// Some servers send the same text under both names; both are kept.
     fn keep_reasoning(&mut self, field: &str, text: String, raw: &str) {
         if text.is_empty() {
             return;
@@ -86,7 +86,7 @@ impl<'a> MessageFields<'a> {
         }
     }
 
-    /// The parts in the order in which they were said.
+    /// Returns the parts in the order the model produced them.
     pub(super) fn into_parts(self) -> (Vec<Part>, Rest) {
         let mut rest = self.rest;
         if let Some(name) = self.name {
@@ -104,15 +104,15 @@ impl<'a> MessageFields<'a> {
     }
 
     fn into_message(mut self) -> Message {
-        let word = self.role.take().unwrap_or_default();
-        let role = match &*word {
+        let name = self.role.take().unwrap_or_default();
+        let role = match &*name {
             "system" | "developer" => Role::System,
             "assistant" => Role::Assistant,
             "tool" | "function" => Role::Tool,
             _ => Role::User,
         };
-        if !matches!(&*word, "system" | "user" | "assistant" | "tool") {
-            self.rest.push("role", Json::string(&word));
+        if !matches!(&*name, "system" | "user" | "assistant" | "tool") {
+            self.rest.push("role", Json::string(&name));
         }
         if role == Role::Tool {
             return self.into_tool_message();
@@ -150,39 +150,40 @@ fn push_native(reasoning: &mut Reasoning, name: &str, value: Json) {
     native.push(name, value);
 }
 
-/// A string, a list of parts, or nothing.
-fn content(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> Read<()> {
+/// Reads `content`: a string, an array of parts, or null.
+fn read_content(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> ReadResult<()> {
     match cursor.peek()? {
-        Kind::String => {
+        JsonKind::String => {
             let text = cursor.string()?;
             if !text.is_empty() {
                 parts.push(Part::text(text));
             }
             Ok(())
         }
-        Kind::Array => cursor.array(|cursor| {
-            parts.push(part(cursor)?);
+        JsonKind::Array => cursor.array(|cursor| {
+            parts.push(read_part(cursor)?);
             Ok(())
         }),
-        Kind::Null => cursor.raw().map(drop),
-        // An object here is nobody's form; the read says so with its path.
+        JsonKind::Null => cursor.raw().map(drop),
+        // No server sends an object; this reports the error with its path.
         _ => cursor.string().map(drop),
     }
 }
 
-/// One element of a content list.
-pub(super) fn part(cursor: &mut Cursor<'_>) -> Read<Part> {
-    if cursor.peek()? == Kind::String {
+/// Reads one element of a `content` array.
+pub(super) fn read_part(cursor: &mut Cursor<'_>) -> ReadResult<Part> {
+    if cursor.peek()? == JsonKind::String {
         return cursor.string().map(Part::text);
     }
-    let mut fields = PartFields::default();
+    let mut fields = ChatPartFields::default();
     let ((), raw) =
-        cursor.with_raw(|cursor| cursor.object(|key, cursor| fields.read(key, cursor)))?;
+        cursor.with_raw(|cursor| cursor.object(|key, cursor| fields.read_field(key, cursor)))?;
     Ok(fields.into_part(raw))
 }
 
+/// The fields of a content part, collected in any order.
 #[derive(Default)]
-struct PartFields<'a> {
+struct ChatPartFields<'a> {
     kind: Option<Cow<'a, str>>,
     text: Option<String>,
     thinking: Option<String>,
@@ -192,29 +193,31 @@ struct PartFields<'a> {
     rest: Rest,
 }
 
-impl<'a> PartFields<'a> {
-    fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+impl<'a> ChatPartFields<'a> {
+    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         match (key, cursor.peek()?) {
-            ("type", Kind::String) => self.kind = Some(cursor.string()?),
-            ("text" | "refusal", Kind::String) => self.text = Some(cursor.string()?.into()),
-            ("thinking", Kind::String | Kind::Array) => self.thinking = Some(thinking(cursor)?),
-            ("image_url", Kind::String) => self.url = Some(cursor.string()?),
-            ("image_url", Kind::Object) => cursor.object(|key, cursor| {
+            ("type", JsonKind::String) => self.kind = Some(cursor.string()?),
+            ("text" | "refusal", JsonKind::String) => self.text = Some(cursor.string()?.into()),
+            ("thinking", JsonKind::String | JsonKind::Array) => {
+                self.thinking = Some(read_thinking(cursor)?)
+            }
+            ("image_url", JsonKind::String) => self.url = Some(cursor.string()?),
+            ("image_url", JsonKind::Object) => cursor.object(|key, cursor| {
                 match (&**key, cursor.peek()?) {
-                    ("url", Kind::String) => self.url = Some(cursor.string()?),
+                    ("url", JsonKind::String) => self.url = Some(cursor.string()?),
                     _ => self.rest.take(format!("image_url.{key}"), cursor)?,
                 }
                 Ok(())
             })?,
-            ("file", Kind::Object) => cursor.object(|key, cursor| {
+            ("file", JsonKind::Object) => cursor.object(|key, cursor| {
                 match (&**key, cursor.peek()?) {
-                    ("file_data", Kind::String) => self.file_data = Some(cursor.string()?),
-                    ("filename", Kind::String) => self.filename = Some(cursor.string()?.into()),
+                    ("file_data", JsonKind::String) => self.file_data = Some(cursor.string()?),
+                    ("filename", JsonKind::String) => self.filename = Some(cursor.string()?.into()),
                     _ => self.rest.take(format!("file.{key}"), cursor)?,
                 }
                 Ok(())
             })?,
-            // Kept as part of the whole block only; it may be large.
+            // Kept only as part of the opaque block, since it may be large.
             ("input_audio", _) => {}
             _ => self.rest.take(key, cursor)?,
         }
@@ -223,13 +226,13 @@ impl<'a> PartFields<'a> {
 
     fn into_part(mut self, raw: &str) -> Part {
         let kind = self.kind.take().unwrap_or_default();
-        let understood = match &*kind {
+        let part = match &*kind {
             "text" | "refusal" | "thinking" => self.text_part(&kind),
-            "image_url" => self.image(),
-            "file" => self.file(),
+            "image_url" => self.image_part(),
+            "file" => self.file_part(),
             _ => None,
         };
-        understood.unwrap_or_else(|| {
+        part.unwrap_or_else(|| {
             Part::Opaque(Opaque {
                 origin: CHAT,
                 kind: kind.into_owned(),
@@ -244,12 +247,12 @@ impl<'a> PartFields<'a> {
             self.rest.push("field", Json::string("thinking"));
             return Some(Part::Reasoning(Reasoning {
                 text,
-                native: self.native(),
+                native: self.take_native(),
             }));
         }
         let text = Text {
             text: self.text.take()?,
-            native: self.native(),
+            native: self.take_native(),
         };
         Some(match kind {
             "refusal" => Part::Refusal(text),
@@ -257,23 +260,23 @@ impl<'a> PartFields<'a> {
         })
     }
 
-    fn image(&mut self) -> Option<Part> {
+    fn image_part(&mut self) -> Option<Part> {
         let url = self.url.take()?;
         Some(match decode_data_url(&url) {
             Some((media_type, data)) => Part::Image(Image {
                 media_type: media_type.to_owned(),
                 data,
-                native: self.native(),
+                native: self.take_native(),
             }),
             None => Part::RemoteImage(RemoteImage {
                 url: url.into_owned(),
-                native: self.native(),
+                native: self.take_native(),
             }),
         })
     }
 
-    /// A file that is named by an id stays as it is.
-    fn file(&mut self) -> Option<Part> {
+    /// Returns none for a file given by id, which stays opaque.
+    fn file_part(&mut self) -> Option<Part> {
         let data_url = self.file_data.take()?;
         let (media_type, data) = decode_data_url(&data_url)?;
         self.rest.push("field", Json::string("file"));
@@ -281,31 +284,31 @@ impl<'a> PartFields<'a> {
             media_type: media_type.to_owned(),
             data,
             name: self.filename.take(),
-            native: self.native(),
+            native: self.take_native(),
         }))
     }
 
-    fn native(&mut self) -> Option<Box<majordomo_llm::Native>> {
+    fn take_native(&mut self) -> Option<Box<majordomo_llm::Native>> {
         std::mem::take(&mut self.rest).into_native(CHAT)
     }
 }
 
-/// Mistral's thinking: a text, or a list of text parts.
-pub(super) fn thinking(cursor: &mut Cursor<'_>) -> Read<String> {
-    if cursor.peek()? == Kind::String {
+/// Reads Mistral's `thinking`: a string, or an array of text parts.
+pub(super) fn read_thinking(cursor: &mut Cursor<'_>) -> ReadResult<String> {
+    if cursor.peek()? == JsonKind::String {
         return cursor.string().map(Cow::into_owned);
     }
-    let mut all = String::new();
+    let mut text = String::new();
     cursor.array(|cursor| {
-        if cursor.peek()? != Kind::Object {
+        if cursor.peek()? != JsonKind::Object {
             return Ok(());
         }
         cursor.loose_object(|key, cursor| {
             if key == "text" {
-                all.push_str(&cursor.maybe_string()?.unwrap_or_default());
+                text.push_str(&cursor.maybe_string()?.unwrap_or_default());
             }
             Ok(())
         })
     })?;
-    Ok(all)
+    Ok(text)
 }

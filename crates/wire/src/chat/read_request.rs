@@ -1,20 +1,20 @@
-//! Reads a client's request.
+//! Reads a client's request body.
 
 use bytes::Bytes;
 use majordomo_llm::{Json, OutputFormat, OutputSchema, Prompt, Request, ToolChoice};
 
 use super::{CHAT, read_message};
 use crate::function_tool;
-use crate::json::{self, Cursor, Kind, Read, Rest, keep};
+use crate::json::{self, Cursor, JsonKind, ReadResult, Rest, keep};
 use crate::{Incoming, ReadError, effort};
 
-/// Reads a request and keeps its bytes.
-pub(super) fn read(body: Bytes) -> Result<Incoming, ReadError> {
-    let mut fields = Fields::default();
+/// Reads a request and keeps its bytes for splicing.
+pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
+    let mut fields = ChatRequestFields::default();
     json::read(&body, |cursor| {
-        cursor.object(|key, cursor| fields.read(key, cursor))
+        cursor.object(|key, cursor| fields.read_field(key, cursor))
     })?;
-    let Fields {
+    let ChatRequestFields {
         model,
         stream,
         stream_usage,
@@ -31,7 +31,7 @@ pub(super) fn read(body: Bytes) -> Result<Incoming, ReadError> {
 }
 
 #[derive(Default)]
-struct Fields {
+struct ChatRequestFields {
     model: Option<String>,
     stream: bool,
     stream_usage: bool,
@@ -39,26 +39,28 @@ struct Fields {
     rest: Rest,
 }
 
-impl Fields {
-    fn read(&mut self, key: &str, cursor: &mut Cursor<'_>) -> Read<()> {
+impl ChatRequestFields {
+    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         let prompt = &mut self.prompt;
         match key {
             "model" => self.model = cursor.optional(|c| Ok(c.string()?.into_owned()))?,
             "messages" => cursor.array(|cursor| {
-                let message = read_message::read(cursor)?;
+                let message = read_message::read_message(cursor)?;
                 prompt.messages.push(message);
                 Ok(())
             })?,
             "stream" => self.stream = cursor.optional(Cursor::bool)?.unwrap_or_default(),
-            "stream_options" => self.stream_options(cursor)?,
+            "stream_options" => self.read_stream_options(cursor)?,
             "tools" => {
-                cursor.optional(|c| c.array(|cursor| function_tool::read(cursor, prompt, CHAT)))?;
+                cursor.optional(|c| {
+                    c.array(|cursor| function_tool::read_function_tool(cursor, prompt, CHAT))
+                })?;
             }
-            "tool_choice" => self.tool_choice(cursor)?,
+            "tool_choice" => self.read_tool_choice(cursor)?,
             "parallel_tool_calls" => prompt.parallel_tool_calls = cursor.optional(Cursor::bool)?,
-            "response_format" => self.response_format(cursor)?,
+            "response_format" => self.read_response_format(cursor)?,
             "max_completion_tokens" => prompt.max_tokens = cursor.optional(Cursor::unsigned)?,
-            // The old name counts only where the new one is absent.
+            // The deprecated name applies only without the new one.
             "max_tokens" => {
                 let tokens = cursor.optional(Cursor::unsigned)?;
                 prompt.max_tokens = prompt.max_tokens.or(tokens);
@@ -73,9 +75,9 @@ impl Fields {
             "presence_penalty" => prompt.presence_penalty = cursor.optional(Cursor::float)?,
             "frequency_penalty" => prompt.frequency_penalty = cursor.optional(Cursor::float)?,
             "seed" => prompt.seed = cursor.optional(Cursor::signed)?,
-            "stop" => prompt.stop = stop(cursor)?,
-            "reasoning_effort" => self.effort(key, cursor)?,
-            "reasoning" => self.reasoning(cursor)?,
+            "stop" => prompt.stop = read_stop(cursor)?,
+            "reasoning_effort" => self.read_effort(key, cursor)?,
+            "reasoning" => self.read_reasoning(cursor)?,
             "prompt_cache_key" => {
                 prompt.cache_key = cursor.optional(|c| Ok(c.string()?.into_owned()))?
             }
@@ -87,33 +89,33 @@ impl Fields {
         Ok(())
     }
 
-    fn stream_options(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
-        if cursor.peek()? != Kind::Object {
+    fn read_stream_options(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
+        if cursor.peek()? != JsonKind::Object {
             return Ok(());
         }
-        let mut understood = true;
+        let mut modelled = true;
         let ((), raw) = cursor.with_raw(|cursor| {
             cursor.object(|key, cursor| {
                 match &**key {
                     "include_usage" => {
                         self.stream_usage = cursor.optional(Cursor::bool)?.unwrap_or_default();
                     }
-                    _ => understood = false,
+                    _ => modelled = false,
                 }
                 Ok(())
             })
         })?;
-        if !understood {
+        if !modelled {
             self.rest.push("stream_options", keep(raw));
         }
         Ok(())
     }
 
-    fn tool_choice(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    fn read_tool_choice(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         let (choice, raw) = match cursor.peek()? {
-            Kind::String => {
-                let (word, raw) = cursor.with_raw(Cursor::string)?;
-                let choice = match &*word {
+            JsonKind::String => {
+                let (name, raw) = cursor.with_raw(Cursor::string)?;
+                let choice = match &*name {
                     "auto" => Some(ToolChoice::Auto),
                     "none" => Some(ToolChoice::None),
                     "required" | "any" => Some(ToolChoice::Required),
@@ -121,30 +123,30 @@ impl Fields {
                 };
                 (choice, raw)
             }
-            Kind::Object => cursor.with_raw(named_choice)?,
+            JsonKind::Object => cursor.with_raw(read_named_tool_choice)?,
             _ => (Some(ToolChoice::Auto), cursor.raw()?),
         };
         match choice {
             Some(choice) => self.prompt.tool_choice = choice,
-            // A subset of tools, a custom tool: only this dialect can say it.
+            // `allowed_tools` or a custom tool, which no other dialect can express.
             None => self.rest.push("tool_choice", keep(raw)),
         }
         Ok(())
     }
 
-    fn response_format(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
-        if cursor.peek()? == Kind::Null {
+    fn read_response_format(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
+        if cursor.peek()? == JsonKind::Null {
             return Ok(());
         }
         let mut kind = None;
-        let mut schema = SchemaFields::default();
+        let mut schema = ChatSchemaFields::default();
         let ((), raw) = cursor.with_raw(|cursor| {
             cursor.object(|key, cursor| {
                 match &**key {
                     "type" => kind = cursor.maybe_string()?,
-                    // llama.cpp takes the schema right here.
+                    // llama.cpp expects the schema at this level.
                     "schema" => schema.schema = Some(keep(cursor.raw()?)),
-                    "json_schema" => cursor.object(|key, cursor| schema.read(key, cursor))?,
+                    "json_schema" => cursor.object(|key, cursor| schema.read_field(key, cursor))?,
                     _ => {}
                 }
                 Ok(())
@@ -154,7 +156,7 @@ impl Fields {
             (Some("text"), _) => OutputFormat::Text,
             (
                 _,
-                SchemaFields {
+                ChatSchemaFields {
                     schema: Some(json),
                     name,
                     strict,
@@ -180,41 +182,41 @@ impl Fields {
         Ok(())
     }
 
-    fn effort(&mut self, key: &str, cursor: &mut Cursor<'_>) -> Read<()> {
-        if cursor.peek()? == Kind::Null {
+    fn read_effort(&mut self, key: &str, cursor: &mut Cursor<'_>) -> ReadResult<()> {
+        if cursor.peek()? == JsonKind::Null {
             return Ok(());
         }
-        let (word, raw) = cursor.with_raw(Cursor::maybe_string)?;
-        match word.as_deref().and_then(effort::read) {
+        let (level, raw) = cursor.with_raw(Cursor::maybe_string)?;
+        match level.as_deref().and_then(effort::read_effort) {
             Some(effort) => self.prompt.effort = Some(effort),
             None => self.rest.push(key, keep(raw)),
         }
         Ok(())
     }
 
-    /// OpenRouter's form of effort and budget.
-    fn reasoning(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
-        if cursor.peek()? != Kind::Object {
+    /// Reads OpenRouter's `reasoning`, which holds the effort or the budget.
+    fn read_reasoning(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
+        if cursor.peek()? != JsonKind::Object {
             return self.rest.take("reasoning", cursor);
         }
-        let mut understood = true;
+        let mut modelled = true;
         let prompt = &mut self.prompt;
         let ((), raw) = cursor.with_raw(|cursor| {
             cursor.object(|key, cursor| {
                 match &**key {
                     "effort" => {
-                        let word = cursor.maybe_string()?;
-                        let read = word.as_deref().and_then(effort::read);
-                        understood &= read.is_some();
-                        prompt.effort = read.or(prompt.effort);
+                        let level = cursor.maybe_string()?;
+                        let effort = level.as_deref().and_then(effort::read_effort);
+                        modelled &= effort.is_some();
+                        prompt.effort = effort.or(prompt.effort);
                     }
                     "max_tokens" => prompt.reasoning_budget = cursor.count()?,
-                    _ => understood = false,
+                    _ => modelled = false,
                 }
                 Ok(())
             })
         })?;
-        if !understood {
+        if !modelled {
             self.rest.push("reasoning", keep(raw));
         }
         Ok(())
@@ -222,15 +224,15 @@ impl Fields {
 }
 
 #[derive(Default)]
-struct SchemaFields {
+struct ChatSchemaFields {
     schema: Option<Json>,
     name: Option<String>,
     strict: Option<bool>,
     rest: Vec<(String, Json)>,
 }
 
-impl SchemaFields {
-    fn read(&mut self, key: &str, cursor: &mut Cursor<'_>) -> Read<()> {
+impl ChatSchemaFields {
+    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         match key {
             "schema" => self.schema = Some(keep(cursor.raw()?)),
             "name" => self.name = cursor.maybe_string()?.map(Into::into),
@@ -241,11 +243,11 @@ impl SchemaFields {
     }
 }
 
-/// `{"type": "function", "function": {"name": "x"}}`, and nothing for other types.
-fn named_choice(cursor: &mut Cursor<'_>) -> Read<Option<ToolChoice>> {
+/// Reads `{"type": "function", "function": {"name": "x"}}`; none for other types.
+fn read_named_tool_choice(cursor: &mut Cursor<'_>) -> ReadResult<Option<ToolChoice>> {
     let mut name = None;
     cursor.object(|key, cursor| match (&**key, cursor.peek()?) {
-        ("function", Kind::Object) => cursor.object(|key, cursor| {
+        ("function", JsonKind::Object) => cursor.object(|key, cursor| {
             if key == "name" {
                 name = Some(cursor.string()?.into_owned());
             }
@@ -256,11 +258,11 @@ fn named_choice(cursor: &mut Cursor<'_>) -> Read<Option<ToolChoice>> {
     Ok(name.map(ToolChoice::Named))
 }
 
-fn stop(cursor: &mut Cursor<'_>) -> Read<Vec<String>> {
+fn read_stop(cursor: &mut Cursor<'_>) -> ReadResult<Vec<String>> {
     let mut stop = Vec::new();
     match cursor.peek()? {
-        Kind::String => stop.push(cursor.string()?.into_owned()),
-        Kind::Array => cursor.array(|cursor| {
+        JsonKind::String => stop.push(cursor.string()?.into_owned()),
+        JsonKind::Array => cursor.array(|cursor| {
             stop.push(cursor.string()?.into_owned());
             Ok(())
         })?,

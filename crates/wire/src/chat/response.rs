@@ -1,41 +1,41 @@
-//! Whole answers.
+//! Reads and writes complete (non-streaming) responses.
 
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Error, ErrorKind, Part, RawBody, Response, Result, Usage};
 
-use super::read_message::MessageFields;
-use super::write_message::write_answer;
+use super::read_message::ChatMessageFields;
+use super::write_message::write_assistant_fields;
 use super::{CHAT, finish, usage};
-use crate::conversation::{CallIds, name_calls};
+use crate::conversation::{CallIds, assign_call_ids};
 use crate::failure::ErrorBody;
-use crate::json::{self, Cursor, Kind, Read, ReadError, Rest, object};
+use crate::json::{self, Cursor, JsonKind, ReadError, ReadResult, Rest, object};
 use crate::loss::Losses;
 use crate::{Reply, Written};
 
-/// Reads an answer; of several choices the first one.
-pub(super) fn read(body: Bytes, first_call: usize) -> Result<Response> {
-    let mut answer = Answer::default();
+/// Reads a response; only the first of several `choices`.
+pub(super) fn read_response(body: Bytes, first_call: usize) -> Result<Response> {
+    let mut fields = ChatResponseBody::default();
     json::read(&body, |cursor| {
-        cursor.loose_object(|key, cursor| answer.read(key, cursor))
+        cursor.loose_object(|key, cursor| fields.read_field(key, cursor))
     })
-    .map_err(ReadError::in_answer)?;
-    if let Some(error) = answer.error {
+    .map_err(ReadError::in_response)?;
+    if let Some(error) = fields.error {
         return Err(ErrorBody::inside(error).into_error(None));
     }
-    let Some(choice) = answer.choice else {
-        let text = "the provider's answer has no choices";
+    let Some(choice) = fields.choice else {
+        let text = "the provider's response has no choices";
         return Err(Error::new(ErrorKind::BadResponse, text));
     };
     let (mut parts, mut native) = choice.message.into_parts();
-    name_calls(&mut parts, first_call);
-    let (called, refused) = (called(&parts), refused(&parts));
-    let word = choice.finish.as_deref().unwrap_or("stop");
-    native.append(answer.rest);
+    assign_call_ids(&mut parts, first_call);
+    let (called, refused) = (has_tool_calls(&parts), has_refusal(&parts));
+    let reason = choice.finish_reason.as_deref().unwrap_or("stop");
+    native.append(fields.rest);
     Ok(Response {
-        finish: finish::read(word, called, refused),
-        usage: answer.usage.unwrap_or_default(),
-        id: answer.id.filter(|id| !id.is_empty()),
-        reported_model: answer.model.filter(|model| !model.is_empty()),
+        finish: finish::read_finish_reason(reason, called, refused),
+        usage: fields.usage.unwrap_or_default(),
+        id: fields.id.filter(|id| !id.is_empty()),
+        reported_model: fields.model.filter(|model| !model.is_empty()),
         native: native.into_native(CHAT),
         raw: Some(RawBody::new(CHAT, body.clone())),
         ..Response::new(parts)
@@ -43,31 +43,31 @@ pub(super) fn read(body: Bytes, first_call: usize) -> Result<Response> {
 }
 
 #[derive(Default)]
-struct Answer<'a> {
+struct ChatResponseBody<'a> {
     id: Option<String>,
     model: Option<String>,
-    choice: Option<Choice<'a>>,
+    choice: Option<ChatChoice<'a>>,
     usage: Option<Usage>,
     error: Option<&'a str>,
     rest: Rest,
 }
 
 #[derive(Default)]
-struct Choice<'a> {
-    message: MessageFields<'a>,
-    finish: Option<String>,
+struct ChatChoice<'a> {
+    message: ChatMessageFields<'a>,
+    finish_reason: Option<String>,
 }
 
-impl<'a> Answer<'a> {
-    fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+impl<'a> ChatResponseBody<'a> {
+    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         match (key, cursor.peek()?) {
             ("id", _) => self.id = cursor.maybe_string()?.map(Into::into),
             ("model", _) => self.model = cursor.maybe_string()?.map(Into::into),
-            ("usage", _) => self.usage = usage::read(cursor)?.or(self.usage),
-            ("error", Kind::Object | Kind::String) => self.error = Some(cursor.raw()?),
-            ("choices", Kind::Array) => cursor.array(|cursor| {
+            ("usage", _) => self.usage = usage::read_usage(cursor)?.or(self.usage),
+            ("error", JsonKind::Object | JsonKind::String) => self.error = Some(cursor.raw()?),
+            ("choices", JsonKind::Array) => cursor.array(|cursor| {
                 if self.choice.is_none() {
-                    self.choice = Some(choice(cursor)?);
+                    self.choice = Some(read_choice(cursor)?);
                 }
                 Ok(())
             })?,
@@ -78,14 +78,14 @@ impl<'a> Answer<'a> {
     }
 }
 
-fn choice<'a>(cursor: &mut Cursor<'a>) -> Read<Choice<'a>> {
-    let mut choice = Choice::default();
+fn read_choice<'a>(cursor: &mut Cursor<'a>) -> ReadResult<ChatChoice<'a>> {
+    let mut choice = ChatChoice::default();
     cursor.loose_object(|key, cursor| {
         match (&**key, cursor.peek()?) {
-            ("message", Kind::Object) => {
-                cursor.loose_object(|key, cursor| choice.message.read(key, cursor))?;
+            ("message", JsonKind::Object) => {
+                cursor.loose_object(|key, cursor| choice.message.read_field(key, cursor))?;
             }
-            ("finish_reason", _) => choice.finish = cursor.maybe_string()?.map(Into::into),
+            ("finish_reason", _) => choice.finish_reason = cursor.maybe_string()?.map(Into::into),
             _ => {}
         }
         Ok(())
@@ -93,10 +93,14 @@ fn choice<'a>(cursor: &mut Cursor<'a>) -> Read<Choice<'a>> {
     Ok(choice)
 }
 
-/// Writes an answer for a client.
-pub(super) fn write(response: &Response, reply: &Reply) -> Written {
+/// Writes a response for a client.
+pub(super) fn write_response(response: &Response, reply: &Reply) -> Written {
     let mut losses = Losses::default();
     let mut ids = CallIds::new(|c| c.is_ascii_graphic());
+    let (called, refused) = (
+        has_tool_calls(&response.parts),
+        has_refusal(&response.parts),
+    );
     let mut body = BytesMut::with_capacity(1_024);
     object(&mut body, |o| {
         o.string("id", &reply.id);
@@ -108,23 +112,22 @@ pub(super) fn write(response: &Response, reply: &Reply) -> Written {
                 o.number("index", 0);
                 o.object("message", |o| {
                     o.string("role", "assistant");
-                    let parts = shown(&response.parts, &mut losses);
+                    let parts = client_parts(&response.parts, &mut losses);
                     let parts: Vec<&Part> = parts.iter().collect();
-                    write_answer(o, &parts, &mut ids, &mut losses);
-                    if !refused(&response.parts) {
-                        // OpenAI's own schema asks for it.
+                    write_assistant_fields(o, &parts, &mut ids, &mut losses);
+                    if !refused {
+                        // Required by OpenAI's schema.
                         o.raw("refusal", "null");
                     }
                 });
                 o.raw("logprobs", "null");
-                let word = finish::write(&response.finish);
-                let understood =
-                    finish::read(word, called(&response.parts), refused(&response.parts));
-                losses.finish(&response.finish, &understood);
-                o.string("finish_reason", word);
+                let reason = finish::write_finish_reason(&response.finish);
+                let read_back = finish::read_finish_reason(reason, called, refused);
+                losses.finish(&response.finish, &read_back);
+                o.string("finish_reason", reason);
             });
         });
-        o.object("usage", |o| usage::write(&response.usage, o));
+        o.object("usage", |o| usage::write_usage(&response.usage, o));
         let native = losses.own(response.native.as_deref(), &CHAT);
         o.native(native);
     });
@@ -134,36 +137,36 @@ pub(super) fn write(response: &Response, reply: &Reply) -> Written {
     }
 }
 
-fn called(parts: &[Part]) -> bool {
+fn has_tool_calls(parts: &[Part]) -> bool {
     parts.iter().any(|part| matches!(part, Part::ToolCall(_)))
 }
 
-fn refused(parts: &[Part]) -> bool {
+fn has_refusal(parts: &[Part]) -> bool {
     let is_refusal = |part: &Part| matches!(part, Part::Refusal(text) if !text.text.is_empty());
     parts.iter().any(is_refusal)
 }
 
-/// A client sees reasoning of every origin, under the name that most know, and
-/// can parse the arguments of a call that has none.
-fn shown(parts: &[Part], losses: &mut Losses) -> Vec<Part> {
-    let mut shown = Vec::with_capacity(parts.len());
+/// Adapts the parts for a client: reasoning from any dialect moves to
+/// [`REASONING_KEY`](super::REASONING_KEY), and missing arguments become `{}`.
+fn client_parts(parts: &[Part], losses: &mut Losses) -> Vec<Part> {
+    let mut adapted = Vec::with_capacity(parts.len());
     for part in parts {
         match part {
             Part::Reasoning(reasoning) => {
                 let mut reasoning = reasoning.clone();
                 if losses.own(reasoning.native.as_deref(), &CHAT).is_none() {
-                    reasoning.native = super::shown_reasoning();
+                    reasoning.native = super::client_reasoning_native();
                 }
-                shown.push(Part::Reasoning(reasoning));
+                adapted.push(Part::Reasoning(reasoning));
             }
             Part::ToolCall(call) if call.arguments.trim().is_empty() => {
                 let mut call = call.clone();
                 call.arguments = "{}".into();
-                shown.push(Part::ToolCall(call));
+                adapted.push(Part::ToolCall(call));
             }
-            Part::ToolResult(_) => losses.part(part, "an answer has no tool results"),
-            other => shown.push(other.clone()),
+            Part::ToolResult(_) => losses.part(part, "a response cannot hold tool results"),
+            other => adapted.push(other.clone()),
         }
     }
-    shown
+    adapted
 }

@@ -1,42 +1,44 @@
-//! One chunk of a stream, parsed.
+//! Reads one `chat.completion.chunk`.
 
 use std::borrow::Cow;
 
 use majordomo_llm::{Native, Usage};
 
-use super::read_message::thinking;
-use super::tool_calls::arguments;
+use super::read_message::read_thinking;
+use super::tool_calls::read_arguments;
 use super::{CHAT, usage};
-use crate::json::{Cursor, Kind, Read, Rest};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest};
 
-/// What a chunk says about the choice that is read.
+/// The fields of a chunk, with the delta of the selected choice.
 #[derive(Default)]
-pub(super) struct Chunk<'a> {
+pub(super) struct ChatStreamChunk<'a> {
     pub(super) id: Option<Cow<'a, str>>,
     pub(super) model: Option<Cow<'a, str>>,
-    pub(super) delta: Delta<'a>,
-    pub(super) finish: Option<Cow<'a, str>>,
+    pub(super) delta: ChatDelta<'a>,
+    pub(super) finish_reason: Option<Cow<'a, str>>,
     pub(super) usage: Option<Usage>,
     pub(super) error: Option<&'a str>,
 }
 
+/// The `delta` of a choice.
 #[derive(Default)]
-pub(super) struct Delta<'a> {
-    pub(super) content: Vec<Piece<'a>>,
+pub(super) struct ChatDelta<'a> {
+    pub(super) content: Vec<ChatContentDelta<'a>>,
     pub(super) reasoning: Option<(&'static str, Cow<'a, str>)>,
-    pub(super) details: Option<&'a str>,
+    pub(super) reasoning_details: Option<&'a str>,
     pub(super) refusal: Option<Cow<'a, str>>,
-    pub(super) calls: Vec<CallDelta<'a>>,
+    pub(super) calls: Vec<ChatToolCallDelta<'a>>,
 }
 
-/// A piece of content: text, or Mistral's thinking in the same list.
-pub(super) enum Piece<'a> {
+/// A fragment of `content`: text, or Mistral's `thinking` in the same array.
+pub(super) enum ChatContentDelta<'a> {
     Text(Cow<'a, str>),
     Thinking(String),
 }
 
+/// An element of `delta.tool_calls`.
 #[derive(Default)]
-pub(super) struct CallDelta<'a> {
+pub(super) struct ChatToolCallDelta<'a> {
     pub(super) index: Option<u64>,
     pub(super) id: Option<Cow<'a, str>>,
     pub(super) name: Option<Cow<'a, str>>,
@@ -44,28 +46,29 @@ pub(super) struct CallDelta<'a> {
     pub(super) extra: Option<Box<Native>>,
 }
 
-impl<'a> Chunk<'a> {
-    /// Reads one field; `wanted` is the choice that is read, once it is known.
-    pub(super) fn read(
+impl<'a> ChatStreamChunk<'a> {
+    /// Reads one field. `selected` is the index of the choice to read: that of the
+    /// first one seen.
+    pub(super) fn read_field(
         &mut self,
         key: &str,
         cursor: &mut Cursor<'a>,
-        wanted: &mut Option<u64>,
-    ) -> Read<()> {
+        selected: &mut Option<u64>,
+    ) -> ReadResult<()> {
         match (key, cursor.peek()?) {
-            ("id", Kind::String) => self.id = Some(cursor.string()?),
-            ("model", Kind::String) => self.model = Some(cursor.string()?),
-            ("usage", Kind::Object) => self.usage = usage::read(cursor)?,
-            ("x_groq", Kind::Object) => cursor.loose_object(|key, cursor| {
+            ("id", JsonKind::String) => self.id = Some(cursor.string()?),
+            ("model", JsonKind::String) => self.model = Some(cursor.string()?),
+            ("usage", JsonKind::Object) => self.usage = usage::read_usage(cursor)?,
+            ("x_groq", JsonKind::Object) => cursor.loose_object(|key, cursor| {
                 if key == "usage" {
-                    self.usage = usage::read(cursor)?.or(self.usage);
+                    self.usage = usage::read_usage(cursor)?.or(self.usage);
                 }
                 Ok(())
             })?,
-            ("error", Kind::Object | Kind::String) => self.error = Some(cursor.raw()?),
-            ("choices", Kind::Array) => cursor.array(|cursor| {
-                if cursor.peek()? == Kind::Object {
-                    self.choice(cursor, wanted)?;
+            ("error", JsonKind::Object | JsonKind::String) => self.error = Some(cursor.raw()?),
+            ("choices", JsonKind::Array) => cursor.array(|cursor| {
+                if cursor.peek()? == JsonKind::Object {
+                    self.read_choice(cursor, selected)?;
                 }
                 Ok(())
             })?,
@@ -74,61 +77,69 @@ impl<'a> Chunk<'a> {
         Ok(())
     }
 
-    fn choice(&mut self, cursor: &mut Cursor<'a>, wanted: &mut Option<u64>) -> Read<()> {
+    fn read_choice(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+        selected: &mut Option<u64>,
+    ) -> ReadResult<()> {
         let mut index = 0;
         let mut delta = None;
-        // A server that does not stream answers with the whole message.
-        let mut message = Delta::default();
-        let mut finish = None;
+        // A server that does not stream sends the complete `message`.
+        let mut message = ChatDelta::default();
+        let mut finish_reason = None;
         cursor.loose_object(|key, cursor| {
             match (&**key, cursor.peek()?) {
-                ("index", Kind::Number) => index = cursor.count()?.unwrap_or_default(),
-                ("delta", Kind::Object) => {
-                    let delta = delta.get_or_insert_with(Delta::default);
-                    cursor.loose_object(|key, cursor| delta.read(key, cursor))?;
+                ("index", JsonKind::Number) => index = cursor.count()?.unwrap_or_default(),
+                ("delta", JsonKind::Object) => {
+                    let delta = delta.get_or_insert_with(ChatDelta::default);
+                    cursor.loose_object(|key, cursor| delta.read_field(key, cursor))?;
                 }
-                ("message", Kind::Object) => {
-                    cursor.loose_object(|key, cursor| message.read(key, cursor))?;
+                ("message", JsonKind::Object) => {
+                    cursor.loose_object(|key, cursor| message.read_field(key, cursor))?;
                 }
-                ("finish_reason", Kind::String) => finish = Some(cursor.string()?),
+                ("finish_reason", JsonKind::String) => finish_reason = Some(cursor.string()?),
                 _ => {}
             }
             Ok(())
         })?;
-        if *wanted.get_or_insert(index) == index {
+        if *selected.get_or_insert(index) == index {
             self.delta = delta.unwrap_or(message);
-            self.finish = finish;
+            self.finish_reason = finish_reason;
         }
         Ok(())
     }
 }
 
-impl<'a> Delta<'a> {
+impl<'a> ChatDelta<'a> {
     pub(super) fn is_empty(&self) -> bool {
         self.content.is_empty() && self.reasoning.is_none() && self.calls.is_empty()
     }
 
-    fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         match (key, cursor.peek()?) {
-            ("content", Kind::String) => self.content.push(Piece::Text(cursor.string()?)),
-            ("content", Kind::Array) => cursor.array(|cursor| self.piece(cursor))?,
-            ("reasoning_content", Kind::String) => {
+            ("content", JsonKind::String) => {
+                self.content.push(ChatContentDelta::Text(cursor.string()?))
+            }
+            ("content", JsonKind::Array) => {
+                cursor.array(|cursor| self.read_content_part(cursor))?
+            }
+            ("reasoning_content", JsonKind::String) => {
                 self.reasoning = Some(("reasoning_content", cursor.string()?));
             }
-            ("reasoning", Kind::String) if self.reasoning.is_none() => {
+            ("reasoning", JsonKind::String) if self.reasoning.is_none() => {
                 self.reasoning = Some(("reasoning", cursor.string()?));
             }
-            ("reasoning_details", Kind::Array) => self.details = Some(cursor.raw()?),
-            ("refusal", Kind::String) => self.refusal = Some(cursor.string()?),
-            ("tool_calls", Kind::Array) => cursor.array(|cursor| {
-                if cursor.peek()? == Kind::Object {
-                    self.calls.push(CallDelta::read(cursor)?);
+            ("reasoning_details", JsonKind::Array) => self.reasoning_details = Some(cursor.raw()?),
+            ("refusal", JsonKind::String) => self.refusal = Some(cursor.string()?),
+            ("tool_calls", JsonKind::Array) => cursor.array(|cursor| {
+                if cursor.peek()? == JsonKind::Object {
+                    self.calls.push(ChatToolCallDelta::read(cursor)?);
                 }
                 Ok(())
             })?,
-            ("function_call", Kind::Object) => {
-                let mut call = CallDelta::default();
-                call.function(cursor)?;
+            ("function_call", JsonKind::Object) => {
+                let mut call = ChatToolCallDelta::default();
+                call.read_function(cursor)?;
                 self.calls.push(call);
             }
             _ => {}
@@ -136,15 +147,18 @@ impl<'a> Delta<'a> {
         Ok(())
     }
 
-    fn piece(&mut self, cursor: &mut Cursor<'a>) -> Read<()> {
-        if cursor.peek()? != Kind::Object {
+    fn read_content_part(&mut self, cursor: &mut Cursor<'a>) -> ReadResult<()> {
+        if cursor.peek()? != JsonKind::Object {
             return Ok(());
         }
         cursor.loose_object(|key, cursor| {
             match (&**key, cursor.peek()?) {
-                ("text", Kind::String) => self.content.push(Piece::Text(cursor.string()?)),
-                ("thinking", Kind::String | Kind::Array) => {
-                    self.content.push(Piece::Thinking(thinking(cursor)?));
+                ("text", JsonKind::String) => {
+                    self.content.push(ChatContentDelta::Text(cursor.string()?))
+                }
+                ("thinking", JsonKind::String | JsonKind::Array) => {
+                    self.content
+                        .push(ChatContentDelta::Thinking(read_thinking(cursor)?));
                 }
                 _ => {}
             }
@@ -153,16 +167,16 @@ impl<'a> Delta<'a> {
     }
 }
 
-impl<'a> CallDelta<'a> {
-    fn read(cursor: &mut Cursor<'a>) -> Read<Self> {
+impl<'a> ChatToolCallDelta<'a> {
+    fn read(cursor: &mut Cursor<'a>) -> ReadResult<Self> {
         let mut call = Self::default();
         let mut rest = Rest::default();
         cursor.loose_object(|key, cursor| {
             match (&**key, cursor.peek()?) {
-                ("index", Kind::Number) => call.index = cursor.count()?,
-                ("id", Kind::String) => call.id = Some(cursor.string()?),
-                ("function", Kind::Object) => call.function(cursor)?,
-                ("extra_content", Kind::Object) => rest.take(key.as_ref(), cursor)?,
+                ("index", JsonKind::Number) => call.index = cursor.count()?,
+                ("id", JsonKind::String) => call.id = Some(cursor.string()?),
+                ("function", JsonKind::Object) => call.read_function(cursor)?,
+                ("extra_content", JsonKind::Object) => rest.take(key.as_ref(), cursor)?,
                 _ => {}
             }
             Ok(())
@@ -171,11 +185,11 @@ impl<'a> CallDelta<'a> {
         Ok(call)
     }
 
-    fn function(&mut self, cursor: &mut Cursor<'a>) -> Read<()> {
+    fn read_function(&mut self, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         cursor.loose_object(|key, cursor| {
             match (&**key, cursor.peek()?) {
-                ("name", Kind::String) => self.name = Some(cursor.string()?),
-                ("arguments", _) => self.arguments = arguments(cursor)?,
+                ("name", JsonKind::String) => self.name = Some(cursor.string()?),
+                ("arguments", _) => self.arguments = read_arguments(cursor)?,
                 _ => {}
             }
             Ok(())

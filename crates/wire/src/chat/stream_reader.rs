@@ -1,4 +1,4 @@
-//! Streamed answers, read.
+//! Reads a stream of server-sent events into [`Event`]s.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -6,118 +6,119 @@ use std::sync::LazyLock;
 use majordomo_llm::{Error, ErrorKind, Event, Json, Native, Result, Usage};
 use memchr::memmem;
 
-use super::stream_calls::StreamCalls;
-use super::stream_chunk::{Chunk, Piece};
-use super::write_part::inner_of_list;
+use super::stream_calls::ChatToolCallStates;
+use super::stream_chunk::{ChatContentDelta, ChatStreamChunk};
+use super::write_part::list_elements;
 use super::{CHAT, finish};
 use crate::StreamReader;
 use crate::failure::ErrorBody;
-use crate::framing::{Frame, SseDecoder};
+use crate::framing::{SseDecoder, SseFrame};
 use crate::json::{self, ReadError};
 
-/// Turns chunks into events.
+/// Decodes `chat.completion.chunk`s into events.
 #[derive(Default)]
-pub(super) struct ChatReader {
+pub(super) struct ChatStreamReader {
     sse: SseDecoder,
-    state: State,
+    state: ChatStreamState,
 }
 
-impl StreamReader for ChatReader {
+impl StreamReader for ChatStreamReader {
     fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()> {
         let state = &mut self.state;
-        self.sse.push(bytes, |frame| state.frame(frame, events))
+        self.sse
+            .push(bytes, |frame| state.push_frame(frame, events))
     }
 
     fn tap(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()> {
         let state = &mut self.state;
         self.sse.push(bytes, |frame| match frame {
-            Frame::Event { data, .. } if !matters(data) => Ok(()),
-            frame => state.frame(frame, events),
+            SseFrame::Event { data, .. } if !tap_needs(data) => Ok(()),
+            frame => state.push_frame(frame, events),
         })
     }
 
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<()> {
         let state = &mut self.state;
-        self.sse.finish(|frame| state.frame(frame, events))?;
-        state.end(events)
+        self.sse.finish(|frame| state.push_frame(frame, events))?;
+        state.finish(events)
     }
 }
 
-/// What a chunk that a tap must look into says. To prepare such a search costs
-/// more than the search.
-static TELLING: LazyLock<[memmem::Finder<'static>; 3]> =
+/// Keys that make a tap parse a chunk. Building a searcher costs more than the
+/// search, so they are built once.
+static TAP_KEYS: LazyLock<[memmem::Finder<'static>; 3]> =
     LazyLock::new(|| ["\"finish_reason\"", "\"usage\"", "\"error\""].map(memmem::Finder::new));
 
-/// Whether a tap must look into a chunk. Most chunks name the first two with null.
-fn matters(data: &[u8]) -> bool {
-    let says = |key: &memmem::Finder<'_>| {
+/// Whether a tap must parse a chunk. Most chunks set the first two keys to null.
+fn tap_needs(data: &[u8]) -> bool {
+    let is_set = |key: &memmem::Finder<'_>| {
         key.find(data).is_some_and(|at| {
             let value = data[at + key.needle().len()..].trim_ascii_start();
             let value = value.strip_prefix(b":").unwrap_or(value).trim_ascii_start();
             !value.starts_with(b"null")
         })
     };
-    data.first() != Some(&b'{') || TELLING.iter().any(says)
+    data.first() != Some(&b'{') || TAP_KEYS.iter().any(is_set)
 }
 
 #[derive(Default)]
-struct State {
+struct ChatStreamState {
     started: bool,
-    /// Which of several choices is read: the first one that comes.
+    /// The index of the choice to read: that of the first one seen.
     choice: Option<u64>,
-    calls: StreamCalls,
-    /// State of the open reasoning part.
-    reasoning: Option<OpenReasoning>,
+    calls: ChatToolCallStates,
+    reasoning: Option<ChatOpenReasoning>,
     refused: bool,
     usage: Option<Usage>,
-    finish: Option<String>,
+    finish_reason: Option<String>,
     done: bool,
 }
 
+/// A reasoning part that has not ended.
 #[derive(Default)]
-struct OpenReasoning {
+struct ChatOpenReasoning {
     field: &'static str,
     /// The elements of `reasoning_details`, joined by commas.
     details: String,
 }
 
-impl State {
-    fn frame(&mut self, frame: Frame<'_>, events: &mut Vec<Event>) -> Result<()> {
+impl ChatStreamState {
+    fn push_frame(&mut self, frame: SseFrame<'_>, events: &mut Vec<Event>) -> Result<()> {
         let (name, data) = match frame {
-            Frame::Event { name, data } => (name, data),
-            // A server that forgot the framing, most likely to tell an error.
-            Frame::Bare(line) if line.starts_with(b"{") => ("", line),
-            Frame::Bare(_) => return Ok(()),
+            SseFrame::Event { name, data } => (name, data),
+            // JSON without SSE framing, most likely an error.
+            SseFrame::Bare(line) if line.starts_with(b"{") => ("", line),
+            SseFrame::Bare(_) => return Ok(()),
         };
         let data = data.trim_ascii();
         if self.done || data.is_empty() {
             return Ok(());
         }
         if data == b"[DONE]" {
-            self.finish.get_or_insert_default();
+            self.finish_reason.get_or_insert_default();
             self.complete(events);
             return Ok(());
         }
-        let mut chunk = Chunk::default();
+        let mut chunk = ChatStreamChunk::default();
         json::read(data, |cursor| {
-            cursor.loose_object(|key, cursor| chunk.read(key, cursor, &mut self.choice))
+            cursor.loose_object(|key, cursor| chunk.read_field(key, cursor, &mut self.choice))
         })
-        .map_err(ReadError::in_answer)?;
+        .map_err(ReadError::in_response)?;
         match chunk.error {
             Some(error) => Err(ErrorBody::inside(error).into_error(None)),
             None if name == "error" => Err(ErrorBody::of(data).into_error(None)),
-            None => self.chunk(chunk, events),
+            None => self.push_chunk(chunk, events),
         }
     }
 
-    fn chunk(&mut self, chunk: Chunk<'_>, events: &mut Vec<Event>) -> Result<()> {
+    fn push_chunk(&mut self, chunk: ChatStreamChunk<'_>, events: &mut Vec<Event>) -> Result<()> {
         let delta = chunk.delta;
         if !self.started {
-            let known = |text: Option<Cow<'_, str>>| {
+            let non_empty = |text: Option<Cow<'_, str>>| {
                 text.filter(|text| !text.is_empty()).map(Cow::into_owned)
             };
-            let (id, model) = (known(chunk.id), known(chunk.model));
-            // Some servers send an empty chunk first.
+            let (id, model) = (non_empty(chunk.id), non_empty(chunk.model));
+            // Some servers send an empty first chunk.
             if id.is_some() || model.is_some() || !delta.is_empty() {
                 self.started = true;
                 events.push(Event::Start { id, model });
@@ -127,16 +128,16 @@ impl State {
             self.open_reasoning(field);
             events.push(Event::Reasoning(text.into_owned()));
         }
-        if let Some(details) = delta.details {
+        if let Some(details) = delta.reasoning_details {
             self.keep_details(details);
         }
-        for piece in delta.content {
-            match piece {
-                Piece::Thinking(text) if !text.is_empty() => {
+        for content in delta.content {
+            match content {
+                ChatContentDelta::Thinking(text) if !text.is_empty() => {
                     self.open_reasoning("thinking");
                     events.push(Event::Reasoning(text));
                 }
-                Piece::Text(text) if !text.is_empty() => {
+                ChatContentDelta::Text(text) if !text.is_empty() => {
                     self.close_reasoning(events);
                     events.push(Event::Text(text.into_owned()));
                 }
@@ -150,11 +151,11 @@ impl State {
         }
         for call in delta.calls {
             self.close_reasoning(events);
-            self.calls.take(call, events)?;
+            self.calls.push(call, events)?;
         }
         self.usage = chunk.usage.or(self.usage);
-        if let Some(word) = chunk.finish {
-            self.finish.get_or_insert(word.into_owned());
+        if let Some(reason) = chunk.finish_reason {
+            self.finish_reason.get_or_insert(reason.into_owned());
         }
         Ok(())
     }
@@ -167,15 +168,15 @@ impl State {
     }
 
     fn keep_details(&mut self, details: &str) {
-        let inner = inner_of_list(details);
-        if inner.is_empty() {
+        let elements = list_elements(details);
+        if elements.is_empty() {
             return;
         }
         let open = self.reasoning.get_or_insert_default();
         if !open.details.is_empty() {
             open.details.push(',');
         }
-        open.details.push_str(inner);
+        open.details.push_str(elements);
     }
 
     fn close_reasoning(&mut self, events: &mut Vec<Event>) {
@@ -186,7 +187,7 @@ impl State {
         if !open.field.is_empty() {
             native.push("field", Json::string(open.field));
         } else {
-            // State without text still needs a part to hang on.
+            // Details without text still need a part to attach to.
             events.push(Event::Reasoning(String::new()));
         }
         if let Ok(details) = Json::parse(format!("[{}]", open.details))
@@ -197,7 +198,7 @@ impl State {
         events.push(Event::EndPart(native.into_option()));
     }
 
-    /// The stream said that it is complete.
+    /// Emits the final events.
     fn complete(&mut self, events: &mut Vec<Event>) {
         self.done = true;
         self.close_reasoning(events);
@@ -205,23 +206,23 @@ impl State {
         if let Some(usage) = self.usage {
             events.push(Event::Usage(usage));
         }
-        let word = self.finish.take().unwrap_or_default();
-        let reason = finish::read(&word, !self.calls.is_empty(), self.refused);
+        let reason = self.finish_reason.take().unwrap_or_default();
+        let reason = finish::read_finish_reason(&reason, !self.calls.is_empty(), self.refused);
         events.push(Event::Finish(reason));
     }
 
-    fn end(&mut self, events: &mut Vec<Event>) -> Result<()> {
+    fn finish(&mut self, events: &mut Vec<Event>) -> Result<()> {
         if self.done {
             return Ok(());
         }
-        // `[DONE]` may be missing; a reason to stop may not.
-        if self.finish.is_some() {
+        // `[DONE]` may be missing, a `finish_reason` may not.
+        if self.finish_reason.is_some() {
             self.complete(events);
             return Ok(());
         }
         Err(Error::new(
             ErrorKind::Truncated,
-            "the stream ended before the model said that it was done",
+            "the stream ended before a finish_reason",
         ))
     }
 }

@@ -1,12 +1,12 @@
-//! Tool calls of a message, read.
+//! Reads the tool calls of a message.
 
 use majordomo_llm::{Json, Opaque, Part, ToolCall};
 
 use super::CHAT;
-use crate::json::{Cursor, Kind, Read, Rest, keep};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
 
-/// Reads the list; calls of other types than functions are kept as they are.
-pub(super) fn read_calls(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> Read<()> {
+/// Reads `tool_calls`; elements that are not function calls stay opaque.
+pub(super) fn read_tool_calls(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> ReadResult<()> {
     cursor.array(|cursor| {
         let mut call = ToolCall::new("", "", "");
         let mut kind = None;
@@ -15,13 +15,13 @@ pub(super) fn read_calls(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> Read
         let ((), raw) = cursor.with_raw(|cursor| {
             cursor.object(|key, cursor| {
                 match (&**key, cursor.peek()?) {
-                    ("id", Kind::String) => call.id = cursor.string()?.into_owned(),
-                    ("type", Kind::String) => kind = Some(cursor.string()?),
-                    ("function", Kind::Object) => {
+                    ("id", JsonKind::String) => call.id = cursor.string()?.into_owned(),
+                    ("type", JsonKind::String) => kind = Some(cursor.string()?),
+                    ("function", JsonKind::Object) => {
                         is_function = true;
-                        function(cursor, &mut call, &mut rest)?;
+                        read_function(cursor, &mut call, &mut rest)?;
                     }
-                    // A place in the list is no property of the call.
+                    // An index describes the array, not the call.
                     ("index" | "id" | "type" | "function", _) => {}
                     _ => rest.take(key.as_ref(), cursor)?,
                 }
@@ -42,31 +42,33 @@ pub(super) fn read_calls(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> Read
     })
 }
 
-fn function(cursor: &mut Cursor<'_>, call: &mut ToolCall, rest: &mut Rest) -> Read<()> {
+fn read_function(cursor: &mut Cursor<'_>, call: &mut ToolCall, rest: &mut Rest) -> ReadResult<()> {
     cursor.object(|key, cursor| {
         match (&**key, cursor.peek()?) {
-            ("name", Kind::String) => call.name = cursor.string()?.into_owned(),
-            ("arguments", _) => call.arguments = arguments(cursor)?,
+            ("name", JsonKind::String) => call.name = cursor.string()?.into_owned(),
+            ("arguments", _) => call.arguments = read_arguments(cursor)?,
             _ => rest.take(format!("function.{key}"), cursor)?,
         }
         Ok(())
     })
 }
 
-/// JSON as text; some servers send the object itself, or nothing.
-pub(super) fn arguments(cursor: &mut Cursor<'_>) -> Read<String> {
+/// Reads `arguments`: a string of JSON, or from some servers the object itself or
+/// null.
+pub(super) fn read_arguments(cursor: &mut Cursor<'_>) -> ReadResult<String> {
     Ok(match cursor.peek()? {
-        Kind::String => cursor.string()?.into_owned(),
-        Kind::Null => cursor.raw().map(|_| String::new())?,
+        JsonKind::String => cursor.string()?.into_owned(),
+        JsonKind::Null => cursor.raw().map(|_| String::new())?,
         _ => cursor.raw()?.to_owned(),
     })
 }
 
-/// The form before `tool_calls`; some servers always send it, empty.
-pub(super) fn legacy(cursor: &mut Cursor<'_>) -> Read<Option<ToolCall>> {
+/// Reads the deprecated `function_call`; none if empty, as some servers always
+/// send it.
+pub(super) fn read_legacy_function_call(cursor: &mut Cursor<'_>) -> ReadResult<Option<ToolCall>> {
     let mut call = ToolCall::new("", "", "");
     let mut rest = Rest::default();
-    function(cursor, &mut call, &mut rest)?;
+    read_function(cursor, &mut call, &mut rest)?;
     if call.name.is_empty() {
         return Ok(None);
     }

@@ -1,30 +1,30 @@
-//! Token counts, made canonical.
+//! Reads and writes `usage`.
 
 use majordomo_llm::Usage;
 
-use crate::json::{Cursor, Kind, Object, Read};
+use crate::json::{Cursor, JsonKind, Object, ReadResult};
 
-/// Reads a `usage` object; none for `null` and whatever else is no object.
-pub(super) fn read(cursor: &mut Cursor<'_>) -> Read<Option<Usage>> {
-    if cursor.peek()? != Kind::Object {
+/// Reads a `usage` object; none for anything else, such as null.
+pub(super) fn read_usage(cursor: &mut Cursor<'_>) -> ReadResult<Option<Usage>> {
+    if cursor.peek()? != JsonKind::Object {
         return cursor.raw().map(|_| None);
     }
     let mut usage = Usage::default();
     let mut total = 0;
     cursor.loose_object(|key, cursor| {
         match &**key {
-            "prompt_tokens" => set(&mut usage.input, cursor)?,
-            "completion_tokens" => set(&mut usage.output, cursor)?,
-            "total_tokens" => set(&mut total, cursor)?,
-            "prompt_cache_hit_tokens" => set(&mut usage.cache_read, cursor)?,
+            "prompt_tokens" => read_count(&mut usage.input, cursor)?,
+            "completion_tokens" => read_count(&mut usage.output, cursor)?,
+            "total_tokens" => read_count(&mut total, cursor)?,
+            "prompt_cache_hit_tokens" => read_count(&mut usage.cache_read, cursor)?,
             "prompt_tokens_details" | "completion_tokens_details" => {
-                details(&mut usage, cursor)?;
+                read_details(&mut usage, cursor)?;
             }
             _ => {}
         }
         Ok(())
     })?;
-    // Some servers leave reasoning out of the completion but not out of the total.
+    // Some servers count reasoning in `total_tokens` but not in `completion_tokens`.
     let counted = usage.input.saturating_add(usage.output);
     if total > counted {
         usage.reasoning = usage.reasoning.max(total - counted);
@@ -33,19 +33,19 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Read<Option<Usage>> {
     Ok(Some(usage))
 }
 
-fn details(usage: &mut Usage, cursor: &mut Cursor<'_>) -> Read<()> {
-    if cursor.peek()? != Kind::Object {
+fn read_details(usage: &mut Usage, cursor: &mut Cursor<'_>) -> ReadResult<()> {
+    if cursor.peek()? != JsonKind::Object {
         return Ok(());
     }
     cursor.loose_object(|key, cursor| match &**key {
-        "cached_tokens" => set(&mut usage.cache_read, cursor),
-        "cache_write_tokens" => set(&mut usage.cache_write, cursor),
-        "reasoning_tokens" => set(&mut usage.reasoning, cursor),
+        "cached_tokens" => read_count(&mut usage.cache_read, cursor),
+        "cache_write_tokens" => read_count(&mut usage.cache_write, cursor),
+        "reasoning_tokens" => read_count(&mut usage.reasoning, cursor),
         _ => Ok(()),
     })
 }
 
-fn set(count: &mut u64, cursor: &mut Cursor<'_>) -> Read<()> {
+fn read_count(count: &mut u64, cursor: &mut Cursor<'_>) -> ReadResult<()> {
     if let Some(value) = cursor.count()? {
         *count = value;
     }
@@ -53,7 +53,7 @@ fn set(count: &mut u64, cursor: &mut Cursor<'_>) -> Read<()> {
 }
 
 /// Writes the fields of a `usage` object.
-pub(super) fn write(usage: &Usage, object: &mut Object<'_>) {
+pub(super) fn write_usage(usage: &Usage, object: &mut Object<'_>) {
     object.number("prompt_tokens", usage.input);
     object.number("completion_tokens", usage.output);
     object.number("total_tokens", usage.total());

@@ -1,39 +1,39 @@
-//! Writes messages.
+//! Writes `messages`.
 //!
-//! Tools can only answer with text here: their pictures follow in a message of
-//! the user, after all answers of that turn, since nothing may come between.
+//! Tool messages hold only text. Images in tool results follow in a user message
+//! after all tool messages of the turn, which must not be interrupted.
 
 use std::collections::{HashMap, HashSet};
 
 use majordomo_llm::{Json, Message, Native, Part, Role, Text, ToolResult};
 
 use super::CHAT;
-use super::write_part::{field_of, inner_of_list, write_content, write_native, write_part};
+use super::write_part::{list_elements, native_field, write_content, write_native, write_part};
 use crate::conversation::CallIds;
 use crate::json::{Array, Object};
 use crate::loss::Losses;
-use crate::splice::{self, Fate, Origin};
+use crate::splice::{self, ElementOrigin, FieldAction};
 
 /// Writes the elements of `messages`, in order.
-pub(super) struct MessageWriter<'w, 'a, 'l> {
+pub(super) struct ChatMessageWriter<'w, 'a, 'l> {
     array: &'w mut Array<'a>,
     losses: &'l mut Losses,
     ids: CallIds,
-    /// Pictures of tools that wait for the end of the turn, each with its call.
-    pictures: Vec<(String, Part)>,
+    /// Images from tool results, with their call ids, deferred to the end of the turn.
+    images: Vec<(String, Part)>,
 }
 
-impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
+impl<'w, 'a, 'l> ChatMessageWriter<'w, 'a, 'l> {
     pub(super) fn new(array: &'w mut Array<'a>, losses: &'l mut Losses) -> Self {
         Self {
             array,
             losses,
             ids: CallIds::new(|c| c.is_ascii_graphic()),
-            pictures: Vec::new(),
+            images: Vec::new(),
         }
     }
 
-    /// The prompt's own instructions become the first message.
+    /// Writes the prompt's instructions as the first message.
     pub(super) fn instructions(&mut self, system: &[Text]) {
         let parts: Vec<Part> = system.iter().cloned().map(Part::Text).collect();
         if !parts.is_empty() {
@@ -41,22 +41,22 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
         }
     }
 
-    /// Writes a message as the bytes that it was read from.
+    /// Writes a message as the bytes it was read from.
     pub(super) fn keep(&mut self, message: &Message, raw: &str) {
         for call in message.tool_calls() {
             self.ids.keep(&call.id, call.id.clone());
         }
         if message.tool_results().next().is_none() {
-            self.show_pictures();
+            self.flush_images();
         }
         self.array.raw(raw);
     }
 
-    /// Writes a message; one may become several.
+    /// Writes a message, which may become several.
     pub(super) fn write(&mut self, message: &Message) {
         let mut results = message.tool_results().peekable();
         if results.peek().is_some() {
-            // Once for all results: the message may have many fields, too.
+            // Filtered once for all results, since there may be many native fields.
             let native = self.losses.own(message.native.as_deref(), &CHAT);
             results.for_each(|result| self.tool_result(native, result));
         }
@@ -70,54 +70,53 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
         {
             return;
         }
-        // What a user said stays a turn, even if nothing of it can be said here.
-        let others = matches!(message.role, Role::Assistant | Role::Tool);
-        if others && !rest.is_empty() && rest.iter().all(|part| is_foreign(part)) {
-            return rest.iter().for_each(|part| self.lose(part));
+        // A user message is kept as a turn even if every part is lost.
+        let droppable = matches!(message.role, Role::Assistant | Role::Tool);
+        if droppable && !rest.is_empty() && rest.iter().all(|part| is_foreign(part)) {
+            return rest.iter().for_each(|part| self.record_loss(part));
         }
-        self.show_pictures();
+        self.flush_images();
         match message.role {
-            Role::Assistant => self.assistant(message, &rest),
-            role => self.plain(message, role, &rest),
+            Role::Assistant => self.assistant_message(message, &rest),
+            role => self.plain_message(message, role, &rest),
         }
     }
 
-    /// Writes a message of which only the content changed; `elements` are the
-    /// texts of the parts that it was read from.
+    /// Writes a message whose `content` changed, splicing into its bytes; `elements`
+    /// is the JSON of the original parts.
     pub(super) fn splice(&mut self, old: &Message, new: &Message, raw: &str, elements: &[&str]) {
-        self.show_pictures();
+        self.flush_images();
         let origins = splice::align(&old.parts, &new.parts);
         let losses = &mut *self.losses;
         let mut content = |key: &str, _: &str, out: &mut bytes::BytesMut| {
             if key != "content" {
-                return Fate::Keep;
+                return FieldAction::Keep;
             }
             crate::json::write_array(out, |array| {
                 for (part, origin) in new.parts.iter().zip(&origins) {
                     match origin {
-                        Origin::Same(from) => array.raw(elements[*from]),
+                        ElementOrigin::Same(from) => array.raw(elements[*from]),
                         _ => write_part(part, array, losses),
                     }
                 }
             });
-            Fate::Replace
+            FieldAction::Replace
         };
         splice::object(raw, self.array.value(), &mut content);
     }
 
-    /// Notes a part without which nothing is left of its message.
-    fn lose(&mut self, part: &Part) {
+    /// Records the loss of a part in a message that is dropped.
+    fn record_loss(&mut self, part: &Part) {
         self.losses.own(part.native(), &CHAT);
-        self.losses
-            .part(part, "only the dialect that made it can read it");
+        self.losses.part(part, "only its own dialect can read it");
     }
 
-    /// Ends the conversation.
+    /// Writes the images still deferred.
     pub(super) fn finish(mut self) {
-        self.show_pictures();
+        self.flush_images();
     }
 
-    fn plain(&mut self, message: &Message, role: Role, parts: &[&Part]) {
+    fn plain_message(&mut self, message: &Message, role: Role, parts: &[&Part]) {
         let native = self.losses.own(message.native.as_deref(), &CHAT);
         let default = if role == Role::System {
             "system"
@@ -132,12 +131,12 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
         });
     }
 
-    fn assistant(&mut self, message: &Message, parts: &[&Part]) {
+    fn assistant_message(&mut self, message: &Message, parts: &[&Part]) {
         let native = self.losses.own(message.native.as_deref(), &CHAT);
         let (losses, ids) = (&mut *self.losses, &mut self.ids);
         self.array.object(|o| {
             write_role(o, native, "assistant");
-            write_answer(o, parts, ids, losses);
+            write_assistant_fields(o, parts, ids, losses);
             write_native(o, native);
         });
     }
@@ -149,18 +148,18 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
             .parts
             .iter()
             .partition(|p| matches!(p, Part::Text(_)));
-        let mut pictures = 0;
+        let mut images = 0;
         for part in others {
             match part {
                 Part::Image(_) | Part::RemoteImage(_) => {
-                    pictures += 1;
-                    self.pictures.push((id.clone(), part.clone()));
+                    images += 1;
+                    self.images.push((id.clone(), part.clone()));
                 }
-                other => self.losses.part(other, "a tool can only answer with text"),
+                other => self.losses.part(other, "tool messages hold text only"),
             }
         }
         let mut texts: Vec<Part> = texts.into_iter().cloned().collect();
-        if texts.is_empty() && pictures > 0 {
+        if texts.is_empty() && images > 0 {
             texts.push(Part::text("see image below"));
         }
         if result.is_error {
@@ -173,7 +172,7 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
         }
         let losses = &mut *self.losses;
         self.array.object(|o| {
-            // Also for the old role `function`, whose calls are written the new way.
+            // Also for the deprecated role `function`, whose calls become `tool_calls`.
             o.string("role", "tool");
             o.string("tool_call_id", &id);
             write_content(o, &texts.iter().collect::<Vec<_>>(), losses);
@@ -181,35 +180,35 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
         });
     }
 
-    /// The pictures of the tools, told apart by their calls.
-    fn show_pictures(&mut self) {
-        let pictures = std::mem::take(&mut self.pictures);
-        if pictures.is_empty() {
+    /// Writes the deferred images as a user message, labelled with their call ids.
+    fn flush_images(&mut self) {
+        let images = std::mem::take(&mut self.images);
+        if images.is_empty() {
             return;
         }
         let losses = &mut *self.losses;
         self.array.object(|o| {
             o.string("role", "user");
             o.array("content", |a| {
-                let mut shown = None;
-                for (call, picture) in &pictures {
-                    if shown != Some(call) {
+                let mut labelled = None;
+                for (call, image) in &images {
+                    if labelled != Some(call) {
                         let text = format!("Image from the tool call {call}:");
                         write_part(&Part::text(text), a, losses);
-                        shown = Some(call);
+                        labelled = Some(call);
                     }
-                    write_part(picture, a, losses);
+                    write_part(image, a, losses);
                 }
             });
         });
     }
 }
 
-/// Whether no server of this dialect could make sense of a part.
+/// Whether no server of this dialect can interpret a part.
 fn is_foreign(part: &Part) -> bool {
     match part {
-        Part::Reasoning(thought) => {
-            let native = thought.native.as_ref();
+        Part::Reasoning(reasoning) => {
+            let native = reasoning.native.as_ref();
             native.is_none_or(|native| *native.dialect() != CHAT)
         }
         Part::Opaque(block) => block.origin != CHAT,
@@ -217,25 +216,26 @@ fn is_foreign(part: &Part) -> bool {
     }
 }
 
-/// What the model said: the same fields in a history and in an answer.
-pub(super) fn write_answer(
+/// Writes the fields of an assistant message, which a request and a response
+/// share.
+pub(super) fn write_assistant_fields(
     object: &mut Object<'_>,
     parts: &[&Part],
     ids: &mut CallIds,
     losses: &mut Losses,
 ) {
     let (mut content, mut calls) = (Vec::new(), Vec::new());
-    let mut thoughts = Thoughts::default();
+    let mut reasoning_fields = ChatReasoningFields::default();
     let mut refusal = String::new();
     for part in parts {
         match part {
             Part::Text(_) => content.push(*part),
             Part::Reasoning(reasoning) => match losses.own(reasoning.native.as_deref(), &CHAT) {
-                Some(native) if field_of(native).as_deref() == Some("thinking") => {
+                Some(native) if native_field(native).as_deref() == Some("thinking") => {
                     content.push(*part)
                 }
-                Some(native) => thoughts.add(&reasoning.text, native),
-                None => losses.add("reasoning", "only the model that thought it can read it"),
+                Some(native) => reasoning_fields.add(&reasoning.text, native),
+                None => losses.add("reasoning", "only the model that produced it can read it"),
             },
             Part::Refusal(text) => refusal.push_str(&text.text),
             Part::ToolCall(_) => calls.push(*part),
@@ -244,10 +244,10 @@ pub(super) fn write_answer(
             {
                 calls.push(*part);
             }
-            other => losses.part(other, "an assistant can only say text here"),
+            other => losses.part(other, "assistant messages hold text only"),
         }
     }
-    thoughts.write(object);
+    reasoning_fields.write(object);
     write_assistant_content(
         object,
         &content,
@@ -262,26 +262,26 @@ pub(super) fn write_answer(
     }
     object.array("tool_calls", |array| {
         for call in calls {
-            write_call(call, array, ids, losses);
+            write_tool_call(call, array, ids, losses);
         }
     });
 }
 
-/// Reasoning under the keys that it came with; each key can be written once.
+/// Reasoning by the key it was read from; each key is written once.
 #[derive(Default)]
-struct Thoughts {
+struct ChatReasoningFields {
     texts: Vec<(String, String)>,
-    /// Where each key is among the texts.
+    /// The position of each key in `texts`.
     text_at: HashMap<String, usize>,
-    /// Lists of `reasoning_details`; several become one.
+    /// Arrays of `reasoning_details`, concatenated when written.
     details: Vec<Json>,
     others: Vec<(String, Json)>,
     other_names: HashSet<String>,
 }
 
-impl Thoughts {
+impl ChatReasoningFields {
     fn add(&mut self, text: &str, native: &Native) {
-        if let Some(field) = field_of(native) {
+        if let Some(field) = native_field(native) {
             match self.text_at.get(&field) {
                 Some(at) => self.texts[*at].1.push_str(text),
                 None => {
@@ -310,7 +310,7 @@ impl Thoughts {
             [] => {}
             [only] => object.raw("reasoning_details", only.as_str()),
             several => object.array("reasoning_details", |array| {
-                for list in several.iter().map(|list| inner_of_list(list.as_str())) {
+                for list in several.iter().map(|list| list_elements(list.as_str())) {
                     if !list.is_empty() {
                         array.raw(list);
                     }
@@ -325,11 +325,12 @@ impl Thoughts {
     }
 }
 
-/// One string wherever that loses nothing: it is the form that all servers take.
+/// Writes `content` as one string where that is lossless, since every server
+/// accepts it.
 fn write_assistant_content(
     object: &mut Object<'_>,
     content: &[&Part],
-    alone: bool,
+    content_only: bool,
     losses: &mut Losses,
 ) {
     let mut plain = |part: &&Part| match part {
@@ -337,7 +338,7 @@ fn write_assistant_content(
         _ => false,
     };
     if content.is_empty() {
-        return match alone {
+        return match content_only {
             true => object.string("content", ""),
             false => object.raw("content", "null"),
         };
@@ -353,7 +354,7 @@ fn write_assistant_content(
     });
 }
 
-fn write_call(part: &Part, array: &mut Array<'_>, ids: &mut CallIds, losses: &mut Losses) {
+fn write_tool_call(part: &Part, array: &mut Array<'_>, ids: &mut CallIds, losses: &mut Losses) {
     let call = match part {
         Part::ToolCall(call) => call,
         Part::Opaque(block) => return array.raw(block.raw.as_str()),

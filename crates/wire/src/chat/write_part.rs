@@ -1,4 +1,4 @@
-//! Writes the content of a message, part by part.
+//! Writes `content` and its parts.
 
 use majordomo_llm::{Native, Part};
 
@@ -7,7 +7,8 @@ use crate::base64::write_data_url;
 use crate::json::{Array, Object, write_array, write_string};
 use crate::loss::Losses;
 
-/// Native fields at this level, without those that only say how to write.
+/// Writes the native fields of this level, except `role` and `field`, which only
+/// steer the writer.
 pub(super) fn write_native(object: &mut Object<'_>, native: Option<&Native>) {
     for (name, value) in native.into_iter().flat_map(Native::fields) {
         if !name.contains('.') && !matches!(name, "role" | "field") {
@@ -16,8 +17,8 @@ pub(super) fn write_native(object: &mut Object<'_>, native: Option<&Native>) {
     }
 }
 
-/// The elements of a JSON list, without its brackets.
-pub(super) fn inner_of_list(list: &str) -> &str {
+/// Returns the elements of a JSON array, without its brackets.
+pub(super) fn list_elements(list: &str) -> &str {
     let inner = list
         .trim()
         .strip_prefix('[')
@@ -25,12 +26,12 @@ pub(super) fn inner_of_list(list: &str) -> &str {
     inner.unwrap_or_default().trim()
 }
 
-/// The key that a value came from.
-pub(super) fn field_of(native: &Native) -> Option<String> {
+/// Returns the key a value was read from.
+pub(super) fn native_field(native: &Native) -> Option<String> {
     native.get("field").and_then(|field| field.to().ok())
 }
 
-/// A string for one plain text, a list for everything else.
+/// Writes `content`: a string for a single plain text, an array otherwise.
 pub(super) fn write_content(object: &mut Object<'_>, parts: &[&Part], losses: &mut Losses) {
     match parts {
         [] => object.string("content", ""),
@@ -45,7 +46,7 @@ pub(super) fn write_content(object: &mut Object<'_>, parts: &[&Part], losses: &m
                     write_part(part, array, losses);
                 }
             });
-            // Servers refuse an empty list, which is left if every part is a loss.
+            // Every part was lost, and servers reject an empty array.
             if &out[start..] == b"[]" {
                 out.truncate(start);
                 write_string(out, "");
@@ -54,7 +55,7 @@ pub(super) fn write_content(object: &mut Object<'_>, parts: &[&Part], losses: &m
     }
 }
 
-/// One element of a content list.
+/// Writes one element of a `content` array.
 pub(super) fn write_part(part: &Part, array: &mut Array<'_>, losses: &mut Losses) {
     let native = losses.own(part.native(), &CHAT);
     match part {
@@ -95,7 +96,9 @@ pub(super) fn write_part(part: &Part, array: &mut Array<'_>, losses: &mut Losses
             });
             write_native(o, native);
         }),
-        Part::Reasoning(reasoning) if native.and_then(field_of).as_deref() == Some("thinking") => {
+        Part::Reasoning(reasoning)
+            if native.and_then(native_field).as_deref() == Some("thinking") =>
+        {
             array.object(|o| {
                 o.string("type", "thinking");
                 o.array("thinking", |a| {
@@ -108,6 +111,6 @@ pub(super) fn write_part(part: &Part, array: &mut Array<'_>, losses: &mut Losses
             });
         }
         Part::Opaque(block) if block.origin == CHAT => array.raw(block.raw.as_str()),
-        other => losses.part(other, "Chat Completions has no such content here"),
+        other => losses.part(other, "Chat Completions has no such content part"),
     }
 }

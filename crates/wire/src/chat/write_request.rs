@@ -1,44 +1,45 @@
-//! Writes a request: untouched, edited, or from scratch.
+//! Writes a request: copied unchanged, spliced, or built from scratch.
 
 use bytes::BytesMut;
 use majordomo_llm::{Message, Native, OutputFormat, Prompt, Request, Role, ToolChoice};
 
 use super::CHAT;
-use super::write_message::MessageWriter;
-use crate::conversation::joined;
+use super::write_message::ChatMessageWriter;
+use crate::conversation::merge_assistant_messages;
 use crate::function_tool;
 use crate::json::{Array, Object, object, write_array};
 use crate::loss::Losses;
-use crate::splice::{self, Edit, Fate, Fields, Origin};
+use crate::splice::{self, BodyEdit, BodyFields, ElementOrigin, FieldAction};
 use crate::{Outgoing, Written, effort};
 
-/// Keys that mean the same; a request keeps the one that it came with.
+/// Synonymous keys; a spliced request keeps the one it used.
 const ALIASES: &[&[&str]] = &[
     &["max_completion_tokens", "max_tokens"],
     &["user", "safety_identifier"],
 ];
 
 /// Writes the body for a target.
-pub(super) fn write(request: &Request, to: &Outgoing<'_>) -> Written {
+pub(super) fn write_request(request: &Request, to: &Outgoing<'_>) -> Written {
     if let Some(source) = request.untouched(&CHAT) {
         return Written {
             body: splice::untouched(source, to, false),
             losses: Vec::new(),
         };
     }
-    edited(request, to).unwrap_or_else(|| fresh(request, to))
+    splice_request(request, to).unwrap_or_else(|| build_request(request, to))
 }
 
-fn fresh(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
+/// Builds a request that has no bytes of this dialect.
+fn build_request(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
     let mut losses = Losses::default();
-    let fields = fields(prompt, to, false, &mut losses);
+    let fields = request_fields(prompt, to, false, &mut losses);
     let mut body = BytesMut::with_capacity(4_096);
     object(&mut body, |o| {
         o.string("model", to.model);
         write_array(o.value("messages"), |array| {
-            let mut writer = MessageWriter::new(array, &mut losses);
+            let mut writer = ChatMessageWriter::new(array, &mut losses);
             writer.instructions(&prompt.system);
-            for message in &joined(&prompt.messages, &CHAT) {
+            for message in &merge_assistant_messages(&prompt.messages, &CHAT) {
                 writer.write(message);
             }
             writer.finish();
@@ -57,13 +58,13 @@ fn fresh(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
     }
 }
 
-/// Splices the changes into the client's own bytes, if they are of this dialect.
-fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
+/// Splices the changes into the client's bytes, if they are in this dialect.
+fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let source = request.source().filter(|s| *s.dialect() == CHAT)?;
     let mut losses = Losses::default();
-    let edit = Edit {
-        old: &fields(source.prompt(), to, true, &mut Losses::default()),
-        new: &fields(request, to, true, &mut losses),
+    let edit = BodyEdit {
+        old: &request_fields(source.prompt(), to, true, &mut Losses::default()),
+        new: &request_fields(request, to, true, &mut losses),
         aliases: ALIASES,
         streams: false,
     };
@@ -72,19 +73,19 @@ fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
         "messages" if !up_to_date => {
             let one_to_one = |raw: &Vec<&str>| raw.len() == source.prompt().messages.len();
             let Some(elements) = splice::elements(value).filter(one_to_one) else {
-                return Fate::Keep;
+                return FieldAction::Keep;
             };
             up_to_date = true;
             write_array(out, |array| {
-                messages(request, source.prompt(), &elements, array, &mut losses);
+                splice_messages(request, source.prompt(), &elements, array, &mut losses);
             });
-            Fate::Replace
+            FieldAction::Replace
         }
-        // OpenRouter's form of what is now said as `reasoning_effort`.
-        "reasoning" if request.effort != source.prompt().effort => Fate::Remove,
-        _ => Fate::Keep,
+        // OpenRouter's form, superseded by `reasoning_effort`.
+        "reasoning" if request.effort != source.prompt().effort => FieldAction::Remove,
+        _ => FieldAction::Keep,
     })?;
-    // A source without messages has no place for new ones: written from scratch.
+    // Without `messages` there is nowhere to splice new ones: build from scratch.
     up_to_date.then(|| Written {
         body,
         losses: losses.into_vec(),
@@ -95,24 +96,37 @@ fn same_conversation(new: &Prompt, old: &Prompt) -> bool {
     new.messages == old.messages && new.system == old.system
 }
 
-/// The conversation, with the bytes of every message that is the same.
-fn messages(new: &Prompt, old: &Prompt, raw: &[&str], array: &mut Array<'_>, losses: &mut Losses) {
-    let mut writer = MessageWriter::new(array, losses);
+/// Writes the messages, copying the bytes of the unchanged ones.
+fn splice_messages(
+    new: &Prompt,
+    old: &Prompt,
+    raw: &[&str],
+    array: &mut Array<'_>,
+    losses: &mut Losses,
+) {
+    let mut writer = ChatMessageWriter::new(array, losses);
     writer.instructions(&new.system);
     let origins = splice::align(&old.messages, &new.messages);
     for (message, origin) in new.messages.iter().zip(origins) {
         match origin {
-            Origin::Same(from) => writer.keep(message, raw[from]),
-            Origin::Changed(from) => changed(&mut writer, &old.messages[from], message, raw[from]),
-            Origin::New => writer.write(message),
+            ElementOrigin::Same(from) => writer.keep(message, raw[from]),
+            ElementOrigin::Changed(from) => {
+                splice_message(&mut writer, &old.messages[from], message, raw[from])
+            }
+            ElementOrigin::New => writer.write(message),
         }
     }
     writer.finish();
 }
 
-/// A message of which only the content changed keeps its other fields, and the
-/// parts that are the same keep their bytes.
-fn changed(writer: &mut MessageWriter<'_, '_, '_>, old: &Message, new: &Message, raw: &str) {
+/// Splices a message if only its `content` changed, so that other fields and
+/// unchanged parts keep their bytes.
+fn splice_message(
+    writer: &mut ChatMessageWriter<'_, '_, '_>,
+    old: &Message,
+    new: &Message,
+    raw: &str,
+) {
     let plain = |m: &Message| matches!(m.role, Role::User | Role::System);
     let elements = splice::member(raw, "content").and_then(splice::elements);
     match elements {
@@ -134,15 +148,20 @@ fn has_native(prompt: &Prompt, name: &str) -> bool {
     own.is_some_and(|native| native.get(name).is_some())
 }
 
-/// Everything but model, stream and messages. `same` when the target got its
-/// request in this dialect, so that what only some servers know may stay.
-fn fields(prompt: &Prompt, to: &Outgoing<'_>, same: bool, losses: &mut Losses) -> Fields {
-    let mut fields = Fields::default();
-    tools(prompt, &mut fields, losses);
+/// Returns all fields but `model`, `stream` and `messages`. With `same_dialect`
+/// the client sent this dialect, so extensions known to some servers are kept.
+fn request_fields(
+    prompt: &Prompt,
+    to: &Outgoing<'_>,
+    same_dialect: bool,
+    losses: &mut Losses,
+) -> BodyFields {
+    let mut fields = BodyFields::default();
+    write_tools(prompt, &mut fields, losses);
     if let OutputFormat::Json | OutputFormat::Schema(_) = &prompt.output {
         let native = prompt.native.as_deref().filter(|n| *n.dialect() == CHAT);
         object(fields.value("response_format"), |o| {
-            response_format(&prompt.output, native, o);
+            write_response_format(&prompt.output, native, o);
         });
     }
     if let Some(tokens) = prompt.max_tokens {
@@ -163,7 +182,7 @@ fn fields(prompt: &Prompt, to: &Outgoing<'_>, same: bool, losses: &mut Losses) -
         }
     }
     match prompt.top_k {
-        Some(k) if same => fields.put("top_k", k),
+        Some(k) if same_dialect => fields.put("top_k", k),
         Some(_) => losses.add("top_k", "Chat Completions has no such setting"),
         None => {}
     }
@@ -178,12 +197,12 @@ fn fields(prompt: &Prompt, to: &Outgoing<'_>, same: bool, losses: &mut Losses) -
         });
     }
     if let Some(effort) = prompt.effort {
-        fields.string("reasoning_effort", effort::word(effort));
+        fields.string("reasoning_effort", effort::effort_name(effort));
     }
-    if prompt.reasoning_budget.is_some() && !same {
+    if prompt.reasoning_budget.is_some() && !same_dialect {
         losses.add(
             "reasoning_budget",
-            "Chat Completions knows efforts, not budgets",
+            "Chat Completions has effort levels, not budgets",
         );
     }
     if let Some(key) = &prompt.cache_key {
@@ -194,7 +213,7 @@ fn fields(prompt: &Prompt, to: &Outgoing<'_>, same: bool, losses: &mut Losses) -
     }
     let native = losses.own(prompt.native.as_deref(), &CHAT);
     for (name, value) in native.into_iter().flat_map(|native| native.fields()) {
-        // A dot marks what belongs inside another field, which keeps it.
+        // Dotted names belong inside another field, written with it.
         if !name.contains('.') {
             fields.put(name, value.as_str());
         }
@@ -202,12 +221,12 @@ fn fields(prompt: &Prompt, to: &Outgoing<'_>, same: bool, losses: &mut Losses) -
     fields
 }
 
-fn tools(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
+fn write_tools(prompt: &Prompt, fields: &mut BodyFields, losses: &mut Losses) {
     let own = |origin: &majordomo_llm::Dialect| *origin == CHAT;
     for hosted in prompt.hosted_tools.iter().filter(|h| !own(&h.origin)) {
         losses.add(
             &format!("tools.{}", hosted.kind),
-            format!("a tool that only {} runs", hosted.origin),
+            format!("a tool hosted by {} only", hosted.origin),
         );
     }
     let hosted: Vec<_> = prompt
@@ -220,7 +239,7 @@ fn tools(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
     }
     write_array(fields.value("tools"), |a| {
         for tool in &prompt.tools {
-            a.object(|o| function_tool::write(tool, o, &CHAT, losses));
+            a.object(|o| function_tool::write_function_tool(tool, o, &CHAT, losses));
         }
         for tool in hosted {
             a.raw(tool.raw.as_str());
@@ -240,7 +259,7 @@ fn tools(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
     }
 }
 
-fn response_format(output: &OutputFormat, native: Option<&Native>, object: &mut Object<'_>) {
+fn write_response_format(output: &OutputFormat, native: Option<&Native>, object: &mut Object<'_>) {
     let OutputFormat::Schema(schema) = output else {
         return object.string("type", "json_object");
     };

@@ -1,8 +1,8 @@
 //! The type of an event, without parsing it.
 
-/// The value of `type`, if it is the first key of the object, as the dialects
-/// with typed events write it. For taps: names beside the data may be missing,
-/// and some servers give every event the same one.
+/// Returns the value of `type` if it is the object's first key, as dialects
+/// with typed events write it. For taps: the SSE event name may be missing, and
+/// some servers give every event the same name.
 pub(crate) fn event_type(data: &[u8]) -> Option<&[u8]> {
     let value = data.strip_prefix(b"{\"type\":")?.trim_ascii_start();
     let text = value.strip_prefix(b"\"")?;

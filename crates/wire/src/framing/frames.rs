@@ -1,13 +1,13 @@
-//! Cuts a stream that is passed on as bytes at the ends of its frames.
+//! Splits a stream that is forwarded as bytes at its frame boundaries.
 
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::Result;
 use memchr::memchr_iter;
 
-use super::Bound;
+use super::EventLimit;
 
-/// Takes bytes in any chunking and gives whole frames, so that whoever passes
-/// them on never stands in the middle of one.
+/// Takes bytes in any chunking and yields whole frames, so that a forwarded
+/// stream never stops in the middle of one.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -25,12 +25,12 @@ use super::Bound;
 pub struct Frames {
     lines: bool,
     waiting: Bytes,
-    /// How much of `waiting` is known to hold no end.
+    /// Length of the prefix of `waiting` that contains no frame end.
     seen: usize,
 }
 
 impl Frames {
-    /// Frames that end with a blank line, or with every line.
+    /// Frames end at a blank line, or at every line if `lines` is set.
     pub(crate) fn new(lines: bool) -> Self {
         Self {
             lines,
@@ -39,7 +39,7 @@ impl Frames {
         }
     }
 
-    /// Adds the next bytes. Bytes that begin with a frame are not copied.
+    /// Appends bytes. Bytes that begin a frame are not copied.
     pub fn push(&mut self, bytes: Bytes) -> Result<()> {
         if self.waiting.is_empty() {
             self.waiting = bytes;
@@ -49,25 +49,26 @@ impl Frames {
         let mut joined = BytesMut::from(std::mem::take(&mut self.waiting));
         joined.extend_from_slice(&bytes);
         self.waiting = joined.freeze();
-        // Frames that were whole are given already: all but the last bytes is one.
-        Bound::default().check_growing(before, &self.waiting)
+        // Complete frames were already taken, so this is a single frame except
+        // for its last bytes.
+        EventLimit::default().check_growing(before, &self.waiting)
     }
 
-    /// What was pushed and not given yet.
+    /// The buffered bytes.
     pub fn waiting(&self) -> &Bytes {
         &self.waiting
     }
 
-    /// What is left when the stream has ended: a frame without its end.
+    /// Takes the incomplete frame that remains at the end of the stream.
     pub fn rest(&mut self) -> Bytes {
         self.seen = 0;
         std::mem::take(&mut self.waiting)
     }
 
-    /// The length of the first whole frame.
+    /// The length of the first complete frame.
     fn end(&self) -> Option<usize> {
         let bytes = &self.waiting[..];
-        // A line end that was seen may be the first of the two that end a frame.
+        // An earlier line end may be the first of the two that end a frame.
         let from = self.seen.saturating_sub(3);
         memchr_iter(b'\n', &bytes[from..]).find_map(|at| {
             let after = from + at + 1;
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn events_end_with_a_blank_line_of_either_kind_and_objects_with_any() {
+    fn sse_frames_end_at_a_blank_line_and_ndjson_frames_at_every_line() {
         let stream: &[u8] = b"event: a\ndata: 1\n\ndata: 2\r\n\r\n: comment\n\nda";
         let (frames, rest) = cut(false, &[stream]);
         let expected: [&[u8]; 3] = [
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_without_an_end_is_text_or_a_picture() {
+    fn an_unterminated_frame_is_limited_by_its_content() {
         let grown = |begin: &[u8], more: &[u8]| {
             let mut frames = Frames::new(false);
             frames.push(Bytes::copy_from_slice(begin)).unwrap();
@@ -144,12 +145,12 @@ mod tests {
         };
         let text = grown(b"data: \"", &[b' '; 64 << 10]);
         assert!((3 << 20..=4 << 20).contains(&text), "{text}");
-        let picture = grown(b"data: \"", &[b'A'; 64 << 10]);
-        assert!((30 << 20..=32 << 20).contains(&picture), "{picture}");
+        let image = grown(b"data: \"", &[b'A'; 64 << 10]);
+        assert!((30 << 20..=32 << 20).contains(&image), "{image}");
     }
 
     #[test]
-    fn a_frame_that_lies_in_one_chunk_is_not_copied() {
+    fn a_frame_within_one_chunk_is_not_copied() {
         let chunk = Bytes::from_static(b"data: 1\n\n");
         let mut frames = Frames::new(false);
         frames.push(chunk.clone()).unwrap();
@@ -158,7 +159,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_chunking_gives_the_same_frames(
+        fn frames_do_not_depend_on_chunking(
             text in "[a\r\n]{0,40}",
             cuts in prop::collection::vec(0usize..40, 0..6),
             lines: bool,

@@ -1,18 +1,18 @@
-//! Lines out of bytes; on their own, the framing of newline-delimited JSON.
+//! Splits bytes into lines; on its own, the framing of NDJSON.
 
 use memchr::memchr;
 
-use super::{Bound, Handled};
+use super::{EventLimit, FrameResult};
 
-/// One line without its end.
-pub(crate) enum Line<'c, 'l> {
-    /// It lies whole in the chunk that was pushed.
+/// One line without its terminator.
+pub(crate) enum SplitLine<'c, 'l> {
+    /// Lies within the pushed chunk.
     Whole(&'c [u8]),
-    /// It came in pieces.
+    /// Spans several chunks.
     Joined(&'l [u8]),
 }
 
-impl Line<'_, '_> {
+impl SplitLine<'_, '_> {
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Self::Whole(bytes) => bytes,
@@ -23,50 +23,50 @@ impl Line<'_, '_> {
 
 /// Splits bytes into lines that end in LF or CRLF.
 #[derive(Default)]
-pub(crate) struct Lines {
-    /// The beginning of a line whose end has not come.
+pub(crate) struct LineSplitter {
+    /// The start of an incomplete line.
     partial: Vec<u8>,
-    bound: Bound,
+    limit: EventLimit,
 }
 
-impl Lines {
+impl LineSplitter {
     #[cfg(test)]
-    pub(crate) fn bounded(bound: Bound) -> Self {
+    pub(crate) fn with_limit(limit: EventLimit) -> Self {
         Self {
             partial: Vec::new(),
-            bound,
+            limit,
         }
     }
 
-    /// Gives every line that the chunk completes.
+    /// Passes every line that the chunk completes to `each`.
     pub(crate) fn push<'c>(
         &mut self,
         mut chunk: &'c [u8],
-        mut each: impl FnMut(Line<'c, '_>) -> Handled,
-    ) -> Handled {
+        mut each: impl FnMut(SplitLine<'c, '_>) -> FrameResult,
+    ) -> FrameResult {
         while let Some(end) = memchr(b'\n', chunk) {
             let line = &chunk[..end];
             chunk = &chunk[end + 1..];
             if self.partial.is_empty() {
-                self.bound.check(line)?;
-                each(Line::Whole(trim_end(line)))?;
+                self.limit.check(line)?;
+                each(SplitLine::Whole(trim_end(line)))?;
             } else {
                 self.partial.extend_from_slice(line);
-                self.bound.check(&self.partial)?;
-                let given = each(Line::Joined(trim_end(&self.partial)));
+                self.limit.check(&self.partial)?;
+                let given = each(SplitLine::Joined(trim_end(&self.partial)));
                 self.partial.clear();
                 given?;
             }
         }
         let before = self.partial.len();
         self.partial.extend_from_slice(chunk);
-        self.bound.check_growing(before, &self.partial)
+        self.limit.check_growing(before, &self.partial)
     }
 
-    /// Gives the last line if its end never came.
-    pub(crate) fn finish(&mut self, each: impl FnOnce(&[u8]) -> Handled) -> Handled {
+    /// Passes an unterminated last line to `each`.
+    pub(crate) fn finish(&mut self, each: impl FnOnce(&[u8]) -> FrameResult) -> FrameResult {
         let last = std::mem::take(&mut self.partial);
-        self.bound.check(&last)?;
+        self.limit.check(&last)?;
         match trim_end(&last) {
             [] => Ok(()),
             line => each(line),

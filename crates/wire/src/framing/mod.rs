@@ -1,11 +1,12 @@
-//! Streams cut into frames: server-sent events and lines of JSON.
+//! Splits streams into frames: server-sent events (WHATWG HTML §9.2) and NDJSON.
 //!
-//! Bytes come in any chunking; frames come out as soon as they are complete. A
-//! frame that lies whole inside one chunk is handed out without a copy.
+//! Bytes arrive in any chunking, and frames are emitted as soon as they are
+//! complete. A frame within one chunk is emitted without a copy. Uses no sibling
+//! module.
 
-mod bound;
 mod event_type;
 mod frames;
+mod limit;
 mod lines;
 mod objects;
 mod sse;
@@ -13,21 +14,21 @@ mod sse;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use bound::Bound;
 pub(crate) use event_type::event_type;
 pub use frames::Frames;
-pub(crate) use lines::Lines;
-pub(crate) use objects::Objects;
-pub(crate) use sse::{Frame, SseDecoder};
+pub(crate) use limit::EventLimit;
+pub(crate) use lines::LineSplitter;
+pub(crate) use objects::ObjectSplitter;
+pub(crate) use sse::{SseDecoder, SseFrame};
 
 use majordomo_llm::{Error, ErrorKind};
 
-/// What a frame handler may say.
-pub(crate) type Handled = Result<(), Error>;
+/// The result of a frame handler.
+pub(crate) type FrameResult = Result<(), Error>;
 
 fn too_long(limit: usize) -> Error {
     Error::new(
         ErrorKind::BadResponse,
-        format!("one event of the stream is longer than {limit} bytes"),
+        format!("a stream event is longer than {limit} bytes"),
     )
 }

@@ -1,22 +1,26 @@
-//! JSON objects out of bare lines: a list of answers that comes piece by piece,
-//! or an error that is printed over several lines.
+//! Extracts JSON objects from bare lines: a streamed list of responses, or a
+//! pretty-printed error.
 
-use super::{Bound, Handled};
+use super::{EventLimit, FrameResult};
 
-/// Joins lines until the braces are balanced. What is between objects (the
-/// brackets and commas of a list, or anything else) is passed over.
+/// Joins lines until the braces are balanced. Skips everything between objects,
+/// such as the brackets and commas of a list.
 #[derive(Default)]
-pub(crate) struct Objects {
+pub(crate) struct ObjectSplitter {
     object: Vec<u8>,
     depth: usize,
     in_string: bool,
     escaped: bool,
-    bound: Bound,
+    limit: EventLimit,
 }
 
-impl Objects {
-    /// Gives every object that the line completes.
-    pub(crate) fn push(&mut self, line: &[u8], mut each: impl FnMut(&[u8]) -> Handled) -> Handled {
+impl ObjectSplitter {
+    /// Passes every object that the line completes to `each`.
+    pub(crate) fn push(
+        &mut self,
+        line: &[u8],
+        mut each: impl FnMut(&[u8]) -> FrameResult,
+    ) -> FrameResult {
         let before = self.object.len();
         for byte in line {
             if self.depth == 0 && *byte != b'{' {
@@ -25,7 +29,7 @@ impl Objects {
             self.object.push(*byte);
             self.count(*byte);
             if self.depth == 0 {
-                self.bound.check(&self.object)?;
+                self.limit.check(&self.object)?;
                 let given = each(&self.object);
                 self.object.clear();
                 given?;
@@ -34,7 +38,7 @@ impl Objects {
         if self.depth > 0 {
             self.object.push(b'\n');
         }
-        self.bound.check_growing(before, &self.object)
+        self.limit.check_growing(before, &self.object)
     }
 
     fn count(&mut self, byte: u8) {

@@ -1,73 +1,73 @@
-//! Server-sent events, as providers really send them.
+//! Server-sent events (WHATWG HTML §9.2.6), as providers send them.
 //!
-//! Tolerated: LF and CRLF, comments, `data:` with and without a space, data
-//! over several lines, event names or none, a missing last blank line, a byte
-//! order mark.
+//! Accepts LF and CRLF, comments, `data:` with and without a space, multi-line
+//! data, missing event names, a missing final blank line, and a byte order mark.
 
-use super::lines::{Line, Lines};
-use super::{Bound, Handled};
+use super::lines::{LineSplitter, SplitLine};
+use super::{EventLimit, FrameResult};
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// What the decoder gives.
+/// A decoded frame.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Frame<'f> {
-    /// One event.
+pub(crate) enum SseFrame<'f> {
+    /// An event.
     Event {
-        /// Its name; empty where the sender gave none.
+        /// The event name; may be empty.
         name: &'f str,
-        /// Its data lines, joined by newlines.
+        /// The data lines, joined by newlines.
         data: &'f [u8],
     },
-    /// A line that is no field of an event: a server that answers a stream with
-    /// bare JSON. Whoever expects that joins the lines.
+    /// A line that is not an SSE field, from a server that responds to a stream
+    /// request with bare JSON. Readers that expect this join the lines.
     Bare(&'f [u8]),
 }
 
-/// Decodes one stream of events.
+/// Decodes one event stream.
 #[derive(Default)]
 pub(crate) struct SseDecoder {
-    lines: Lines,
-    event: Event,
+    lines: LineSplitter,
+    event: PendingEvent,
 }
 
-/// The event whose blank line has not come.
+/// The event whose blank line has not arrived yet.
 #[derive(Default)]
-struct Event {
+struct PendingEvent {
     name: String,
-    /// Data that could not be left in its chunk.
+    /// Data that could not be borrowed from its chunk.
     data: Vec<u8>,
     has_data: bool,
-    bound: Bound,
+    limit: EventLimit,
 }
 
 impl SseDecoder {
-    /// Refuses events that are longer than this.
+    /// Rejects events that exceed the limit.
     #[cfg(test)]
-    pub(crate) fn bounded(bound: Bound) -> Self {
+    pub(crate) fn with_limit(limit: EventLimit) -> Self {
         Self {
-            lines: Lines::bounded(bound),
-            event: Event {
-                bound,
-                ..Event::default()
+            lines: LineSplitter::with_limit(limit),
+            event: PendingEvent {
+                limit,
+                ..PendingEvent::default()
             },
         }
     }
 
-    /// Gives every frame that the chunk completes.
+    /// Passes every frame that the chunk completes to `each`.
     pub(crate) fn push(
         &mut self,
         chunk: &[u8],
-        mut each: impl FnMut(Frame<'_>) -> Handled,
-    ) -> Handled {
+        mut each: impl FnMut(SseFrame<'_>) -> FrameResult,
+    ) -> FrameResult {
         let event = &mut self.event;
-        // Data that is still in the chunk; nothing is copied if its event ends here, too.
+        // Data borrowed from the chunk; not copied if its event also ends
+        // there.
         let mut in_chunk: Option<&[u8]> = None;
         self.lines.push(chunk, |line| {
-            match Field::of(line.bytes()) {
-                Field::Blank => event.dispatch(in_chunk.take(), &mut each)?,
-                Field::Data(data) => match (&line, event.has_data) {
-                    (Line::Whole(whole), false) if in_chunk.is_none() => {
+            match SseField::of(line.bytes()) {
+                SseField::Blank => event.dispatch(in_chunk.take(), &mut each)?,
+                SseField::Data(data) => match (&line, event.has_data) {
+                    (SplitLine::Whole(whole), false) if in_chunk.is_none() => {
                         in_chunk = Some(&whole[whole.len() - data.len()..]);
                     }
                     _ => {
@@ -75,29 +75,32 @@ impl SseDecoder {
                         event.hold(Some(data))?;
                     }
                 },
-                Field::Name(name) => event.name = String::from_utf8_lossy(name).into_owned(),
-                Field::Bare(line) => each(Frame::Bare(line))?,
-                Field::Ignored => {}
+                SseField::Name(name) => event.name = String::from_utf8_lossy(name).into_owned(),
+                SseField::Bare(line) => each(SseFrame::Bare(line))?,
+                SseField::Ignored => {}
             }
             Ok(())
         })?;
         event.hold(in_chunk)
     }
 
-    /// Gives what the end of the stream completes: an event without its blank line.
-    pub(crate) fn finish(&mut self, mut each: impl FnMut(Frame<'_>) -> Handled) -> Handled {
+    /// Passes the last event to `each` if its blank line is missing.
+    pub(crate) fn finish(
+        &mut self,
+        mut each: impl FnMut(SseFrame<'_>) -> FrameResult,
+    ) -> FrameResult {
         let event = &mut self.event;
-        self.lines.finish(|line| match Field::of(line) {
-            Field::Data(data) => event.hold(Some(data)),
-            Field::Bare(line) => each(Frame::Bare(line)),
-            Field::Blank | Field::Name(_) | Field::Ignored => Ok(()),
+        self.lines.finish(|line| match SseField::of(line) {
+            SseField::Data(data) => event.hold(Some(data)),
+            SseField::Bare(line) => each(SseFrame::Bare(line)),
+            SseField::Blank | SseField::Name(_) | SseField::Ignored => Ok(()),
         })?;
         event.dispatch(None, &mut each)
     }
 }
 
-impl Event {
-    fn hold(&mut self, data: Option<&[u8]>) -> Handled {
+impl PendingEvent {
+    fn hold(&mut self, data: Option<&[u8]>) -> FrameResult {
         let Some(data) = data else { return Ok(()) };
         let before = self.data.len();
         if self.has_data {
@@ -105,21 +108,21 @@ impl Event {
         }
         self.data.extend_from_slice(data);
         self.has_data = true;
-        self.bound.check_growing(before, &self.data)
+        self.limit.check_growing(before, &self.data)
     }
 
     fn dispatch(
         &mut self,
         in_chunk: Option<&[u8]>,
-        each: &mut impl FnMut(Frame<'_>) -> Handled,
-    ) -> Handled {
+        each: &mut impl FnMut(SseFrame<'_>) -> FrameResult,
+    ) -> FrameResult {
         let given = match in_chunk {
-            Some(data) => each(Frame::Event {
+            Some(data) => each(SseFrame::Event {
                 name: &self.name,
                 data,
             }),
-            None if self.has_data => self.bound.check(&self.data).and_then(|()| {
-                each(Frame::Event {
+            None if self.has_data => self.limit.check(&self.data).and_then(|()| {
+                each(SseFrame::Event {
                     name: &self.name,
                     data: &self.data,
                 })
@@ -133,8 +136,8 @@ impl Event {
     }
 }
 
-/// What a line says.
-enum Field<'l> {
+/// One line of an event stream.
+enum SseField<'l> {
     Blank,
     Data(&'l [u8]),
     Name(&'l [u8]),
@@ -142,7 +145,7 @@ enum Field<'l> {
     Ignored,
 }
 
-impl<'l> Field<'l> {
+impl<'l> SseField<'l> {
     fn of(line: &'l [u8]) -> Self {
         let value = |rest: &'l [u8]| rest.strip_prefix(b" ").unwrap_or(rest);
         if let Some(rest) = line.strip_prefix(b"data:") {

@@ -2,20 +2,20 @@ use proptest::prelude::*;
 
 use super::*;
 
-type Seen = Vec<(String, String)>;
+type SeenFrames = Vec<(String, String)>;
 
-fn decode(chunks: &[&[u8]], limit: usize) -> Result<Seen, Error> {
-    decode_bounded(chunks, Bound::new(limit, limit))
+fn decode(chunks: &[&[u8]], limit: usize) -> Result<SeenFrames, Error> {
+    decode_with_limit(chunks, EventLimit::new(limit, limit))
 }
 
-fn decode_bounded(chunks: &[&[u8]], bound: Bound) -> Result<Seen, Error> {
-    let mut decoder = SseDecoder::bounded(bound);
+fn decode_with_limit(chunks: &[&[u8]], limit: EventLimit) -> Result<SeenFrames, Error> {
+    let mut decoder = SseDecoder::with_limit(limit);
     let mut seen = Vec::new();
-    let mut each = |frame: Frame<'_>| {
+    let mut each = |frame: SseFrame<'_>| {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         seen.push(match frame {
-            Frame::Event { name, data } => (name.to_owned(), text(data)),
-            Frame::Bare(line) => ("(bare)".to_owned(), text(line)),
+            SseFrame::Event { name, data } => (name.to_owned(), text(data)),
+            SseFrame::Bare(line) => ("(bare)".to_owned(), text(line)),
         });
         Ok(())
     };
@@ -35,7 +35,7 @@ fn event(name: &str, data: &str) -> (String, String) {
 }
 
 #[test]
-fn every_form_of_an_event_is_read() {
+fn every_form_of_event_is_decoded() {
     let rows = [
         (
             "data: a\n\ndata: b\n\n",
@@ -81,7 +81,7 @@ fn every_form_of_an_event_is_read() {
 }
 
 #[test]
-fn a_byte_order_mark_is_no_part_of_the_first_line() {
+fn a_byte_order_mark_is_ignored() {
     let text = "\u{feff}data: 1\n\n";
     for size in 1..text.len() {
         let chunks: Vec<&[u8]> = text.as_bytes().chunks(size).collect();
@@ -90,7 +90,7 @@ fn a_byte_order_mark_is_no_part_of_the_first_line() {
 }
 
 #[test]
-fn an_event_that_is_too_long_is_an_error_however_it_comes() {
+fn an_overlong_event_fails_in_every_form_and_chunking() {
     let line = format!("data: {}\n\n", "x".repeat(100));
     let lines = "data: 0123456789\n".repeat(10);
     let endless = "x".repeat(100);
@@ -98,19 +98,16 @@ fn an_event_that_is_too_long_is_an_error_however_it_comes() {
         for size in [1, 7, 1_000] {
             let chunks: Vec<&[u8]> = text.as_bytes().chunks(size).collect();
             let error = decode(&chunks, 64).unwrap_err();
-            assert_eq!(
-                error.message(),
-                "one event of the stream is longer than 64 bytes"
-            );
+            assert_eq!(error.message(), "a stream event is longer than 64 bytes");
         }
     }
 }
 
 #[test]
-fn lines_come_whole_in_any_chunking() {
+fn lines_do_not_depend_on_chunking() {
     let text = "{\"a\":1}\r\n\n{\"b\":\"ü\"}\n{\"c\":3}";
     for size in 1..text.len() {
-        let mut lines = Lines::default();
+        let mut lines = LineSplitter::default();
         let mut seen = Vec::new();
         for chunk in text.as_bytes().chunks(size) {
             lines
@@ -135,9 +132,9 @@ fn lines_come_whole_in_any_chunking() {
 }
 
 #[test]
-fn objects_are_found_between_lines() {
+fn objects_are_extracted_from_bare_lines() {
     let text = "[{\n  \"a\": \"}\\\"{\"\n}\n,\n{\"b\": {}} , {}\r\n]\n{\"open\":";
-    let mut objects = Objects::default();
+    let mut objects = ObjectSplitter::default();
     let mut seen = Vec::new();
     for line in text.lines() {
         objects
@@ -152,7 +149,7 @@ fn objects_are_found_between_lines() {
 
 proptest! {
     #[test]
-    fn chunking_changes_nothing(
+    fn events_do_not_depend_on_chunking(
         lines in prop::collection::vec("(data:|data: |event: |: |)[a-zé{}]{0,6}\r?\n", 0..12),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
     ) {
@@ -171,7 +168,7 @@ proptest! {
 }
 
 #[test]
-fn a_type_is_told_without_parsing_where_it_comes_first() {
+fn the_type_is_found_without_parsing_if_it_is_the_first_key() {
     let rows: [(&str, Option<&str>); 7] = [
         (r#"{"type":"ping"}"#, Some("ping")),
         (r#"{"type": "ping", "x": 1}"#, Some("ping")),
@@ -182,21 +179,21 @@ fn a_type_is_told_without_parsing_where_it_comes_first() {
         ("", None),
     ];
     for (data, expected) in rows {
-        let told = event_type(data.as_bytes());
-        assert_eq!(told, expected.map(str::as_bytes), "{data}");
+        let found = event_type(data.as_bytes());
+        assert_eq!(found, expected.map(str::as_bytes), "{data}");
     }
 }
 
-/// Bounds that are reached in a moment.
-const SMALL: Bound = Bound::new(10_000, 100_000);
+/// Limits small enough to reach in a test.
+const SMALL: EventLimit = EventLimit::new(10_000, 100_000);
 
-fn decode_small(text: &str, size: usize) -> Result<Seen, Error> {
+fn decode_small(text: &str, size: usize) -> Result<SeenFrames, Error> {
     let chunks: Vec<&[u8]> = text.as_bytes().chunks(size).collect();
-    decode_bounded(&chunks, SMALL)
+    decode_with_limit(&chunks, SMALL)
 }
 
 #[test]
-fn only_a_picture_goes_beyond_the_bound_for_text() {
+fn only_an_image_may_exceed_the_text_limit() {
     let base64 = "iVBORw0KGgo+/".repeat(5_000);
     let taken = [
         format!("data: {{\"b64_json\":\"{base64}\"}}\n\n"),
@@ -229,7 +226,7 @@ fn only_a_picture_goes_beyond_the_bound_for_text() {
     for (text, bound) in refused {
         for size in [999, 1_000_000] {
             let error = decode_small(&text, size).unwrap_err();
-            let expected = format!("one event of the stream is longer than {bound} bytes");
+            let expected = format!("a stream event is longer than {bound} bytes");
             assert_eq!(error.message(), expected, "{size}");
         }
     }

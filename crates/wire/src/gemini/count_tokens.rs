@@ -1,47 +1,48 @@
-//! Counting tokens: `{"contents": …}`, or a whole request inside
+//! Codec for `countTokens`: `{"contents": …}`, or a complete request in
 //! `generateContentRequest`, which must name its model.
 
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Error, ErrorKind, Request, Result};
 
-use super::write_request::{edited, fresh, member, rename};
+use super::write_request::{build_request, member, replace_model, splice_request};
 use super::{GEMINI, keys, read_request};
 use crate::json::{self, ReadError, object, write_string};
-use crate::splice::{self, Fate};
+use crate::splice::{self, FieldAction};
 use crate::{CountTokens, Incoming, Outgoing, Written};
 
-pub(super) struct Counting;
+/// The `countTokens` codec.
+pub(super) struct GeminiCountTokens;
 
-const WHOLE: &str = "generateContentRequest";
+const GENERATE_REQUEST: &str = "generateContentRequest";
 
-impl CountTokens for Counting {
+impl CountTokens for GeminiCountTokens {
     fn read_request(&self, body: Bytes) -> Result<Incoming, ReadError> {
-        read_request::read(body)
+        read_request::read_request(body)
     }
 
-    /// A question keeps the form that it came in; a new one is as short as it can be.
+    /// Keeps the form the client used; a new request takes the shorter one that fits.
     fn write_request(&self, request: &Request, to: &Outgoing<'_>) -> Written {
         if let Some(source) = request.untouched(&GEMINI) {
             return Written {
-                body: untouched(source, to).unwrap_or_else(|| source.clone()),
+                body: copy_request(source, to).unwrap_or_else(|| source.clone()),
                 losses: Vec::new(),
             };
         }
         if let Some(source) = request.source().filter(|s| *s.dialect() == GEMINI)
             && let Ok(text) = std::str::from_utf8(source.bytes())
         {
-            let whole = member(text, WHOLE);
-            if let Some(written) = edited(request, source, whole.unwrap_or(text), to) {
-                return match whole {
-                    Some(_) => wrapped(written, None),
+            let nested = member(text, GENERATE_REQUEST);
+            if let Some(written) = splice_request(request, source, nested.unwrap_or(text), to) {
+                return match nested {
+                    Some(_) => wrap(written, None),
                     None => written,
                 };
             }
         }
-        let written = fresh(request, to);
+        let written = build_request(request, to);
         match has_only_contents(&written.body) {
             true => written,
-            false => wrapped(written, Some(to.model)),
+            false => wrap(written, Some(to.model)),
         }
     }
 
@@ -55,9 +56,9 @@ impl CountTokens for Counting {
                 Ok(())
             })
         })
-        .map_err(ReadError::in_answer)?;
+        .map_err(ReadError::in_response)?;
         tokens.ok_or_else(|| {
-            let text = "the provider's answer does not say how many tokens it counted";
+            let text = "the provider's response has no totalTokens";
             Error::new(ErrorKind::BadResponse, text)
         })
     }
@@ -69,36 +70,37 @@ impl CountTokens for Counting {
     }
 }
 
-/// The client's own bytes, but for the model inside.
-fn untouched(source: &Bytes, to: &Outgoing<'_>) -> Option<Bytes> {
+/// Copies the client's bytes with the nested `model` replaced.
+fn copy_request(source: &Bytes, to: &Outgoing<'_>) -> Option<Bytes> {
     let text = std::str::from_utf8(source).ok()?;
-    member(text, WHOLE)?;
+    member(text, GENERATE_REQUEST)?;
     let mut out = BytesMut::with_capacity(source.len() + 64);
-    let mut whole = |key: &str, value: &str, out: &mut BytesMut| match keys::camel(key) == WHOLE
-        && rename(value, to, out)
+    let mut rewrite = |key: &str, value: &str, out: &mut BytesMut| match keys::camel_case(key)
+        == GENERATE_REQUEST
+        && replace_model(value, to, out)
     {
-        true => Fate::Replace,
-        false => Fate::Keep,
+        true => FieldAction::Replace,
+        false => FieldAction::Keep,
     };
-    splice::object(text, &mut out, &mut whole).then(|| out.freeze())
+    splice::object(text, &mut out, &mut rewrite).then(|| out.freeze())
 }
 
 fn has_only_contents(body: &[u8]) -> bool {
     let mut fields = 0;
-    let read = json::read(body, |cursor| {
+    let result = json::read(body, |cursor| {
         cursor.loose_object(|_, _| {
             fields += 1;
             Ok(())
         })
     });
-    read.is_ok() && fields == 1
+    result.is_ok() && fields == 1
 }
 
-/// Puts a request inside a question, with its model's name if it has none.
-fn wrapped(written: Written, model: Option<&str>) -> Written {
+/// Wraps a request in `generateContentRequest`, adding `model` if given.
+fn wrap(written: Written, model: Option<&str>) -> Written {
     let mut body = BytesMut::with_capacity(written.body.len() + 64);
     object(&mut body, |o| {
-        let out = o.value(WHOLE);
+        let out = o.value(GENERATE_REQUEST);
         match (model, written.body.strip_prefix(b"{")) {
             (Some(model), Some(fields)) => {
                 out.extend_from_slice(b"{\"model\":");

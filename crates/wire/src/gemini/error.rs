@@ -1,4 +1,4 @@
-//! Errors as Google's clients expect them.
+//! Writes errors as `google.rpc.Status`: `code`, `message`, `status`, `details`.
 
 use bytes::BytesMut;
 use majordomo_llm::{Class, Error};
@@ -7,8 +7,8 @@ use crate::ErrorReply;
 use crate::failure::{retry_headers, status_for_client};
 use crate::json::{Object, object};
 
-/// Status, headers and body.
-pub(super) fn write(error: &Error) -> ErrorReply {
+/// Writes the status, the retry headers and the body.
+pub(super) fn write_error(error: &Error) -> ErrorReply {
     let mut body = BytesMut::new();
     object(&mut body, |o| write_into(error, o));
     ErrorReply {
@@ -18,14 +18,14 @@ pub(super) fn write(error: &Error) -> ErrorReply {
     }
 }
 
-/// The `error` field of a body or of a chunk.
+/// Writes the `error` field of a body or of a stream chunk.
 pub(super) fn write_into(error: &Error, object: &mut Object<'_>) {
     let status = status_for_client(error);
     object.object("error", |o| {
         o.number("code", status);
         o.string("message", &error.to_string());
-        o.string("status", word(status));
-        let reason = reason(error).filter(|reason| *reason != word(status));
+        o.string("status", status_name(status));
+        let reason = reason(error).filter(|reason| *reason != status_name(status));
         if reason.is_none() && error.retry_after().is_none() {
             return;
         }
@@ -36,18 +36,18 @@ pub(super) fn write_into(error: &Error, object: &mut Object<'_>) {
                     o.string("reason", reason);
                 });
             }
-            if let Some(wait) = error.retry_after() {
+            if let Some(delay) = error.retry_after() {
                 a.object(|o| {
                     o.string("@type", "type.googleapis.com/google.rpc.RetryInfo");
-                    o.string("retryDelay", &format!("{}s", wait.as_secs_f64()));
+                    o.string("retryDelay", &format!("{}s", delay.as_secs_f64()));
                 });
             }
         });
     });
 }
 
-/// Google's name of a status.
-fn word(status: u16) -> &'static str {
+/// Maps an HTTP status to its `google.rpc.Code` name.
+fn status_name(status: u16) -> &'static str {
     match status {
         401 => "UNAUTHENTICATED",
         403 => "PERMISSION_DENIED",
@@ -63,7 +63,8 @@ fn word(status: u16) -> &'static str {
     }
 }
 
-/// Google's own reason where there is one, since clients branch on it.
+/// Returns Google's `ErrorInfo` reason where one exists, since clients branch on
+/// it, and the provider's own code otherwise.
 fn reason(error: &Error) -> Option<&str> {
     match error.class() {
         Class::ClientAuth => Some("API_KEY_INVALID"),

@@ -1,15 +1,18 @@
-//! Why the model stopped, in this dialect's words.
+//! Maps `finishReason` to [`FinishReason`] and back.
 
 use std::borrow::Cow;
 
 use majordomo_llm::FinishReason;
 
-use crate::json::{Cursor, Kind, Read};
+use crate::json::{Cursor, JsonKind, ReadResult};
 use crate::loss::Losses;
 
-/// The word under the cursor; some proxies send the numbers of Vertex AI's enum.
-pub(super) fn word<'a>(cursor: &mut Cursor<'a>) -> Read<Option<Cow<'a, str>>> {
-    const WORDS: [&str; 11] = [
+/// Reads the name of a `finishReason`. Some proxies send the number of the Vertex
+/// AI enum value instead.
+pub(super) fn read_finish_reason_name<'a>(
+    cursor: &mut Cursor<'a>,
+) -> ReadResult<Option<Cow<'a, str>>> {
+    const NAMES: [&str; 11] = [
         "FINISH_REASON_UNSPECIFIED",
         "STOP",
         "MAX_TOKENS",
@@ -23,18 +26,18 @@ pub(super) fn word<'a>(cursor: &mut Cursor<'a>) -> Read<Option<Cow<'a, str>>> {
         "MODEL_ARMOR",
     ];
     match cursor.peek()? {
-        Kind::Number => {
+        JsonKind::Number => {
             let raw = cursor.raw()?;
-            let known = raw.parse().ok().and_then(|n: usize| WORDS.get(n));
-            Ok(Some(Cow::Borrowed(known.copied().unwrap_or(raw))))
+            let name = raw.parse().ok().and_then(|n: usize| NAMES.get(n));
+            Ok(Some(Cow::Borrowed(name.copied().unwrap_or(raw))))
         }
         _ => cursor.maybe_string(),
     }
 }
 
-/// Reads a word. Answers that ask for tools stop like any other.
-pub(super) fn read(word: &str, called_tools: bool) -> FinishReason {
-    match word {
+/// Maps a `finishReason`. A response with function calls ends with `STOP`.
+pub(super) fn read_finish_reason(name: &str, called_tools: bool) -> FinishReason {
+    match name {
         "STOP" | "FINISH_REASON_UNSPECIFIED" | "" if called_tools => FinishReason::ToolCalls,
         "STOP" | "FINISH_REASON_UNSPECIFIED" | "" => FinishReason::Stop,
         "MAX_TOKENS" => FinishReason::Length,
@@ -52,34 +55,34 @@ pub(super) fn read(word: &str, called_tools: bool) -> FinishReason {
     }
 }
 
-/// Writes the nearest word, and notes what it does not say.
-pub(super) fn write<'r>(reason: &'r FinishReason, losses: &mut Losses) -> &'r str {
+/// Returns the closest `finishReason` and records what it does not express.
+pub(super) fn write_finish_reason<'r>(reason: &'r FinishReason, losses: &mut Losses) -> &'r str {
     match reason {
         FinishReason::Stop | FinishReason::ToolCalls | FinishReason::StopSequence(None) => "STOP",
         FinishReason::StopSequence(Some(_)) => {
-            losses.add("stop_sequence", "Gemini does not say which one it was");
+            losses.add("stop_sequence", "Gemini does not report which one matched");
             "STOP"
         }
         FinishReason::Length => "MAX_TOKENS",
         FinishReason::ContextWindow => {
-            losses.add("finish", "a full context window is told as MAX_TOKENS");
+            losses.add("finish", "a full context window is reported as MAX_TOKENS");
             "MAX_TOKENS"
         }
         FinishReason::ContentFilter => "SAFETY",
         FinishReason::Refusal => {
-            losses.add("finish", "a refusal is told as SAFETY");
+            losses.add("finish", "a refusal is reported as SAFETY");
             "SAFETY"
         }
         FinishReason::Paused => "CONTINUATION",
-        FinishReason::Other(word) if is_word(word) => word,
+        FinishReason::Other(name) if is_enum_name(name) => name,
         FinishReason::Other(_) => {
-            losses.add("finish", "a reason of another dialect is told as OTHER");
+            losses.add("finish", "a reason of another dialect is reported as OTHER");
             "OTHER"
         }
     }
 }
 
-fn is_word(word: &str) -> bool {
-    let fits = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
-    !word.is_empty() && word.chars().all(fits)
+fn is_enum_name(name: &str) -> bool {
+    let is_allowed = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    !name.is_empty() && name.chars().all(is_allowed)
 }

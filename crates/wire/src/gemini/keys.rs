@@ -1,23 +1,23 @@
-//! Google takes every key in two spellings, `maxOutputTokens` and
-//! `max_output_tokens`, and a single value where a list belongs.
+//! Reads protobuf JSON leniently, as Google does: keys in camelCase or snake_case
+//! (`maxOutputTokens`, `max_output_tokens`), a single value where an array belongs.
 
 use std::borrow::Cow;
 
-use crate::json::{Cursor, Fault, Kind, Read};
+use crate::json::{Cursor, Fault, JsonKind, ReadResult};
 
-/// The spelling that is matched and written.
-pub(super) fn camel(key: &str) -> Cow<'_, str> {
+/// Returns a key in camelCase, the spelling that is matched and written.
+pub(super) fn camel_case(key: &str) -> Cow<'_, str> {
     if !key.contains('_') || key.starts_with('_') {
         return Cow::Borrowed(key);
     }
     let mut name = String::with_capacity(key.len());
-    let mut raise = false;
+    let mut upper = false;
     for c in key.chars() {
         match c {
-            '_' => raise = true,
-            c if raise => {
+            '_' => upper = true,
+            c if upper => {
                 name.push(c.to_ascii_uppercase());
-                raise = false;
+                upper = false;
             }
             c => name.push(c),
         }
@@ -25,42 +25,42 @@ pub(super) fn camel(key: &str) -> Cow<'_, str> {
     Cow::Owned(name)
 }
 
-/// An object whose keys must not come twice, in whatever spelling. A value that
-/// `each` leaves alone is passed over.
+/// Reads an object and rejects duplicate keys in any spelling. Values that `each`
+/// does not read are skipped.
 pub(super) fn object<'a>(
     cursor: &mut Cursor<'a>,
-    mut each: impl FnMut(&str, &mut Cursor<'a>) -> Read<()>,
-) -> Read<()> {
+    mut each: impl FnMut(&str, &mut Cursor<'a>) -> ReadResult<()>,
+) -> ReadResult<()> {
     let mut respelled = false;
     let keys = cursor.object_keys(|key, cursor| {
-        let name = camel(key);
+        let name = camel_case(key);
         respelled |= matches!(name, Cow::Owned(_));
         each(&name, cursor)
     })?;
-    if respelled && let Some(name) = twice(&keys) {
+    if respelled && let Some(name) = duplicate(&keys) {
         return Err(Fault {
             at: cursor.offset() - 1,
-            what: format!("the key `{name}` comes twice, in two spellings").into(),
+            what: format!("duplicate key `{name}` in two spellings").into(),
         });
     }
     Ok(())
 }
 
-/// A list, or one element of it standing alone; `null` is an empty list.
+/// Reads an array, or a single element in its place; null is an empty array.
 pub(super) fn one_or_many<'a>(
     cursor: &mut Cursor<'a>,
-    mut each: impl FnMut(&mut Cursor<'a>) -> Read<()>,
-) -> Read<()> {
+    mut each: impl FnMut(&mut Cursor<'a>) -> ReadResult<()>,
+) -> ReadResult<()> {
     match cursor.peek()? {
-        Kind::Object => each(cursor),
-        Kind::Null => cursor.raw().map(drop),
+        JsonKind::Object => each(cursor),
+        JsonKind::Null => cursor.raw().map(drop),
         _ => cursor.array(each),
     }
 }
 
-/// A name that several keys spell.
-fn twice(keys: &[Cow<'_, str>]) -> Option<String> {
-    let mut names: Vec<Cow<'_, str>> = keys.iter().map(|key| camel(key)).collect();
+/// Returns a name that two keys spell.
+fn duplicate(keys: &[Cow<'_, str>]) -> Option<String> {
+    let mut names: Vec<Cow<'_, str>> = keys.iter().map(|key| camel_case(key)).collect();
     names.sort_unstable();
     let pair = names.windows(2).find(|pair| pair[0] == pair[1])?;
     Some(pair[0].clone().into_owned())

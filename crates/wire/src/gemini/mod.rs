@@ -1,12 +1,14 @@
-//! Google Gemini generateContent, as the Gemini API and Vertex AI speak it.
+//! Codec for `generateContent` of the Gemini API and Vertex AI.
 //!
-//! The model and whether to stream are in the URL, so the body of an untouched
-//! request goes out as it came. Clients may spell every key in two ways
-//! (`inlineData`, `inline_data`); only one is written. A `thoughtSignature`
-//! belongs to exactly the part that it came with, so signed parts are never
-//! joined with others. Native fields: a name with a dot (`inlineData.x`,
-//! `generationConfig.x`) belongs one level down, and `field` on a part tells
-//! which form of the dialect it came in.
+//! The URL holds the model and selects streaming, so an unchanged request keeps
+//! its body. Keys are read in camelCase and snake_case (`inlineData`,
+//! `inline_data`) and written in camelCase. A `thoughtSignature` belongs to the
+//! part it came with, so signed parts are never merged.
+//!
+//! Native fields: a dotted name (`inlineData.x`, `generationConfig.x`) belongs one
+//! level down, and `field` on a part names the form it was read from.
+//!
+//! Uses the crate's shared modules and no other protocol.
 
 mod count_tokens;
 mod error;
@@ -38,16 +40,16 @@ mod tests;
 use bytes::Bytes;
 use majordomo_llm::{Dialect, Error, ModelInfo, Request, Response, Result};
 
-use crate::call_bounds::{self, Bounded};
+use crate::tool_call_limits::{self, LimitedStreamReader};
 use crate::{
-    Codec, CountTokens, ErrorReply, FailedAnswer, Incoming, Outgoing, Protocol, ReadError, Reply,
+    Codec, CountTokens, ErrorReply, FailedResponse, Incoming, Outgoing, Protocol, ReadError, Reply,
     StreamReader, StreamWriter, Written,
 };
 
-/// The mark on everything that was read from this dialect.
+/// Marks native fields and opaque parts read from this dialect.
 const GEMINI: Dialect = Protocol::Gemini.dialect();
 
-/// The codec.
+/// The Gemini codec.
 pub(crate) struct Gemini;
 
 impl Codec for Gemini {
@@ -56,46 +58,46 @@ impl Codec for Gemini {
     }
 
     fn read_request(&self, body: Bytes) -> Result<Incoming, ReadError> {
-        read_request::read(body)
+        read_request::read_request(body)
     }
 
     fn write_request(&self, request: &Request, to: &Outgoing<'_>) -> Written {
-        write_request::write(request, to)
+        write_request::write_request(request, to)
     }
 
     fn read_response(&self, body: Bytes, first_call: usize) -> Result<Response> {
-        response::read(body, first_call).and_then(call_bounds::check)
+        response::read_response(body, first_call).and_then(tool_call_limits::check_tool_calls)
     }
 
     fn write_response(&self, response: &Response, reply: &Reply) -> Written {
-        response::write(response, reply)
+        response::write_response(response, reply)
     }
 
     fn stream_reader(&self) -> Box<dyn StreamReader> {
-        Box::new(Bounded::<stream_reader::GeminiReader>::default())
+        Box::new(LimitedStreamReader::<stream_reader::GeminiStreamReader>::default())
     }
 
     fn stream_writer(&self, reply: &Reply) -> Box<dyn StreamWriter> {
-        Box::new(stream_writer::GeminiWriter::new(reply))
+        Box::new(stream_writer::GeminiStreamWriter::new(reply))
     }
 
-    fn read_error(&self, failed: &FailedAnswer<'_>) -> Error {
-        crate::failure::read(failed)
+    fn read_error(&self, failed: &FailedResponse<'_>) -> Error {
+        crate::failure::read_failed_response(failed)
     }
 
     fn write_error(&self, error: &Error) -> ErrorReply {
-        error::write(error)
+        error::write_error(error)
     }
 
     fn read_models(&self, body: &[u8]) -> Result<Vec<ModelInfo>> {
-        models::read(body)
+        models::read_models(body)
     }
 
     fn write_models(&self, models: &[ModelInfo], _created: u64) -> Bytes {
-        models::write(models)
+        models::write_models(models)
     }
 
     fn count_tokens(&self) -> Option<&dyn CountTokens> {
-        Some(&count_tokens::Counting)
+        Some(&count_tokens::GeminiCountTokens)
     }
 }

@@ -1,61 +1,63 @@
-//! Model lists.
+//! Reads and writes model lists (`/v1beta/models`).
 
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Capabilities, ModelInfo, Result};
 
-use crate::json::{self, Cursor, Kind, Read, ReadError, object};
+use crate::json::{self, Cursor, JsonKind, ReadError, ReadResult, object};
 
 /// Reads `{"models": [...]}`; Vertex AI calls them `publisherModels`.
-pub(super) fn read(body: &[u8]) -> Result<Vec<ModelInfo>> {
+pub(super) fn read_models(body: &[u8]) -> Result<Vec<ModelInfo>> {
     let mut models = Vec::new();
     json::read(body, |cursor| {
         cursor.loose_object(|key, cursor| match (&**key, cursor.peek()?) {
-            ("models" | "publisherModels", Kind::Array) => {
-                cursor.array(|cursor| model(cursor, &mut models))
+            ("models" | "publisherModels", JsonKind::Array) => {
+                cursor.array(|cursor| read_model(cursor, &mut models))
             }
             _ => Ok(()),
         })
     })
-    .map_err(ReadError::in_answer)?;
+    .map_err(ReadError::in_response)?;
     Ok(models)
 }
 
-fn model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> Read<()> {
+fn read_model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> ReadResult<()> {
     let mut name = None;
-    let (mut input, mut output) = (None, None);
+    let (mut context_window, mut max_output) = (None, None);
     cursor.loose_object(|key, cursor| {
         match &**key {
             "name" => name = cursor.maybe_string()?,
-            "inputTokenLimit" => input = cursor.count()?,
-            "outputTokenLimit" => output = cursor.count()?,
+            "inputTokenLimit" => context_window = cursor.count()?,
+            "outputTokenLimit" => max_output = cursor.count()?,
             _ => {}
         }
         Ok(())
     })?;
     if let Some(name) = name {
         models.push(ModelInfo {
-            id: id_of(&name).to_owned(),
-            capabilities: (input.is_some() || output.is_some()).then(|| Capabilities {
-                context_window: input,
-                max_output: output,
-                ..Capabilities::default()
+            id: model_id(&name).to_owned(),
+            capabilities: (context_window.is_some() || max_output.is_some()).then(|| {
+                Capabilities {
+                    context_window,
+                    max_output,
+                    ..Capabilities::default()
+                }
             }),
         });
     }
     Ok(())
 }
 
-/// The id behind `models/` or `publishers/google/models/`; tuned models keep
-/// their whole name, since that is what the URL wants.
-pub(super) fn id_of(name: &str) -> &str {
+/// Strips `models/` or `publishers/google/models/` from a resource name. A tuned
+/// model keeps its full name, which the URL requires.
+pub(super) fn model_id(name: &str) -> &str {
     match name.rsplit_once("models/") {
         Some((before, id)) if before.is_empty() || before.ends_with('/') => id,
         _ => name,
     }
 }
 
-/// Writes Google's list.
-pub(super) fn write(models: &[ModelInfo]) -> Bytes {
+/// Writes a list as the Gemini API does.
+pub(super) fn write_models(models: &[ModelInfo]) -> Bytes {
     let mut body = BytesMut::new();
     object(&mut body, |o| {
         o.array("models", |a| {
@@ -63,11 +65,11 @@ pub(super) fn write(models: &[ModelInfo]) -> Bytes {
                 a.object(|o| {
                     o.string("name", &format!("models/{}", model.id));
                     o.string("displayName", &model.id);
-                    let known = model.capabilities.as_ref();
-                    if let Some(tokens) = known.and_then(|c| c.context_window) {
+                    let capabilities = model.capabilities.as_ref();
+                    if let Some(tokens) = capabilities.and_then(|c| c.context_window) {
                         o.number("inputTokenLimit", tokens);
                     }
-                    if let Some(tokens) = known.and_then(|c| c.max_output) {
+                    if let Some(tokens) = capabilities.and_then(|c| c.max_output) {
                         o.number("outputTokenLimit", tokens);
                     }
                     o.array("supportedGenerationMethods", |a| {

@@ -1,9 +1,9 @@
-//! Arguments that come as values of JSON paths, written as one JSON text.
+//! Assembles `partialArgs`, values at JSON paths, into one JSON text.
 //!
-//! Vertex AI streams a call's arguments in the order in which the model writes
-//! them, so the text can grow at its end: a path closes what it leaves and opens
-//! what it enters. A path that goes back to something closed is an error, since
-//! the text before it has been told already.
+//! Vertex AI streams the arguments of a call in the order the model writes them,
+//! so the text only grows: a path closes the containers it leaves and opens those
+//! it enters. A path into a closed container is an error, since the text before
+//! it was already emitted.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -12,37 +12,37 @@ use std::fmt::Write;
 use bytes::BytesMut;
 use majordomo_llm::{Error, ErrorKind, Result};
 
-use crate::json::{Cursor, Kind, MAX_DEPTH, Read, write_string};
+use crate::json::{Cursor, JsonKind, MAX_DEPTH, ReadResult, write_string};
 
-/// One value at one path.
+/// One element of `partialArgs`: a value at a JSON path.
 #[derive(Default)]
 pub(super) struct PartialArg<'a> {
     path: Cow<'a, str>,
-    value: Option<Value<'a>>,
-    /// Whether more of the same string follows.
+    value: Option<PartialValue<'a>>,
+    /// `willContinue`: more of the same string follows.
     continues: bool,
 }
 
-enum Value<'a> {
+enum PartialValue<'a> {
     String(Cow<'a, str>),
-    /// A number, a truth value or null, as JSON text.
-    Plain(&'a str),
+    /// A number, boolean or null, as JSON.
+    Scalar(&'a str),
 }
 
 impl<'a> PartialArg<'a> {
-    pub(super) fn read(cursor: &mut Cursor<'a>) -> Read<Self> {
+    pub(super) fn read(cursor: &mut Cursor<'a>) -> ReadResult<Self> {
         let mut arg = Self::default();
         cursor.loose_object(|key, cursor| {
             match (&**key, cursor.peek()?) {
-                ("jsonPath", Kind::String) => arg.path = cursor.string()?,
-                ("stringValue", Kind::String) => {
-                    arg.value = Some(Value::String(cursor.string()?));
+                ("jsonPath", JsonKind::String) => arg.path = cursor.string()?,
+                ("stringValue", JsonKind::String) => {
+                    arg.value = Some(PartialValue::String(cursor.string()?));
                 }
-                ("numberValue", Kind::Number) | ("boolValue", Kind::Bool) => {
-                    arg.value = Some(Value::Plain(cursor.raw()?));
+                ("numberValue", JsonKind::Number) | ("boolValue", JsonKind::Bool) => {
+                    arg.value = Some(PartialValue::Scalar(cursor.raw()?));
                 }
-                ("nullValue", _) => arg.value = Some(Value::Plain("null")),
-                ("willContinue", Kind::Bool) => arg.continues = cursor.bool()?,
+                ("nullValue", _) => arg.value = Some(PartialValue::Scalar("null")),
+                ("willContinue", JsonKind::Bool) => arg.continues = cursor.bool()?,
                 _ => {}
             }
             Ok(())
@@ -52,38 +52,38 @@ impl<'a> PartialArg<'a> {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Step {
+enum PathStep {
     Key(String),
     Index(usize),
 }
 
-/// A container whose bracket is open.
-enum Open {
+/// An open container.
+enum OpenContainer {
     Object(HashSet<String>),
-    /// How many elements it has.
+    /// The number of elements so far.
     Array(usize),
 }
 
-/// The text so far: which containers are open, and whether a string is.
+/// The open containers and the open string of the text so far.
 #[derive(Default)]
 pub(super) struct ArgumentText {
-    open: Vec<Open>,
-    /// The step into each open container but the outermost.
-    path: Vec<Step>,
-    string: Option<Vec<Step>>,
+    open: Vec<OpenContainer>,
+    /// The step into each open container except the outermost.
+    path: Vec<PathStep>,
+    string: Option<Vec<PathStep>>,
 }
 
-/// Elements that may be missing before one that comes.
-const LARGEST_GAP: usize = 1_000;
+/// Most array elements a path may skip.
+const MAX_INDEX_GAP: usize = 1_000;
 
 impl ArgumentText {
-    /// Adds the text that the value becomes.
+    /// Appends the JSON of a value to `text`.
     pub(super) fn push(&mut self, arg: &PartialArg<'_>, text: &mut String) -> Result<()> {
-        let steps = steps(&arg.path).ok_or_else(|| {
+        let steps = parse_path(&arg.path).ok_or_else(|| {
             Error::new(
                 ErrorKind::BadResponse,
                 format!(
-                    "the arguments of a tool call have an unknown path: {}",
+                    "unsupported JSON path in the arguments of a tool call: {}",
                     arg.path
                 ),
             )
@@ -92,16 +92,16 @@ impl ArgumentText {
             return Ok(());
         };
         match value {
-            Value::String(more) if self.string.as_ref() == Some(&steps) => {
-                text.push_str(&inner(more));
+            PartialValue::String(more) if self.string.as_ref() == Some(&steps) => {
+                text.push_str(&escape(more));
             }
             value => {
                 self.enter(&steps, text)?;
                 match value {
-                    Value::Plain(value) => text.push_str(value),
-                    Value::String(start) => {
+                    PartialValue::Scalar(value) => text.push_str(value),
+                    PartialValue::String(start) => {
                         text.push('"');
-                        text.push_str(&inner(start));
+                        text.push_str(&escape(start));
                         self.string = Some(steps);
                     }
                 }
@@ -113,11 +113,11 @@ impl ArgumentText {
         Ok(())
     }
 
-    /// Closes everything; the text is complete.
+    /// Closes everything that is open.
     pub(super) fn finish(mut self, text: &mut String) {
         self.end_string(text);
         while let Some(open) = self.open.pop() {
-            text.push(open.bracket());
+            text.push(open.closing_bracket());
         }
     }
 
@@ -127,8 +127,8 @@ impl ArgumentText {
         }
     }
 
-    /// Goes to the place of a new value.
-    fn enter(&mut self, steps: &[Step], text: &mut String) -> Result<()> {
+    /// Closes and opens containers up to a new value, and writes its key.
+    fn enter(&mut self, steps: &[PathStep], text: &mut String) -> Result<()> {
         self.end_string(text);
         if self.open.is_empty() {
             self.open_for(&steps[0], text);
@@ -143,45 +143,47 @@ impl ArgumentText {
         while self.path.len() > shared {
             self.path.pop();
             if let Some(open) = self.open.pop() {
-                text.push(open.bracket());
+                text.push(open.closing_bracket());
             }
         }
         for (at, step) in containers.iter().enumerate().skip(shared) {
-            self.begin(step, text)?;
+            self.begin_value(step, text)?;
             self.path.push(step.clone());
             self.open_for(&steps[at + 1], text);
         }
-        self.begin(leaf, text)
+        self.begin_value(leaf, text)
     }
 
-    /// Opens the container that a step leads into.
-    fn open_for(&mut self, step: &Step, text: &mut String) {
+    /// Opens the container that a step indexes.
+    fn open_for(&mut self, step: &PathStep, text: &mut String) {
         match step {
-            Step::Key(_) => {
+            PathStep::Key(_) => {
                 text.push('{');
-                self.open.push(Open::Object(HashSet::new()));
+                self.open.push(OpenContainer::Object(HashSet::new()));
             }
-            Step::Index(_) => {
+            PathStep::Index(_) => {
                 text.push('[');
-                self.open.push(Open::Array(0));
+                self.open.push(OpenContainer::Array(0));
             }
         }
     }
 
-    /// Writes what comes before a value of the innermost container.
-    fn begin(&mut self, step: &Step, text: &mut String) -> Result<()> {
+    /// Writes the comma and the key before a value of the innermost container.
+    fn begin_value(&mut self, step: &PathStep, text: &mut String) -> Result<()> {
         match (self.open.last_mut(), step) {
-            (Some(Open::Object(seen)), Step::Key(key)) => {
+            (Some(OpenContainer::Object(seen)), PathStep::Key(key)) => {
                 if !seen.is_empty() {
                     text.push(',');
                 }
                 if !seen.insert(key.clone()) {
                     return Err(out_of_order());
                 }
-                let _ = write!(text, "\"{}\":", inner(key));
+                let _ = write!(text, "\"{}\":", escape(key));
             }
-            (Some(Open::Array(count)), Step::Index(index)) => {
-                let gap = index.checked_sub(*count).filter(|gap| *gap <= LARGEST_GAP);
+            (Some(OpenContainer::Array(count)), PathStep::Index(index)) => {
+                let gap = index
+                    .checked_sub(*count)
+                    .filter(|gap| *gap <= MAX_INDEX_GAP);
                 for _ in 0..gap.ok_or_else(out_of_order)? {
                     text.push_str(if *count == 0 { "null" } else { ",null" });
                     *count += 1;
@@ -197,8 +199,8 @@ impl ArgumentText {
     }
 }
 
-impl Open {
-    fn bracket(&self) -> char {
+impl OpenContainer {
+    fn closing_bracket(&self) -> char {
         match self {
             Self::Object(_) => '}',
             Self::Array(_) => ']',
@@ -209,19 +211,19 @@ impl Open {
 fn out_of_order() -> Error {
     Error::new(
         ErrorKind::BadResponse,
-        "the arguments of a tool call came out of order",
+        "the arguments of a tool call arrived out of order",
     )
 }
 
-/// The text of a JSON string between its quotes.
-fn inner(text: &str) -> String {
+/// Escapes a string as JSON, without the quotes.
+fn escape(text: &str) -> String {
     let mut out = BytesMut::new();
     write_string(&mut out, text);
     String::from_utf8_lossy(&out[1..out.len() - 1]).into_owned()
 }
 
-/// The steps of `$.a.b[0]['c d']`; none for anything else.
-fn steps(path: &str) -> Option<Vec<Step>> {
+/// Parses a path like `$.a.b[0]['c d']`; none if unsupported.
+fn parse_path(path: &str) -> Option<Vec<PathStep>> {
     let mut rest = path.strip_prefix('$')?;
     let mut steps = Vec::new();
     while !rest.is_empty() {
@@ -231,9 +233,9 @@ fn steps(path: &str) -> Option<Vec<Step>> {
         let (step, after) = match rest.strip_prefix('.') {
             Some(name) => {
                 let end = name.find(['.', '[']).unwrap_or(name.len());
-                (Step::Key(name[..end].to_owned()), &name[end..])
+                (PathStep::Key(name[..end].to_owned()), &name[end..])
             }
-            None => bracketed(rest.strip_prefix('[')?)?,
+            None => parse_bracket(rest.strip_prefix('[')?)?,
         };
         steps.push(step);
         rest = after;
@@ -241,12 +243,12 @@ fn steps(path: &str) -> Option<Vec<Step>> {
     (!steps.is_empty()).then_some(steps)
 }
 
-/// `0]…` or `'name']…`, behind the opening bracket.
-fn bracketed(rest: &str) -> Option<(Step, &str)> {
+/// Parses `0]…` or `'name']…`, after the opening bracket.
+fn parse_bracket(rest: &str) -> Option<(PathStep, &str)> {
     let quote = rest.chars().next()?;
     if quote.is_ascii_digit() {
         let (digits, after) = rest.split_once(']')?;
-        return Some((Step::Index(digits.parse().ok()?), after));
+        return Some((PathStep::Index(digits.parse().ok()?), after));
     }
     if quote != '\'' && quote != '"' {
         return None;
@@ -258,7 +260,7 @@ fn bracketed(rest: &str) -> Option<(Step, &str)> {
             '\\' => name.push(chars.next()?.1),
             c if c == quote => {
                 let after = rest[at + 1..].strip_prefix(']')?;
-                return Some((Step::Key(name), after));
+                return Some((PathStep::Key(name), after));
             }
             c => name.push(c),
         }

@@ -5,13 +5,17 @@ use std::borrow::Cow;
 use majordomo_llm::{Effort, OutputFormat, OutputSchema, Prompt};
 
 use super::{keys, schema};
-use crate::json::{Cursor, Kind, Read, Rest, keep};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
 
-/// Reads the settings into the prompt; what it does not model goes to `rest`.
-pub(super) fn read(cursor: &mut Cursor<'_>, prompt: &mut Prompt, rest: &mut Rest) -> Read<()> {
-    let mut format = Format::default();
+/// Reads the settings into the prompt, and fields it does not model into `rest`.
+pub(super) fn read_generation_config(
+    cursor: &mut Cursor<'_>,
+    prompt: &mut Prompt,
+    rest: &mut Rest,
+) -> ReadResult<()> {
+    let mut format = GeminiOutputFormat::default();
     keys::object(cursor, |key, cursor| {
-        if cursor.peek()? == Kind::Null {
+        if cursor.peek()? == JsonKind::Null {
             return Ok(());
         }
         match key {
@@ -33,8 +37,8 @@ pub(super) fn read(cursor: &mut Cursor<'_>, prompt: &mut Prompt, rest: &mut Rest
             "responseJsonSchema" | "responseSchema" if format.schema.is_none() => {
                 format.schema = Some(cursor.raw()?);
             }
-            "thinkingConfig" => thinking(cursor, prompt, rest)?,
-            // What is so anyway is nothing to keep.
+            "thinkingConfig" => read_thinking_config(cursor, prompt, rest)?,
+            // Defaults are not kept.
             "responseModalities" | "candidateCount" => {
                 let raw = cursor.raw()?;
                 let plain: String = raw.chars().filter(|c| !c.is_whitespace()).collect();
@@ -50,25 +54,25 @@ pub(super) fn read(cursor: &mut Cursor<'_>, prompt: &mut Prompt, rest: &mut Rest
     Ok(())
 }
 
-/// The shape of the answer, which two fields tell together.
+/// The output format, which two fields specify together.
 #[derive(Default)]
-struct Format<'a> {
+struct GeminiOutputFormat<'a> {
     mime: Option<(Cow<'a, str>, &'a str)>,
     schema: Option<&'a str>,
 }
 
-impl Format<'_> {
+impl GeminiOutputFormat<'_> {
     fn into_output(self, rest: &mut Rest) -> OutputFormat {
         let mime = self.mime.as_ref().map(|(mime, _)| &**mime);
         match (mime, self.schema) {
             (None | Some("application/json"), Some(raw)) => OutputFormat::Schema(OutputSchema {
-                schema: schema::read(raw),
+                schema: schema::read_schema(raw),
                 name: None,
                 strict: None,
             }),
             (Some("application/json"), None) => OutputFormat::Json,
             (None | Some("" | "text/plain"), None) => OutputFormat::Text,
-            // One word of a list, or what comes next: only this dialect can say it.
+            // `text/x.enum` or a later type, which no other dialect can express.
             _ => {
                 if let Some((_, raw)) = self.mime {
                     rest.push("generationConfig.responseMimeType", keep(raw));
@@ -82,39 +86,43 @@ impl Format<'_> {
     }
 }
 
-fn thinking(cursor: &mut Cursor<'_>, prompt: &mut Prompt, rest: &mut Rest) -> Read<()> {
-    if cursor.peek()? != Kind::Object {
+fn read_thinking_config(
+    cursor: &mut Cursor<'_>,
+    prompt: &mut Prompt,
+    rest: &mut Rest,
+) -> ReadResult<()> {
+    if cursor.peek()? != JsonKind::Object {
         return rest.take("generationConfig.thinkingConfig", cursor);
     }
     keys::object(cursor, |key, cursor| {
         let kind = cursor.peek()?;
         let mut keep_raw = |raw| rest.push(format!("thinkingConfig.{key}"), keep(raw));
         match (key, kind) {
-            ("thinkingLevel", Kind::String) => {
-                let (word, raw) = cursor.with_raw(Cursor::string)?;
-                match level(&word) {
+            ("thinkingLevel", JsonKind::String) => {
+                let (name, raw) = cursor.with_raw(Cursor::string)?;
+                match effort_of_level(&name) {
                     Some(effort) => prompt.effort = Some(effort),
                     None => keep_raw(raw),
                 }
             }
-            ("thinkingBudget", Kind::Number) => {
+            ("thinkingBudget", JsonKind::Number) => {
                 let (tokens, raw) = cursor.with_raw(Cursor::signed)?;
                 match u64::try_from(tokens) {
                     Ok(0) => prompt.effort = Some(Effort::None),
                     Ok(tokens) => prompt.reasoning_budget = Some(tokens),
-                    // As much as the model likes, which only this dialect can say.
+                    // Negative means dynamic, which no other dialect can express.
                     Err(_) => keep_raw(raw),
                 }
             }
-            (_, Kind::Null) => {}
+            (_, JsonKind::Null) => {}
             _ => keep_raw(cursor.raw()?),
         }
         Ok(())
     })
 }
 
-fn level(word: &str) -> Option<Effort> {
-    Some(match word.to_ascii_uppercase().as_str() {
+fn effort_of_level(name: &str) -> Option<Effort> {
+    Some(match name.to_ascii_uppercase().as_str() {
         "MINIMAL" => Effort::Minimal,
         "LOW" => Effort::Low,
         "MEDIUM" => Effort::Medium,

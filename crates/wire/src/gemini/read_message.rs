@@ -1,33 +1,33 @@
-//! Reads the conversation, one message for each content.
+//! Reads `contents`, one message per content.
 //!
-//! Older models give their calls no id: one is made up, and an answer without
-//! an id belongs to the first unanswered call of its name.
+//! Older models send function calls without an id: one is generated, and a
+//! `functionResponse` without an id belongs to the first pending call of its name.
 
 use majordomo_llm::{Json, Message, Part, Role, ToolCall, ToolResult};
 
 use super::{GEMINI, keys, read_part};
-use crate::json::{Cursor, Read, Rest};
+use crate::json::{Cursor, ReadResult, Rest};
 use crate::open_calls::OpenCalls;
 
-/// The messages so far, and the calls that wait for an answer.
+/// The messages so far and the calls without a result.
 #[derive(Default)]
-pub(super) struct Conversation {
+pub(super) struct GeminiConversation {
     pub(super) messages: Vec<Message>,
     calls: usize,
-    unanswered: OpenCalls,
+    pending: OpenCalls,
 }
 
-impl Conversation {
+impl GeminiConversation {
     /// Reads the next content.
-    pub(super) fn read(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
-        let mut word = None;
+    pub(super) fn read_content(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
+        let mut name = None;
         let mut parts = Vec::new();
         let mut rest = Rest::default();
         keys::object(cursor, |key, cursor| {
             match key {
-                "role" => word = cursor.optional(Cursor::string)?,
+                "role" => name = cursor.optional(Cursor::string)?,
                 "parts" => keys::one_or_many(cursor, |cursor| {
-                    let (fields, raw) = read_part::fields(cursor)?;
+                    let (fields, raw) = read_part::read_part(cursor)?;
                     parts.extend(fields.into_part(raw));
                     Ok(())
                 })?,
@@ -35,18 +35,18 @@ impl Conversation {
             }
             Ok(())
         })?;
-        let word = word.unwrap_or_default();
-        let answers = |part: &Part| matches!(part, Part::ToolResult(_));
-        let role = match &*word {
+        let name = name.unwrap_or_default();
+        let is_result = |part: &Part| matches!(part, Part::ToolResult(_));
+        let role = match &*name {
             "model" => Role::Assistant,
             "function" | "tool" => Role::Tool,
-            _ if !parts.is_empty() && parts.iter().all(answers) => Role::Tool,
+            _ if !parts.is_empty() && parts.iter().all(is_result) => Role::Tool,
             _ => Role::User,
         };
-        if !matches!(&*word, "" | "user" | "model") {
-            rest.push("role", Json::string(&word));
+        if !matches!(&*name, "" | "user" | "model") {
+            rest.push("role", Json::string(&name));
         }
-        self.pair(role, &mut parts);
+        self.match_calls(role, &mut parts);
         self.messages.push(Message {
             role,
             parts,
@@ -55,12 +55,12 @@ impl Conversation {
         Ok(())
     }
 
-    /// Names calls, and finds the call of each answer.
-    fn pair(&mut self, role: Role, parts: &mut [Part]) {
-        // What an earlier turn left unanswered will stay so.
-        let goes_on = self.messages.last().map(|m| m.role) == Some(Role::Assistant);
-        if role == Role::Assistant && !goes_on {
-            self.unanswered.clear();
+    /// Assigns ids to calls and matches each result with its call.
+    fn match_calls(&mut self, role: Role, parts: &mut [Part]) {
+        // Calls still pending from an earlier turn get no result anymore.
+        let same_turn = self.messages.last().map(|m| m.role) == Some(Role::Assistant);
+        if role == Role::Assistant && !same_turn {
+            self.pending.clear();
         }
         for part in parts {
             match part {
@@ -69,22 +69,22 @@ impl Conversation {
                         call.id = ToolCall::synthetic_id(self.calls);
                     }
                     self.calls += 1;
-                    self.unanswered.push(&call.id, &call.name);
+                    self.pending.push(&call.id, &call.name);
                 }
-                Part::ToolResult(result) => self.answer(result),
+                Part::ToolResult(result) => self.match_result(result),
                 _ => {}
             }
         }
     }
 
-    fn answer(&mut self, result: &mut ToolResult) {
+    fn match_result(&mut self, result: &mut ToolResult) {
         if !result.call_id.is_empty() {
-            self.unanswered.take_id(&result.call_id);
+            self.pending.take_id(&result.call_id);
             return;
         }
         let name = result.name.as_deref().unwrap_or_default();
-        let named = self.unanswered.take_name(name);
-        if let Some(call) = named.or_else(|| self.unanswered.take_oldest()) {
+        let named = self.pending.take_name(name);
+        if let Some(call) = named.or_else(|| self.pending.take_oldest()) {
             result.call_id = call.id;
         }
     }

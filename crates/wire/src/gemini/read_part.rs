@@ -1,4 +1,4 @@
-//! Reads one part: of a conversation, of a tool's answer, or of an answer.
+//! Reads one part of a content, of a `functionResponse` or of a candidate.
 
 use std::borrow::Cow;
 
@@ -9,92 +9,97 @@ use majordomo_llm::{
 use super::partial_args::PartialArg;
 use super::{GEMINI, keys, tool_results};
 use crate::base64;
-use crate::json::{Cursor, Kind, Read, Rest, keep};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
 
-/// What stands in for the signature of a call that no Gemini made. It is no
-/// state: whoever writes such a call again adds it again.
-pub(super) const NO_SIGNATURE: &str = "skip_thought_signature_validator";
-const NO_SIGNATURE_EITHER: &str = "context_engineering_is_the_way_to_go";
+/// Placeholder `thoughtSignature` for a call that Gemini did not produce. It is
+/// dropped when read, and the writer adds it again.
+pub(super) const PLACEHOLDER_SIGNATURE: &str = "skip_thought_signature_validator";
+const ALT_PLACEHOLDER_SIGNATURE: &str = "context_engineering_is_the_way_to_go";
 
-/// Reads the fields of a part, and gives its text.
-pub(super) fn fields<'a>(cursor: &mut Cursor<'a>) -> Read<(PartFields<'a>, &'a str)> {
-    let mut fields = PartFields::default();
-    let ((), raw) =
-        cursor.with_raw(|cursor| keys::object(cursor, |key, cursor| fields.read(key, cursor)))?;
+/// Reads the fields of a part; also returns its JSON.
+pub(super) fn read_part<'a>(
+    cursor: &mut Cursor<'a>,
+) -> ReadResult<(GeminiPartFields<'a>, &'a str)> {
+    let mut fields = GeminiPartFields::default();
+    let ((), raw) = cursor
+        .with_raw(|cursor| keys::object(cursor, |key, cursor| fields.read_field(key, cursor)))?;
     Ok((fields, raw))
 }
 
-/// The fields of a part, in whatever order they came.
+/// The fields of a part, collected in any order.
 #[derive(Default)]
-pub(super) struct PartFields<'a> {
-    content: Option<Content<'a>>,
-    /// Set when more than one field says what the part is.
+pub(super) struct GeminiPartFields<'a> {
+    content: Option<PartContent<'a>>,
+    /// Whether more than one field holds content.
     ambiguous: bool,
     thought: bool,
-    /// The first field that nobody knows, which is what an unknown part is.
+    /// The first unknown field, which names the kind of an unknown part.
     unknown: Option<String>,
     rest: Rest,
 }
 
-enum Content<'a> {
+/// The content of a part.
+enum PartContent<'a> {
     Text(Cow<'a, str>),
-    Inline(Blob<'a>),
-    File(FileLink<'a>),
-    Call(Call<'a>),
+    Inline(InlineData<'a>),
+    File(FileData<'a>),
+    Call(GeminiFunctionCall<'a>),
     Result(ToolResult),
 }
 
+/// `inlineData`.
 #[derive(Default)]
-struct Blob<'a> {
+struct InlineData<'a> {
     media_type: Cow<'a, str>,
     data: Cow<'a, str>,
     name: Option<String>,
 }
 
+/// `fileData`.
 #[derive(Default)]
-struct FileLink<'a> {
+struct FileData<'a> {
     media_type: Option<Cow<'a, str>>,
     url: Cow<'a, str>,
 }
 
-/// A call, or a piece of one.
+/// A `functionCall`, or a fragment of one.
 #[derive(Default)]
-pub(super) struct Call<'a> {
+pub(super) struct GeminiFunctionCall<'a> {
     pub(super) id: Option<Cow<'a, str>>,
     pub(super) name: Cow<'a, str>,
     pub(super) arguments: Option<&'a str>,
-    pub(super) partial: Vec<PartialArg<'a>>,
+    pub(super) partial_args: Vec<PartialArg<'a>>,
     pub(super) continues: bool,
 }
 
-impl<'a> PartFields<'a> {
-    fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+impl<'a> GeminiPartFields<'a> {
+    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         match (key, cursor.peek()?) {
-            (_, Kind::Null) => {}
-            ("text", Kind::String) => {
+            (_, JsonKind::Null) => {}
+            ("text", JsonKind::String) => {
                 let text = cursor.string()?;
-                self.set(Content::Text(text));
+                self.set(PartContent::Text(text));
             }
-            ("inlineData", Kind::Object) => {
-                let blob = self.blob(cursor)?;
-                self.set(Content::Inline(blob));
+            ("inlineData", JsonKind::Object) => {
+                let blob = self.read_inline_data(cursor)?;
+                self.set(PartContent::Inline(blob));
             }
-            ("fileData", Kind::Object) => {
-                let link = self.file_link(cursor)?;
-                self.set(Content::File(link));
+            ("fileData", JsonKind::Object) => {
+                let link = self.read_file_data(cursor)?;
+                self.set(PartContent::File(link));
             }
-            ("functionCall", Kind::Object) => {
-                let call = self.function_call(cursor)?;
-                self.set(Content::Call(call));
+            ("functionCall", JsonKind::Object) => {
+                let call = self.read_function_call(cursor)?;
+                self.set(PartContent::Call(call));
             }
-            ("functionResponse", Kind::Object) => {
-                let result = tool_results::read(cursor, &mut self.rest)?;
-                self.set(Content::Result(result));
+            ("functionResponse", JsonKind::Object) => {
+                let result = tool_results::read_function_response(cursor, &mut self.rest)?;
+                self.set(PartContent::Result(result));
             }
-            ("thought", Kind::Bool) => self.thought = cursor.bool()?,
-            ("thoughtSignature", Kind::String) => {
+            ("thought", JsonKind::Bool) => self.thought = cursor.bool()?,
+            ("thoughtSignature", JsonKind::String) => {
                 let (text, raw) = cursor.with_raw(Cursor::string)?;
-                if text != NO_SIGNATURE && text != NO_SIGNATURE_EITHER {
+                if text != PLACEHOLDER_SIGNATURE && text != ALT_PLACEHOLDER_SIGNATURE {
                     self.rest.push(key, keep(raw));
                 }
             }
@@ -108,19 +113,21 @@ impl<'a> PartFields<'a> {
         Ok(())
     }
 
-    fn set(&mut self, content: Content<'a>) {
+    fn set(&mut self, content: PartContent<'a>) {
         self.ambiguous |= self.content.is_some();
         self.content = Some(content);
     }
 
-    fn blob(&mut self, cursor: &mut Cursor<'a>) -> Read<Blob<'a>> {
-        let mut blob = Blob::default();
+    fn read_inline_data(&mut self, cursor: &mut Cursor<'a>) -> ReadResult<InlineData<'a>> {
+        let mut blob = InlineData::default();
         keys::object(cursor, |key, cursor| {
             match (key, cursor.peek()?) {
-                ("mimeType", Kind::String) => blob.media_type = cursor.string()?,
-                ("data", Kind::String) => blob.data = cursor.string()?,
-                ("displayName", Kind::String) => blob.name = Some(cursor.string()?.into_owned()),
-                (_, Kind::Null) => {}
+                ("mimeType", JsonKind::String) => blob.media_type = cursor.string()?,
+                ("data", JsonKind::String) => blob.data = cursor.string()?,
+                ("displayName", JsonKind::String) => {
+                    blob.name = Some(cursor.string()?.into_owned())
+                }
+                (_, JsonKind::Null) => {}
                 _ => self.rest.take(format!("inlineData.{key}"), cursor)?,
             }
             Ok(())
@@ -128,13 +135,13 @@ impl<'a> PartFields<'a> {
         Ok(blob)
     }
 
-    fn file_link(&mut self, cursor: &mut Cursor<'a>) -> Read<FileLink<'a>> {
-        let mut link = FileLink::default();
+    fn read_file_data(&mut self, cursor: &mut Cursor<'a>) -> ReadResult<FileData<'a>> {
+        let mut link = FileData::default();
         keys::object(cursor, |key, cursor| {
             match (key, cursor.peek()?) {
-                ("mimeType", Kind::String) => link.media_type = Some(cursor.string()?),
-                ("fileUri", Kind::String) => link.url = cursor.string()?,
-                (_, Kind::Null) => {}
+                ("mimeType", JsonKind::String) => link.media_type = Some(cursor.string()?),
+                ("fileUri", JsonKind::String) => link.url = cursor.string()?,
+                (_, JsonKind::Null) => {}
                 _ => self.rest.take(format!("fileData.{key}"), cursor)?,
             }
             Ok(())
@@ -142,19 +149,22 @@ impl<'a> PartFields<'a> {
         Ok(link)
     }
 
-    fn function_call(&mut self, cursor: &mut Cursor<'a>) -> Read<Call<'a>> {
-        let mut call = Call::default();
+    fn read_function_call(
+        &mut self,
+        cursor: &mut Cursor<'a>,
+    ) -> ReadResult<GeminiFunctionCall<'a>> {
+        let mut call = GeminiFunctionCall::default();
         keys::object(cursor, |key, cursor| {
             match (key, cursor.peek()?) {
-                ("id", Kind::String) => call.id = Some(cursor.string()?),
-                ("name", Kind::String) => call.name = cursor.string()?,
-                ("args", Kind::Object) => call.arguments = Some(cursor.raw()?),
-                ("partialArgs", Kind::Array) => cursor.array(|cursor| {
-                    call.partial.push(PartialArg::read(cursor)?);
+                ("id", JsonKind::String) => call.id = Some(cursor.string()?),
+                ("name", JsonKind::String) => call.name = cursor.string()?,
+                ("args", JsonKind::Object) => call.arguments = Some(cursor.raw()?),
+                ("partialArgs", JsonKind::Array) => cursor.array(|cursor| {
+                    call.partial_args.push(PartialArg::read(cursor)?);
                     Ok(())
                 })?,
-                ("willContinue", Kind::Bool) => call.continues = cursor.bool()?,
-                (_, Kind::Null) => {}
+                ("willContinue", JsonKind::Bool) => call.continues = cursor.bool()?,
+                (_, JsonKind::Null) => {}
                 _ => self.rest.take(format!("functionCall.{key}"), cursor)?,
             }
             Ok(())
@@ -162,13 +172,13 @@ impl<'a> PartFields<'a> {
         Ok(call)
     }
 
-    /// The call and its native fields, if the part is nothing else.
-    pub(super) fn take_call(&mut self) -> Option<(Call<'a>, Rest)> {
+    /// Takes the function call and its native fields, if the part is one.
+    pub(super) fn take_call(&mut self) -> Option<(GeminiFunctionCall<'a>, Rest)> {
         if self.ambiguous {
             return None;
         }
         match self.content.take() {
-            Some(Content::Call(call)) => Some((call, std::mem::take(&mut self.rest))),
+            Some(PartContent::Call(call)) => Some((call, std::mem::take(&mut self.rest))),
             other => {
                 self.content = other;
                 None
@@ -176,34 +186,34 @@ impl<'a> PartFields<'a> {
         }
     }
 
-    /// The part; nothing for an empty text without a signature.
+    /// Converts to a part; none for an empty text without a signature.
     pub(super) fn into_part(mut self, raw: &str) -> Option<Part> {
         let content = match self.content.take() {
             Some(content) if !self.ambiguous => content,
             Some(_) => return Some(opaque("part", raw)),
             None => match &self.unknown {
                 Some(kind) => return Some(opaque(kind, raw)),
-                None => Content::Text(Cow::Borrowed("")),
+                None => PartContent::Text(Cow::Borrowed("")),
             },
         };
         Some(match content {
-            Content::Text(text) => return self.text(text),
-            Content::Inline(blob) => self.inline(blob, raw),
-            Content::File(link) => self.remote(link, raw),
-            Content::Call(call) => Part::ToolCall(ToolCall {
+            PartContent::Text(text) => return self.text_part(text),
+            PartContent::Inline(blob) => self.inline_part(blob, raw),
+            PartContent::File(link) => self.file_part(link, raw),
+            PartContent::Call(call) => Part::ToolCall(ToolCall {
                 id: call.id.unwrap_or_default().into_owned(),
                 name: call.name.into_owned(),
                 arguments: call.arguments.unwrap_or("{}").to_owned(),
-                native: self.native(),
+                native: self.into_native(),
             }),
-            Content::Result(result) => Part::ToolResult(ToolResult {
-                native: self.native(),
+            PartContent::Result(result) => Part::ToolResult(ToolResult {
+                native: self.into_native(),
                 ..result
             }),
         })
     }
 
-    fn text(mut self, text: Cow<'_, str>) -> Option<Part> {
+    fn text_part(mut self, text: Cow<'_, str>) -> Option<Part> {
         if self.thought {
             self.rest.push("field", Json::string("thought"));
             return Some(Part::Reasoning(Reasoning {
@@ -221,7 +231,7 @@ impl<'a> PartFields<'a> {
         }))
     }
 
-    fn inline(mut self, blob: Blob<'_>, raw: &str) -> Part {
+    fn inline_part(mut self, blob: InlineData<'_>, raw: &str) -> Part {
         let Some(data) = base64::decode_either(&blob.data) else {
             return opaque("inlineData", raw);
         };
@@ -234,7 +244,7 @@ impl<'a> PartFields<'a> {
             return Part::Image(Image {
                 media_type,
                 data,
-                native: self.native(),
+                native: self.into_native(),
             });
         }
         self.rest.push("field", Json::string("inlineData"));
@@ -242,31 +252,33 @@ impl<'a> PartFields<'a> {
             media_type,
             data,
             name: blob.name,
-            native: self.native(),
+            native: self.into_native(),
         })
     }
 
-    /// A picture that anybody could fetch; whatever else is named stays as it is.
-    fn remote(mut self, link: FileLink<'_>, raw: &str) -> Part {
+    /// Converts a publicly fetchable image; any other `fileData` stays opaque.
+    fn file_part(mut self, link: FileData<'_>, raw: &str) -> Part {
         let is_image = match &link.media_type {
             Some(media_type) => media_type.starts_with("image/"),
-            None => known_extension(&link.url).is_some(),
+            None => media_type_of_extension(&link.url).is_some(),
         };
         if !is_image || !is_public(&link.url) {
             return opaque("fileData", raw);
         }
-        let media_type = link.media_type.filter(|t| *t != media_type_of(&link.url));
+        let media_type = link
+            .media_type
+            .filter(|t| *t != image_media_type(&link.url));
         if let Some(media_type) = media_type {
             self.rest
                 .push("fileData.mimeType", Json::string(&media_type));
         }
         Part::RemoteImage(RemoteImage {
             url: link.url.into_owned(),
-            native: self.native(),
+            native: self.into_native(),
         })
     }
 
-    fn native(self) -> Option<Box<majordomo_llm::Native>> {
+    fn into_native(self) -> Option<Box<majordomo_llm::Native>> {
         let mut rest = self.rest;
         if self.thought {
             rest.push("thought", keep("true"));
@@ -283,7 +295,7 @@ fn opaque(kind: &str, raw: &str) -> Part {
     })
 }
 
-/// Google's own file store answers only with the owner's key.
+/// Google's file store requires the owner's API key.
 fn is_public(url: &str) -> bool {
     let rest = url
         .strip_prefix("https://")
@@ -291,7 +303,7 @@ fn is_public(url: &str) -> bool {
     rest.is_some_and(|rest| !rest.starts_with("generativelanguage.googleapis.com/"))
 }
 
-fn known_extension(url: &str) -> Option<&'static str> {
+fn media_type_of_extension(url: &str) -> Option<&'static str> {
     let path = url.split(['?', '#']).next().unwrap_or(url);
     let (_, extension) = path.rsplit_once('.')?;
     Some(match extension.to_ascii_lowercase().as_str() {
@@ -305,7 +317,7 @@ fn known_extension(url: &str) -> Option<&'static str> {
     })
 }
 
-/// The type to declare for a picture at an address, since Vertex AI demands one.
-pub(super) fn media_type_of(url: &str) -> &'static str {
-    known_extension(url).unwrap_or("image/jpeg")
+/// Returns the media type to declare for an image URL, which Vertex AI requires.
+pub(super) fn image_media_type(url: &str) -> &'static str {
+    media_type_of_extension(url).unwrap_or("image/jpeg")
 }

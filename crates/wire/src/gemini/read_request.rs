@@ -1,26 +1,27 @@
-//! Reads a client's request.
+//! Reads a client's request body.
 
 use bytes::Bytes;
 use majordomo_llm::{Json, Prompt, Request, Text};
 
-use super::read_message::Conversation;
+use super::read_message::GeminiConversation;
 use super::{GEMINI, keys, models, read_config, read_part, tools};
-use crate::json::{self, Cursor, Kind, Read, Rest};
+use crate::json::{self, Cursor, JsonKind, ReadResult, Rest};
 use crate::{Incoming, ReadError};
 
-/// Reads a request, or a question for its tokens, and keeps its bytes.
-pub(super) fn read(body: Bytes) -> Result<Incoming, ReadError> {
-    let mut fields = Fields::default();
+/// Reads a `generateContent` or `countTokens` request and keeps its bytes for
+/// splicing.
+pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
+    let mut fields = GeminiRequestFields::default();
     json::read(&body, |cursor| {
         keys::object(cursor, |key, cursor| match (key, cursor.peek()?) {
-            // A question for tokens may hold the whole request.
-            ("generateContentRequest", Kind::Object) => {
-                keys::object(cursor, |key, cursor| fields.read(key, cursor))
+            // `countTokens` may nest a complete request.
+            ("generateContentRequest", JsonKind::Object) => {
+                keys::object(cursor, |key, cursor| fields.read_field(key, cursor))
             }
-            _ => fields.read(key, cursor),
+            _ => fields.read_field(key, cursor),
         })
     })?;
-    let Fields {
+    let GeminiRequestFields {
         model,
         mut prompt,
         conversation,
@@ -37,44 +38,53 @@ pub(super) fn read(body: Bytes) -> Result<Incoming, ReadError> {
 }
 
 #[derive(Default)]
-struct Fields {
+struct GeminiRequestFields {
     model: Option<String>,
     prompt: Prompt,
-    conversation: Conversation,
+    conversation: GeminiConversation,
     rest: Rest,
 }
 
-impl Fields {
-    fn read(&mut self, key: &str, cursor: &mut Cursor<'_>) -> Read<()> {
+impl GeminiRequestFields {
+    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         let (prompt, rest) = (&mut self.prompt, &mut self.rest);
         match (key, cursor.peek()?) {
-            ("model", Kind::String) => {
-                self.model = Some(models::id_of(&cursor.string()?).to_owned());
+            ("model", JsonKind::String) => {
+                self.model = Some(models::model_id(&cursor.string()?).to_owned());
             }
             ("contents", _) => {
-                keys::one_or_many(cursor, |cursor| self.conversation.read(cursor))?;
+                keys::one_or_many(cursor, |cursor| self.conversation.read_content(cursor))?;
             }
-            ("systemInstruction", Kind::String) => {
+            ("systemInstruction", JsonKind::String) => {
                 prompt.system.push(Text::new(cursor.string()?));
             }
-            ("systemInstruction", Kind::Object) => instructions(cursor, prompt, rest)?,
-            ("tools", _) => keys::one_or_many(cursor, |cursor| tools::read(cursor, prompt))?,
-            ("toolConfig", Kind::Object) => tools::read_config(cursor, prompt, rest)?,
-            ("generationConfig", Kind::Object) => read_config::read(cursor, prompt, rest)?,
-            // Absent and null are the same for all of these.
-            ("model" | "systemInstruction" | "toolConfig" | "generationConfig", Kind::Null) => {}
+            ("systemInstruction", JsonKind::Object) => {
+                read_system_instruction(cursor, prompt, rest)?
+            }
+            ("tools", _) => keys::one_or_many(cursor, |cursor| tools::read_tool(cursor, prompt))?,
+            ("toolConfig", JsonKind::Object) => tools::read_tool_config(cursor, prompt, rest)?,
+            ("generationConfig", JsonKind::Object) => {
+                read_config::read_generation_config(cursor, prompt, rest)?
+            }
+            // Null means absent for all of these.
+            ("model" | "systemInstruction" | "toolConfig" | "generationConfig", JsonKind::Null) => {
+            }
             _ => rest.take(key, cursor)?,
         }
         Ok(())
     }
 }
 
-/// Instructions are text; whatever else is among them stays as it is.
-fn instructions(cursor: &mut Cursor<'_>, prompt: &mut Prompt, rest: &mut Rest) -> Read<()> {
+/// Reads `systemInstruction`; parts other than text stay opaque.
+fn read_system_instruction(
+    cursor: &mut Cursor<'_>,
+    prompt: &mut Prompt,
+    rest: &mut Rest,
+) -> ReadResult<()> {
     let mut others = Vec::new();
     keys::object(cursor, |key, cursor| match key {
         "parts" => keys::one_or_many(cursor, |cursor| {
-            let (fields, raw) = read_part::fields(cursor)?;
+            let (fields, raw) = read_part::read_part(cursor)?;
             match fields.into_part(raw) {
                 Some(majordomo_llm::Part::Text(text)) => prompt.system.push(text),
                 Some(_) => others.push(raw),

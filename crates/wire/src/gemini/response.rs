@@ -1,12 +1,12 @@
-//! Whole answers.
+//! Reads and writes complete (non-streaming) responses.
 
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{
     Error, ErrorKind, FinishReason, Json, Native, Part, RawBody, Response, Result, ToolCall,
 };
 
-use super::stream_chunk::Chunk;
-use super::write_part::{write_call, write_part, write_thought};
+use super::stream_chunk::GeminiStreamChunk;
+use super::write_part::{write_function_call, write_part, write_thought};
 use super::{GEMINI, finish, usage};
 use crate::conversation::CallIds;
 use crate::failure::ErrorBody;
@@ -14,54 +14,56 @@ use crate::json::{self, Array, Object, ReadError, Rest, object};
 use crate::loss::Losses;
 use crate::{Reply, Written};
 
-/// Reads an answer; of several candidates the first one.
-pub(super) fn read(body: Bytes, first_call: usize) -> Result<Response> {
-    let mut chunk = Chunk::default();
+/// Reads a response; only the first of several `candidates`.
+pub(super) fn read_response(body: Bytes, first_call: usize) -> Result<Response> {
+    let mut chunk = GeminiStreamChunk::default();
     let mut rest = Rest::default();
     json::read(&body, |cursor| {
-        cursor.loose_object(|key, cursor| chunk.read(key, cursor, &mut None, Some(&mut rest)))
+        cursor.loose_object(|key, cursor| chunk.read_field(key, cursor, &mut None, Some(&mut rest)))
     })
-    .map_err(ReadError::in_answer)?;
+    .map_err(ReadError::in_response)?;
     if let Some(error) = chunk.error {
         return Err(ErrorBody::inside(error).into_error(None));
     }
-    if !chunk.answered && !chunk.blocked {
-        let text = "the provider's answer has no candidates";
+    if !chunk.has_candidate && !chunk.blocked {
+        let text = "the provider's response has no candidates";
         return Err(Error::new(ErrorKind::BadResponse, text));
     }
     let parts = chunk.parts.into_iter();
     let mut parts: Vec<Part> = parts
         .filter_map(|(part, raw)| part.into_part(raw))
         .collect();
-    let called = name_calls(&mut parts, first_call);
-    let reason = match (chunk.finish, chunk.answered) {
+    let called = assign_missing_ids(&mut parts, first_call);
+    let reason = match (chunk.finish_reason, chunk.has_candidate) {
         (_, false) => FinishReason::ContentFilter,
-        (word, true) => {
-            let word = word.unwrap_or_default();
-            let reason = finish::read(&word, called);
-            // Several words mean the same; the provider's own goes back to its clients.
-            if finish::write(&reason, &mut Losses::default()) != word && !word.is_empty() {
-                rest.push("candidate.finishReason", Json::string(&word));
+        (name, true) => {
+            let name = name.unwrap_or_default();
+            let reason = finish::read_finish_reason(&name, called);
+            // Several names map to one reason; Gemini clients get the original.
+            if finish::write_finish_reason(&reason, &mut Losses::default()) != name
+                && !name.is_empty()
+            {
+                rest.push("candidate.finishReason", Json::string(&name));
             }
             reason
         }
     };
-    let known = |text: Option<std::borrow::Cow<'_, str>>| {
+    let non_empty = |text: Option<std::borrow::Cow<'_, str>>| {
         text.filter(|text| !text.is_empty()).map(Into::into)
     };
     Ok(Response {
         finish: reason,
         usage: chunk.usage.unwrap_or_default(),
-        id: known(chunk.id),
-        reported_model: known(chunk.model),
+        id: non_empty(chunk.id),
+        reported_model: non_empty(chunk.model),
         native: rest.into_native(GEMINI),
         raw: Some(RawBody::new(GEMINI, body.clone())),
         ..Response::new(parts)
     })
 }
 
-/// Gives calls an id that have none; tells whether there are calls at all.
-fn name_calls(parts: &mut [Part], first_call: usize) -> bool {
+/// Assigns ids to calls without one; returns whether there are calls.
+fn assign_missing_ids(parts: &mut [Part], first_call: usize) -> bool {
     let mut calls = 0;
     for part in parts {
         if let Part::ToolCall(call) = part {
@@ -74,8 +76,8 @@ fn name_calls(parts: &mut [Part], first_call: usize) -> bool {
     calls > 0
 }
 
-/// Writes an answer for a client.
-pub(super) fn write(response: &Response, reply: &Reply) -> Written {
+/// Writes a response for a client.
+pub(super) fn write_response(response: &Response, reply: &Reply) -> Written {
     let mut losses = Losses::default();
     let mut body = BytesMut::with_capacity(1_024);
     let native = losses.own(response.native.as_deref(), &GEMINI);
@@ -84,7 +86,7 @@ pub(super) fn write(response: &Response, reply: &Reply) -> Written {
             a.object(|o| write_candidate(response, native, o, &mut losses));
         });
         o.object("usageMetadata", |o| {
-            usage::write(&response.usage, o, &mut losses)
+            usage::write_usage(&response.usage, o, &mut losses)
         });
         o.string("modelVersion", &reply.model);
         o.string("responseId", &reply.id);
@@ -111,26 +113,26 @@ fn write_candidate(
                 match part {
                     Part::ToolCall(call) => {
                         let id = ids.call(&call.id);
-                        array.object(|o| write_call(call, Some(&id), None, o, losses));
+                        array.object(|o| write_function_call(call, Some(&id), None, o, losses));
                     }
-                    part => write_said(part, array, losses),
+                    part => write_response_part(part, array, losses),
                 }
             }
         });
-        // Clients take a content without parts for a broken answer.
+        // Clients treat a content without parts as a malformed response.
         if &out[start..] == b"[]" {
             out.truncate(start);
             out.extend_from_slice(br#"[{"text":""}]"#);
         }
         o.string("role", "model");
     });
-    let word = finish::write(&response.finish, losses);
+    let name = finish::write_finish_reason(&response.finish, losses);
     let called = response.tool_calls().next().is_some();
-    let own = native
+    let original = native
         .and_then(|native| native.get("candidate.finishReason"))
-        .and_then(|word| word.to::<String>().ok())
-        .filter(|word| finish::read(word, called) == response.finish);
-    object.string("finishReason", own.as_deref().unwrap_or(word));
+        .and_then(|name| name.to::<String>().ok())
+        .filter(|name| finish::read_finish_reason(name, called) == response.finish);
+    object.string("finishReason", original.as_deref().unwrap_or(name));
     object.number("index", 0);
     for (name, value) in native.into_iter().flat_map(Native::fields) {
         match name.strip_prefix("candidate.") {
@@ -140,14 +142,14 @@ fn write_candidate(
     }
 }
 
-/// A part of an answer that is no call. A client sees reasoning of every origin.
-pub(super) fn write_said(part: &Part, array: &mut Array<'_>, losses: &mut Losses) {
+/// Writes a part other than a call. Clients see reasoning from any dialect.
+pub(super) fn write_response_part(part: &Part, array: &mut Array<'_>, losses: &mut Losses) {
     match part {
         Part::Reasoning(reasoning) => {
             let native = losses.own(reasoning.native.as_deref(), &GEMINI);
             array.object(|o| write_thought(&reasoning.text, native, o));
         }
-        Part::ToolResult(_) => losses.part(part, "an answer has no tool results"),
+        Part::ToolResult(_) => losses.part(part, "a response cannot hold tool results"),
         part => write_part(part, array, losses),
     }
 }

@@ -1,107 +1,115 @@
-//! Google's own form of schemas, read as JSON Schema.
+//! Converts Google's `Schema` to JSON Schema.
 //!
-//! `parameters` and `responseSchema` hold a subset of OpenAPI: types in upper
-//! case, `nullable` instead of a null type, counts as strings. Clients put the
-//! same into `parametersJsonSchema`, too. A schema without any of that is kept
-//! as it is written.
+//! `parameters` and `responseSchema` hold an OpenAPI 3.0 subset: uppercase types,
+//! `nullable` instead of a null type, counts as strings. Clients use the same in
+//! `parametersJsonSchema`. A schema without any of these keeps its bytes.
 
 use bytes::{BufMut, BytesMut};
 use majordomo_llm::Json;
 use memchr::memmem;
 
-use super::keys::camel;
-use crate::json::{self, Cursor, Kind, Read, keep, object, write_array, write_string};
+use super::keys::camel_case;
+use crate::json::{self, Cursor, JsonKind, ReadResult, keep, object, write_array, write_string};
 
 const TYPES: [&str; 7] = [
     "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL",
 ];
 
-/// The schema that a checked text means.
-pub(super) fn read(raw: &str) -> Json {
-    if !is_googles(raw) {
+/// Converts a schema given as valid JSON.
+pub(super) fn read_schema(raw: &str) -> Json {
+    if !may_be_openapi(raw) {
         return keep(raw);
     }
     let mut out = BytesMut::with_capacity(raw.len());
-    let mut later = Insertions::default();
-    let written = json::read_str(raw, |cursor| schema(cursor, &mut out, &mut later));
-    let text = written.map(|()| later.into_text(&out));
+    let mut insertions = Insertions::default();
+    let written = json::read_str(raw, |cursor| {
+        convert_schema(cursor, &mut out, &mut insertions)
+    });
+    let text = written.map(|()| insertions.into_text(&out));
     let read = text.ok().and_then(|text| Json::parse(text).ok());
     read.unwrap_or_else(|| keep(raw))
 }
 
-/// Whether anything in the text may be of Google's form.
-fn is_googles(raw: &str) -> bool {
-    let has = |word: &str| memmem::find(raw.as_bytes(), word.as_bytes()).is_some();
+/// Whether the text may contain an OpenAPI construct.
+fn may_be_openapi(raw: &str) -> bool {
+    let has = |text: &str| memmem::find(raw.as_bytes(), text.as_bytes()).is_some();
     has("\"nullable\"") || has("\"any_of\"") || {
         let quoted = |name: &&str| has(&format!("\"{name}\""));
         TYPES.iter().any(quoted)
     }
 }
 
-/// Copies a schema; whatever is no object stands for itself.
-fn schema(cursor: &mut Cursor<'_>, out: &mut BytesMut, later: &mut Insertions) -> Read<()> {
-    if cursor.peek()? != Kind::Object {
-        return plain(cursor, out);
+/// Writes one schema; anything but an object is copied.
+fn convert_schema(
+    cursor: &mut Cursor<'_>,
+    out: &mut BytesMut,
+    insertions: &mut Insertions,
+) -> ReadResult<()> {
+    if cursor.peek()? != JsonKind::Object {
+        return copy_value(cursor, out);
     }
     let mut nullable = false;
-    // Where the type and the last of the alternatives ended up.
-    let (mut named_type, mut choices) = (None, None);
+    // Positions of `type` and of the end of `anyOf` in the output.
+    let (mut type_range, mut any_of_end) = (None, None);
     let mut read = Ok(());
     object(out, |o| {
         read = cursor.loose_object(|key, cursor| {
-            let key = camel(key);
+            let key = camel_case(key);
             let kind = cursor.peek()?;
-            if key == "nullable" && kind == Kind::Bool {
+            if key == "nullable" && kind == JsonKind::Bool {
                 nullable = cursor.bool()?;
                 return Ok(());
             }
             let out = o.value(&key);
             let start = out.len();
             match (&*key, kind) {
-                ("type", Kind::String) => {
+                ("type", JsonKind::String) => {
                     write_type(&cursor.string()?, out);
-                    named_type = Some(start..out.len());
+                    type_range = Some(start..out.len());
                 }
-                ("properties" | "patternProperties" | "$defs" | "definitions", Kind::Object) => {
-                    named(cursor, out, later)?;
+                (
+                    "properties" | "patternProperties" | "$defs" | "definitions",
+                    JsonKind::Object,
+                ) => {
+                    convert_map(cursor, out, insertions)?;
                 }
-                ("anyOf" | "oneOf" | "allOf" | "prefixItems", Kind::Array) => {
-                    listed(cursor, out, later)?;
+                ("anyOf" | "oneOf" | "allOf" | "prefixItems", JsonKind::Array) => {
+                    convert_array(cursor, out, insertions)?;
                     if key == "anyOf" && &out[start..] != b"[]" {
-                        choices = Some(out.len() - 1);
+                        any_of_end = Some(out.len() - 1);
                     }
                 }
                 ("items" | "additionalProperties" | "not" | "contains" | "propertyNames", _) => {
-                    schema(cursor, out, later)?;
+                    convert_schema(cursor, out, insertions)?;
                 }
                 (
                     "minItems" | "maxItems" | "minLength" | "maxLength" | "minProperties"
                     | "maxProperties",
                     _,
                 ) => out.put_slice(unquoted(cursor.raw()?).as_bytes()),
-                _ => plain(cursor, out)?,
+                _ => copy_value(cursor, out)?,
             }
             Ok(())
         });
     });
-    match (nullable, named_type, choices) {
+    match (nullable, type_range, any_of_end) {
         (true, Some(at), _) => {
-            later.insert(at.start, "[");
-            later.insert(at.end, ",\"null\"]");
+            insertions.insert(at.start, "[");
+            insertions.insert(at.end, ",\"null\"]");
         }
-        (true, None, Some(end)) => later.insert(end, ",{\"type\":\"null\"}"),
+        (true, None, Some(end)) => insertions.insert(end, ",{\"type\":\"null\"}"),
         _ => {}
     }
     read
 }
 
-fn plain(cursor: &mut Cursor<'_>, out: &mut BytesMut) -> Read<()> {
+fn copy_value(cursor: &mut Cursor<'_>, out: &mut BytesMut) -> ReadResult<()> {
     out.put_slice(cursor.raw()?.as_bytes());
     Ok(())
 }
 
-/// Texts that belong before what is written already. All are put in at the end,
-/// at once: one by one, each would move everything behind it.
+/// Text to insert into the output, applied in one pass at the end, since each
+/// separate insertion would move everything after it.
 #[derive(Default)]
 struct Insertions(Vec<(usize, &'static str)>);
 
@@ -113,15 +121,15 @@ impl Insertions {
     fn into_text(mut self, written: &[u8]) -> String {
         self.0.sort_by_key(|(at, _)| *at);
         let added: usize = self.0.iter().map(|(_, text)| text.len()).sum();
-        let mut whole = Vec::with_capacity(written.len() + added);
+        let mut text_bytes = Vec::with_capacity(written.len() + added);
         let mut copied = 0;
         for (at, text) in self.0 {
-            whole.extend_from_slice(&written[copied..at]);
-            whole.extend_from_slice(text.as_bytes());
+            text_bytes.extend_from_slice(&written[copied..at]);
+            text_bytes.extend_from_slice(text.as_bytes());
             copied = at;
         }
-        whole.extend_from_slice(&written[copied..]);
-        String::from_utf8(whole).unwrap_or_default()
+        text_bytes.extend_from_slice(&written[copied..]);
+        String::from_utf8(text_bytes).unwrap_or_default()
     }
 }
 
@@ -132,24 +140,33 @@ fn write_type(name: &str, out: &mut BytesMut) {
     }
 }
 
-/// Schemas by the names of what they describe; the names are the caller's.
-fn named(cursor: &mut Cursor<'_>, out: &mut BytesMut, later: &mut Insertions) -> Read<()> {
+/// Converts an object of schemas; its keys are user-defined names.
+fn convert_map(
+    cursor: &mut Cursor<'_>,
+    out: &mut BytesMut,
+    insertions: &mut Insertions,
+) -> ReadResult<()> {
     let mut read = Ok(());
     object(out, |o| {
-        read = cursor.loose_object(|name, cursor| schema(cursor, o.value(name), later));
+        read =
+            cursor.loose_object(|name, cursor| convert_schema(cursor, o.value(name), insertions));
     });
     read
 }
 
-fn listed(cursor: &mut Cursor<'_>, out: &mut BytesMut, later: &mut Insertions) -> Read<()> {
+fn convert_array(
+    cursor: &mut Cursor<'_>,
+    out: &mut BytesMut,
+    insertions: &mut Insertions,
+) -> ReadResult<()> {
     let mut read = Ok(());
     write_array(out, |a| {
-        read = cursor.array(|cursor| schema(cursor, a.value(), later));
+        read = cursor.array(|cursor| convert_schema(cursor, a.value(), insertions));
     });
     read
 }
 
-/// Protobuf writes 64-bit counts as strings.
+/// Unquotes a count; protobuf JSON writes 64-bit integers as strings.
 fn unquoted(value: &str) -> &str {
     let inner = value.strip_prefix('"').and_then(|v| v.strip_suffix('"'));
     inner

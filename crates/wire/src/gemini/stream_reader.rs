@@ -1,7 +1,7 @@
-//! Streamed answers, read.
+//! Reads a stream of `GenerateContentResponse`s into [`Event`]s.
 //!
-//! Each event is a whole response, its parts being what is new. There is no
-//! terminator: a stream is complete if it ends after a reason to stop was told.
+//! Each response holds the new parts. There is no terminator: a stream is complete
+//! if it ends after a `finishReason`.
 
 use std::borrow::Cow;
 
@@ -9,124 +9,132 @@ use majordomo_llm::{Error, ErrorKind, Event, Json, Native, Part, Result, Usage};
 use memchr::{memchr, memmem};
 
 use super::partial_args::ArgumentText;
-use super::read_part::{Call, PartFields};
-use super::stream_chunk::Chunk;
+use super::read_part::{GeminiFunctionCall, GeminiPartFields};
+use super::stream_chunk::GeminiStreamChunk;
 use super::{GEMINI, finish};
 use crate::StreamReader;
 use crate::failure::ErrorBody;
-use crate::framing::{Frame, Objects, SseDecoder};
+use crate::framing::{ObjectSplitter, SseDecoder, SseFrame};
 use crate::json::{self, ReadError, Rest};
 
-/// Turns chunks into events.
+/// Decodes `GenerateContentResponse`s into events.
 #[derive(Default)]
-pub(super) struct GeminiReader {
+pub(super) struct GeminiStreamReader {
     sse: SseDecoder,
-    /// Without `alt=sse` a stream is a list of responses, and errors come bare.
-    bare: Objects,
-    state: State,
+    /// Without `alt=sse` a stream is a JSON array, and errors have no SSE framing.
+    bare: ObjectSplitter,
+    state: GeminiStreamState,
 }
 
-impl StreamReader for GeminiReader {
+impl StreamReader for GeminiStreamReader {
     fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()> {
         let (bare, state) = (&mut self.bare, &mut self.state);
         self.sse.push(bytes, |frame| match frame {
-            Frame::Event { data, .. } => state.data(data, events),
-            Frame::Bare(line) => bare.push(line, |data| state.data(data, events)),
+            SseFrame::Event { data, .. } => state.push_data(data, events),
+            SseFrame::Bare(line) => bare.push(line, |data| state.push_data(data, events)),
         })
     }
 
     fn tap(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()> {
         let (bare, state) = (&mut self.bare, &mut self.state);
         self.sse.push(bytes, |frame| match frame {
-            Frame::Event { data, .. } if !matters(data) => Ok(()),
-            Frame::Event { data, .. } => state.data(data, events),
-            Frame::Bare(line) => bare.push(line, |data| state.data(data, events)),
+            SseFrame::Event { data, .. } if !tap_needs(data) => Ok(()),
+            SseFrame::Event { data, .. } => state.push_data(data, events),
+            SseFrame::Bare(line) => bare.push(line, |data| state.push_data(data, events)),
         })
     }
 
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<()> {
         let (bare, state) = (&mut self.bare, &mut self.state);
         self.sse.finish(|frame| match frame {
-            Frame::Event { data, .. } => state.data(data, events),
-            Frame::Bare(line) => bare.push(line, |data| state.data(data, events)),
+            SseFrame::Event { data, .. } => state.push_data(data, events),
+            SseFrame::Bare(line) => bare.push(line, |data| state.push_data(data, events)),
         })?;
-        state.end(events)
+        state.finish(events)
     }
 }
 
-/// Whether a tap must look into a chunk. Counts are cumulative, so those of the
-/// last chunk, which has the reason to stop, are enough.
-fn matters(data: &[u8]) -> bool {
-    let says = |key: &[u8]| memmem::find(data, key).is_some();
-    says(b"\"finishReason\"") || says(b"\"blockReason\"") || says(b"\"error\"")
+/// Whether a tap must parse a chunk. Token counts are cumulative, so those of the
+/// last chunk, which has the `finishReason`, suffice.
+fn tap_needs(data: &[u8]) -> bool {
+    let has = |key: &[u8]| memmem::find(data, key).is_some();
+    has(b"\"finishReason\"") || has(b"\"blockReason\"") || has(b"\"error\"")
 }
 
 #[derive(Default)]
-struct State {
+struct GeminiStreamState {
     started: bool,
-    /// Which of several candidates is read: the first one that comes.
+    /// The index of the candidate to read: that of the first one seen.
     candidate: Option<u64>,
     /// Whether a thought is open.
-    thinking: bool,
+    in_thought: bool,
     calls: usize,
-    /// The call whose arguments still come.
+    /// The call whose arguments are incomplete.
     open_call: Option<ArgumentText>,
     usage: Option<Usage>,
-    told_usage: Option<Usage>,
-    finish: Option<String>,
+    emitted_usage: Option<Usage>,
+    finish_reason: Option<String>,
     blocked: bool,
 }
 
-impl State {
-    fn data(&mut self, data: &[u8], events: &mut Vec<Event>) -> Result<()> {
+impl GeminiStreamState {
+    fn push_data(&mut self, data: &[u8], events: &mut Vec<Event>) -> Result<()> {
         let data = data.trim_ascii();
-        // Events without a blank line between them look like one of several lines.
-        let whole = |line: &[u8]| line.starts_with(b"{") && line.trim_ascii().ends_with(b"}");
-        if memchr(b'\n', data).is_some() && data.split(|byte| *byte == b'\n').all(whole) {
+        // SSE events without a blank line between them arrive as one event of
+        // several data lines.
+        let is_object = |line: &[u8]| line.starts_with(b"{") && line.trim_ascii().ends_with(b"}");
+        if memchr(b'\n', data).is_some() && data.split(|byte| *byte == b'\n').all(is_object) {
             let mut lines = data.split(|byte| *byte == b'\n');
-            return lines.try_for_each(|line| self.data(line, events));
+            return lines.try_for_each(|line| self.push_data(line, events));
         }
         if data.is_empty() || data == b"[DONE]" {
             return Ok(());
         }
-        let mut chunk = Chunk::default();
+        let mut chunk = GeminiStreamChunk::default();
         json::read(data, |cursor| {
-            cursor.loose_object(|key, cursor| chunk.read(key, cursor, &mut self.candidate, None))
+            cursor.loose_object(|key, cursor| {
+                chunk.read_field(key, cursor, &mut self.candidate, None)
+            })
         })
-        .map_err(ReadError::in_answer)?;
+        .map_err(ReadError::in_response)?;
         match chunk.error {
             Some(error) => Err(ErrorBody::inside(error).into_error(None)),
-            None => self.chunk(chunk, events),
+            None => self.push_chunk(chunk, events),
         }
     }
 
-    fn chunk(&mut self, chunk: Chunk<'_>, events: &mut Vec<Event>) -> Result<()> {
+    fn push_chunk(&mut self, chunk: GeminiStreamChunk<'_>, events: &mut Vec<Event>) -> Result<()> {
         if !self.started {
-            let known = |text: Option<Cow<'_, str>>| {
+            let non_empty = |text: Option<Cow<'_, str>>| {
                 text.filter(|text| !text.is_empty()).map(Cow::into_owned)
             };
-            let (id, model) = (known(chunk.id), known(chunk.model));
+            let (id, model) = (non_empty(chunk.id), non_empty(chunk.model));
             self.started = true;
             events.push(Event::Start { id, model });
         }
         self.usage = chunk.usage.or(self.usage);
-        // Told once early, since some clients want to know the input first.
-        if self.told_usage.is_none() {
-            self.tell_usage(events);
+        // Emitted once early, since some clients need the input count first.
+        if self.emitted_usage.is_none() {
+            self.emit_usage(events);
         }
         for (part, raw) in chunk.parts {
-            self.part(part, raw, events)?;
+            self.push_part(part, raw, events)?;
         }
         self.blocked |= chunk.blocked;
-        if let Some(word) = chunk.finish {
-            self.finish = Some(word.into_owned());
+        if let Some(name) = chunk.finish_reason {
+            self.finish_reason = Some(name.into_owned());
         }
         Ok(())
     }
 
-    fn part(&mut self, mut part: PartFields<'_>, raw: &str, events: &mut Vec<Event>) -> Result<()> {
+    fn push_part(
+        &mut self,
+        mut part: GeminiPartFields<'_>,
+        raw: &str,
+        events: &mut Vec<Event>,
+    ) -> Result<()> {
         if let Some((call, rest)) = part.take_call() {
-            return self.call(call, rest, events);
+            return self.push_call(call, rest, events);
         }
         let Some(part) = part.into_part(raw) else {
             return Ok(());
@@ -135,7 +143,7 @@ impl State {
         match part {
             Part::Reasoning(thought) if !thought.native.as_deref().is_some_and(signed) => {
                 self.end_call(events);
-                self.thinking = true;
+                self.in_thought = true;
                 events.push(Event::Reasoning(thought.text));
             }
             Part::Text(text) if text.native.is_none() => {
@@ -143,7 +151,7 @@ impl State {
                 self.end_thought(events);
                 events.push(Event::Text(text.text));
             }
-            // Whatever is signed is a part of its own.
+            // A signed part is never merged.
             part => {
                 self.end_call(events);
                 self.end_thought(events);
@@ -153,8 +161,13 @@ impl State {
         Ok(())
     }
 
-    /// A call with a name begins one; one without goes on with the last.
-    fn call(&mut self, call: Call<'_>, rest: Rest, events: &mut Vec<Event>) -> Result<()> {
+    /// Starts a call if it has a name, and continues the last one otherwise.
+    fn push_call(
+        &mut self,
+        call: GeminiFunctionCall<'_>,
+        rest: Rest,
+        events: &mut Vec<Event>,
+    ) -> Result<()> {
         let mut fragment = String::new();
         if !call.name.is_empty() {
             self.end_call(events);
@@ -171,20 +184,20 @@ impl State {
         let Some(open) = &mut self.open_call else {
             return Ok(());
         };
-        for arg in &call.partial {
+        for arg in &call.partial_args {
             open.push(arg, &mut fragment)?;
         }
-        if let (true, Some(arguments)) = (call.partial.is_empty(), call.arguments) {
+        if let (true, Some(arguments)) = (call.partial_args.is_empty(), call.arguments) {
             fragment.push_str(arguments);
         }
-        self.tell_arguments(fragment, events);
+        self.emit_arguments(fragment, events);
         if !call.continues {
             self.end_call(events);
         }
         Ok(())
     }
 
-    fn tell_arguments(&self, fragment: String, events: &mut Vec<Event>) {
+    fn emit_arguments(&self, fragment: String, events: &mut Vec<Event>) {
         if !fragment.is_empty() {
             events.push(Event::ToolCallArguments {
                 index: self.calls - 1,
@@ -199,41 +212,41 @@ impl State {
         };
         let mut fragment = String::new();
         open.finish(&mut fragment);
-        self.tell_arguments(fragment, events);
+        self.emit_arguments(fragment, events);
         events.push(Event::ToolCallEnd {
             index: self.calls - 1,
         });
     }
 
     fn end_thought(&mut self, events: &mut Vec<Event>) {
-        if std::mem::take(&mut self.thinking) {
+        if std::mem::take(&mut self.in_thought) {
             let native = Native::new(GEMINI).with("field", Json::string("thought"));
             events.push(Event::EndPart(native.into_option()));
         }
     }
 
-    fn tell_usage(&mut self, events: &mut Vec<Event>) {
-        if self.usage != self.told_usage {
-            self.told_usage = self.usage;
+    fn emit_usage(&mut self, events: &mut Vec<Event>) {
+        if self.usage != self.emitted_usage {
+            self.emitted_usage = self.usage;
             events.extend(self.usage.map(Event::Usage));
         }
     }
 
-    /// The stream ended.
-    fn end(&mut self, events: &mut Vec<Event>) -> Result<()> {
-        let reason = match (self.finish.take(), self.blocked) {
-            (Some(word), _) => finish::read(&word, self.calls > 0),
+    /// Ends the stream.
+    fn finish(&mut self, events: &mut Vec<Event>) -> Result<()> {
+        let reason = match (self.finish_reason.take(), self.blocked) {
+            (Some(name), _) => finish::read_finish_reason(&name, self.calls > 0),
             (None, true) => majordomo_llm::FinishReason::ContentFilter,
             (None, false) => {
                 return Err(Error::new(
                     ErrorKind::Truncated,
-                    "the stream ended before the model said that it was done",
+                    "the stream ended before a finishReason",
                 ));
             }
         };
         self.end_call(events);
         self.end_thought(events);
-        self.tell_usage(events);
+        self.emit_usage(events);
         events.push(Event::Finish(reason));
         Ok(())
     }

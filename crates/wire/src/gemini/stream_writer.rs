@@ -1,37 +1,37 @@
-//! Streamed answers, written.
+//! Writes [`Event`]s as a stream of `GenerateContentResponse`s.
 
 use bytes::BytesMut;
 use majordomo_llm::{Error, Event, FinishReason, Native, Part, ToolCall, Usage};
 
-use super::response::write_said;
-use super::write_part::{write_call, write_native};
+use super::response::write_response_part;
+use super::write_part::{write_function_call, write_native};
 use super::{GEMINI, error, finish, usage};
 use crate::json::{Array, Object, object};
 use crate::loss::Losses;
 use crate::{Loss, Reply, StreamWriter};
 
-/// Turns events into responses, each with what is new.
-pub(super) struct GeminiWriter {
-    /// What every chunk ends with: model and id, the same in all.
+/// Encodes events as responses, each with the new parts.
+pub(super) struct GeminiStreamWriter {
+    /// The fields every chunk ends with: `modelVersion` and `responseId`.
     tail: BytesMut,
     usage: Option<Usage>,
     first_call: usize,
-    calls: Vec<Call>,
-    /// How many of the calls were written.
-    written: usize,
+    calls: Vec<GeminiBufferedCall>,
+    /// The number of calls written.
+    calls_written: usize,
     /// Whether the last delta was a thought.
-    thinking: bool,
+    in_thought: bool,
     losses: Losses,
 }
 
-/// A call, which is written when it is whole.
-struct Call {
+/// A call, buffered until it is complete.
+struct GeminiBufferedCall {
     index: usize,
     call: ToolCall,
     ended: bool,
 }
 
-impl GeminiWriter {
+impl GeminiStreamWriter {
     pub(super) fn new(reply: &Reply) -> Self {
         let mut tail = BytesMut::new();
         object(&mut tail, |o| {
@@ -43,31 +43,31 @@ impl GeminiWriter {
             usage: None,
             first_call: reply.first_call,
             calls: Vec::new(),
-            written: 0,
-            thinking: false,
+            calls_written: 0,
+            in_thought: false,
             losses: Losses::default(),
         }
     }
 
-    fn chunk(&mut self, out: &mut BytesMut, fill: impl FnOnce(&mut Object<'_>, &mut Losses)) {
+    fn write_chunk(&mut self, out: &mut BytesMut, fill: impl FnOnce(&mut Object<'_>, &mut Losses)) {
         let (usage, losses) = (self.usage, &mut self.losses);
         out.extend_from_slice(b"data: {\"candidates\":[{");
         fill(&mut Object::resume(out, true), losses);
         out.extend_from_slice(b",\"index\":0}],");
         if let Some(usage) = usage {
             let mut rest = Object::resume(out, true);
-            rest.object("usageMetadata", |o| usage::write(&usage, o, losses));
+            rest.object("usageMetadata", |o| usage::write_usage(&usage, o, losses));
             out.extend_from_slice(b",");
         }
         out.extend_from_slice(&self.tail);
         out.extend_from_slice(b"\r\n\r\n");
     }
 
-    /// A chunk with one part; nothing when the part cannot be written.
-    fn part(&mut self, out: &mut BytesMut, fill: impl FnOnce(&mut Array<'_>, &mut Losses)) {
+    /// Writes a chunk with one part; nothing if the part is lost.
+    fn write_part(&mut self, out: &mut BytesMut, fill: impl FnOnce(&mut Array<'_>, &mut Losses)) {
         let before = out.len();
         let mut wrote = false;
-        self.chunk(out, |o, losses| {
+        self.write_chunk(out, |o, losses| {
             o.object("content", |o| {
                 let out = o.value("parts");
                 let start = out.len();
@@ -81,14 +81,14 @@ impl GeminiWriter {
         }
     }
 
-    fn text(&mut self, text: &str, out: &mut BytesMut) {
-        self.thinking = false;
-        self.part(out, |a, _| a.object(|o| o.string("text", text)));
+    fn write_text(&mut self, text: &str, out: &mut BytesMut) {
+        self.in_thought = false;
+        self.write_part(out, |a, _| a.object(|o| o.string("text", text)));
     }
 
-    fn thought(&mut self, text: &str, out: &mut BytesMut) {
-        self.thinking = true;
-        self.part(out, |a, _| {
+    fn write_thought(&mut self, text: &str, out: &mut BytesMut) {
+        self.in_thought = true;
+        self.write_part(out, |a, _| {
             a.object(|o| {
                 o.string("text", text);
                 o.bool("thought", true);
@@ -96,18 +96,18 @@ impl GeminiWriter {
         });
     }
 
-    /// State that comes behind its text gets a part of its own.
+    /// Writes native fields that follow their text as a separate, empty part.
     fn end_part(&mut self, native: Option<&Native>, out: &mut BytesMut) {
         let native = self.losses.own(native, &GEMINI);
-        let state = |native: &&Native| native.fields().any(|(name, _)| name != "field");
-        let Some(native) = native.filter(state) else {
+        let has_state = |native: &&Native| native.fields().any(|(name, _)| name != "field");
+        let Some(native) = native.filter(has_state) else {
             return;
         };
-        let thinking = self.thinking;
-        self.part(out, |a, _| {
+        let in_thought = self.in_thought;
+        self.write_part(out, |a, _| {
             a.object(|o| {
                 o.string("text", "");
-                if thinking {
+                if in_thought {
                     o.bool("thought", true);
                 }
                 write_native(o, Some(native));
@@ -116,9 +116,9 @@ impl GeminiWriter {
     }
 
     fn start_call(&mut self, index: usize, id: Option<&str>, name: &str, native: Option<&Native>) {
-        let made_up = ToolCall::synthetic_id(self.first_call + self.calls.len());
-        let id = id.filter(|id| !id.is_empty()).unwrap_or(&made_up);
-        self.calls.push(Call {
+        let generated_id = ToolCall::synthetic_id(self.first_call + self.calls.len());
+        let id = id.filter(|id| !id.is_empty()).unwrap_or(&generated_id);
+        self.calls.push(GeminiBufferedCall {
             index,
             call: ToolCall {
                 native: native.cloned().map(Box::new),
@@ -128,7 +128,7 @@ impl GeminiWriter {
         });
     }
 
-    fn arguments(&mut self, index: usize, fragment: &str) {
+    fn push_arguments(&mut self, index: usize, fragment: &str) {
         if let Some(call) = self.calls.iter_mut().find(|call| call.index == index) {
             call.call.arguments.push_str(fragment);
         }
@@ -138,73 +138,74 @@ impl GeminiWriter {
         if let Some(call) = self.calls.iter_mut().find(|call| call.index == index) {
             call.ended = true;
         }
-        self.write_calls(out);
+        self.flush_calls(out);
     }
 
-    /// Writes calls in the order in which they began, as far as they are whole.
-    fn write_calls(&mut self, out: &mut BytesMut) {
-        while let Some(Call { ended: true, .. }) = self.calls.get(self.written) {
-            let call = self.calls[self.written].call.clone();
-            self.written += 1;
-            self.part(out, |a, losses| {
-                a.object(|o| write_call(&call, Some(&call.id), None, o, losses));
+    /// Writes the complete calls in the order they started, up to the first open one.
+    fn flush_calls(&mut self, out: &mut BytesMut) {
+        while let Some(GeminiBufferedCall { ended: true, .. }) = self.calls.get(self.calls_written)
+        {
+            let call = self.calls[self.calls_written].call.clone();
+            self.calls_written += 1;
+            self.write_part(out, |a, losses| {
+                a.object(|o| write_function_call(&call, Some(&call.id), None, o, losses));
             });
         }
     }
 
-    fn whole(&mut self, part: &Part, out: &mut BytesMut) {
-        self.thinking = false;
+    fn write_complete_part(&mut self, part: &Part, out: &mut BytesMut) {
+        self.in_thought = false;
         let Part::ToolCall(call) = part else {
-            return self.part(out, |a, losses| write_said(part, a, losses));
+            return self.write_part(out, |a, losses| write_response_part(part, a, losses));
         };
-        // Indexes from the far end cannot meet those of the events.
+        // Counting down from the maximum cannot collide with event indexes.
         let index = usize::MAX - self.calls.len();
         self.start_call(index, Some(&call.id), &call.name, call.native.as_deref());
-        self.arguments(index, &call.arguments);
+        self.push_arguments(index, &call.arguments);
         self.end_call(index, out);
     }
 
-    fn end(&mut self, reason: &FinishReason, out: &mut BytesMut) {
+    fn finish(&mut self, reason: &FinishReason, out: &mut BytesMut) {
         for call in &mut self.calls {
             call.ended = true;
         }
-        self.write_calls(out);
+        self.flush_calls(out);
         self.usage.get_or_insert_default();
-        self.chunk(out, |o, losses| {
-            // Clients take a chunk without parts for a broken one.
+        self.write_chunk(out, |o, losses| {
+            // Clients treat a chunk without parts as malformed.
             o.raw("content", r#"{"parts":[{"text":""}],"role":"model"}"#);
-            o.string("finishReason", finish::write(reason, losses));
+            o.string("finishReason", finish::write_finish_reason(reason, losses));
         });
     }
 }
 
-impl StreamWriter for GeminiWriter {
+impl StreamWriter for GeminiStreamWriter {
     fn write(&mut self, event: &Event, out: &mut BytesMut) {
         match event {
             Event::Start { .. } => {}
-            Event::Text(text) => self.text(text, out),
+            Event::Text(text) => self.write_text(text, out),
             Event::Refusal(text) => {
                 self.losses.add("refusal", "written as text");
-                self.text(text, out);
+                self.write_text(text, out);
             }
-            Event::Reasoning(text) => self.thought(text, out),
+            Event::Reasoning(text) => self.write_thought(text, out),
             Event::EndPart(native) => self.end_part(native.as_deref(), out),
-            Event::Part(part) => self.whole(part, out),
+            Event::Part(part) => self.write_complete_part(part, out),
             Event::ToolCallStart {
                 index,
                 id,
                 name,
                 native,
             } => self.start_call(*index, id.as_deref(), name, native.as_deref()),
-            Event::ToolCallArguments { index, fragment } => self.arguments(*index, fragment),
+            Event::ToolCallArguments { index, fragment } => self.push_arguments(*index, fragment),
             Event::ToolCallEnd { index } => self.end_call(*index, out),
             Event::Usage(usage) => self.usage = Some(*usage),
-            Event::Finish(reason) => self.end(reason, out),
+            Event::Finish(reason) => self.finish(reason, out),
         }
     }
 
-    /// Google's own clients find an error in an event as well as a bare one,
-    /// and count braces badly in the latter.
+    /// Google's clients accept an error inside or outside an SSE event, but miscount
+    /// braces in the latter.
     fn fail(&mut self, error: &Error, out: &mut BytesMut) {
         out.extend_from_slice(b"data: ");
         object(out, |o| error::write_into(error, o));

@@ -1,18 +1,21 @@
-//! What a tool answered: `functionResponse`, read and written.
+//! Reads and writes `functionResponse`, the result of a tool call.
 //!
-//! Its `response` is an object. `{"output": "text"}` and `{"error": "text"}` are
-//! plain text; any other object is carried as its JSON, and `field` remembers
-//! which place in it that text had.
+//! Its `response` is an object. `{"output": "text"}` and `{"error": "text"}` hold
+//! plain text; any other object is kept as JSON, and the native `field` names
+//! where in it the text was.
 
 use majordomo_llm::{Json, Native, Part, ToolResult};
 
-use super::write_part::{field_of, is_foreign, write_inline, write_link};
+use super::write_part::{is_foreign, native_field, write_file_data, write_inline_data};
 use super::{GEMINI, keys, read_part};
-use crate::json::{self, Cursor, Kind, Object, Read, Rest};
+use crate::json::{self, Cursor, JsonKind, Object, ReadResult, Rest};
 use crate::loss::Losses;
 
-/// Reads a `functionResponse`; the caller adds what is in `rest`.
-pub(super) fn read(cursor: &mut Cursor<'_>, rest: &mut Rest) -> Read<ToolResult> {
+/// Reads a `functionResponse`; the caller adds the native fields in `rest`.
+pub(super) fn read_function_response(
+    cursor: &mut Cursor<'_>,
+    rest: &mut Rest,
+) -> ReadResult<ToolResult> {
     let mut result = ToolResult {
         call_id: String::new(),
         name: None,
@@ -23,15 +26,15 @@ pub(super) fn read(cursor: &mut Cursor<'_>, rest: &mut Rest) -> Read<ToolResult>
     let mut media = Vec::new();
     keys::object(cursor, |key, cursor| {
         match (key, cursor.peek()?) {
-            ("id", Kind::String) => result.call_id = cursor.string()?.into_owned(),
-            ("name", Kind::String) => result.name = Some(cursor.string()?.into_owned()),
-            ("response", Kind::Object) => response(cursor, &mut result, rest)?,
+            ("id", JsonKind::String) => result.call_id = cursor.string()?.into_owned(),
+            ("name", JsonKind::String) => result.name = Some(cursor.string()?.into_owned()),
+            ("response", JsonKind::Object) => read_response(cursor, &mut result, rest)?,
             ("parts", _) => keys::one_or_many(cursor, |cursor| {
-                let (fields, raw) = read_part::fields(cursor)?;
+                let (fields, raw) = read_part::read_part(cursor)?;
                 media.extend(fields.into_part(raw));
                 Ok(())
             })?,
-            (_, Kind::Null) => {}
+            (_, JsonKind::Null) => {}
             _ => rest.take(format!("functionResponse.{key}"), cursor)?,
         }
         Ok(())
@@ -40,9 +43,13 @@ pub(super) fn read(cursor: &mut Cursor<'_>, rest: &mut Rest) -> Read<ToolResult>
     Ok(result)
 }
 
-fn response(cursor: &mut Cursor<'_>, result: &mut ToolResult, rest: &mut Rest) -> Read<()> {
+fn read_response(
+    cursor: &mut Cursor<'_>,
+    result: &mut ToolResult,
+    rest: &mut Rest,
+) -> ReadResult<()> {
     let mut fields = 0;
-    let mut said = None;
+    let mut text_field = None;
     let mut failed = false;
     let ((), raw) = cursor.with_raw(|cursor| {
         cursor.loose_object(|key, cursor| {
@@ -51,13 +58,13 @@ fn response(cursor: &mut Cursor<'_>, result: &mut ToolResult, rest: &mut Rest) -
                 return Ok(());
             }
             let kind = cursor.peek()?;
-            failed |= key == "error" && kind != Kind::Null;
+            failed |= key == "error" && kind != JsonKind::Null;
             let (text, raw) = cursor.with_raw(Cursor::maybe_string)?;
-            said = Some((key.clone(), text, raw));
+            text_field = Some((key.clone(), text, raw));
             Ok(())
         })
     })?;
-    let text = match (fields, said) {
+    let text = match (fields, text_field) {
         (0, _) => return Ok(()),
         (1, Some((_, Some(text), _))) => text.into_owned(),
         (1, Some((key, None, value))) => {
@@ -74,9 +81,9 @@ fn response(cursor: &mut Cursor<'_>, result: &mut ToolResult, rest: &mut Rest) -
     Ok(())
 }
 
-/// Writes the fields of a `functionResponse`. Parts that the model takes only
-/// beside it are given back.
-pub(super) fn write<'r>(
+/// Writes the fields of a `functionResponse`. Returns the media parts that have to
+/// follow it as separate parts.
+pub(super) fn write_function_response<'r>(
     result: &'r ToolResult,
     id: Option<&str>,
     name: &str,
@@ -96,11 +103,11 @@ pub(super) fn write<'r>(
             Part::Text(_) => {}
             Part::Image(_) | Part::RemoteImage(_) => media.push(part),
             Part::File(_) if is_foreign(part) => {
-                losses.part(part, "only its own dialect reads it");
+                losses.part(part, "only its own dialect can read it");
             }
             Part::File(_) => media.push(part),
             Part::Opaque(block) if block.origin == GEMINI => media.push(part),
-            other => losses.part(other, "a tool answers with text and pictures"),
+            other => losses.part(other, "tool results hold text and media only"),
         }
     }
     object.nested(native, "functionResponse");
@@ -109,8 +116,8 @@ pub(super) fn write<'r>(
             for part in media.drain(..) {
                 match part {
                     Part::Opaque(block) => a.raw(block.raw.as_str()),
-                    Part::RemoteImage(link) => a.object(|o| write_link(link, o, losses)),
-                    part => a.object(|o| write_inline(part, o, losses)),
+                    Part::RemoteImage(link) => a.object(|o| write_file_data(link, o, losses)),
+                    part => a.object(|o| write_inline_data(part, o, losses)),
                 }
             }
         });
@@ -140,11 +147,11 @@ fn write_response(
     if text_follows(&result.parts) {
         losses.add(
             "tool_result.order",
-            "a tool's text comes before its pictures",
+            "the text of a tool result precedes its media",
         );
     }
     let key = if result.is_error { "error" } else { "output" };
-    match native.and_then(field_of).as_deref() {
+    match native.and_then(native_field).as_deref() {
         Some("response") if is_object(&text) => object.raw("response", &text),
         Some(field) if field == key && json::is_complete(&text) => {
             object.object("response", |o| o.raw(key, &text));
@@ -153,14 +160,14 @@ fn write_response(
     }
 }
 
-/// Whether a text stands behind something else.
+/// Whether a text follows a part of another kind.
 fn text_follows(parts: &[Part]) -> bool {
     let other = parts.iter().position(|part| part.as_text().is_none());
     let text = parts.iter().rposition(|part| part.as_text().is_some());
     matches!((other, text), (Some(other), Some(text)) if other < text)
 }
 
-/// Whether a text is one JSON object.
+/// Whether a text is a complete JSON object.
 pub(super) fn is_object(text: &str) -> bool {
     text.trim_start().starts_with('{') && json::is_complete(text)
 }

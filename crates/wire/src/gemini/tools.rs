@@ -1,15 +1,15 @@
-//! Tools and how they may be called, read and written.
+//! Reads and writes `tools` and `toolConfig`.
 
 use bytes::BytesMut;
 use majordomo_llm::{Json, Native, Opaque, Prompt, Tool, ToolChoice};
 
 use super::{GEMINI, keys, schema};
-use crate::json::{Cursor, Kind, Object, Read, Rest, keep, object, write_array};
+use crate::json::{Cursor, JsonKind, Object, ReadResult, Rest, keep, object, write_array};
 use crate::loss::Losses;
-use crate::splice::Fields;
+use crate::splice::BodyFields;
 
-/// Reads one entry of `tools`: functions, tools that Google runs, or both.
-pub(super) fn read(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> Read<()> {
+/// Reads one element of `tools`: functions, tools hosted by Google, or both.
+pub(super) fn read_tool(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> ReadResult<()> {
     let mut hosted: Vec<(String, &str)> = Vec::new();
     let mut functions = false;
     let ((), raw) = cursor.with_raw(|cursor| {
@@ -17,7 +17,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> Read<()> {
             "functionDeclarations" => {
                 functions = true;
                 keys::one_or_many(cursor, |cursor| {
-                    prompt.tools.push(function(cursor)?);
+                    prompt.tools.push(read_function_declaration(cursor)?);
                     Ok(())
                 })
             }
@@ -27,9 +27,9 @@ pub(super) fn read(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> Read<()> {
             }
         })
     })?;
-    let alone = !functions && hosted.len() == 1;
+    let single = !functions && hosted.len() == 1;
     for (kind, value) in hosted.into_iter().filter(|(_, value)| *value != "null") {
-        let entry = match alone {
+        let entry = match single {
             true => keep(raw),
             false => {
                 let mut entry = BytesMut::new();
@@ -46,19 +46,19 @@ pub(super) fn read(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> Read<()> {
     Ok(())
 }
 
-fn function(cursor: &mut Cursor<'_>) -> Read<Tool> {
+fn read_function_declaration(cursor: &mut Cursor<'_>) -> ReadResult<Tool> {
     let mut tool = Tool::new("");
     let mut rest = Rest::default();
     keys::object(cursor, |key, cursor| {
         match (key, cursor.peek()?) {
             ("name", _) => tool.name = cursor.string()?.into_owned(),
-            ("description", Kind::String) => {
+            ("description", JsonKind::String) => {
                 tool.description = Some(cursor.string()?.into_owned());
             }
-            ("parameters" | "parametersJsonSchema", Kind::Object) => {
-                tool.parameters = Some(schema::read(cursor.raw()?));
+            ("parameters" | "parametersJsonSchema", JsonKind::Object) => {
+                tool.parameters = Some(schema::read_schema(cursor.raw()?));
             }
-            (_, Kind::Null) => {}
+            (_, JsonKind::Null) => {}
             _ => rest.take(key, cursor)?,
         }
         Ok(())
@@ -68,77 +68,79 @@ fn function(cursor: &mut Cursor<'_>) -> Read<Tool> {
 }
 
 /// Reads `toolConfig`.
-pub(super) fn read_config(
+pub(super) fn read_tool_config(
     cursor: &mut Cursor<'_>,
     prompt: &mut Prompt,
     rest: &mut Rest,
-) -> Read<()> {
+) -> ReadResult<()> {
     keys::object(cursor, |key, cursor| match (key, cursor.peek()?) {
-        ("functionCallingConfig", Kind::Object) => {
-            let (choice, raw) = cursor.with_raw(choice)?;
-            if let Choice::Partly(_) = choice {
+        ("functionCallingConfig", JsonKind::Object) => {
+            let (choice, raw) = cursor.with_raw(read_function_calling_config)?;
+            if let GeminiToolChoice::Approximate(_) = choice {
                 rest.push("toolConfig.functionCallingConfig", keep(raw));
             }
-            let (Choice::Wholly(choice) | Choice::Partly(choice)) = choice;
+            let (GeminiToolChoice::Exact(choice) | GeminiToolChoice::Approximate(choice)) = choice;
             prompt.tool_choice = choice;
             Ok(())
         }
-        (_, Kind::Null) => Ok(()),
+        (_, JsonKind::Null) => Ok(()),
         _ => rest.take(format!("toolConfig.{key}"), cursor),
     })
 }
 
-/// Whether the contract's choice says everything that the client said.
-enum Choice {
-    Wholly(ToolChoice),
-    Partly(ToolChoice),
+/// A `functionCallingConfig` as [`ToolChoice`].
+enum GeminiToolChoice {
+    /// Fully expressed.
+    Exact(ToolChoice),
+    /// The closest choice; the original is kept as a native field.
+    Approximate(ToolChoice),
 }
 
-fn choice(cursor: &mut Cursor<'_>) -> Read<Choice> {
+fn read_function_calling_config(cursor: &mut Cursor<'_>) -> ReadResult<GeminiToolChoice> {
     let mut mode = None;
     let mut names: Vec<String> = Vec::new();
-    let mut more = false;
+    let mut has_unknown = false;
     keys::object(cursor, |key, cursor| match (key, cursor.peek()?) {
-        ("mode", Kind::String) => {
+        ("mode", JsonKind::String) => {
             mode = Some(cursor.string()?.to_ascii_uppercase());
             Ok(())
         }
-        ("allowedFunctionNames", Kind::Array) => cursor.array(|cursor| {
+        ("allowedFunctionNames", JsonKind::Array) => cursor.array(|cursor| {
             names.push(cursor.string()?.into_owned());
             Ok(())
         }),
-        (_, Kind::Null) => Ok(()),
+        (_, JsonKind::Null) => Ok(()),
         _ => {
-            more = true;
+            has_unknown = true;
             Ok(())
         }
     })?;
-    let whole = names.is_empty() && !more;
+    let is_plain = names.is_empty() && !has_unknown;
     Ok(match (mode.as_deref(), names.pop()) {
-        (None | Some("AUTO" | "MODE_UNSPECIFIED" | ""), _) if whole => {
-            Choice::Wholly(ToolChoice::Auto)
+        (None | Some("AUTO" | "MODE_UNSPECIFIED" | ""), _) if is_plain => {
+            GeminiToolChoice::Exact(ToolChoice::Auto)
         }
-        (Some("NONE"), _) if whole => Choice::Wholly(ToolChoice::None),
-        (Some("ANY"), None) if whole => Choice::Wholly(ToolChoice::Required),
-        (Some("ANY"), Some(name)) if names.is_empty() && !more => {
-            Choice::Wholly(ToolChoice::Named(name))
+        (Some("NONE"), _) if is_plain => GeminiToolChoice::Exact(ToolChoice::None),
+        (Some("ANY"), None) if is_plain => GeminiToolChoice::Exact(ToolChoice::Required),
+        (Some("ANY"), Some(name)) if names.is_empty() && !has_unknown => {
+            GeminiToolChoice::Exact(ToolChoice::Named(name))
         }
-        // A choice among some of the tools.
-        (Some("ANY"), _) => Choice::Partly(ToolChoice::Required),
-        (Some("NONE"), _) => Choice::Partly(ToolChoice::None),
-        _ => Choice::Partly(ToolChoice::Auto),
+        // A subset of the functions.
+        (Some("ANY"), _) => GeminiToolChoice::Approximate(ToolChoice::Required),
+        (Some("NONE"), _) => GeminiToolChoice::Approximate(ToolChoice::None),
+        _ => GeminiToolChoice::Approximate(ToolChoice::Auto),
     })
 }
 
 /// Writes `tools` and `toolConfig`.
-pub(super) fn write(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
+pub(super) fn write_tools(prompt: &Prompt, fields: &mut BodyFields, losses: &mut Losses) {
     let mut hosted = Vec::new();
     for tool in &prompt.hosted_tools {
         match tool.origin == GEMINI {
             true => hosted.push(tool),
             false => losses.add(
                 &format!("tools.{}", tool.kind),
-                format!("a tool that only {} runs", tool.origin),
+                format!("a tool hosted by {} only", tool.origin),
             ),
         }
     }
@@ -148,7 +150,7 @@ pub(super) fn write(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
                 a.object(|o| {
                     o.array("functionDeclarations", |a| {
                         for tool in &prompt.tools {
-                            a.object(|o| write_function(tool, o, losses));
+                            a.object(|o| write_function_declaration(tool, o, losses));
                         }
                     });
                 });
@@ -158,16 +160,16 @@ pub(super) fn write(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
             }
         });
     }
-    write_config(prompt, fields);
+    write_tool_config(prompt, fields);
     if prompt.parallel_tool_calls == Some(false) {
         losses.add(
             "parallel_tool_calls",
-            "Gemini cannot be kept from parallel calls",
+            "Gemini cannot disable parallel calls",
         );
     }
 }
 
-fn write_function(tool: &Tool, object: &mut Object<'_>, losses: &mut Losses) {
+fn write_function_declaration(tool: &Tool, object: &mut Object<'_>, losses: &mut Losses) {
     let native = losses.own(tool.native.as_deref(), &GEMINI);
     object.string("name", &tool.name);
     if let Some(description) = &tool.description {
@@ -177,15 +179,15 @@ fn write_function(tool: &Tool, object: &mut Object<'_>, losses: &mut Losses) {
         object.raw("parametersJsonSchema", parameters.as_str());
     }
     if tool.strict.is_some() {
-        losses.add("strict", "Gemini has no strict tools");
+        losses.add("strict", "Gemini has no strict mode for tools");
     }
     object.native(native);
 }
 
-fn write_config(prompt: &Prompt, fields: &mut Fields) {
+fn write_tool_config(prompt: &Prompt, fields: &mut BodyFields) {
     const CALLING: &str = "functionCallingConfig";
     let own = prompt.native.as_deref().filter(|n| *n.dialect() == GEMINI);
-    // The client's own words stand as long as the choice that they mean does.
+    // The client's own config is kept while it still means the current choice.
     let kept = own
         .and_then(|native| native.get("toolConfig.functionCallingConfig"))
         .filter(|kept| still_means(kept, &prompt.tool_choice));
@@ -194,7 +196,7 @@ fn write_config(prompt: &Prompt, fields: &mut Fields) {
         if let Some(kept) = kept {
             o.raw(CALLING, kept.as_str());
         } else if !prompt.tools.is_empty() {
-            write_choice(&prompt.tool_choice, CALLING, o);
+            write_function_calling_config(&prompt.tool_choice, CALLING, o);
         }
         let others = own.into_iter().flat_map(Native::fields);
         for (name, value) in others {
@@ -209,7 +211,7 @@ fn write_config(prompt: &Prompt, fields: &mut Fields) {
     }
 }
 
-fn write_choice(wanted: &ToolChoice, key: &str, object: &mut Object<'_>) {
+fn write_function_calling_config(wanted: &ToolChoice, key: &str, object: &mut Object<'_>) {
     let (mode, name) = match wanted {
         ToolChoice::Auto => return,
         ToolChoice::None => ("NONE", None),
@@ -225,6 +227,6 @@ fn write_choice(wanted: &ToolChoice, key: &str, object: &mut Object<'_>) {
 }
 
 fn still_means(kept: &Json, wanted: &ToolChoice) -> bool {
-    let read = crate::json::read_str(kept.as_str(), choice);
-    matches!(read, Ok(Choice::Wholly(choice) | Choice::Partly(choice)) if choice == *wanted)
+    let read = crate::json::read_str(kept.as_str(), read_function_calling_config);
+    matches!(read, Ok(GeminiToolChoice::Exact(choice) | GeminiToolChoice::Approximate(choice)) if choice == *wanted)
 }

@@ -1,14 +1,13 @@
-//! Token counts, made canonical.
+//! Reads and writes `usageMetadata`.
 
 use majordomo_llm::Usage;
 
-use crate::json::{Cursor, Kind, Object, Read};
+use crate::json::{Cursor, JsonKind, Object, ReadResult};
 use crate::loss::Losses;
 
-/// Reads `usageMetadata`; none where it counts nothing, as in most chunks of
-/// some streams.
-pub(super) fn read(cursor: &mut Cursor<'_>) -> Read<Option<Usage>> {
-    if cursor.peek()? != Kind::Object {
+/// Reads `usageMetadata`; none without counts, as in most chunks of some streams.
+pub(super) fn read_usage(cursor: &mut Cursor<'_>) -> ReadResult<Option<Usage>> {
+    if cursor.peek()? != JsonKind::Object {
         return cursor.raw().map(|_| None);
     }
     let (mut prompt, mut tool_use, mut total) = (None, None, None);
@@ -34,15 +33,15 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Read<Option<Usage>> {
     }
     let sum = |a: Option<u64>, b: Option<u64>| a.unwrap_or(0).saturating_add(b.unwrap_or(0));
     let input = sum(prompt, tool_use);
-    // The total knows what a missing count would be.
-    let said = candidates.or_else(|| {
+    // A missing count follows from the total.
+    let candidates = candidates.or_else(|| {
         total?
             .checked_sub(input)?
             .checked_sub(thoughts.unwrap_or(0))
     });
     Ok(Some(Usage {
         input,
-        output: sum(said, thoughts),
+        output: sum(candidates, thoughts),
         cache_read: cached.unwrap_or(0),
         cache_write: 0,
         reasoning: thoughts.unwrap_or(0),
@@ -50,7 +49,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Read<Option<Usage>> {
 }
 
 /// Writes the fields of `usageMetadata`.
-pub(super) fn write(usage: &Usage, object: &mut Object<'_>, losses: &mut Losses) {
+pub(super) fn write_usage(usage: &Usage, object: &mut Object<'_>, losses: &mut Losses) {
     object.number("promptTokenCount", usage.input);
     object.number(
         "candidatesTokenCount",
@@ -64,6 +63,6 @@ pub(super) fn write(usage: &Usage, object: &mut Object<'_>, losses: &mut Losses)
         object.number("thoughtsTokenCount", usage.reasoning);
     }
     if usage.cache_write > 0 {
-        losses.add("usage.cache_write", "Gemini does not count it");
+        losses.add("usage.cache_write", "Gemini does not report it");
     }
 }

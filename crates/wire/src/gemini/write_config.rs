@@ -4,13 +4,13 @@ use bytes::BytesMut;
 use majordomo_llm::{Effort, Native, OutputFormat, Prompt};
 
 use super::GEMINI;
-use super::generation::Generation;
+use super::generation::GeminiGeneration;
 use crate::Outgoing;
 use crate::json::{Object, object, write_array};
 use crate::loss::Losses;
-use crate::splice::Fields;
+use crate::splice::BodyFields;
 
-/// Keys that mean the same; a request keeps the one that it came with.
+/// Synonymous keys; a spliced request keeps the one it used.
 pub(super) const ALIASES: &[&[&str]] = &[
     &["maxOutputTokens", "max_output_tokens"],
     &["topP", "top_p"],
@@ -28,9 +28,13 @@ pub(super) const ALIASES: &[&[&str]] = &[
     &["thinkingConfig", "thinking_config"],
 ];
 
-/// The settings, in the order of writing.
-pub(super) fn fields(prompt: &Prompt, to: &Outgoing<'_>, losses: &mut Losses) -> Fields {
-    let mut fields = Fields::default();
+/// Returns the fields of `generationConfig`, in the order they are written.
+pub(super) fn generation_config_fields(
+    prompt: &Prompt,
+    to: &Outgoing<'_>,
+    losses: &mut Losses,
+) -> BodyFields {
+    let mut fields = BodyFields::default();
     if let Some(tokens) = prompt.max_tokens {
         fields.put("maxOutputTokens", tokens);
     }
@@ -57,9 +61,9 @@ pub(super) fn fields(prompt: &Prompt, to: &Outgoing<'_>, losses: &mut Losses) ->
             }
         });
     }
-    output(&prompt.output, &mut fields, losses);
+    write_output(&prompt.output, &mut fields, losses);
     let own = prompt.native.as_deref().filter(|n| *n.dialect() == GEMINI);
-    thinking(prompt, own, to, &mut fields, losses);
+    write_thinking_config(prompt, own, to, &mut fields, losses);
     for (name, value) in own.into_iter().flat_map(Native::fields) {
         if let Some(name) = name.strip_prefix("generationConfig.") {
             fields.put(name, value.as_str());
@@ -68,7 +72,7 @@ pub(super) fn fields(prompt: &Prompt, to: &Outgoing<'_>, losses: &mut Losses) ->
     fields
 }
 
-fn output(output: &OutputFormat, fields: &mut Fields, losses: &mut Losses) {
+fn write_output(output: &OutputFormat, fields: &mut BodyFields, losses: &mut Losses) {
     if *output == OutputFormat::Text {
         return;
     }
@@ -81,20 +85,20 @@ fn output(output: &OutputFormat, fields: &mut Fields, losses: &mut Losses) {
         losses.add("output.name", "Gemini's schemas have no name");
     }
     if schema.strict.is_some() {
-        losses.add("output.strict", "Gemini has no strict schemas");
+        losses.add("output.strict", "Gemini has no strict mode for schemas");
     }
 }
 
-fn thinking(
+fn write_thinking_config(
     prompt: &Prompt,
     own: Option<&Native>,
     to: &Outgoing<'_>,
-    fields: &mut Fields,
+    fields: &mut BodyFields,
     losses: &mut Losses,
 ) {
     let mut config = BytesMut::new();
     object(&mut config, |o| {
-        effort(prompt, to.model, o, losses);
+        write_effort(prompt, to.model, o, losses);
         o.nested(own, "thinkingConfig");
     });
     if &config[..] != b"{}" {
@@ -102,52 +106,54 @@ fn thinking(
     }
 }
 
-/// A level or a budget, never both: together they are refused.
-fn effort(prompt: &Prompt, model: &str, object: &mut Object<'_>, losses: &mut Losses) {
-    let generation = Generation::of(model);
+/// Writes a level or a budget, never both, which the API rejects.
+fn write_effort(prompt: &Prompt, model: &str, object: &mut Object<'_>, losses: &mut Losses) {
+    let generation = GeminiGeneration::of(model);
     match (generation, prompt.effort, prompt.reasoning_budget) {
         (_, None, None) => {}
-        (Generation::Unthinking, effort, budget) => {
+        (GeminiGeneration::NoThinking, effort, budget) => {
             for (field, set) in [
                 ("effort", effort.is_some()),
                 ("reasoning_budget", budget.is_some()),
             ] {
                 if set {
-                    losses.add(field, "this model cannot be told how hard to think");
+                    losses.add(field, "this model has no thinking settings");
                 }
             }
         }
-        (Generation::Budgets, effort, Some(budget)) => {
+        (GeminiGeneration::ThinkingBudget, effort, Some(budget)) => {
             object.number("thinkingBudget", budget);
             if effort.is_some() {
-                losses.add("effort", "the budget is told instead");
+                losses.add("effort", "replaced by the budget");
             }
         }
-        (Generation::Budgets, Some(effort), None) => {
-            let budget = budget_of(effort, model);
+        (GeminiGeneration::ThinkingBudget, Some(effort), None) => {
+            let budget = thinking_budget(effort, model);
             object.number("thinkingBudget", budget);
             if budget != 0 {
-                losses.add("effort", "this model knows budgets of tokens, not levels");
+                losses.add("effort", "this model takes a token budget, not a level");
             }
         }
-        (Generation::Levels, Some(effort), budget) => {
-            let (word, exact) = level_of(effort, model);
-            object.string("thinkingLevel", word);
+        (GeminiGeneration::ThinkingLevel, Some(effort), budget) => {
+            let (level, exact) = thinking_level(effort, model);
+            object.string("thinkingLevel", level);
             if !exact {
-                losses.add("effort", format!("the nearest level is {word}"));
+                losses.add("effort", format!("the closest level is {level}"));
             }
             if budget.is_some() {
-                losses.add("reasoning_budget", "the level is told instead");
+                losses.add("reasoning_budget", "replaced by the level");
             }
         }
-        (Generation::Levels, None, Some(budget)) => object.number("thinkingBudget", budget),
+        (GeminiGeneration::ThinkingLevel, None, Some(budget)) => {
+            object.number("thinkingBudget", budget)
+        }
     }
 }
 
-/// The budgets that Google itself gives to the words.
-fn budget_of(effort: Effort, model: &str) -> u32 {
+/// Returns the budget Google documents for an effort level.
+fn thinking_budget(effort: Effort, model: &str) -> u32 {
     match effort {
-        // This one always thinks.
+        // Pro models cannot disable thinking.
         Effort::None if model.contains("pro") => 128,
         Effort::None => 0,
         Effort::Minimal | Effort::Low => 1_024,
@@ -156,9 +162,9 @@ fn budget_of(effort: Effort, model: &str) -> u32 {
     }
 }
 
-/// The nearest level, and whether it is the same. Only the small models have
-/// the lowest one, and none can be kept from thinking.
-fn level_of(effort: Effort, model: &str) -> (&'static str, bool) {
+/// Returns the closest level and whether it is exact. Only the Lite models have
+/// `MINIMAL`, and no model can disable thinking.
+fn thinking_level(effort: Effort, model: &str) -> (&'static str, bool) {
     match effort {
         Effort::None | Effort::Minimal if model.contains("lite") => {
             ("MINIMAL", effort == Effort::Minimal)

@@ -1,15 +1,16 @@
-//! Writes one part of a message or of an answer.
+//! Writes one part of a content.
 
 use majordomo_llm::{Native, Part, RemoteImage, ToolCall};
 
 use super::GEMINI;
-use super::read_part::media_type_of;
+use super::read_part::image_media_type;
 use super::tool_results::is_object;
 use crate::base64::encode_into;
 use crate::json::{Array, Object};
 use crate::loss::Losses;
 
-/// Native fields at this level, without those that only say how to write.
+/// Writes the native fields of this level, except `role` and `field`, which only
+/// steer the writer.
 pub(super) fn write_native(object: &mut Object<'_>, native: Option<&Native>) {
     for (name, value) in native.into_iter().flat_map(Native::fields) {
         if !name.contains('.') && !matches!(name, "role" | "field") {
@@ -18,8 +19,8 @@ pub(super) fn write_native(object: &mut Object<'_>, native: Option<&Native>) {
     }
 }
 
-/// The form that a value came in.
-pub(super) fn field_of(native: &Native) -> Option<String> {
+/// Returns the form a value was read from.
+pub(super) fn native_field(native: &Native) -> Option<String> {
     native.get("field").and_then(|field| field.to().ok())
 }
 
@@ -29,8 +30,8 @@ pub(super) fn is_foreign(part: &Part) -> bool {
         .is_some_and(|native| *native.dialect() != GEMINI)
 }
 
-/// Writes a part that is neither a call nor an answer, which need the
-/// conversation around them.
+/// Writes a part other than a tool call or result, which need the conversation as
+/// context.
 pub(super) fn write_part(part: &Part, array: &mut Array<'_>, losses: &mut Losses) {
     match part {
         Part::Text(text) => {
@@ -46,29 +47,29 @@ pub(super) fn write_part(part: &Part, array: &mut Array<'_>, losses: &mut Losses
             array.object(|o| o.string("text", &text.text));
         }
         Part::Reasoning(reasoning) => match losses.own(part.native(), &GEMINI) {
-            None => losses.add("reasoning", "only the model that thought it can read it"),
+            None => losses.add("reasoning", "only the model that produced it can read it"),
             native => array.object(|o| write_thought(&reasoning.text, native, o)),
         },
-        Part::Image(_) => array.object(|o| write_inline(part, o, losses)),
-        Part::RemoteImage(link) => array.object(|o| write_link(link, o, losses)),
+        Part::Image(_) => array.object(|o| write_inline_data(part, o, losses)),
+        Part::RemoteImage(link) => array.object(|o| write_file_data(link, o, losses)),
         Part::File(_) if is_foreign(part) => {
-            losses.part(part, "only its own dialect reads it");
+            losses.part(part, "only its own dialect can read it");
         }
-        Part::File(_) => array.object(|o| write_inline(part, o, losses)),
+        Part::File(_) => array.object(|o| write_inline_data(part, o, losses)),
         Part::Opaque(block) if block.origin == GEMINI => array.raw(block.raw.as_str()),
-        other => losses.part(other, "Gemini has no such content here"),
+        other => losses.part(other, "Gemini has no such part"),
     }
 }
 
-/// The fields of a part that shows what the model thought.
+/// Writes the fields of a thought.
 pub(super) fn write_thought(text: &str, native: Option<&Native>, object: &mut Object<'_>) {
     object.string("text", text);
     object.bool("thought", true);
     write_native(object, native);
 }
 
-/// The fields of a part that holds a picture or a file.
-pub(super) fn write_inline(part: &Part, object: &mut Object<'_>, losses: &mut Losses) {
+/// Writes the fields of an image or file as `inlineData`.
+pub(super) fn write_inline_data(part: &Part, object: &mut Object<'_>, losses: &mut Losses) {
     let (media_type, data, name) = match part {
         Part::Image(image) => (&image.media_type, &image.data, None),
         Part::File(file) => (&file.media_type, &file.data, file.name.as_deref()),
@@ -89,12 +90,12 @@ pub(super) fn write_inline(part: &Part, object: &mut Object<'_>, losses: &mut Lo
     write_native(object, native);
 }
 
-/// The fields of a part that names a picture by its address.
-pub(super) fn write_link(link: &RemoteImage, object: &mut Object<'_>, losses: &mut Losses) {
+/// Writes the fields of an image URL as `fileData`.
+pub(super) fn write_file_data(link: &RemoteImage, object: &mut Object<'_>, losses: &mut Losses) {
     let native = losses.own(link.native.as_deref(), &GEMINI);
     object.object("fileData", |o| {
         if native.is_none_or(|native| native.get("fileData.mimeType").is_none()) {
-            o.string("mimeType", media_type_of(&link.url));
+            o.string("mimeType", image_media_type(&link.url));
         }
         o.string("fileUri", &link.url);
         o.nested(native, "fileData");
@@ -102,12 +103,12 @@ pub(super) fn write_link(link: &RemoteImage, object: &mut Object<'_>, losses: &m
     write_native(object, native);
 }
 
-/// The fields of a part that is a call. `stand_in` is the signature to write if
-/// it has none.
-pub(super) fn write_call(
+/// Writes the fields of a `functionCall`. `placeholder` is the signature to write
+/// if it has none.
+pub(super) fn write_function_call(
     call: &ToolCall,
     id: Option<&str>,
-    stand_in: Option<&str>,
+    placeholder: Option<&str>,
     object: &mut Object<'_>,
     losses: &mut Losses,
 ) {
@@ -122,12 +123,12 @@ pub(super) fn write_call(
     });
     write_native(object, native);
     let signed = native.is_some_and(|native| native.get("thoughtSignature").is_some());
-    if let (false, Some(stand_in)) = (signed, stand_in) {
-        object.string("thoughtSignature", stand_in);
+    if let (false, Some(placeholder)) = (signed, placeholder) {
+        object.string("thoughtSignature", placeholder);
     }
 }
 
-/// Arguments are an object here. What is none is shown to the model as it was.
+/// Writes `args`, which must be an object. Anything else becomes a string in one.
 fn write_arguments(arguments: &str, object: &mut Object<'_>, losses: &mut Losses) {
     if arguments.trim().is_empty() {
         object.raw("args", "{}");
@@ -136,7 +137,7 @@ fn write_arguments(arguments: &str, object: &mut Object<'_>, losses: &mut Losses
     } else {
         losses.add(
             "tool_call.arguments",
-            "no JSON object, written as the text `arguments`",
+            "not a JSON object; written as the string `arguments`",
         );
         object.object("args", |o| o.string("arguments", arguments));
     }

@@ -1,4 +1,4 @@
-//! Writes a request: untouched, edited, or from scratch.
+//! Writes a request: copied unchanged, spliced, or built from scratch.
 
 use std::collections::HashSet;
 
@@ -6,16 +6,16 @@ use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Message, Prompt, Request, Role, WireSource};
 use memchr::memmem;
 
-use super::generation::Generation;
-use super::write_message::ContentWriter;
+use super::generation::GeminiGeneration;
+use super::write_message::GeminiContentWriter;
 use super::write_part::write_part;
 use super::{GEMINI, keys, tools, write_config};
 use crate::json::{Array, object, write_array, write_string};
 use crate::loss::Losses;
-use crate::splice::{self, Edit, Fate, Fields, Origin};
+use crate::splice::{self, BodyEdit, BodyFields, ElementOrigin, FieldAction};
 use crate::{Outgoing, Written};
 
-/// Keys that mean the same; a request keeps the one that it came with.
+/// Synonymous keys; a spliced request keeps the one it used.
 const ALIASES: &[&[&str]] = &[
     &["systemInstruction", "system_instruction"],
     &["toolConfig", "tool_config"],
@@ -23,52 +23,51 @@ const ALIASES: &[&[&str]] = &[
 ];
 
 /// Writes the body for a target. The model is in the URL.
-pub(super) fn write(request: &Request, to: &Outgoing<'_>) -> Written {
+pub(super) fn write_request(request: &Request, to: &Outgoing<'_>) -> Written {
     if let Some(source) = request.untouched(&GEMINI) {
         return Written {
-            body: untouched(source, to),
+            body: copy_request(source, to),
             losses: Vec::new(),
         };
     }
-    let edited = request
+    let spliced = request
         .source()
         .filter(|source| *source.dialect() == GEMINI)
         .and_then(|source| {
             let text = std::str::from_utf8(source.bytes()).ok()?;
-            edited(request, source, text, to)
+            splice_request(request, source, text, to)
         });
-    edited.unwrap_or_else(|| fresh(request, to))
+    spliced.unwrap_or_else(|| build_request(request, to))
 }
 
-/// The client's own bytes. The rare body that names its model, too, must name
-/// the one that is asked.
-fn untouched(source: &Bytes, to: &Outgoing<'_>) -> Bytes {
+/// Copies the client's bytes. In the rare body that has a `model`, it is replaced.
+fn copy_request(source: &Bytes, to: &Outgoing<'_>) -> Bytes {
     let is_key = |at: usize| source[at + 7..].trim_ascii_start().starts_with(b":");
     if !memmem::find_iter(source, b"\"model\"").any(is_key) {
         return source.clone();
     }
     let mut out = BytesMut::with_capacity(source.len() + 64);
-    let renamed = std::str::from_utf8(source).is_ok_and(|text| rename(text, to, &mut out));
-    if renamed {
+    let replaced = std::str::from_utf8(source).is_ok_and(|text| replace_model(text, to, &mut out));
+    if replaced {
         out.freeze()
     } else {
         source.clone()
     }
 }
 
-/// Copies a request with its `model`, if it has one, replaced.
-pub(super) fn rename(source: &str, to: &Outgoing<'_>, out: &mut BytesMut) -> bool {
+/// Copies a request, replacing its `model` if it has one.
+pub(super) fn replace_model(source: &str, to: &Outgoing<'_>, out: &mut BytesMut) -> bool {
     let mut model = |key: &str, value: &str, out: &mut BytesMut| match key {
         "model" => {
             write_model(value, to, out);
-            Fate::Replace
+            FieldAction::Replace
         }
-        _ => Fate::Keep,
+        _ => FieldAction::Keep,
     };
     splice::object(source, out, &mut model)
 }
 
-/// The name with the prefix that the client gave it.
+/// Writes the target's model name with the prefix the client used.
 fn write_model(old: &str, to: &Outgoing<'_>, out: &mut BytesMut) {
     let prefix = old
         .trim_matches('"')
@@ -77,18 +76,18 @@ fn write_model(old: &str, to: &Outgoing<'_>, out: &mut BytesMut) {
     write_string(out, &format!("{prefix}{}", to.model));
 }
 
-/// Writes a request that has no bytes of its own.
-pub(super) fn fresh(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
+/// Builds a request that has no bytes of this dialect.
+pub(super) fn build_request(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
     let mut losses = Losses::default();
-    let mut fields = fields(prompt, &mut losses);
-    let config = write_config::fields(prompt, to, &mut losses);
+    let mut fields = request_fields(prompt, &mut losses);
+    let config = write_config::generation_config_fields(prompt, to, &mut losses);
     add_config(&config, &mut fields);
-    let (_, messages) = after_instructions(&prompt.messages);
+    let (_, messages) = split_instructions(&prompt.messages);
     let mut body = BytesMut::with_capacity(4_096);
     object(&mut body, |o| {
         write_array(o.value("contents"), |array| {
-            let generation = Generation::of(to.model);
-            ContentWriter::new(array, messages, HashSet::new(), generation, &mut losses)
+            let generation = GeminiGeneration::of(to.model);
+            GeminiContentWriter::new(array, messages, HashSet::new(), generation, &mut losses)
                 .write(messages);
         });
         fields.write(o);
@@ -99,9 +98,9 @@ pub(super) fn fresh(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
     }
 }
 
-/// Splices the changes into the client's own bytes. A question for tokens that
-/// holds a whole request keeps its form.
-pub(super) fn edited(
+/// Splices the changes into the client's bytes. A `countTokens` request that nests
+/// a complete request keeps its form.
+pub(super) fn splice_request(
     request: &Request,
     source: &WireSource,
     text: &str,
@@ -112,44 +111,49 @@ pub(super) fn edited(
         return None;
     }
     let mut losses = Losses::default();
-    let mut unheard = Losses::default();
-    let mut old = fields(source.prompt(), &mut unheard);
-    let mut new = fields(request, &mut losses);
-    let old_config = write_config::fields(source.prompt(), to, &mut unheard);
-    let new_config = write_config::fields(request, to, &mut losses);
+    let mut ignored = Losses::default();
+    let mut old = request_fields(source.prompt(), &mut ignored);
+    let mut new = request_fields(request, &mut losses);
+    let old_config = write_config::generation_config_fields(source.prompt(), to, &mut ignored);
+    let new_config = write_config::generation_config_fields(request, to, &mut losses);
     if member(text, "generationConfig").is_none() {
         add_config(&old_config, &mut old);
         add_config(&new_config, &mut new);
     }
-    let edit = |old, new, aliases| Edit {
+    let edit = |old, new, aliases| BodyEdit {
         old,
         new,
         aliases,
         streams: false,
     };
     let mut out = BytesMut::with_capacity(source.bytes().len() + 256);
-    let spliced =
-        edit(&old, &new, ALIASES).splice(text, &mut out, |key, value, out| {
-            let replaced =
-                match &*keys::camel(key) {
-                    "contents" => contents(request, source.prompt(), &raw, to, out, &mut losses),
-                    "generationConfig" => edit(&old_config, &new_config, write_config::ALIASES)
-                        .splice(value, out, |_, _, _| Fate::Keep),
-                    "model" => {
-                        write_model(value, to, out);
-                        true
-                    }
-                    _ => false,
-                };
-            if replaced { Fate::Replace } else { Fate::Keep }
-        });
+    let spliced = edit(&old, &new, ALIASES).splice(text, &mut out, |key, value, out| {
+        let replaced = match &*keys::camel_case(key) {
+            "contents" => splice_contents(request, source.prompt(), &raw, to, out, &mut losses),
+            "generationConfig" => edit(&old_config, &new_config, write_config::ALIASES).splice(
+                value,
+                out,
+                |_, _, _| FieldAction::Keep,
+            ),
+            "model" => {
+                write_model(value, to, out);
+                true
+            }
+            _ => false,
+        };
+        if replaced {
+            FieldAction::Replace
+        } else {
+            FieldAction::Keep
+        }
+    });
     spliced.then(|| Written {
         body: out.freeze(),
         losses: losses.into_vec(),
     })
 }
 
-/// The text of a field, in either spelling.
+/// Returns the JSON of a field, in either spelling.
 pub(super) fn member<'s>(source: &'s str, name: &str) -> Option<&'s str> {
     splice::member(source, name).or_else(|| {
         let snake = name.chars().fold(String::new(), |mut snake, c| {
@@ -163,14 +167,14 @@ pub(super) fn member<'s>(source: &'s str, name: &str) -> Option<&'s str> {
     })
 }
 
-/// The elements of a list, or the one that stands alone.
+/// Returns the elements of an array, or the single value in its place.
 fn elements(value: &str) -> Vec<&str> {
     splice::elements(value).unwrap_or_else(|| vec![value])
 }
 
-/// The conversation, with the bytes of every message that is the same; nothing
-/// is written when all of them are.
-fn contents(
+/// Writes `contents`, copying the bytes of unchanged messages. Returns false, and
+/// writes nothing, if none changed.
+fn splice_contents(
     new: &Prompt,
     old: &Prompt,
     raw: &[&str],
@@ -178,25 +182,26 @@ fn contents(
     out: &mut BytesMut,
     losses: &mut Losses,
 ) -> bool {
-    let (skipped, messages) = after_instructions(&new.messages);
+    let (skipped, messages) = split_instructions(&new.messages);
     let origins = &splice::align(&old.messages, &new.messages)[skipped..];
-    if origins.len() == raw.len() && origins.iter().all(|o| matches!(o, Origin::Same(_))) {
+    if origins.len() == raw.len() && origins.iter().all(|o| matches!(o, ElementOrigin::Same(_))) {
         return false;
     }
-    let generation = Generation::of(to.model);
+    let generation = GeminiGeneration::of(to.model);
     write_array(out, |array: &mut Array<'_>| {
-        let made_up = made_up(&old.messages, raw);
-        let mut writer = ContentWriter::new(array, messages, made_up, generation, losses);
+        let generated_ids = generated_ids(&old.messages, raw);
+        let mut writer =
+            GeminiContentWriter::new(array, messages, generated_ids, generation, losses);
         let mut at = 0;
         while at < messages.len() {
             match origins[at] {
-                Origin::Same(from) => writer.keep(&messages[at], raw[from]),
-                Origin::Changed(from) => {
-                    changed(&mut writer, &old.messages[from], &messages[at], raw[from]);
+                ElementOrigin::Same(from) => writer.keep(&messages[at], raw[from]),
+                ElementOrigin::Changed(from) => {
+                    splice_message(&mut writer, &old.messages[from], &messages[at], raw[from]);
                 }
-                Origin::New => {
+                ElementOrigin::New => {
                     let rest = origins[at..].iter();
-                    let end = at + rest.take_while(|o| **o == Origin::New).count();
+                    let end = at + rest.take_while(|o| **o == ElementOrigin::New).count();
                     writer.write(&messages[at..end]);
                     at = end;
                     continue;
@@ -208,9 +213,14 @@ fn contents(
     true
 }
 
-/// A message of which only the parts changed keeps its other fields, and the
-/// parts that are the same keep their bytes.
-fn changed(writer: &mut ContentWriter<'_, '_, '_, '_>, old: &Message, new: &Message, raw: &str) {
+/// Splices a message if only its `parts` changed, so that other fields and
+/// unchanged parts keep their bytes.
+fn splice_message(
+    writer: &mut GeminiContentWriter<'_, '_, '_, '_>,
+    old: &Message,
+    new: &Message,
+    raw: &str,
+) {
     let texts = member(raw, "parts").map(elements);
     match texts {
         Some(texts)
@@ -225,10 +235,10 @@ fn changed(writer: &mut ContentWriter<'_, '_, '_, '_>, old: &Message, new: &Mess
     }
 }
 
-/// The ids of calls that the client gave none: they were made up when it was
-/// read, and neither call nor answer may get one while the other has none.
-fn made_up<'m>(messages: &'m [Message], raw: &[&str]) -> HashSet<&'m str> {
-    let mut made_up = HashSet::new();
+/// Returns the ids generated for calls the client sent without one. They are not
+/// written, since call and result must either both have an id or neither.
+fn generated_ids<'m>(messages: &'m [Message], raw: &[&str]) -> HashSet<&'m str> {
+    let mut generated = HashSet::new();
     for (message, raw) in messages.iter().zip(raw) {
         let mut calls = message.tool_calls();
         if message.tool_calls().next().is_none() {
@@ -240,18 +250,18 @@ fn made_up<'m>(messages: &'m [Message], raw: &[&str]) -> HashSet<&'m str> {
             };
             match calls.next() {
                 Some(call) if splice::member(written, "id").is_none() => {
-                    made_up.insert(call.id.as_str());
+                    generated.insert(call.id.as_str());
                 }
                 _ => {}
             }
         }
     }
-    made_up
+    generated
 }
 
-/// System messages before everything else are instructions; how many, and what
-/// follows them.
-fn after_instructions(messages: &[Message]) -> (usize, &[Message]) {
+/// Splits off the leading system messages, which are instructions. Returns their
+/// number and the messages after them.
+fn split_instructions(messages: &[Message]) -> (usize, &[Message]) {
     let count = messages
         .iter()
         .take_while(|message| message.role == Role::System)
@@ -259,26 +269,26 @@ fn after_instructions(messages: &[Message]) -> (usize, &[Message]) {
     (count, &messages[count..])
 }
 
-fn add_config(config: &Fields, fields: &mut Fields) {
+fn add_config(config: &BodyFields, fields: &mut BodyFields) {
     if !config.is_empty() {
         object(fields.value("generationConfig"), |o| config.write(o));
     }
 }
 
-/// Everything but the conversation and `generationConfig`.
-fn fields(prompt: &Prompt, losses: &mut Losses) -> Fields {
-    let mut fields = Fields::default();
-    instructions(prompt, &mut fields, losses);
-    tools::write(prompt, &mut fields, losses);
+/// Returns all fields but `contents` and `generationConfig`.
+fn request_fields(prompt: &Prompt, losses: &mut Losses) -> BodyFields {
+    let mut fields = BodyFields::default();
+    write_system_instruction(prompt, &mut fields, losses);
+    tools::write_tools(prompt, &mut fields, losses);
     if prompt.cache_key.is_some() {
-        losses.add("cache_key", "Gemini finds its cached prompts by itself");
+        losses.add("cache_key", "Gemini caches prompts implicitly");
     }
     if prompt.user.is_some() {
-        losses.add("user", "Gemini does not ask who the user is");
+        losses.add("user", "Gemini has no user identifier");
     }
     let native = losses.own(prompt.native.as_deref(), &GEMINI);
     for (name, value) in native.into_iter().flat_map(|native| native.fields()) {
-        // A dot marks what belongs inside another field, which keeps it.
+        // Dotted names belong inside another field, written with it.
         if !name.contains('.') {
             fields.put(name, value.as_str());
         }
@@ -286,8 +296,8 @@ fn fields(prompt: &Prompt, losses: &mut Losses) -> Fields {
     fields
 }
 
-fn instructions(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
-    let (count, _) = after_instructions(&prompt.messages);
+fn write_system_instruction(prompt: &Prompt, fields: &mut BodyFields, losses: &mut Losses) {
+    let (count, _) = split_instructions(&prompt.messages);
     let inline = &prompt.messages[..count];
     let own = prompt.native.as_deref().filter(|n| *n.dialect() == GEMINI);
     let others = own.and_then(|native| native.get("systemInstruction.parts"));

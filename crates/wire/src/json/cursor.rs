@@ -1,16 +1,16 @@
-//! Walks a JSON text once, from front to back.
+//! A single-pass JSON cursor.
 
 use std::borrow::Cow;
 
 use super::skip::{self, unexpected};
-use super::{Fault, MAX_DEPTH, Read, number, string};
+use super::{Fault, MAX_DEPTH, ReadResult, number, string};
 
-/// A key of an object; borrowed unless it was written with escapes.
-pub(crate) type Key<'a> = Cow<'a, str>;
+/// An object key; borrowed unless it contains escapes.
+pub(crate) type JsonKey<'a> = Cow<'a, str>;
 
-/// What kind of value comes next.
+/// The type of a JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum JsonKind {
     Null,
     Bool,
     Number,
@@ -19,11 +19,11 @@ pub(crate) enum Kind {
     Object,
 }
 
-impl Kind {
+impl JsonKind {
     fn describe(self) -> &'static str {
         match self {
             Self::Null => "null",
-            Self::Bool => "true or false",
+            Self::Bool => "a boolean",
             Self::Number => "a number",
             Self::String => "a string",
             Self::Array => "an array",
@@ -32,8 +32,8 @@ impl Kind {
     }
 }
 
-/// A position in a JSON text. Every method reads the value that comes next and
-/// leaves the cursor behind it.
+/// A position in a JSON text. Every method reads the next value and advances
+/// past it.
 pub(crate) struct Cursor<'a> {
     text: &'a str,
     at: usize,
@@ -50,31 +50,34 @@ impl<'a> Cursor<'a> {
     }
 
     /// The kind of the next value.
-    pub(crate) fn peek(&mut self) -> Read<Kind> {
+    pub(crate) fn peek(&mut self) -> ReadResult<JsonKind> {
         let bytes = self.text.as_bytes();
         self.at = skip::whitespace(bytes, self.at);
         Ok(match bytes.get(self.at) {
-            Some(b'"') => Kind::String,
-            Some(b'{') => Kind::Object,
-            Some(b'[') => Kind::Array,
-            Some(b't' | b'f') => Kind::Bool,
-            Some(b'n') => Kind::Null,
-            Some(b'-' | b'0'..=b'9') => Kind::Number,
+            Some(b'"') => JsonKind::String,
+            Some(b'{') => JsonKind::Object,
+            Some(b'[') => JsonKind::Array,
+            Some(b't' | b'f') => JsonKind::Bool,
+            Some(b'n') => JsonKind::Null,
+            Some(b'-' | b'0'..=b'9') => JsonKind::Number,
             _ => return Err(unexpected(bytes, self.at, "a value")),
         })
     }
 
-    /// An object of not too many keys, none of which may come twice. A value that
-    /// `each` leaves alone is passed over.
-    pub(crate) fn object(&mut self, each: impl FnMut(&Key<'a>, &mut Self) -> Read<()>) -> Read<()> {
+    /// Reads an object, rejecting duplicate keys and too many keys. A value
+    /// that `each` does not read is skipped.
+    pub(crate) fn object(
+        &mut self,
+        each: impl FnMut(&JsonKey<'a>, &mut Self) -> ReadResult<()>,
+    ) -> ReadResult<()> {
         self.object_keys(each).map(drop)
     }
 
-    /// Like [`Cursor::object`], and gives the keys, in no order.
+    /// Like [`Cursor::object`], and returns the keys, unordered.
     pub(crate) fn object_keys(
         &mut self,
-        mut each: impl FnMut(&Key<'a>, &mut Self) -> Read<()>,
-    ) -> Read<Vec<Key<'a>>> {
+        mut each: impl FnMut(&JsonKey<'a>, &mut Self) -> ReadResult<()>,
+    ) -> ReadResult<Vec<JsonKey<'a>>> {
         let mut seen = SeenKeys::default();
         self.entries(|key, cursor| {
             seen.check(&key, cursor)?;
@@ -85,17 +88,20 @@ impl<'a> Cursor<'a> {
         seen.check_many(self)
     }
 
-    /// An object of an answer: a key that comes twice is the sender's business.
+    /// Reads an object of a response, tolerating duplicate keys.
     pub(crate) fn loose_object(
         &mut self,
-        mut each: impl FnMut(&Key<'a>, &mut Self) -> Read<()>,
-    ) -> Read<()> {
+        mut each: impl FnMut(&JsonKey<'a>, &mut Self) -> ReadResult<()>,
+    ) -> ReadResult<()> {
         self.entries(|key, cursor| each(&key, cursor))
     }
 
-    /// An array, element by element. An element that `each` leaves alone is passed over.
-    pub(crate) fn array(&mut self, mut each: impl FnMut(&mut Self) -> Read<()>) -> Read<()> {
-        self.enter(Kind::Array)?;
+    /// Reads an array. An element that `each` does not read is skipped.
+    pub(crate) fn array(
+        &mut self,
+        mut each: impl FnMut(&mut Self) -> ReadResult<()>,
+    ) -> ReadResult<()> {
+        self.enter(JsonKind::Array)?;
         let mut more = !self.closes(b']');
         while more {
             self.value(&mut each)?;
@@ -105,83 +111,83 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// A string.
-    pub(crate) fn string(&mut self) -> Read<Cow<'a, str>> {
-        self.expect(Kind::String)?;
-        let (value, end) = string::read(self.text, self.at + 1)?;
+    /// Reads a string.
+    pub(crate) fn string(&mut self) -> ReadResult<Cow<'a, str>> {
+        self.expect(JsonKind::String)?;
+        let (value, end) = string::read_string(self.text, self.at + 1)?;
         self.at = end;
         Ok(value)
     }
 
-    /// A number in the range of a count.
-    pub(crate) fn unsigned(&mut self) -> Read<u64> {
-        self.number("a whole number that is not negative", number::unsigned)
+    /// Reads a non-negative integer.
+    pub(crate) fn unsigned(&mut self) -> ReadResult<u64> {
+        self.number("a non-negative integer", number::unsigned)
     }
 
-    /// A whole number.
-    pub(crate) fn signed(&mut self) -> Read<i64> {
-        self.number("a whole number", number::signed)
+    /// Reads an integer.
+    pub(crate) fn signed(&mut self) -> ReadResult<i64> {
+        self.number("an integer", number::signed)
     }
 
-    /// Any number.
-    pub(crate) fn float(&mut self) -> Read<f64> {
+    /// Reads a finite number.
+    pub(crate) fn float(&mut self) -> ReadResult<f64> {
         self.number("a number", |text| {
             text.parse().ok().filter(|value: &f64| value.is_finite())
         })
     }
 
-    /// `true` or `false`.
-    pub(crate) fn bool(&mut self) -> Read<bool> {
-        self.expect(Kind::Bool)?;
+    /// Reads a boolean.
+    pub(crate) fn bool(&mut self) -> ReadResult<bool> {
+        self.expect(JsonKind::Bool)?;
         Ok(self.raw()? == "true")
     }
 
-    /// A value or `null`.
+    /// Reads a value or `null`.
     pub(crate) fn optional<T>(
         &mut self,
-        read: impl FnOnce(&mut Self) -> Read<T>,
-    ) -> Read<Option<T>> {
+        read: impl FnOnce(&mut Self) -> ReadResult<T>,
+    ) -> ReadResult<Option<T>> {
         match self.peek()? {
-            Kind::Null => self.raw().map(|_| None),
+            JsonKind::Null => self.raw().map(|_| None),
             _ => read(self).map(Some),
         }
     }
 
-    /// A count where a provider gives one; anything else counts as absent.
-    pub(crate) fn count(&mut self) -> Read<Option<u64>> {
+    /// Reads a count; anything else counts as absent.
+    pub(crate) fn count(&mut self) -> ReadResult<Option<u64>> {
         let raw = self.raw()?;
         Ok(number::unsigned(raw))
     }
 
-    /// A string where a provider gives one; anything else counts as absent.
-    pub(crate) fn maybe_string(&mut self) -> Read<Option<Cow<'a, str>>> {
+    /// Reads a string; anything else counts as absent.
+    pub(crate) fn maybe_string(&mut self) -> ReadResult<Option<Cow<'a, str>>> {
         match self.peek()? {
-            Kind::String => self.string().map(Some),
+            JsonKind::String => self.string().map(Some),
             _ => self.raw().map(|_| None),
         }
     }
 
-    /// The text of the next value, whatever it is.
-    pub(crate) fn raw(&mut self) -> Read<&'a str> {
+    /// Returns the text of the next value, of any kind.
+    pub(crate) fn raw(&mut self) -> ReadResult<&'a str> {
         let bytes = self.text.as_bytes();
         let start = skip::whitespace(bytes, self.at);
         self.at = skip::value(bytes, start, self.depth)?;
         Ok(&self.text[start..self.at])
     }
 
-    /// Reads a value and gives its text, too, without a second pass.
+    /// Reads a value and also returns its text, without a second pass.
     pub(crate) fn with_raw<T>(
         &mut self,
-        read: impl FnOnce(&mut Self) -> Read<T>,
-    ) -> Read<(T, &'a str)> {
+        read: impl FnOnce(&mut Self) -> ReadResult<T>,
+    ) -> ReadResult<(T, &'a str)> {
         self.peek()?;
         let start = self.at;
         let value = read(self)?;
         Ok((value, &self.text[start..self.at]))
     }
 
-    /// A second cursor at the same place, for a value whose meaning is known
-    /// only when what comes behind it is.
+    /// A second cursor at the same position, for a value whose meaning depends
+    /// on a later one.
     pub(crate) fn fork(&self) -> Self {
         Self { ..*self }
     }
@@ -194,23 +200,26 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Where the next value may begin, as a byte offset.
+    /// The byte offset of the next value.
     pub(crate) fn offset(&self) -> usize {
         self.at
     }
 
-    /// Makes sure that nothing but white space is left.
-    pub(super) fn end(&mut self) -> Read<()> {
+    /// Fails unless only whitespace is left.
+    pub(super) fn end(&mut self) -> ReadResult<()> {
         let bytes = self.text.as_bytes();
         self.at = skip::whitespace(bytes, self.at);
         match bytes.get(self.at) {
             None => Ok(()),
-            Some(_) => Err(unexpected(bytes, self.at, "the end of the text")),
+            Some(_) => Err(unexpected(bytes, self.at, "the end of the input")),
         }
     }
 
-    fn entries(&mut self, mut each: impl FnMut(Key<'a>, &mut Self) -> Read<()>) -> Read<()> {
-        self.enter(Kind::Object)?;
+    fn entries(
+        &mut self,
+        mut each: impl FnMut(JsonKey<'a>, &mut Self) -> ReadResult<()>,
+    ) -> ReadResult<()> {
+        self.enter(JsonKind::Object)?;
         let mut more = !self.closes(b'}');
         while more {
             let bytes = self.text.as_bytes();
@@ -218,7 +227,7 @@ impl<'a> Cursor<'a> {
             if bytes.get(self.at) != Some(&b'"') {
                 return Err(unexpected(bytes, self.at, "a key"));
             }
-            let (key, end) = string::read(self.text, self.at + 1)?;
+            let (key, end) = string::read_string(self.text, self.at + 1)?;
             self.at = skip::whitespace(bytes, skip::colon(bytes, end)?);
             self.value(|cursor| each(key, cursor))?;
             more = self.goes_on(b'}')?;
@@ -227,7 +236,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    fn value(&mut self, each: impl FnOnce(&mut Self) -> Read<()>) -> Read<()> {
+    fn value(&mut self, each: impl FnOnce(&mut Self) -> ReadResult<()>) -> ReadResult<()> {
         self.at = skip::whitespace(self.text.as_bytes(), self.at);
         let start = self.at;
         each(self)?;
@@ -237,7 +246,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    fn enter(&mut self, kind: Kind) -> Read<()> {
+    fn enter(&mut self, kind: JsonKind) -> ReadResult<()> {
         self.expect(kind)?;
         if self.depth >= MAX_DEPTH {
             return Err(skip::too_deep(self.at));
@@ -247,7 +256,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Takes the closing bracket of an empty container.
+    /// Consumes the closing bracket of an empty container.
     fn closes(&mut self, close: u8) -> bool {
         let bytes = self.text.as_bytes();
         self.at = skip::whitespace(bytes, self.at);
@@ -256,8 +265,8 @@ impl<'a> Cursor<'a> {
         closes
     }
 
-    /// Takes a comma or the closing bracket; tells which.
-    fn goes_on(&mut self, close: u8) -> Read<bool> {
+    /// Consumes a comma or the closing bracket; true for a comma.
+    fn goes_on(&mut self, close: u8) -> ReadResult<bool> {
         let bytes = self.text.as_bytes();
         self.at = skip::whitespace(bytes, self.at);
         let more = match bytes.get(self.at) {
@@ -269,19 +278,19 @@ impl<'a> Cursor<'a> {
         Ok(more)
     }
 
-    fn expect(&mut self, wanted: Kind) -> Read<()> {
+    fn expect(&mut self, wanted: JsonKind) -> ReadResult<()> {
         match self.peek()? {
             kind if kind == wanted => Ok(()),
             kind => Err(self.mismatch(wanted.describe(), kind)),
         }
     }
 
-    fn mismatch(&self, wanted: &str, found: Kind) -> Fault {
+    fn mismatch(&self, wanted: &str, found: JsonKind) -> Fault {
         self.fault(format!("expected {wanted}, found {}", found.describe()))
     }
 
-    fn number<T>(&mut self, wanted: &str, read: impl Fn(&str) -> Option<T>) -> Read<T> {
-        self.expect(Kind::Number)?;
+    fn number<T>(&mut self, wanted: &str, read: impl Fn(&str) -> Option<T>) -> ReadResult<T> {
+        self.expect(JsonKind::Number)?;
         let start = self.at;
         let raw = self.raw()?;
         read(raw).ok_or_else(|| Fault {
@@ -291,43 +300,43 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The keys of one object, to find one that comes twice.
+/// The keys of one object, to detect duplicates.
 #[derive(Default)]
-struct SeenKeys<'a>(Vec<Key<'a>>);
+struct SeenKeys<'a>(Vec<JsonKey<'a>>);
 
 impl<'a> SeenKeys<'a> {
-    /// Beyond this, comparing each with each would be slower than sorting once.
-    const FEW: usize = 32;
-    /// More than any dialect has. What is kept of a key takes more than its text,
-    /// so a million of them would take many times the body's size.
-    const MOST: usize = 1_000;
+    /// Beyond this, sorting once is faster than pairwise comparison.
+    const MAX_SCANNED: usize = 32;
+    /// More keys than any dialect has. A stored key takes more memory than its
+    /// text, so a million keys would take many times the size of the body.
+    const MAX_KEYS: usize = 1_000;
 
-    fn check(&self, key: &Key<'a>, cursor: &Cursor<'a>) -> Read<()> {
-        if self.0.len() >= Self::MOST {
+    fn check(&self, key: &JsonKey<'a>, cursor: &Cursor<'a>) -> ReadResult<()> {
+        if self.0.len() >= Self::MAX_KEYS {
             return Err(cursor.fault("the object has more than 1000 keys"));
         }
-        if self.0.len() <= Self::FEW && self.0.contains(key) {
-            return Err(cursor.fault("this key comes twice"));
+        if self.0.len() <= Self::MAX_SCANNED && self.0.contains(key) {
+            return Err(cursor.fault("duplicate key"));
         }
         Ok(())
     }
 
-    fn add(&mut self, key: Key<'a>) {
+    fn add(&mut self, key: JsonKey<'a>) {
         if self.0.is_empty() {
             self.0.reserve(8);
         }
         self.0.push(key);
     }
 
-    fn check_many(mut self, cursor: &Cursor<'a>) -> Read<Vec<Key<'a>>> {
-        if self.0.len() <= Self::FEW {
+    fn check_many(mut self, cursor: &Cursor<'a>) -> ReadResult<Vec<JsonKey<'a>>> {
+        if self.0.len() <= Self::MAX_SCANNED {
             return Ok(self.0);
         }
         self.0.sort_unstable();
         match self.0.windows(2).find(|pair| pair[0] == pair[1]) {
             Some(pair) => Err(Fault {
                 at: cursor.at - 1,
-                what: format!("the key `{}` comes twice", pair[0]).into(),
+                what: format!("duplicate key `{}`", pair[0]).into(),
             }),
             None => Ok(self.0),
         }

@@ -1,10 +1,10 @@
-//! Why a body could not be read, for the person who sent it.
+//! Decoding errors, as reported to the client.
 
 use std::borrow::Cow;
 
 use majordomo_llm::{Error, ErrorKind};
 
-/// A body that cannot be read, and where in it.
+/// A body that cannot be decoded, and the position of the error.
 ///
 /// ```
 /// use majordomo_wire::Protocol;
@@ -23,7 +23,7 @@ pub struct ReadError {
 }
 
 impl ReadError {
-    /// What is wrong with the value at this path; empty means the whole body.
+    /// An error at this path; empty means the whole body.
     pub(crate) fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             path: shortened(path.into()),
@@ -31,21 +31,22 @@ impl ReadError {
         }
     }
 
-    /// The place, as in `messages[0].role`; empty for the whole body.
+    /// The path, as in `messages[0].role`; empty for the whole body.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The error of a provider whose answer cannot be read.
-    pub(crate) fn in_answer(self) -> Error {
+    /// Converts this to the error of a provider whose response cannot be
+    /// decoded.
+    pub(crate) fn in_response(self) -> Error {
         Error::new(
             ErrorKind::BadResponse,
-            format!("the provider's answer cannot be read: {self}"),
+            format!("cannot decode the provider's response: {self}"),
         )
     }
 }
 
-/// What is quoted of a body is enough to find it there, and no echo of it.
+/// Quotes enough of a body to locate the error, without echoing the body.
 fn shortened(mut text: String) -> String {
     const MOST: usize = 256;
     if text.len() > MOST {
@@ -57,7 +58,7 @@ fn shortened(mut text: String) -> String {
     text
 }
 
-/// As the client's fault: nobody was asked.
+/// The client's fault; no target was called.
 impl From<ReadError> for Error {
     fn from(error: ReadError) -> Self {
         Self::new(ErrorKind::Local, error.to_string())
@@ -66,12 +67,12 @@ impl From<ReadError> for Error {
     }
 }
 
-/// What is wrong, and at which byte; becomes a [`ReadError`] at the top.
+/// What is wrong, and at which byte; becomes a [`ReadError`] at the top level.
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) at: usize,
     pub(crate) what: Cow<'static, str>,
 }
 
-/// A step of reading.
-pub(crate) type Read<T> = Result<T, Fault>;
+/// The result of decoding a value.
+pub(crate) type ReadResult<T> = Result<T, Fault>;

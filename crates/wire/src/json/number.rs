@@ -1,9 +1,9 @@
-//! JSON numbers: their grammar, and reading them as what a field wants.
+//! JSON numbers (RFC 8259 §6): validation, and conversion to the field's type.
 
-use super::{Fault, Read};
+use super::{Fault, ReadResult};
 
-/// Checks the number at `at`; gives the position behind it.
-pub(super) fn skip(bytes: &[u8], at: usize) -> Read<usize> {
+/// Validates the number at `at` and returns its end.
+pub(super) fn skip(bytes: &[u8], at: usize) -> ReadResult<usize> {
     let digits = |mut pos: usize| {
         while matches!(bytes.get(pos), Some(b'0'..=b'9')) {
             pos += 1;
@@ -32,7 +32,7 @@ pub(super) fn skip(bytes: &[u8], at: usize) -> Read<usize> {
     Ok(end)
 }
 
-/// A whole number that is not negative; `12.0` is one, too.
+/// Parses a non-negative integer; accepts `12.0`.
 pub(super) fn unsigned(text: &str) -> Option<u64> {
     text.parse().ok().or_else(|| {
         let value: f64 = text.parse().ok()?;
@@ -41,7 +41,7 @@ pub(super) fn unsigned(text: &str) -> Option<u64> {
     })
 }
 
-/// A whole number; `-3.0` is one, too.
+/// Parses an integer; accepts `-3.0`.
 pub(super) fn signed(text: &str) -> Option<i64> {
     text.parse().ok().or_else(|| {
         let value: f64 = text.parse().ok()?;

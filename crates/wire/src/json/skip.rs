@@ -1,13 +1,13 @@
-//! Passing over a value that is not read, checking every byte of its grammar.
+//! Skips a value, validating its whole grammar.
 //!
-//! Without recursion: which containers are open is one bit each, so no nesting
-//! can exhaust the stack and [`MAX_DEPTH`] is the width of the set.
+//! Not recursive: each open container is one bit, so nesting cannot exhaust the
+//! stack, and [`MAX_DEPTH`] is the width of the bit set.
 
-use super::{Fault, MAX_DEPTH, Read, number, string};
+use super::{Fault, MAX_DEPTH, ReadResult, number, string};
 
-/// Checks the value at `at`, of which `depth` containers are already open
-/// around; gives the position behind it.
-pub(super) fn value(bytes: &[u8], mut at: usize, depth: usize) -> Read<usize> {
+/// Validates the value at `at`, inside `depth` open containers, and returns its
+/// end.
+pub(super) fn value(bytes: &[u8], mut at: usize, depth: usize) -> ReadResult<usize> {
     let mut objects: u128 = 0;
     let mut open = 0;
     loop {
@@ -44,7 +44,8 @@ pub(super) fn value(bytes: &[u8], mut at: usize, depth: usize) -> Read<usize> {
         if entered {
             continue;
         }
-        // A value is complete: go on to the next one, or out of its containers.
+        // A value is complete: continue with the next one, or leave its
+        // containers.
         loop {
             if open == 0 {
                 return Ok(at);
@@ -78,15 +79,15 @@ pub(super) fn whitespace(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// A key and its colon.
-fn key(bytes: &[u8], at: usize) -> Read<usize> {
+/// Skips a key and its colon.
+fn key(bytes: &[u8], at: usize) -> ReadResult<usize> {
     if bytes.get(at) != Some(&b'"') {
         return Err(unexpected(bytes, at, "a key"));
     }
     colon(bytes, string::skip(bytes, at + 1)?)
 }
 
-pub(super) fn colon(bytes: &[u8], at: usize) -> Read<usize> {
+pub(super) fn colon(bytes: &[u8], at: usize) -> ReadResult<usize> {
     let at = whitespace(bytes, at);
     match bytes.get(at) {
         Some(b':') => Ok(at + 1),
@@ -94,7 +95,7 @@ pub(super) fn colon(bytes: &[u8], at: usize) -> Read<usize> {
     }
 }
 
-fn scalar(bytes: &[u8], at: usize) -> Read<usize> {
+fn scalar(bytes: &[u8], at: usize) -> ReadResult<usize> {
     let rest = &bytes[at.min(bytes.len())..];
     let word = ["true", "false", "null"]
         .iter()
@@ -115,9 +116,9 @@ pub(super) fn too_deep(at: usize) -> Fault {
 
 pub(super) fn unexpected(bytes: &[u8], at: usize, wanted: &str) -> Fault {
     let found = match bytes.get(at) {
-        None => "the end of the text".to_owned(),
+        None => "the end of the input".to_owned(),
         Some(byte) if byte.is_ascii_graphic() => format!("`{}`", char::from(*byte)),
-        Some(_) => "something else".to_owned(),
+        Some(_) => "an unexpected byte".to_owned(),
     };
     Fault {
         at,

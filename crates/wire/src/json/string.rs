@@ -1,14 +1,14 @@
-//! JSON strings: found at memory speed, copied only when they hold escapes.
+//! JSON strings (RFC 8259 §7), copied only if they contain escapes.
 
 use std::borrow::Cow;
 
 use memchr::memchr2;
 
-use super::{Fault, Read};
+use super::{Fault, ReadResult};
 
-/// Reads the string whose opening quote is right before `at`; gives its value
-/// and the position behind its closing quote.
-pub(super) fn read(text: &str, at: usize) -> Read<(Cow<'_, str>, usize)> {
+/// Reads the string whose opening quote precedes `at`; returns its value and
+/// its end.
+pub(super) fn read_string(text: &str, at: usize) -> ReadResult<(Cow<'_, str>, usize)> {
     let bytes = text.as_bytes();
     let stop = find_stop(bytes, at)?;
     check_plain(bytes, at, stop)?;
@@ -30,9 +30,8 @@ pub(super) fn read(text: &str, at: usize) -> Read<(Cow<'_, str>, usize)> {
     }
 }
 
-/// Checks the string whose opening quote is right before `at`; gives the
-/// position behind its closing quote.
-pub(super) fn skip(bytes: &[u8], mut at: usize) -> Read<usize> {
+/// Validates the string whose opening quote precedes `at`; returns its end.
+pub(super) fn skip(bytes: &[u8], mut at: usize) -> ReadResult<usize> {
     loop {
         let stop = find_stop(bytes, at)?;
         check_plain(bytes, at, stop)?;
@@ -47,9 +46,9 @@ pub(super) fn skip(bytes: &[u8], mut at: usize) -> Read<usize> {
     }
 }
 
-/// The next quote or backslash.
-fn find_stop(bytes: &[u8], at: usize) -> Read<usize> {
-    // Short runs are the rule between escapes and in keys.
+/// Finds the next quote or backslash.
+fn find_stop(bytes: &[u8], at: usize) -> ReadResult<usize> {
+    // Keys and runs between escapes are usually short.
     let near = bytes.len().min(at + 16);
     for (offset, byte) in bytes[at..near].iter().enumerate() {
         if matches!(byte, b'"' | b'\\') {
@@ -60,14 +59,14 @@ fn find_stop(bytes: &[u8], at: usize) -> Read<usize> {
         Some(offset) => Ok(near + offset),
         None => Err(Fault {
             at: bytes.len(),
-            what: "the text ends inside a string".into(),
+            what: "unterminated string".into(),
         }),
     }
 }
 
-/// Control characters must be escaped. The fold is written so that it compiles
-/// to vector instructions: a megabyte of base64 goes through here.
-fn check_plain(bytes: &[u8], start: usize, end: usize) -> Read<()> {
+/// Rejects unescaped control characters. The fold compiles to vector
+/// instructions: a megabyte of base64 passes through here.
+fn check_plain(bytes: &[u8], start: usize, end: usize) -> ReadResult<()> {
     let run = &bytes[start..end];
     let smallest = |chunk: &[u8]| chunk.iter().fold(u8::MAX, |least, byte| least.min(*byte));
     if run.chunks(1024).all(|chunk| smallest(chunk) >= 0x20) {
@@ -76,12 +75,12 @@ fn check_plain(bytes: &[u8], start: usize, end: usize) -> Read<()> {
     let offset = run.iter().position(|byte| *byte < 0x20).unwrap_or(0);
     Err(Fault {
         at: start + offset,
-        what: "a control character inside a string must be escaped".into(),
+        what: "unescaped control character in a string".into(),
     })
 }
 
-/// Writes the escape behind the backslash at `at - 1`; gives the position behind it.
-fn unescape(bytes: &[u8], at: usize, value: &mut String) -> Read<usize> {
+/// Decodes the escape after the backslash at `at - 1`; returns its end.
+fn unescape(bytes: &[u8], at: usize, value: &mut String) -> ReadResult<usize> {
     let plain = match bytes.get(at) {
         Some(b'"') => '"',
         Some(b'\\') => '\\',
@@ -98,8 +97,8 @@ fn unescape(bytes: &[u8], at: usize, value: &mut String) -> Read<usize> {
     Ok(at + 1)
 }
 
-/// A lone surrogate, which JavaScript can send, reads as the replacement character.
-fn unescape_unicode(bytes: &[u8], at: usize, value: &mut String) -> Read<usize> {
+/// A lone surrogate, which JavaScript can send, becomes U+FFFD.
+fn unescape_unicode(bytes: &[u8], at: usize, value: &mut String) -> ReadResult<usize> {
     let first = hex(bytes, at)?;
     let mut end = at + 4;
     let mut code = first;
@@ -114,7 +113,7 @@ fn unescape_unicode(bytes: &[u8], at: usize, value: &mut String) -> Read<usize> 
     Ok(end)
 }
 
-fn hex(bytes: &[u8], at: usize) -> Read<u32> {
+fn hex(bytes: &[u8], at: usize) -> ReadResult<u32> {
     let digits = bytes.get(at..at + 4).ok_or_else(|| bad_escape(at))?;
     digits.iter().try_fold(0, |code, digit| {
         let value = char::from(*digit).to_digit(16);
@@ -127,6 +126,6 @@ fn hex(bytes: &[u8], at: usize) -> Read<u32> {
 fn bad_escape(at: usize) -> Fault {
     Fault {
         at,
-        what: "an escape that JSON does not have".into(),
+        what: "invalid escape sequence".into(),
     }
 }

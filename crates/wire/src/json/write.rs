@@ -19,19 +19,20 @@ pub(crate) fn write_array(out: &mut BytesMut, fill: impl FnOnce(&mut Array<'_>))
     out.put_u8(b']');
 }
 
-/// An object that is being written.
+/// An object under construction.
 pub(crate) struct Object<'b> {
     out: &'b mut BytesMut,
     first: bool,
 }
 
 impl<'b> Object<'b> {
-    /// Goes on with an object whose brace is written; `first` if no field is.
+    /// Continues an object whose brace is written; `first` if it has no fields
+    /// yet.
     pub(crate) fn resume(out: &'b mut BytesMut, first: bool) -> Self {
         Self { out, first }
     }
 
-    /// Writes a key; the caller writes the value, and exactly one.
+    /// Writes a key; the caller must write exactly one value.
     pub(crate) fn value(&mut self, key: &str) -> &mut BytesMut {
         if !self.first {
             self.out.put_u8(b',');
@@ -50,12 +51,12 @@ impl<'b> Object<'b> {
         self.raw(key, if value { "true" } else { "false" });
     }
 
-    /// A number, as its `Display` writes it.
+    /// Writes a number, as formatted by `Display`.
     pub(crate) fn number(&mut self, key: &str, value: impl Display) {
         let _ = write!(self.value(key), "{value}");
     }
 
-    /// A value that is JSON text already.
+    /// Writes a value that is already JSON text.
     pub(crate) fn raw(&mut self, key: &str, value: &str) {
         self.value(key).extend_from_slice(value.as_bytes());
     }
@@ -68,8 +69,9 @@ impl<'b> Object<'b> {
         write_array(self.value(key), fill);
     }
 
-    /// The dialect's own fields at this level. A name with a dot belongs one
-    /// level down (`function.x`) and is written by [`Object::nested`].
+    /// Writes the dialect's native fields at this level. A name with a dot
+    /// belongs one level down (`function.x`) and is written by
+    /// [`Object::nested`].
     pub(crate) fn native(&mut self, native: Option<&Native>) {
         for (name, value) in native.into_iter().flat_map(Native::fields) {
             if !name.contains('.') {
@@ -78,7 +80,8 @@ impl<'b> Object<'b> {
         }
     }
 
-    /// The dialect's own fields that belong inside the object named `inside`.
+    /// Writes the dialect's native fields that belong inside the object named
+    /// `inside`.
     pub(crate) fn nested(&mut self, native: Option<&Native>, inside: &str) {
         for (name, value) in native.into_iter().flat_map(Native::fields) {
             let inner = name.strip_prefix(inside).and_then(|n| n.strip_prefix('.'));
@@ -89,14 +92,14 @@ impl<'b> Object<'b> {
     }
 }
 
-/// An array that is being written.
+/// An array under construction.
 pub(crate) struct Array<'b> {
     out: &'b mut BytesMut,
     first: bool,
 }
 
 impl Array<'_> {
-    /// Makes room for an element; the caller writes it, and exactly one.
+    /// Starts an element; the caller must write exactly one.
     pub(crate) fn value(&mut self) -> &mut BytesMut {
         if !self.first {
             self.out.put_u8(b',');
@@ -109,7 +112,7 @@ impl Array<'_> {
         write_string(self.value(), value);
     }
 
-    /// An element that is JSON text already.
+    /// Writes an element that is already JSON text.
     pub(crate) fn raw(&mut self, value: &str) {
         self.value().extend_from_slice(value.as_bytes());
     }
@@ -118,7 +121,7 @@ impl Array<'_> {
         object(self.value(), fill);
     }
 
-    /// An element that is taken back if `write` says that it came to nothing.
+    /// Writes an element, and removes it again if `write` returns false.
     pub(crate) fn maybe(&mut self, write: impl FnOnce(&mut BytesMut) -> bool) {
         let (start, first) = (self.out.len(), self.first);
         if !write(self.value()) {

@@ -1,23 +1,24 @@
-//! Call ids in the letters that Anthropic accepts: `[a-zA-Z0-9_-]+`.
+//! Call ids in the alphabet that Anthropic accepts: `[a-zA-Z0-9_-]+`.
 //!
-//! Models of other providers give ids like `functions.look:0` and expect them
-//! back. Such an id is written in another form and read as what it was, so a
+//! Other providers' models generate ids like `functions.look:0` and expect them
+//! back. Such ids are escaped on writing and unescaped on reading, so a
 //! conversation can move between providers in both directions.
 
 use std::borrow::Cow;
 
-/// Marks an id that is written in another form.
+/// Prefix of an escaped id.
 const ESCAPED: &str = "xid_";
 
-/// Whether the id can be written as it is.
-pub(super) fn fits(id: &str) -> bool {
+/// Whether Anthropic accepts the id.
+pub(super) fn is_valid(id: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     !id.is_empty() && id.bytes().all(allowed)
 }
 
-/// The id as it is written. An empty one stays empty: somebody must make one up.
-pub(super) fn write(id: &str) -> Cow<'_, str> {
-    if id.is_empty() || fits(id) {
+/// Escapes an id if necessary. An empty id stays empty; the caller must
+/// generate one.
+pub(super) fn encode(id: &str) -> Cow<'_, str> {
+    if id.is_empty() || is_valid(id) {
         return Cow::Borrowed(id);
     }
     let mut written = String::from(ESCAPED);
@@ -30,18 +31,18 @@ pub(super) fn write(id: &str) -> Cow<'_, str> {
     Cow::Owned(written)
 }
 
-/// The id as it was before it was written.
-pub(super) fn read(written: &str) -> String {
+/// Recovers the original id.
+pub(super) fn decode(written: &str) -> String {
     unescape(written)
-        .filter(|id| write(id) == written)
+        .filter(|id| encode(id) == written)
         .unwrap_or_else(|| written.to_owned())
 }
 
 fn unescape(written: &str) -> Option<String> {
-    let mut pieces = written.strip_prefix(ESCAPED)?.split('_');
-    let mut bytes = pieces.next()?.as_bytes().to_vec();
-    for piece in pieces {
-        let (code, plain) = piece.split_at_checked(2)?;
+    let mut segments = written.strip_prefix(ESCAPED)?.split('_');
+    let mut bytes = segments.next()?.as_bytes().to_vec();
+    for segment in segments {
+        let (code, plain) = segment.split_at_checked(2)?;
         bytes.push(u8::from_str_radix(code, 16).ok()?);
         bytes.extend_from_slice(plain.as_bytes());
     }
@@ -54,7 +55,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn only_ids_that_would_be_refused_are_written_in_another_form() {
+    fn only_invalid_ids_are_escaped() {
         let rows = [
             ("toolu_01-aZ", "toolu_01-aZ"),
             ("", ""),
@@ -63,13 +64,13 @@ mod tests {
             ("é", "xid__c3_a9"),
         ];
         for (id, written) in rows {
-            assert_eq!(write(id), written);
-            assert_eq!(read(written), id);
+            assert_eq!(encode(id), written);
+            assert_eq!(decode(written), id);
         }
     }
 
     #[test]
-    fn an_id_that_only_looks_escaped_is_left_alone() {
+    fn an_id_that_only_looks_escaped_is_unchanged() {
         for id in [
             "xid_",
             "xid_abc",
@@ -78,15 +79,15 @@ mod tests {
             "xid_a_2",
             "call_1",
         ] {
-            assert_eq!(read(id), id);
+            assert_eq!(decode(id), id);
         }
     }
 
     proptest! {
         #[test]
-        fn every_id_survives(id in ".{0,20}") {
-            prop_assert!(id.is_empty() || fits(&write(&id)));
-            prop_assert_eq!(read(&write(&id)), id);
+        fn every_id_round_trips(id in ".{0,20}") {
+            prop_assert!(id.is_empty() || is_valid(&encode(&id)));
+            prop_assert_eq!(decode(&encode(&id)), id);
         }
     }
 }

@@ -1,16 +1,16 @@
-//! Token counting: the same request without what only an answer needs.
+//! Token counting: the same request, without generation settings.
 
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Error, ErrorKind, Request, Result};
 
 use super::{read_request, write_request};
 use crate::json::{self, ReadError, object};
-use crate::splice::{self, Fate};
+use crate::splice::{self, FieldAction};
 use crate::{CountTokens, Incoming, Outgoing, Written};
 
-pub(super) struct Counter;
+pub(super) struct MessagesTokenCounter;
 
-/// Fields that the counting endpoint refuses.
+/// Fields that the counting endpoint rejects.
 const NOT_COUNTED: &[&str] = &[
     "max_tokens",
     "stream",
@@ -24,17 +24,17 @@ const NOT_COUNTED: &[&str] = &[
     "container",
 ];
 
-impl CountTokens for Counter {
+impl CountTokens for MessagesTokenCounter {
     fn read_request(&self, body: Bytes) -> Result<Incoming, ReadError> {
-        read_request::read(body)
+        read_request::read_request(body)
     }
 
     fn write_request(&self, request: &Request, to: &Outgoing<'_>) -> Written {
-        let written = write_request::write(request, &to.clone().stream(false));
+        let written = write_request::write_request(request, &to.clone().stream(false));
         let mut body = BytesMut::with_capacity(written.body.len());
         let mut counted = |key: &str, _: &str, _: &mut BytesMut| match NOT_COUNTED.contains(&key) {
-            true => Fate::Remove,
-            false => Fate::Keep,
+            true => FieldAction::Remove,
+            false => FieldAction::Keep,
         };
         let text = String::from_utf8_lossy(&written.body);
         splice::object(&text, &mut body, &mut counted);
@@ -54,8 +54,8 @@ impl CountTokens for Counter {
                 Ok(())
             })
         })
-        .map_err(ReadError::in_answer)?;
-        let text = "the provider's answer has no count";
+        .map_err(ReadError::in_response)?;
+        let text = "the provider's response has no token count";
         tokens.ok_or_else(|| Error::new(ErrorKind::BadResponse, text))
     }
 

@@ -1,4 +1,4 @@
-//! Errors as Anthropic's clients expect them.
+//! Errors in the form that Anthropic's clients expect.
 
 use bytes::BytesMut;
 use majordomo_llm::{Class, Error};
@@ -7,10 +7,10 @@ use crate::ErrorReply;
 use crate::failure::{retry_headers, status_for_client};
 use crate::json::object;
 
-/// Status, headers and body.
-pub(super) fn write(error: &Error) -> ErrorReply {
+/// Writes status, headers and body.
+pub(super) fn write_error(error: &Error) -> ErrorReply {
     let mut body = BytesMut::new();
-    write_into(error, &mut body);
+    write_error_body(error, &mut body);
     let mut headers = retry_headers(error);
     if let Some(id) = error.request_id() {
         headers.push(("request-id", id.to_owned()));
@@ -22,14 +22,15 @@ pub(super) fn write(error: &Error) -> ErrorReply {
     }
 }
 
-/// The body of an answer, and the data of an `error` event.
-pub(super) fn write_into(error: &Error, out: &mut BytesMut) {
-    let kind = kind(error);
+/// Writes the body of an error response, which is also the data of an `error`
+/// event.
+pub(super) fn write_error_body(error: &Error, out: &mut BytesMut) {
+    let kind = error_type(error);
     object(out, |o| {
         o.string("type", "error");
         o.object("error", |o| {
             o.string("type", kind);
-            o.string("message", &message(error));
+            o.string("message", &error_message(error));
             if let Some(code) = error.code().filter(|code| *code != kind) {
                 o.object("details", |o| o.string("error_code", code));
             }
@@ -40,7 +41,7 @@ pub(super) fn write_into(error: &Error, out: &mut BytesMut) {
     });
 }
 
-fn kind(error: &Error) -> &'static str {
+fn error_type(error: &Error) -> &'static str {
     match status_for_client(error) {
         401 => "authentication_error",
         402 => "billing_error",
@@ -58,8 +59,8 @@ fn kind(error: &Error) -> &'static str {
     }
 }
 
-/// Agents compact their conversation when they find these words.
-fn message(error: &Error) -> String {
+/// Agents compact their conversation when they find this phrase.
+fn error_message(error: &Error) -> String {
     const TOO_LONG: &str = "prompt is too long";
     let text = error.to_string();
     match error.class() {

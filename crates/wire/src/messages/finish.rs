@@ -1,17 +1,22 @@
-//! Why the model stopped, in this dialect's words.
+//! Finish reasons: `stop_reason`, `stop_sequence` and `stop_details`.
 //!
-//! A refusal comes without content: what there is to say about it is in
-//! `stop_details`, which is read as a refusal part and written back from one.
+//! A refusal has no content; its explanation is in `stop_details`, which is read
+//! as a refusal part and written back from one.
 
 use bytes::BytesMut;
 use majordomo_llm::{FinishReason, Json, Native, Part, Text};
 
 use super::MESSAGES;
-use crate::json::{self, Cursor, Kind, Object, keep, object};
+use crate::json::{self, Cursor, JsonKind, Object, keep, object};
 use crate::loss::Losses;
 
-/// Reads a word. Servers that imitate the dialect end a turn after tool calls, too.
-pub(super) fn read(word: &str, sequence: Option<String>, called_tools: bool) -> FinishReason {
+/// Reads a stop reason. Compatible servers report `end_turn` even after tool
+/// calls.
+pub(super) fn read_finish_reason(
+    word: &str,
+    sequence: Option<String>,
+    called_tools: bool,
+) -> FinishReason {
     match word {
         "end_turn" | "" if called_tools => FinishReason::ToolCalls,
         "end_turn" | "" => FinishReason::Stop,
@@ -25,11 +30,11 @@ pub(super) fn read(word: &str, sequence: Option<String>, called_tools: bool) -> 
     }
 }
 
-/// Reads `stop_details` of a refusal; none for those of anything else.
-pub(super) fn read_details(raw: &str) -> Option<Part> {
+/// Reads the `stop_details` of a refusal; `None` for any other type.
+pub(super) fn read_stop_details(raw: &str) -> Option<Part> {
     let (mut kind, mut explanation) = (None, None);
     json::read_str(raw, |cursor: &mut Cursor<'_>| match cursor.peek()? {
-        Kind::Object => cursor.loose_object(|key, cursor| {
+        JsonKind::Object => cursor.loose_object(|key, cursor| {
             match &**key {
                 "type" => kind = cursor.maybe_string()?,
                 "explanation" => explanation = cursor.maybe_string()?,
@@ -52,7 +57,7 @@ pub(super) fn read_details(raw: &str) -> Option<Part> {
 }
 
 /// The `stop_details` of a refusal.
-pub(super) fn details(refusal: &Text) -> Json {
+pub(super) fn stop_details(refusal: &Text) -> Json {
     let native = refusal.native.as_deref();
     let own = native.filter(|native| *native.dialect() == MESSAGES);
     if let Some(details) = own.and_then(|native| native.get("stop_details")) {
@@ -67,8 +72,8 @@ pub(super) fn details(refusal: &Text) -> Json {
     keep(&String::from_utf8_lossy(&out))
 }
 
-/// Writes why the answer ended.
-pub(super) fn write(
+/// Writes the finish reason.
+pub(super) fn write_finish_reason(
     reason: &FinishReason,
     details: Option<&Json>,
     object: &mut Object<'_>,
@@ -85,7 +90,7 @@ pub(super) fn write(
         FinishReason::ContextWindow => "model_context_window_exceeded",
         FinishReason::ToolCalls => "tool_use",
         FinishReason::ContentFilter => {
-            losses.add("finish", "a filter's cut is written as a refusal");
+            losses.add("finish", "a content filter is written as a refusal");
             "refusal"
         }
         FinishReason::Refusal => "refusal",

@@ -1,9 +1,11 @@
-//! Anthropic Messages, as Anthropic and servers that imitate it speak it.
+//! Anthropic Messages, as spoken by Anthropic and compatible servers.
 //!
-//! A conversation is turns of blocks that must alternate: writing joins what
-//! belongs to one side and puts the answers of tools first. Native fields: a
-//! name with a dot (`thinking.display`, `source.x`) belongs one level down, and
-//! `field` marks a block that has nothing else of its own.
+//! A conversation consists of alternating turns of content blocks: writers merge
+//! the messages of one side and put tool results first. Native fields: a name with
+//! a dot (`thinking.display`, `source.x`) belongs one level down, and `field`
+//! marks a block that has no other native field.
+//!
+//! Uses the shared modules of the crate, and no other dialect.
 
 mod call_id;
 mod count_tokens;
@@ -15,9 +17,9 @@ mod read_part;
 mod read_request;
 mod read_settings;
 mod response;
+mod stream_block_queue;
 mod stream_blocks;
 mod stream_event;
-mod stream_items;
 mod stream_reader;
 mod stream_writer;
 mod usage;
@@ -32,13 +34,13 @@ mod tests;
 use bytes::Bytes;
 use majordomo_llm::{Dialect, Error, ModelInfo, Request, Response, Result};
 
-use crate::call_bounds::{self, Bounded};
+use crate::tool_call_limits::{self, LimitedStreamReader};
 use crate::{
-    Codec, CountTokens, ErrorReply, FailedAnswer, Incoming, Outgoing, Protocol, ReadError, Reply,
+    Codec, CountTokens, ErrorReply, FailedResponse, Incoming, Outgoing, Protocol, ReadError, Reply,
     StreamReader, StreamWriter, Written,
 };
 
-/// The mark on everything that was read from this dialect.
+/// Marks everything that was read from this dialect.
 const MESSAGES: Dialect = Protocol::Messages.dialect();
 
 /// The codec.
@@ -50,46 +52,46 @@ impl Codec for Messages {
     }
 
     fn read_request(&self, body: Bytes) -> Result<Incoming, ReadError> {
-        read_request::read(body)
+        read_request::read_request(body)
     }
 
     fn write_request(&self, request: &Request, to: &Outgoing<'_>) -> Written {
-        write_request::write(request, to)
+        write_request::write_request(request, to)
     }
 
     fn read_response(&self, body: Bytes, first_call: usize) -> Result<Response> {
-        response::read(body, first_call).and_then(call_bounds::check)
+        response::read_response(body, first_call).and_then(tool_call_limits::check_tool_calls)
     }
 
     fn write_response(&self, response: &Response, reply: &Reply) -> Written {
-        response::write(response, reply)
+        response::write_response(response, reply)
     }
 
     fn stream_reader(&self) -> Box<dyn StreamReader> {
-        Box::new(Bounded::<stream_reader::MessagesReader>::default())
+        Box::new(LimitedStreamReader::<stream_reader::MessagesStreamReader>::default())
     }
 
     fn stream_writer(&self, reply: &Reply) -> Box<dyn StreamWriter> {
-        Box::new(stream_writer::MessagesWriter::new(reply))
+        Box::new(stream_writer::MessagesStreamWriter::new(reply))
     }
 
-    fn read_error(&self, failed: &FailedAnswer<'_>) -> Error {
-        crate::failure::read(failed)
+    fn read_error(&self, failed: &FailedResponse<'_>) -> Error {
+        crate::failure::read_failed_response(failed)
     }
 
     fn write_error(&self, error: &Error) -> ErrorReply {
-        error::write(error)
+        error::write_error(error)
     }
 
     fn read_models(&self, body: &[u8]) -> Result<Vec<ModelInfo>> {
-        models::read(body)
+        models::read_models(body)
     }
 
     fn write_models(&self, models: &[ModelInfo], created: u64) -> Bytes {
-        models::write(models, created)
+        models::write_models(models, created)
     }
 
     fn count_tokens(&self) -> Option<&dyn CountTokens> {
-        Some(&count_tokens::Counter)
+        Some(&count_tokens::MessagesTokenCounter)
     }
 }

@@ -3,35 +3,35 @@
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Capabilities, ModelInfo, Result};
 
-use crate::json::{self, Cursor, Kind, Read, ReadError, object};
+use crate::json::{self, Cursor, JsonKind, ReadError, ReadResult, object};
 use crate::rfc3339;
 
 /// Reads `{"data": [...]}` with each model's limits and capabilities.
-pub(super) fn read(body: &[u8]) -> Result<Vec<ModelInfo>> {
+pub(super) fn read_models(body: &[u8]) -> Result<Vec<ModelInfo>> {
     let mut models = Vec::new();
     json::read(body, |cursor| {
         cursor.loose_object(|key, cursor| match (&**key, cursor.peek()?) {
-            ("data", Kind::Array) => cursor.array(|cursor| model(cursor, &mut models)),
+            ("data", JsonKind::Array) => cursor.array(|cursor| read_model(cursor, &mut models)),
             _ => Ok(()),
         })
     })
-    .map_err(ReadError::in_answer)?;
+    .map_err(ReadError::in_response)?;
     Ok(models)
 }
 
-fn model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> Read<()> {
+fn read_model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> ReadResult<()> {
     let mut id = None;
-    let mut known = Known::default();
+    let mut known = MessagesModelEntry::default();
     cursor.loose_object(|key, cursor| {
         match (&**key, cursor.peek()?) {
             ("id", _) => id = cursor.maybe_string()?,
             ("max_input_tokens", _) => known.window = cursor.count()?,
             ("max_tokens", _) => known.output = cursor.count()?,
-            ("capabilities", Kind::Object) => {
+            ("capabilities", JsonKind::Object) => {
                 cursor.loose_object(|key, cursor| match (&**key, cursor.peek()?) {
-                    ("image_input", Kind::Object) => supported(cursor, &mut known.images),
-                    ("structured_outputs", Kind::Object) => {
-                        supported(cursor, &mut known.structured)
+                    ("image_input", JsonKind::Object) => read_supported(cursor, &mut known.images),
+                    ("structured_outputs", JsonKind::Object) => {
+                        read_supported(cursor, &mut known.structured)
                     }
                     _ => Ok(()),
                 })?
@@ -49,10 +49,10 @@ fn model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> Read<()> {
     Ok(())
 }
 
-/// `{"supported": true}`.
-fn supported(cursor: &mut Cursor<'_>, known: &mut Option<bool>) -> Read<()> {
+/// Reads `{"supported": true}`.
+fn read_supported(cursor: &mut Cursor<'_>, known: &mut Option<bool>) -> ReadResult<()> {
     cursor.loose_object(|key, cursor| match (&**key, cursor.peek()?) {
-        ("supported", Kind::Bool) => {
+        ("supported", JsonKind::Bool) => {
             *known = Some(cursor.bool()?);
             Ok(())
         }
@@ -60,16 +60,16 @@ fn supported(cursor: &mut Cursor<'_>, known: &mut Option<bool>) -> Read<()> {
     })
 }
 
-/// What a list says about a model.
+/// What a list reports about a model.
 #[derive(Default, PartialEq)]
-struct Known {
+struct MessagesModelEntry {
     window: Option<u64>,
     output: Option<u64>,
     images: Option<bool>,
     structured: Option<bool>,
 }
 
-impl Known {
+impl MessagesModelEntry {
     fn into_capabilities(self) -> Option<Capabilities> {
         if self == Self::default() {
             return None;
@@ -88,9 +88,9 @@ impl Known {
     }
 }
 
-/// Writes Anthropic's list, all of it on one page. Without `capabilities`: a
-/// client takes them for complete, and of most we know nothing.
-pub(super) fn write(models: &[ModelInfo], created: u64) -> Bytes {
+/// Writes Anthropic's list as a single page, without `capabilities`: clients
+/// assume they are complete, and most are unknown.
+pub(super) fn write_models(models: &[ModelInfo], created: u64) -> Bytes {
     let created = rfc3339::from_unix(created);
     let mut body = BytesMut::new();
     object(&mut body, |o| {

@@ -3,11 +3,11 @@
 use majordomo_llm::{Json, Message, Part, Role};
 
 use super::MESSAGES;
-use super::read_part::content;
-use crate::json::{Cursor, Read, Rest};
+use super::read_part::read_content;
+use crate::json::{Cursor, ReadResult, Rest};
 
-/// Reads a message. One that holds nothing but answers of tools is the tools'.
-pub(super) fn read(cursor: &mut Cursor<'_>) -> Read<Message> {
+/// Reads a message. One that holds only tool results gets the tool role.
+pub(super) fn read_message(cursor: &mut Cursor<'_>) -> ReadResult<Message> {
     let mut word = None;
     let mut parts = Vec::new();
     let mut rest = Rest::default();
@@ -16,7 +16,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Read<Message> {
             word = cursor.optional(Cursor::string)?;
             Ok(())
         }
-        "content" => content(cursor, &mut parts),
+        "content" => read_content(cursor, &mut parts),
         _ => rest.take(key.as_ref(), cursor),
     })?;
     let is_result = |part: &Part| matches!(part, Part::ToolResult(_));

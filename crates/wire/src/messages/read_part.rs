@@ -1,4 +1,4 @@
-//! Reads content blocks: of a message, of a tool's answer, of an answer.
+//! Reads content blocks of a message, a tool result or a response.
 
 use std::borrow::Cow;
 
@@ -8,36 +8,37 @@ use majordomo_llm::{
 
 use super::{MESSAGES, call_id};
 use crate::base64;
-use crate::json::{Cursor, Kind, Read, Rest, keep};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
 
-/// A string, a list of blocks, or nothing.
-pub(super) fn content(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> Read<()> {
+/// Reads a string, a list of blocks, or `null`.
+pub(super) fn read_content(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> ReadResult<()> {
     match cursor.peek()? {
-        Kind::String => {
+        JsonKind::String => {
             let text = cursor.string()?;
             if !text.is_empty() {
                 parts.push(Part::text(text));
             }
             Ok(())
         }
-        Kind::Array => cursor.array(|cursor| {
-            parts.push(part(cursor)?);
+        JsonKind::Array => cursor.array(|cursor| {
+            parts.push(read_part(cursor)?);
             Ok(())
         }),
-        Kind::Null => cursor.raw().map(drop),
-        // An object here is nobody's form; the read says so with its path.
+        JsonKind::Null => cursor.raw().map(drop),
+        // An object is invalid here; this read reports it with its path.
         _ => cursor.string().map(drop),
     }
 }
 
-/// One block. Unknown ones, and known ones of an unknown form, are kept as they are.
-pub(super) fn part(cursor: &mut Cursor<'_>) -> Read<Part> {
-    if cursor.peek()? == Kind::String {
+/// Reads one block. Unknown blocks, and known ones of an unknown form, are kept
+/// verbatim.
+pub(super) fn read_part(cursor: &mut Cursor<'_>) -> ReadResult<Part> {
+    if cursor.peek()? == JsonKind::String {
         return cursor.string().map(Part::text);
     }
-    let mut block = Block::default();
+    let mut block = MessagesPartFields::default();
     let ((), raw) =
-        cursor.with_raw(|cursor| cursor.object(|key, cursor| block.read(key, cursor)))?;
+        cursor.with_raw(|cursor| cursor.object(|key, cursor| block.read_field(key, cursor)))?;
     let kind = block.kind.take().unwrap_or_default();
     let understood = block.into_part(&kind)?;
     Ok(understood.unwrap_or_else(|| {
@@ -49,32 +50,32 @@ pub(super) fn part(cursor: &mut Cursor<'_>) -> Read<Part> {
     }))
 }
 
-/// The fields of a block, in whatever order they came.
+/// The fields of a block, in any order.
 #[derive(Default)]
-struct Block<'a> {
+struct MessagesPartFields<'a> {
     kind: Option<Cow<'a, str>>,
     text: Option<Cow<'a, str>>,
     id: Option<Cow<'a, str>>,
     name: Option<Cow<'a, str>>,
     input: Option<Cow<'a, str>>,
     is_error: bool,
-    /// What a tool said.
+    /// The content of a tool result.
     parts: Vec<Part>,
-    /// Content that came before the type which says what it means.
+    /// Content that precedes the type, which determines its meaning.
     early: Option<Cursor<'a>>,
-    source: Option<Source<'a>>,
+    source: Option<MessagesSourceFields<'a>>,
     rest: Rest,
 }
 
 #[derive(Default)]
-struct Source<'a> {
+struct MessagesSourceFields<'a> {
     kind: Option<Cow<'a, str>>,
     media_type: Option<Cow<'a, str>>,
     data: Option<Cow<'a, str>>,
     url: Option<Cow<'a, str>>,
 }
 
-const UNDERSTOOD: &[&str] = &[
+const MODELLED: &[&str] = &[
     "text",
     "image",
     "document",
@@ -84,48 +85,48 @@ const UNDERSTOOD: &[&str] = &[
     "redacted_thinking",
 ];
 
-impl<'a> Block<'a> {
-    fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
-        let opaque = |kind: &Cow<'_, str>| !UNDERSTOOD.contains(&&**kind);
+impl<'a> MessagesPartFields<'a> {
+    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
+        let opaque = |kind: &Cow<'_, str>| !MODELLED.contains(&&**kind);
         if self.kind.as_ref().is_some_and(opaque) {
             return Ok(());
         }
         match (key, cursor.peek()?) {
-            ("type", Kind::String) => self.kind = Some(cursor.string()?),
-            ("text", Kind::String) if self.may_be("text") => self.text = Some(cursor.string()?),
-            ("thinking", Kind::String) if self.may_be("thinking") => {
+            ("type", JsonKind::String) => self.kind = Some(cursor.string()?),
+            ("text", JsonKind::String) if self.may_be("text") => self.text = Some(cursor.string()?),
+            ("thinking", JsonKind::String) if self.may_be("thinking") => {
                 self.text = Some(cursor.string()?);
             }
-            ("id", Kind::String) if self.may_be("tool_use") => self.id = Some(cursor.string()?),
-            ("name", Kind::String) if self.may_be("tool_use") => {
+            ("id", JsonKind::String) if self.may_be("tool_use") => self.id = Some(cursor.string()?),
+            ("name", JsonKind::String) if self.may_be("tool_use") => {
                 self.name = Some(cursor.string()?);
             }
             ("input", kind) if self.may_be("tool_use") => {
                 self.input = match kind {
-                    Kind::String => Some(cursor.string()?),
-                    Kind::Null => None,
+                    JsonKind::String => Some(cursor.string()?),
+                    JsonKind::Null => None,
                     _ => Some(Cow::Borrowed(cursor.raw()?)),
                 };
             }
-            ("tool_use_id", Kind::String) if self.may_be("tool_result") => {
+            ("tool_use_id", JsonKind::String) if self.may_be("tool_result") => {
                 self.id = Some(cursor.string()?);
             }
-            ("is_error", Kind::Bool) if self.may_be("tool_result") => {
+            ("is_error", JsonKind::Bool) if self.may_be("tool_result") => {
                 self.is_error = cursor.bool()?;
             }
             ("content", _) if self.kind.as_deref() == Some("tool_result") => {
-                content(cursor, &mut self.parts)?;
+                read_content(cursor, &mut self.parts)?;
             }
             ("content", _) if self.kind.is_none() => self.early = Some(cursor.fork()),
-            ("source", Kind::Object) if self.may_be("image") || self.may_be("document") => {
-                self.source = Some(Source::read(cursor, &mut self.rest)?);
+            ("source", JsonKind::Object) if self.may_be("image") || self.may_be("document") => {
+                self.source = Some(MessagesSourceFields::read(cursor, &mut self.rest)?);
             }
-            ("title", Kind::String) if self.may_be("document") => {
+            ("title", JsonKind::String) if self.may_be("document") => {
                 self.name = Some(cursor.string()?);
             }
-            // Absent, null and empty are the same for these.
-            ("cache_control" | "citations" | "caller" | "is_error", Kind::Null) => {}
-            ("citations", Kind::Array) => {
+            // Absent, null and empty are equivalent for these.
+            ("cache_control" | "citations" | "caller" | "is_error", JsonKind::Null) => {}
+            ("citations", JsonKind::Array) => {
                 let raw = cursor.raw()?;
                 if raw != "[]" {
                     self.rest.push(key, keep(raw));
@@ -140,10 +141,10 @@ impl<'a> Block<'a> {
         self.kind.as_deref().is_none_or(|known| known == kind)
     }
 
-    fn into_part(mut self, kind: &str) -> Read<Option<Part>> {
+    fn into_part(mut self, kind: &str) -> ReadResult<Option<Part>> {
         match (self.early.take(), kind) {
-            (Some(mut early), "tool_result") => content(&mut early, &mut self.parts)?,
-            (Some(mut early), _) if UNDERSTOOD.contains(&kind) => {
+            (Some(mut early), "tool_result") => read_content(&mut early, &mut self.parts)?,
+            (Some(mut early), _) if MODELLED.contains(&kind) => {
                 self.rest.take("content", &mut early)?;
             }
             _ => {}
@@ -168,7 +169,7 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// Thinking goes back to where it came from even without a signature.
+    /// Thinking is sent back to its origin even without a signature.
     fn thinking(mut self) -> Option<Part> {
         let text = self.text.take()?.into_owned();
         if self.rest.is_empty() {
@@ -183,7 +184,7 @@ impl<'a> Block<'a> {
     fn tool_use(mut self) -> Part {
         let input = self.input.take();
         Part::ToolCall(ToolCall {
-            id: call_id::read(&self.id.take().unwrap_or_default()),
+            id: call_id::decode(&self.id.take().unwrap_or_default()),
             name: self.name.take().unwrap_or_default().into_owned(),
             arguments: input.map_or_else(|| "{}".to_owned(), Cow::into_owned),
             native: self.native(),
@@ -192,7 +193,7 @@ impl<'a> Block<'a> {
 
     fn tool_result(mut self) -> Part {
         Part::ToolResult(ToolResult {
-            call_id: call_id::read(&self.id.take().unwrap_or_default()),
+            call_id: call_id::decode(&self.id.take().unwrap_or_default()),
             name: None,
             parts: std::mem::take(&mut self.parts),
             is_error: self.is_error,
@@ -200,7 +201,7 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// A picture that is named by a file's id stays as it is.
+    /// Reads an image; one that is referenced by file id is kept verbatim.
     fn image(mut self) -> Option<Part> {
         let source = self.source.take()?;
         match source.kind.as_deref()? {
@@ -217,7 +218,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Plain text comes as text, everything else as base64.
+    /// Reads a document: plain text as text, everything else as base64.
     fn document(mut self) -> Option<Part> {
         let source = self.source.take()?;
         let media_type = source.media_type.unwrap_or_default().into_owned();
@@ -240,19 +241,19 @@ impl<'a> Block<'a> {
     }
 }
 
-/// The type of documents that are written as text.
+/// The media type of documents that are written as text.
 pub(super) const PLAIN_TEXT: &str = "text/plain";
 
-impl<'a> Source<'a> {
-    fn read(cursor: &mut Cursor<'a>, rest: &mut Rest) -> Read<Self> {
+impl<'a> MessagesSourceFields<'a> {
+    fn read(cursor: &mut Cursor<'a>, rest: &mut Rest) -> ReadResult<Self> {
         let mut source = Self::default();
         cursor.object(|key, cursor| {
             match (&**key, cursor.peek()?) {
-                ("type", Kind::String) => source.kind = Some(cursor.string()?),
-                ("media_type", Kind::String) => source.media_type = Some(cursor.string()?),
-                ("data", Kind::String) => source.data = Some(cursor.string()?),
-                ("url", Kind::String) => source.url = Some(cursor.string()?),
-                // Kept as part of the whole block only; it may be large.
+                ("type", JsonKind::String) => source.kind = Some(cursor.string()?),
+                ("media_type", JsonKind::String) => source.media_type = Some(cursor.string()?),
+                ("data", JsonKind::String) => source.data = Some(cursor.string()?),
+                ("url", JsonKind::String) => source.url = Some(cursor.string()?),
+                // Only kept as part of the whole block; it may be large.
                 ("content", _) => {}
                 _ => rest.take(format!("source.{key}"), cursor)?,
             }

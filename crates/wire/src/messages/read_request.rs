@@ -3,21 +3,21 @@
 use bytes::Bytes;
 use majordomo_llm::{Native, Opaque, Part, Prompt, Request, Text, Tool};
 
-use super::read_settings::Settings;
+use super::read_settings::MessagesSettings;
 use super::{MESSAGES, read_message, read_part};
-use crate::json::{self, Cursor, Kind, Read, Rest, keep};
+use crate::json::{self, Cursor, JsonKind, ReadResult, Rest, keep};
 use crate::{Incoming, ReadError};
 
-/// The schema of a tool that takes nothing; the dialect demands one.
+/// The schema of a tool without parameters; the dialect requires one.
 pub(super) const NO_PARAMETERS: &str = r#"{"type":"object","properties":{}}"#;
 
 /// Reads a request and keeps its bytes.
-pub(super) fn read(body: Bytes) -> Result<Incoming, ReadError> {
-    let mut fields = Fields::default();
+pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
+    let mut fields = MessagesRequestFields::default();
     json::read(&body, |cursor| {
-        cursor.object(|key, cursor| fields.read(key, cursor))
+        cursor.object(|key, cursor| fields.read_field(key, cursor))
     })?;
-    let Fields {
+    let MessagesRequestFields {
         model,
         stream,
         mut prompt,
@@ -29,35 +29,35 @@ pub(super) fn read(body: Bytes) -> Result<Incoming, ReadError> {
     Ok(Incoming {
         model,
         stream,
-        // It is part of every stream.
+        // Every stream includes usage.
         stream_usage: true,
         request: Request::from_wire(MESSAGES, body, prompt),
     })
 }
 
 #[derive(Default)]
-struct Fields<'a> {
+struct MessagesRequestFields<'a> {
     model: Option<String>,
     stream: bool,
     prompt: Prompt,
-    settings: Settings<'a>,
+    settings: MessagesSettings<'a>,
     rest: Rest,
 }
 
-impl<'a> Fields<'a> {
-    fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+impl<'a> MessagesRequestFields<'a> {
+    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         let prompt = &mut self.prompt;
         match key {
             "model" => self.model = cursor.optional(|c| Ok(c.string()?.into_owned()))?,
             "messages" => cursor.array(|cursor| {
-                let message = read_message::read(cursor)?;
+                let message = read_message::read_message(cursor)?;
                 prompt.messages.push(message);
                 Ok(())
             })?,
-            "system" => prompt.system = system(cursor)?,
+            "system" => prompt.system = read_system(cursor)?,
             "stream" => self.stream = cursor.optional(Cursor::bool)?.unwrap_or_default(),
             "tools" => {
-                cursor.optional(|c| c.array(|cursor| tool(cursor, prompt)))?;
+                cursor.optional(|c| c.array(|cursor| read_tool(cursor, prompt)))?;
             }
             "max_tokens" => prompt.max_tokens = cursor.optional(Cursor::unsigned)?,
             "temperature" => prompt.temperature = cursor.optional(Cursor::float)?,
@@ -75,15 +75,17 @@ impl<'a> Fields<'a> {
                     })
                 })?;
             }
-            _ => self.settings.read(key, cursor, prompt, &mut self.rest)?,
+            _ => self
+                .settings
+                .read_setting(key, cursor, prompt, &mut self.rest)?,
         }
         Ok(())
     }
 }
 
-/// A string or a list of text blocks. A block of another type is kept beside
-/// an empty text, where its own dialect finds it.
-fn system(cursor: &mut Cursor<'_>) -> Read<Vec<Text>> {
+/// Reads a string or a list of text blocks. A block of another type is kept
+/// alongside an empty text, for its own dialect.
+fn read_system(cursor: &mut Cursor<'_>) -> ReadResult<Vec<Text>> {
     let mut texts = Vec::new();
     let mut take = |part: Part, raw: &str| match part {
         Part::Text(text) => texts.push(text),
@@ -93,38 +95,38 @@ fn system(cursor: &mut Cursor<'_>) -> Read<Vec<Text>> {
         }),
     };
     match cursor.peek()? {
-        Kind::Array => cursor.array(|cursor| {
-            let (part, raw) = cursor.with_raw(read_part::part)?;
+        JsonKind::Array => cursor.array(|cursor| {
+            let (part, raw) = cursor.with_raw(read_part::read_part)?;
             take(part, raw);
             Ok(())
         })?,
         _ => {
             let mut parts = Vec::new();
-            read_part::content(cursor, &mut parts)?;
+            read_part::read_content(cursor, &mut parts)?;
             parts.into_iter().for_each(|part| take(part, ""));
         }
     }
     Ok(texts)
 }
 
-fn tool(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> Read<()> {
+fn read_tool(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> ReadResult<()> {
     let mut tool = Tool::new("");
     let mut kind = None;
     let mut rest = Rest::default();
     let ((), raw) = cursor.with_raw(|cursor| {
         cursor.object(|key, cursor| {
             match (&**key, cursor.peek()?) {
-                ("type", Kind::String) => kind = Some(cursor.string()?),
+                ("type", JsonKind::String) => kind = Some(cursor.string()?),
                 ("name", _) => tool.name = cursor.string()?.into_owned(),
-                ("description", Kind::String) => {
+                ("description", JsonKind::String) => {
                     tool.description = Some(cursor.string()?.into_owned());
                 }
-                ("input_schema", Kind::Object) => {
+                ("input_schema", JsonKind::Object) => {
                     let schema = cursor.raw()?;
                     tool.parameters = Some(keep(schema)).filter(|_| schema != NO_PARAMETERS);
                 }
-                ("strict", Kind::Bool) => tool.strict = Some(cursor.bool()?),
-                ("type" | "description" | "strict" | "cache_control", Kind::Null) => {}
+                ("strict", JsonKind::Bool) => tool.strict = Some(cursor.bool()?),
+                ("type" | "description" | "strict" | "cache_control", JsonKind::Null) => {}
                 _ => rest.take(key.as_ref(), cursor)?,
             }
             Ok(())
@@ -136,7 +138,7 @@ fn tool(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> Read<()> {
             kind: kind.into_owned(),
             raw: keep(raw),
         }),
-        // `custom` is what the absence of a type means.
+        // A missing type means `custom`.
         _ => {
             tool.native = rest.into_native(MESSAGES);
             prompt.tools.push(tool);

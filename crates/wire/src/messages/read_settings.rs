@@ -1,51 +1,51 @@
-//! Reads the settings that are objects of their own: thinking, output, tool
-//! choice, cache, metadata.
+//! Reads the object-valued settings: thinking, output, tool choice, cache
+//! control, metadata.
 
 use majordomo_llm::{Effort, Json, OutputFormat, OutputSchema, Prompt, ToolChoice};
 
-use crate::json::{Cursor, Kind, Read, Rest, keep};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
 
-/// Settings that can only be told together.
+/// Settings that are only meaningful together.
 #[derive(Default)]
-pub(super) struct Settings<'a> {
-    thinking: Option<Thinking<'a>>,
+pub(super) struct MessagesSettings<'a> {
+    thinking: Option<ThinkingSetting<'a>>,
 }
 
-struct Thinking<'a> {
+struct ThinkingSetting<'a> {
     kind: Option<String>,
     budget: Option<u64>,
     rest: Rest,
     raw: &'a str,
 }
 
-impl<'a> Settings<'a> {
-    /// Reads one field; `null` is as good as absent.
-    pub(super) fn read(
+impl<'a> MessagesSettings<'a> {
+    /// Reads one field; `null` counts as absent.
+    pub(super) fn read_setting(
         &mut self,
         key: &str,
         cursor: &mut Cursor<'a>,
         prompt: &mut Prompt,
         rest: &mut Rest,
-    ) -> Read<()> {
+    ) -> ReadResult<()> {
         match (key, cursor.peek()?) {
-            ("thinking", Kind::Object) => self.thinking = Some(Thinking::read(cursor)?),
-            ("output_config", Kind::Object) => output_config(cursor, prompt, rest)?,
+            ("thinking", JsonKind::Object) => self.thinking = Some(ThinkingSetting::read(cursor)?),
+            ("output_config", JsonKind::Object) => read_output_config(cursor, prompt, rest)?,
             // The name of the format before it moved into `output_config`.
-            ("output_format", Kind::Object) => format(key, cursor, prompt, rest)?,
-            ("tool_choice", Kind::Object) => tool_choice(cursor, prompt, rest)?,
-            ("cache_control", Kind::Object) => cache_control(cursor, prompt, rest)?,
-            ("metadata", Kind::Object) => metadata(cursor, prompt, rest)?,
+            ("output_format", JsonKind::Object) => read_format(key, cursor, prompt, rest)?,
+            ("tool_choice", JsonKind::Object) => read_tool_choice(cursor, prompt, rest)?,
+            ("cache_control", JsonKind::Object) => read_cache_control(cursor, prompt, rest)?,
+            ("metadata", JsonKind::Object) => read_metadata(cursor, prompt, rest)?,
             (
                 "thinking" | "output_config" | "output_format" | "tool_choice" | "cache_control"
                 | "metadata",
-                Kind::Null,
+                JsonKind::Null,
             ) => {}
             _ => rest.take(key, cursor)?,
         }
         Ok(())
     }
 
-    /// Thinking and effort say one thing between them.
+    /// Applies thinking and effort, which form one setting.
     pub(super) fn apply(self, prompt: &mut Prompt, rest: &mut Rest) {
         let Some(thinking) = self.thinking else {
             return;
@@ -60,8 +60,8 @@ impl<'a> Settings<'a> {
     }
 }
 
-impl<'a> Thinking<'a> {
-    fn read(cursor: &mut Cursor<'a>) -> Read<Self> {
+impl<'a> ThinkingSetting<'a> {
+    fn read(cursor: &mut Cursor<'a>) -> ReadResult<Self> {
         let (mut kind, mut budget, mut rest) = (None, None, Rest::default());
         let ((), raw) = cursor.with_raw(|cursor| {
             cursor.object(|key, cursor| {
@@ -82,25 +82,31 @@ impl<'a> Thinking<'a> {
     }
 }
 
-fn output_config(cursor: &mut Cursor<'_>, prompt: &mut Prompt, rest: &mut Rest) -> Read<()> {
+fn read_output_config(
+    cursor: &mut Cursor<'_>,
+    prompt: &mut Prompt,
+    rest: &mut Rest,
+) -> ReadResult<()> {
     cursor.object(|key, cursor| {
         match (&**key, cursor.peek()?) {
-            ("effort", Kind::String) => {
+            ("effort", JsonKind::String) => {
                 let (word, raw) = cursor.with_raw(Cursor::string)?;
-                match effort(&word) {
+                match read_effort(&word) {
                     Some(effort) => prompt.effort = Some(effort),
                     None => rest.push("output_config.effort", keep(raw)),
                 }
             }
-            ("format", Kind::Object) => format("output_config.format", cursor, prompt, rest)?,
-            ("effort" | "format", Kind::Null) => {}
+            ("format", JsonKind::Object) => {
+                read_format("output_config.format", cursor, prompt, rest)?
+            }
+            ("effort" | "format", JsonKind::Null) => {}
             _ => rest.take(format!("output_config.{key}"), cursor)?,
         }
         Ok(())
     })
 }
 
-fn effort(word: &str) -> Option<Effort> {
+fn read_effort(word: &str) -> Option<Effort> {
     Some(match word {
         "low" => Effort::Low,
         "medium" => Effort::Medium,
@@ -111,8 +117,13 @@ fn effort(word: &str) -> Option<Effort> {
     })
 }
 
-/// A JSON schema; any other format is kept under its name.
-fn format(name: &str, cursor: &mut Cursor<'_>, prompt: &mut Prompt, rest: &mut Rest) -> Read<()> {
+/// Reads a JSON schema; any other format is kept under its name.
+fn read_format(
+    name: &str,
+    cursor: &mut Cursor<'_>,
+    prompt: &mut Prompt,
+    rest: &mut Rest,
+) -> ReadResult<()> {
     let mut kind = None;
     let mut schema: Option<Json> = None;
     let ((), raw) = cursor.with_raw(|cursor| {
@@ -138,7 +149,11 @@ fn format(name: &str, cursor: &mut Cursor<'_>, prompt: &mut Prompt, rest: &mut R
     Ok(())
 }
 
-fn tool_choice(cursor: &mut Cursor<'_>, prompt: &mut Prompt, rest: &mut Rest) -> Read<()> {
+fn read_tool_choice(
+    cursor: &mut Cursor<'_>,
+    prompt: &mut Prompt,
+    rest: &mut Rest,
+) -> ReadResult<()> {
     let (mut kind, mut name, mut one_at_a_time) = (None, None, None);
     let mut more = Rest::default();
     let ((), raw) = cursor.with_raw(|cursor| {
@@ -167,8 +182,12 @@ fn tool_choice(cursor: &mut Cursor<'_>, prompt: &mut Prompt, rest: &mut Rest) ->
     Ok(())
 }
 
-/// The provider places the mark itself; blocks have their own.
-fn cache_control(cursor: &mut Cursor<'_>, prompt: &mut Prompt, rest: &mut Rest) -> Read<()> {
+/// Reads automatic cache control; blocks carry their own.
+fn read_cache_control(
+    cursor: &mut Cursor<'_>,
+    prompt: &mut Prompt,
+    rest: &mut Rest,
+) -> ReadResult<()> {
     let mut kind = None;
     let mut more = Rest::default();
     let ((), raw) = cursor.with_raw(|cursor| {
@@ -189,11 +208,11 @@ fn cache_control(cursor: &mut Cursor<'_>, prompt: &mut Prompt, rest: &mut Rest) 
     Ok(())
 }
 
-fn metadata(cursor: &mut Cursor<'_>, prompt: &mut Prompt, rest: &mut Rest) -> Read<()> {
+fn read_metadata(cursor: &mut Cursor<'_>, prompt: &mut Prompt, rest: &mut Rest) -> ReadResult<()> {
     cursor.object(|key, cursor| {
         match (&**key, cursor.peek()?) {
-            ("user_id", Kind::String) => prompt.user = Some(cursor.string()?.into_owned()),
-            ("user_id", Kind::Null) => {}
+            ("user_id", JsonKind::String) => prompt.user = Some(cursor.string()?.into_owned()),
+            ("user_id", JsonKind::Null) => {}
             _ => rest.take(format!("metadata.{key}"), cursor)?,
         }
         Ok(())

@@ -1,102 +1,89 @@
-//! Whole answers.
+//! Whole responses.
 
 use bytes::{Bytes, BytesMut};
-use majordomo_llm::{Error, ErrorKind, FinishReason, Part, RawBody, Response, Result, ToolCall};
+use majordomo_llm::{Error, ErrorKind, FinishReason, Part, RawBody, Response, Result};
 
-use super::usage::{self, Counts};
-use super::write_part::{Place, fits, write_call, write_part};
+use super::usage::{self, MessagesUsageCounts};
+use super::write_part::{BlockPosition, fits, write_part, write_tool_use};
 use super::{MESSAGES, call_id, finish, read_part};
-use crate::conversation::CallIds;
+use crate::conversation::{CallIds, assign_call_ids};
 use crate::failure::ErrorBody;
-use crate::json::{self, Cursor, Kind, Read, ReadError, Rest, keep, object};
+use crate::json::{self, Cursor, JsonKind, ReadError, ReadResult, Rest, keep, object};
 use crate::loss::Losses;
 use crate::{Reply, Written};
 
-/// Reads an answer.
-pub(super) fn read(body: Bytes, first_call: usize) -> Result<Response> {
-    let mut answer = Answer::default();
+/// Reads a response.
+pub(super) fn read_response(body: Bytes, first_call: usize) -> Result<Response> {
+    let mut fields = MessagesResponseBody::default();
     json::read(&body, |cursor| {
-        cursor.loose_object(|key, cursor| answer.read(key, cursor))
+        cursor.loose_object(|key, cursor| fields.read_field(key, cursor))
     })
-    .map_err(ReadError::in_answer)?;
-    if answer.is_error {
+    .map_err(ReadError::in_response)?;
+    if fields.is_error {
         return Err(ErrorBody::of(&body).into_error(None));
     }
-    if !answer.has_content {
-        let text = "the provider's answer has no content";
+    if !fields.has_content {
+        let text = "the provider's response has no content";
         return Err(Error::new(ErrorKind::BadResponse, text));
     }
-    name_calls(&mut answer.parts, first_call);
-    let called = answer.parts.iter().any(|p| matches!(p, Part::ToolCall(_)));
-    let word = answer.stop_reason.unwrap_or_default();
-    if let Some(details) = answer.stop_details {
-        match finish::read_details(details) {
-            Some(refusal) => answer.parts.push(refusal),
-            None => answer.rest.push("stop_details", keep(details)),
+    assign_call_ids(&mut fields.parts, first_call);
+    let called = fields.parts.iter().any(|p| matches!(p, Part::ToolCall(_)));
+    let word = fields.stop_reason.unwrap_or_default();
+    if let Some(details) = fields.stop_details {
+        match finish::read_stop_details(details) {
+            Some(refusal) => fields.parts.push(refusal),
+            None => fields.rest.push("stop_details", keep(details)),
         }
     }
     Ok(Response {
-        finish: finish::read(&word, answer.stop_sequence, called),
-        usage: answer.usage.usage(),
-        id: answer.id.filter(|id| !id.is_empty()),
-        reported_model: answer.model.filter(|model| !model.is_empty()),
-        native: answer.rest.into_native(MESSAGES),
+        finish: finish::read_finish_reason(&word, fields.stop_sequence, called),
+        usage: fields.usage.usage(),
+        id: fields.id.filter(|id| !id.is_empty()),
+        reported_model: fields.model.filter(|model| !model.is_empty()),
+        native: fields.rest.into_native(MESSAGES),
         raw: Some(RawBody::new(MESSAGES, body.clone())),
-        ..Response::new(answer.parts)
+        ..Response::new(fields.parts)
     })
 }
 
-/// What an answer says, and the message of a stream's start.
+/// The fields of a response, or of the message in `message_start`.
 #[derive(Default)]
-pub(super) struct Answer<'a> {
+pub(super) struct MessagesResponseBody<'a> {
     pub(super) id: Option<String>,
     pub(super) model: Option<String>,
     pub(super) parts: Vec<Part>,
     pub(super) stop_reason: Option<String>,
     pub(super) stop_sequence: Option<String>,
     pub(super) stop_details: Option<&'a str>,
-    pub(super) usage: Counts,
+    pub(super) usage: MessagesUsageCounts,
     has_content: bool,
     is_error: bool,
     rest: Rest,
 }
 
-impl<'a> Answer<'a> {
-    pub(super) fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+impl<'a> MessagesResponseBody<'a> {
+    pub(super) fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         match (key, cursor.peek()?) {
             ("id", _) => self.id = cursor.maybe_string()?.map(Into::into),
             ("model", _) => self.model = cursor.maybe_string()?.map(Into::into),
-            ("content", Kind::Array | Kind::String) => {
+            ("content", JsonKind::Array | JsonKind::String) => {
                 self.has_content = true;
-                read_part::content(cursor, &mut self.parts)?;
+                read_part::read_content(cursor, &mut self.parts)?;
             }
             ("stop_reason", _) => self.stop_reason = cursor.maybe_string()?.map(Into::into),
             ("stop_sequence", _) => self.stop_sequence = cursor.maybe_string()?.map(Into::into),
-            ("stop_details", Kind::Object) => self.stop_details = Some(cursor.raw()?),
-            ("usage", _) => self.usage = Counts::read(cursor)?,
-            ("error", Kind::Object | Kind::String) => self.is_error = true,
-            ("type" | "role" | "content" | "error", _) | (_, Kind::Null) => {}
+            ("stop_details", JsonKind::Object) => self.stop_details = Some(cursor.raw()?),
+            ("usage", _) => self.usage = MessagesUsageCounts::read(cursor)?,
+            ("error", JsonKind::Object | JsonKind::String) => self.is_error = true,
+            ("type" | "role" | "content" | "error", _) | (_, JsonKind::Null) => {}
             _ => self.rest.take(key, cursor)?,
         }
         Ok(())
     }
 }
 
-/// Gives ids to calls that came without.
-fn name_calls(parts: &mut [Part], first_call: usize) {
-    let calls = parts.iter_mut().filter_map(|part| match part {
-        Part::ToolCall(call) => Some(call),
-        _ => None,
-    });
-    for (n, call) in calls.enumerate() {
-        if call.id.is_empty() {
-            call.id = ToolCall::synthetic_id(first_call + n);
-        }
-    }
-}
-
-/// Writes an answer for a client.
-pub(super) fn write(response: &Response, reply: &Reply) -> Written {
+/// Writes a response for a client.
+pub(super) fn write_response(response: &Response, reply: &Reply) -> Written {
     let mut losses = Losses::default();
     let mut ids = CallIds::new(|_| true);
     let mut details = None;
@@ -111,19 +98,19 @@ pub(super) fn write(response: &Response, reply: &Reply) -> Written {
                 match part {
                     Part::Refusal(text) if response.finish == FinishReason::Refusal => {
                         losses.own(text.native.as_deref(), &MESSAGES);
-                        details = Some(finish::details(text));
+                        details = Some(finish::stop_details(text));
                     }
-                    part if !fits(part, Place::Answer, &mut losses) => {}
+                    part if !fits(part, BlockPosition::Response, &mut losses) => {}
                     Part::ToolCall(call) => {
-                        let id = ids.call(&call_id::write(&call.id));
-                        array.object(|o| write_call(call, &id, o, &mut losses));
+                        let id = ids.call(&call_id::encode(&call.id));
+                        array.object(|o| write_tool_use(call, &id, o, &mut losses));
                     }
                     part => write_part(part, array, &mut losses),
                 }
             }
         });
-        finish::write(&response.finish, details.as_ref(), o, &mut losses);
-        o.object("usage", |o| usage::write(&response.usage, o));
+        finish::write_finish_reason(&response.finish, details.as_ref(), o, &mut losses);
+        o.object("usage", |o| usage::write_usage(&response.usage, o));
         let native = losses.own(response.native.as_deref(), &MESSAGES);
         o.native(native);
     });

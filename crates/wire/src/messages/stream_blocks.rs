@@ -1,35 +1,35 @@
-//! The blocks of a stream, put together from deltas.
+//! Assembles the content blocks of a stream from deltas.
 
 use bytes::BytesMut;
 use majordomo_llm::{Event, Json, Native, Opaque, Part, ToolCall};
 
 use super::MESSAGES;
-use super::stream_event::Delta;
+use super::stream_event::MessagesDelta;
 use super::write_part::is_redacted;
 use crate::json::{keep, write_string};
-use crate::splice::{self, Fate};
+use crate::splice::{self, FieldAction};
 
-/// Blocks that have begun and not ended; nearly always one.
+/// Blocks that have started and not ended; nearly always one.
 #[derive(Default)]
-pub(super) struct Blocks {
-    open: Vec<(u64, Block)>,
-    /// How many calls there were; the wire's own indexes may start over.
+pub(super) struct MessagesOpenBlocks {
+    open: Vec<(u64, MessagesOpenBlock)>,
+    /// Tool calls so far; block indexes on the wire may restart.
     calls: usize,
 }
 
-enum Block {
+enum MessagesOpenBlock {
     Text {
         citations: String,
         native: Option<Box<Native>>,
     },
     Thinking {
-        told: bool,
+        emitted: bool,
         signature: Option<String>,
         native: Option<Box<Native>>,
     },
     Call {
         number: usize,
-        /// What the start said, for servers that say all of it there.
+        /// Input from the start event, for servers that send all of it there.
         input: Option<String>,
     },
     Whole {
@@ -40,16 +40,17 @@ enum Block {
     },
 }
 
-impl Blocks {
-    /// Whether the answer asked for tools.
+impl MessagesOpenBlocks {
+    /// Whether the response calls tools.
     pub(super) fn have_calls(&self) -> bool {
         self.calls > 0
     }
 
-    /// A block begins, and with it ends every other one that is no call.
+    /// Starts a block, ending every other block that is not a tool call.
     pub(super) fn start(&mut self, index: u64, part: Part, raw: &str, events: &mut Vec<Event>) {
-        let ends =
-            |(at, block): &(u64, Block)| *at == index || !matches!(block, Block::Call { .. });
+        let ends = |(at, block): &(u64, MessagesOpenBlock)| {
+            *at == index || !matches!(block, MessagesOpenBlock::Call { .. })
+        };
         while let Some(at) = self.open.iter().position(ends) {
             self.open.remove(at).1.end(events);
         }
@@ -58,24 +59,24 @@ impl Blocks {
                 if !text.text.is_empty() {
                     events.push(Event::Text(text.text));
                 }
-                Block::Text {
+                MessagesOpenBlock::Text {
                     citations: String::new(),
                     native: text.native,
                 }
             }
-            Part::Reasoning(thought) if !thought.native.as_deref().is_some_and(is_redacted) => {
-                let told = !thought.text.is_empty();
-                if told {
-                    events.push(Event::Reasoning(thought.text));
+            Part::Reasoning(reasoning) if !reasoning.native.as_deref().is_some_and(is_redacted) => {
+                let emitted = !reasoning.text.is_empty();
+                if emitted {
+                    events.push(Event::Reasoning(reasoning.text));
                 }
-                Block::Thinking {
-                    told,
+                MessagesOpenBlock::Thinking {
+                    emitted,
                     signature: None,
-                    native: thought.native,
+                    native: reasoning.native,
                 }
             }
-            Part::ToolCall(call) => self.call(call, events),
-            part => Block::Whole {
+            Part::ToolCall(call) => self.start_call(call, events),
+            part => MessagesOpenBlock::Whole {
                 part,
                 raw: raw.to_owned(),
                 json: String::new(),
@@ -85,7 +86,7 @@ impl Blocks {
         self.open.push((index, block));
     }
 
-    fn call(&mut self, call: ToolCall, events: &mut Vec<Event>) -> Block {
+    fn start_call(&mut self, call: ToolCall, events: &mut Vec<Event>) -> MessagesOpenBlock {
         let number = self.calls;
         self.calls += 1;
         events.push(Event::ToolCallStart {
@@ -94,22 +95,22 @@ impl Blocks {
             name: call.name,
             native: call.native,
         });
-        Block::Call {
+        MessagesOpenBlock::Call {
             number,
             input: Some(call.arguments).filter(|input| input != "{}"),
         }
     }
 
-    /// A block that came whole.
-    pub(super) fn whole(&mut self, part: Part, events: &mut Vec<Event>) {
+    /// Emits a whole block.
+    pub(super) fn push_whole(&mut self, part: Part, events: &mut Vec<Event>) {
         match part {
-            Part::ToolCall(call) => self.call(call, events).end(events),
+            Part::ToolCall(call) => self.start_call(call, events).end(events),
             part => events.push(Event::Part(part)),
         }
     }
 
-    /// More of a block. Text needs no beginning.
-    pub(super) fn delta(&mut self, index: u64, delta: Delta<'_>, events: &mut Vec<Event>) {
+    /// Extends a block. A text block needs no start event.
+    pub(super) fn delta(&mut self, index: u64, delta: MessagesDelta<'_>, events: &mut Vec<Event>) {
         if let Some((_, block)) = self.open.iter_mut().find(|(at, _)| *at == index) {
             return block.extend(delta, events);
         }
@@ -124,7 +125,7 @@ impl Blocks {
         }
     }
 
-    /// The stream is complete, and so are all blocks.
+    /// Ends all blocks at the end of the stream.
     pub(super) fn end_all(&mut self, events: &mut Vec<Event>) {
         for (_, block) in self.open.drain(..) {
             block.end(events);
@@ -132,8 +133,8 @@ impl Blocks {
     }
 }
 
-impl Block {
-    fn extend(&mut self, delta: Delta<'_>, events: &mut Vec<Event>) {
+impl MessagesOpenBlock {
+    fn extend(&mut self, delta: MessagesDelta<'_>, events: &mut Vec<Event>) {
         match self {
             Self::Text { citations, .. } => {
                 if let Some(text) = delta.text.filter(|text| !text.is_empty()) {
@@ -145,10 +146,10 @@ impl Block {
                 }
             }
             Self::Thinking {
-                told, signature, ..
+                emitted, signature, ..
             } => {
                 if let Some(text) = delta.thinking.filter(|text| !text.is_empty()) {
-                    *told = true;
+                    *emitted = true;
                     events.push(Event::Reasoning(text.into_owned()));
                 }
                 if let Some(whole) = delta.signature {
@@ -182,19 +183,19 @@ impl Block {
             Self::Text { citations, native } => {
                 let list = format!("[{citations}]");
                 let added = (!citations.is_empty()).then(|| ("citations", keep(&list)));
-                events.push(Event::EndPart(with(native, added)));
+                events.push(Event::EndPart(with_field(native, added)));
             }
             Self::Thinking {
-                told,
+                emitted,
                 signature,
                 native,
             } => {
-                // State without text still needs a part to hang on.
-                if !told {
+                // State without text still needs a part to attach to.
+                if !emitted {
                     events.push(Event::Reasoning(String::new()));
                 }
                 let added = signature.map(|text| ("signature", Json::string(&text)));
-                events.push(Event::EndPart(with(native, added)));
+                events.push(Event::EndPart(with_field(native, added)));
             }
             Self::Call { number, input } => {
                 if let Some(fragment) = input {
@@ -215,8 +216,8 @@ impl Block {
     }
 }
 
-/// Native fields with one more, in place of what the start said about it.
-fn with(native: Option<Box<Native>>, added: Option<(&str, Json)>) -> Option<Box<Native>> {
+/// Adds a native field, replacing the one from the start event.
+fn with_field(native: Option<Box<Native>>, added: Option<(&str, Json)>) -> Option<Box<Native>> {
     let Some((name, value)) = added else {
         return native;
     };
@@ -230,7 +231,7 @@ fn with(native: Option<Box<Native>>, added: Option<(&str, Json)>) -> Option<Box<
     all.into_option()
 }
 
-/// A block that only its origin understands, with what the deltas added.
+/// Completes an opaque block with the content of its deltas.
 fn complete(part: Part, raw: &str, json: &str, texts: &[(String, String)]) -> Part {
     let Part::Opaque(block) = part else {
         return part;
@@ -243,14 +244,14 @@ fn complete(part: Part, raw: &str, json: &str, texts: &[(String, String)]) -> Pa
     let mut filled = |key: &str, _: &str, out: &mut BytesMut| {
         if let (Some(input), "input") = (&input, key) {
             out.extend_from_slice(input.as_str().as_bytes());
-            return Fate::Replace;
+            return FieldAction::Replace;
         }
         match texts.iter().find(|(name, _)| name == key) {
             Some((_, text)) => {
                 write_string(out, text);
-                Fate::Replace
+                FieldAction::Replace
             }
-            None => Fate::Keep,
+            None => FieldAction::Keep,
         }
     };
     splice::object(raw, &mut out, &mut filled);

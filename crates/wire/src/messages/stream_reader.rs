@@ -1,26 +1,26 @@
-//! Streamed answers, read.
+//! Reads streamed responses.
 
 use majordomo_llm::{Error, ErrorKind, Event, Part, Result};
 use memchr::memmem;
 
 use super::finish;
-use super::response::Answer;
-use super::stream_blocks::Blocks;
-use super::stream_event::{Delta, StreamEvent};
-use super::usage::Counts;
+use super::response::MessagesResponseBody;
+use super::stream_blocks::MessagesOpenBlocks;
+use super::stream_event::{MessagesDelta, MessagesStreamEvent};
+use super::usage::MessagesUsageCounts;
 use crate::StreamReader;
 use crate::failure::ErrorBody;
-use crate::framing::{Frame, SseDecoder, event_type};
+use crate::framing::{SseDecoder, SseFrame, event_type};
 use crate::json::{self, ReadError};
 
-/// Turns the wire's events into ours.
+/// Converts the dialect's events into the contract's.
 #[derive(Default)]
-pub(super) struct MessagesReader {
+pub(super) struct MessagesStreamReader {
     sse: SseDecoder,
-    state: State,
+    state: MessagesStreamState,
 }
 
-impl StreamReader for MessagesReader {
+impl StreamReader for MessagesStreamReader {
     fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()> {
         let state = &mut self.state;
         self.sse.push(bytes, |frame| state.frame(frame, events))
@@ -29,7 +29,7 @@ impl StreamReader for MessagesReader {
     fn tap(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()> {
         let state = &mut self.state;
         self.sse.push(bytes, |frame| match frame {
-            Frame::Event { name, data } if !matters(name, data) => Ok(()),
+            SseFrame::Event { name, data } if !tap_needs(name, data) => Ok(()),
             frame => state.frame(frame, events),
         })
     }
@@ -42,14 +42,14 @@ impl StreamReader for MessagesReader {
         }
         Err(Error::new(
             ErrorKind::Truncated,
-            "the stream ended before the model said that it was done",
+            "the stream ended before `message_stop`",
         ))
     }
 }
 
-/// Whether a tap must look into an event: blocks are of no interest to it.
-/// The data's word counts more than the event's name, as it does when it is read.
-fn matters(name: &str, data: &[u8]) -> bool {
+/// Whether a tap must parse an event; content blocks are skipped. As in a full
+/// read, the `type` in the data takes precedence over the event name.
+fn tap_needs(name: &str, data: &[u8]) -> bool {
     let is_block = |kind: &[u8]| kind.starts_with(b"content_block_") || kind == b"ping";
     match event_type(data) {
         Some(kind) => !is_block(kind),
@@ -62,32 +62,32 @@ fn matters(name: &str, data: &[u8]) -> bool {
 }
 
 #[derive(Default)]
-struct State {
+struct MessagesStreamState {
     started: bool,
-    blocks: Blocks,
-    usage: Counts,
+    blocks: MessagesOpenBlocks,
+    usage: MessagesUsageCounts,
     stop_reason: Option<String>,
     stop_sequence: Option<String>,
     refusal: Option<Part>,
     done: bool,
 }
 
-impl State {
-    fn frame(&mut self, frame: Frame<'_>, events: &mut Vec<Event>) -> Result<()> {
+impl MessagesStreamState {
+    fn frame(&mut self, frame: SseFrame<'_>, events: &mut Vec<Event>) -> Result<()> {
         let (name, data) = match frame {
-            Frame::Event { name, data } => (name, data),
-            // A server that forgot the framing, most likely to tell an error.
-            Frame::Bare(line) => ("", line),
+            SseFrame::Event { name, data } => (name, data),
+            // A server that omits the framing, most likely to report an error.
+            SseFrame::Bare(line) => ("", line),
         };
-        // Whatever is no object is nobody's event: `[DONE]`, a proxy's remark.
+        // Anything but an object is not an event: `[DONE]`, a proxy's comment.
         if self.done || !data.trim_ascii_start().starts_with(b"{") {
             return Ok(());
         }
-        let mut event = StreamEvent::default();
+        let mut event = MessagesStreamEvent::default();
         json::read(data, |cursor| {
-            cursor.loose_object(|key, cursor| event.read(key, cursor))
+            cursor.loose_object(|key, cursor| event.read_field(key, cursor))
         })
-        .map_err(ReadError::in_answer)?;
+        .map_err(ReadError::in_response)?;
         let kind = event.kind.as_deref().unwrap_or(name);
         match kind {
             "message_start" => self.start(event.message, events),
@@ -104,13 +104,13 @@ impl State {
             }
             "message_stop" => self.complete(events),
             "error" => return Err(ErrorBody::of(data).into_error(None)),
-            // A server that does not stream answers with the whole message.
+            // A server that does not stream sends the whole message.
             "message" => {
-                let mut whole = Answer::default();
+                let mut whole = MessagesResponseBody::default();
                 json::read(data, |cursor| {
-                    cursor.loose_object(|key, cursor| whole.read(key, cursor))
+                    cursor.loose_object(|key, cursor| whole.read_field(key, cursor))
                 })
-                .map_err(ReadError::in_answer)?;
+                .map_err(ReadError::in_response)?;
                 self.start(whole, events);
                 self.complete(events);
             }
@@ -119,8 +119,9 @@ impl State {
         Ok(())
     }
 
-    /// The skeleton of the message, or all of it where the model paused for a tool.
-    fn start(&mut self, message: Answer<'_>, events: &mut Vec<Event>) {
+    /// Reads the message's metadata, or all of it if the model paused for a
+    /// tool.
+    fn start(&mut self, message: MessagesResponseBody<'_>, events: &mut Vec<Event>) {
         self.usage.overlay(message.usage);
         if !self.started {
             self.started = true;
@@ -133,16 +134,16 @@ impl State {
             }
         }
         for part in message.parts {
-            self.blocks.whole(part, events);
+            self.blocks.push_whole(part, events);
         }
         self.stop_reason = message.stop_reason.or(self.stop_reason.take());
         self.stop_sequence = message.stop_sequence.or(self.stop_sequence.take());
-        let refusal = message.stop_details.and_then(finish::read_details);
+        let refusal = message.stop_details.and_then(finish::read_stop_details);
         self.refusal = refusal.or(self.refusal.take());
     }
 
-    /// Why the model stopped; the message itself is not over yet.
-    fn stop(&mut self, delta: Delta<'_>) {
+    /// Records why the model stopped; the message is not over yet.
+    fn stop(&mut self, delta: MessagesDelta<'_>) {
         if let Some(word) = delta.stop_reason {
             self.stop_reason = Some(word.into_owned());
         }
@@ -150,11 +151,11 @@ impl State {
             self.stop_sequence = Some(sequence.into_owned());
         }
         if let Some(details) = delta.stop_details {
-            self.refusal = finish::read_details(details);
+            self.refusal = finish::read_stop_details(details);
         }
     }
 
-    /// The stream said that it is complete.
+    /// Ends the stream at its terminator.
     fn complete(&mut self, events: &mut Vec<Event>) {
         self.done = true;
         self.blocks.end_all(events);
@@ -165,6 +166,8 @@ impl State {
         let word = self.stop_reason.take().unwrap_or_default();
         let sequence = self.stop_sequence.take();
         let called = self.blocks.have_calls();
-        events.push(Event::Finish(finish::read(&word, sequence, called)));
+        events.push(Event::Finish(finish::read_finish_reason(
+            &word, sequence, called,
+        )));
     }
 }

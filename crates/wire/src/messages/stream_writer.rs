@@ -1,17 +1,17 @@
-//! Streamed answers, written.
+//! Writes streamed responses.
 
 use bytes::BytesMut;
 use majordomo_llm::{Error, Event, FinishReason, Native, Part, Text, ToolCall, Usage};
 
-use super::stream_items::{Item, ItemKind, Items, event};
-use super::write_part::{Place, fits};
+use super::stream_block_queue::{MessagesBlockQueue, QueuedBlock, QueuedBlockKind, write_event};
+use super::write_part::{BlockPosition, fits};
 use super::{MESSAGES, call_id, error, finish, usage};
 use crate::conversation::CallIds;
 use crate::loss::Losses;
 use crate::{Loss, Reply, StreamWriter};
 
-/// Turns our events into the wire's.
-pub(super) struct MessagesWriter {
+/// Converts the contract's events into the dialect's.
+pub(super) struct MessagesStreamWriter {
     id: String,
     model: String,
     first_call: usize,
@@ -19,13 +19,13 @@ pub(super) struct MessagesWriter {
     ids: CallIds,
     begun: bool,
     usage: Usage,
-    items: Items,
-    /// What is said about a refusal is told at the end.
+    blocks: MessagesBlockQueue,
+    /// A refusal is written at the end, in `stop_details`.
     refusal: Option<Text>,
     losses: Losses,
 }
 
-impl MessagesWriter {
+impl MessagesStreamWriter {
     pub(super) fn new(reply: &Reply) -> Self {
         Self {
             id: reply.id.clone(),
@@ -35,18 +35,19 @@ impl MessagesWriter {
             ids: CallIds::new(|_| true),
             begun: false,
             usage: Usage::default(),
-            items: Items::default(),
+            blocks: MessagesBlockQueue::default(),
             refusal: None,
             losses: Losses::default(),
         }
     }
 
-    /// The start waits for the first content, so that it can tell the usage.
+    /// Writes the start event, deferred until the first content so that it can
+    /// include usage.
     fn begin(&mut self, out: &mut BytesMut) {
         if std::mem::replace(&mut self.begun, true) {
             return;
         }
-        event("message_start", out, |o| {
+        write_event("message_start", out, |o| {
             o.object("message", |o| {
                 o.string("id", &self.id);
                 o.string("type", "message");
@@ -55,31 +56,35 @@ impl MessagesWriter {
                 o.raw("content", "[]");
                 o.raw("stop_reason", "null");
                 o.raw("stop_sequence", "null");
-                o.object("usage", |o| usage::write(&self.usage, o));
+                o.object("usage", |o| usage::write_usage(&self.usage, o));
             });
         });
     }
 
     fn flush(&mut self, out: &mut BytesMut) {
-        if self.items.wait() {
+        if self.blocks.has_output() {
             self.begin(out);
-            self.items.flush(out, &mut self.losses);
+            self.blocks.flush(out, &mut self.losses);
         }
     }
 
-    fn text(&mut self, kind: ItemKind, text: &str) {
-        let same =
-            |item: &&mut Item| std::mem::discriminant(&item.kind) == std::mem::discriminant(&kind);
-        match self.items.open().filter(same) {
+    fn text(&mut self, kind: QueuedBlockKind, text: &str) {
+        let same = |block: &&mut QueuedBlock| {
+            std::mem::discriminant(&block.kind) == std::mem::discriminant(&kind)
+        };
+        match self.blocks.open().filter(same) {
             Some(open) => open.waiting.push_str(text),
-            // An empty text is no block; an empty thought may get a signature.
-            None if text.is_empty() && matches!(kind, ItemKind::Text) => self.items.end_open(),
-            None => self.items.push(Item::new(kind, text)),
+            // An empty text is not a block; empty reasoning may still get a
+            // signature.
+            None if text.is_empty() && matches!(kind, QueuedBlockKind::Text) => {
+                self.blocks.end_open()
+            }
+            None => self.blocks.push(QueuedBlock::new(kind, text)),
         }
     }
 
     fn refuse(&mut self, text: &Text) {
-        self.items.end_open();
+        self.blocks.end_open();
         self.losses.own(text.native.as_deref(), &MESSAGES);
         let refusal = self.refusal.get_or_insert_default();
         refusal.text.push_str(&text.text);
@@ -90,51 +95,52 @@ impl MessagesWriter {
         if let Part::Refusal(text) = part {
             return self.refuse(text);
         }
-        if !fits(part, Place::Answer, &mut self.losses) {
+        if !fits(part, BlockPosition::Response, &mut self.losses) {
             return;
         }
         let kind = match part {
-            Part::Text(_) => ItemKind::Text,
-            Part::Reasoning(_) => ItemKind::Thinking,
-            Part::Opaque(block) => ItemKind::Whole(block.raw.clone()),
+            Part::Text(_) => QueuedBlockKind::Text,
+            Part::Reasoning(_) => QueuedBlockKind::Thinking,
+            Part::Opaque(block) => QueuedBlockKind::Whole(block.raw.clone()),
             Part::ToolCall(call) => {
-                // Indexes from the far end cannot meet those of the events.
+                // Indexes counted down from the maximum cannot collide with
+                // those of events.
                 let index = usize::MAX - self.calls;
                 self.start_call(index, &call.id, &call.name, call.native.as_deref());
-                return self.whole_call(index, &call.arguments);
+                return self.complete_call(index, &call.arguments);
             }
             _ => return,
         };
         let text = match part {
             Part::Text(text) => &text.text,
-            Part::Reasoning(thought) => &thought.text,
+            Part::Reasoning(reasoning) => &reasoning.text,
             _ => "",
         };
-        let mut item = Item::new(kind, text);
-        item.native = part.native().cloned().map(Box::new);
-        item.ended = true;
-        self.items.push(item);
+        let mut block = QueuedBlock::new(kind, text);
+        block.native = part.native().cloned().map(Box::new);
+        block.ended = true;
+        self.blocks.push(block);
     }
 
     fn start_call(&mut self, index: usize, id: &str, name: &str, native: Option<&Native>) {
         let id = match id {
             "" => ToolCall::synthetic_id(self.first_call + self.calls),
-            id => call_id::write(id).into_owned(),
+            id => call_id::encode(id).into_owned(),
         };
         self.calls += 1;
-        let kind = ItemKind::Call {
+        let kind = QueuedBlockKind::Call {
             index,
             id: self.ids.call(&id),
             name: name.to_owned(),
         };
-        let mut item = Item::new(kind, "");
+        let mut block = QueuedBlock::new(kind, "");
         let native = self.losses.own(native, &MESSAGES);
-        item.native = native.cloned().map(Box::new);
-        self.items.push(item);
+        block.native = native.cloned().map(Box::new);
+        self.blocks.push(block);
     }
 
-    fn whole_call(&mut self, index: usize, arguments: &str) {
-        if let Some(call) = self.items.call(index) {
+    fn complete_call(&mut self, index: usize, arguments: &str) {
+        if let Some(call) = self.blocks.call(index) {
             call.waiting.push_str(arguments.trim());
             call.ended = true;
         }
@@ -143,36 +149,37 @@ impl MessagesWriter {
     fn end(&mut self, reason: &FinishReason, out: &mut BytesMut) {
         let refusal = self.refusal.take();
         let details = match refusal {
-            Some(text) if *reason == FinishReason::Refusal => Some(finish::details(&text)),
+            Some(text) if *reason == FinishReason::Refusal => Some(finish::stop_details(&text)),
             Some(text) if !text.text.is_empty() => {
                 self.losses.add("refusal", "written as text");
-                self.items.push(Item::new(ItemKind::Text, &text.text));
+                self.blocks
+                    .push(QueuedBlock::new(QueuedBlockKind::Text, &text.text));
                 None
             }
             _ => None,
         };
-        self.items.end_all();
+        self.blocks.end_all();
         self.begin(out);
-        self.items.flush(out, &mut self.losses);
-        event("message_delta", out, |o| {
+        self.blocks.flush(out, &mut self.losses);
+        write_event("message_delta", out, |o| {
             o.object("delta", |o| {
-                finish::write(reason, details.as_ref(), o, &mut self.losses);
+                finish::write_finish_reason(reason, details.as_ref(), o, &mut self.losses);
             });
-            o.object("usage", |o| usage::write(&self.usage, o));
+            o.object("usage", |o| usage::write_usage(&self.usage, o));
         });
-        event("message_stop", out, |_| {});
+        write_event("message_stop", out, |_| {});
     }
 }
 
-impl StreamWriter for MessagesWriter {
+impl StreamWriter for MessagesStreamWriter {
     fn write(&mut self, event: &Event, out: &mut BytesMut) {
         match event {
             Event::Start { .. } => {}
-            Event::Text(text) => self.text(ItemKind::Text, text),
-            Event::Reasoning(text) => self.text(ItemKind::Thinking, text),
+            Event::Text(text) => self.text(QueuedBlockKind::Text, text),
+            Event::Reasoning(text) => self.text(QueuedBlockKind::Thinking, text),
             Event::Refusal(text) => self.refuse(&Text::new(text)),
             Event::EndPart(native) => {
-                if let Some(open) = self.items.open() {
+                if let Some(open) = self.blocks.open() {
                     open.native = native.clone();
                     open.ended = true;
                 }
@@ -188,12 +195,12 @@ impl StreamWriter for MessagesWriter {
                 self.start_call(*index, id, name, native.as_deref());
             }
             Event::ToolCallArguments { index, fragment } => {
-                if let Some(call) = self.items.call(*index).filter(|call| !call.ended) {
+                if let Some(call) = self.blocks.call(*index).filter(|call| !call.ended) {
                     call.waiting.push_str(fragment);
                 }
             }
             Event::ToolCallEnd { index } => {
-                if let Some(call) = self.items.call(*index) {
+                if let Some(call) = self.blocks.call(*index) {
                     call.ended = true;
                 }
             }
@@ -205,7 +212,7 @@ impl StreamWriter for MessagesWriter {
 
     fn fail(&mut self, error: &Error, out: &mut BytesMut) {
         out.extend_from_slice(b"event: error\ndata: ");
-        error::write_into(error, out);
+        error::write_error_body(error, out);
         out.extend_from_slice(b"\n\n");
     }
 

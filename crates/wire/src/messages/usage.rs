@@ -1,12 +1,13 @@
-//! Token counts, made canonical: here the input excludes what was cached.
+//! Token usage. On the wire, the input excludes cached tokens; the contract
+//! includes them.
 
 use majordomo_llm::Usage;
 
-use crate::json::{Cursor, Kind, Object, Read};
+use crate::json::{Cursor, JsonKind, Object, ReadResult};
 
-/// Counts as they stand on the wire; later ones overlay earlier ones.
+/// Counts as on the wire; later ones override earlier ones.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts {
+pub(super) struct MessagesUsageCounts {
     input: Option<u64>,
     cache_read: Option<u64>,
     cache_write: Option<u64>,
@@ -14,11 +15,11 @@ pub(super) struct Counts {
     thinking: Option<u64>,
 }
 
-impl Counts {
-    /// Reads a `usage` object; nothing is counted by whatever else comes.
-    pub(super) fn read(cursor: &mut Cursor<'_>) -> Read<Self> {
+impl MessagesUsageCounts {
+    /// Reads a `usage` object; anything else counts as empty.
+    pub(super) fn read(cursor: &mut Cursor<'_>) -> ReadResult<Self> {
         let mut counts = Self::default();
-        if cursor.peek()? != Kind::Object {
+        if cursor.peek()? != JsonKind::Object {
             return cursor.raw().map(|_| counts);
         }
         cursor.loose_object(|key, cursor| {
@@ -27,12 +28,14 @@ impl Counts {
                 ("cache_read_input_tokens", _) => counts.cache_read = cursor.count()?,
                 ("cache_creation_input_tokens", _) => counts.cache_write = cursor.count()?,
                 ("output_tokens", _) => counts.output = cursor.count()?,
-                ("output_tokens_details", Kind::Object) => cursor.loose_object(|key, cursor| {
-                    if key == "thinking_tokens" {
-                        counts.thinking = cursor.count()?;
-                    }
-                    Ok(())
-                })?,
+                ("output_tokens_details", JsonKind::Object) => {
+                    cursor.loose_object(|key, cursor| {
+                        if key == "thinking_tokens" {
+                            counts.thinking = cursor.count()?;
+                        }
+                        Ok(())
+                    })?
+                }
                 _ => {}
             }
             Ok(())
@@ -40,7 +43,7 @@ impl Counts {
         Ok(counts)
     }
 
-    /// Takes what a later event counts.
+    /// Applies the counts of a later event.
     pub(super) fn overlay(&mut self, later: Self) {
         self.input = later.input.or(self.input);
         self.cache_read = later.cache_read.or(self.cache_read);
@@ -49,12 +52,12 @@ impl Counts {
         self.thinking = later.thinking.or(self.thinking);
     }
 
-    /// Whether anything was counted.
+    /// Whether nothing was counted.
     pub(super) fn is_empty(&self) -> bool {
         self.input.is_none() && self.output.is_none()
     }
 
-    /// The totals that the contract wants.
+    /// The contract's totals.
     pub(super) fn usage(&self) -> Usage {
         let cache_read = self.cache_read.unwrap_or_default();
         let cache_write = self.cache_write.unwrap_or_default();
@@ -70,7 +73,7 @@ impl Counts {
 }
 
 /// Writes the fields of a `usage` object.
-pub(super) fn write(usage: &Usage, object: &mut Object<'_>) {
+pub(super) fn write_usage(usage: &Usage, object: &mut Object<'_>) {
     let cached = usage.cache_read.saturating_add(usage.cache_write);
     object.number("input_tokens", usage.input.saturating_sub(cached));
     object.number("cache_creation_input_tokens", usage.cache_write);

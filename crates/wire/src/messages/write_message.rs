@@ -1,61 +1,63 @@
-//! Writes the conversation as turns that alternate.
+//! Writes the conversation as alternating turns.
 //!
-//! Messages of one side become one message, tool results first, since nothing
-//! may stand between a call and its answer. Where the client's own bytes are
-//! known, they are used: for whole messages, and for blocks inside new ones.
+//! Consecutive messages of one side become one message, tool results first, since
+//! nothing may come between a call and its result. The client's own bytes are
+//! reused where possible: for whole messages, and for blocks inside new ones.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use majordomo_llm::{Message, Native, Part, Role, ToolResult};
 
-use super::write_part::{Place, fits, fitting, write_call, write_native, write_part, write_result};
+use super::write_part::{
+    BlockPosition, fits, fitting, write_native, write_part, write_tool_result, write_tool_use,
+};
 use super::{MESSAGES, call_id};
 use crate::conversation::{CallIds, turns};
 use crate::json::{Array, Object, write_array};
 use crate::loss::Losses;
-use crate::splice::{self, Fate, Origin};
+use crate::splice::{self, ElementOrigin, FieldAction};
 
-/// What stands in for the user when the assistant is the first to speak.
-const NO_MESSAGE: &str = "(no message)";
+/// Sent as the user's message if the assistant speaks first.
+const PLACEHOLDER: &str = "(no message)";
 
-/// How much of a message's own bytes can be used.
+/// How much of a message's original text can be reused.
 #[derive(Default)]
-pub(super) struct KnownMessage<'s> {
-    /// All of them: nothing changed.
+pub(super) struct ReusableMessage<'s> {
+    /// All of it: the message is unchanged.
     pub(super) whole: Option<&'s str>,
-    /// All but the content.
+    /// Everything but the content.
     pub(super) shell: Option<&'s str>,
-    /// Those of its blocks, in their order.
-    pub(super) parts: Vec<KnownPart<'s>>,
+    /// The blocks, in order.
+    pub(super) parts: Vec<ReusablePart<'s>>,
 }
 
-/// How much of a block's own bytes can be used.
+/// How much of a block's original text can be reused.
 #[derive(Clone, Copy, Default)]
-pub(super) enum KnownPart<'s> {
+pub(super) enum ReusablePart<'s> {
     #[default]
     Nothing,
-    /// All of them.
+    /// All of it.
     Same(&'s str),
-    /// Those around what changed: the block as it was.
-    Was(&'s str, &'s Part),
+    /// The text around the change, and the original block.
+    Changed(&'s str, &'s Part),
 }
 
-/// A block that is going to be written.
-struct Piece<'p> {
+/// A block about to be written.
+struct PendingBlock<'p> {
     part: Cow<'p, Part>,
-    known: KnownPart<'p>,
+    reusable: ReusablePart<'p>,
 }
 
 /// Writes the elements of `messages`.
-pub(super) struct MessageWriter<'w, 'a, 'l> {
+pub(super) struct MessagesMessageWriter<'w, 'a, 'l> {
     array: &'w mut Array<'a>,
     losses: &'l mut Losses,
     ids: CallIds,
     begun: bool,
 }
 
-impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
+impl<'w, 'a, 'l> MessagesMessageWriter<'w, 'a, 'l> {
     pub(super) fn new(array: &'w mut Array<'a>, losses: &'l mut Losses) -> Self {
         Self {
             array,
@@ -65,38 +67,38 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
         }
     }
 
-    /// Writes all messages; `known` has what is known of each, or nothing.
-    pub(super) fn write(mut self, messages: &[Message], known: &[KnownMessage<'_>]) {
-        let own_form = |at| {
-            let known: Option<&KnownMessage<'_>> = known.get(at);
-            known.is_some_and(|k| k.whole.is_some() || k.shell.is_some())
+    /// Writes all messages; `reusable` is parallel to them, or empty.
+    pub(super) fn write(mut self, messages: &[Message], reusable: &[ReusableMessage<'_>]) {
+        let keeps_form = |at| {
+            let reusable: Option<&ReusableMessage<'_>> = reusable.get(at);
+            reusable.is_some_and(|k| k.whole.is_some() || k.shell.is_some())
         };
-        for (role, range) in order(messages) {
-            if range.clone().all(own_form) {
+        for (role, range) in turn_order(messages) {
+            if range.clone().all(keeps_form) {
                 for at in range {
-                    self.own(role, &messages[at], &known[at]);
+                    self.write_in_place(role, &messages[at], &reusable[at]);
                 }
             } else {
                 let last = range.end == messages.len();
-                let known = known.get(range.clone()).unwrap_or_default();
-                self.joined(role, &messages[range], known, last);
+                let reusable = reusable.get(range.clone()).unwrap_or_default();
+                self.write_merged(role, &messages[range], reusable, last);
             }
         }
     }
 
-    /// A message that keeps the form in which it came.
-    fn own(&mut self, role: Role, message: &Message, known: &KnownMessage<'_>) {
-        if let Some(raw) = known.whole {
+    /// Writes a message in its original form.
+    fn write_in_place(&mut self, role: Role, message: &Message, reusable: &ReusableMessage<'_>) {
+        if let Some(raw) = reusable.whole {
             for call in message.tool_calls() {
                 self.ids.keep(&call.id, call.id.clone());
             }
             self.begun = true;
             return self.array.raw(raw);
         }
-        let mut pieces = Vec::new();
-        self.collect(message, known, place(role), &mut pieces);
-        results_first(&mut pieces);
-        let Some(shell) = known.shell.filter(|_| !pieces.is_empty()) else {
+        let mut blocks = Vec::new();
+        self.collect(message, reusable, position(role), &mut blocks);
+        results_first(&mut blocks);
+        let Some(shell) = reusable.shell.filter(|_| !blocks.is_empty()) else {
             return;
         };
         self.begun = true;
@@ -104,59 +106,65 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
         let (losses, ids) = (&mut *self.losses, &mut self.ids);
         let mut content = |key: &str, _: &str, out: &mut bytes::BytesMut| {
             if key != "content" {
-                return Fate::Keep;
+                return FieldAction::Keep;
             }
-            match plain_text(&pieces, losses).filter(|_| !was_list) {
+            match plain_text(&blocks, losses).filter(|_| !was_list) {
                 Some(text) => crate::json::write_string(out, text),
                 None => write_array(out, |array| {
-                    for piece in &pieces {
-                        write_piece(piece, array, ids, losses);
+                    for block in &blocks {
+                        write_block(block, array, ids, losses);
                     }
                 }),
             }
-            Fate::Replace
+            FieldAction::Replace
         };
         splice::object(shell, self.array.value(), &mut content);
     }
 
-    /// Messages of one side as one message.
-    fn joined(&mut self, role: Role, messages: &[Message], known: &[KnownMessage<'_>], last: bool) {
-        let mut pieces = Vec::new();
-        let nothing = KnownMessage::default();
+    /// Writes the messages of one side as one message.
+    fn write_merged(
+        &mut self,
+        role: Role,
+        messages: &[Message],
+        reusable: &[ReusableMessage<'_>],
+        last: bool,
+    ) {
+        let mut blocks = Vec::new();
+        let nothing = ReusableMessage::default();
         for (at, message) in messages.iter().enumerate() {
-            let known = known.get(at).unwrap_or(&nothing);
-            self.collect(message, known, place(role), &mut pieces);
+            let reusable = reusable.get(at).unwrap_or(&nothing);
+            self.collect(message, reusable, position(role), &mut blocks);
         }
-        results_first(&mut pieces);
+        results_first(&mut blocks);
         if last && role == Role::Assistant {
-            self.trim_end(&mut pieces);
+            self.trim_end(&mut blocks);
         }
         let natives: Vec<&Native> = messages
             .iter()
             .filter_map(|message| self.losses.own(message.native.as_deref(), &MESSAGES))
             .collect();
-        if pieces.is_empty() {
+        if blocks.is_empty() {
             return;
         }
         if !self.begun && role != Role::User {
             self.losses.add(
                 "messages",
-                "the user must speak first and was given a message",
+                "the user must speak first, so a user message was added",
             );
             self.array.object(|o| {
                 o.string("role", "user");
-                o.string("content", NO_MESSAGE);
+                o.string("content", PLACEHOLDER);
             });
         }
         self.begun = true;
         let (losses, ids) = (&mut *self.losses, &mut self.ids);
         self.array.object(|o| {
             write_role(o, role, &natives);
-            match plain_text(&pieces, losses) {
+            match plain_text(&blocks, losses) {
                 Some(text) => o.string("content", text),
                 None => o.array("content", |array| {
-                    for piece in &pieces {
-                        write_piece(piece, array, ids, losses);
+                    for block in &blocks {
+                        write_block(block, array, ids, losses);
                     }
                 }),
             }
@@ -169,24 +177,23 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
     fn collect<'p>(
         &mut self,
         message: &'p Message,
-        known: &KnownMessage<'p>,
-        place: Place,
-        pieces: &mut Vec<Piece<'p>>,
+        reusable: &ReusableMessage<'p>,
+        position: BlockPosition,
+        blocks: &mut Vec<PendingBlock<'p>>,
     ) {
         for (at, part) in message.parts.iter().enumerate() {
-            if fits(part, place, self.losses) {
-                pieces.push(Piece {
+            if fits(part, position, self.losses) {
+                blocks.push(PendingBlock {
                     part: Cow::Borrowed(part),
-                    known: known.parts.get(at).copied().unwrap_or_default(),
+                    reusable: reusable.parts.get(at).copied().unwrap_or_default(),
                 });
             }
         }
     }
 
-    /// The beginning of an answer that the model must go on with may not end
-    /// in white space.
-    fn trim_end(&mut self, pieces: &mut [Piece<'_>]) {
-        let Some(Piece { part, known }) = pieces.last_mut() else {
+    /// Trims a prefilled assistant message, which may not end in whitespace.
+    fn trim_end(&mut self, blocks: &mut [PendingBlock<'_>]) {
+        let Some(PendingBlock { part, reusable }) = blocks.last_mut() else {
             return;
         };
         if let Part::Text(text) = &**part
@@ -194,35 +201,36 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
         {
             self.losses.add(
                 "text",
-                "white space at the end of the last answer is refused",
+                "trailing whitespace of the last assistant message was removed",
             );
             let mut text = text.clone();
             text.text.truncate(text.text.trim_end().len());
             *part = Cow::Owned(Part::Text(text));
-            *known = KnownPart::Nothing;
+            *reusable = ReusablePart::Nothing;
         }
     }
 }
 
-fn results_first(pieces: &mut [Piece<'_>]) {
-    pieces.sort_by_key(|piece| !matches!(*piece.part, Part::ToolResult(_)));
+fn results_first(blocks: &mut [PendingBlock<'_>]) {
+    blocks.sort_by_key(|block| !matches!(*block.part, Part::ToolResult(_)));
 }
 
-fn place(role: Role) -> Place {
+fn position(role: Role) -> BlockPosition {
     match role {
-        Role::Assistant => Place::Assistant,
-        Role::System => Place::System,
-        Role::User | Role::Tool => Place::User,
+        Role::Assistant => BlockPosition::Assistant,
+        Role::System => BlockPosition::System,
+        Role::User | Role::Tool => BlockPosition::User,
     }
 }
 
-/// The turns. An instruction between a call and its answer comes after both.
-fn order(messages: &[Message]) -> Vec<(Role, Range<usize>)> {
+/// Returns the turns. A system message between a call and its result moves
+/// behind both.
+fn turn_order(messages: &[Message]) -> Vec<(Role, Range<usize>)> {
     let mut turns = turns(messages);
     for at in 1..turns.len().saturating_sub(1) {
         let calls = matches!(turns[at - 1].parts.last(), Some(Part::ToolCall(_)));
-        let answers = matches!(turns[at + 1].parts.first(), Some(Part::ToolResult(_)));
-        if turns[at].role == Role::System && calls && answers {
+        let has_results = matches!(turns[at + 1].parts.first(), Some(Part::ToolResult(_)));
+        if turns[at].role == Role::System && calls && has_results {
             turns.swap(at, at + 1);
         }
     }
@@ -244,9 +252,9 @@ fn write_role(object: &mut Object<'_>, role: Role, natives: &[&Native]) {
     }
 }
 
-/// The text of content that is nothing but one plain text.
-fn plain_text<'p>(pieces: &'p [Piece<'_>], losses: &mut Losses) -> Option<&'p str> {
-    let [only] = pieces else { return None };
+/// The text of content that consists of a single plain text.
+fn plain_text<'p>(blocks: &'p [PendingBlock<'_>], losses: &mut Losses) -> Option<&'p str> {
+    let [only] = blocks else { return None };
     match &*only.part {
         Part::Text(text) => losses
             .own(text.native.as_deref(), &MESSAGES)
@@ -256,32 +264,37 @@ fn plain_text<'p>(pieces: &'p [Piece<'_>], losses: &mut Losses) -> Option<&'p st
     }
 }
 
-fn write_piece(piece: &Piece<'_>, array: &mut Array<'_>, ids: &mut CallIds, losses: &mut Losses) {
-    match (&*piece.part, piece.known) {
-        (Part::ToolCall(call), known) => {
-            let id = ids.call(&call_id::write(&call.id));
-            match known {
-                KnownPart::Same(raw) if id == call.id => array.raw(raw),
-                _ => array.object(|o| write_call(call, &id, o, losses)),
+fn write_block(
+    block: &PendingBlock<'_>,
+    array: &mut Array<'_>,
+    ids: &mut CallIds,
+    losses: &mut Losses,
+) {
+    match (&*block.part, block.reusable) {
+        (Part::ToolCall(call), reusable) => {
+            let id = ids.call(&call_id::encode(&call.id));
+            match reusable {
+                ReusablePart::Same(raw) if id == call.id => array.raw(raw),
+                _ => array.object(|o| write_tool_use(call, &id, o, losses)),
             }
         }
-        (Part::ToolResult(result), known) => {
-            let written = call_id::write(&result.call_id);
+        (Part::ToolResult(result), reusable) => {
+            let written = call_id::encode(&result.call_id);
             let id = ids.result(&written);
-            match known {
-                KnownPart::Same(raw) if id == result.call_id => array.raw(raw),
-                KnownPart::Was(raw, Part::ToolResult(old)) if id == result.call_id => {
+            match reusable {
+                ReusablePart::Same(raw) if id == result.call_id => array.raw(raw),
+                ReusablePart::Changed(raw, Part::ToolResult(old)) if id == result.call_id => {
                     splice_result(old, result, raw, array, losses);
                 }
-                _ => array.object(|o| write_result(result, &id, o, losses)),
+                _ => array.object(|o| write_tool_result(result, &id, o, losses)),
             }
         }
-        (_, KnownPart::Same(raw)) => array.raw(raw),
+        (_, ReusablePart::Same(raw)) => array.raw(raw),
         (part, _) => write_part(part, array, losses),
     }
 }
 
-/// A tool's answer of which only the content changed keeps everything else.
+/// Rewrites only the content of a tool result and keeps everything else.
 fn splice_result(
     old: &ToolResult,
     new: &ToolResult,
@@ -294,17 +307,17 @@ fn splice_result(
         (&old.call_id, old.is_error, &old.native) == (&new.call_id, new.is_error, &new.native);
     let elements = match elements {
         Some(elements) if same_shell && elements.len() == old.parts.len() => elements,
-        _ => return array.object(|o| write_result(new, &new.call_id, o, losses)),
+        _ => return array.object(|o| write_tool_result(new, &new.call_id, o, losses)),
     };
     let origins = splice::align(&old.parts, &new.parts);
     let mut content = |key: &str, _: &str, out: &mut bytes::BytesMut| {
         if key != "content" {
-            return Fate::Keep;
+            return FieldAction::Keep;
         }
         write_array(out, |array| {
             for (part, origin) in new.parts.iter().zip(&origins) {
                 match origin {
-                    Origin::Same(from) => array.raw(elements[*from]),
+                    ElementOrigin::Same(from) => array.raw(elements[*from]),
                     _ => {
                         for part in fitting(std::slice::from_ref(part), losses) {
                             write_part(part, array, losses);
@@ -313,7 +326,7 @@ fn splice_result(
                 }
             }
         });
-        Fate::Replace
+        FieldAction::Replace
     };
     splice::object(raw, array.value(), &mut content);
 }

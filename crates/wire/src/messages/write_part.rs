@@ -9,19 +9,20 @@ use crate::base64::encode_into;
 use crate::json::{Array, Object, is_complete, write_array};
 use crate::loss::Losses;
 
-/// Where a block stands, which decides what it may be.
+/// Where a block stands, which determines the allowed kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum BlockPosition {
     User,
     Assistant,
     System,
-    /// Inside a tool's answer.
+    /// Inside a tool result.
     Tool,
-    /// What a client gets.
-    Answer,
+    /// In a response to a client.
+    Response,
 }
 
-/// Native fields at this level, without those that only say how to write.
+/// Writes the native fields of this level, without those that only direct the
+/// writer.
 pub(super) fn write_native(object: &mut Object<'_>, native: Option<&Native>) {
     for (name, value) in native.into_iter().flat_map(Native::fields) {
         if !name.contains('.') && !matches!(name, "role" | "field") {
@@ -30,38 +31,38 @@ pub(super) fn write_native(object: &mut Object<'_>, native: Option<&Native>) {
     }
 }
 
-/// Whether a part can stand here; if not, it is noted as lost.
-pub(super) fn fits(part: &Part, place: Place, losses: &mut Losses) -> bool {
+/// Whether a part is allowed here; if not, records a loss.
+pub(super) fn fits(part: &Part, position: BlockPosition, losses: &mut Losses) -> bool {
     let own = |native: Option<&Native>| native.is_none_or(|n| *n.dialect() == MESSAGES);
-    let from_user = matches!(place, Place::User | Place::Tool);
-    let from_model = matches!(place, Place::Assistant | Place::Answer);
+    let from_user = matches!(position, BlockPosition::User | BlockPosition::Tool);
+    let from_model = matches!(position, BlockPosition::Assistant | BlockPosition::Response);
     let fits = match part {
         Part::Text(text) if text.text.is_empty() => {
             losses.own(text.native.as_deref(), &MESSAGES);
             return false;
         }
-        Part::Text(_) if place == Place::Answer => return true,
+        Part::Text(_) if position == BlockPosition::Response => return true,
         Part::Text(text) => {
             let blank = text.text.trim().is_empty();
             if blank {
-                losses.add("text", "text that is only white space is refused");
+                losses.add("text", "blank text is rejected");
             }
             return !blank;
         }
         Part::Refusal(text) if from_model => return !text.text.trim().is_empty(),
-        Part::Reasoning(_) if place == Place::Answer => true,
-        Part::Reasoning(reasoning) if place == Place::Assistant => {
+        Part::Reasoning(_) if position == BlockPosition::Response => true,
+        Part::Reasoning(reasoning) if position == BlockPosition::Assistant => {
             if losses.own(reasoning.native.as_deref(), &MESSAGES).is_some() {
                 return true;
             }
-            losses.add("reasoning", "only the model that thought it can read it");
+            losses.add("reasoning", "only the model that produced it can read it");
             return false;
         }
         Part::Image(_) => from_user,
         Part::RemoteImage(image) => from_user && image.url.starts_with("http"),
         Part::File(file) => from_user && own(file.native.as_deref()),
         Part::ToolCall(_) => from_model,
-        Part::ToolResult(_) => place == Place::User,
+        Part::ToolResult(_) => position == BlockPosition::User,
         Part::Opaque(block) => block.origin == MESSAGES,
         Part::Refusal(_) | Part::Reasoning(_) => false,
     };
@@ -72,8 +73,8 @@ pub(super) fn fits(part: &Part, place: Place, losses: &mut Losses) -> bool {
     fits
 }
 
-/// Writes a part that fits here. Calls and results have writers of their own,
-/// since somebody must know their ids.
+/// Writes a part that is allowed here. Calls and results have separate writers,
+/// which need the assigned ids.
 pub(super) fn write_part(part: &Part, array: &mut Array<'_>, losses: &mut Losses) {
     let native = losses.own(part.native(), &MESSAGES);
     match part {
@@ -109,9 +110,9 @@ pub(super) fn write_part(part: &Part, array: &mut Array<'_>, losses: &mut Losses
         Part::File(file) => array.object(|o| write_document(file, native, o)),
         Part::Reasoning(reasoning) => array.object(|o| write_thinking(reasoning, native, o)),
         Part::Opaque(block) => array.raw(block.raw.as_str()),
-        Part::ToolCall(call) => array.object(|o| write_call(call, &call.id, o, losses)),
+        Part::ToolCall(call) => array.object(|o| write_tool_use(call, &call.id, o, losses)),
         Part::ToolResult(result) => {
-            array.object(|o| write_result(result, &result.call_id, o, losses));
+            array.object(|o| write_tool_result(result, &result.call_id, o, losses));
         }
     }
 }
@@ -144,8 +145,8 @@ fn write_document(file: &File, native: Option<&Native>, object: &mut Object<'_>)
     write_native(object, native);
 }
 
-/// A client is shown reasoning of every origin; without its signature it is
-/// only for reading.
+/// Writes a thinking block. Clients see reasoning of every origin; without a
+/// signature it is display-only.
 pub(super) fn write_thinking(
     reasoning: &Reasoning,
     native: Option<&Native>,
@@ -163,13 +164,18 @@ pub(super) fn write_thinking(
     write_native(object, native);
 }
 
-/// Thought that only its provider can read has data instead of text.
+/// Redacted thinking, readable only by its provider, has data instead of text.
 pub(super) fn is_redacted(native: &Native) -> bool {
     native.get("data").is_some()
 }
 
-/// A call under the id that was given to it.
-pub(super) fn write_call(call: &ToolCall, id: &str, object: &mut Object<'_>, losses: &mut Losses) {
+/// Writes a call under its assigned id.
+pub(super) fn write_tool_use(
+    call: &ToolCall,
+    id: &str,
+    object: &mut Object<'_>,
+    losses: &mut Losses,
+) {
     let native = losses.own(call.native.as_deref(), &MESSAGES);
     object.string("type", "tool_use");
     object.string("id", id);
@@ -178,7 +184,7 @@ pub(super) fn write_call(call: &ToolCall, id: &str, object: &mut Object<'_>, los
     write_native(object, native);
 }
 
-/// The input must be an object; whatever else a model wrote is kept as text.
+/// Writes the input, which must be an object; anything else is wrapped as text.
 fn write_input(arguments: &str, out: &mut BytesMut, losses: &mut Losses) {
     let text = arguments.trim();
     if text.is_empty() {
@@ -189,13 +195,13 @@ fn write_input(arguments: &str, out: &mut BytesMut, losses: &mut Losses) {
     }
     losses.add(
         "arguments",
-        "they are no JSON object and are written as its text",
+        "not a JSON object, written as a string inside one",
     );
     crate::json::object(out, |o| o.string("arguments", arguments));
 }
 
-/// A tool's answer to the call of this id.
-pub(super) fn write_result(
+/// Writes the result of the call with this id.
+pub(super) fn write_tool_result(
     result: &ToolResult,
     id: &str,
     object: &mut Object<'_>,
@@ -222,8 +228,10 @@ pub(super) fn write_result(
     write_native(object, native);
 }
 
-/// The parts that can stand in a tool's answer.
+/// The parts that are allowed in a tool result.
 pub(super) fn fitting<'p>(parts: &'p [Part], losses: &mut Losses) -> Vec<&'p Part> {
-    let fit = parts.iter().filter(|part| fits(part, Place::Tool, losses));
+    let fit = parts
+        .iter()
+        .filter(|part| fits(part, BlockPosition::Tool, losses));
     fit.collect()
 }

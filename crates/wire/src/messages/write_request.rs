@@ -1,32 +1,34 @@
-//! Writes a request: untouched, edited, or from scratch.
+//! Writes a request: unedited, edited, or from scratch.
 
 use bytes::BytesMut;
 use majordomo_llm::{Message, Part, Prompt, Request, Role, Text};
 
-use super::write_message::{KnownMessage, KnownPart, MessageWriter};
+use super::write_message::{MessagesMessageWriter, ReusableMessage, ReusablePart};
 use super::write_part::write_native;
-use super::write_settings::fields;
+use super::write_settings::request_fields;
 use super::{MESSAGES, call_id};
 use crate::json::{object, write_array, write_string};
 use crate::loss::Losses;
-use crate::splice::{self, Edit, Fate, Origin};
+use crate::splice::{self, BodyEdit, ElementOrigin, FieldAction};
 use crate::{Outgoing, Written};
 
 /// Writes the body for a target.
-pub(super) fn write(request: &Request, to: &Outgoing<'_>) -> Written {
+pub(super) fn write_request(request: &Request, to: &Outgoing<'_>) -> Written {
     if let Some(source) = request.untouched(&MESSAGES) {
         return Written {
             body: splice::untouched(source, to, false),
             losses: Vec::new(),
         };
     }
-    edited(request, to).unwrap_or_else(|| fresh(request, to))
+    splice_request(request, to).unwrap_or_else(|| build_request(request, to))
 }
 
-fn fresh(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
+fn build_request(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
     let mut losses = Losses::default();
-    let fields = fields(prompt, to, &mut losses);
-    let (first, messages) = prompt.messages.split_at(leading(&prompt.messages));
+    let fields = request_fields(prompt, to, &mut losses);
+    let (first, messages) = prompt
+        .messages
+        .split_at(count_leading_system(&prompt.messages));
     let system = instructions(prompt, first, &mut losses);
     let mut body = BytesMut::with_capacity(4_096);
     object(&mut body, |o| {
@@ -35,7 +37,7 @@ fn fresh(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
             write_system(&system, &[], o.value("system"), &mut losses);
         }
         write_array(o.value("messages"), |array| {
-            MessageWriter::new(array, &mut losses).write(messages, &[]);
+            MessagesMessageWriter::new(array, &mut losses).write(messages, &[]);
         });
         fields.write(o);
         if to.stream {
@@ -48,26 +50,27 @@ fn fresh(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
     }
 }
 
-/// Splices the changes into the client's own bytes, if they are of this dialect.
-fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
+/// Splices the changes into the client's own bytes, if they are of this
+/// dialect.
+fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let source = request.source().filter(|s| *s.dialect() == MESSAGES)?;
     let old = source.prompt();
     let mut losses = Losses::default();
-    // A client that begins with a system message itself knows what it does.
-    let first = match leading(&old.messages) {
-        0 => leading(&request.messages),
+    // A client that itself begins with a system message keeps it there.
+    let first = match count_leading_system(&old.messages) {
+        0 => count_leading_system(&request.messages),
         _ => 0,
     };
     let (first, messages) = request.messages.split_at(first);
     let system = instructions(request, first, &mut losses);
     let same_system = first.is_empty() && request.system == old.system;
 
-    let mut new_fields = fields(request, to, &mut losses);
+    let mut new_fields = request_fields(request, to, &mut losses);
     if old.system.is_empty() && !system.is_empty() {
         write_system(&system, &[], new_fields.value("system"), &mut losses);
     }
-    let edit = Edit {
-        old: &fields(old, to, &mut Losses::default()),
+    let edit = BodyEdit {
+        old: &request_fields(old, to, &mut Losses::default()),
         new: &new_fields,
         aliases: &[],
         streams: false,
@@ -75,46 +78,48 @@ fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let mut up_to_date = messages == old.messages;
     let body = edit.write(source.bytes(), to, |key, value, out| match key {
         "system" if !same_system => {
-            let known = known_system(&system, &old.system, value);
-            write_system(&system, &known, out, &mut losses);
+            let reusable = reusable_system(&system, &old.system, value);
+            write_system(&system, &reusable, out, &mut losses);
             if system.is_empty() {
-                Fate::Remove
+                FieldAction::Remove
             } else {
-                Fate::Replace
+                FieldAction::Replace
             }
         }
         "messages" if !up_to_date => {
             let one_to_one = |raw: &Vec<&str>| raw.len() == old.messages.len();
             let Some(elements) = splice::elements(value).filter(one_to_one) else {
-                return Fate::Keep;
+                return FieldAction::Keep;
             };
             up_to_date = true;
-            let known = known_messages(messages, &old.messages, &elements);
+            let reusable = reusable_messages(messages, &old.messages, &elements);
             write_array(out, |array| {
-                MessageWriter::new(array, &mut losses).write(messages, &known);
+                MessagesMessageWriter::new(array, &mut losses).write(messages, &reusable);
             });
-            Fate::Replace
+            FieldAction::Replace
         }
-        // The old place of what is now said in `output_config`.
+        // Superseded by `output_config`.
         "output_format" if (&request.output, request.effort) != (&old.output, old.effort) => {
-            Fate::Remove
+            FieldAction::Remove
         }
-        _ => Fate::Keep,
+        _ => FieldAction::Keep,
     })?;
-    // A source without messages has no place for new ones: written from scratch.
+    // A source without `messages` has no place for new ones: write from
+    // scratch.
     up_to_date.then(|| Written {
         body,
         losses: losses.into_vec(),
     })
 }
 
-/// How many system messages come before the user's first: they belong to `system`.
-fn leading(messages: &[Message]) -> usize {
+/// Counts the system messages before the first other one; they belong to
+/// `system`.
+fn count_leading_system(messages: &[Message]) -> usize {
     let is_system = |message: &&Message| message.role == Role::System;
     messages.iter().take_while(is_system).count()
 }
 
-/// The texts of `system`.
+/// Collects the texts of `system`.
 fn instructions<'p>(
     prompt: &'p Prompt,
     first: &'p [Message],
@@ -126,7 +131,7 @@ fn instructions<'p>(
         for part in &message.parts {
             match part {
                 Part::Text(text) => texts.push(text),
-                other => losses.part(other, "instructions are text"),
+                other => losses.part(other, "system accepts only text"),
             }
         }
     }
@@ -134,7 +139,7 @@ fn instructions<'p>(
     texts
 }
 
-/// A block of `system` that is no text.
+/// A `system` block that is not text.
 fn own_block(text: &Text) -> Option<&majordomo_llm::Json> {
     let native = text.native.as_deref();
     native
@@ -142,17 +147,22 @@ fn own_block(text: &Text) -> Option<&majordomo_llm::Json> {
         .get("block")
 }
 
-/// One plain text as a string, everything else as a list.
-fn write_system(texts: &[&Text], known: &[Option<&str>], out: &mut BytesMut, losses: &mut Losses) {
+/// Writes a single plain text as a string, everything else as a list.
+fn write_system(
+    texts: &[&Text],
+    reusable: &[Option<&str>],
+    out: &mut BytesMut,
+    losses: &mut Losses,
+) {
     if let [only] = texts
-        && known.is_empty()
+        && reusable.is_empty()
         && losses.own(only.native.as_deref(), &MESSAGES).is_none()
     {
         return write_string(out, &only.text);
     }
     write_array(out, |array| {
         for (at, text) in texts.iter().enumerate() {
-            let raw = known.get(at).copied().flatten();
+            let raw = reusable.get(at).copied().flatten();
             let native = losses.own(text.native.as_deref(), &MESSAGES);
             match (raw, own_block(text)) {
                 (Some(raw), _) => array.raw(raw),
@@ -167,46 +177,46 @@ fn write_system(texts: &[&Text], known: &[Option<&str>], out: &mut BytesMut, los
     });
 }
 
-/// The bytes of each text that came with the source, if `system` was a list.
-fn known_system<'s>(new: &[&Text], old: &[Text], value: &'s str) -> Vec<Option<&'s str>> {
+/// Returns the original text of each unchanged block, if `system` was a list.
+fn reusable_system<'s>(new: &[&Text], old: &[Text], value: &'s str) -> Vec<Option<&'s str>> {
     let Some(elements) = splice::elements(value).filter(|e| e.len() == old.len()) else {
         return Vec::new();
     };
     let old: Vec<&Text> = old.iter().collect();
     let origins = splice::align(&old, new);
     let bytes = origins.into_iter().map(|origin| match origin {
-        Origin::Same(from) => Some(elements[from]),
+        ElementOrigin::Same(from) => Some(elements[from]),
         _ => None,
     });
     bytes.collect()
 }
 
-/// What of each message's own bytes can be used.
-fn known_messages<'s>(
+/// Determines how much of each message's original text can be reused.
+fn reusable_messages<'s>(
     new: &[Message],
     old: &'s [Message],
     raw: &[&'s str],
-) -> Vec<KnownMessage<'s>> {
+) -> Vec<ReusableMessage<'s>> {
     let origins = splice::align(old, new);
-    let known = new
+    let reusable = new
         .iter()
         .zip(origins)
         .map(|(message, origin)| match origin {
-            Origin::Same(from) => KnownMessage {
-                whole: Some(raw[from]).filter(|_| has_fitting_ids(message)),
-                ..known_content(message, &old[from], raw[from])
+            ElementOrigin::Same(from) => ReusableMessage {
+                whole: Some(raw[from]).filter(|_| has_valid_ids(message)),
+                ..reusable_content(message, &old[from], raw[from])
             },
-            Origin::Changed(from) => known_content(message, &old[from], raw[from]),
-            Origin::New => KnownMessage::default(),
+            ElementOrigin::Changed(from) => reusable_content(message, &old[from], raw[from]),
+            ElementOrigin::New => ReusableMessage::default(),
         });
-    known.collect()
+    reusable.collect()
 }
 
-fn known_content<'s>(new: &Message, old: &'s Message, raw: &'s str) -> KnownMessage<'s> {
+fn reusable_content<'s>(new: &Message, old: &'s Message, raw: &'s str) -> ReusableMessage<'s> {
     let users = |role| matches!(role, Role::User | Role::Tool);
     let same_role = new.role == old.role || (users(new.role) && users(old.role));
     if !same_role || new.native != old.native {
-        return KnownMessage::default();
+        return ReusableMessage::default();
     }
     let elements = splice::member(raw, "content").and_then(splice::elements);
     let parts = match elements.filter(|elements| elements.len() == old.parts.len()) {
@@ -214,23 +224,25 @@ fn known_content<'s>(new: &Message, old: &'s Message, raw: &'s str) -> KnownMess
         Some(elements) => splice::align(&old.parts, &new.parts)
             .into_iter()
             .map(|origin| match origin {
-                Origin::Same(from) => KnownPart::Same(elements[from]),
-                Origin::Changed(from) => KnownPart::Was(elements[from], &old.parts[from]),
-                Origin::New => KnownPart::Nothing,
+                ElementOrigin::Same(from) => ReusablePart::Same(elements[from]),
+                ElementOrigin::Changed(from) => {
+                    ReusablePart::Changed(elements[from], &old.parts[from])
+                }
+                ElementOrigin::New => ReusablePart::Nothing,
             })
             .collect(),
     };
-    KnownMessage {
+    ReusableMessage {
         whole: None,
         shell: Some(raw).filter(|raw| splice::member(raw, "content").is_some()),
         parts,
     }
 }
 
-/// Ids that would be refused are written anew, calls and answers alike.
-fn has_fitting_ids(message: &Message) -> bool {
-    message.tool_calls().all(|call| call_id::fits(&call.id))
+/// Invalid ids must be rewritten, in calls and results alike.
+fn has_valid_ids(message: &Message) -> bool {
+    message.tool_calls().all(|call| call_id::is_valid(&call.id))
         && message
             .tool_results()
-            .all(|result| call_id::fits(&result.call_id))
+            .all(|result| call_id::is_valid(&result.call_id))
 }

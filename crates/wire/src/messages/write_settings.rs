@@ -1,4 +1,4 @@
-//! Writes everything of a request but model, stream and conversation.
+//! Writes every field of a request except model, stream and conversation.
 
 use majordomo_llm::{Effort, Native, OutputFormat, Prompt, Tool, ToolChoice};
 
@@ -8,17 +8,21 @@ use super::write_part::write_native;
 use crate::Outgoing;
 use crate::json::{Object, object, write_array};
 use crate::loss::Losses;
-use crate::splice::{Fields, member};
+use crate::splice::{BodyFields, member};
 
-/// The fields in the order of writing.
-pub(super) fn fields(prompt: &Prompt, to: &Outgoing<'_>, losses: &mut Losses) -> Fields {
-    let mut fields = Fields::default();
+/// Writes the fields, in order.
+pub(super) fn request_fields(
+    prompt: &Prompt,
+    to: &Outgoing<'_>,
+    losses: &mut Losses,
+) -> BodyFields {
+    let mut fields = BodyFields::default();
     let native = losses.own(prompt.native.as_deref(), &MESSAGES);
     fields.put("max_tokens", max_tokens(prompt, to));
-    tools(prompt, native, &mut fields, losses);
-    thinking(prompt, native, &mut fields);
-    output_config(prompt, native, &mut fields, losses);
-    sampling(prompt, &mut fields, losses);
+    write_tools(prompt, native, &mut fields, losses);
+    write_thinking_setting(prompt, native, &mut fields);
+    write_output_config(prompt, native, &mut fields, losses);
+    write_sampling(prompt, &mut fields, losses);
     if prompt.user.is_some() || has_inside(native, "metadata") {
         object(fields.value("metadata"), |o| {
             if let Some(user) = &prompt.user {
@@ -34,7 +38,7 @@ pub(super) fn fields(prompt: &Prompt, to: &Outgoing<'_>, losses: &mut Losses) ->
         });
     }
     for (name, value) in native.into_iter().flat_map(Native::fields) {
-        // A dot marks what belongs inside another field, which has it.
+        // A dot marks a field that belongs inside another one.
         if !name.contains('.') {
             fields.put(name, value.as_str());
         }
@@ -42,14 +46,19 @@ pub(super) fn fields(prompt: &Prompt, to: &Outgoing<'_>, losses: &mut Losses) ->
     fields
 }
 
-/// The dialect demands a limit, and counts thought as part of it.
+/// The dialect requires a limit, which includes thinking tokens.
 fn max_tokens(prompt: &Prompt, to: &Outgoing<'_>) -> u64 {
     let budget = prompt.reasoning_budget.unwrap_or_default();
     let default = to.default_max_tokens.saturating_add(budget);
     prompt.max_tokens.unwrap_or(default)
 }
 
-fn tools(prompt: &Prompt, native: Option<&Native>, fields: &mut Fields, losses: &mut Losses) {
+fn write_tools(
+    prompt: &Prompt,
+    native: Option<&Native>,
+    fields: &mut BodyFields,
+    losses: &mut Losses,
+) {
     let (own, others): (Vec<_>, Vec<_>) = prompt
         .hosted_tools
         .iter()
@@ -79,7 +88,7 @@ fn tools(prompt: &Prompt, native: Option<&Native>, fields: &mut Fields, losses: 
         return;
     }
     if prompt.tool_choice == ToolChoice::None && parallel.is_some() {
-        losses.add("parallel_tool_calls", "no tool may be called at all");
+        losses.add("parallel_tool_calls", "no tool may be called");
     }
     let kind = match &prompt.tool_choice {
         ToolChoice::Auto => "auto",
@@ -115,7 +124,8 @@ fn write_tool(tool: &Tool, object: &mut Object<'_>, losses: &mut Losses) {
     write_native(object, native);
 }
 
-/// Other dialects take a schema that does not say that it is an object's.
+/// Writes a schema, adding the object type that other dialects allow to be
+/// missing.
 fn write_schema(schema: &str, object: &mut Object<'_>) {
     let inner = schema.trim().strip_prefix('{').map(str::trim_start);
     match inner {
@@ -130,8 +140,9 @@ fn write_schema(schema: &str, object: &mut Object<'_>) {
     }
 }
 
-/// Newer models think as they see fit, guided by an effort; older ones get a budget.
-fn thinking(prompt: &Prompt, native: Option<&Native>, fields: &mut Fields) {
+/// Writes the thinking setting: newer models adapt to an effort, older ones
+/// take a budget.
+fn write_thinking_setting(prompt: &Prompt, native: Option<&Native>, fields: &mut BodyFields) {
     if native.is_some_and(|native| native.get("thinking").is_some()) {
         return;
     }
@@ -150,10 +161,10 @@ fn thinking(prompt: &Prompt, native: Option<&Native>, fields: &mut Fields) {
     });
 }
 
-fn output_config(
+fn write_output_config(
     prompt: &Prompt,
     native: Option<&Native>,
-    fields: &mut Fields,
+    fields: &mut BodyFields,
     losses: &mut Losses,
 ) {
     let effort = match prompt.effort {
@@ -171,18 +182,15 @@ fn output_config(
     let schema = match &prompt.output {
         OutputFormat::Text => None,
         OutputFormat::Json => {
-            losses.add(
-                "output",
-                "Messages binds an answer to a schema or not at all",
-            );
+            losses.add("output", "Messages has no JSON output without a schema");
             None
         }
         OutputFormat::Schema(schema) => {
             if schema.name.is_some() {
-                losses.add("output.name", "a schema has no name here");
+                losses.add("output.name", "Messages has no schema names");
             }
             if schema.strict.is_some() {
-                losses.add("output.strict", "a schema is always strict here");
+                losses.add("output.strict", "Messages schemas are always strict");
             }
             Some(&schema.schema)
         }
@@ -204,7 +212,7 @@ fn output_config(
     });
 }
 
-fn sampling(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
+fn write_sampling(prompt: &Prompt, fields: &mut BodyFields, losses: &mut Losses) {
     if !prompt.stop.is_empty() {
         write_array(fields.value("stop_sequences"), |a| {
             for text in &prompt.stop {
@@ -237,7 +245,7 @@ fn sampling(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
     }
 }
 
-/// Whether the dialect's own fields hold some that belong inside this one.
+/// Whether any native field belongs inside this one.
 fn has_inside(native: Option<&Native>, name: &str) -> bool {
     let inner = |field: &str| field.strip_prefix(name).is_some_and(|f| f.starts_with('.'));
     native.is_some_and(|native| native.fields().any(|(field, _)| inner(field)))

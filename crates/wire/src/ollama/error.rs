@@ -1,4 +1,4 @@
-//! Errors as Ollama's clients expect them: one sentence.
+//! Writes errors in Ollama's format: `{"error": "message"}`.
 
 use bytes::BytesMut;
 use majordomo_llm::Error;
@@ -7,8 +7,8 @@ use crate::ErrorReply;
 use crate::failure::{retry_headers, status_for_client};
 use crate::json::{Object, object};
 
-/// Status, headers and body.
-pub(super) fn write(error: &Error) -> ErrorReply {
+/// Writes the status, the retry headers and the body.
+pub(super) fn write_error(error: &Error) -> ErrorReply {
     let mut body = BytesMut::new();
     object(&mut body, |o| write_into(error, o));
     ErrorReply {
@@ -18,7 +18,7 @@ pub(super) fn write(error: &Error) -> ErrorReply {
     }
 }
 
-/// The `error` field of a body or of a line.
+/// Writes the `error` field of a body or of a stream line.
 pub(super) fn write_into(error: &Error, object: &mut Object<'_>) {
     object.string("error", &error.to_string());
 }

@@ -1,10 +1,11 @@
-//! Why the model stopped, in this dialect's words.
+//! Maps `done_reason` to [`FinishReason`] and back.
 
 use majordomo_llm::FinishReason;
 
-/// Reads a word; `stop` is said after tool calls, too, and by old servers not at all.
-pub(super) fn read(word: &str, called_tools: bool) -> FinishReason {
-    match word {
+/// Reads a `done_reason`. Servers report `stop` after tool calls as well, and old
+/// ones omit it.
+pub(super) fn read_finish_reason(reason: &str, called_tools: bool) -> FinishReason {
+    match reason {
         "stop" | "" if called_tools => FinishReason::ToolCalls,
         "stop" | "" => FinishReason::Stop,
         "tool_calls" => FinishReason::ToolCalls,
@@ -13,8 +14,8 @@ pub(super) fn read(word: &str, called_tools: bool) -> FinishReason {
     }
 }
 
-/// Writes a word that every client knows.
-pub(super) fn write(reason: &FinishReason) -> &str {
+/// Writes a `done_reason` that every client knows.
+pub(super) fn write_finish_reason(reason: &FinishReason) -> &str {
     match reason {
         FinishReason::Stop
         | FinishReason::StopSequence(_)
@@ -23,6 +24,6 @@ pub(super) fn write(reason: &FinishReason) -> &str {
         | FinishReason::ContentFilter
         | FinishReason::Paused => "stop",
         FinishReason::Length | FinishReason::ContextWindow => "length",
-        FinishReason::Other(word) => word,
+        FinishReason::Other(reason) => reason,
     }
 }

@@ -1,29 +1,29 @@
-//! The second form of a request: one prompt instead of a conversation.
+//! Requests to `/api/generate`: one prompt instead of a conversation.
 
 use majordomo_llm::{Json, Message, Native, Part, Prompt, Role, Text};
 
 use super::{OLLAMA, image};
 
-/// The two forms of a request and of its answer.
+/// The endpoint that determines the form of a request and of its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum OllamaEndpoint {
     /// `/api/chat`.
     Chat,
     /// `/api/generate`.
     Generate,
 }
 
-/// Fields that only `/api/generate` has, beside prompt, system and images.
-pub(super) const ONLY_HERE: &[&str] = &["suffix", "template", "raw", "context"];
+/// BodyFields only `/api/generate` has, besides `prompt`, `system` and `images`.
+pub(super) const GENERATE_ONLY: &[&str] = &["suffix", "template", "raw", "context"];
 
-/// The form in which a request is written, and so the path that it belongs to.
+/// Returns the endpoint that a request is written for.
 ///
-/// A request that was read as generate stays one as long as it is one question
-/// of text and pictures; everything else is a chat.
-pub fn form(prompt: &Prompt) -> Form {
+/// A request read from `/api/generate` stays there while it is a single message of
+/// text and images; everything else goes to `/api/chat`.
+pub fn endpoint(prompt: &Prompt) -> OllamaEndpoint {
     match prompt.messages.as_slice() {
-        [question] if is_prompt(question) && prompt.tools.is_empty() => Form::Generate,
-        _ => Form::Chat,
+        [message] if is_prompt(message) && prompt.tools.is_empty() => OllamaEndpoint::Generate,
+        _ => OllamaEndpoint::Chat,
     }
 }
 
@@ -36,14 +36,14 @@ fn is_prompt(message: &Message) -> bool {
         && message.parts.iter().all(plain)
 }
 
-/// Adds the one question to a prompt, and its instructions. An empty question
-/// only loads the model: a conversation without messages.
-pub(super) fn fill(prompt: &mut Prompt, question: &str, system: &str, pictures: Vec<Part>) {
+/// Adds `system` and the text and images of a generate request as one message. An
+/// empty request only loads the model and adds no message.
+pub(super) fn add_prompt(prompt: &mut Prompt, text: &str, system: &str, images: Vec<Part>) {
     if !system.is_empty() {
         prompt.system.push(Text::new(system));
     }
-    let text = (!question.is_empty()).then(|| Part::text(question));
-    let parts: Vec<Part> = text.into_iter().chain(pictures).collect();
+    let text = (!text.is_empty()).then(|| Part::text(text));
+    let parts: Vec<Part> = text.into_iter().chain(images).collect();
     if parts.is_empty() {
         return;
     }

@@ -5,13 +5,13 @@ use majordomo_llm::{Image, Opaque, Part};
 
 use super::OLLAMA;
 use crate::base64::{decode, decode_data_url, encode_into};
-use crate::json::{Array, Cursor, Read, keep};
+use crate::json::{Array, Cursor, ReadResult, keep};
 
 /// The kind of an `images` element that is not an image, such as audio.
 const KIND: &str = "images";
 
 /// Reads one element of `images`. Anything but a known image stays opaque.
-pub(super) fn read(cursor: &mut Cursor<'_>) -> Read<Part> {
+pub(super) fn read(cursor: &mut Cursor<'_>) -> ReadResult<Part> {
     let (text, raw) = cursor.with_raw(Cursor::string)?;
     let data = match decode_data_url(&text) {
         Some((_, data)) => Some(data),

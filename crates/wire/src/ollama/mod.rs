@@ -1,14 +1,17 @@
-//! Ollama's own API: chat, and generate as a second form of the same dialect.
+//! Codec for Ollama's native API: `/api/chat` and `/api/generate`.
 //!
-//! A message is one text with its pictures beside it, arguments are objects, a
-//! stream is lines of JSON and ends with `done`. Native fields: a name with a
-//! dot (`options.num_ctx`, `function.x`) belongs one level down, and `field`
-//! names the key that a value came from: `thinking` on reasoning, `prompt` on
-//! the one message of a generate request.
+//! A message is one text with separate `images`, tool call arguments are objects,
+//! and a stream is NDJSON that ends with `done`.
 //!
-//! [`Protocol::Ollama`] reads both forms and answers in that of chat; a front
-//! for `/api/generate` uses [`generate`] instead. Which form a request has, and
-//! so to which path its bytes belong, is told by [`form`].
+//! Native fields: a dotted name (`options.num_ctx`, `function.x`) belongs one level
+//! down, and `field` names the key a value was read from: `thinking` on reasoning,
+//! `prompt` on the single message of a generate request.
+//!
+//! [`Protocol::Ollama`] reads requests to both endpoints and writes chat responses;
+//! a front for `/api/generate` uses [`generate()`]. [`endpoint`] returns the endpoint
+//! that a request is written for.
+//!
+//! Uses the crate's shared modules and no other protocol.
 
 mod error;
 mod finish;
@@ -34,40 +37,42 @@ mod write_request;
 #[cfg(test)]
 mod tests;
 
-pub use generate::{Form, form};
-pub use show::{Shown, read_show, read_show_request, read_version, write_show, write_version};
-pub use target::{Target, Thinking};
+pub use generate::{OllamaEndpoint, endpoint};
+pub use show::{
+    ShowResponse, read_show, read_show_request, read_version, write_show, write_version,
+};
+pub use target::{OllamaTarget, ThinkSupport};
 
 use bytes::Bytes;
 use majordomo_llm::{Dialect, Error, Json, ModelInfo, Native, Request, Response, Result};
 
-use crate::call_bounds::{self, Bounded};
+use crate::tool_call_limits::{self, LimitedStreamReader};
 use crate::{
-    Codec, ErrorReply, FailedAnswer, Incoming, Outgoing, Protocol, ReadError, Reply, StreamReader,
-    StreamWriter, Written,
+    Codec, ErrorReply, FailedResponse, Incoming, Outgoing, Protocol, ReadError, Reply,
+    StreamReader, StreamWriter, Written,
 };
 
-/// The mark on everything that was read from this dialect.
+/// Marks native fields and opaque parts read from this dialect.
 const OLLAMA: Dialect = Protocol::Ollama.dialect();
 
-/// The key of reasoning.
-const THINKING: &str = "thinking";
+/// The key of reasoning in a message.
+const THINKING_KEY: &str = "thinking";
 
-/// What reasoning of this dialect is marked with, so that it goes back there.
-fn own_reasoning() -> Option<Box<Native>> {
+/// Native fields that mark reasoning as read from this dialect.
+fn reasoning_native() -> Option<Box<Native>> {
     Native::new(OLLAMA)
-        .with("field", Json::string(THINKING))
+        .with("field", Json::string(THINKING_KEY))
         .into_option()
 }
 
-/// The codec for clients of `/api/generate`. It differs from that of
-/// [`Protocol::Ollama`] only in the answers that it writes.
+/// Returns the codec for clients of `/api/generate`. It differs from that of
+/// [`Protocol::Ollama`] only in the responses it writes.
 pub fn generate() -> &'static dyn Codec {
-    &Ollama(Form::Generate)
+    &Ollama(OllamaEndpoint::Generate)
 }
 
-/// The codec; its form is that of the answers.
-pub(crate) struct Ollama(pub(crate) Form);
+/// The Ollama codec; the endpoint determines the form of responses.
+pub(crate) struct Ollama(pub(crate) OllamaEndpoint);
 
 impl Codec for Ollama {
     fn dialect(&self) -> Dialect {
@@ -75,42 +80,42 @@ impl Codec for Ollama {
     }
 
     fn read_request(&self, body: Bytes) -> Result<Incoming, ReadError> {
-        read_request::read(body)
+        read_request::read_request(body)
     }
 
     fn write_request(&self, request: &Request, to: &Outgoing<'_>) -> Written {
-        write_request::write(request, to)
+        write_request::write_request(request, to)
     }
 
     fn read_response(&self, body: Bytes, first_call: usize) -> Result<Response> {
-        response::read(body, first_call).and_then(call_bounds::check)
+        response::read_response(body, first_call).and_then(tool_call_limits::check_tool_calls)
     }
 
     fn write_response(&self, response: &Response, reply: &Reply) -> Written {
-        response::write(response, reply, self.0)
+        response::write_response(response, reply, self.0)
     }
 
     fn stream_reader(&self) -> Box<dyn StreamReader> {
-        Box::new(Bounded::<stream_reader::OllamaReader>::default())
+        Box::new(LimitedStreamReader::<stream_reader::OllamaStreamReader>::default())
     }
 
     fn stream_writer(&self, reply: &Reply) -> Box<dyn StreamWriter> {
-        Box::new(stream_writer::OllamaWriter::new(reply, self.0))
+        Box::new(stream_writer::OllamaStreamWriter::new(reply, self.0))
     }
 
-    fn read_error(&self, failed: &FailedAnswer<'_>) -> Error {
-        crate::failure::read(failed)
+    fn read_error(&self, failed: &FailedResponse<'_>) -> Error {
+        crate::failure::read_failed_response(failed)
     }
 
     fn write_error(&self, error: &Error) -> ErrorReply {
-        error::write(error)
+        error::write_error(error)
     }
 
     fn read_models(&self, body: &[u8]) -> Result<Vec<ModelInfo>> {
-        models::read(body)
+        models::read_models(body)
     }
 
     fn write_models(&self, models: &[ModelInfo], created: u64) -> Bytes {
-        models::write(models, created)
+        models::write_models(models, created)
     }
 }

@@ -1,38 +1,38 @@
-//! Model lists: `/api/tags`.
+//! Reads and writes model lists (`/api/tags`).
 
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Capabilities, ModelInfo, Result};
 
-use crate::json::{self, Array, Cursor, Kind, Object, Read, ReadError, object};
+use crate::json::{self, Array, Cursor, JsonKind, Object, ReadError, ReadResult, object};
 use crate::rfc3339;
 
-/// Reads the list of models that a server has.
-pub(super) fn read(body: &[u8]) -> Result<Vec<ModelInfo>> {
+/// Reads a model list, including the capability fields of newer servers.
+pub(super) fn read_models(body: &[u8]) -> Result<Vec<ModelInfo>> {
     let mut models = Vec::new();
     json::read(body, |cursor| {
         cursor.loose_object(|key, cursor| match (&**key, cursor.peek()?) {
-            ("models", Kind::Array) => cursor.array(|cursor| model(cursor, &mut models)),
+            ("models", JsonKind::Array) => cursor.array(|cursor| read_model(cursor, &mut models)),
             _ => Ok(()),
         })
     })
-    .map_err(ReadError::in_answer)?;
+    .map_err(ReadError::in_response)?;
     Ok(models)
 }
 
-fn model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> Read<()> {
+fn read_model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> ReadResult<()> {
     let (mut id, mut name) = (None, None);
-    let mut known = Known::default();
+    let mut entry = OllamaModelEntry::default();
     cursor.loose_object(|key, cursor| {
         match (&**key, cursor.peek()?) {
             ("model", _) => id = cursor.maybe_string()?,
             ("name", _) => name = cursor.maybe_string()?,
-            ("details", Kind::Object) => cursor.loose_object(|key, cursor| {
+            ("details", JsonKind::Object) => cursor.loose_object(|key, cursor| {
                 if key == "context_length" {
-                    known.window = cursor.count()?;
+                    entry.context_window = cursor.count()?;
                 }
                 Ok(())
             })?,
-            ("capabilities", Kind::Array) => known.abilities(cursor)?,
+            ("capabilities", JsonKind::Array) => entry.read_capabilities(cursor)?,
             _ => {}
         }
         Ok(())
@@ -40,53 +40,53 @@ fn model(cursor: &mut Cursor<'_>, models: &mut Vec<ModelInfo>) -> Read<()> {
     if let Some(id) = id.or(name) {
         models.push(ModelInfo {
             id: id.into_owned(),
-            capabilities: known.into_capabilities(),
+            capabilities: entry.into_capabilities(),
         });
     }
     Ok(())
 }
 
-/// What a server says about a model.
+/// The capability fields of one model.
 #[derive(Default)]
-pub(super) struct Known {
-    pub(super) window: Option<u64>,
-    /// The names of its abilities, where it lists them.
-    names: Option<Vec<String>>,
+pub(super) struct OllamaModelEntry {
+    pub(super) context_window: Option<u64>,
+    /// The elements of `capabilities`, if listed.
+    capabilities: Option<Vec<String>>,
 }
 
-impl Known {
+impl OllamaModelEntry {
     /// Reads `capabilities`.
-    pub(super) fn abilities(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
-        let names = self.names.get_or_insert_default();
+    pub(super) fn read_capabilities(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
+        let names = self.capabilities.get_or_insert_default();
         cursor.array(|cursor| {
             names.extend(cursor.maybe_string()?.map(|name| name.into_owned()));
             Ok(())
         })
     }
 
-    /// Whether it has an ability; unknown where the server lists none.
-    pub(super) fn can(&self, ability: &str) -> Option<bool> {
-        let names = self.names.as_ref()?;
-        Some(names.iter().any(|name| name == ability))
+    /// Whether the model has a capability; none if the server lists none.
+    pub(super) fn has(&self, capability: &str) -> Option<bool> {
+        let names = self.capabilities.as_ref()?;
+        Some(names.iter().any(|name| name == capability))
     }
 
     pub(super) fn into_capabilities(self) -> Option<Capabilities> {
-        if self.window.is_none() && self.names.is_none() {
+        if self.context_window.is_none() && self.capabilities.is_none() {
             return None;
         }
-        let unknown = Capabilities::default();
-        let sees = self.can("vision") != Some(false);
+        let default = Capabilities::default();
+        let takes_images = self.has("vision") != Some(false);
         Some(Capabilities {
-            images: unknown.images.clone().filter(|_| sees),
-            tools: self.can("tools").unwrap_or(unknown.tools),
-            context_window: self.window,
-            ..unknown
+            images: default.images.clone().filter(|_| takes_images),
+            tools: self.has("tools").unwrap_or(default.tools),
+            context_window: self.context_window,
+            ..default
         })
     }
 }
 
-/// Writes the list; sizes and digests are those of files that do not exist here.
-pub(super) fn write(models: &[ModelInfo], created: u64) -> Bytes {
+/// Writes a model list; `size` and `digest` are empty, since there are no files.
+pub(super) fn write_models(models: &[ModelInfo], created: u64) -> Bytes {
     let modified = rfc3339::from_unix(created);
     let mut body = BytesMut::new();
     object(&mut body, |o| {
@@ -99,7 +99,7 @@ pub(super) fn write(models: &[ModelInfo], created: u64) -> Bytes {
                     o.number("size", 0);
                     o.string("digest", "");
                     o.object("details", |o| write_details(model, o));
-                    o.array("capabilities", |a| write_abilities(model, a));
+                    o.array("capabilities", |a| write_capabilities(model, a));
                 });
             }
         });
@@ -107,7 +107,7 @@ pub(super) fn write(models: &[ModelInfo], created: u64) -> Bytes {
     body.freeze()
 }
 
-/// The fields of `details`.
+/// Writes the fields of `details`.
 pub(super) fn write_details(model: &ModelInfo, object: &mut Object<'_>) {
     for name in ["parent_model", "format", "family"] {
         object.string(name, "");
@@ -115,21 +115,22 @@ pub(super) fn write_details(model: &ModelInfo, object: &mut Object<'_>) {
     object.array("families", |_| {});
     object.string("parameter_size", "");
     object.string("quantization_level", "");
-    let known = model.capabilities.as_ref();
-    if let Some(window) = known.and_then(|known| known.context_window) {
+    let capabilities = model.capabilities.as_ref();
+    if let Some(window) = capabilities.and_then(|c| c.context_window) {
         object.number("context_length", window);
     }
 }
 
-/// The names of what a model can do; of an unknown one, what it may be able to.
-pub(super) fn write_abilities(model: &ModelInfo, array: &mut Array<'_>) {
-    let unknown = Capabilities::default();
-    let known = model.capabilities.as_ref().unwrap_or(&unknown);
+/// Writes the elements of `capabilities`, assuming the defaults for an unknown
+/// model.
+pub(super) fn write_capabilities(model: &ModelInfo, array: &mut Array<'_>) {
+    let default = Capabilities::default();
+    let capabilities = model.capabilities.as_ref().unwrap_or(&default);
     array.string("completion");
-    if known.tools {
+    if capabilities.tools {
         array.string("tools");
     }
-    if known.takes_images() {
+    if capabilities.takes_images() {
         array.string("vision");
     }
 }

@@ -1,28 +1,28 @@
-//! `options`: sampling and limits, one level down.
+//! Reads and writes `options`: sampling parameters and limits.
 
 use majordomo_llm::{Native, Prompt};
 
 use super::OLLAMA;
-use crate::json::{Cursor, Kind, Read, Rest, keep, write_array};
-use crate::splice::Fields;
+use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep, write_array};
+use crate::splice::BodyFields;
 
-/// Where an option that the contract does not model is kept.
-const INSIDE: &str = "options.";
+/// Prefix of the native fields that hold unmodelled options.
+const NATIVE_PREFIX: &str = "options.";
 
 /// Reads one option.
-pub(super) fn read(
+pub(super) fn read_option(
     prompt: &mut Prompt,
     rest: &mut Rest,
     key: &str,
     cursor: &mut Cursor<'_>,
-) -> Read<()> {
+) -> ReadResult<()> {
     match key {
         "num_predict" => {
             let (tokens, raw) = cursor.with_raw(|c| c.optional(Cursor::signed))?;
             prompt.max_tokens = tokens.and_then(|n| n.try_into().ok());
-            // Negative numbers mean "without a limit" and "to the end of the window".
+            // Negative values mean "unlimited" and "fill the context".
             if tokens.is_some() && prompt.max_tokens.is_none() {
-                rest.push(format!("{INSIDE}{key}"), keep(raw));
+                rest.push(format!("{NATIVE_PREFIX}{key}"), keep(raw));
             }
         }
         "temperature" => prompt.temperature = cursor.optional(Cursor::float)?,
@@ -35,7 +35,7 @@ pub(super) fn read(
         "frequency_penalty" => prompt.frequency_penalty = cursor.optional(Cursor::float)?,
         "seed" => prompt.seed = cursor.optional(Cursor::signed)?,
         "stop" => match cursor.peek()? {
-            Kind::String => prompt.stop.push(cursor.string()?.into_owned()),
+            JsonKind::String => prompt.stop.push(cursor.string()?.into_owned()),
             _ => {
                 cursor.optional(|c| {
                     c.array(|cursor| {
@@ -45,14 +45,14 @@ pub(super) fn read(
                 })?;
             }
         },
-        _ => rest.take(format!("{INSIDE}{key}"), cursor)?,
+        _ => rest.take(format!("{NATIVE_PREFIX}{key}"), cursor)?,
     }
     Ok(())
 }
 
-/// Writes the options; `num_ctx` counts where the request has none of its own.
-pub(super) fn fields(prompt: &Prompt, num_ctx: Option<u64>) -> Fields {
-    let mut fields = Fields::default();
+/// Returns the options; `num_ctx` applies if the request sets none.
+pub(super) fn option_fields(prompt: &Prompt, num_ctx: Option<u64>) -> BodyFields {
+    let mut fields = BodyFields::default();
     if let Some(tokens) = prompt.max_tokens {
         fields.put("num_predict", tokens);
     }
@@ -79,24 +79,24 @@ pub(super) fn fields(prompt: &Prompt, num_ctx: Option<u64>) -> Fields {
             }
         });
     }
-    for (name, value) in own(prompt).into_iter().flat_map(Native::fields) {
-        match name.strip_prefix(INSIDE) {
+    for (name, value) in own_native(prompt).into_iter().flat_map(Native::fields) {
+        match name.strip_prefix(NATIVE_PREFIX) {
             Some("num_predict") if prompt.max_tokens.is_some() => {}
             Some(option) => fields.put(option, value.as_str()),
             None => {}
         }
     }
-    if let Some(window) = num_ctx.filter(|_| !has_window(prompt)) {
+    if let Some(window) = num_ctx.filter(|_| !has_num_ctx(prompt)) {
         fields.put("num_ctx", window);
     }
     fields
 }
 
-/// Whether the request itself chooses its context window.
-pub(super) fn has_window(prompt: &Prompt) -> bool {
-    own(prompt).is_some_and(|native| native.get("options.num_ctx").is_some())
+/// Whether the request sets `num_ctx`.
+pub(super) fn has_num_ctx(prompt: &Prompt) -> bool {
+    own_native(prompt).is_some_and(|native| native.get("options.num_ctx").is_some())
 }
 
-fn own(prompt: &Prompt) -> Option<&Native> {
+fn own_native(prompt: &Prompt) -> Option<&Native> {
     prompt.native.as_deref().filter(|n| *n.dialect() == OLLAMA)
 }

@@ -1,4 +1,4 @@
-//! Reads a client's request, of either form.
+//! Reads a client's request body, for either endpoint.
 
 use std::borrow::Cow;
 
@@ -7,36 +7,36 @@ use majordomo_llm::{Effort, OutputFormat, OutputSchema, Part, Prompt, Request};
 
 use super::{OLLAMA, generate, image, options, read_message, tool_calls};
 use crate::function_tool;
-use crate::json::{self, Cursor, Kind, Read, Rest, keep};
+use crate::json::{self, Cursor, JsonKind, ReadResult, Rest, keep};
 use crate::{Incoming, ReadError};
 
-/// Reads a request and keeps its bytes.
-pub(super) fn read(body: Bytes) -> Result<Incoming, ReadError> {
-    let mut fields = Fields::default();
+/// Reads a request and keeps its bytes for splicing.
+pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
+    let mut fields = OllamaRequestFields::default();
     json::read(&body, |cursor| {
-        cursor.object(|key, cursor| fields.read(key, cursor))
+        cursor.object(|key, cursor| fields.read_field(key, cursor))
     })?;
-    let Fields {
+    let OllamaRequestFields {
         model,
         stream,
         is_chat,
-        question,
+        generate_fields,
         mut prompt,
         mut rest,
     } = fields;
     if is_chat {
-        for (key, raw) in question.raw {
+        for (key, raw) in generate_fields.raw {
             rest.push(key, keep(raw));
         }
     } else {
-        generate::fill(
+        generate::add_prompt(
             &mut prompt,
-            &question.text,
-            &question.system,
-            question.pictures,
+            &generate_fields.text,
+            &generate_fields.system,
+            generate_fields.images,
         );
     }
-    tool_calls::pair(&mut prompt.messages);
+    tool_calls::match_results(&mut prompt.messages);
     prompt.native = rest.into_native(OLLAMA);
     Ok(Incoming {
         model,
@@ -47,51 +47,52 @@ pub(super) fn read(body: Bytes) -> Result<Incoming, ReadError> {
 }
 
 #[derive(Default)]
-struct Fields<'a> {
+struct OllamaRequestFields<'a> {
     model: Option<String>,
     stream: Option<bool>,
     is_chat: bool,
-    question: Question<'a>,
+    generate_fields: GenerateFields<'a>,
     prompt: Prompt,
     rest: Rest,
 }
 
-/// What a generate request asks.
+/// The fields that replace `messages` in a generate request.
 #[derive(Default)]
-struct Question<'a> {
+struct GenerateFields<'a> {
     text: Cow<'a, str>,
     system: Cow<'a, str>,
-    pictures: Vec<Part>,
-    /// The same fields as they came, for a chat that has them, too.
+    images: Vec<Part>,
+    /// The same fields as raw JSON, kept if the request is a chat after all.
     raw: Vec<(String, &'a str)>,
 }
 
-impl<'a> Fields<'a> {
-    fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+impl<'a> OllamaRequestFields<'a> {
+    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         let prompt = &mut self.prompt;
         match key {
             "model" => self.model = cursor.optional(|c| Ok(c.string()?.into_owned()))?,
             "messages" => {
                 let read = cursor.optional(|c| {
                     c.array(|cursor| {
-                        prompt.messages.push(read_message::read(cursor)?);
+                        prompt.messages.push(read_message::read_message(cursor)?);
                         Ok(())
                     })
                 })?;
                 self.is_chat = read.is_some();
             }
-            "prompt" | "system" | "images" => self.question.read(key, cursor)?,
+            "prompt" | "system" | "images" => self.generate_fields.read_field(key, cursor)?,
             "stream" => self.stream = cursor.optional(Cursor::bool)?,
             "tools" => {
-                cursor
-                    .optional(|c| c.array(|cursor| function_tool::read(cursor, prompt, OLLAMA)))?;
+                cursor.optional(|c| {
+                    c.array(|cursor| function_tool::read_function_tool(cursor, prompt, OLLAMA))
+                })?;
             }
-            "format" => self.format(cursor)?,
-            "think" => self.think(cursor)?,
+            "format" => self.read_format(cursor)?,
+            "think" => self.read_think(cursor)?,
             "options" => {
                 let (prompt, rest) = (&mut self.prompt, &mut self.rest);
                 cursor.optional(|c| {
-                    c.object(|key, cursor| options::read(prompt, rest, key, cursor))
+                    c.object(|key, cursor| options::read_option(prompt, rest, key, cursor))
                 })?;
             }
             _ => {
@@ -104,13 +105,13 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    fn format(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    fn read_format(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         let kind = cursor.peek()?;
         let raw = cursor.raw()?;
         self.prompt.output = match (kind, raw) {
-            (Kind::Null, _) | (_, "\"\"") => OutputFormat::Text,
+            (JsonKind::Null, _) | (_, "\"\"") => OutputFormat::Text,
             (_, "\"json\"") => OutputFormat::Json,
-            (Kind::Object, schema) => OutputFormat::Schema(OutputSchema {
+            (JsonKind::Object, schema) => OutputFormat::Schema(OutputSchema {
                 schema: keep(schema),
                 name: None,
                 strict: None,
@@ -123,8 +124,8 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    /// A switch or a level; "on" is the level in the middle.
-    fn think(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    /// Reads `think`: a boolean or a level; `true` is the medium level.
+    fn read_think(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         let raw = cursor.raw()?;
         self.prompt.effort = Some(match raw {
             "null" => return Ok(()),
@@ -144,8 +145,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-impl<'a> Question<'a> {
-    fn read(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+impl<'a> GenerateFields<'a> {
+    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         let ((), raw) = cursor.with_raw(|cursor| {
             match key {
                 "prompt" => self.text = cursor.optional(Cursor::string)?.unwrap_or_default(),
@@ -153,7 +154,7 @@ impl<'a> Question<'a> {
                 _ => {
                     cursor.optional(|c| {
                         c.array(|cursor| {
-                            self.pictures.push(image::read(cursor)?);
+                            self.images.push(image::read(cursor)?);
                             Ok(())
                         })
                     })?;
@@ -166,7 +167,7 @@ impl<'a> Question<'a> {
     }
 }
 
-/// Clients send these without meaning them.
+/// Whether a value is the default that clients send for an unset field.
 fn is_unset(key: &str, raw: &str) -> bool {
     match key {
         "keep_alive" => matches!(raw, "null" | "\"\""),

@@ -1,45 +1,45 @@
-//! Whole answers, of either form.
+//! Reads and writes complete (non-streaming) responses of either endpoint.
 
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Error, ErrorKind, Native, Part, RawBody, Response, Result};
 
-use super::generate::Form;
-use super::stream_chunk::Chunk;
-use super::write_message::{Reader, write_answer};
+use super::generate::OllamaEndpoint;
+use super::stream_chunk::OllamaStreamChunk;
+use super::write_message::{Audience, write_assistant_fields};
 use super::{OLLAMA, finish, usage};
-use crate::conversation::{CallIds, name_calls};
+use crate::conversation::{CallIds, assign_call_ids};
 use crate::failure::ErrorBody;
 use crate::json::{self, Object, ReadError, object};
 use crate::loss::Losses;
 use crate::{Reply, Written, rfc3339};
 
-/// Reads an answer.
-pub(super) fn read(body: Bytes, first_call: usize) -> Result<Response> {
-    let mut answer = Chunk::default();
+/// Reads a response.
+pub(super) fn read_response(body: Bytes, first_call: usize) -> Result<Response> {
+    let mut fields = OllamaStreamChunk::default();
     json::read(&body, |cursor| {
-        cursor.loose_object(|key, cursor| answer.read(key, cursor))
+        cursor.loose_object(|key, cursor| fields.read_field(key, cursor))
     })
-    .map_err(ReadError::in_answer)?;
-    if let Some(error) = answer.error {
+    .map_err(ReadError::in_response)?;
+    if let Some(error) = fields.error {
         return Err(ErrorBody::inside(error).into_error(None));
     }
-    if !answer.said && answer.done.is_none() {
-        let text = "the provider's answer has no message";
+    if !fields.has_message && fields.done.is_none() {
+        let text = "the provider's response has no message";
         return Err(Error::new(ErrorKind::BadResponse, text));
     }
-    if answer.done == Some(false) {
-        let text = "the provider's answer ended before the model said that it was done";
+    if fields.done == Some(false) {
+        let text = "the provider's response is not `done`";
         return Err(Error::new(ErrorKind::Truncated, text));
     }
-    let native = answer.native();
-    let (mut parts, _) = answer.message.into_parts();
-    name_calls(&mut parts, first_call);
+    let native = fields.take_native();
+    let (mut parts, _) = fields.message.into_parts();
+    assign_call_ids(&mut parts, first_call);
     let called = parts.iter().any(|part| matches!(part, Part::ToolCall(_)));
-    let word = answer.finish.as_deref().unwrap_or("stop");
+    let reason = fields.done_reason.as_deref().unwrap_or("stop");
     Ok(Response {
-        finish: finish::read(word, called),
-        usage: answer.usage.unwrap_or_default(),
-        reported_model: answer
+        finish: finish::read_finish_reason(reason, called),
+        usage: fields.usage.unwrap_or_default(),
+        reported_model: fields
             .model
             .map(Into::into)
             .filter(|m: &String| !m.is_empty()),
@@ -49,8 +49,12 @@ pub(super) fn read(body: Bytes, first_call: usize) -> Result<Response> {
     })
 }
 
-/// Writes an answer for a client.
-pub(super) fn write(response: &Response, reply: &Reply, form: Form) -> Written {
+/// Writes a response for a client.
+pub(super) fn write_response(
+    response: &Response,
+    reply: &Reply,
+    endpoint: OllamaEndpoint,
+) -> Written {
     let mut losses = Losses::default();
     let mut ids = CallIds::new(|c| c.is_ascii_graphic());
     let mut body = BytesMut::with_capacity(1_024);
@@ -61,25 +65,25 @@ pub(super) fn write(response: &Response, reply: &Reply, form: Form) -> Written {
         let mut parts = Vec::with_capacity(response.parts.len());
         for part in &response.parts {
             match part {
-                Part::ToolResult(_) => losses.part(part, "an answer has no tool results"),
+                Part::ToolResult(_) => losses.part(part, "a response cannot hold tool results"),
                 part => parts.push(part),
             }
         }
-        match form {
-            Form::Chat => o.object("message", |o| {
+        match endpoint {
+            OllamaEndpoint::Chat => o.object("message", |o| {
                 o.string("role", "assistant");
-                write_answer(o, &parts, Reader::Client, &mut ids, &mut losses);
+                write_assistant_fields(o, &parts, Audience::Client, &mut ids, &mut losses);
                 o.nested(native, "message");
             }),
-            Form::Generate => {
+            OllamaEndpoint::Generate => {
                 let mut message = BytesMut::new();
                 object(&mut message, |o| {
-                    write_answer(o, &parts, Reader::Client, &mut ids, &mut losses);
+                    write_assistant_fields(o, &parts, Audience::Client, &mut ids, &mut losses);
                 });
                 flatten(&message, o);
             }
         }
-        end(response, native, o, &mut losses);
+        write_final_fields(response, native, o, &mut losses);
     });
     Written {
         body: body.freeze(),
@@ -87,8 +91,7 @@ pub(super) fn write(response: &Response, reply: &Reply, form: Form) -> Written {
     }
 }
 
-/// The fields of a message without the message around them; its content is
-/// called the response.
+/// Writes the fields of a message one level up, with `content` as `response`.
 fn flatten(message: &[u8], object: &mut Object<'_>) {
     let _ = json::read(message, |cursor| {
         cursor.loose_object(|key, cursor| {
@@ -99,13 +102,21 @@ fn flatten(message: &[u8], object: &mut Object<'_>) {
     });
 }
 
-fn end(response: &Response, native: Option<&Native>, object: &mut Object<'_>, losses: &mut Losses) {
-    let word = finish::write(&response.finish);
+fn write_final_fields(
+    response: &Response,
+    native: Option<&Native>,
+    object: &mut Object<'_>,
+    losses: &mut Losses,
+) {
+    let reason = finish::write_finish_reason(&response.finish);
     let called = response.tool_calls().next().is_some();
-    losses.finish(&response.finish, &finish::read(word, called));
+    losses.finish(
+        &response.finish,
+        &finish::read_finish_reason(reason, called),
+    );
     object.bool("done", true);
-    object.string("done_reason", word);
-    usage::write(&response.usage, native, object, losses);
+    object.string("done_reason", reason);
+    usage::write_usage(&response.usage, native, object, losses);
     for (name, value) in native.into_iter().flat_map(Native::fields) {
         if !name.contains('.') && !usage::is_duration(name) {
             object.raw(name, value.as_str());

@@ -1,57 +1,57 @@
-//! One model in detail (`/api/show`), and the server's version.
+//! Reads and writes `/api/show` and `/api/version`.
 
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Capabilities, Error, ErrorKind, ModelInfo, Result};
 
-use super::Thinking;
-use super::models::{Known, write_abilities, write_details};
+use super::ThinkSupport;
+use super::models::{OllamaModelEntry, write_capabilities, write_details};
 use crate::ReadError;
-use crate::json::{self, Cursor, Kind, Read, object};
+use crate::json::{self, Cursor, JsonKind, ReadResult, object};
 use crate::rfc3339;
 
-/// What a server says about one model.
+/// The response of `/api/show`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shown {
-    /// What it can take; its window is the longest that it was made for.
+pub struct ShowResponse {
+    /// The model's capabilities; the context window is the one it was trained with.
     pub capabilities: Capabilities,
-    /// How it can be told to think.
-    pub thinking: Thinking,
+    /// The values of `think` the model supports.
+    pub thinking: ThinkSupport,
 }
 
-/// Reads the answer of `/api/show`.
-pub fn read_show(body: &[u8]) -> Result<Shown> {
-    let mut known = Known::default();
-    let mut levels = None;
+/// Reads the response of `/api/show`.
+pub fn read_show(body: &[u8]) -> Result<ShowResponse> {
+    let mut entry = OllamaModelEntry::default();
+    let mut think_values = None;
     json::read(body, |cursor| {
         cursor.loose_object(|key, cursor| match (&**key, cursor.peek()?) {
-            ("capabilities", Kind::Array) => known.abilities(cursor),
-            ("model_info", Kind::Object) => {
-                known.window = window(cursor)?;
+            ("capabilities", JsonKind::Array) => entry.read_capabilities(cursor),
+            ("model_info", JsonKind::Object) => {
+                entry.context_window = read_context_length(cursor)?;
                 Ok(())
             }
-            ("thinking", Kind::Object) => cursor.loose_object(|key, cursor| {
-                if key == "values" && cursor.peek()? == Kind::Array {
-                    levels = Some(thinking_levels(cursor)?);
+            ("thinking", JsonKind::Object) => cursor.loose_object(|key, cursor| {
+                if key == "values" && cursor.peek()? == JsonKind::Array {
+                    think_values = Some(read_think_values(cursor)?);
                 }
                 Ok(())
             }),
             _ => Ok(()),
         })
     })
-    .map_err(ReadError::in_answer)?;
-    let thinking = match (known.can("thinking"), levels) {
-        (Some(false), _) => Thinking::Never,
-        (_, Some(levels)) => levels,
-        (_, None) => Thinking::default(),
+    .map_err(ReadError::in_response)?;
+    let thinking = match (entry.has("thinking"), think_values) {
+        (Some(false), _) => ThinkSupport::Unsupported,
+        (_, Some(values)) => values,
+        (_, None) => ThinkSupport::default(),
     };
-    Ok(Shown {
-        capabilities: known.into_capabilities().unwrap_or_default(),
+    Ok(ShowResponse {
+        capabilities: entry.into_capabilities().unwrap_or_default(),
         thinking,
     })
 }
 
-/// `<architecture>.context_length`; a model of several parts has several.
-fn window(cursor: &mut Cursor<'_>) -> Read<Option<u64>> {
+/// Reads `<architecture>.context_length`; multimodal models have several.
+fn read_context_length(cursor: &mut Cursor<'_>) -> ReadResult<Option<u64>> {
     let mut architecture = String::new();
     let mut windows: Vec<(String, u64)> = Vec::new();
     cursor.loose_object(|key, cursor| {
@@ -67,29 +67,29 @@ fn window(cursor: &mut Cursor<'_>) -> Read<Option<u64>> {
     Ok(own.or(windows.first()).map(|(_, count)| *count))
 }
 
-fn thinking_levels(cursor: &mut Cursor<'_>) -> Read<Thinking> {
-    let mut levels = Thinking::Switch;
+fn read_think_values(cursor: &mut Cursor<'_>) -> ReadResult<ThinkSupport> {
+    let mut support = ThinkSupport::OnOff;
     cursor.array(|cursor| {
         match cursor.raw()? {
-            "\"max\"" => levels = Thinking::ToMax,
-            text if text.starts_with('"') && levels == Thinking::Switch => {
-                levels = Thinking::ToHigh;
+            "\"max\"" => support = ThinkSupport::UpToMax,
+            text if text.starts_with('"') && support == ThinkSupport::OnOff => {
+                support = ThinkSupport::UpToHigh;
             }
             _ => {}
         }
         Ok(())
     })?;
-    Ok(levels)
+    Ok(support)
 }
 
-/// Reads which model a client asks `/api/show` about.
+/// Reads the model name of a `/api/show` request.
 pub fn read_show_request(body: &[u8]) -> Result<String, ReadError> {
     let (mut model, mut name) = (None, None);
     json::read(body, |cursor| {
         cursor.object(|key, cursor| {
             match &**key {
                 "model" => model = Some(cursor.string()?.into_owned()),
-                // What it was called in early versions.
+                // The key in early versions.
                 "name" => name = Some(cursor.string()?.into_owned()),
                 _ => {}
             }
@@ -102,10 +102,10 @@ pub fn read_show_request(body: &[u8]) -> Result<String, ReadError> {
         .ok_or_else(|| ReadError::new("model", "name the model to show"))
 }
 
-/// Writes the answer of `/api/show` for a model made at `created` (Unix seconds).
+/// Writes the response of `/api/show`; `created` is in Unix seconds.
 pub fn write_show(model: &ModelInfo, created: u64) -> Bytes {
     const ARCHITECTURE: &str = "majordomo";
-    let known = model.capabilities.as_ref();
+    let capabilities = model.capabilities.as_ref();
     let mut body = BytesMut::new();
     object(&mut body, |o| {
         for name in ["license", "modelfile", "parameters", "template"] {
@@ -115,17 +115,17 @@ pub fn write_show(model: &ModelInfo, created: u64) -> Bytes {
         o.object("model_info", |o| {
             o.string("general.architecture", ARCHITECTURE);
             o.string("general.basename", &model.id);
-            if let Some(window) = known.and_then(|known| known.context_window) {
+            if let Some(window) = capabilities.and_then(|c| c.context_window) {
                 o.number(&format!("{ARCHITECTURE}.context_length"), window);
             }
         });
-        o.array("capabilities", |a| write_abilities(model, a));
+        o.array("capabilities", |a| write_capabilities(model, a));
         o.string("modified_at", &rfc3339::from_unix(created));
     });
     body.freeze()
 }
 
-/// Reads the answer of `/api/version`.
+/// Reads the response of `/api/version`.
 pub fn read_version(body: &[u8]) -> Result<String> {
     let mut version = None;
     json::read(body, |cursor| {
@@ -136,17 +136,17 @@ pub fn read_version(body: &[u8]) -> Result<String> {
             Ok(())
         })
     })
-    .map_err(ReadError::in_answer)?;
+    .map_err(ReadError::in_response)?;
     version.ok_or_else(|| {
         Error::new(
             ErrorKind::BadResponse,
-            "the server did not tell its version",
+            "the server's response has no version",
         )
     })
 }
 
-/// Writes the answer of `/api/version`. Clients compare it with the version
-/// that brought what they need, so it is one of Ollama's, not ours.
+/// Writes the response of `/api/version`. Clients use it to detect features, so it
+/// is an Ollama version, not that of this crate.
 pub fn write_version(version: &str) -> Bytes {
     let mut body = BytesMut::new();
     object(&mut body, |o| o.string("version", version));

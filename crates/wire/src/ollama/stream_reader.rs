@@ -1,49 +1,49 @@
-//! Streamed answers, read: one JSON object a line, or one object in all.
+//! Reads an NDJSON stream, or a single JSON object, into [`Event`]s.
 
 use std::borrow::Cow;
 
 use majordomo_llm::{Error, ErrorKind, Event, Part, Result, ToolCall, Usage};
 use memchr::memmem;
 
-use super::stream_chunk::Chunk;
-use super::{finish, own_reasoning};
+use super::stream_chunk::OllamaStreamChunk;
+use super::{finish, reasoning_native};
 use crate::StreamReader;
 use crate::failure::ErrorBody;
-use crate::framing::{Bound, Lines};
+use crate::framing::{EventLimit, LineSplitter};
 use crate::json::{self, ReadError};
 
-/// Turns lines into events.
+/// Decodes NDJSON lines into events.
 #[derive(Default)]
-pub(super) struct OllamaReader {
-    lines: Lines,
-    state: State,
+pub(super) struct OllamaStreamReader {
+    lines: LineSplitter,
+    state: OllamaStreamState,
 }
 
-impl StreamReader for OllamaReader {
+impl StreamReader for OllamaStreamReader {
     fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()> {
         let state = &mut self.state;
         self.lines
-            .push(bytes, |line| state.line(line.bytes(), events))
+            .push(bytes, |line| state.push_line(line.bytes(), events))
     }
 
     fn tap(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()> {
         let state = &mut self.state;
         self.lines.push(bytes, |line| match line.bytes() {
-            line if state.spread.is_empty() && !matters(line) => Ok(()),
-            line => state.line(line, events),
+            line if state.partial.is_empty() && !tap_needs(line) => Ok(()),
+            line => state.push_line(line, events),
         })
     }
 
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<()> {
         let state = &mut self.state;
-        self.lines.finish(|line| state.line(line, events))?;
-        state.end(events)
+        self.lines.finish(|line| state.push_line(line, events))?;
+        state.finish(events)
     }
 }
 
-/// Whether a tap must look into a line: at its end, at an error, and at calls,
-/// since they decide on the reason to finish.
-fn matters(line: &[u8]) -> bool {
+/// Whether a tap must parse a line: the last one, errors, and tool calls, which
+/// determine the finish reason.
+fn tap_needs(line: &[u8]) -> bool {
     let has = |key: &[u8]| memmem::find(line, key).is_some();
     let done = || {
         memmem::find(line, b"\"done\"").is_some_and(|at| {
@@ -60,55 +60,55 @@ fn matters(line: &[u8]) -> bool {
 }
 
 #[derive(Default)]
-struct State {
+struct OllamaStreamState {
     started: bool,
-    /// The lines of an object that is spread over several.
-    spread: Vec<u8>,
-    is_reasoning: bool,
+    /// The lines so far of an object that spans several.
+    partial: Vec<u8>,
+    in_reasoning: bool,
     calls: usize,
     usage: Option<Usage>,
     done: bool,
 }
 
-impl State {
-    fn line(&mut self, line: &[u8], events: &mut Vec<Event>) -> Result<()> {
-        if self.done || (line.trim_ascii().is_empty() && self.spread.is_empty()) {
+impl OllamaStreamState {
+    fn push_line(&mut self, line: &[u8], events: &mut Vec<Event>) -> Result<()> {
+        if self.done || (line.trim_ascii().is_empty() && self.partial.is_empty()) {
             return Ok(());
         }
-        if self.spread.is_empty() && line.trim_ascii_end().ends_with(b"}") {
-            return self.object(line, events);
+        if self.partial.is_empty() && line.trim_ascii_end().ends_with(b"}") {
+            return self.push_object(line, events);
         }
-        // A server that does not stream may indent its one answer.
-        let before = self.spread.len();
-        self.spread.extend_from_slice(line);
-        self.spread.push(b'\n');
-        let bound = Bound::default();
-        bound.check_growing(before, &self.spread)?;
+        // A server that does not stream may send one indented object.
+        let before = self.partial.len();
+        self.partial.extend_from_slice(line);
+        self.partial.push(b'\n');
+        let limit = EventLimit::default();
+        limit.check_growing(before, &self.partial)?;
         if line.starts_with(b"}") {
-            let whole = std::mem::take(&mut self.spread);
-            bound.check(&whole)?;
-            return self.object(&whole, events);
+            let object = std::mem::take(&mut self.partial);
+            limit.check(&object)?;
+            return self.push_object(&object, events);
         }
         Ok(())
     }
 
-    fn object(&mut self, text: &[u8], events: &mut Vec<Event>) -> Result<()> {
-        let mut chunk = Chunk::default();
+    fn push_object(&mut self, text: &[u8], events: &mut Vec<Event>) -> Result<()> {
+        let mut chunk = OllamaStreamChunk::default();
         json::read(text, |cursor| {
-            cursor.loose_object(|key, cursor| chunk.read(key, cursor))
+            cursor.loose_object(|key, cursor| chunk.read_field(key, cursor))
         })
-        .map_err(ReadError::in_answer)?;
+        .map_err(ReadError::in_response)?;
         if let Some(error) = chunk.error {
             return Err(ErrorBody::inside(error).into_error(None));
         }
-        self.chunk(chunk, events);
+        self.push_chunk(chunk, events);
         Ok(())
     }
 
-    fn chunk(&mut self, chunk: Chunk<'_>, events: &mut Vec<Event>) {
+    fn push_chunk(&mut self, chunk: OllamaStreamChunk<'_>, events: &mut Vec<Event>) {
         let is_last = chunk.is_last();
         let model = chunk.model.filter(|model| !model.is_empty());
-        if !self.started && (model.is_some() || chunk.said) {
+        if !self.started && (model.is_some() || chunk.has_message) {
             self.started = true;
             events.push(Event::Start {
                 id: None,
@@ -117,30 +117,30 @@ impl State {
         }
         let (parts, _) = chunk.message.into_parts();
         for part in parts {
-            self.part(part, events);
+            self.push_part(part, events);
         }
         self.usage = chunk.usage.or(self.usage);
         if is_last {
-            self.complete(chunk.finish.as_deref().unwrap_or_default(), events);
+            self.complete(chunk.done_reason.as_deref().unwrap_or_default(), events);
         }
     }
 
-    fn part(&mut self, part: Part, events: &mut Vec<Event>) {
+    fn push_part(&mut self, part: Part, events: &mut Vec<Event>) {
         if let Part::Reasoning(reasoning) = part {
-            self.is_reasoning = true;
+            self.in_reasoning = true;
             events.push(Event::Reasoning(reasoning.text));
             return;
         }
         self.close_reasoning(events);
         match part {
             Part::Text(text) => events.push(Event::Text(text.text)),
-            Part::ToolCall(call) => self.call(call, events),
+            Part::ToolCall(call) => self.push_call(call, events),
             part => events.push(Event::Part(part)),
         }
     }
 
-    /// A call comes whole.
-    fn call(&mut self, call: ToolCall, events: &mut Vec<Event>) {
+    /// Emits a call, which always arrives complete.
+    fn push_call(&mut self, call: ToolCall, events: &mut Vec<Event>) {
         let index = self.calls;
         self.calls += 1;
         events.push(Event::ToolCallStart {
@@ -159,32 +159,35 @@ impl State {
     }
 
     fn close_reasoning(&mut self, events: &mut Vec<Event>) {
-        if std::mem::take(&mut self.is_reasoning) {
-            events.push(Event::EndPart(own_reasoning()));
+        if std::mem::take(&mut self.in_reasoning) {
+            events.push(Event::EndPart(reasoning_native()));
         }
     }
 
-    /// The stream said that it is complete.
-    fn complete(&mut self, word: &str, events: &mut Vec<Event>) {
+    /// Emits the final events.
+    fn complete(&mut self, reason: &str, events: &mut Vec<Event>) {
         self.done = true;
         self.close_reasoning(events);
         if let Some(usage) = self.usage {
             events.push(Event::Usage(usage));
         }
-        events.push(Event::Finish(finish::read(word, self.calls > 0)));
+        events.push(Event::Finish(finish::read_finish_reason(
+            reason,
+            self.calls > 0,
+        )));
     }
 
-    fn end(&mut self, events: &mut Vec<Event>) -> Result<()> {
-        let rest = std::mem::take(&mut self.spread);
+    fn finish(&mut self, events: &mut Vec<Event>) -> Result<()> {
+        let rest = std::mem::take(&mut self.partial);
         if !self.done && !rest.trim_ascii().is_empty() {
-            self.object(&rest, events)?;
+            self.push_object(&rest, events)?;
         }
         if self.done {
             return Ok(());
         }
         Err(Error::new(
             ErrorKind::Truncated,
-            "the stream ended before the model said that it was done",
+            "the stream ended before `done`",
         ))
     }
 }

@@ -1,36 +1,36 @@
-//! Streamed answers, written.
+//! Writes [`Event`]s as an NDJSON stream.
 
 use bytes::BytesMut;
 use majordomo_llm::{Error, Event, FinishReason, Native, Part, ToolCall, Usage};
 
-use super::generate::Form;
-use super::{OLLAMA, THINKING, error, finish, image, tool_calls, usage};
+use super::generate::OllamaEndpoint;
+use super::{OLLAMA, THINKING_KEY, error, finish, image, tool_calls, usage};
 use crate::json::{Object, object};
 use crate::loss::Losses;
 use crate::{Loss, Reply, StreamWriter, rfc3339};
 
-/// Turns events into lines.
-pub(super) struct OllamaWriter {
-    /// What every line begins with: model and time, the same in all.
+/// Encodes events as NDJSON lines.
+pub(super) struct OllamaStreamWriter {
+    /// The fields every line starts with: `model` and `created_at`.
     head: BytesMut,
-    form: Form,
+    endpoint: OllamaEndpoint,
     usage: Usage,
     first_call: usize,
-    /// Calls that have begun; each is written whole when it ends.
-    calls: Vec<Call>,
-    /// How many calls were written.
-    written: usize,
+    calls: Vec<OllamaBufferedCall>,
+    /// The number of calls written.
+    calls_written: usize,
     losses: Losses,
 }
 
-struct Call {
+/// A call, buffered until it is complete.
+struct OllamaBufferedCall {
     index: usize,
     call: ToolCall,
     ended: bool,
 }
 
-impl OllamaWriter {
-    pub(super) fn new(reply: &Reply, form: Form) -> Self {
+impl OllamaStreamWriter {
+    pub(super) fn new(reply: &Reply, endpoint: OllamaEndpoint) -> Self {
         let mut head = BytesMut::new();
         object(&mut head, |o| {
             o.string("model", &reply.model);
@@ -39,69 +39,74 @@ impl OllamaWriter {
         head.truncate(head.len() - 1);
         Self {
             head,
-            form,
+            endpoint,
             usage: Usage::default(),
             first_call: reply.first_call,
             calls: Vec::new(),
-            written: 0,
+            calls_written: 0,
             losses: Losses::default(),
         }
     }
 
-    fn line(&self, out: &mut BytesMut, fill: impl FnOnce(&mut Object<'_>)) {
+    fn write_line(&self, out: &mut BytesMut, fill: impl FnOnce(&mut Object<'_>)) {
         out.extend_from_slice(&self.head);
         fill(&mut Object::resume(out, false));
         out.extend_from_slice(b"}\n");
     }
 
-    /// A line of an unfinished answer.
-    fn delta(&self, out: &mut BytesMut, text: &str, fill: impl FnOnce(&mut Object<'_>)) {
-        self.line(out, |o| {
-            self.message(o, text, fill);
+    /// Writes a line with `done: false`.
+    fn write_delta(&self, out: &mut BytesMut, text: &str, fill: impl FnOnce(&mut Object<'_>)) {
+        self.write_line(out, |o| {
+            self.write_message(o, text, fill);
             o.bool("done", false);
         });
     }
 
-    fn message(&self, object: &mut Object<'_>, text: &str, fill: impl FnOnce(&mut Object<'_>)) {
-        match self.form {
-            Form::Chat => object.object("message", |o| {
+    fn write_message(
+        &self,
+        object: &mut Object<'_>,
+        text: &str,
+        fill: impl FnOnce(&mut Object<'_>),
+    ) {
+        match self.endpoint {
+            OllamaEndpoint::Chat => object.object("message", |o| {
                 o.string("role", "assistant");
                 o.string("content", text);
                 fill(o);
             }),
-            Form::Generate => {
+            OllamaEndpoint::Generate => {
                 object.string("response", text);
                 fill(object);
             }
         }
     }
 
-    fn think(&self, text: &str, out: &mut BytesMut) {
-        self.delta(out, "", |o| o.string(THINKING, text));
+    fn write_thinking(&self, text: &str, out: &mut BytesMut) {
+        self.write_delta(out, "", |o| o.string(THINKING_KEY, text));
     }
 
-    fn refuse(&mut self, text: &str, out: &mut BytesMut) {
+    fn write_refusal(&mut self, text: &str, out: &mut BytesMut) {
         self.losses.add("refusal", "written as text");
-        self.delta(out, text, |_| {});
+        self.write_delta(out, text, |_| {});
     }
 
-    fn part(&mut self, part: &Part, out: &mut BytesMut) {
+    fn write_part(&mut self, part: &Part, out: &mut BytesMut) {
         match part {
-            Part::Text(text) => self.delta(out, &text.text, |_| {}),
-            Part::Refusal(text) => self.refuse(&text.text, out),
-            Part::Reasoning(text) if !text.text.is_empty() => self.think(&text.text, out),
+            Part::Text(text) => self.write_delta(out, &text.text, |_| {}),
+            Part::Refusal(text) => self.write_refusal(&text.text, out),
+            Part::Reasoning(text) if !text.text.is_empty() => self.write_thinking(&text.text, out),
             Part::Reasoning(_) => {}
             Part::ToolCall(call) => {
                 let mut call = call.clone();
-                self.name(&mut call);
-                return self.call(&call, out);
+                self.assign_id(&mut call);
+                return self.write_call(&call, out);
             }
-            part if image::belongs(part) => self.delta(out, "", |o| {
+            part if image::belongs(part) => self.write_delta(out, "", |o| {
                 o.array("images", |array| image::write(part, array));
             }),
             other => self
                 .losses
-                .part(other, "Ollama answers with text and pictures"),
+                .part(other, "Ollama responses hold text and images only"),
         }
         self.losses.own(part.native(), &OLLAMA);
     }
@@ -111,76 +116,80 @@ impl OllamaWriter {
             native: native.cloned().map(Box::new),
             ..ToolCall::new(id.unwrap_or_default(), name, "")
         };
-        self.name(&mut call);
-        self.calls.push(Call {
+        self.assign_id(&mut call);
+        self.calls.push(OllamaBufferedCall {
             index,
             call,
             ended: false,
         });
     }
 
-    fn name(&self, call: &mut ToolCall) {
+    fn assign_id(&self, call: &mut ToolCall) {
         if call.id.is_empty() {
             call.id = ToolCall::synthetic_id(self.first_call + self.calls.len());
         }
     }
 
     fn end_call(&mut self, index: usize, out: &mut BytesMut) {
-        let open = |call: &&mut Call| call.index == index && !call.ended;
+        let open = |call: &&mut OllamaBufferedCall| call.index == index && !call.ended;
         let Some(call) = self.calls.iter_mut().find(open) else {
             return;
         };
         call.ended = true;
         let call = std::mem::replace(&mut call.call, ToolCall::new("", "", ""));
-        self.call(&call, out);
+        self.write_call(&call, out);
     }
 
-    fn call(&mut self, call: &ToolCall, out: &mut BytesMut) {
-        let place = self.written;
-        self.written += 1;
-        // A line must stay one: outside of strings, a line end is only space.
+    fn write_call(&mut self, call: &ToolCall, out: &mut BytesMut) {
+        let position = self.calls_written;
+        self.calls_written += 1;
+        // NDJSON: arguments must not span lines. Outside strings, a line break is
+        // just whitespace.
         let call = ToolCall {
             arguments: call.arguments.replace(['\n', '\r'], " "),
             ..call.clone()
         };
         let mut losses = std::mem::take(&mut self.losses);
-        self.delta(out, "", |o| {
+        self.write_delta(out, "", |o| {
             o.array("tool_calls", |array| {
-                tool_calls::write(&call, &call.id, Some(place), array, &mut losses);
+                tool_calls::write_tool_call(&call, &call.id, Some(position), array, &mut losses);
             });
         });
         self.losses = losses;
     }
 
-    fn end(&mut self, reason: &FinishReason, out: &mut BytesMut) {
+    fn finish(&mut self, reason: &FinishReason, out: &mut BytesMut) {
         let open: Vec<usize> = self.calls.iter().map(|call| call.index).collect();
         for index in open {
             self.end_call(index, out);
         }
-        let word = finish::write(reason);
+        let written = finish::write_finish_reason(reason);
         let mut losses = std::mem::take(&mut self.losses);
-        losses.finish(reason, &finish::read(word, self.written > 0));
-        self.line(out, |o| {
-            self.message(o, "", |_| {});
+        losses.finish(
+            reason,
+            &finish::read_finish_reason(written, self.calls_written > 0),
+        );
+        self.write_line(out, |o| {
+            self.write_message(o, "", |_| {});
             o.bool("done", true);
-            o.string("done_reason", word);
-            usage::write(&self.usage, None, o, &mut losses);
+            o.string("done_reason", written);
+            usage::write_usage(&self.usage, None, o, &mut losses);
         });
         self.losses = losses;
     }
 }
 
-impl StreamWriter for OllamaWriter {
+impl StreamWriter for OllamaStreamWriter {
     fn write(&mut self, event: &Event, out: &mut BytesMut) {
         match event {
             Event::Start { .. } => {}
-            Event::Text(text) => self.delta(out, text, |_| {}),
-            Event::Refusal(text) => self.refuse(text, out),
-            Event::Reasoning(text) => self.think(text, out),
+            Event::Text(text) => self.write_delta(out, text, |_| {}),
+            Event::Refusal(text) => self.write_refusal(text, out),
+            Event::Reasoning(text) => self.write_thinking(text, out),
             Event::EndPart(native) => {
                 self.losses.own(native.as_deref(), &OLLAMA);
             }
-            Event::Part(part) => self.part(part, out),
+            Event::Part(part) => self.write_part(part, out),
             Event::ToolCallStart {
                 index,
                 id,
@@ -195,7 +204,7 @@ impl StreamWriter for OllamaWriter {
             }
             Event::ToolCallEnd { index } => self.end_call(*index, out),
             Event::Usage(usage) => self.usage = *usage,
-            Event::Finish(reason) => self.end(reason, out),
+            Event::Finish(reason) => self.finish(reason, out),
         }
     }
 

@@ -1,31 +1,31 @@
-//! What is known about an Ollama server beside its dialect.
+//! Target-specific settings for writing Ollama requests.
 
-/// Settings of one target, for the writer of requests.
+/// Settings of one target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Target {
-    /// The context window to ask for when the request asks for none. Without
-    /// it the server chooses a small one and cuts longer prompts in silence.
+pub struct OllamaTarget {
+    /// `num_ctx` for requests that set none. Without it the server picks a small
+    /// window and silently truncates longer prompts.
     pub num_ctx: Option<u64>,
-    /// Whether a prompt that is too long must be refused when the request does
-    /// not say what to do with it; a server left to itself cuts it in silence.
+    /// Sends `truncate: false` unless the request sets `truncate`, so that the server
+    /// rejects an overlong prompt instead of silently truncating it.
     pub refuse_overlong: bool,
-    /// Whether a schema is also told in words. Ollama Cloud ignores `format`.
+    /// Repeats the schema as an instruction, since Ollama Cloud ignores `format`.
     pub schema_in_words: bool,
-    /// How the model can be told to think.
-    pub thinking: Thinking,
+    /// The values of `think` the model supports.
+    pub thinking: ThinkSupport,
 }
 
-/// The values of `think` that a model knows.
+/// The values of `think` a model supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Thinking {
-    /// It cannot think, and asking for it is refused.
-    Never,
-    /// On or off.
-    Switch,
+pub enum ThinkSupport {
+    /// The model cannot think and rejects `think`.
+    Unsupported,
+    /// `true` and `false`.
+    OnOff,
     /// `low`, `medium` and `high`.
-    ToHigh,
-    /// The same, and `max`. Also for models of which nothing is known: servers
-    /// take a level as "on" where the model has none.
+    UpToHigh,
+    /// `low` to `max`. Also the default for unknown models: servers treat a level
+    /// as `true` if the model has no levels.
     #[default]
-    ToMax,
+    UpToMax,
 }

@@ -1,16 +1,16 @@
-//! Tool calls: read, named where the client gave no id, and written.
+//! Reads and writes tool calls, and matches tool results with their calls.
 
 use std::collections::HashSet;
 
 use majordomo_llm::{Message, Opaque, Part, Role, ToolCall, ToolResult};
 
 use super::OLLAMA;
-use crate::json::{Array, Cursor, Kind, Read, Rest, is_complete, keep};
+use crate::json::{Array, Cursor, JsonKind, ReadResult, Rest, is_complete, keep};
 use crate::loss::Losses;
 use crate::open_calls::OpenCalls;
 
-/// Reads the list; what is no call of a function is kept as it is.
-pub(super) fn read(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> Read<()> {
+/// Reads `tool_calls`; elements that are not function calls stay opaque.
+pub(super) fn read_tool_calls(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> ReadResult<()> {
     cursor.array(|cursor| {
         let mut call = ToolCall::new("", "", "");
         let mut is_function = false;
@@ -18,12 +18,12 @@ pub(super) fn read(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> Read<()> {
         let ((), raw) = cursor.with_raw(|cursor| {
             cursor.object(|key, cursor| {
                 match (&**key, cursor.peek()?) {
-                    ("id", Kind::String) => call.id = cursor.string()?.into_owned(),
-                    ("function", Kind::Object) => {
+                    ("id", JsonKind::String) => call.id = cursor.string()?.into_owned(),
+                    ("function", JsonKind::Object) => {
                         is_function = true;
-                        function(cursor, &mut call, &mut rest)?;
+                        read_function(cursor, &mut call, &mut rest)?;
                     }
-                    // A place in the list is no property of the call.
+                    // An index describes the array, not the call.
                     ("id" | "index" | "type" | "function", _) => {}
                     _ => rest.take(key.as_ref(), cursor)?,
                 }
@@ -44,12 +44,12 @@ pub(super) fn read(cursor: &mut Cursor<'_>, parts: &mut Vec<Part>) -> Read<()> {
     })
 }
 
-fn function(cursor: &mut Cursor<'_>, call: &mut ToolCall, rest: &mut Rest) -> Read<()> {
+fn read_function(cursor: &mut Cursor<'_>, call: &mut ToolCall, rest: &mut Rest) -> ReadResult<()> {
     cursor.object(|key, cursor| {
         match (&**key, cursor.peek()?) {
-            ("name", Kind::String) => call.name = cursor.string()?.into_owned(),
-            ("arguments", Kind::String) => call.arguments = cursor.string()?.into_owned(),
-            ("arguments", Kind::Null) | ("index", _) => {}
+            ("name", JsonKind::String) => call.name = cursor.string()?.into_owned(),
+            ("arguments", JsonKind::String) => call.arguments = cursor.string()?.into_owned(),
+            ("arguments", JsonKind::Null) | ("index", _) => {}
             ("arguments", _) => call.arguments = cursor.raw()?.to_owned(),
             _ => rest.take(format!("function.{key}"), cursor)?,
         }
@@ -57,13 +57,13 @@ fn function(cursor: &mut Cursor<'_>, call: &mut ToolCall, rest: &mut Rest) -> Re
     })
 }
 
-/// Makes up the ids that clients leave out, and finds for each result the call
-/// that it answers: by the tool's name where it is told, in order otherwise.
-pub(super) fn pair(messages: &mut [Message]) {
+/// Generates missing call ids and matches each result with its call: by id, else
+/// by tool name, else in order.
+pub(super) fn match_results(messages: &mut [Message]) {
     let given = messages.iter().flat_map(Message::tool_calls);
     let mut used: HashSet<String> = given.map(|call| call.id.clone()).collect();
     let mut calls = 0;
-    // Ids stay used, so the search for a free one never goes back.
+    // Ids stay used, so the search for a free one only moves forward.
     let mut free = 0;
     let mut open = OpenCalls::default();
     for part in messages.iter_mut().flat_map(|message| &mut message.parts) {
@@ -80,13 +80,13 @@ pub(super) fn pair(messages: &mut [Message]) {
                 calls += 1;
                 open.push(&call.id, &call.name);
             }
-            Part::ToolResult(result) => answer(result, &mut open),
+            Part::ToolResult(result) => match_result(result, &mut open),
             _ => {}
         }
     }
 }
 
-fn answer(result: &mut ToolResult, open: &mut OpenCalls) {
+fn match_result(result: &mut ToolResult, open: &mut OpenCalls) {
     let call = match (&*result.call_id, &result.name) {
         ("", Some(name)) => open.take_name(name),
         ("", None) => open.take_oldest(),
@@ -98,21 +98,21 @@ fn answer(result: &mut ToolResult, open: &mut OpenCalls) {
     }
 }
 
-/// Writes a call, with its place in an answer's list.
-pub(super) fn write(
+/// Writes a call; `index` is its position in a response.
+pub(super) fn write_tool_call(
     call: &ToolCall,
     id: &str,
-    place: Option<usize>,
+    index: Option<usize>,
     array: &mut Array<'_>,
     losses: &mut Losses,
 ) {
     let native = losses.own(call.native.as_deref(), &OLLAMA);
-    let arguments = object_text(&call.arguments, losses);
+    let arguments = object_arguments(&call.arguments, losses);
     array.object(|o| {
         o.string("id", id);
         o.object("function", |o| {
-            if let Some(place) = place {
-                o.number("index", place);
+            if let Some(index) = index {
+                o.number("index", index);
             }
             o.string("name", &call.name);
             o.raw("arguments", arguments);
@@ -122,19 +122,19 @@ pub(super) fn write(
     });
 }
 
-/// Arguments must be an object; models do write other things.
-fn object_text<'a>(arguments: &'a str, losses: &mut Losses) -> &'a str {
+/// Returns the arguments as an object; models may produce anything.
+fn object_arguments<'a>(arguments: &'a str, losses: &mut Losses) -> &'a str {
     let text = arguments.trim();
     if text.starts_with('{') && is_complete(text) {
         return text;
     }
     if !text.is_empty() {
-        losses.add("arguments", "Ollama takes them only as an object");
+        losses.add("arguments", "not a JSON object, which Ollama requires");
     }
     "{}"
 }
 
-/// Whether a message holds the answer of a tool.
+/// Whether a message holds tool results.
 pub(super) fn is_result(message: &Message) -> bool {
     message.role == Role::Tool || message.tool_results().next().is_some()
 }

@@ -1,11 +1,11 @@
-//! Token counts and times.
+//! Reads and writes token counts and durations.
 
 use majordomo_llm::{Native, Usage};
 
-use crate::json::{Cursor, Object, Read};
+use crate::json::{Cursor, Object, ReadResult};
 use crate::loss::Losses;
 
-/// Measured times, in nanoseconds.
+/// Durations, in nanoseconds.
 const DURATIONS: [&str; 4] = [
     "total_duration",
     "load_duration",
@@ -13,8 +13,12 @@ const DURATIONS: [&str; 4] = [
     "eval_duration",
 ];
 
-/// Reads one field of an answer if it is a count; tells whether it was.
-pub(super) fn read(usage: &mut Option<Usage>, key: &str, cursor: &mut Cursor<'_>) -> Read<bool> {
+/// Reads a field of a response if it is a token count; returns whether it is.
+pub(super) fn read_count(
+    usage: &mut Option<Usage>,
+    key: &str,
+    cursor: &mut Cursor<'_>,
+) -> ReadResult<bool> {
     let count: fn(&mut Usage) -> &mut u64 = match key {
         "prompt_eval_count" => |usage| &mut usage.input,
         "prompt_eval_cached_count" => |usage| &mut usage.cache_read,
@@ -27,13 +31,14 @@ pub(super) fn read(usage: &mut Option<Usage>, key: &str, cursor: &mut Cursor<'_>
     Ok(true)
 }
 
-/// Whether a field is a measured time.
+/// Whether a field is a duration.
 pub(super) fn is_duration(key: &str) -> bool {
     DURATIONS.contains(&key)
 }
 
-/// Writes the counts and times of a complete answer; unknown times are zero.
-pub(super) fn write(
+/// Writes the counts and durations of a complete response; unknown durations are
+/// zero.
+pub(super) fn write_usage(
     usage: &Usage,
     native: Option<&Native>,
     object: &mut Object<'_>,
@@ -44,21 +49,21 @@ pub(super) fn write(
         ("usage.reasoning", usage.reasoning),
     ] {
         if count > 0 {
-            losses.add(field, "Ollama does not tell it apart");
+            losses.add(field, "Ollama does not report it separately");
         }
     }
-    let time = |name: &str, object: &mut Object<'_>| {
-        let known = native.and_then(|native| native.get(name));
-        object.raw(name, known.map_or("0", |value| value.as_str()));
+    let write_duration = |name: &str, object: &mut Object<'_>| {
+        let duration = native.and_then(|native| native.get(name));
+        object.raw(name, duration.map_or("0", |value| value.as_str()));
     };
-    let [total, load, prompt, answer] = DURATIONS;
-    time(total, object);
-    time(load, object);
+    let [total, load, prompt_eval, eval] = DURATIONS;
+    write_duration(total, object);
+    write_duration(load, object);
     object.number("prompt_eval_count", usage.input);
     if usage.cache_read > 0 {
         object.number("prompt_eval_cached_count", usage.cache_read);
     }
-    time(prompt, object);
+    write_duration(prompt_eval, object);
     object.number("eval_count", usage.output);
-    time(answer, object);
+    write_duration(eval, object);
 }

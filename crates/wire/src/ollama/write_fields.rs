@@ -1,25 +1,25 @@
-//! Writes the settings of a request.
+//! Writes the settings of a request, except `options`.
 
 use majordomo_llm::{Effort, OutputFormat, Prompt, Tool, ToolChoice};
 
-use super::generate::{Form, ONLY_HERE, form};
-use super::{OLLAMA, Thinking};
+use super::generate::{GENERATE_ONLY, OllamaEndpoint, endpoint};
+use super::{OLLAMA, ThinkSupport};
 use crate::Outgoing;
 use crate::function_tool;
 use crate::json::write_array;
 use crate::loss::Losses;
-use crate::splice::Fields;
+use crate::splice::BodyFields;
 
-/// Everything but model, stream, options and what is asked. `same` when the
-/// request came in this dialect, so that what the server does not know may stay.
-pub(super) fn fields(
+/// Returns all fields but `model`, `stream`, `options` and the messages or prompt.
+/// With `same_dialect` the client sent this dialect, so unknown settings are kept.
+pub(super) fn request_fields(
     prompt: &Prompt,
     to: &Outgoing<'_>,
-    same: bool,
+    same_dialect: bool,
     losses: &mut Losses,
-) -> Fields {
-    let mut fields = Fields::default();
-    tools(prompt, same, &mut fields, losses);
+) -> BodyFields {
+    let mut fields = BodyFields::default();
+    write_tools(prompt, same_dialect, &mut fields, losses);
     match &prompt.output {
         OutputFormat::Text => {}
         OutputFormat::Json => fields.string("format", "json"),
@@ -36,7 +36,7 @@ pub(super) fn fields(
         }
     }
     if let Some(effort) = prompt.effort {
-        think(effort, to.ollama.thinking, &mut fields, losses);
+        write_think(effort, to.ollama.thinking, &mut fields, losses);
     }
     for (name, is_set) in [
         ("reasoning_budget", prompt.reasoning_budget.is_some()),
@@ -47,11 +47,11 @@ pub(super) fn fields(
             losses.add(name, "Ollama has no such setting");
         }
     }
-    let chat = form(prompt) == Form::Chat;
+    let is_chat = endpoint(prompt) == OllamaEndpoint::Chat;
     let native = losses.own(prompt.native.as_deref(), &OLLAMA);
     for (name, value) in native.into_iter().flat_map(|native| native.fields()) {
-        if chat && !same && ONLY_HERE.contains(&name) {
-            losses.add(name, "only /api/generate has it");
+        if is_chat && !same_dialect && GENERATE_ONLY.contains(&name) {
+            losses.add(name, "only /api/generate has this setting");
         } else if !name.contains('.') {
             fields.put(name, value.as_str());
         }
@@ -62,19 +62,19 @@ pub(super) fn fields(
     fields
 }
 
-/// Whether the request itself says what happens to a prompt that is too long.
+/// Whether the request sets `truncate`.
 pub(super) fn has_truncate(prompt: &Prompt) -> bool {
     let own = prompt.native.as_deref().filter(|n| *n.dialect() == OLLAMA);
     own.is_some_and(|native| native.get("truncate").is_some())
 }
 
-fn tools(prompt: &Prompt, same: bool, fields: &mut Fields, losses: &mut Losses) {
+fn write_tools(prompt: &Prompt, same_dialect: bool, fields: &mut BodyFields, losses: &mut Losses) {
     let (hosted, foreign): (Vec<_>, Vec<_>) =
         prompt.hosted_tools.iter().partition(|h| h.origin == OLLAMA);
     for tool in foreign {
         losses.add(
             &format!("tools.{}", tool.kind),
-            format!("a tool that only {} runs", tool.origin),
+            format!("a tool hosted by {} only", tool.origin),
         );
     }
     if prompt.tools.is_empty() && hosted.is_empty() {
@@ -83,27 +83,27 @@ fn tools(prompt: &Prompt, same: bool, fields: &mut Fields, losses: &mut Losses) 
     match &prompt.tool_choice {
         ToolChoice::Auto => {}
         ToolChoice::None => {
-            return losses.add("tools", "left out, since nothing else forbids their use");
+            return losses.add("tools", "omitted, since Ollama cannot forbid their use");
         }
         ToolChoice::Required | ToolChoice::Named(_) => {
-            losses.add("tool_choice", "Ollama lets the model decide");
+            losses.add("tool_choice", "Ollama leaves it to the model");
         }
     }
     if prompt.parallel_tool_calls.is_some() {
-        losses.add("parallel_tool_calls", "Ollama lets the model decide");
+        losses.add("parallel_tool_calls", "Ollama leaves it to the model");
     }
     write_array(fields.value("tools"), |a| {
         for tool in &prompt.tools {
             a.object(|o| match tool.strict {
-                Some(_) if !same => {
+                Some(_) if !same_dialect => {
                     losses.add("strict", "Ollama has no such setting");
                     let plain = Tool {
                         strict: None,
                         ..tool.clone()
                     };
-                    function_tool::write(&plain, o, &OLLAMA, losses);
+                    function_tool::write_function_tool(&plain, o, &OLLAMA, losses);
                 }
-                _ => function_tool::write(tool, o, &OLLAMA, losses),
+                _ => function_tool::write_function_tool(tool, o, &OLLAMA, losses),
             });
         }
         for tool in hosted {
@@ -112,21 +112,26 @@ fn tools(prompt: &Prompt, same: bool, fields: &mut Fields, losses: &mut Losses) 
     });
 }
 
-/// The nearest value that the model knows.
-fn think(effort: Effort, known: Thinking, fields: &mut Fields, losses: &mut Losses) {
-    let (level, exact) = match (effort, known) {
-        (Effort::None, Thinking::Never) => return,
-        (_, Thinking::Never) => return losses.add("effort", "the model cannot think"),
+/// Writes `think` with the closest value the model supports.
+fn write_think(
+    effort: Effort,
+    support: ThinkSupport,
+    fields: &mut BodyFields,
+    losses: &mut Losses,
+) {
+    let (level, exact) = match (effort, support) {
+        (Effort::None, ThinkSupport::Unsupported) => return,
+        (_, ThinkSupport::Unsupported) => return losses.add("effort", "the model cannot think"),
         (Effort::None, _) => ("false", true),
-        (_, Thinking::Switch) => ("true", effort == Effort::Medium),
+        (_, ThinkSupport::OnOff) => ("true", effort == Effort::Medium),
         (Effort::Minimal | Effort::Low, _) => ("\"low\"", effort == Effort::Low),
         (Effort::Medium, _) => ("\"medium\"", true),
         (Effort::High, _) => ("\"high\"", true),
-        (Effort::XHigh | Effort::Max, Thinking::ToHigh) => ("\"high\"", false),
+        (Effort::XHigh | Effort::Max, ThinkSupport::UpToHigh) => ("\"high\"", false),
         (Effort::XHigh | Effort::Max, _) => ("\"max\"", effort == Effort::Max),
     };
     if !exact {
-        losses.add("effort", format!("the nearest is {level}"));
+        losses.add("effort", format!("the closest value is {level}"));
     }
     fields.put("think", level);
 }

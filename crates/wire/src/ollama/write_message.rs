@@ -1,31 +1,31 @@
-//! Writes messages.
+//! Writes `messages`.
 //!
-//! All instructions become the first message, since many templates know one
-//! only; a tool's pictures stay with its answer.
+//! All instructions become the first message, since many templates support only
+//! one; the images of a tool result stay in its message.
 
 use bytes::BytesMut;
 use majordomo_llm::{Message, Native, Part, Role, Text, ToolResult};
 
 use super::tool_calls::{self, is_result};
-use super::write_part::{Content, write_native};
-use super::{OLLAMA, THINKING};
+use super::write_part::{OllamaContent, write_native};
+use super::{OLLAMA, THINKING_KEY};
 use crate::conversation::{CallIds, ToolNames};
 use crate::json::{Array, Object, write_array, write_string};
 use crate::loss::Losses;
-use crate::splice::{self, Fate, Rewrite};
+use crate::splice::{self, FieldAction, Rewrite};
 
-/// Between texts that were separate.
-const BLANK_LINE: &str = "\n\n";
+/// Separates texts that were separate parts.
+const SEPARATOR: &str = "\n\n";
 
 /// Writes the elements of `messages`, in order.
-pub(super) struct MessageWriter<'w, 'a, 'l, 'm> {
+pub(super) struct OllamaMessageWriter<'w, 'a, 'l, 'm> {
     array: &'w mut Array<'a>,
     losses: &'l mut Losses,
     ids: CallIds,
     names: ToolNames<'m>,
 }
 
-impl<'w, 'a, 'l, 'm> MessageWriter<'w, 'a, 'l, 'm> {
+impl<'w, 'a, 'l, 'm> OllamaMessageWriter<'w, 'a, 'l, 'm> {
     pub(super) fn new(
         array: &'w mut Array<'a>,
         losses: &'l mut Losses,
@@ -39,25 +39,25 @@ impl<'w, 'a, 'l, 'm> MessageWriter<'w, 'a, 'l, 'm> {
         }
     }
 
-    /// Writes the first message: the texts and, where they are given, the
-    /// instructions among the messages and one more in words.
+    /// Writes the first message: the instructions, the given system messages and the
+    /// schema instruction, if any.
     pub(super) fn instructions<'i>(
         &mut self,
         system: &[Text],
         messages: impl IntoIterator<Item = &'i Message>,
-        in_words: Option<&str>,
+        schema_instruction: Option<&str>,
     ) {
         let messages: Vec<&Message> = messages.into_iter().collect();
         let own: Vec<Part> = system.iter().cloned().map(Part::Text).collect();
         let parts = own
             .iter()
             .chain(messages.iter().flat_map(|message| &message.parts));
-        let mut content = Content::of(parts, BLANK_LINE, self.losses);
-        if let Some(words) = in_words {
+        let mut content = OllamaContent::collect(parts, SEPARATOR, self.losses);
+        if let Some(instruction) = schema_instruction {
             if !content.text.is_empty() {
-                content.text.push_str(BLANK_LINE);
+                content.text.push_str(SEPARATOR);
             }
-            content.text.push_str(words);
+            content.text.push_str(instruction);
         }
         let first = messages
             .first()
@@ -65,16 +65,17 @@ impl<'w, 'a, 'l, 'm> MessageWriter<'w, 'a, 'l, 'm> {
         let native = self.losses.own(first, &OLLAMA);
         for message in messages.iter().skip(1) {
             for (name, _) in message.native.iter().flat_map(|native| native.fields()) {
-                self.losses.add(name, "only one message holds instructions");
+                self.losses
+                    .add(name, "only one message can hold instructions");
             }
         }
-        if own.is_empty() && messages.is_empty() && in_words.is_none() {
+        if own.is_empty() && messages.is_empty() && schema_instruction.is_none() {
             return;
         }
-        self.plain(native, "system", &content);
+        self.plain_message(native, "system", &content);
     }
 
-    /// Writes a message as the bytes that it was read from.
+    /// Writes a message as the bytes it was read from.
     pub(super) fn keep(&mut self, message: &Message, raw: &str) {
         for call in message.tool_calls() {
             self.ids.keep(&call.id, call.id.clone());
@@ -82,7 +83,7 @@ impl<'w, 'a, 'l, 'm> MessageWriter<'w, 'a, 'l, 'm> {
         self.array.raw(raw);
     }
 
-    /// Writes a message; one with several results becomes several.
+    /// Writes a message; each tool result becomes a message.
     pub(super) fn write(&mut self, message: &Message) {
         let native = self.losses.own(message.native.as_deref(), &OLLAMA);
         for result in message.tool_results() {
@@ -101,43 +102,43 @@ impl<'w, 'a, 'l, 'm> MessageWriter<'w, 'a, 'l, 'm> {
                 let (losses, ids) = (&mut *self.losses, &mut self.ids);
                 self.array.object(|o| {
                     write_role(o, native, "assistant");
-                    write_answer(o, &rest, Reader::Model, ids, losses);
+                    write_assistant_fields(o, &rest, Audience::Model, ids, losses);
                     write_native(o, native);
                 });
             }
             role => {
-                let word = if role == Role::System {
+                let role_name = if role == Role::System {
                     "system"
                 } else {
                     "user"
                 };
-                let content = Content::of(rest, BLANK_LINE, self.losses);
-                self.plain(native, word, &content);
+                let content = OllamaContent::collect(rest, SEPARATOR, self.losses);
+                self.plain_message(native, role_name, &content);
             }
         }
     }
 
-    /// Writes a message of which only text and pictures changed, with the bytes
-    /// of its other fields.
+    /// Writes a message whose text or images changed, splicing into its bytes.
     pub(super) fn splice(&mut self, old: &Message, new: &Message, raw: &str) {
-        let mut before = Content::of(said(old), BLANK_LINE, &mut Losses::default());
-        let mut after = Content::of(said(new), BLANK_LINE, self.losses);
+        let mut before =
+            OllamaContent::collect(content_parts(old), SEPARATOR, &mut Losses::default());
+        let mut after = OllamaContent::collect(content_parts(new), SEPARATOR, self.losses);
         mark_error(old, &mut before, &mut Losses::default());
         mark_error(new, &mut after, self.losses);
-        let mut rewrite = ContentRewrite {
+        let mut rewrite = OllamaContentRewrite {
             before,
             after,
             has_text: false,
-            has_pictures: false,
+            has_images: false,
         };
         splice::object(raw, self.array.value(), &mut rewrite);
     }
 
-    fn plain(&mut self, native: Option<&Native>, role: &str, content: &Content<'_>) {
+    fn plain_message(&mut self, native: Option<&Native>, role: &str, content: &OllamaContent<'_>) {
         self.array.object(|o| {
             write_role(o, native, role);
             o.string("content", &content.text);
-            content.write_pictures(o);
+            content.write_images(o);
             write_native(o, native);
         });
     }
@@ -147,14 +148,14 @@ impl<'w, 'a, 'l, 'm> MessageWriter<'w, 'a, 'l, 'm> {
         let id = self.ids.result(&result.call_id);
         let name = result.name.as_deref();
         let name = name.or_else(|| self.names.get(&result.call_id));
-        let mut content = Content::of(&result.parts, BLANK_LINE, self.losses);
+        let mut content = OllamaContent::collect(&result.parts, SEPARATOR, self.losses);
         if result.is_error {
             prefix_error(&mut content, self.losses);
         }
         self.array.object(|o| {
             write_role(o, native, "tool");
             o.string("content", &content.text);
-            content.write_pictures(o);
+            content.write_images(o);
             if let Some(name) = name {
                 o.string("tool_name", name);
             }
@@ -166,78 +167,79 @@ impl<'w, 'a, 'l, 'm> MessageWriter<'w, 'a, 'l, 'm> {
     }
 }
 
-fn prefix_error(content: &mut Content<'_>, losses: &mut Losses) {
+fn prefix_error(content: &mut OllamaContent<'_>, losses: &mut Losses) {
     losses.add("is_error", "written as the prefix `ERROR: `");
     content.text.insert_str(0, "ERROR: ");
 }
 
-fn mark_error(message: &Message, content: &mut Content<'_>, losses: &mut Losses) {
+fn mark_error(message: &Message, content: &mut OllamaContent<'_>, losses: &mut Losses) {
     if message.tool_results().any(|result| result.is_error) {
         prefix_error(content, losses);
     }
 }
 
-/// The parts that become content: the message's own, or those of its result.
-fn said(message: &Message) -> impl Iterator<Item = &Part> {
+/// Returns the parts that become content: the message's own, or those of its tool
+/// result.
+fn content_parts(message: &Message) -> impl Iterator<Item = &Part> {
     message.parts.iter().flat_map(|part| match part {
         Part::ToolResult(result) => result.parts.as_slice(),
         part => std::slice::from_ref(part),
     })
 }
 
-/// Whether only text and pictures tell these two apart.
-pub(super) fn same_but_for_content(old: &Message, new: &Message) -> bool {
-    let frame = |message: &Message| match message.parts.as_slice() {
+/// Whether two messages differ at most in text and images.
+pub(super) fn differs_only_in_content(old: &Message, new: &Message) -> bool {
+    let result_key = |message: &Message| match message.parts.as_slice() {
         [Part::ToolResult(result)] => Some((result.call_id.clone(), result.name.clone())),
         _ => None,
     };
-    let one = |message: &Message| match message.role {
+    let can_splice = |message: &Message| match message.role {
         Role::User | Role::System => message.tool_results().next().is_none(),
-        Role::Tool => frame(message).is_some(),
+        Role::Tool => result_key(message).is_some(),
         Role::Assistant => false,
     };
     old.role == new.role
         && old.native == new.native
-        && one(old)
-        && one(new)
-        && frame(old) == frame(new)
+        && can_splice(old)
+        && can_splice(new)
+        && result_key(old) == result_key(new)
 }
 
-/// Replaces what was said inside a message's own bytes.
-struct ContentRewrite<'p> {
-    before: Content<'p>,
-    after: Content<'p>,
+/// Replaces `content` and `images` in the bytes of a message.
+struct OllamaContentRewrite<'p> {
+    before: OllamaContent<'p>,
+    after: OllamaContent<'p>,
     has_text: bool,
-    has_pictures: bool,
+    has_images: bool,
 }
 
-impl Rewrite for ContentRewrite<'_> {
-    fn field(&mut self, key: &str, _: &str, out: &mut BytesMut) -> Fate {
+impl Rewrite for OllamaContentRewrite<'_> {
+    fn field(&mut self, key: &str, _: &str, out: &mut BytesMut) -> FieldAction {
         match key {
             "content" => {
                 self.has_text = true;
                 if self.after.text == self.before.text {
-                    return Fate::Keep;
+                    return FieldAction::Keep;
                 }
                 write_string(out, &self.after.text);
-                Fate::Replace
+                FieldAction::Replace
             }
             "images" => {
-                self.has_pictures = true;
-                if self.after.pictures == self.before.pictures {
-                    return Fate::Keep;
+                self.has_images = true;
+                if self.after.images == self.before.images {
+                    return FieldAction::Keep;
                 }
-                if self.after.pictures.is_empty() {
-                    return Fate::Remove;
+                if self.after.images.is_empty() {
+                    return FieldAction::Remove;
                 }
                 write_array(out, |array| {
-                    for picture in &self.after.pictures {
-                        super::image::write(picture, array);
+                    for image in &self.after.images {
+                        super::image::write(image, array);
                     }
                 });
-                Fate::Replace
+                FieldAction::Replace
             }
-            _ => Fate::Keep,
+            _ => FieldAction::Keep,
         }
     }
 
@@ -245,26 +247,27 @@ impl Rewrite for ContentRewrite<'_> {
         if !self.has_text {
             object.string("content", &self.after.text);
         }
-        if !self.has_pictures {
-            self.after.write_pictures(object);
+        if !self.has_images {
+            self.after.write_images(object);
         }
     }
 }
 
-/// Who reads what the model said.
+/// Who reads an assistant message.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Reader {
-    /// A model, which gets back only what it thought itself.
+pub(super) enum Audience {
+    /// A model, which gets back only its own reasoning.
     Model,
-    /// A client, which sees reasoning of every origin and the order of calls.
+    /// A client, which sees reasoning from any dialect and the indexes of calls.
     Client,
 }
 
-/// What the model said: the same fields in a history and in an answer.
-pub(super) fn write_answer(
+/// Writes the fields of an assistant message, which a request and a response
+/// share.
+pub(super) fn write_assistant_fields(
     object: &mut Object<'_>,
     parts: &[&Part],
-    reader: Reader,
+    audience: Audience,
     ids: &mut CallIds,
     losses: &mut Losses,
 ) {
@@ -274,9 +277,9 @@ pub(super) fn write_answer(
         match part {
             Part::Reasoning(reasoning) => {
                 let own = losses.own(reasoning.native.as_deref(), &OLLAMA).is_some();
-                match own || reader == Reader::Client {
+                match own || audience == Audience::Client {
                     true => thinking.push_str(&reasoning.text),
-                    false => losses.add("reasoning", "only the model that thought it can read it"),
+                    false => losses.add("reasoning", "only the model that produced it can read it"),
                 }
             }
             Part::ToolCall(_) => calls.push(*part),
@@ -286,21 +289,21 @@ pub(super) fn write_answer(
             part => content.push(*part),
         }
     }
-    let content = Content::of(content, "", losses);
+    let content = OllamaContent::collect(content, "", losses);
     object.string("content", &content.text);
     if !thinking.is_empty() {
-        object.string(THINKING, &thinking);
+        object.string(THINKING_KEY, &thinking);
     }
-    content.write_pictures(object);
+    content.write_images(object);
     if calls.is_empty() {
         return;
     }
     object.array("tool_calls", |array| {
-        for (place, part) in calls.into_iter().enumerate() {
+        for (index, part) in calls.into_iter().enumerate() {
             match part {
                 Part::ToolCall(call) => {
-                    let place = (reader == Reader::Client).then_some(place);
-                    tool_calls::write(call, &ids.call(&call.id), place, array, losses);
+                    let index = (audience == Audience::Client).then_some(index);
+                    tool_calls::write_tool_call(call, &ids.call(&call.id), index, array, losses);
                 }
                 Part::Opaque(block) => array.raw(block.raw.as_str()),
                 _ => {}

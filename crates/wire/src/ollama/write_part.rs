@@ -1,4 +1,4 @@
-//! Content: one text, and pictures beside it.
+//! Collects the content of a message: one text and its images.
 
 use majordomo_llm::{Native, Part};
 
@@ -6,76 +6,80 @@ use super::{OLLAMA, image};
 use crate::json::Object;
 use crate::loss::Losses;
 
-/// What a message says.
-pub(super) struct Content<'p> {
+/// The text and the images of a message.
+pub(super) struct OllamaContent<'p> {
     pub(super) text: String,
-    pub(super) pictures: Vec<&'p Part>,
+    pub(super) images: Vec<&'p Part>,
 }
 
-impl<'p> Content<'p> {
-    /// Gathers the parts; texts are joined by `between`.
-    pub(super) fn of(
+impl<'p> OllamaContent<'p> {
+    /// Collects parts; texts are joined with `separator`.
+    pub(super) fn collect(
         parts: impl IntoIterator<Item = &'p Part>,
-        between: &str,
+        separator: &str,
         losses: &mut Losses,
     ) -> Self {
         let mut content = Self {
             text: String::new(),
-            pictures: Vec::new(),
+            images: Vec::new(),
         };
         for part in parts {
             losses.own(part.native(), &OLLAMA);
             match part {
-                Part::Text(text) => content.say(&text.text, between, losses),
+                Part::Text(text) => content.push_text(&text.text, separator, losses),
                 Part::Refusal(text) => {
                     losses.add("refusal", "written as text");
-                    content.say(&text.text, between, losses);
+                    content.push_text(&text.text, separator, losses);
                 }
-                part if image::belongs(part) => content.show(part, losses),
-                Part::RemoteImage(_) => losses.part(part, "Ollama takes pictures only as bytes"),
-                other => losses.part(other, "Ollama knows text and pictures only"),
+                part if image::belongs(part) => content.push_image(part, losses),
+                Part::RemoteImage(_) => losses.part(part, "Ollama takes images only as base64"),
+                other => losses.part(other, "Ollama messages hold text and images only"),
             }
         }
         content
     }
 
-    fn say(&mut self, text: &str, between: &str, losses: &mut Losses) {
+    fn push_text(&mut self, text: &str, separator: &str, losses: &mut Losses) {
         if text.is_empty() {
             return;
         }
-        if !self.pictures.is_empty() {
-            losses.add("order", "pictures stand beside the text, not inside it");
+        if !self.images.is_empty() {
+            losses.add("order", "images are separate from the text");
         }
         if !self.text.is_empty() {
-            self.text.push_str(between);
+            self.text.push_str(separator);
         }
         self.text.push_str(text);
     }
 
-    fn show(&mut self, part: &'p Part, losses: &mut Losses) {
-        if let Part::Image(picture) = part {
-            let told = image::sniff(&picture.data);
-            if !told.is_some_and(|told| picture.media_type.eq_ignore_ascii_case(told)) {
-                losses.add("media_type", "a picture's type is told by its bytes");
+    fn push_image(&mut self, part: &'p Part, losses: &mut Losses) {
+        if let Part::Image(image) = part {
+            let sniffed = image::sniff(&image.data);
+            if !sniffed.is_some_and(|sniffed| image.media_type.eq_ignore_ascii_case(sniffed)) {
+                losses.add(
+                    "media_type",
+                    "Ollama detects the type of an image from its bytes",
+                );
             }
         }
-        self.pictures.push(part);
+        self.images.push(part);
     }
 
-    /// Writes the list of pictures, if there are some.
-    pub(super) fn write_pictures(&self, object: &mut Object<'_>) {
-        if self.pictures.is_empty() {
+    /// Writes `images`, if there are any.
+    pub(super) fn write_images(&self, object: &mut Object<'_>) {
+        if self.images.is_empty() {
             return;
         }
         object.array("images", |array| {
-            for picture in &self.pictures {
-                image::write(picture, array);
+            for image in &self.images {
+                image::write(image, array);
             }
         });
     }
 }
 
-/// Native fields at this level, without those that only say how to write.
+/// Writes the native fields of this level, except `role` and `field`, which only
+/// steer the writer.
 pub(super) fn write_native(object: &mut Object<'_>, native: Option<&Native>) {
     for (name, value) in native.into_iter().flat_map(Native::fields) {
         if !name.contains('.') && !matches!(name, "role" | "field") {

@@ -1,55 +1,56 @@
-//! Writes a request: untouched, edited, or from scratch.
+//! Writes a request: copied unchanged, spliced, or built from scratch.
 
 use bytes::BytesMut;
 use majordomo_llm::{Message, OutputFormat, Prompt, Request, Role};
 
-use super::generate::{Form, form};
-use super::write_fields::{fields, has_truncate};
-use super::write_message::{MessageWriter, same_but_for_content};
-use super::write_part::Content;
-use super::{OLLAMA, Thinking, image, options};
-use crate::conversation::joined;
+use super::generate::{OllamaEndpoint, endpoint};
+use super::write_fields::{has_truncate, request_fields};
+use super::write_message::{OllamaMessageWriter, differs_only_in_content};
+use super::write_part::OllamaContent;
+use super::{OLLAMA, ThinkSupport, image, options};
+use crate::conversation::merge_assistant_messages;
 use crate::json::{Array, object, write_array};
 use crate::loss::Losses;
-use crate::splice::{self, Edit, Fate, Fields, Origin};
+use crate::splice::{self, BodyEdit, BodyFields, ElementOrigin, FieldAction};
 use crate::{Outgoing, Written};
 
 /// Writes the body for a target.
-pub(super) fn write(request: &Request, to: &Outgoing<'_>) -> Written {
-    let shaped = (to.ollama.num_ctx.is_some() && !options::has_window(request))
+pub(super) fn write_request(request: &Request, to: &Outgoing<'_>) -> Written {
+    let needs_shaping = (to.ollama.num_ctx.is_some() && !options::has_num_ctx(request))
         || (to.ollama.refuse_overlong && !has_truncate(request))
-        || (to.ollama.thinking != Thinking::default() && request.effort.is_some())
-        || in_words(request, to).is_some();
+        || (to.ollama.thinking != ThinkSupport::default() && request.effort.is_some())
+        || schema_instruction(request, to).is_some();
     match request.untouched(&OLLAMA) {
-        Some(source) if !shaped => Written {
+        Some(source) if !needs_shaping => Written {
             body: splice::untouched(source, to, true),
             losses: Vec::new(),
         },
-        _ => edited(request, to).unwrap_or_else(|| fresh(request, to)),
+        _ => splice_request(request, to).unwrap_or_else(|| build_request(request, to)),
     }
 }
 
-fn fresh(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
+/// Builds a request that has no bytes of this dialect.
+fn build_request(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
     let mut losses = Losses::default();
-    let form = form(prompt);
-    let mut fields = fields(prompt, to, false, &mut losses);
-    if form == Form::Generate {
-        question(prompt, to, true, &mut fields, &mut losses);
+    let endpoint = endpoint(prompt);
+    let mut fields = request_fields(prompt, to, false, &mut losses);
+    if endpoint == OllamaEndpoint::Generate {
+        add_generate_fields(prompt, to, true, &mut fields, &mut losses);
     }
-    let options = options::fields(prompt, to.ollama.num_ctx);
+    let options = options::option_fields(prompt, to.ollama.num_ctx);
     let mut body = BytesMut::with_capacity(4_096);
     object(&mut body, |o| {
         o.string("model", to.model);
-        if form == Form::Chat {
+        if endpoint == OllamaEndpoint::Chat {
             write_array(o.value("messages"), |array| {
-                conversation(prompt, to, array, &mut losses);
+                write_messages(prompt, to, array, &mut losses);
             });
         }
         fields.write(o);
         if !options.is_empty() {
             o.object("options", |o| options.write(o));
         }
-        // Never left out: silence means a stream.
+        // Always written, since the default is to stream.
         o.bool("stream", to.stream);
     });
     Written {
@@ -58,58 +59,64 @@ fn fresh(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
     }
 }
 
-/// All messages, the instructions in front.
-fn conversation(prompt: &Prompt, to: &Outgoing<'_>, array: &mut Array<'_>, losses: &mut Losses) {
+/// Writes `messages`, the instructions first.
+fn write_messages(prompt: &Prompt, to: &Outgoing<'_>, array: &mut Array<'_>, losses: &mut Losses) {
     let is_system = |message: &&Message| message.role == Role::System;
     let leading = prompt.messages.iter().take_while(is_system).count();
     if prompt.messages.iter().skip(leading).any(|m| is_system(&m)) {
-        losses.add("system", "moved to the front, where templates look for it");
+        losses.add("system", "moved to the front, where templates expect it");
     }
-    let mut writer = MessageWriter::new(array, losses, &prompt.messages);
+    let mut writer = OllamaMessageWriter::new(array, losses, &prompt.messages);
     let inline = prompt.messages.iter().filter(is_system);
-    writer.instructions(&prompt.system, inline, in_words(prompt, to).as_deref());
-    let joined = joined(&prompt.messages, &OLLAMA);
+    writer.instructions(
+        &prompt.system,
+        inline,
+        schema_instruction(prompt, to).as_deref(),
+    );
+    let joined = merge_assistant_messages(&prompt.messages, &OLLAMA);
     for message in joined.iter().filter(|m| m.role != Role::System) {
         writer.write(message);
     }
 }
 
-/// Splices the changes into the client's own bytes, if they are of this dialect
-/// and still of the same form.
-fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
+/// Splices the changes into the client's bytes, if they are in this dialect and
+/// for the same endpoint.
+fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let source = request.source().filter(|s| *s.dialect() == OLLAMA)?;
     let (old, new): (&Prompt, &Prompt) = (source.prompt(), request);
     let text = std::str::from_utf8(source.bytes()).ok()?;
-    let form = form(new);
+    let endpoint = endpoint(new);
     let is_chat = splice::member(text, "messages").is_some();
-    if form != self::form(old) || (form == Form::Chat && !is_chat && !new.messages.is_empty()) {
+    if endpoint != self::endpoint(old)
+        || (endpoint == OllamaEndpoint::Chat && !is_chat && !new.messages.is_empty())
+    {
         return None;
     }
-    let plain = Outgoing {
+    let unshaped = Outgoing {
         ollama: Default::default(),
         ..to.clone()
     };
     let mut losses = Losses::default();
-    let mut old_fields = fields(old, &plain, true, &mut Losses::default());
-    let mut new_fields = fields(new, to, true, &mut losses);
-    if form == Form::Generate {
-        let pictures = pictures(old) != pictures(new);
-        question(
+    let mut old_fields = request_fields(old, &unshaped, true, &mut Losses::default());
+    let mut new_fields = request_fields(new, to, true, &mut losses);
+    if endpoint == OllamaEndpoint::Generate {
+        let images_changed = images(old) != images(new);
+        add_generate_fields(
             old,
-            &plain,
-            pictures,
+            &unshaped,
+            images_changed,
             &mut old_fields,
             &mut Losses::default(),
         );
-        question(new, to, pictures, &mut new_fields, &mut losses);
+        add_generate_fields(new, to, images_changed, &mut new_fields, &mut losses);
     }
-    let old_options = options::fields(old, None);
-    let new_options = options::fields(new, to.ollama.num_ctx);
-    let inside = splice::member(text, "options").is_some_and(|value| value.starts_with('{'));
-    if !inside && !new_options.is_empty() {
+    let old_options = options::option_fields(old, None);
+    let new_options = options::option_fields(new, to.ollama.num_ctx);
+    let has_options = splice::member(text, "options").is_some_and(|value| value.starts_with('{'));
+    if !has_options && !new_options.is_empty() {
         object(new_fields.value("options"), |o| new_options.write(o));
     }
-    let edit = Edit {
+    let edit = BodyEdit {
         old: &old_fields,
         new: &new_fields,
         aliases: &[],
@@ -118,26 +125,26 @@ fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let body = edit.write(source.bytes(), to, |key, value, out| match key {
         "messages" if !same_conversation(new, old, to) => {
             let Some(elements) = splice::elements(value) else {
-                return Fate::Keep;
+                return FieldAction::Keep;
             };
             write_array(out, |array| {
-                messages(new, old, &elements, to, array, &mut losses);
+                splice_messages(new, old, &elements, to, array, &mut losses);
             });
-            Fate::Replace
+            FieldAction::Replace
         }
-        "options" if inside && old_options != new_options => {
-            let edit = Edit {
+        "options" if has_options && old_options != new_options => {
+            let edit = BodyEdit {
                 old: &old_options,
                 new: &new_options,
                 aliases: &[],
                 streams: true,
             };
-            match edit.splice(value, out, |_, _, _| Fate::Keep) {
-                true => Fate::Replace,
-                false => Fate::Keep,
+            match edit.splice(value, out, |_, _, _| FieldAction::Keep) {
+                true => FieldAction::Replace,
+                false => FieldAction::Keep,
             }
         }
-        _ => Fate::Keep,
+        _ => FieldAction::Keep,
     })?;
     Some(Written {
         body,
@@ -146,12 +153,14 @@ fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
 }
 
 fn same_conversation(new: &Prompt, old: &Prompt, to: &Outgoing<'_>) -> bool {
-    new.messages == old.messages && new.system == old.system && in_words(new, to).is_none()
+    new.messages == old.messages
+        && new.system == old.system
+        && schema_instruction(new, to).is_none()
 }
 
-/// The conversation, with the bytes of every message that is the same. Added
-/// instructions join the first message if that holds some.
-fn messages(
+/// Writes `messages`, copying the bytes of unchanged ones. Added instructions are
+/// merged into a leading system message.
+fn splice_messages(
     new: &Prompt,
     old: &Prompt,
     raw: &[&str],
@@ -159,23 +168,25 @@ fn messages(
     array: &mut Array<'_>,
     losses: &mut Losses,
 ) {
-    let mut writer = MessageWriter::new(array, losses, &new.messages);
-    let in_words = in_words(new, to);
-    let adds = in_words.is_some() || !new.system.is_empty();
+    let mut writer = OllamaMessageWriter::new(array, losses, &new.messages);
+    let schema_instruction = schema_instruction(new, to);
+    let adds_instructions = schema_instruction.is_some() || !new.system.is_empty();
     let mut origins = splice::align(&old.messages, &new.messages);
     let mut rest = new.messages.as_slice();
-    if adds {
-        let joined = rest.first().filter(|first| first.role == Role::System);
-        writer.instructions(&new.system, joined, in_words.as_deref());
-        if joined.is_some() {
+    if adds_instructions {
+        let leading = rest.first().filter(|first| first.role == Role::System);
+        writer.instructions(&new.system, leading, schema_instruction.as_deref());
+        if leading.is_some() {
             rest = &rest[1..];
             origins.remove(0);
         }
     }
     for (message, origin) in rest.iter().zip(origins) {
         match origin {
-            Origin::Same(from) => writer.keep(message, raw[from]),
-            Origin::Changed(from) if same_but_for_content(&old.messages[from], message) => {
+            ElementOrigin::Same(from) => writer.keep(message, raw[from]),
+            ElementOrigin::Changed(from)
+                if differs_only_in_content(&old.messages[from], message) =>
+            {
                 writer.splice(&old.messages[from], message, raw[from]);
             }
             _ => writer.write(message),
@@ -183,8 +194,8 @@ fn messages(
     }
 }
 
-/// The schema as an instruction, for servers that ignore `format`.
-fn in_words(prompt: &Prompt, to: &Outgoing<'_>) -> Option<String> {
+/// Returns the schema as an instruction, for servers that ignore `format`.
+fn schema_instruction(prompt: &Prompt, to: &Outgoing<'_>) -> Option<String> {
     match &prompt.output {
         OutputFormat::Schema(output) if to.ollama.schema_in_words => Some(format!(
             "Answer with one JSON value that satisfies this JSON Schema, and with nothing else: \
@@ -195,31 +206,31 @@ fn in_words(prompt: &Prompt, to: &Outgoing<'_>) -> Option<String> {
     }
 }
 
-fn pictures(prompt: &Prompt) -> Vec<&majordomo_llm::Part> {
+fn images(prompt: &Prompt) -> Vec<&majordomo_llm::Part> {
     let parts = prompt.messages.iter().flat_map(|message| &message.parts);
     parts.filter(|part| image::belongs(part)).collect()
 }
 
-/// Adds what a generate request asks.
-fn question(
+/// Adds `prompt`, `system` and, if `with_images`, `images` for `/api/generate`.
+fn add_generate_fields(
     prompt: &Prompt,
     to: &Outgoing<'_>,
-    pictures: bool,
-    fields: &mut Fields,
+    with_images: bool,
+    fields: &mut BodyFields,
     losses: &mut Losses,
 ) {
     let parts = prompt.messages.iter().flat_map(|message| &message.parts);
-    let content = Content::of(parts, "\n\n", losses);
+    let content = OllamaContent::collect(parts, "\n\n", losses);
     fields.string("prompt", &content.text);
     let mut system: Vec<String> = prompt.system.iter().map(|t| t.text.clone()).collect();
-    system.extend(in_words(prompt, to));
+    system.extend(schema_instruction(prompt, to));
     if !system.is_empty() {
         fields.string("system", &system.join("\n\n"));
     }
-    if pictures && !content.pictures.is_empty() {
+    if with_images && !content.images.is_empty() {
         write_array(fields.value("images"), |array| {
-            for picture in &content.pictures {
-                image::write(picture, array);
+            for image in &content.images {
+                image::write(image, array);
             }
         });
     }

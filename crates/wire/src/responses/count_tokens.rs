@@ -1,16 +1,17 @@
-//! `POST /v1/responses/input_tokens`: the same request, answered with a count.
+//! `POST /v1/responses/input_tokens`: the same request, answered with a token
+//! count.
 
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Error, ErrorKind, Request, Result};
 
 use super::{read_request, write_request};
 use crate::json::{self, ReadError, object};
-use crate::splice::{self, Fate};
+use crate::splice::{self, FieldAction};
 use crate::{CountTokens, Incoming, Outgoing, Written};
 
-pub(super) struct InputTokens;
+pub(super) struct ResponsesTokenCounter;
 
-/// Fields of a question for an answer that a question for a count must not have.
+/// Generation settings that the counting endpoint rejects.
 const NOT_COUNTED: &[&str] = &[
     "background",
     "client_metadata",
@@ -35,18 +36,18 @@ const NOT_COUNTED: &[&str] = &[
     "user",
 ];
 
-impl CountTokens for InputTokens {
+impl CountTokens for ResponsesTokenCounter {
     fn read_request(&self, body: Bytes) -> Result<Incoming, ReadError> {
-        read_request::read(body)
+        read_request::read_request(body)
     }
 
     fn write_request(&self, request: &Request, to: &Outgoing<'_>) -> Written {
         let to = to.clone().stream(false);
-        let mut written = write_request::write(request, &to);
+        let mut written = write_request::write_request(request, &to);
         let mut body = BytesMut::with_capacity(written.body.len());
         let mut counted = |key: &str, _: &str, _: &mut BytesMut| match NOT_COUNTED.contains(&key) {
-            true => Fate::Remove,
-            false => Fate::Keep,
+            true => FieldAction::Remove,
+            false => FieldAction::Keep,
         };
         let text = std::str::from_utf8(&written.body).unwrap_or_default();
         if splice::object(text, &mut body, &mut counted) {
@@ -65,9 +66,9 @@ impl CountTokens for InputTokens {
                 Ok(())
             })
         })
-        .map_err(ReadError::in_answer)?;
+        .map_err(ReadError::in_response)?;
         tokens.ok_or_else(|| {
-            let text = "the provider's answer has no count of tokens";
+            let text = "the provider's response has no token count";
             Error::new(ErrorKind::BadResponse, text)
         })
     }

@@ -1,5 +1,5 @@
-//! The response object: the same fields in a whole answer and in the events
-//! that begin and end a stream.
+//! The response object, shared by whole responses and by the first and last
+//! events of a stream.
 
 use majordomo_llm::{Error, FinishReason, Native, Usage};
 
@@ -7,8 +7,8 @@ use super::{error, finish, usage};
 use crate::Reply;
 use crate::json::Object;
 
-/// What a server repeats of the request, and what stands there when nobody
-/// said; official clients look for those with a value.
+/// Fields in which a server repeats the request, with their defaults. Official
+/// clients require those that have one.
 const ECHOES: &[(&str, Option<&str>)] = &[
     ("background", None),
     ("conversation", None),
@@ -42,36 +42,36 @@ pub(super) fn is_echo(name: &str) -> bool {
     ECHOES.iter().any(|(echo, _)| *echo == name)
 }
 
-/// The status of an answer that ended so.
+/// The status that follows from a finish reason.
 pub(super) fn status(finish: &FinishReason) -> &'static str {
-    match finish::write(finish) {
+    match finish::incomplete_reason(finish) {
         Some(_) => "incomplete",
         None => "completed",
     }
 }
 
-/// The id of an item that has none of its own, made of the answer's id.
-pub(super) fn item_id(answer: &str, prefix: &str, place: usize) -> String {
-    let unique = answer.strip_prefix("resp_").unwrap_or(answer);
+/// Derives an item id from the response's id.
+pub(super) fn item_id(response_id: &str, prefix: &str, place: usize) -> String {
+    let unique = response_id.strip_prefix("resp_").unwrap_or(response_id);
     format!("{prefix}_{unique}_{place}")
 }
 
-/// A response object that is being put together.
-pub(super) struct Envelope<'e> {
+/// A response object under construction.
+pub(super) struct ResponsesEnvelope<'e> {
     id: &'e str,
     model: &'e str,
     created: u64,
     status: &'e str,
     incomplete: Option<&'e str>,
     error: Option<&'e Error>,
-    /// The items as a JSON list.
+    /// The items, as a JSON array.
     output: &'e [u8],
     usage: Option<&'e Usage>,
     native: Option<&'e Native>,
 }
 
-impl<'e> Envelope<'e> {
-    /// An answer that has begun.
+impl<'e> ResponsesEnvelope<'e> {
+    /// A response in progress.
     pub(super) fn of(reply: &'e Reply) -> Self {
         Self {
             id: &reply.id,
@@ -88,7 +88,7 @@ impl<'e> Envelope<'e> {
 
     pub(super) fn finished(mut self, finish: &'e FinishReason) -> Self {
         self.status = status(finish);
-        self.incomplete = finish::write(finish);
+        self.incomplete = finish::incomplete_reason(finish);
         self
     }
 
@@ -123,7 +123,7 @@ impl<'e> Envelope<'e> {
             None => object.string("status", self.status),
         }
         match self.error {
-            Some(error) => error::write_failed(error, object),
+            Some(error) => error::write_response_error(error, object),
             None => object.raw("error", "null"),
         }
         match self.incomplete {
@@ -140,7 +140,7 @@ impl<'e> Envelope<'e> {
             }
         }
         match self.usage {
-            Some(usage) => object.object("usage", |o| usage::write(usage, o)),
+            Some(usage) => object.object("usage", |o| usage::write_usage(usage, o)),
             None => object.raw("usage", "null"),
         }
         object.native(self.native);

@@ -1,4 +1,4 @@
-//! Errors as OpenAI's clients expect them.
+//! Errors in the form that OpenAI's clients expect.
 
 use bytes::BytesMut;
 use majordomo_llm::Error;
@@ -8,8 +8,8 @@ use crate::chat::error::{code, write_into};
 use crate::failure::{retry_headers, status_for_client};
 use crate::json::{Object, object};
 
-/// Status, headers and body.
-pub(super) fn write(error: &Error) -> ErrorReply {
+/// Writes status, headers and body.
+pub(super) fn write_error(error: &Error) -> ErrorReply {
     let mut body = BytesMut::new();
     object(&mut body, |o| write_into(error, o));
     ErrorReply {
@@ -19,27 +19,28 @@ pub(super) fn write(error: &Error) -> ErrorReply {
     }
 }
 
-/// The `error` of a response that failed: a code and a message.
-pub(super) fn write_failed(error: &Error, object: &mut Object<'_>) {
+/// Writes the `error` of a failed response: a code and a message.
+pub(super) fn write_response_error(error: &Error, object: &mut Object<'_>) {
     object.object("error", |o| {
         o.string("code", code(error).unwrap_or("server_error"));
-        o.string("message", &message(error));
+        o.string("message", &error_message(error));
     });
 }
 
-/// The fields of a stream's `error` event.
-pub(super) fn write_event(error: &Error, object: &mut Object<'_>) {
+/// Writes the fields of a stream's `error` event.
+pub(super) fn write_error_event(error: &Error, object: &mut Object<'_>) {
     match code(error) {
         Some(code) => object.string("code", code),
         None => object.raw("code", "null"),
     }
-    object.string("message", &message(error));
+    object.string("message", &error_message(error));
     object.raw("param", "null");
     write_into(error, object);
 }
 
-/// Clients read the wait out of the text when a stream has no header to tell it.
-fn message(error: &Error) -> String {
+/// Clients parse the delay out of the message, since a stream has no header for
+/// it.
+fn error_message(error: &Error) -> String {
     let text = error.to_string();
     match error.retry_after() {
         Some(wait) if !text.contains("try again in") => {

@@ -1,11 +1,11 @@
-//! Why the model stopped. The dialect has no word for it: it follows from the
-//! status and from what was said.
+//! Finish reasons. The dialect has no field for them: they follow from status
+//! and content.
 
 use majordomo_llm::FinishReason;
 
-/// What an answer says about its end.
+/// What determines the finish reason of a response.
 #[derive(Default)]
-pub(super) struct End<'a> {
+pub(super) struct ResponsesEnd<'a> {
     pub(super) status: Option<&'a str>,
     /// Why it is incomplete.
     pub(super) reason: Option<&'a str>,
@@ -13,8 +13,9 @@ pub(super) struct End<'a> {
     pub(super) refused: bool,
 }
 
-/// A call that was cut off is no call, so the status comes first.
-pub(super) fn read(end: &End<'_>) -> FinishReason {
+/// Derives the finish reason. Status takes precedence, since a truncated call
+/// is not a call.
+pub(super) fn read_finish_reason(end: &ResponsesEnd<'_>) -> FinishReason {
     match (end.status.unwrap_or("completed"), end.reason) {
         ("incomplete", None | Some("max_output_tokens")) => FinishReason::Length,
         ("incomplete", Some("content_filter")) => FinishReason::ContentFilter,
@@ -27,8 +28,8 @@ pub(super) fn read(end: &End<'_>) -> FinishReason {
     }
 }
 
-/// The reason of an incomplete answer; none for a complete one.
-pub(super) fn write(finish: &FinishReason) -> Option<&str> {
+/// The reason of an incomplete response; `None` for a complete one.
+pub(super) fn incomplete_reason(finish: &FinishReason) -> Option<&str> {
     match finish {
         FinishReason::Stop
         | FinishReason::StopSequence(_)
@@ -41,12 +42,12 @@ pub(super) fn write(finish: &FinishReason) -> Option<&str> {
     }
 }
 
-/// Why a reader will not find this reason again.
-pub(super) fn loss(finish: &FinishReason) -> Option<&'static str> {
+/// Why a reader cannot recover this finish reason.
+pub(super) fn finish_loss(finish: &FinishReason) -> Option<&'static str> {
     match finish {
-        FinishReason::StopSequence(_) => Some("Responses does not tell stop sequences"),
-        FinishReason::ContextWindow => Some("written as the limit of output tokens"),
-        FinishReason::Paused => Some("Responses cannot ask for the conversation again"),
+        FinishReason::StopSequence(_) => Some("Responses does not report stop sequences"),
+        FinishReason::ContextWindow => Some("written as `max_output_tokens`"),
+        FinishReason::Paused => Some("Responses has no paused responses"),
         _ => None,
     }
 }

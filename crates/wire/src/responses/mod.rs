@@ -1,18 +1,20 @@
-//! OpenAI Responses: a conversation of items, each a message of its own.
+//! OpenAI Responses: a conversation of items.
 //!
-//! An item is read as one message: a function call as an assistant's message
-//! with one call, a reasoning item as one with one thought and its whole state.
-//! Writers of other dialects group them again. Hosted tools, their items and
-//! custom tools are kept as they are.
+//! Each item is read as one message: a function call as an assistant message with
+//! one call, a reasoning item as one with its text and its whole state. Writers of
+//! other dialects regroup them. Hosted tools, their items and custom tools are
+//! kept verbatim.
 //!
-//! Native fields: a dot tells where a field belongs.
+//! The prefix of a native field tells where it belongs:
 //!
 //! - `text.x`, `text.format.x`, `reasoning.x`: inside those settings.
 //! - `item.x` on a text: a field of the message item that this text ends.
-//! - `echo.x` on an answer: what the server repeats of the request.
+//! - `echo.x` on a response: a field that repeats the request.
 //!
-//! Blocks inside a message that are not modelled have `content.` before their
-//! kind; all others are items.
+//! Unmodelled blocks inside a message have the kind prefix `content.`; all other
+//! unmodelled blocks are items.
+//!
+//! Uses the shared modules of the crate, and `chat` for model lists and errors.
 
 mod count_tokens;
 mod envelope;
@@ -24,7 +26,7 @@ mod read_part;
 mod read_request;
 mod response;
 mod stream_event;
-mod stream_frames;
+mod stream_event_writer;
 mod stream_items;
 mod stream_output;
 mod stream_reader;
@@ -41,16 +43,16 @@ mod tests;
 use bytes::Bytes;
 use majordomo_llm::{Dialect, Error, ModelInfo, Request, Response, Result};
 
-use crate::call_bounds::{self, Bounded};
+use crate::tool_call_limits::{self, LimitedStreamReader};
 use crate::{
-    Codec, CountTokens, ErrorReply, FailedAnswer, Incoming, Outgoing, Protocol, ReadError, Reply,
+    Codec, CountTokens, ErrorReply, FailedResponse, Incoming, Outgoing, Protocol, ReadError, Reply,
     StreamReader, StreamWriter, Written,
 };
 
-/// The mark on everything that was read from this dialect.
+/// Marks everything that was read from this dialect.
 const RESPONSES: Dialect = Protocol::Responses.dialect();
 
-/// Stands between the paragraphs of a reasoning item.
+/// Separates the paragraphs of a reasoning item.
 const PARAGRAPH: &str = "\n\n";
 
 /// The codec.
@@ -62,46 +64,46 @@ impl Codec for Responses {
     }
 
     fn read_request(&self, body: Bytes) -> Result<Incoming, ReadError> {
-        read_request::read(body)
+        read_request::read_request(body)
     }
 
     fn write_request(&self, request: &Request, to: &Outgoing<'_>) -> Written {
-        write_request::write(request, to)
+        write_request::write_request(request, to)
     }
 
     fn read_response(&self, body: Bytes, first_call: usize) -> Result<Response> {
-        response::read(body, first_call).and_then(call_bounds::check)
+        response::read_response(body, first_call).and_then(tool_call_limits::check_tool_calls)
     }
 
     fn write_response(&self, response: &Response, reply: &Reply) -> Written {
-        response::write(response, reply)
+        response::write_response(response, reply)
     }
 
     fn stream_reader(&self) -> Box<dyn StreamReader> {
-        Box::new(Bounded::<stream_reader::ResponsesReader>::default())
+        Box::new(LimitedStreamReader::<stream_reader::ResponsesStreamReader>::default())
     }
 
     fn stream_writer(&self, reply: &Reply) -> Box<dyn StreamWriter> {
-        Box::new(stream_writer::ResponsesWriter::new(reply))
+        Box::new(stream_writer::ResponsesStreamWriter::new(reply))
     }
 
-    fn read_error(&self, failed: &FailedAnswer<'_>) -> Error {
-        crate::failure::read(failed)
+    fn read_error(&self, failed: &FailedResponse<'_>) -> Error {
+        crate::failure::read_failed_response(failed)
     }
 
     fn write_error(&self, error: &Error) -> ErrorReply {
-        error::write(error)
+        error::write_error(error)
     }
 
     fn read_models(&self, body: &[u8]) -> Result<Vec<ModelInfo>> {
-        models::read(body)
+        models::read_models(body)
     }
 
     fn write_models(&self, models: &[ModelInfo], created: u64) -> Bytes {
-        models::write(models, created)
+        models::write_models(models, created)
     }
 
     fn count_tokens(&self) -> Option<&dyn CountTokens> {
-        Some(&count_tokens::InputTokens)
+        Some(&count_tokens::ResponsesTokenCounter)
     }
 }

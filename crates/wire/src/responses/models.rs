@@ -1,3 +1,3 @@
-//! Model lists: the same endpoint as that of Chat Completions.
+//! Model lists: the same endpoint as in Chat Completions.
 
-pub(super) use crate::chat::models::{read, write};
+pub(super) use crate::chat::models::{read_models, write_models};

@@ -1,4 +1,4 @@
-//! Reads one item: of a conversation, or of an answer.
+//! Reads one item of a conversation or a response.
 
 use std::borrow::Cow;
 
@@ -6,35 +6,36 @@ use majordomo_llm::{
     Json, Message, Native, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult,
 };
 
-use super::read_part::content;
+use super::read_part::read_content;
 use super::{PARAGRAPH, RESPONSES};
-use crate::json::{self, Cursor, Kind, Read, ReadError, Rest, keep};
+use crate::json::{self, Cursor, JsonKind, ReadError, ReadResult, Rest, keep};
 
 /// Reads an item of a conversation.
-pub(super) fn read(cursor: &mut Cursor<'_>) -> Read<Message> {
-    let mut fields = ItemFields::default();
-    let ((), raw) =
-        cursor.with_raw(|cursor| cursor.object(|key, cursor| fields.read(key.clone(), cursor)))?;
+pub(super) fn read_message(cursor: &mut Cursor<'_>) -> ReadResult<Message> {
+    let mut fields = ResponsesItemFields::default();
+    let ((), raw) = cursor
+        .with_raw(|cursor| cursor.object(|key, cursor| fields.read_field(key.clone(), cursor)))?;
     Ok(fields.into_message(raw))
 }
 
-/// Reads an item of an answer.
-pub(super) fn read_said(cursor: &mut Cursor<'_>) -> Read<Vec<Part>> {
-    let mut fields = ItemFields::default();
-    let ((), raw) = cursor
-        .with_raw(|cursor| cursor.loose_object(|key, cursor| fields.read(key.clone(), cursor)))?;
+/// Reads an output item of a response.
+pub(super) fn read_output_item(cursor: &mut Cursor<'_>) -> ReadResult<Vec<Part>> {
+    let mut fields = ResponsesItemFields::default();
+    let ((), raw) = cursor.with_raw(|cursor| {
+        cursor.loose_object(|key, cursor| fields.read_field(key.clone(), cursor))
+    })?;
     Ok(fields.into_parts(raw))
 }
 
-/// Reads an item of a stream whose text is known to be JSON.
-pub(super) fn read_said_text(raw: &str) -> Result<Vec<Part>, ReadError> {
-    json::read_str(raw, read_said)
+/// Reads an output item of a stream.
+pub(super) fn read_output_item_str(raw: &str) -> Result<Vec<Part>, ReadError> {
+    json::read_str(raw, read_output_item)
 }
 
-/// The fields of an item, in whatever order they came. What a field means
-/// depends on the type, which may come last.
+/// The fields of an item, in any order. Their meaning depends on the type,
+/// which may come last.
 #[derive(Default)]
-struct ItemFields<'a> {
+struct ResponsesItemFields<'a> {
     kind: Option<Cow<'a, str>>,
     role: Option<Cow<'a, str>>,
     content: Vec<Part>,
@@ -43,24 +44,24 @@ struct ItemFields<'a> {
     call_id: Option<Cow<'a, str>>,
     name: Option<Cow<'a, str>>,
     arguments: Cow<'a, str>,
-    /// Every field but `type` and `role`, as it stands in the text.
+    /// The text of every field except `type` and `role`.
     all: Vec<(Cow<'a, str>, &'a str)>,
 }
 
-impl<'a> ItemFields<'a> {
-    fn read(&mut self, key: Cow<'a, str>, cursor: &mut Cursor<'a>) -> Read<()> {
+impl<'a> ResponsesItemFields<'a> {
+    fn read_field(&mut self, key: Cow<'a, str>, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         let ((), raw) = cursor.with_raw(|cursor| {
             match (&*key, cursor.peek()?) {
                 ("type", _) => self.kind = cursor.optional(Cursor::string)?,
                 ("role", _) => self.role = cursor.optional(Cursor::string)?,
-                ("content", _) => self.content = content(cursor)?,
-                ("summary", _) => self.summary = content(cursor)?,
-                ("output", _) => self.output = content(cursor)?,
-                ("call_id", Kind::String) => self.call_id = Some(cursor.string()?),
-                ("name", Kind::String) => self.name = Some(cursor.string()?),
-                ("arguments", Kind::String) => self.arguments = cursor.string()?,
-                ("arguments", Kind::Null) => cursor.raw().map(drop)?,
-                // Some servers send the object itself.
+                ("content", _) => self.content = read_content(cursor)?,
+                ("summary", _) => self.summary = read_content(cursor)?,
+                ("output", _) => self.output = read_content(cursor)?,
+                ("call_id", JsonKind::String) => self.call_id = Some(cursor.string()?),
+                ("name", JsonKind::String) => self.name = Some(cursor.string()?),
+                ("arguments", JsonKind::String) => self.arguments = cursor.string()?,
+                ("arguments", JsonKind::Null) => cursor.raw().map(drop)?,
+                // Some servers send an object instead of a string.
                 ("arguments", _) => self.arguments = Cow::Borrowed(cursor.raw()?),
                 _ => cursor.raw().map(drop)?,
             }
@@ -79,7 +80,7 @@ impl<'a> ItemFields<'a> {
             return Message::new(role, vec![self.into_part(&kind, raw)]);
         }
         let word = self.role.take().unwrap_or_default();
-        let (role, plain) = role(&word);
+        let (role, plain) = read_role(&word);
         let mut rest = self.rest(&["content"]);
         if !plain {
             rest.push("role", Json::string(&word));
@@ -91,15 +92,15 @@ impl<'a> ItemFields<'a> {
         }
     }
 
-    /// What an item of an answer says. The fields of a message item go with its
-    /// last part, since an answer has no messages.
+    /// Converts an output item. The fields of a message item are attached to
+    /// its last part, since a response has no messages.
     fn into_parts(mut self, raw: &str) -> Vec<Part> {
         let kind = self.kind();
-        // It is complete because the answer is.
+        // Implied by the status of the response.
         self.all
             .retain(|(name, value)| name != "status" || *value != "\"completed\"");
-        let said = self.role.as_deref().is_none_or(|role| role == "assistant");
-        if kind != "message" || !said {
+        let from_model = self.role.as_deref().is_none_or(|role| role == "assistant");
+        if kind != "message" || !from_model {
             return vec![self.into_part(&kind, raw)];
         }
         let mut parts = std::mem::take(&mut self.content);
@@ -148,7 +149,7 @@ impl<'a> ItemFields<'a> {
         }
     }
 
-    /// Clients may leave the type of a message out.
+    /// Clients may omit the type of a message.
     fn kind(&mut self) -> Cow<'a, str> {
         match (self.kind.take(), &self.role) {
             (Some(kind), _) => kind,
@@ -157,21 +158,21 @@ impl<'a> ItemFields<'a> {
         }
     }
 
-    /// Who an item that is no message comes from.
+    /// The role of an item that is not a message.
     fn role_of(&self, kind: &str) -> Role {
         match &self.role {
-            Some(word) => role(word).0,
+            Some(word) => read_role(word).0,
             None if kind.ends_with("_output") || kind.ends_with("_response") => Role::Tool,
             None => Role::Assistant,
         }
     }
 
-    /// The fields that are not modelled. What is null was not said.
+    /// The unmodelled fields, without those whose null means absence.
     fn rest(&self, modelled: &[&str]) -> Rest {
         let mut rest = Rest::default();
         for (name, value) in &self.all {
-            let said = *value != "null" || !NULLABLE.contains(&&**name);
-            if said && !modelled.contains(&&**name) {
+            let is_present = *value != "null" || !NULLABLE.contains(&&**name);
+            if is_present && !modelled.contains(&&**name) {
                 rest.push(name.as_ref(), keep(value));
             }
         }
@@ -179,7 +180,7 @@ impl<'a> ItemFields<'a> {
     }
 }
 
-/// Fields whose null means the same as their absence.
+/// Fields for which null is equivalent to absence.
 const NULLABLE: &[&str] = &[
     "id",
     "status",
@@ -190,8 +191,8 @@ const NULLABLE: &[&str] = &[
     "caller",
 ];
 
-/// The role of a word, and whether the word is the role's own.
-fn role(word: &str) -> (Role, bool) {
+/// Reads a role, and whether it is the canonical name.
+fn read_role(word: &str) -> (Role, bool) {
     match word {
         "user" => (Role::User, true),
         "assistant" => (Role::Assistant, true),

@@ -1,4 +1,4 @@
-//! Reads one block of a message's content or of a tool's output.
+//! Reads one content block of a message or of a tool output.
 
 use std::borrow::Cow;
 
@@ -6,57 +6,57 @@ use majordomo_llm::{File, Image, Native, Opaque, Part, Reasoning, RemoteImage, T
 
 use super::RESPONSES;
 use crate::base64::decode_data_url;
-use crate::json::{Cursor, Kind, Read, Rest, keep};
+use crate::json::{Cursor, JsonKind, ReadResult, Rest, keep};
 
-/// A string, a list of blocks, or nothing.
-pub(super) fn content(cursor: &mut Cursor<'_>) -> Read<Vec<Part>> {
+/// Reads a string, a list of blocks, or `null`.
+pub(super) fn read_content(cursor: &mut Cursor<'_>) -> ReadResult<Vec<Part>> {
     let mut parts = Vec::new();
     match cursor.peek()? {
-        Kind::String => {
+        JsonKind::String => {
             let text = cursor.string()?;
             if !text.is_empty() {
                 parts.push(Part::text(text));
             }
         }
-        Kind::Array => cursor.array(|cursor| {
-            parts.push(part(cursor)?);
+        JsonKind::Array => cursor.array(|cursor| {
+            parts.push(read_part(cursor)?);
             Ok(())
         })?,
-        Kind::Null => {
+        JsonKind::Null => {
             cursor.raw()?;
         }
-        // Nobody's form, but a tool may answer with anything.
+        // Invalid, but tools may return anything.
         _ => parts.push(Part::text(cursor.raw()?)),
     }
     Ok(parts)
 }
 
-fn part(cursor: &mut Cursor<'_>) -> Read<Part> {
+fn read_part(cursor: &mut Cursor<'_>) -> ReadResult<Part> {
     match cursor.peek()? {
-        Kind::String => return cursor.string().map(Part::text),
-        Kind::Object => {}
+        JsonKind::String => return cursor.string().map(Part::text),
+        JsonKind::Object => {}
         _ => return cursor.raw().map(Part::text),
     }
-    let mut fields = PartFields::default();
-    let ((), raw) =
-        cursor.with_raw(|cursor| cursor.object(|key, cursor| fields.read(key.clone(), cursor)))?;
+    let mut fields = ResponsesPartFields::default();
+    let ((), raw) = cursor
+        .with_raw(|cursor| cursor.object(|key, cursor| fields.read_field(key.clone(), cursor)))?;
     Ok(fields.into_part(raw))
 }
 
 #[derive(Default)]
-struct PartFields<'a> {
+struct ResponsesPartFields<'a> {
     kind: Option<Cow<'a, str>>,
     text: Option<Cow<'a, str>>,
     refusal: Option<Cow<'a, str>>,
     image_url: Option<Cow<'a, str>>,
     file_data: Option<Cow<'a, str>>,
     filename: Option<Cow<'a, str>>,
-    /// Everything else, as it stands in the text.
+    /// The text of all other fields.
     others: Vec<(Cow<'a, str>, &'a str)>,
 }
 
-impl<'a> PartFields<'a> {
-    fn read(&mut self, key: Cow<'a, str>, cursor: &mut Cursor<'a>) -> Read<()> {
+impl<'a> ResponsesPartFields<'a> {
+    fn read_field(&mut self, key: Cow<'a, str>, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         let slot = match &*key {
             "type" => &mut self.kind,
             "text" => &mut self.text,
@@ -70,8 +70,8 @@ impl<'a> PartFields<'a> {
             }
         };
         match cursor.peek()? {
-            Kind::String => *slot = Some(cursor.string()?),
-            Kind::Null => {}
+            JsonKind::String => *slot = Some(cursor.string()?),
+            JsonKind::Null => {}
             _ => self.others.push((key, cursor.raw()?)),
         }
         Ok(())
@@ -92,7 +92,7 @@ impl<'a> PartFields<'a> {
                     native: self.native(),
                 })
             }),
-            // Only reasoning items hold these, and keep them as a whole.
+            // Only occur in reasoning items, which are kept as a whole.
             "summary_text" | "reasoning_text" => {
                 let text = self.text.take();
                 text.map(|text| Part::Reasoning(Reasoning::new(text)))
@@ -110,7 +110,7 @@ impl<'a> PartFields<'a> {
         })
     }
 
-    /// A picture that is named by an id stays as it is.
+    /// Reads an image; one that is referenced by id is kept verbatim.
     fn image(&mut self) -> Option<Part> {
         let url = self.image_url.take()?;
         Some(match decode_data_url(&url) {
@@ -126,7 +126,7 @@ impl<'a> PartFields<'a> {
         })
     }
 
-    /// A file that is named by an id or an address stays as it is.
+    /// Reads a file; one that is referenced by id or URL is kept verbatim.
     fn file(&mut self) -> Option<Part> {
         let data_url = self.file_data.take()?;
         let (media_type, data) = decode_data_url(&data_url)?;

@@ -7,27 +7,27 @@ use majordomo_llm::{
 };
 
 use super::{RESPONSES, read_message};
-use crate::json::{self, Cursor, Kind, Read, Rest, keep};
+use crate::json::{self, Cursor, JsonKind, ReadResult, Rest, keep};
 use crate::{Incoming, ReadError, effort};
 
 /// Reads a request and keeps its bytes.
-pub(super) fn read(body: Bytes) -> Result<Incoming, ReadError> {
-    let mut fields = Fields::default();
+pub(super) fn read_request(body: Bytes) -> Result<Incoming, ReadError> {
+    let mut fields = ResponsesRequestFields::default();
     json::read(&body, |cursor| {
-        cursor.object(|key, cursor| fields.read(key, cursor))
+        cursor.object(|key, cursor| fields.read_field(key, cursor))
     })?;
     let (model, stream) = (fields.model.take(), fields.stream);
     Ok(Incoming {
         model,
         stream,
-        // Every stream tells its usage here.
+        // Every stream includes usage.
         stream_usage: true,
         request: Request::from_wire(RESPONSES, body, fields.into_prompt()),
     })
 }
 
 #[derive(Default)]
-struct Fields {
+struct ResponsesRequestFields {
     model: Option<String>,
     stream: bool,
     /// The old name of `safety_identifier`.
@@ -36,32 +36,32 @@ struct Fields {
     rest: Rest,
 }
 
-impl Fields {
-    fn read(&mut self, key: &str, cursor: &mut Cursor<'_>) -> Read<()> {
+impl ResponsesRequestFields {
+    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         let prompt = &mut self.prompt;
         match (key, cursor.peek()?) {
-            ("model", _) => self.model = string(cursor)?,
+            ("model", _) => self.model = read_optional_string(cursor)?,
             ("stream", _) => self.stream = cursor.optional(Cursor::bool)?.unwrap_or_default(),
-            ("instructions", Kind::String) => {
+            ("instructions", JsonKind::String) => {
                 prompt.system = vec![Text::new(cursor.string()?)];
             }
-            ("input", _) => input(cursor, prompt)?,
+            ("input", _) => read_input(cursor, prompt)?,
             ("tools", _) => {
-                cursor.optional(|c| c.array(|cursor| tool(cursor, prompt)))?;
+                cursor.optional(|c| c.array(|cursor| read_tool(cursor, prompt)))?;
             }
-            ("tool_choice", _) => self.tool_choice(cursor)?,
+            ("tool_choice", _) => self.read_tool_choice(cursor)?,
             ("parallel_tool_calls", _) => {
                 prompt.parallel_tool_calls = cursor.optional(Cursor::bool)?;
             }
-            ("text", Kind::Object) => self.text(cursor)?,
-            ("reasoning", Kind::Object) => self.reasoning(cursor)?,
+            ("text", JsonKind::Object) => self.read_text_setting(cursor)?,
+            ("reasoning", JsonKind::Object) => self.read_reasoning(cursor)?,
             ("max_output_tokens", _) => prompt.max_tokens = cursor.optional(Cursor::unsigned)?,
             ("temperature", _) => prompt.temperature = cursor.optional(Cursor::float)?,
             ("top_p", _) => prompt.top_p = cursor.optional(Cursor::float)?,
-            ("prompt_cache_key", _) => prompt.cache_key = string(cursor)?,
-            ("safety_identifier", _) => prompt.user = string(cursor)?,
-            ("user", Kind::String) => self.user = string(cursor)?,
-            ("instructions" | "text" | "reasoning" | "user", Kind::Null) => {}
+            ("prompt_cache_key", _) => prompt.cache_key = read_optional_string(cursor)?,
+            ("safety_identifier", _) => prompt.user = read_optional_string(cursor)?,
+            ("user", JsonKind::String) => self.user = read_optional_string(cursor)?,
+            ("instructions" | "text" | "reasoning" | "user", JsonKind::Null) => {}
             _ => self.rest.take(key, cursor)?,
         }
         Ok(())
@@ -77,9 +77,9 @@ impl Fields {
         self.prompt
     }
 
-    fn tool_choice(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    fn read_tool_choice(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         let (choice, raw) = match cursor.peek()? {
-            Kind::String => {
+            JsonKind::String => {
                 let (word, raw) = cursor.with_raw(Cursor::string)?;
                 let choice = match &*word {
                     "auto" => Some(ToolChoice::Auto),
@@ -89,26 +89,26 @@ impl Fields {
                 };
                 (choice, raw)
             }
-            Kind::Object => cursor.with_raw(named_choice)?,
+            JsonKind::Object => cursor.with_raw(read_named_choice)?,
             _ => (Some(ToolChoice::Auto), cursor.raw()?),
         };
         match choice {
             Some(choice) => self.prompt.tool_choice = choice,
-            // A subset of tools, a hosted tool: only this dialect can say it.
+            // A subset of tools, or a hosted tool: specific to this dialect.
             None => self.rest.push("tool_choice", keep(raw)),
         }
         Ok(())
     }
 
-    fn text(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    fn read_text_setting(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         cursor.object(|key, cursor| match (&**key, cursor.peek()?) {
-            ("format", Kind::Object) => self.format(cursor),
-            ("format", Kind::Null) => Ok(()),
+            ("format", JsonKind::Object) => self.read_format(cursor),
+            ("format", JsonKind::Null) => Ok(()),
             _ => self.rest.take(format!("text.{key}"), cursor),
         })
     }
 
-    fn format(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    fn read_format(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         let mut kind = None;
         let mut schema = None;
         let (mut name, mut strict) = (None, None);
@@ -117,9 +117,9 @@ impl Fields {
             cursor.object(|key, cursor| {
                 match (&**key, cursor.peek()?) {
                     ("type", _) => kind = cursor.maybe_string()?,
-                    ("schema", Kind::Object) => schema = Some(keep(cursor.raw()?)),
-                    ("name", Kind::String) => name = Some(cursor.string()?.into_owned()),
-                    ("strict", Kind::Bool | Kind::Null) => {
+                    ("schema", JsonKind::Object) => schema = Some(keep(cursor.raw()?)),
+                    ("name", JsonKind::String) => name = Some(cursor.string()?.into_owned()),
+                    ("strict", JsonKind::Bool | JsonKind::Null) => {
                         strict = cursor.optional(Cursor::bool)?;
                     }
                     _ => rest.push((format!("text.format.{key}"), keep(cursor.raw()?))),
@@ -148,13 +148,13 @@ impl Fields {
         Ok(())
     }
 
-    fn reasoning(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    fn read_reasoning(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         cursor.object(|key, cursor| {
             if key != "effort" {
                 return self.rest.take(format!("reasoning.{key}"), cursor);
             }
             let (word, raw) = cursor.with_raw(Cursor::maybe_string)?;
-            match word.as_deref().and_then(effort::read) {
+            match word.as_deref().and_then(effort::read_effort) {
                 None if raw == "null" => {}
                 None => self.rest.push("reasoning.effort", keep(raw)),
                 effort => self.prompt.effort = effort,
@@ -164,31 +164,31 @@ impl Fields {
     }
 }
 
-fn string(cursor: &mut Cursor<'_>) -> Read<Option<String>> {
+fn read_optional_string(cursor: &mut Cursor<'_>) -> ReadResult<Option<String>> {
     cursor.optional(|c| Ok(c.string()?.into_owned()))
 }
 
-/// One text of the user, or a list of items.
-fn input(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> Read<()> {
+/// Reads a user text or a list of items.
+fn read_input(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> ReadResult<()> {
     match cursor.peek()? {
-        Kind::String => {
+        JsonKind::String => {
             let text = cursor.string()?;
-            let said = (!text.is_empty()).then(|| Part::text(text));
-            let parts = said.into_iter().collect();
+            let part = (!text.is_empty()).then(|| Part::text(text));
+            let parts = part.into_iter().collect();
             prompt.messages.push(Message::new(Role::User, parts));
             Ok(())
         }
-        Kind::Null => Ok(()),
+        JsonKind::Null => Ok(()),
         _ => cursor.array(|cursor| {
-            let message = read_message::read(cursor)?;
+            let message = read_message::read_message(cursor)?;
             prompt.messages.push(message);
             Ok(())
         }),
     }
 }
 
-/// `{"type": "function", "name": "x"}`, and nothing for other types.
-fn named_choice(cursor: &mut Cursor<'_>) -> Read<Option<ToolChoice>> {
+/// Reads `{"type": "function", "name": "x"}`; `None` for other types.
+fn read_named_choice(cursor: &mut Cursor<'_>) -> ReadResult<Option<ToolChoice>> {
     let mut name = None;
     let mut is_function = false;
     cursor.object(|key, cursor| {
@@ -203,20 +203,22 @@ fn named_choice(cursor: &mut Cursor<'_>) -> Read<Option<ToolChoice>> {
     Ok(name.map(|name| ToolChoice::Named(name.into_owned())))
 }
 
-fn tool(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> Read<()> {
+fn read_tool(cursor: &mut Cursor<'_>, prompt: &mut Prompt) -> ReadResult<()> {
     let mut kind = None;
     let mut tool = Tool::new("");
     let mut others = Vec::new();
     let ((), raw) = cursor.with_raw(|cursor| {
         cursor.object(|key, cursor| {
             match (&**key, cursor.peek()?) {
-                ("type", Kind::String) => kind = Some(cursor.string()?),
-                ("name", Kind::String) => tool.name = cursor.string()?.into_owned(),
-                ("description", Kind::String | Kind::Null) => tool.description = string(cursor)?,
-                ("parameters", Kind::Object | Kind::Null) => {
+                ("type", JsonKind::String) => kind = Some(cursor.string()?),
+                ("name", JsonKind::String) => tool.name = cursor.string()?.into_owned(),
+                ("description", JsonKind::String | JsonKind::Null) => {
+                    tool.description = read_optional_string(cursor)?
+                }
+                ("parameters", JsonKind::Object | JsonKind::Null) => {
                     tool.parameters = cursor.optional(Cursor::raw)?.map(keep);
                 }
-                ("strict", Kind::Bool | Kind::Null) => {
+                ("strict", JsonKind::Bool | JsonKind::Null) => {
                     tool.strict = cursor.optional(Cursor::bool)?;
                 }
                 _ => others.push((key.clone(), cursor.raw()?)),

@@ -1,50 +1,50 @@
-//! Whole answers.
+//! Whole responses.
 
 use bytes::{Bytes, BytesMut};
 use majordomo_llm::{Error, ErrorKind, FinishReason, Part, RawBody, Response, Result, Usage};
 
-use super::envelope::{self, Envelope};
-use super::finish::{self, End};
-use super::read_message::read_said;
-use super::write_item::{Face, ItemWriter, items};
+use super::envelope::{self, ResponsesEnvelope};
+use super::finish::{self, ResponsesEnd};
+use super::read_message::read_output_item;
+use super::write_item::{ItemHeader, ResponsesItemWriter, group_items};
 use super::{RESPONSES, usage};
-use crate::conversation::name_calls;
+use crate::conversation::assign_call_ids;
 use crate::failure::ErrorBody;
-use crate::json::{self, Cursor, Kind, Read, ReadError, Rest, object, write_array};
+use crate::json::{self, Cursor, JsonKind, ReadError, ReadResult, Rest, object, write_array};
 use crate::loss::Losses;
 use crate::{Reply, Written};
 
-/// Reads an answer.
-pub(super) fn read(body: Bytes, first_call: usize) -> Result<Response> {
-    let answer = json::read(&body, Answer::read).map_err(ReadError::in_answer)?;
-    if let Some(error) = answer.error() {
+/// Reads a response.
+pub(super) fn read_response(body: Bytes, first_call: usize) -> Result<Response> {
+    let fields = json::read(&body, ResponsesResponseBody::read).map_err(ReadError::in_response)?;
+    if let Some(error) = fields.error() {
         return Err(error);
     }
-    if !answer.has_output {
-        let text = "the provider's answer has no output";
+    if !fields.has_output {
+        let text = "the provider's response has no output";
         return Err(Error::new(ErrorKind::BadResponse, text));
     }
-    let finish = answer.finish(false, false);
-    let mut parts: Vec<Part> = answer.items.into_iter().flatten().collect();
-    name_calls(&mut parts, first_call);
+    let finish = fields.finish(false, false);
+    let mut parts: Vec<Part> = fields.items.into_iter().flatten().collect();
+    assign_call_ids(&mut parts, first_call);
     Ok(Response {
         finish,
-        usage: answer.usage.unwrap_or_default(),
-        id: answer.id,
-        reported_model: answer.model,
-        native: answer.rest.into_native(RESPONSES),
+        usage: fields.usage.unwrap_or_default(),
+        id: fields.id,
+        reported_model: fields.model,
+        native: fields.rest.into_native(RESPONSES),
         raw: Some(RawBody::new(RESPONSES, body.clone())),
         ..Response::new(parts)
     })
 }
 
-/// A response object: a whole answer, or what a stream's events carry.
+/// The fields of a response object, whole or from a stream's event.
 #[derive(Default)]
-pub(super) struct Answer<'a> {
+pub(super) struct ResponsesResponseBody<'a> {
     pub(super) id: Option<String>,
     pub(super) model: Option<String>,
     pub(super) usage: Option<Usage>,
-    /// What each item says, in order.
+    /// The parts of each item, in order.
     pub(super) items: Vec<Vec<Part>>,
     has_output: bool,
     status: Option<String>,
@@ -53,14 +53,14 @@ pub(super) struct Answer<'a> {
     rest: Rest,
 }
 
-impl<'a> Answer<'a> {
-    pub(super) fn read(cursor: &mut Cursor<'a>) -> Read<Self> {
-        let mut answer = Self::default();
-        cursor.loose_object(|key, cursor| answer.field(key, cursor))?;
-        Ok(answer)
+impl<'a> ResponsesResponseBody<'a> {
+    pub(super) fn read(cursor: &mut Cursor<'a>) -> ReadResult<Self> {
+        let mut fields = Self::default();
+        cursor.loose_object(|key, cursor| fields.read_field(key, cursor))?;
+        Ok(fields)
     }
 
-    fn field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         let known = |text: Option<std::borrow::Cow<'_, str>>| {
             let text = text.filter(|text| !text.is_empty());
             text.map(std::borrow::Cow::into_owned)
@@ -68,31 +68,31 @@ impl<'a> Answer<'a> {
         match (key, cursor.peek()?) {
             ("id", _) => self.id = known(cursor.maybe_string()?),
             ("model", _) => self.model = known(cursor.maybe_string()?),
-            ("usage", _) => self.usage = usage::read(cursor)?.or(self.usage),
-            ("error", Kind::Object | Kind::String) => self.error = Some(cursor.raw()?),
-            ("status", Kind::String) => self.status(cursor)?,
-            ("incomplete_details", Kind::Object) => cursor.loose_object(|key, cursor| {
+            ("usage", _) => self.usage = usage::read_usage(cursor)?.or(self.usage),
+            ("error", JsonKind::Object | JsonKind::String) => self.error = Some(cursor.raw()?),
+            ("status", JsonKind::String) => self.read_status(cursor)?,
+            ("incomplete_details", JsonKind::Object) => cursor.loose_object(|key, cursor| {
                 if key == "reason" {
                     self.reason = known(cursor.maybe_string()?);
                 }
                 Ok(())
             })?,
-            ("output", Kind::Array) => {
+            ("output", JsonKind::Array) => {
                 self.has_output = true;
                 cursor.array(|cursor| {
-                    if cursor.peek()? == Kind::Object {
-                        self.items.push(read_said(cursor)?);
+                    if cursor.peek()? == JsonKind::Object {
+                        self.items.push(read_output_item(cursor)?);
                     }
                     Ok(())
                 })?;
             }
-            // Bookkeeping, and the texts of the output once more.
+            // Bookkeeping, and a copy of the output texts.
             (
                 "object" | "created_at" | "completed_at" | "error" | "incomplete_details"
                 | "output" | "output_text" | "status",
                 _,
             ) => {}
-            (_, Kind::Null) => {}
+            (_, JsonKind::Null) => {}
             _ if envelope::is_echo(key) => {
                 self.rest.take(format!("echo.{key}"), cursor)?;
             }
@@ -101,8 +101,9 @@ impl<'a> Answer<'a> {
         Ok(())
     }
 
-    /// A status that does not follow from the finish is kept.
-    fn status(&mut self, cursor: &mut Cursor<'_>) -> Read<()> {
+    /// Reads the status; one that does not follow from the finish reason is
+    /// kept.
+    fn read_status(&mut self, cursor: &mut Cursor<'_>) -> ReadResult<()> {
         let (word, raw) = cursor.with_raw(Cursor::string)?;
         if !matches!(&*word, "completed" | "complete" | "incomplete") {
             self.rest.push("echo.status", json::keep(raw));
@@ -111,7 +112,7 @@ impl<'a> Answer<'a> {
         Ok(())
     }
 
-    /// What went wrong, if something did.
+    /// The error of a failed response.
     pub(super) fn error(&self) -> Option<Error> {
         match (self.error, self.status.as_deref()) {
             (Some(error), _) => Some(ErrorBody::inside(error).into_error(None)),
@@ -120,11 +121,11 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// Why it ended. A stream may have seen calls and refusals that its last
-    /// event does not repeat.
+    /// The finish reason. A stream may have seen calls and refusals that its
+    /// last event does not repeat.
     pub(super) fn finish(&self, called: bool, refused: bool) -> FinishReason {
         let mut parts = self.items.iter().flatten();
-        finish::read(&End {
+        finish::read_finish_reason(&ResponsesEnd {
             status: self.status.as_deref(),
             reason: self.reason.as_deref(),
             called_tools: called || parts.clone().any(is_call),
@@ -133,7 +134,8 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// Whether the client must act: a call of a function or of a custom tool.
+/// Whether a part requires the client to act: a function call or custom tool
+/// call.
 pub(super) fn is_call(part: &Part) -> bool {
     match part {
         Part::ToolCall(_) => true,
@@ -142,25 +144,25 @@ pub(super) fn is_call(part: &Part) -> bool {
     }
 }
 
-/// Writes an answer for a client.
-pub(super) fn write(response: &Response, reply: &Reply) -> Written {
+/// Writes a response for a client.
+pub(super) fn write_response(response: &Response, reply: &Reply) -> Written {
     let mut losses = Losses::default();
     let mut output = BytesMut::with_capacity(1_024);
     write_array(&mut output, |array| {
-        let mut writer = ItemWriter::new(&mut losses);
+        let mut writer = ResponsesItemWriter::new(&mut losses);
         let status = envelope::status(&response.finish);
-        for (place, item) in items(&response.parts).iter().enumerate() {
+        for (place, item) in group_items(&response.parts).iter().enumerate() {
             let id = envelope::item_id(&reply.id, item.prefix(), place);
-            writer.write(item, None, Some(Face { id: &id, status }), array);
+            writer.write(item, None, Some(ItemHeader { id: &id, status }), array);
         }
     });
-    if let Some(why) = finish::loss(&response.finish) {
+    if let Some(why) = finish::finish_loss(&response.finish) {
         losses.add("finish", why);
     }
     let native = losses.own(response.native.as_deref(), &RESPONSES);
     let mut body = BytesMut::with_capacity(output.len() + 1_024);
     object(&mut body, |o| {
-        Envelope::of(reply)
+        ResponsesEnvelope::of(reply)
             .finished(&response.finish)
             .output(&output)
             .usage(&response.usage)

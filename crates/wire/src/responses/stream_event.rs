@@ -1,48 +1,48 @@
-//! One event of a stream, as far as it is looked at.
+//! One parsed event of a stream.
 
 use std::borrow::Cow;
 
-use crate::json::{Cursor, Kind, Read};
+use crate::json::{Cursor, JsonKind, ReadResult};
 
-/// What an event may carry. Which fields are there depends on its type.
+/// The fields of an event; which ones are present depends on its type.
 #[derive(Default)]
-pub(super) struct StreamEvent<'a> {
+pub(super) struct ResponsesStreamEvent<'a> {
     pub(super) kind: Option<Cow<'a, str>>,
-    /// Which item, by its place in the output.
+    /// The item's index in the output.
     pub(super) output_index: Option<u64>,
-    /// Which item, by its id.
+    /// The item's id.
     pub(super) item_id: Option<Cow<'a, str>>,
-    /// Which text of the item: a block of its content, or of a summary.
+    /// The index of the text within the item's content or summary.
     pub(super) text_index: u64,
     pub(super) delta: Option<Cow<'a, str>>,
     pub(super) item: Option<&'a str>,
     pub(super) response: Option<&'a str>,
-    /// Whether there is an error where an event should be.
+    /// Whether the data is an error instead of an event.
     pub(super) has_error: bool,
-    /// Whether this is no event but a whole answer.
-    pub(super) is_answer: bool,
+    /// Whether the data is a whole response instead of an event.
+    pub(super) is_whole_response: bool,
 }
 
-impl<'a> StreamEvent<'a> {
-    pub(super) fn read(cursor: &mut Cursor<'a>) -> Read<Self> {
+impl<'a> ResponsesStreamEvent<'a> {
+    pub(super) fn read(cursor: &mut Cursor<'a>) -> ReadResult<Self> {
         let mut event = Self::default();
-        cursor.loose_object(|key, cursor| event.field(key, cursor))?;
+        cursor.loose_object(|key, cursor| event.read_field(key, cursor))?;
         Ok(event)
     }
 
-    fn field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> Read<()> {
+    fn read_field(&mut self, key: &str, cursor: &mut Cursor<'a>) -> ReadResult<()> {
         match (key, cursor.peek()?) {
-            ("type", Kind::String) => self.kind = Some(cursor.string()?),
-            ("delta", Kind::String) => self.delta = Some(cursor.string()?),
-            ("output_index", Kind::Number) => self.output_index = cursor.count()?,
-            ("item_id", Kind::String) => self.item_id = Some(cursor.string()?),
-            ("content_index" | "summary_index", Kind::Number) => {
+            ("type", JsonKind::String) => self.kind = Some(cursor.string()?),
+            ("delta", JsonKind::String) => self.delta = Some(cursor.string()?),
+            ("output_index", JsonKind::Number) => self.output_index = cursor.count()?,
+            ("item_id", JsonKind::String) => self.item_id = Some(cursor.string()?),
+            ("content_index" | "summary_index", JsonKind::Number) => {
                 self.text_index = cursor.count()?.unwrap_or_default();
             }
-            ("item", Kind::Object) => self.item = Some(cursor.raw()?),
-            ("response", Kind::Object) => self.response = Some(cursor.raw()?),
-            ("error", Kind::Object | Kind::String) => self.has_error = true,
-            ("object", Kind::String) => self.is_answer = cursor.string()? == "response",
+            ("item", JsonKind::Object) => self.item = Some(cursor.raw()?),
+            ("response", JsonKind::Object) => self.response = Some(cursor.raw()?),
+            ("error", JsonKind::Object | JsonKind::String) => self.has_error = true,
+            ("object", JsonKind::String) => self.is_whole_response = cursor.string()? == "response",
             _ => {}
         }
         Ok(())

@@ -1,9 +1,9 @@
-//! The items of a stream, from their first sign to their last word.
+//! Tracks the output items of a stream from their first event to their last.
 //!
-//! Servers differ in what they repeat: some never say that an item began, some
-//! never say that it ended, some change its id on the way. An item is found by
-//! its place in the output, by its id where there is no place, and whatever was
-//! not told piece by piece is told when the item is complete.
+//! Servers differ in what they send: some omit the event that starts an item, some
+//! the one that ends it, some change the item's id. Items are matched by output
+//! index, or by id if there is no index, and whatever was not emitted from deltas
+//! is emitted when the item is complete.
 
 use std::borrow::Cow;
 
@@ -11,47 +11,47 @@ use majordomo_llm::{Event, Part};
 
 use super::PARAGRAPH;
 use super::response::is_call;
-use super::stream_event::StreamEvent;
+use super::stream_event::ResponsesStreamEvent;
 
-/// The items in the order of their first sign. The place of a call in this list
-/// is its index among the events.
+/// The items in order of appearance. A call's position in this list is its
+/// index in the emitted events.
 #[derive(Default)]
-pub(super) struct StreamItems(Vec<StreamItem>);
+pub(super) struct ResponsesStreamItems(Vec<ResponsesStreamItem>);
 
 #[derive(Default)]
-struct StreamItem {
+struct ResponsesStreamItem {
     output_index: Option<u64>,
     id: Option<String>,
-    told: Told,
+    emitted: Emitted,
     done: bool,
 }
 
-/// What was told of an item.
+/// What was emitted for an item.
 #[derive(Default)]
-enum Told {
+enum Emitted {
     #[default]
     Nothing,
     /// Texts of a message; the last one is open.
     Texts { count: usize, index: u64 },
-    /// Reasoning: from its summary or from its content, which say the same.
-    Reasoning { of: Source, index: u64 },
-    /// A call that was started, and its arguments so far.
+    /// Reasoning, from its summary or from its content, which are equivalent.
+    Reasoning { of: ReasoningSource, index: u64 },
+    /// A started call, and its arguments so far.
     Call { call_id: String, arguments: String },
-    /// The arguments of a call whose name is not known.
+    /// The arguments of a call whose name is not known yet.
     Early { arguments: String },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum ReasoningSource {
     Summary,
     Content,
 }
 
-impl StreamItems {
-    /// An item began. Only a call says something before its first piece.
+impl ResponsesStreamItems {
+    /// Starts an item. Only a call emits an event before its first delta.
     pub(super) fn added(
         &mut self,
-        event: &StreamEvent<'_>,
+        event: &ResponsesStreamEvent<'_>,
         parts: Vec<Part>,
         events: &mut Vec<Event>,
     ) {
@@ -60,20 +60,20 @@ impl StreamItems {
             return;
         };
         let item = &mut self.0[at];
-        if !matches!(item.told, Told::Nothing) || call.name.is_empty() {
+        if !matches!(item.emitted, Emitted::Nothing) || call.name.is_empty() {
             return;
         }
-        item.told = Told::Call {
+        item.emitted = Emitted::Call {
             call_id: call.id.clone(),
             arguments: call.arguments.clone(),
         };
         start_call(at, call, events);
     }
 
-    /// More of a text that the model says.
+    /// Extends a text.
     pub(super) fn text(
         &mut self,
-        event: StreamEvent<'_>,
+        event: ResponsesStreamEvent<'_>,
         into: fn(String) -> Event,
         events: &mut Vec<Event>,
     ) {
@@ -81,16 +81,16 @@ impl StreamItems {
         let Some(delta) = some(event.delta) else {
             return;
         };
-        let told = &mut self.0[at].told;
-        match told {
-            Told::Texts { index, .. } if *index == event.text_index => {}
-            Told::Texts { count, index } => {
+        let emitted = &mut self.0[at].emitted;
+        match emitted {
+            Emitted::Texts { index, .. } if *index == event.text_index => {}
+            Emitted::Texts { count, index } => {
                 events.push(Event::EndPart(None));
                 *index = event.text_index;
                 *count += 1;
             }
             _ => {
-                *told = Told::Texts {
+                *emitted = Emitted::Texts {
                     count: 1,
                     index: event.text_index,
                 }
@@ -99,27 +99,27 @@ impl StreamItems {
         events.push(into(delta.into_owned()));
     }
 
-    /// More of what the model thinks.
+    /// Extends reasoning.
     pub(super) fn reasoning(
         &mut self,
-        event: StreamEvent<'_>,
-        source: Source,
+        event: ResponsesStreamEvent<'_>,
+        source: ReasoningSource,
         events: &mut Vec<Event>,
     ) {
         let at = self.find(&event);
         let Some(delta) = some(event.delta) else {
             return;
         };
-        let told = &mut self.0[at].told;
-        match told {
-            Told::Reasoning { of, .. } if *of != source => return,
-            Told::Reasoning { index, .. } if *index == event.text_index => {}
-            Told::Reasoning { index, .. } => {
+        let emitted = &mut self.0[at].emitted;
+        match emitted {
+            Emitted::Reasoning { of, .. } if *of != source => return,
+            Emitted::Reasoning { index, .. } if *index == event.text_index => {}
+            Emitted::Reasoning { index, .. } => {
                 *index = event.text_index;
                 events.push(Event::Reasoning(PARAGRAPH.to_owned()));
             }
             _ => {
-                *told = Told::Reasoning {
+                *emitted = Emitted::Reasoning {
                     of: source,
                     index: event.text_index,
                 }
@@ -128,8 +128,8 @@ impl StreamItems {
         events.push(Event::Reasoning(delta.into_owned()));
     }
 
-    /// More of a call's arguments.
-    pub(super) fn arguments(&mut self, event: StreamEvent<'_>, events: &mut Vec<Event>) {
+    /// Extends a call's arguments.
+    pub(super) fn arguments(&mut self, event: ResponsesStreamEvent<'_>, events: &mut Vec<Event>) {
         let at = self.find(&event);
         let Some(delta) = some(event.delta) else {
             return;
@@ -138,27 +138,27 @@ impl StreamItems {
         if item.done {
             return;
         }
-        match &mut item.told {
-            Told::Call { arguments, .. } => {
+        match &mut item.emitted {
+            Emitted::Call { arguments, .. } => {
                 arguments.push_str(&delta);
                 events.push(Event::ToolCallArguments {
                     index: at,
                     fragment: delta.into_owned(),
                 });
             }
-            Told::Early { arguments } => arguments.push_str(&delta),
-            told => {
-                *told = Told::Early {
+            Emitted::Early { arguments } => arguments.push_str(&delta),
+            emitted => {
+                *emitted = Emitted::Early {
                     arguments: delta.into_owned(),
                 }
             }
         }
     }
 
-    /// An item is complete: what was not told of it is told now.
+    /// Ends an item, emitting what was not emitted yet.
     pub(super) fn done(
         &mut self,
-        event: &StreamEvent<'_>,
+        event: &ResponsesStreamEvent<'_>,
         parts: Vec<Part>,
         events: &mut Vec<Event>,
     ) {
@@ -172,61 +172,61 @@ impl StreamItems {
     fn finish(&mut self, at: usize, parts: Vec<Part>, events: &mut Vec<Event>) {
         let item = &mut self.0[at];
         if !std::mem::replace(&mut item.done, true) {
-            finish_item(at, std::mem::take(&mut item.told), parts, events);
+            finish_item(at, std::mem::take(&mut item.emitted), parts, events);
         }
     }
 
-    /// The stream is complete: items that its last event has and that never
-    /// were complete are so now, and no call stays open.
+    /// Ends the stream: completes the items that are only in its last event,
+    /// and ends all open calls.
     pub(super) fn complete(&mut self, output: Vec<Vec<Part>>, events: &mut Vec<Event>) {
-        // Some servers count places in another way, so only look for what is missing.
+        // Some servers number items differently, so only look for missing ones.
         let done = self.0.iter().filter(|item| item.done).count();
         let missing = match done < output.len() {
             true => output,
             false => Vec::new(),
         };
         for (place, parts) in missing.into_iter().enumerate() {
-            let event = StreamEvent {
+            let event = ResponsesStreamEvent {
                 output_index: Some(place as u64),
-                ..StreamEvent::default()
+                ..ResponsesStreamEvent::default()
             };
             let at = self.find_call(&parts).unwrap_or_else(|| self.find(&event));
             self.finish(at, parts, events);
         }
         for (at, item) in self.0.iter_mut().enumerate() {
-            if !item.done && matches!(item.told, Told::Call { .. }) {
+            if !item.done && matches!(item.emitted, Emitted::Call { .. }) {
                 events.push(Event::ToolCallEnd { index: at });
             }
             item.done = true;
         }
     }
 
-    /// The call that was told under the same id as one of these parts.
+    /// The started call with the same id as one of these parts.
     fn find_call(&self, parts: &[Part]) -> Option<usize> {
         let wanted = parts.iter().find_map(|part| match part {
             Part::ToolCall(call) => Some(&call.id),
             _ => None,
         })?;
-        self.0
-            .iter()
-            .position(|item| matches!(&item.told, Told::Call { call_id, .. } if call_id == wanted))
+        self.0.iter().position(
+            |item| matches!(&item.emitted, Emitted::Call { call_id, .. } if call_id == wanted),
+        )
     }
 
-    /// Finds the item of an event, or makes room for a new one.
-    fn find(&mut self, event: &StreamEvent<'_>) -> usize {
+    /// Finds the item of an event, or adds a new one.
+    fn find(&mut self, event: &ResponsesStreamEvent<'_>) -> usize {
         let items = &self.0;
         let found = match (event.output_index, &event.item_id) {
             (Some(place), _) => items.iter().position(|i| i.output_index == Some(place)),
             (None, Some(id)) => items.iter().position(|i| i.id.as_deref() == Some(&**id)),
-            // Without either, pieces belong to the latest item that is open.
+            // Without index and id, a delta belongs to the latest open item.
             (None, None) if event.item.is_none() => items.iter().rposition(|i| !i.done),
             (None, None) => None,
         };
         found.unwrap_or_else(|| {
-            self.0.push(StreamItem {
+            self.0.push(ResponsesStreamItem {
                 output_index: event.output_index,
                 id: event.item_id.as_deref().map(str::to_owned),
-                ..StreamItem::default()
+                ..ResponsesStreamItem::default()
             });
             self.0.len() - 1
         })
@@ -252,9 +252,9 @@ fn start_call(at: usize, call: majordomo_llm::ToolCall, events: &mut Vec<Event>)
     }
 }
 
-fn finish_item(at: usize, told: Told, parts: Vec<Part>, events: &mut Vec<Event>) {
-    match told {
-        Told::Call { arguments, .. } => {
+fn finish_item(at: usize, emitted: Emitted, parts: Vec<Part>, events: &mut Vec<Event>) {
+    match emitted {
+        Emitted::Call { arguments, .. } => {
             let whole = parts.iter().find_map(|part| match part {
                 Part::ToolCall(call) => Some(call.arguments.as_str()),
                 _ => None,
@@ -268,27 +268,27 @@ fn finish_item(at: usize, told: Told, parts: Vec<Part>, events: &mut Vec<Event>)
             }
             events.push(Event::ToolCallEnd { index: at });
         }
-        Told::Reasoning { .. } => {
+        Emitted::Reasoning { .. } => {
             let native = parts.into_iter().find_map(|part| match part {
                 Part::Reasoning(reasoning) => reasoning.native,
                 _ => None,
             });
             events.push(Event::EndPart(native));
         }
-        Told::Texts { count, .. } => {
+        Emitted::Texts { count, .. } => {
             let mut parts = parts.into_iter().skip(count - 1);
             let native = parts.next().and_then(|part| part.native().cloned());
             events.push(Event::EndPart(native.map(Box::new)));
-            parts.for_each(|part| tell(at, part, events));
+            parts.for_each(|part| emit(at, part, events));
         }
-        Told::Nothing | Told::Early { .. } => {
-            parts.into_iter().for_each(|part| tell(at, part, events));
+        Emitted::Nothing | Emitted::Early { .. } => {
+            parts.into_iter().for_each(|part| emit(at, part, events));
         }
     }
 }
 
-/// Tells a part that came whole.
-fn tell(at: usize, part: Part, events: &mut Vec<Event>) {
+/// Emits a whole part.
+fn emit(at: usize, part: Part, events: &mut Vec<Event>) {
     match part {
         Part::Text(text) => {
             events.push(Event::Text(text.text));
@@ -310,7 +310,7 @@ fn tell(at: usize, part: Part, events: &mut Vec<Event>) {
     }
 }
 
-/// Whether parts ask the client to act, or decline.
+/// Whether the parts call tools, and whether they refuse.
 pub(super) fn outcome(parts: &[Part]) -> (bool, bool) {
     let refused = parts.iter().any(|part| matches!(part, Part::Refusal(_)));
     (parts.iter().any(is_call), refused)

@@ -1,32 +1,32 @@
-//! Items of a stream that is being written: open ones, and the list of those
-//! that are complete, which the last event repeats.
+//! Items of a stream under construction: the open ones, and the completed ones,
+//! which the last event repeats.
 
 use bytes::BytesMut;
 use majordomo_llm::{Native, Part, Reasoning, Text};
 
-use super::write_item::{self, Face};
+use super::write_item::{self, ItemHeader};
 use crate::json::{object, write_array};
 use crate::loss::Losses;
 
-/// The output so far. An item has its place from the moment it is opened.
+/// The output so far. An item's index is fixed when it is opened.
 #[derive(Default)]
-pub(super) struct Output(Vec<BytesMut>);
+pub(super) struct ResponsesOutput(Vec<BytesMut>);
 
-impl Output {
-    /// The place of the next item.
+impl ResponsesOutput {
+    /// Reserves the index of the next item.
     pub(super) fn open(&mut self) -> usize {
         self.0.push(BytesMut::new());
         self.0.len() - 1
     }
 
-    /// Keeps a complete item.
+    /// Stores a completed item.
     pub(super) fn close(&mut self, place: usize, item: BytesMut) {
         if let Some(slot) = self.0.get_mut(place) {
             *slot = item;
         }
     }
 
-    /// The complete items as a JSON list.
+    /// The completed items as a JSON array.
     pub(super) fn list(&self) -> BytesMut {
         let mut list = BytesMut::new();
         write_array(&mut list, |array| {
@@ -38,9 +38,9 @@ impl Output {
     }
 }
 
-/// A message that is being said.
+/// An open message.
 #[derive(Default)]
-pub(super) struct OpenMessage {
+pub(super) struct ResponsesOpenMessage {
     pub(super) place: usize,
     pub(super) id: String,
     pub(super) parts: Vec<Part>,
@@ -48,7 +48,7 @@ pub(super) struct OpenMessage {
     pub(super) growing: bool,
 }
 
-impl OpenMessage {
+impl ResponsesOpenMessage {
     pub(super) fn new(place: usize, id: String) -> Self {
         Self {
             place,
@@ -57,7 +57,7 @@ impl OpenMessage {
         }
     }
 
-    /// The text that grows, if it is of this kind.
+    /// The growing text, if it is of this kind.
     pub(super) fn grows(&mut self, refusal: bool) -> Option<&mut Text> {
         match self.parts.last_mut() {
             Some(Part::Text(text)) if self.growing && !refusal => Some(text),
@@ -66,7 +66,7 @@ impl OpenMessage {
         }
     }
 
-    /// The place of the last part in the content.
+    /// The index of the last part in the content.
     pub(super) fn content_index(&self) -> usize {
         self.parts.len().saturating_sub(1)
     }
@@ -77,34 +77,45 @@ impl OpenMessage {
         let id = &self.id;
         let mut item = BytesMut::new();
         object(&mut item, |o| {
-            write_item::message(&parts, None, Some(Face { id, status }), o, losses);
+            write_item::write_message_item(
+                &parts,
+                None,
+                Some(ItemHeader { id, status }),
+                o,
+                losses,
+            );
         });
         item
     }
 }
 
-/// Reasoning that is being shown. It is announced with its first text, since
-/// state without text brings its own id at the end.
+/// Open reasoning. It is announced with its first text, since state without
+/// text brings its own id at the end.
 #[derive(Default)]
-pub(super) struct OpenReasoning {
+pub(super) struct ResponsesOpenReasoning {
     pub(super) announced: Option<(usize, String)>,
     pub(super) text: String,
 }
 
-/// Reasoning as a complete item. State is bound to the id that its provider
-/// gave it, so that id stands, whatever the item was announced as.
+/// Reasoning as a complete item. State is bound to its provider's id, so that
+/// id is written, even if the item was announced under another one.
 pub(super) fn reasoning_item(id: &str, text: &str, native: Option<&Native>) -> BytesMut {
     let mut item = BytesMut::new();
     object(&mut item, |o| {
         let status = "";
-        write_item::reasoning(&Reasoning::new(text), native, Some(Face { id, status }), o);
+        write_item::write_reasoning_item(
+            &Reasoning::new(text),
+            native,
+            Some(ItemHeader { id, status }),
+            o,
+        );
     });
     item
 }
 
-/// A call whose arguments are coming.
-pub(super) struct OpenCall {
-    /// Its index among the events.
+/// A call whose arguments are still streaming.
+pub(super) struct ResponsesOpenCall {
+    /// Its index in the events.
     pub(super) index: usize,
     pub(super) place: usize,
     pub(super) id: String,
@@ -114,16 +125,16 @@ pub(super) struct OpenCall {
     pub(super) native: Option<Native>,
 }
 
-impl OpenCall {
+impl ResponsesOpenCall {
     pub(super) fn item(&self, status: &str) -> BytesMut {
         let mut item = BytesMut::new();
         object(&mut item, |o| {
-            write_item::function_call(
+            write_item::write_function_call(
                 &self.call_id,
                 &self.name,
                 &self.arguments,
                 self.native.as_ref(),
-                Some(Face {
+                Some(ItemHeader {
                     id: &self.id,
                     status,
                 }),

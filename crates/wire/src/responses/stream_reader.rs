@@ -1,28 +1,28 @@
-//! Streamed answers, read.
+//! Reads streamed responses.
 
 use std::borrow::Cow;
 
 use majordomo_llm::{Error, ErrorKind, Event, Part, Result};
 use memchr::memmem;
 
-use super::read_message::read_said_text;
-use super::response::Answer;
-use super::stream_event::StreamEvent;
-use super::stream_items::{Source, StreamItems, outcome};
+use super::read_message::read_output_item_str;
+use super::response::ResponsesResponseBody;
+use super::stream_event::ResponsesStreamEvent;
+use super::stream_items::{ReasoningSource, ResponsesStreamItems, outcome};
 use crate::StreamReader;
 use crate::failure::ErrorBody;
-use crate::framing::{Frame, SseDecoder, event_type};
+use crate::framing::{SseDecoder, SseFrame, event_type};
 use crate::json::{self, ReadError};
 use crate::splice;
 
-/// Turns server events into events.
+/// Converts the dialect's events into the contract's.
 #[derive(Default)]
-pub(super) struct ResponsesReader {
+pub(super) struct ResponsesStreamReader {
     sse: SseDecoder,
-    state: State,
+    state: ResponsesStreamState,
 }
 
-impl StreamReader for ResponsesReader {
+impl StreamReader for ResponsesStreamReader {
     fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<()> {
         let state = &mut self.state;
         self.sse.push(bytes, |frame| state.frame(frame, events))
@@ -32,8 +32,8 @@ impl StreamReader for ResponsesReader {
         let state = &mut self.state;
         state.tapped = true;
         self.sse.push(bytes, |frame| match frame {
-            Frame::Event { name, data } if !matters(name, data) => {
-                state.glance(name, data);
+            SseFrame::Event { name, data } if !tap_needs(name, data) => {
+                state.observe(name, data);
                 Ok(())
             }
             frame => state.frame(frame, events),
@@ -47,67 +47,74 @@ impl StreamReader for ResponsesReader {
     }
 }
 
-/// Whether a tap must look into an event: does it end the stream? The data's
-/// word counts, as it does when it is read, and a whole answer ends it, too.
-fn matters(name: &str, data: &[u8]) -> bool {
+/// Whether a tap must parse an event, because it ends the stream. As in a full
+/// read, the `type` in the data takes precedence, and a whole response also
+/// ends the stream.
+fn tap_needs(name: &str, data: &[u8]) -> bool {
     let ends = |kind: &[u8]| {
         matches!(
             kind,
             b"response.completed" | b"response.incomplete" | b"response.failed" | b"error"
         )
     };
-    let says = |word: &[u8]| memmem::find(data, word).is_some();
+    let contains = |word: &[u8]| memmem::find(data, word).is_some();
     match event_type(data).filter(|kind| !kind.is_empty()) {
         Some(kind) => ends(kind) || name == "error",
         None => {
             ends(name.as_bytes())
                 || data.first() != Some(&b'{')
-                || says(b"response.completed")
-                || says(b"response.incomplete")
-                || says(b"response.failed")
-                || says(b"\"error\"")
-                || says(b"\"object\"")
+                || contains(b"response.completed")
+                || contains(b"response.incomplete")
+                || contains(b"response.failed")
+                || contains(b"\"error\"")
+                || contains(b"\"object\"")
         }
     }
 }
 
 #[derive(Default)]
-struct State {
+struct ResponsesStreamState {
     started: bool,
-    items: StreamItems,
+    items: ResponsesStreamItems,
     called: bool,
     refused: bool,
-    /// Whether some events were only glanced at, so that items are not complete.
+    /// Whether some events were only tapped, so that items are incomplete.
     tapped: bool,
     done: bool,
 }
 
-impl State {
-    fn frame(&mut self, frame: Frame<'_>, events: &mut Vec<Event>) -> Result<()> {
+impl ResponsesStreamState {
+    fn frame(&mut self, frame: SseFrame<'_>, events: &mut Vec<Event>) -> Result<()> {
         let (name, data) = match frame {
-            Frame::Event { name, data } => (name, data),
-            // A server that forgot the framing, most likely to tell an error.
-            Frame::Bare(line) if line.starts_with(b"{") => ("", line),
-            Frame::Bare(_) => return Ok(()),
+            SseFrame::Event { name, data } => (name, data),
+            // A server that omits the framing, most likely to report an error.
+            SseFrame::Bare(line) if line.starts_with(b"{") => ("", line),
+            SseFrame::Bare(_) => return Ok(()),
         };
         let data = data.trim_ascii();
-        // What some servers say at the end is no terminator here.
+        // Sent by some servers, but not a terminator in this dialect.
         if self.done || data.is_empty() || data == b"[DONE]" {
             return Ok(());
         }
-        let mut event = json::read(data, StreamEvent::read).map_err(ReadError::in_answer)?;
+        let mut event =
+            json::read(data, ResponsesStreamEvent::read).map_err(ReadError::in_response)?;
         let kind = event.kind.take().unwrap_or_default();
         if kind == "error" || name == "error" || (kind.is_empty() && event.has_error) {
             return Err(ErrorBody::of(data).into_error(None));
         }
-        if kind.is_empty() && event.is_answer {
+        if kind.is_empty() && event.is_whole_response {
             let text = std::str::from_utf8(data).unwrap_or_default();
             return self.complete(text, events);
         }
         self.event(&kind, event, events)
     }
 
-    fn event(&mut self, kind: &str, event: StreamEvent<'_>, events: &mut Vec<Event>) -> Result<()> {
+    fn event(
+        &mut self,
+        kind: &str,
+        event: ResponsesStreamEvent<'_>,
+        events: &mut Vec<Event>,
+    ) -> Result<()> {
         match (kind, event.response) {
             ("response.completed" | "response.incomplete" | "response.failed", Some(response)) => {
                 return self.complete(response, events);
@@ -124,18 +131,20 @@ impl State {
                 self.items.text(event, Event::Refusal, events);
             }
             "response.reasoning_summary_text.delta" => {
-                self.items.reasoning(event, Source::Summary, events);
+                self.items
+                    .reasoning(event, ReasoningSource::Summary, events);
             }
             "response.reasoning_text.delta" => {
-                self.items.reasoning(event, Source::Content, events);
+                self.items
+                    .reasoning(event, ReasoningSource::Content, events);
             }
             "response.function_call_arguments.delta" => self.items.arguments(event, events),
             "response.output_item.added" => {
-                let (event, parts) = item(event)?;
+                let (event, parts) = read_item(event)?;
                 self.items.added(&event, parts, events);
             }
             "response.output_item.done" => {
-                let (event, parts) = item(event)?;
+                let (event, parts) = read_item(event)?;
                 let (called, refused) = outcome(&parts);
                 self.called |= called;
                 self.refused |= refused;
@@ -146,15 +155,15 @@ impl State {
         Ok(())
     }
 
-    /// What an event that only passes by says about the end.
-    fn glance(&mut self, name: &str, data: &[u8]) {
-        let says = |word: &[u8]| memmem::find(data, word).is_some();
-        let told = event_type(data).unwrap_or(name.as_bytes());
-        let is = |kind: &[u8]| told == kind || (told.is_empty() && says(kind));
+    /// Records what a tapped event implies for the finish reason.
+    fn observe(&mut self, name: &str, data: &[u8]) {
+        let contains = |word: &[u8]| memmem::find(data, word).is_some();
+        let event_kind = event_type(data).unwrap_or(name.as_bytes());
+        let is = |kind: &[u8]| event_kind == kind || (event_kind.is_empty() && contains(kind));
         if is(b"response.output_item.done") {
-            self.called |= says(b"\"function_call\"") || says(b"\"custom_tool_call\"");
+            self.called |= contains(b"\"function_call\"") || contains(b"\"custom_tool_call\"");
         }
-        self.refused |= told == b"response.refusal.done";
+        self.refused |= event_kind == b"response.refusal.done";
     }
 
     fn start(&mut self, response: Option<&str>, events: &mut Vec<Event>) -> Result<()> {
@@ -162,28 +171,28 @@ impl State {
             return Ok(());
         }
         self.started = true;
-        let answer = response.map(answer).transpose()?.unwrap_or_default();
+        let fields = response.map(read_fields).transpose()?.unwrap_or_default();
         events.push(Event::Start {
-            id: answer.id,
-            model: answer.model,
+            id: fields.id,
+            model: fields.model,
         });
         Ok(())
     }
 
-    /// The stream said that it is complete, or that it failed.
+    /// Ends the stream at its terminator, which may report a failure.
     fn complete(&mut self, response: &str, events: &mut Vec<Event>) -> Result<()> {
         self.start(Some(response), events)?;
-        let mut answer = answer(response)?;
-        if let Some(error) = answer.error() {
+        let mut fields = read_fields(response)?;
+        if let Some(error) = fields.error() {
             return Err(error);
         }
         self.done = true;
-        let finish = answer.finish(self.called, self.refused);
+        let finish = fields.finish(self.called, self.refused);
         if !self.tapped {
             self.items
-                .complete(std::mem::take(&mut answer.items), events);
+                .complete(std::mem::take(&mut fields.items), events);
         }
-        if let Some(usage) = answer.usage {
+        if let Some(usage) = fields.usage {
             events.push(Event::Usage(usage));
         }
         events.push(Event::Finish(finish));
@@ -196,21 +205,21 @@ impl State {
         }
         Err(Error::new(
             ErrorKind::Truncated,
-            "the stream ended before the model said that it was done",
+            "the stream ended before `response.completed`",
         ))
     }
 }
 
-fn answer(response: &str) -> Result<Answer<'_>> {
-    json::read_str(response, Answer::read).map_err(ReadError::in_answer)
+fn read_fields(response: &str) -> Result<ResponsesResponseBody<'_>> {
+    json::read_str(response, ResponsesResponseBody::read).map_err(ReadError::in_response)
 }
 
-/// What an item says. Its id is the event's own where that has no other.
-fn item(mut event: StreamEvent<'_>) -> Result<(StreamEvent<'_>, Vec<Part>)> {
+/// Reads the item of an event. The item's id is used if the event has none.
+fn read_item(mut event: ResponsesStreamEvent<'_>) -> Result<(ResponsesStreamEvent<'_>, Vec<Part>)> {
     let Some(item) = event.item else {
         return Ok((event, Vec::new()));
     };
-    let parts = read_said_text(item).map_err(ReadError::in_answer)?;
+    let parts = read_output_item_str(item).map_err(ReadError::in_response)?;
     if event.output_index.is_none() && event.item_id.is_none() {
         let id = splice::member(item, "id").map(|id| id.trim_matches('"'));
         event.item_id = id.map(Cow::Borrowed);

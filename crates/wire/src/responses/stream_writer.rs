@@ -1,14 +1,17 @@
-//! Streamed answers, written: every item announced, told and closed, and all of
-//! them repeated at the end.
+//! Writes streamed responses: every item is announced, written and closed, and
+//! the last event repeats all of them.
+
+mod calls;
 
 use bytes::BytesMut;
-use majordomo_llm::{
-    Error, Event, FinishReason, Native, Opaque, Part, Reasoning, Text, ToolCall, Usage,
-};
+use majordomo_llm::{Error, Event, FinishReason, Native, Opaque, Part, Reasoning, Text, Usage};
 
-use super::envelope::{self, Envelope};
-use super::stream_frames::{Frames, summary_part};
-use super::stream_output::{OpenCall, OpenMessage, OpenReasoning, Output, reasoning_item};
+use super::envelope::{self, ResponsesEnvelope};
+use super::stream_event_writer::{ResponsesEventWriter, summary_part};
+use super::stream_output::{
+    ResponsesOpenCall, ResponsesOpenMessage, ResponsesOpenReasoning, ResponsesOutput,
+    reasoning_item,
+};
 use super::write_item::ends_item;
 use super::write_part::is_content;
 use super::{RESPONSES, error, finish};
@@ -18,34 +21,34 @@ use crate::{Loss, Reply, StreamWriter};
 const ADDED: &str = "response.output_item.added";
 const DONE: &str = "response.output_item.done";
 
-/// Turns events into server events.
-pub(super) struct ResponsesWriter {
+/// Converts the contract's events into the dialect's.
+pub(super) struct ResponsesStreamWriter {
     reply: Reply,
-    frames: Frames,
+    frames: ResponsesEventWriter,
     begun: bool,
-    /// The message that texts go to, until something of another kind comes.
-    message: Option<OpenMessage>,
-    /// The reasoning that is being shown; never while a message is open.
-    reasoning: Option<OpenReasoning>,
-    calls: Vec<OpenCall>,
-    /// How many calls there were, for made-up ids.
+    /// The open message, which takes texts until another kind of part arrives.
+    message: Option<ResponsesOpenMessage>,
+    /// The open reasoning; never set while a message is open.
+    reasoning: Option<ResponsesOpenReasoning>,
+    calls: Vec<ResponsesOpenCall>,
+    /// Tool calls so far, for generated ids.
     call_count: usize,
-    output: Output,
+    output: ResponsesOutput,
     usage: Usage,
     losses: Losses,
 }
 
-impl ResponsesWriter {
+impl ResponsesStreamWriter {
     pub(super) fn new(reply: &Reply) -> Self {
         Self {
             reply: reply.clone(),
-            frames: Frames::default(),
+            frames: ResponsesEventWriter::default(),
             begun: false,
             message: None,
             reasoning: None,
             calls: Vec::new(),
             call_count: 0,
-            output: Output::default(),
+            output: ResponsesOutput::default(),
             usage: Usage::default(),
             losses: Losses::default(),
         }
@@ -58,12 +61,12 @@ impl ResponsesWriter {
         for kind in ["response.created", "response.in_progress"] {
             let reply = &self.reply;
             self.frames.event(out, kind, |o| {
-                o.object("response", |o| Envelope::of(reply).write(o));
+                o.object("response", |o| ResponsesEnvelope::of(reply).write(o));
             });
         }
     }
 
-    /// Opens an item: its place and an id.
+    /// Opens an item; returns its index and id.
     fn place(&mut self, prefix: &str) -> (usize, String) {
         let place = self.output.open();
         (place, envelope::item_id(&self.reply.id, prefix, place))
@@ -96,13 +99,13 @@ impl ResponsesWriter {
         });
     }
 
-    /// The open message, or a new one.
-    fn open_message(&mut self, out: &mut BytesMut) -> &mut OpenMessage {
+    /// Returns the open message, or a new one.
+    fn open_message(&mut self, out: &mut BytesMut) -> &mut ResponsesOpenMessage {
         if self.message.is_none() {
             self.begin(out);
             self.end_open("completed", out);
             let (place, id) = self.place("msg");
-            let message = OpenMessage::new(place, id);
+            let message = ResponsesOpenMessage::new(place, id);
             let item = message.item("in_progress", &mut self.losses);
             self.frames.item(out, ADDED, place, &item);
             return self.message.insert(message);
@@ -122,7 +125,7 @@ impl ResponsesWriter {
         }
     }
 
-    /// Closes the text that grows, and its message if it was the last of it.
+    /// Ends the growing text, and its message if this was its last text.
     fn end_text(&mut self, native: Option<&Native>, out: &mut BytesMut) {
         let Some(message) = self.message.as_mut().filter(|message| message.growing) else {
             return;
@@ -135,9 +138,9 @@ impl ResponsesWriter {
             _ => return,
         };
         text.native = own.and_then(without_item_id);
-        let said = text.text.clone();
+        let full_text = text.text.clone();
         self.frames.content(out, kind, message, |o| {
-            o.string(key, &said);
+            o.string(key, &full_text);
             if key == "text" {
                 o.raw("logprobs", "[]");
             }
@@ -179,7 +182,12 @@ impl ResponsesWriter {
         (place, id)
     }
 
-    fn end_reasoning(&mut self, open: OpenReasoning, native: Option<&Native>, out: &mut BytesMut) {
+    fn end_reasoning(
+        &mut self,
+        open: ResponsesOpenReasoning,
+        native: Option<&Native>,
+        out: &mut BytesMut,
+    ) {
         let own = self.losses.own(native, &RESPONSES);
         let text = &open.text;
         let (place, id) = match (open.announced, own) {
@@ -218,7 +226,7 @@ impl ResponsesWriter {
         }
     }
 
-    /// Closes the open item, whatever it is.
+    /// Closes the open item of any kind.
     fn end_open(&mut self, status: &str, out: &mut BytesMut) {
         self.end_part(None, out);
         if let Some(message) = self.message.take() {
@@ -238,7 +246,8 @@ impl ResponsesWriter {
                 self.end_part(native.as_deref(), out);
             }
             Part::ToolCall(call) => {
-                // Indexes from the far end cannot meet those of the events.
+                // Indexes counted down from the maximum cannot collide with
+                // those of events.
                 let index = usize::MAX - self.call_count;
                 let (id, native) = (Some(call.id.as_str()), call.native.as_deref());
                 self.start_call(index, id, &call.name, native, out);
@@ -246,7 +255,7 @@ impl ResponsesWriter {
                 self.end_call(index, "completed", out);
             }
             Part::Opaque(block) if block.origin == RESPONSES => self.opaque(part, block, out),
-            other => self.losses.part(other, "Responses answers with text"),
+            other => self.losses.part(other, "Responses has no such output"),
         }
     }
 
@@ -270,76 +279,6 @@ impl ResponsesWriter {
         self.done(place, item, out);
     }
 
-    fn start_call(
-        &mut self,
-        index: usize,
-        id: Option<&str>,
-        name: &str,
-        native: Option<&Native>,
-        out: &mut BytesMut,
-    ) {
-        if self.calls.iter().any(|call| call.index == index) {
-            return;
-        }
-        self.begin(out);
-        self.end_open("completed", out);
-        let made_up = ToolCall::synthetic_id(self.reply.first_call + self.call_count);
-        self.call_count += 1;
-        let native = self.losses.own(native, &RESPONSES).cloned();
-        let own_id = native
-            .as_ref()
-            .and_then(|native| native.get("id")?.to().ok());
-        let (place, id_of_place) = self.place("fc");
-        let call = OpenCall {
-            index,
-            place,
-            id: own_id.unwrap_or(id_of_place),
-            call_id: id
-                .filter(|id| !id.is_empty())
-                .unwrap_or(&made_up)
-                .to_owned(),
-            name: name.to_owned(),
-            arguments: String::new(),
-            native,
-        };
-        let item = call.item("in_progress");
-        self.frames.item(out, ADDED, place, &item);
-        self.calls.push(call);
-    }
-
-    fn arguments(&mut self, index: usize, fragment: &str, out: &mut BytesMut) {
-        let call = self.calls.iter_mut().find(|call| call.index == index);
-        let Some(call) = call.filter(|_| !fragment.is_empty()) else {
-            return;
-        };
-        call.arguments.push_str(fragment);
-        let kind = "response.function_call_arguments.delta";
-        self.frames.event(out, kind, |o| {
-            o.string("item_id", &call.id);
-            o.number("output_index", call.place);
-            o.string("delta", fragment);
-        });
-    }
-
-    /// Clients parse the arguments, so no arguments are an empty object.
-    fn end_call(&mut self, index: usize, status: &str, out: &mut BytesMut) {
-        let Some(at) = self.calls.iter().position(|call| call.index == index) else {
-            return;
-        };
-        if self.calls[at].arguments.is_empty() {
-            self.arguments(index, "{}", out);
-        }
-        let call = self.calls.remove(at);
-        let kind = "response.function_call_arguments.done";
-        self.frames.event(out, kind, |o| {
-            o.string("item_id", &call.id);
-            o.number("output_index", call.place);
-            o.string("name", &call.name);
-            o.string("arguments", &call.arguments);
-        });
-        self.done(call.place, call.item(status), out);
-    }
-
     fn end(&mut self, reason: &FinishReason, out: &mut BytesMut) {
         self.begin(out);
         let status = envelope::status(reason);
@@ -347,11 +286,11 @@ impl ResponsesWriter {
         while let Some(call) = self.calls.first() {
             self.end_call(call.index, status, out);
         }
-        if let Some(why) = finish::loss(reason) {
+        if let Some(why) = finish::finish_loss(reason) {
             self.losses.add("finish", why);
         }
         let output = self.output.list();
-        let answer = Envelope::of(&self.reply)
+        let envelope_fields = ResponsesEnvelope::of(&self.reply)
             .finished(reason)
             .output(&output)
             .usage(&self.usage);
@@ -359,12 +298,13 @@ impl ResponsesWriter {
             "completed" => "response.completed",
             _ => "response.incomplete",
         };
-        self.frames
-            .event(out, kind, |o| o.object("response", |o| answer.write(o)));
+        self.frames.event(out, kind, |o| {
+            o.object("response", |o| envelope_fields.write(o))
+        });
     }
 }
 
-/// A message keeps the id that it was announced with.
+/// Drops the item id, since a message keeps the id it was announced with.
 fn without_item_id(native: &Native) -> Option<Box<Native>> {
     let mut kept = Native::new(RESPONSES);
     for (name, value) in native.fields().filter(|(name, _)| *name != "item.id") {
@@ -373,7 +313,7 @@ fn without_item_id(native: &Native) -> Option<Box<Native>> {
     kept.into_option()
 }
 
-impl StreamWriter for ResponsesWriter {
+impl StreamWriter for ResponsesStreamWriter {
     fn write(&mut self, event: &Event, out: &mut BytesMut) {
         match event {
             Event::Start { .. } => self.begin(out),
@@ -395,15 +335,17 @@ impl StreamWriter for ResponsesWriter {
         }
     }
 
-    /// As OpenAI does it: an error, told in the form of its documents and in the
-    /// form that it really has, and a response that failed.
+    /// Writes what OpenAI sends: an `error` event, in both the documented and
+    /// the actual form, and a failed response.
     fn fail(&mut self, error: &Error, out: &mut BytesMut) {
         self.frames
-            .event(out, "error", |o| error::write_event(error, o));
+            .event(out, "error", |o| error::write_error_event(error, o));
         let output = self.output.list();
-        let answer = Envelope::of(&self.reply).failed(error).output(&output);
+        let envelope_fields = ResponsesEnvelope::of(&self.reply)
+            .failed(error)
+            .output(&output);
         self.frames.event(out, "response.failed", |o| {
-            o.object("response", |o| answer.write(o));
+            o.object("response", |o| envelope_fields.write(o));
         });
     }
 

@@ -1,27 +1,27 @@
-//! Token counts, which are canonical here: totals that include their portions.
+//! Token usage. As in the contract, totals include their portions.
 
 use majordomo_llm::Usage;
 
-use crate::json::{Cursor, Kind, Object, Read};
+use crate::json::{Cursor, JsonKind, Object, ReadResult};
 
-/// Reads a `usage` object; none for `null` and whatever else is no object.
-pub(super) fn read(cursor: &mut Cursor<'_>) -> Read<Option<Usage>> {
-    if cursor.peek()? != Kind::Object {
+/// Reads a `usage` object; `None` for anything else.
+pub(super) fn read_usage(cursor: &mut Cursor<'_>) -> ReadResult<Option<Usage>> {
+    if cursor.peek()? != JsonKind::Object {
         return cursor.raw().map(|_| None);
     }
     let mut usage = Usage::default();
     let mut total = 0;
     cursor.loose_object(|key, cursor| {
         match &**key {
-            "input_tokens" => set(&mut usage.input, cursor)?,
-            "output_tokens" => set(&mut usage.output, cursor)?,
-            "total_tokens" => set(&mut total, cursor)?,
-            "input_tokens_details" | "output_tokens_details" => details(&mut usage, cursor)?,
+            "input_tokens" => read_count(&mut usage.input, cursor)?,
+            "output_tokens" => read_count(&mut usage.output, cursor)?,
+            "total_tokens" => read_count(&mut total, cursor)?,
+            "input_tokens_details" | "output_tokens_details" => read_details(&mut usage, cursor)?,
             _ => {}
         }
         Ok(())
     })?;
-    // Some servers leave reasoning out of the output but not out of the total.
+    // Some servers exclude reasoning from the output but not from the total.
     let counted = usage.total();
     if total > counted {
         usage.reasoning = usage.reasoning.max(total - counted);
@@ -30,27 +30,27 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Read<Option<Usage>> {
     Ok(Some(usage))
 }
 
-fn details(usage: &mut Usage, cursor: &mut Cursor<'_>) -> Read<()> {
-    if cursor.peek()? != Kind::Object {
+fn read_details(usage: &mut Usage, cursor: &mut Cursor<'_>) -> ReadResult<()> {
+    if cursor.peek()? != JsonKind::Object {
         return Ok(());
     }
     cursor.loose_object(|key, cursor| match &**key {
-        "cached_tokens" => set(&mut usage.cache_read, cursor),
-        "cache_write_tokens" => set(&mut usage.cache_write, cursor),
-        "reasoning_tokens" => set(&mut usage.reasoning, cursor),
+        "cached_tokens" => read_count(&mut usage.cache_read, cursor),
+        "cache_write_tokens" => read_count(&mut usage.cache_write, cursor),
+        "reasoning_tokens" => read_count(&mut usage.reasoning, cursor),
         _ => Ok(()),
     })
 }
 
-fn set(count: &mut u64, cursor: &mut Cursor<'_>) -> Read<()> {
+fn read_count(count: &mut u64, cursor: &mut Cursor<'_>) -> ReadResult<()> {
     if let Some(value) = cursor.count()? {
         *count = value;
     }
     Ok(())
 }
 
-/// Writes the fields of a `usage` object. Clients insist on the details.
-pub(super) fn write(usage: &Usage, object: &mut Object<'_>) {
+/// Writes the fields of a `usage` object. Clients require the details.
+pub(super) fn write_usage(usage: &Usage, object: &mut Object<'_>) {
     object.number("input_tokens", usage.input);
     object.object("input_tokens_details", |o| {
         o.number("cached_tokens", usage.cache_read);

@@ -1,32 +1,33 @@
-//! Writes what the model said, as items: of a history, of an answer or of a
-//! stream's last word on one.
+//! Writes the model's output as items: of a history, of a response, or of a
+//! stream's final event on an item.
 
 use majordomo_llm::{Native, Part, Reasoning};
 
 use super::RESPONSES;
-use super::write_part::{Side, is_content, writable, write_content, write_part};
+use super::write_part::{ContentSide, is_content, writable, write_content, write_part};
 use crate::conversation::CallIds;
 use crate::json::{Array, Object};
 use crate::loss::Losses;
 
-/// What an item of an answer must have; an item of a history may have none.
+/// Id and status, which items of a response must have; items of a history may
+/// omit them.
 #[derive(Clone, Copy)]
-pub(super) struct Face<'f> {
-    /// Stands where the item has no id of its own.
+pub(super) struct ItemHeader<'f> {
+    /// Written if the item has no id.
     pub(super) id: &'f str,
     pub(super) status: &'f str,
 }
 
-/// An item of the model.
-pub(super) enum Item<'p> {
-    /// Texts that belong to one message.
+/// An output item.
+pub(super) enum ResponsesItem<'p> {
+    /// Texts of one message.
     Message(Vec<&'p Part>),
-    /// Reasoning, a call, a hosted tool's item.
+    /// Reasoning, a tool call or a hosted tool's item.
     Single(&'p Part),
 }
 
-impl Item<'_> {
-    /// What ids of such items begin with.
+impl ResponsesItem<'_> {
+    /// The id prefix of this kind of item.
     pub(super) fn prefix(&self) -> &'static str {
         match self {
             Self::Message(_) => "msg",
@@ -36,39 +37,39 @@ impl Item<'_> {
     }
 }
 
-/// Groups parts into items: texts in a row are one message, until one says that
-/// it was the last of its own.
-pub(super) fn items<'p>(parts: impl IntoIterator<Item = &'p Part>) -> Vec<Item<'p>> {
-    let mut items: Vec<Item<'p>> = Vec::new();
+/// Groups parts into items: consecutive texts form one message, up to a text
+/// that ended its original item.
+pub(super) fn group_items<'p>(parts: impl IntoIterator<Item = &'p Part>) -> Vec<ResponsesItem<'p>> {
+    let mut items: Vec<ResponsesItem<'p>> = Vec::new();
     let mut open = false;
     for part in parts {
         if !is_content(part) {
-            items.push(Item::Single(part));
+            items.push(ResponsesItem::Single(part));
             open = false;
             continue;
         }
         match items.last_mut() {
-            Some(Item::Message(texts)) if open => texts.push(part),
-            _ => items.push(Item::Message(vec![part])),
+            Some(ResponsesItem::Message(texts)) if open => texts.push(part),
+            _ => items.push(ResponsesItem::Message(vec![part])),
         }
         open = !ends_item(part.native());
     }
     items
 }
 
-/// Whether a text is the last one of the message item that it came from.
+/// Whether a text ends the message item it was read from.
 pub(super) fn ends_item(native: Option<&Native>) -> bool {
     let own = native.filter(|native| *native.dialect() == RESPONSES);
     own.is_some_and(|native| native.fields().any(|(name, _)| name.starts_with("item.")))
 }
 
-/// Writes items into a list.
-pub(super) struct ItemWriter<'l> {
+/// Writes items into an array.
+pub(super) struct ResponsesItemWriter<'l> {
     pub(super) ids: CallIds,
     pub(super) losses: &'l mut Losses,
 }
 
-impl<'l> ItemWriter<'l> {
+impl<'l> ResponsesItemWriter<'l> {
     pub(super) fn new(losses: &'l mut Losses) -> Self {
         Self {
             ids: CallIds::new(|c| c.is_ascii_graphic()),
@@ -76,63 +77,63 @@ impl<'l> ItemWriter<'l> {
         }
     }
 
-    /// Writes one item, if it can be said. `native` are the fields of the
-    /// message that its texts came in.
+    /// Writes one item, if the dialect can express it. `native` holds the
+    /// fields of the message with its texts.
     pub(super) fn write(
         &mut self,
-        item: &Item<'_>,
+        item: &ResponsesItem<'_>,
         native: Option<&Native>,
-        face: Option<Face<'_>>,
+        header: Option<ItemHeader<'_>>,
         array: &mut Array<'_>,
     ) {
         match item {
-            Item::Message(parts) => {
-                let parts = writable(parts.iter().copied(), Side::Output, self.losses);
+            ResponsesItem::Message(parts) => {
+                let parts = writable(parts.iter().copied(), ContentSide::Output, self.losses);
                 if !parts.is_empty() {
-                    array.object(|o| message(&parts, native, face, o, self.losses));
+                    array.object(|o| write_message_item(&parts, native, header, o, self.losses));
                 }
             }
-            Item::Single(part) => self.single(part, face, array),
+            ResponsesItem::Single(part) => self.write_single(part, header, array),
         }
     }
 
-    fn single(&mut self, part: &Part, face: Option<Face<'_>>, array: &mut Array<'_>) {
+    fn write_single(&mut self, part: &Part, header: Option<ItemHeader<'_>>, array: &mut Array<'_>) {
         let native = self.losses.own(part.native(), &RESPONSES);
         match part {
-            Part::Reasoning(thought) if native.is_some() => {
-                array.object(|o| reasoning(thought, native, face, o));
+            Part::Reasoning(reasoning) if native.is_some() => {
+                array.object(|o| write_reasoning_item(reasoning, native, header, o));
             }
-            // A client may see what another model thought; a model may not.
-            Part::Reasoning(thought) if face.is_some() => {
-                if !thought.text.is_empty() {
-                    array.object(|o| reasoning(thought, None, face, o));
+            // A client may see another model's reasoning; a model may not.
+            Part::Reasoning(reasoning) if header.is_some() => {
+                if !reasoning.text.is_empty() {
+                    array.object(|o| write_reasoning_item(reasoning, None, header, o));
                 }
             }
             Part::Reasoning(_) => self
                 .losses
-                .add("reasoning", "only the model that thought it can read it"),
+                .add("reasoning", "only the model that produced it can read it"),
             Part::ToolCall(call) => {
                 let id = self.ids.call(&call.id);
-                // Clients parse the arguments, so no arguments are an empty object.
-                let arguments = match face {
+                // Clients parse the arguments, so missing ones become an empty
+                // object.
+                let arguments = match header {
                     Some(_) if call.arguments.trim().is_empty() => "{}",
                     _ => &call.arguments,
                 };
-                array.object(|o| function_call(&id, &call.name, arguments, native, face, o));
+                array
+                    .object(|o| write_function_call(&id, &call.name, arguments, native, header, o));
             }
             Part::Opaque(block) if block.origin == RESPONSES => array.raw(block.raw.as_str()),
-            other => self
-                .losses
-                .part(other, "Responses has no such item of a model"),
+            other => self.losses.part(other, "Responses has no such output item"),
         }
     }
 }
 
-/// A message of the model.
-pub(super) fn message(
+/// Writes a message item.
+pub(super) fn write_message_item(
     parts: &[&Part],
     native: Option<&Native>,
-    face: Option<Face<'_>>,
+    header: Option<ItemHeader<'_>>,
     object: &mut Object<'_>,
     losses: &mut Losses,
 ) {
@@ -148,26 +149,26 @@ pub(super) fn message(
         .map(|(name, value)| (name, value.as_str()))
         .collect();
     object.string("type", "message");
-    write_face(&fields, face, object);
+    write_header(&fields, header, object);
     object.string("role", "assistant");
-    match face {
-        // An answer has lists only.
+    match header {
+        // A response only has lists.
         Some(_) => object.array("content", |array| {
             for part in parts {
-                write_part(part, Side::Answer, array, losses);
+                write_part(part, ContentSide::Response, array, losses);
             }
         }),
-        None => write_content(object, "content", parts, Side::Output, losses),
+        None => write_content(object, "content", parts, ContentSide::Output, losses),
     }
     write_rest(&fields, object);
 }
 
-/// A reasoning item. Its own state is written verbatim; text of another origin
-/// is shown as a summary.
-pub(super) fn reasoning(
-    thought: &Reasoning,
+/// Writes a reasoning item. Its own state is written verbatim; text of another
+/// origin becomes a summary.
+pub(super) fn write_reasoning_item(
+    reasoning: &Reasoning,
     native: Option<&Native>,
-    face: Option<Face<'_>>,
+    header: Option<ItemHeader<'_>>,
     object: &mut Object<'_>,
 ) {
     let fields: Vec<_> = native
@@ -176,18 +177,21 @@ pub(super) fn reasoning(
         .map(|(name, value)| (name, value.as_str()))
         .collect();
     object.string("type", "reasoning");
-    // Reasoning has no status unless its server gave it one.
-    write_face(
+    // Reasoning has no status unless its server set one.
+    write_header(
         &fields,
-        face.map(|face| Face { status: "", ..face }),
+        header.map(|header| ItemHeader {
+            status: "",
+            ..header
+        }),
         object,
     );
     if native.is_none_or(|native| native.get("summary").is_none()) {
         object.array("summary", |array| {
-            if !thought.text.is_empty() {
+            if !reasoning.text.is_empty() {
                 array.object(|o| {
                     o.string("type", "summary_text");
-                    o.string("text", &thought.text);
+                    o.string("text", &reasoning.text);
                 });
             }
         });
@@ -195,13 +199,13 @@ pub(super) fn reasoning(
     write_rest(&fields, object);
 }
 
-/// A function call under the id that pairs it with its result.
-pub(super) fn function_call(
+/// Writes a function call under the id that pairs it with its result.
+pub(super) fn write_function_call(
     call_id: &str,
     name: &str,
     arguments: &str,
     native: Option<&Native>,
-    face: Option<Face<'_>>,
+    header: Option<ItemHeader<'_>>,
     object: &mut Object<'_>,
 ) {
     let fields: Vec<_> = native
@@ -210,17 +214,17 @@ pub(super) fn function_call(
         .map(|(name, value)| (name, value.as_str()))
         .collect();
     object.string("type", "function_call");
-    write_face(&fields, face, object);
+    write_header(&fields, header, object);
     object.string("call_id", call_id);
     object.string("name", name);
     object.string("arguments", arguments);
     write_rest(&fields, object);
 }
 
-/// Id and status for an item that does not bring its own.
-fn write_face(fields: &[(&str, &str)], face: Option<Face<'_>>, object: &mut Object<'_>) {
-    let Some(face) = face else { return };
-    for (key, value) in [("id", face.id), ("status", face.status)] {
+/// Writes id and status, unless the item has its own.
+fn write_header(fields: &[(&str, &str)], header: Option<ItemHeader<'_>>, object: &mut Object<'_>) {
+    let Some(header) = header else { return };
+    for (key, value) in [("id", header.id), ("status", header.status)] {
         if !value.is_empty() && fields.iter().all(|(name, _)| *name != key) {
             object.string(key, value);
         }

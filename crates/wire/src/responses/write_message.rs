@@ -1,30 +1,30 @@
-//! Writes messages as items; one may become several.
+//! Writes messages as items; one message may become several items.
 
 use bytes::BytesMut;
 use majordomo_llm::{Message, Part, Role, ToolResult};
 
 use super::RESPONSES;
-use super::write_item::{Item, ItemWriter, items};
-use super::write_part::{Side, is_content, writable, write_content, write_part};
+use super::write_item::{ResponsesItem, ResponsesItemWriter, group_items};
+use super::write_part::{ContentSide, is_content, writable, write_content, write_part};
 use crate::json::{Array, write_array, write_string};
 use crate::loss::Losses;
-use crate::splice::{self, Fate, Origin};
+use crate::splice::{self, ElementOrigin, FieldAction};
 
 /// Writes the elements of `input`, in order.
-pub(super) struct MessageWriter<'w, 'a, 'l> {
+pub(super) struct ResponsesMessageWriter<'w, 'a, 'l> {
     array: &'w mut Array<'a>,
-    items: ItemWriter<'l>,
+    items: ResponsesItemWriter<'l>,
 }
 
-impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
+impl<'w, 'a, 'l> ResponsesMessageWriter<'w, 'a, 'l> {
     pub(super) fn new(array: &'w mut Array<'a>, losses: &'l mut Losses) -> Self {
         Self {
             array,
-            items: ItemWriter::new(losses),
+            items: ResponsesItemWriter::new(losses),
         }
     }
 
-    /// Writes a message as the bytes that it was read from.
+    /// Writes a message's original text.
     pub(super) fn keep(&mut self, message: &Message, raw: &str) {
         for call in message.tool_calls() {
             self.items.ids.keep(&call.id, call.id.clone());
@@ -35,33 +35,33 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
     /// Writes a message.
     pub(super) fn write(&mut self, message: &Message) {
         match message.role {
-            Role::Assistant => self.assistant(message),
-            role => self.plain(message, role),
+            Role::Assistant => self.write_assistant(message),
+            role => self.write_non_assistant(message, role),
         }
     }
 
-    /// Writes a message of which only the content changed, with the bytes of
-    /// everything else. False, and nothing written, when more has changed.
+    /// Writes a message of which only the content changed, keeping the text of
+    /// everything else. Returns false and writes nothing if more has changed.
     pub(super) fn splice(&mut self, old: &Message, new: &Message, raw: &str) -> bool {
         if new.role != old.role || new.native != old.native {
             return false;
         }
         let (key, side, old_parts, new_parts) = match (&old.parts[..], &new.parts[..]) {
             ([Part::ToolResult(old)], [Part::ToolResult(new)]) => {
-                let answer = |result: &ToolResult| ToolResult {
+                let without_parts = |result: &ToolResult| ToolResult {
                     parts: Vec::new(),
                     ..result.clone()
                 };
-                let same_call = answer(old) == answer(new) && !new.is_error;
+                let same_call = without_parts(old) == without_parts(new) && !new.is_error;
                 if !same_call {
                     return false;
                 }
-                ("output", Side::Input, &old.parts, &new.parts)
+                ("output", ContentSide::Input, &old.parts, &new.parts)
             }
             (old_parts, new_parts) => {
                 let side = match new.role {
-                    Role::Assistant => Side::Output,
-                    _ => Side::Input,
+                    Role::Assistant => ContentSide::Output,
+                    _ => ContentSide::Input,
                 };
                 if !old_parts.iter().chain(new_parts).all(is_content) {
                     return false;
@@ -79,12 +79,12 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
         let known = elements.len() == old_parts.len();
         let origins = match known {
             true => splice::align(old_parts, new_parts),
-            false => vec![Origin::New; new_parts.len()],
+            false => vec![ElementOrigin::New; new_parts.len()],
         };
         let losses = &mut *self.items.losses;
         let mut content = |name: &str, _: &str, out: &mut BytesMut| {
             if name != key {
-                return Fate::Keep;
+                return FieldAction::Keep;
             }
             match &new_parts[..] {
                 [Part::Text(text)] if value.starts_with('"') && text.native.is_none() => {
@@ -93,20 +93,20 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
                 parts => write_array(out, |array| {
                     for (part, origin) in parts.iter().zip(&origins) {
                         match origin {
-                            Origin::Same(from) => array.raw(elements[*from]),
+                            ElementOrigin::Same(from) => array.raw(elements[*from]),
                             _ => write_part(part, side, array, losses),
                         }
                     }
                 }),
             }
-            Fate::Replace
+            FieldAction::Replace
         };
-        // It is an object, since it has a member.
+        // `raw` has a member, so it is an object.
         splice::object(raw, self.array.value(), &mut content);
         true
     }
 
-    fn assistant(&mut self, message: &Message) {
+    fn write_assistant(&mut self, message: &Message) {
         let native = self.items.losses.own(message.native.as_deref(), &RESPONSES);
         if message.parts.is_empty() {
             return self.array.object(|o| {
@@ -117,24 +117,25 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
             });
         }
         let mut native = native;
-        for item in items(&message.parts) {
-            // The fields belong to one message, so the first one has them.
+        for item in group_items(&message.parts) {
+            // The fields belong to one message item: the first.
             let fields = match item {
-                Item::Message(_) => native.take(),
-                Item::Single(_) => None,
+                ResponsesItem::Message(_) => native.take(),
+                ResponsesItem::Single(_) => None,
             };
             self.items.write(&item, fields, None, self.array);
         }
     }
 
-    /// Results and other items come first: they answer what was said before.
-    fn plain(&mut self, message: &Message, role: Role) {
+    /// Writes results and other items first: they belong to the preceding
+    /// calls.
+    fn write_non_assistant(&mut self, message: &Message, role: Role) {
         let mut content = Vec::new();
         let mut has_items = role == Role::Tool;
         for part in &message.parts {
             match part {
                 Part::ToolResult(result) => {
-                    self.tool_result(result);
+                    self.write_tool_result(result);
                     has_items = true;
                 }
                 Part::Opaque(block) if block.origin == RESPONSES && !is_content(part) => {
@@ -145,8 +146,8 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
             }
         }
         let losses = &mut *self.items.losses;
-        let content = writable(content, Side::Input, losses);
-        // What a user said stays a turn, even if nothing of it can be said here.
+        let content = writable(content, ContentSide::Input, losses);
+        // A user turn is kept even if none of its content can be written.
         if content.is_empty() && has_items {
             return;
         }
@@ -161,7 +162,7 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
                 Some(role) => o.raw("role", role.as_str()),
                 None => o.string("role", default),
             }
-            write_content(o, "content", &content, Side::Input, losses);
+            write_content(o, "content", &content, ContentSide::Input, losses);
             let fields = native.into_iter().flat_map(|native| native.fields());
             for (name, value) in fields.filter(|(name, _)| *name != "role") {
                 o.raw(name, value.as_str());
@@ -169,25 +170,25 @@ impl<'w, 'a, 'l> MessageWriter<'w, 'a, 'l> {
         });
     }
 
-    fn tool_result(&mut self, result: &ToolResult) {
+    fn write_tool_result(&mut self, result: &ToolResult) {
         let losses = &mut *self.items.losses;
         let native = losses.own(result.native.as_deref(), &RESPONSES);
         let id = self.items.ids.result(&result.call_id).into_owned();
-        let failed = failed(result, losses);
-        let parts = failed.as_ref().unwrap_or(&result.parts);
-        let parts = writable(parts, Side::Input, losses);
+        let error_parts = error_parts(result, losses);
+        let parts = error_parts.as_ref().unwrap_or(&result.parts);
+        let parts = writable(parts, ContentSide::Input, losses);
         self.array.object(|o| {
             o.string("type", "function_call_output");
             o.string("call_id", &id);
-            write_content(o, "output", &parts, Side::Input, losses);
+            write_content(o, "output", &parts, ContentSide::Input, losses);
             o.native(native);
         });
     }
 }
 
-/// The parts of a result that says in words that the tool failed, since there
-/// is no flag for it.
-fn failed(result: &ToolResult, losses: &mut Losses) -> Option<Vec<Part>> {
+/// Returns the parts of a failed result, marked as such in the text, since
+/// there is no flag.
+fn error_parts(result: &ToolResult, losses: &mut Losses) -> Option<Vec<Part>> {
     if !result.is_error {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Writes the content of a message or of a tool's output, block by block.
+//! Writes the content of a message or of a tool output, block by block.
 
 use majordomo_llm::{Native, Part};
 
@@ -7,17 +7,17 @@ use crate::base64::write_data_url;
 use crate::json::{Array, Object};
 use crate::loss::Losses;
 
-/// Whose blocks: the model's have other names than everybody else's.
+/// Who wrote a block; the model's blocks have different types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum ContentSide {
     Input,
-    /// What the model said, as a request tells it.
+    /// The model's output, as part of a request.
     Output,
-    /// The same on its way to a client.
-    Answer,
+    /// The model's output, in a response to a client.
+    Response,
 }
 
-impl Side {
+impl ContentSide {
     pub(super) fn can_hold(self, part: &Part) -> bool {
         match part {
             Part::Text(_) => true,
@@ -34,7 +34,7 @@ impl Side {
     }
 }
 
-/// Whether a part belongs inside a message; all others are items of their own.
+/// Whether a part belongs inside a message; all others are items.
 pub(super) fn is_content(part: &Part) -> bool {
     match part {
         Part::Text(_)
@@ -47,10 +47,10 @@ pub(super) fn is_content(part: &Part) -> bool {
     }
 }
 
-/// The parts that can be written; the others are noted.
+/// The parts that can be written; records the others as losses.
 pub(super) fn writable<'p>(
     parts: impl IntoIterator<Item = &'p Part>,
-    side: Side,
+    side: ContentSide,
     losses: &mut Losses,
 ) -> Vec<&'p Part> {
     let mut kept = Vec::new();
@@ -63,12 +63,12 @@ pub(super) fn writable<'p>(
     kept
 }
 
-/// A string for one plain text, a list for everything else.
+/// Writes a single plain text as a string, everything else as a list.
 pub(super) fn write_content(
     object: &mut Object<'_>,
     key: &str,
     parts: &[&Part],
-    side: Side,
+    side: ContentSide,
     losses: &mut Losses,
 ) {
     match parts {
@@ -84,13 +84,18 @@ pub(super) fn write_content(
     }
 }
 
-/// Whether there is nothing to say about a text but the text.
+/// Whether a text has no native fields at this level.
 fn is_plain(native: Option<&Native>) -> bool {
     native.is_none_or(|native| native.fields().all(|(name, _)| name.contains('.')))
 }
 
-/// One block; parts that no block can hold are noted.
-pub(super) fn write_part(part: &Part, side: Side, array: &mut Array<'_>, losses: &mut Losses) {
+/// Writes one block, or records a loss.
+pub(super) fn write_part(
+    part: &Part,
+    side: ContentSide,
+    array: &mut Array<'_>,
+    losses: &mut Losses,
+) {
     if !side.can_hold(part) {
         return losses.part(part, "Responses has no such content here");
     }
@@ -103,23 +108,23 @@ pub(super) fn write_part(part: &Part, side: Side, array: &mut Array<'_>, losses:
     }
 }
 
-/// The fields of a block.
+/// Writes the fields of a block.
 pub(super) fn write_block(
     part: &Part,
-    side: Side,
+    side: ContentSide,
     native: Option<&Native>,
     object: &mut Object<'_>,
 ) {
     match part {
-        Part::Text(text) if side != Side::Input => {
+        Part::Text(text) if side != ContentSide::Input => {
             object.string("type", "output_text");
             object.string("text", &text.text);
-            // OpenAI's own schema asks for them, also when there is nothing to say.
-            let asked: &[&str] = match side {
-                Side::Answer => &["annotations", "logprobs"],
+            // OpenAI's schema requires these, even if they are empty.
+            let required: &[&str] = match side {
+                ContentSide::Response => &["annotations", "logprobs"],
                 _ => &["annotations"],
             };
-            for list in asked {
+            for list in required {
                 if native.is_none_or(|native| native.get(list).is_none()) {
                     object.raw(list, "[]");
                 }
@@ -151,7 +156,7 @@ pub(super) fn write_block(
         Part::Reasoning(_) | Part::ToolCall(_) | Part::ToolResult(_) | Part::Opaque(_) => {}
     }
     for (name, value) in native.into_iter().flat_map(Native::fields) {
-        // A dot marks a field of the item, `field` only says what to write.
+        // A dot marks a field of the item; `field` only directs the writer.
         if !name.contains('.') && name != "field" {
             object.raw(name, value.as_str());
         }

@@ -1,32 +1,32 @@
-//! Writes a request: untouched, edited, or from scratch.
+//! Writes a request: unedited, edited, or from scratch.
 
 use bytes::BytesMut;
 use majordomo_llm::{Native, OutputFormat, Prompt, Request, Tool, ToolChoice};
 
 use super::RESPONSES;
-use super::write_message::MessageWriter;
+use super::write_message::ResponsesMessageWriter;
 use crate::json::{Array, Object, object, write_array};
 use crate::loss::Losses;
-use crate::splice::{self, Edit, Fate, Fields, Origin};
+use crate::splice::{self, BodyEdit, BodyFields, ElementOrigin, FieldAction};
 use crate::{Outgoing, Written, effort};
 
-/// Keys that mean the same; a request keeps the one that it came with.
+/// Synonymous keys; a request keeps the one it came with.
 const ALIASES: &[&[&str]] = &[&["safety_identifier", "user"]];
 
 /// Writes the body for a target.
-pub(super) fn write(request: &Request, to: &Outgoing<'_>) -> Written {
+pub(super) fn write_request(request: &Request, to: &Outgoing<'_>) -> Written {
     if let Some(source) = request.untouched(&RESPONSES) {
         return Written {
             body: splice::untouched(source, to, false),
             losses: Vec::new(),
         };
     }
-    edited(request, to).unwrap_or_else(|| fresh(request, to))
+    splice_request(request, to).unwrap_or_else(|| build_request(request, to))
 }
 
-fn fresh(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
+fn build_request(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
     let mut losses = Losses::default();
-    let mut fields = fields(prompt, &mut losses);
+    let mut fields = request_fields(prompt, &mut losses);
     let own = prompt
         .native
         .as_deref()
@@ -38,7 +38,7 @@ fn fresh(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
     object(&mut body, |o| {
         o.string("model", to.model);
         o.array("input", |array| {
-            let mut writer = MessageWriter::new(array, &mut losses);
+            let mut writer = ResponsesMessageWriter::new(array, &mut losses);
             for message in &prompt.messages {
                 writer.write(message);
             }
@@ -54,28 +54,29 @@ fn fresh(prompt: &Prompt, to: &Outgoing<'_>) -> Written {
     }
 }
 
-/// Splices the changes into the client's own bytes, if they are of this dialect.
-fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
+/// Splices the changes into the client's own bytes, if they are of this
+/// dialect.
+fn splice_request(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     let source = request.source().filter(|s| *s.dialect() == RESPONSES)?;
     let mut losses = Losses::default();
-    let edit = Edit {
-        old: &fields(source.prompt(), &mut Losses::default()),
-        new: &fields(request, &mut losses),
+    let edit = BodyEdit {
+        old: &request_fields(source.prompt(), &mut Losses::default()),
+        new: &request_fields(request, &mut losses),
         aliases: ALIASES,
         streams: false,
     };
-    // A request may have no `input`: then there is no place for new messages.
+    // A request without `input` has no place for new messages.
     let mut placed = request.messages == source.prompt().messages;
     let body = edit.write(source.bytes(), to, |key, value, out| {
         if key != "input" || placed {
-            return Fate::Keep;
+            return FieldAction::Keep;
         }
         placed = true;
         let elements = splice::elements(value).unwrap_or_default();
         write_array(out, |array| {
-            messages(request, source.prompt(), &elements, array, &mut losses);
+            write_messages(request, source.prompt(), &elements, array, &mut losses);
         });
-        Fate::Replace
+        FieldAction::Replace
     })?;
     placed.then(|| Written {
         body,
@@ -83,33 +84,42 @@ fn edited(request: &Request, to: &Outgoing<'_>) -> Option<Written> {
     })
 }
 
-/// The conversation, with the bytes of every item that is the same.
-fn messages(new: &Prompt, old: &Prompt, raw: &[&str], array: &mut Array<'_>, losses: &mut Losses) {
-    let mut writer = MessageWriter::new(array, losses);
-    // A conversation that was one string has no items to keep.
+/// Writes the conversation, reusing the text of every unchanged item.
+fn write_messages(
+    new: &Prompt,
+    old: &Prompt,
+    raw: &[&str],
+    array: &mut Array<'_>,
+    losses: &mut Losses,
+) {
+    let mut writer = ResponsesMessageWriter::new(array, losses);
+    // A conversation that was a single string has no items to reuse.
     let origins = match raw.len() == old.messages.len() {
         true => splice::align(&old.messages, &new.messages),
-        false => vec![Origin::New; new.messages.len()],
+        false => vec![ElementOrigin::New; new.messages.len()],
     };
     for (message, origin) in new.messages.iter().zip(origins) {
         match origin {
-            Origin::Same(from) => writer.keep(message, raw[from]),
-            Origin::Changed(from) if writer.splice(&old.messages[from], message, raw[from]) => {}
+            ElementOrigin::Same(from) => writer.keep(message, raw[from]),
+            ElementOrigin::Changed(from)
+                if writer.splice(&old.messages[from], message, raw[from]) => {}
             _ => writer.write(message),
         }
     }
 }
 
-/// Everything but model, stream and input.
-fn fields(prompt: &Prompt, losses: &mut Losses) -> Fields {
-    let mut fields = Fields::default();
+/// Writes every field except model, stream and input.
+fn request_fields(prompt: &Prompt, losses: &mut Losses) -> BodyFields {
+    let mut fields = BodyFields::default();
     let native = losses.own(prompt.native.as_deref(), &RESPONSES);
-    instructions(prompt, &mut fields, losses);
-    tools(prompt, &mut fields, losses);
-    nested(native, "text", &mut fields, |o| format(prompt, native, o));
-    nested(native, "reasoning", &mut fields, |o| {
+    write_instructions(prompt, &mut fields, losses);
+    write_tools(prompt, &mut fields, losses);
+    write_nested(native, "text", &mut fields, |o| {
+        write_format(prompt, native, o)
+    });
+    write_nested(native, "reasoning", &mut fields, |o| {
         if let Some(effort) = prompt.effort {
-            o.string("effort", effort::word(effort));
+            o.string("effort", effort::effort_name(effort));
         }
     });
     if let Some(tokens) = prompt.max_tokens {
@@ -127,17 +137,17 @@ fn fields(prompt: &Prompt, losses: &mut Losses) -> Fields {
         fields.string("safety_identifier", user);
     }
     for (name, value) in native.into_iter().flat_map(Native::fields) {
-        // A dot marks what belongs inside another field.
+        // A dot marks a field that belongs inside another one.
         if !name.contains('.') {
             fields.put(name, value.as_str());
         }
     }
-    lose_settings(prompt, losses);
+    note_unsupported_settings(prompt, losses);
     fields
 }
 
-/// Settings that the dialect does not have.
-fn lose_settings(prompt: &Prompt, losses: &mut Losses) {
+/// Records losses of settings that the dialect lacks.
+fn note_unsupported_settings(prompt: &Prompt, losses: &mut Losses) {
     let missing = [
         ("top_k", prompt.top_k.is_some()),
         ("presence_penalty", prompt.presence_penalty.is_some()),
@@ -149,11 +159,14 @@ fn lose_settings(prompt: &Prompt, losses: &mut Losses) {
         losses.add(name, "Responses has no such setting");
     }
     if prompt.reasoning_budget.is_some() {
-        losses.add("reasoning_budget", "Responses knows efforts, not budgets");
+        losses.add(
+            "reasoning_budget",
+            "Responses has effort levels, not budgets",
+        );
     }
 }
 
-fn instructions(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
+fn write_instructions(prompt: &Prompt, fields: &mut BodyFields, losses: &mut Losses) {
     for text in &prompt.system {
         losses.own(text.native.as_deref(), &RESPONSES);
     }
@@ -163,11 +176,11 @@ fn instructions(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
     }
 }
 
-/// A setting that is an object, if there is anything in it.
-fn nested(
+/// Writes an object-valued setting, unless it is empty.
+fn write_nested(
     native: Option<&Native>,
     key: &str,
-    fields: &mut Fields,
+    fields: &mut BodyFields,
     fill: impl FnOnce(&mut Object<'_>),
 ) {
     let mut value = BytesMut::new();
@@ -185,7 +198,7 @@ fn nested(
     }
 }
 
-fn format(prompt: &Prompt, native: Option<&Native>, object: &mut Object<'_>) {
+fn write_format(prompt: &Prompt, native: Option<&Native>, object: &mut Object<'_>) {
     match &prompt.output {
         OutputFormat::Text => {}
         OutputFormat::Json => object.object("format", |o| o.string("type", "json_object")),
@@ -201,7 +214,7 @@ fn format(prompt: &Prompt, native: Option<&Native>, object: &mut Object<'_>) {
     }
 }
 
-fn tools(prompt: &Prompt, fields: &mut Fields, losses: &mut Losses) {
+fn write_tools(prompt: &Prompt, fields: &mut BodyFields, losses: &mut Losses) {
     let (own, foreign): (Vec<_>, Vec<_>) = prompt
         .hosted_tools
         .iter()
@@ -243,7 +256,7 @@ fn write_tool(tool: &Tool, object: &mut Object<'_>, losses: &mut Losses) {
     if let Some(description) = &tool.description {
         object.string("description", description);
     }
-    // Must be there, even for a tool that takes nothing.
+    // Required, even for a tool without parameters.
     match &tool.parameters {
         Some(parameters) => object.raw("parameters", parameters.as_str()),
         None => object.raw("parameters", "null"),

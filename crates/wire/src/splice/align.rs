@@ -1,22 +1,22 @@
-//! Which of the edited values came from which of the original ones.
+//! Aligns the elements of an edited list with the original ones.
 
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::ops::Range;
 
-/// Where a value came from.
+/// Where an element came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// It is the original one of this index, unchanged.
+pub(crate) enum ElementOrigin {
+    /// The original element at this index, unchanged.
     Same(usize),
-    /// It stands where the original one of this index stood.
+    /// Replaces the original element at this index.
     Changed(usize),
-    /// Nothing stood there.
+    /// Has no original.
     New,
 }
 
-/// Finds the origin of each of `new` among `old`. Both ends are matched first,
+/// Finds the origin of each element of `new` in `old`. Matches both ends first,
 /// since conversations are edited in the middle or at one end.
-pub(crate) fn align<T: PartialEq + Hash>(old: &[T], new: &[T]) -> Vec<Origin> {
+pub(crate) fn align<T: PartialEq + Hash>(old: &[T], new: &[T]) -> Vec<ElementOrigin> {
     let shorter = old.len().min(new.len());
     let head = (0..shorter).take_while(|i| old[*i] == new[*i]).count();
     let tail = (0..shorter - head)
@@ -25,27 +25,27 @@ pub(crate) fn align<T: PartialEq + Hash>(old: &[T], new: &[T]) -> Vec<Origin> {
     let (old_end, new_end) = (old.len() - tail, new.len() - tail);
 
     let mut origins = Vec::with_capacity(new.len());
-    origins.extend((0..head).map(Origin::Same));
+    origins.extend((0..head).map(ElementOrigin::Same));
     middle(old, new, head..old_end, head..new_end, &mut origins);
-    origins.extend((old_end..old.len()).map(Origin::Same));
+    origins.extend((old_end..old.len()).map(ElementOrigin::Same));
     origins
 }
 
-/// Equal values in their order; between them, as many changed ones as fit.
+/// Matches equal elements in order, and fills the gaps between them.
 fn middle<T: PartialEq + Hash>(
     old: &[T],
     new: &[T],
     olds: Range<usize>,
     news: Range<usize>,
-    origins: &mut Vec<Origin>,
+    origins: &mut Vec<ElementOrigin>,
 ) {
-    let remaining = Remaining::new(old, olds.clone(), news.len());
+    let remaining = OldElements::new(old, olds.clone(), news.len());
     let mut old_at = olds.start;
     let mut gap = news.start;
     for at in news.clone() {
         if let Some(found) = remaining.find(old_at, &new[at]) {
             fill_gap(old_at..found, at - gap, origins);
-            origins.push(Origin::Same(found));
+            origins.push(ElementOrigin::Same(found));
             old_at = found + 1;
             gap = at + 1;
         }
@@ -53,35 +53,35 @@ fn middle<T: PartialEq + Hash>(
     fill_gap(old_at..olds.end, news.end - gap, origins);
 }
 
-/// Values pair up with what stood in their place only if the numbers agree.
-fn fill_gap(olds: Range<usize>, count: usize, origins: &mut Vec<Origin>) {
+/// Elements of a gap count as changed only if both sides have equally many.
+fn fill_gap(olds: Range<usize>, count: usize, origins: &mut Vec<ElementOrigin>) {
     if olds.len() == count {
-        origins.extend(olds.map(Origin::Changed));
+        origins.extend(olds.map(ElementOrigin::Changed));
     } else {
-        origins.extend(std::iter::repeat_n(Origin::New, count));
+        origins.extend(std::iter::repeat_n(ElementOrigin::New, count));
     }
 }
 
-/// Up to so many comparisons are cheaper than hashing both sides.
+/// Up to this many comparisons are cheaper than hashing both sides.
 const FEW_COMPARISONS: usize = 256;
 
-/// The original values of a range, searched by hash where comparing each with
-/// each would be quadratic.
-struct Remaining<'o, T> {
+/// A range of original elements, searched by hash where pairwise comparison
+/// would be quadratic.
+struct OldElements<'o, T> {
     old: &'o [T],
     end: usize,
     by_hash: Option<ByHash>,
 }
 
-/// Hashes with their indexes, sorted; the keys of the hash are random, so that
-/// no client can make values collide.
+/// Sorted hashes with their indexes. The hash is randomly keyed, so that no
+/// client can cause collisions.
 struct ByHash {
     state: RandomState,
     places: Vec<(u64, usize)>,
 }
 
-impl<'o, T: PartialEq + Hash> Remaining<'o, T> {
-    /// For so many searches at most.
+impl<'o, T: PartialEq + Hash> OldElements<'o, T> {
+    /// Prepares for at most `searches` searches.
     fn new(old: &'o [T], range: Range<usize>, searches: usize) -> Self {
         let many = range.len().saturating_mul(searches) > FEW_COMPARISONS;
         let by_hash = many.then(|| {
@@ -98,7 +98,7 @@ impl<'o, T: PartialEq + Hash> Remaining<'o, T> {
         }
     }
 
-    /// The first value at `from` or behind it that equals this one.
+    /// The first element at or after `from` that equals `value`.
     fn find(&self, from: usize, value: &T) -> Option<usize> {
         let equal = |at: &usize| self.old[*at] == *value;
         let Some(ByHash { state, places }) = &self.by_hash else {
@@ -119,14 +119,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The definition: each value is searched among all that are left.
-    fn plain(old: &[u8], new: &[u8], olds: Range<usize>, news: Range<usize>) -> Vec<Origin> {
+    /// The specification: a linear search among all remaining elements.
+    fn plain(old: &[u8], new: &[u8], olds: Range<usize>, news: Range<usize>) -> Vec<ElementOrigin> {
         let mut origins = Vec::new();
         let (mut old_at, mut gap) = (olds.start, news.start);
         for at in news.clone() {
             if let Some(found) = (old_at..olds.end).find(|i| old[*i] == new[at]) {
                 fill_gap(old_at..found, at - gap, &mut origins);
-                origins.push(Origin::Same(found));
+                origins.push(ElementOrigin::Same(found));
                 (old_at, gap) = (found + 1, at + 1);
             }
         }
@@ -136,7 +136,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn long_lists_are_aligned_as_short_ones_are(
+        fn hashed_and_linear_search_align_equally(
             old in prop::collection::vec(0..40_u8, 0..120),
             new in prop::collection::vec(0..40_u8, 0..120),
         ) {

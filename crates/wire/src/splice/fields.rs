@@ -4,16 +4,16 @@ use std::collections::{HashMap, HashSet};
 
 use bytes::{Bytes, BytesMut};
 
-use super::{Fate, Head, Rewrite, object};
+use super::{FieldAction, ModelAndStream, Rewrite, object};
 use crate::Outgoing;
 use crate::json::Object;
 
-/// Fields in the order of writing. The conversation is not among them: it is
-/// large and is written straight into the body.
+/// Fields in writing order, without the conversation, which is large and
+/// written directly into the body.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Fields(Vec<(String, BytesMut)>);
+pub(crate) struct BodyFields(Vec<(String, BytesMut)>);
 
-impl Fields {
+impl BodyFields {
     /// Adds a field; the caller writes its value.
     pub(crate) fn value(&mut self, key: &str) -> &mut BytesMut {
         self.0.push((key.to_owned(), BytesMut::new()));
@@ -21,7 +21,7 @@ impl Fields {
         &mut self.0[last].1
     }
 
-    /// Adds a field with a value that prints as JSON.
+    /// Adds a field whose value formats as JSON.
     pub(crate) fn put(&mut self, key: &str, value: impl std::fmt::Display) {
         use std::fmt::Write;
         let _ = write!(self.value(key), "{value}");
@@ -45,7 +45,7 @@ impl Fields {
         first
     }
 
-    /// Writes all of them.
+    /// Writes all fields.
     pub(crate) fn write(&self, object: &mut Object<'_>) {
         for (key, value) in &self.0 {
             object.value(key).extend_from_slice(value);
@@ -53,56 +53,56 @@ impl Fields {
     }
 }
 
-/// What an edit changed, as the dialect's writer sees it.
-pub(crate) struct Edit<'e> {
+/// What an edit changed, in terms of the dialect's fields.
+pub(crate) struct BodyEdit<'e> {
     /// The fields of the prompt as it was read.
-    pub(crate) old: &'e Fields,
-    /// The fields of the prompt as it is.
-    pub(crate) new: &'e Fields,
-    /// Groups of keys that mean the same: the source's own choice stands.
+    pub(crate) old: &'e BodyFields,
+    /// The fields of the prompt as it is now.
+    pub(crate) new: &'e BodyFields,
+    /// Groups of synonymous keys; the source keeps the one it uses.
     pub(crate) aliases: &'e [&'e [&'e str]],
-    /// What the absence of `stream` means.
+    /// The meaning of an absent `stream`.
     pub(crate) streams: bool,
 }
 
-impl Edit<'_> {
-    /// Writes the body. `conversation` gets the fields that neither list has
-    /// and writes those that hold the messages; it keeps all others. Nothing
-    /// when the source cannot be walked.
+impl BodyEdit<'_> {
+    /// Writes the body. `conversation` receives the fields that neither list
+    /// has, writes those that hold the messages, and keeps all others. `None`
+    /// if the source cannot be parsed.
     pub(crate) fn write(
         &self,
         source: &Bytes,
         to: &Outgoing<'_>,
-        conversation: impl FnMut(&str, &str, &mut BytesMut) -> Fate,
+        conversation: impl FnMut(&str, &str, &mut BytesMut) -> FieldAction,
     ) -> Option<Bytes> {
         let text = std::str::from_utf8(source).ok()?;
         let mut out = BytesMut::with_capacity(source.len() + 256);
-        let head = Head::new(to, self.streams);
-        let mut rewriting = Rewriting::new(self, Some(head), conversation);
+        let head = ModelAndStream::new(to, self.streams);
+        let mut rewriting = BodyRewriter::new(self, Some(head), conversation);
         object(text, &mut out, &mut rewriting).then(|| out.freeze())
     }
 
-    /// Like [`Edit::write`], for an object without `model` and `stream`: one
-    /// inside a body, or a body whose URL has them. False, and nothing written,
-    /// when the source cannot be walked.
+    /// Like [`BodyEdit::write`], for an object without `model` and `stream`:
+    /// one inside a body, or a body whose URL carries them. Returns false and
+    /// writes nothing if the source cannot be parsed.
     pub(crate) fn splice(
         &self,
         source: &str,
         out: &mut BytesMut,
-        others: impl FnMut(&str, &str, &mut BytesMut) -> Fate,
+        others: impl FnMut(&str, &str, &mut BytesMut) -> FieldAction,
     ) -> bool {
-        object(source, out, &mut Rewriting::new(self, None, others))
+        object(source, out, &mut BodyRewriter::new(self, None, others))
     }
 
-    /// The one of the keys that mean the same which stands for all of them.
+    /// The representative of a group of synonymous keys.
     fn canonical<'k>(&'k self, key: &'k str) -> &'k str {
         let group = self.aliases.iter().find(|group| group.contains(&key));
         group.and_then(|group| group.first()).unwrap_or(&key)
     }
 
-    /// The first field of each meaning. A client's own fields are among them, so
-    /// there may be many.
-    fn by_meaning<'k>(&'k self, fields: &'k Fields) -> HashMap<&'k str, usize> {
+    /// The first field of each group. Includes the client's unmodelled fields,
+    /// so there may be many.
+    fn by_meaning<'k>(&'k self, fields: &'k BodyFields) -> HashMap<&'k str, usize> {
         let mut first = HashMap::with_capacity(fields.0.len());
         for (at, (key, _)) in fields.0.iter().enumerate() {
             first.entry(self.canonical(key)).or_insert(at);
@@ -111,18 +111,18 @@ impl Edit<'_> {
     }
 }
 
-struct Rewriting<'e, C> {
-    edit: &'e Edit<'e>,
-    head: Option<Head<'e>>,
+struct BodyRewriter<'e, C> {
+    edit: &'e BodyEdit<'e>,
+    head: Option<ModelAndStream<'e>>,
     old: HashMap<&'e str, usize>,
     new: HashMap<&'e str, usize>,
-    /// New fields whose place in the source was found.
+    /// New fields that replaced one in the source.
     met: HashSet<&'e str>,
     conversation: C,
 }
 
-impl<'e, C> Rewriting<'e, C> {
-    fn new(edit: &'e Edit<'e>, head: Option<Head<'e>>, conversation: C) -> Self {
+impl<'e, C> BodyRewriter<'e, C> {
+    fn new(edit: &'e BodyEdit<'e>, head: Option<ModelAndStream<'e>>, conversation: C) -> Self {
         Self {
             edit,
             head,
@@ -134,8 +134,8 @@ impl<'e, C> Rewriting<'e, C> {
     }
 }
 
-impl<C: FnMut(&str, &str, &mut BytesMut) -> Fate> Rewrite for Rewriting<'_, C> {
-    fn field(&mut self, key: &str, value: &str, out: &mut BytesMut) -> Fate {
+impl<C: FnMut(&str, &str, &mut BytesMut) -> FieldAction> Rewrite for BodyRewriter<'_, C> {
+    fn field(&mut self, key: &str, value: &str, out: &mut BytesMut) -> FieldAction {
         let head = self.head.as_mut();
         if let Some(fate) = head.and_then(|head| head.own(key, value, out)) {
             return fate;
@@ -145,14 +145,14 @@ impl<C: FnMut(&str, &str, &mut BytesMut) -> Fate> Rewrite for Rewriting<'_, C> {
         let new = self.new.get(meaning).map(|at| &self.edit.new.0[*at]);
         match (old, new) {
             (None, None) => (self.conversation)(key, value, out),
-            (Some(_), None) => Fate::Remove,
+            (Some(_), None) => FieldAction::Remove,
             (old, Some((name, new))) => {
                 self.met.insert(name);
                 if old == Some(new) {
-                    return Fate::Keep;
+                    return FieldAction::Keep;
                 }
                 out.extend_from_slice(new);
-                Fate::Replace
+                FieldAction::Replace
             }
         }
     }
@@ -163,7 +163,8 @@ impl<C: FnMut(&str, &str, &mut BytesMut) -> Fate> Rewrite for Rewriting<'_, C> {
         }
         let old = self.edit.old.by_key();
         for (key, value) in &self.edit.new.0 {
-            // A field that is the same but has no place of its own was said in another way.
+            // An unchanged field that is not in the source has another form
+            // there.
             if !self.met.contains(key.as_str()) && old.get(key.as_str()) != Some(&value) {
                 object.value(key).extend_from_slice(value);
             }

@@ -1,10 +1,12 @@
-//! Writing a request back to its own dialect without touching what is the same.
+//! Writes a request back to its own dialect without touching what is unchanged.
 //!
-//! The source's bytes are walked once more and copied, except for the values
-//! that changed. How a writer finds those: it writes the top-level [`Fields`]
-//! of the prompt *as it was read* and *as it is now* and compares the two, so no
-//! codec has a second list of fields to keep in step; messages and parts are
-//! compared as values and [`align`]ed with the elements that they came from.
+//! Copies the source's bytes, except for changed values. To find those, a writer
+//! writes the top-level [`BodyFields`] of the prompt *as it was read* and *as it is
+//! now* and compares the two, so no codec maintains a second list of fields.
+//! Messages and parts are compared as values and [`align`]ed with the elements they
+//! came from.
+//!
+//! Uses `json`, and no other sibling module.
 
 mod align;
 mod fields;
@@ -13,37 +15,38 @@ mod object;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use align::{Origin, align};
-pub(crate) use fields::{Edit, Fields};
-pub(crate) use object::{Fate, Rewrite, elements, member, object};
+pub(crate) use align::{ElementOrigin, align};
+pub(crate) use fields::{BodyEdit, BodyFields};
+pub(crate) use object::{FieldAction, Rewrite, elements, member, object};
 
 use bytes::{Bytes, BytesMut};
 
 use crate::Outgoing;
 use crate::json::{Object, write_string};
 
-/// An untouched request of a dialect that has `model` and `stream` in its body:
-/// its own bytes but for these two. `streams` says what an absent `stream` means.
+/// Writes an unedited request of a dialect that has `model` and `stream` in its
+/// body: its own bytes except for these two. `streams` is the meaning of an
+/// absent `stream`.
 pub(crate) fn untouched(source: &Bytes, to: &Outgoing<'_>, streams: bool) -> Bytes {
     let Ok(text) = std::str::from_utf8(source) else {
         return source.clone();
     };
     let mut out = BytesMut::with_capacity(source.len() + to.model.len() + 24);
-    match object(text, &mut out, &mut Head::new(to, streams)) {
+    match object(text, &mut out, &mut ModelAndStream::new(to, streams)) {
         true => out.freeze(),
         false => source.clone(),
     }
 }
 
 /// `model` and `stream`, which belong to the attempt and not to the prompt.
-struct Head<'t> {
+struct ModelAndStream<'t> {
     to: &'t Outgoing<'t>,
     has_model: bool,
-    /// What the body says so far, or what its silence means.
+    /// The value so far, or the meaning of its absence.
     streams: bool,
 }
 
-impl<'t> Head<'t> {
+impl<'t> ModelAndStream<'t> {
     fn new(to: &'t Outgoing<'t>, streams: bool) -> Self {
         Self {
             to,
@@ -52,30 +55,30 @@ impl<'t> Head<'t> {
         }
     }
 
-    /// Decides on one of the two; nothing for any other key.
-    fn own(&mut self, key: &str, value: &str, out: &mut BytesMut) -> Option<Fate> {
+    /// Handles one of the two; `None` for any other key.
+    fn own(&mut self, key: &str, value: &str, out: &mut BytesMut) -> Option<FieldAction> {
         match key {
             "model" => {
                 self.has_model = true;
                 write_string(out, self.to.model);
-                Some(Fate::Replace)
+                Some(FieldAction::Replace)
             }
             "stream" => {
                 self.streams = self.to.stream;
                 if (value == "true") == self.to.stream {
-                    return Some(Fate::Keep);
+                    return Some(FieldAction::Keep);
                 }
                 out.extend_from_slice(if self.to.stream { b"true" } else { b"false" });
-                Some(Fate::Replace)
+                Some(FieldAction::Replace)
             }
             _ => None,
         }
     }
 }
 
-impl Rewrite for Head<'_> {
-    fn field(&mut self, key: &str, value: &str, out: &mut BytesMut) -> Fate {
-        self.own(key, value, out).unwrap_or(Fate::Keep)
+impl Rewrite for ModelAndStream<'_> {
+    fn field(&mut self, key: &str, value: &str, out: &mut BytesMut) -> FieldAction {
+        self.own(key, value, out).unwrap_or(FieldAction::Keep)
     }
 
     fn end(&mut self, object: &mut Object<'_>) {

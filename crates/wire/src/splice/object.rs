@@ -2,36 +2,36 @@
 
 use bytes::{BufMut, BytesMut};
 
-use crate::json::{self, Cursor, Kind, Object};
+use crate::json::{self, Cursor, JsonKind, Object};
 
-/// What becomes of a field.
+/// What happens to a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum FieldAction {
     /// Its bytes are copied.
     Keep,
-    /// The new value was written.
+    /// A new value was written.
     Replace,
-    /// It is left out.
+    /// It is removed.
     Remove,
 }
 
-/// Decides on the fields of an object that is copied.
+/// Edits the fields of an object while it is copied.
 pub(crate) trait Rewrite {
-    /// Sees a key and its value, and may write another value.
-    fn field(&mut self, key: &str, value: &str, out: &mut BytesMut) -> Fate;
+    /// Receives a key and its value, and may write another value.
+    fn field(&mut self, key: &str, value: &str, out: &mut BytesMut) -> FieldAction;
 
     /// Adds fields at the end.
     fn end(&mut self, _object: &mut Object<'_>) {}
 }
 
-impl<F: FnMut(&str, &str, &mut BytesMut) -> Fate> Rewrite for F {
-    fn field(&mut self, key: &str, value: &str, out: &mut BytesMut) -> Fate {
+impl<F: FnMut(&str, &str, &mut BytesMut) -> FieldAction> Rewrite for F {
+    fn field(&mut self, key: &str, value: &str, out: &mut BytesMut) -> FieldAction {
         self(key, value, out)
     }
 }
 
-/// Copies `source` with its key order and white space. False, and nothing
-/// written, when it is no object, which cannot be for a request that was read.
+/// Copies `source`, keeping key order and whitespace. Returns false and writes
+/// nothing if it is not an object, which cannot happen for a decoded request.
 pub(crate) fn object(source: &str, out: &mut BytesMut, rewrite: &mut impl Rewrite) -> bool {
     let start = out.len();
     let mut copied_to = 0;
@@ -40,8 +40,8 @@ pub(crate) fn object(source: &str, out: &mut BytesMut, rewrite: &mut impl Rewrit
         cursor.loose_object(|key, cursor| {
             let value_start = cursor.offset();
             let value = cursor.raw()?;
-            // White space, brace or comma, and key. The first field that stays
-            // gets the brace, whatever stood before it.
+            // Whitespace, brace or comma, and key. The first field that is kept
+            // gets the brace.
             let lead = &source[copied_to..value_start];
             let (space, key_text) = lead.split_once(['{', ',']).unwrap_or(("", lead));
             let before = out.len();
@@ -49,12 +49,12 @@ pub(crate) fn object(source: &str, out: &mut BytesMut, rewrite: &mut impl Rewrit
             out.put_u8(if first { b'{' } else { b',' });
             out.extend_from_slice(key_text.as_bytes());
             match rewrite.field(key, value, out) {
-                Fate::Keep => {
+                FieldAction::Keep => {
                     out.extend_from_slice(value.as_bytes());
                     first = false;
                 }
-                Fate::Replace => first = false,
-                Fate::Remove => out.truncate(before),
+                FieldAction::Replace => first = false,
+                FieldAction::Remove => out.truncate(before),
             }
             copied_to = value_start + value.len();
             Ok(())
@@ -78,7 +78,7 @@ pub(crate) fn object(source: &str, out: &mut BytesMut, rewrite: &mut impl Rewrit
     true
 }
 
-/// The texts of an array's elements; none when it is no array.
+/// The texts of an array's elements; `None` if it is not an array.
 pub(crate) fn elements(source: &str) -> Option<Vec<&str>> {
     let mut elements = Vec::new();
     json::read_str(source, |cursor| {
@@ -91,11 +91,11 @@ pub(crate) fn elements(source: &str) -> Option<Vec<&str>> {
     Some(elements)
 }
 
-/// The text of one field's value.
+/// The text of a field's value.
 pub(crate) fn member<'s>(source: &'s str, name: &str) -> Option<&'s str> {
     let mut found = None;
     json::read_str(source, |cursor: &mut Cursor<'s>| match cursor.peek()? {
-        Kind::Object => cursor.loose_object(|key, cursor| {
+        JsonKind::Object => cursor.loose_object(|key, cursor| {
             if key == name {
                 found = Some(cursor.raw()?);
             }

@@ -9,7 +9,7 @@ fn set(source: &'static str, to: &Outgoing<'_>) -> String {
 }
 
 #[test]
-fn only_the_model_of_an_untouched_request_changes() {
+fn only_the_model_of_an_unedited_request_changes() {
     let source = "{ \"a\" : [1, {\"model\": \"no\"}],\n \"model\":  \"x\", \"z\":1.0 }\n";
     assert_eq!(
         set(source, &Outgoing::new("y\"")),
@@ -18,7 +18,7 @@ fn only_the_model_of_an_untouched_request_changes() {
 }
 
 #[test]
-fn stream_changes_only_when_the_caller_wants_another() {
+fn stream_changes_only_if_the_caller_wants_another_value() {
     let wanted = Outgoing::new("m").stream(true);
     let rows = [
         (
@@ -45,8 +45,8 @@ fn stream_changes_only_when_the_caller_wants_another() {
     );
 }
 
-fn fields(pairs: &[(&str, &str)]) -> Fields {
-    let mut fields = Fields::default();
+fn fields(pairs: &[(&str, &str)]) -> BodyFields {
+    let mut fields = BodyFields::default();
     for (key, value) in pairs {
         fields.put(key, value);
     }
@@ -54,7 +54,7 @@ fn fields(pairs: &[(&str, &str)]) -> Fields {
 }
 
 #[test]
-fn an_edit_touches_only_what_it_changed() {
+fn an_edit_rewrites_only_changed_fields() {
     let source = Bytes::from_static(
         br#"{"z": 1, "temperature": 0.70, "model": "x", "max_tokens": 5, "top_p": 1, "stop": "a"}"#,
     );
@@ -70,14 +70,14 @@ fn an_edit_touches_only_what_it_changed() {
         ("stop", r#"["a"]"#),
         ("seed", "3"),
     ]);
-    let edit = Edit {
+    let edit = BodyEdit {
         old: &old,
         new: &new,
         aliases: &[&["max_tokens", "max_completion_tokens"]],
         streams: false,
     };
     let body = edit
-        .write(&source, &Outgoing::new("y"), |_, _, _| Fate::Keep)
+        .write(&source, &Outgoing::new("y"), |_, _, _| FieldAction::Keep)
         .unwrap();
     assert_eq!(
         body,
@@ -86,8 +86,8 @@ fn an_edit_touches_only_what_it_changed() {
 }
 
 #[test]
-fn values_are_aligned_with_what_they_came_from() {
-    use Origin::{Changed, New, Same};
+fn elements_are_aligned_with_their_originals() {
+    use ElementOrigin::{Changed, New, Same};
     let rows = [
         ("abc", "abc", vec![Same(0), Same(1), Same(2)]),
         ("abc", "aXc", vec![Same(0), Changed(1), Same(2)]),
@@ -115,7 +115,7 @@ fn values_are_aligned_with_what_they_came_from() {
 
 proptest! {
     #[test]
-    fn an_origin_that_is_the_same_is_equal_and_in_order(
+    fn unchanged_elements_are_equal_and_in_order(
         old in prop::collection::vec(0..4u8, 0..8),
         new in prop::collection::vec(0..4u8, 0..8),
     ) {
@@ -123,18 +123,18 @@ proptest! {
         prop_assert_eq!(origins.len(), new.len());
         let mut last = None;
         for (at, origin) in origins.iter().enumerate() {
-            if let Origin::Same(from) | Origin::Changed(from) = origin {
+            if let ElementOrigin::Same(from) | ElementOrigin::Changed(from) = origin {
                 prop_assert!(last < Some(*from));
                 last = Some(*from);
-                prop_assert_eq!(matches!(origin, Origin::Same(_)), old[*from] == new[at]);
+                prop_assert_eq!(matches!(origin, ElementOrigin::Same(_)), old[*from] == new[at]);
             }
         }
     }
 
     #[test]
-    fn keeping_everything_copies_every_byte(text in r#" ?\{("[a-z]": ?[1-9]{1,3},){0,3} ?"k" ?: "v" ?\} ?"#) {
+    fn keeping_every_field_copies_every_byte(text in r#" ?\{("[a-z]": ?[1-9]{1,3},){0,3} ?"k" ?: "v" ?\} ?"#) {
         let mut out = BytesMut::new();
-        let mut keep = |_: &str, _: &str, _: &mut BytesMut| Fate::Keep;
+        let mut keep = |_: &str, _: &str, _: &mut BytesMut| FieldAction::Keep;
         prop_assert!(object(&text, &mut out, &mut keep));
         prop_assert_eq!(std::str::from_utf8(&out).unwrap(), text);
     }

@@ -1,7 +1,7 @@
-//! The dialect's behaviour, one file per direction.
+//! Codec tests, one file per direction.
 
-mod answers;
 mod requests;
+mod responses;
 mod streams;
 mod writing;
 
@@ -31,7 +31,7 @@ fn reply() -> Reply {
     }
 }
 
-/// The events of chunks, each given without its framing.
+/// Reads chunks, given without their SSE framing, into events.
 fn events(chunks: &[&str]) -> majordomo_llm::Result<Vec<Event>> {
     let mut reader = Chat.stream_reader();
     let mut events = Vec::new();

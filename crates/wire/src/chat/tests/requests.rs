@@ -10,7 +10,7 @@ fn field(name: &str, value: &str) -> Incoming {
 }
 
 #[test]
-fn messages_are_read_one_to_one_with_their_roles() {
+fn each_message_is_read_with_its_role() {
     let incoming = read(
         r#"{"model":"x","messages":[
             {"role":"developer","content":"a"},
@@ -44,7 +44,7 @@ fn messages_are_read_one_to_one_with_their_roles() {
 }
 
 #[test]
-fn content_of_every_kind_is_read() {
+fn every_kind_of_content_part_is_read() {
     let incoming = read(
         r#"{"messages":[{"role":"user","content":[
             "bare",
@@ -129,7 +129,7 @@ fn every_form_of_response_format_is_read() {
 }
 
 #[test]
-fn settings_are_read_under_all_their_names() {
+fn settings_are_read_under_every_alias() {
     assert_eq!(field("max_tokens", "5").request.max_tokens, Some(5));
     assert_eq!(
         field("max_completion_tokens", "5.0").request.max_tokens,
@@ -164,19 +164,16 @@ fn settings_are_read_under_all_their_names() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_with_its_path() {
+fn invalid_requests_are_rejected_with_the_json_path() {
     let rows = [
-        (
-            r#"{"model":"a","model":"b"}"#,
-            "model: this key comes twice",
-        ),
+        (r#"{"model":"a","model":"b"}"#, "model: duplicate key"),
         (
             r#"{"messages":[{"role":"user","role":"system"}]}"#,
-            "messages[0].role: this key comes twice",
+            "messages[0].role: duplicate key",
         ),
         (
             r#"{"messages":[{"content":[{"type":"text","type":"x"}]}]}"#,
-            "messages[0].content[0].type: this key comes twice",
+            "messages[0].content[0].type: duplicate key",
         ),
         (
             r#"{"temperature":"hot"}"#,
@@ -188,10 +185,10 @@ fn what_cannot_be_read_is_refused_with_its_path() {
         ),
         (
             r#"{"max_tokens":-1}"#,
-            "max_tokens: expected a whole number that is not negative, found -1",
+            "max_tokens: expected a non-negative integer, found -1",
         ),
         ("[]", "expected an object, found an array"),
-        ("", "expected a value, found the end of the text"),
+        ("", "expected a value, found the end of the input"),
     ];
     for (body, expected) in rows {
         let error = Chat.read_request(Bytes::from(body.to_owned())).unwrap_err();
@@ -200,12 +197,12 @@ fn what_cannot_be_read_is_refused_with_its_path() {
     let error = Chat
         .read_request(Bytes::from_static(b"{\"a\":\"\xff\"}"))
         .unwrap_err();
-    assert_eq!(error.to_string(), "not UTF-8 text at byte 6");
+    assert_eq!(error.to_string(), "invalid UTF-8 at byte 6");
 }
 
 proptest! {
     #[test]
-    fn no_body_panics(body in r#"\{("(model|messages|tools|content|role|stream|tool_choice)":("x"|\[|\]|\{|\}|null|1|true|,)*,?){0,6}\}"#) {
+    fn no_body_makes_the_readers_panic(body in r#"\{("(model|messages|tools|content|role|stream|tool_choice)":("x"|\[|\]|\{|\}|null|1|true|,)*,?){0,6}\}"#) {
         let _ = Chat.read_request(Bytes::from(body.clone()));
         let _ = Chat.read_response(Bytes::from(body.clone()), 0);
         let _ = Chat.read_models(body.as_bytes());

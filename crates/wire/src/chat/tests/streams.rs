@@ -8,8 +8,8 @@ fn delta(delta: &str) -> String {
     format!(r#"{{"choices":[{{"index":0,"delta":{delta}}}]}}"#)
 }
 
-fn finish(word: &str) -> String {
-    format!(r#"{{"choices":[{{"index":0,"delta":{{}},"finish_reason":"{word}"}}]}}"#)
+fn finish(reason: &str) -> String {
+    format!(r#"{{"choices":[{{"index":0,"delta":{{}},"finish_reason":"{reason}"}}]}}"#)
 }
 
 fn fold(chunks: &[String]) -> Response {
@@ -22,9 +22,9 @@ fn fold(chunks: &[String]) -> Response {
 }
 
 /// Id, name and arguments.
-type Call = (String, String, String);
+type AssembledCall = (String, String, String);
 
-fn calls(deltas: &[&str]) -> Vec<Call> {
+fn calls(deltas: &[&str]) -> Vec<AssembledCall> {
     let mut chunks: Vec<_> = deltas
         .iter()
         .map(|d| delta(&format!(r#"{{"tool_calls":[{d}]}}"#)))
@@ -39,11 +39,11 @@ fn calls(deltas: &[&str]) -> Vec<Call> {
 }
 
 #[test]
-fn fragments_of_calls_find_their_call() {
+fn fragments_are_assigned_to_their_tool_call() {
     let a = |arguments: &str| ("a".to_owned(), "t".to_owned(), arguments.to_owned());
     let b = ("b".to_owned(), "u".to_owned(), "{\"y\":2}".to_owned());
-    type Row<'a> = (&'a str, &'a [&'a str], Vec<Call>);
-    let rows: &[Row<'_>] = &[
+    type FragmentCase<'a> = (&'a str, &'a [&'a str], Vec<AssembledCall>);
+    let rows: &[FragmentCase<'_>] = &[
         (
             "by index",
             &[
@@ -72,7 +72,7 @@ fn fragments_of_calls_find_their_call() {
             vec![a("{}"), b.clone()],
         ),
         (
-            "without any index",
+            "without an index",
             &[
                 r#"{"id":"a","function":{"name":"t","arguments":"{\"x\""}}"#,
                 r#"{"function":{"arguments":":1}"}}"#,
@@ -89,7 +89,7 @@ fn fragments_of_calls_find_their_call() {
             vec![a("{\"x\":1}")],
         ),
         (
-            "a name that comes late",
+            "a name that arrives late",
             &[
                 r#"{"index":0,"id":"a","function":{"arguments":"{\"x\""}}"#,
                 r#"{"index":0,"function":{"name":"t","arguments":":1}"}}"#,
@@ -97,7 +97,7 @@ fn fragments_of_calls_find_their_call() {
             vec![a("{\"x\":1}")],
         ),
         (
-            "arguments as an object, and repeated whole",
+            "arguments as an object, then repeated in full",
             &[
                 r#"{"index":0,"id":"a","function":{"name":"t","arguments":{"x": 1}}}"#,
                 r#"{"index":0,"function":{"arguments":"{\"x\": 1}"}}"#,
@@ -116,7 +116,7 @@ fn fragments_of_calls_find_their_call() {
 }
 
 #[test]
-fn a_complete_call_ends_when_the_next_one_begins() {
+fn a_complete_call_ends_when_the_next_one_starts() {
     let chunks = [
         delta(r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"t","arguments":"{}"}}]}"#),
         delta(r#"{"tool_calls":[{"index":1,"id":"b","function":{"name":"u","arguments":"{"}}]}"#),
@@ -131,7 +131,7 @@ fn a_complete_call_ends_when_the_next_one_begins() {
 }
 
 #[test]
-fn usage_on_any_chunk_comes_before_the_finish() {
+fn usage_on_any_chunk_is_emitted_before_the_finish() {
     let usage = r#""usage":{"prompt_tokens":3,"completion_tokens":2}"#;
     for chunks in [
         vec![
@@ -171,7 +171,7 @@ fn usage_on_any_chunk_comes_before_the_finish() {
 }
 
 #[test]
-fn a_stream_without_its_end_is_an_error() {
+fn a_truncated_stream_is_an_error() {
     let text = delta(r#"{"content":"x"}"#);
     assert!(events(&[&text, "[DONE]"]).is_ok());
     assert!(events(&[&text, &finish("stop")]).is_ok());
@@ -182,7 +182,7 @@ fn a_stream_without_its_end_is_an_error() {
 }
 
 #[test]
-fn an_error_inside_the_stream_is_that_error() {
+fn an_error_in_the_stream_is_returned() {
     let text = delta(r#"{"content":"x"}"#);
     let error = events(&[
         &text,
@@ -206,11 +206,11 @@ fn an_error_inside_the_stream_is_that_error() {
         .stream_reader()
         .tap(failed, &mut Vec::new())
         .unwrap_err();
-    assert_eq!(error.message(), "m", "a tap sees it, too");
+    assert_eq!(error.message(), "m", "a tap sees it as well");
 }
 
 #[test]
-fn reasoning_of_every_form_is_told_apart_and_keeps_its_name() {
+fn every_form_of_reasoning_is_recognized_and_keeps_its_key() {
     let rows = [
         (r#"{"reasoning_content":"hm"}"#, "reasoning_content"),
         (r#"{"reasoning":"hm"}"#, "reasoning"),
@@ -219,8 +219,12 @@ fn reasoning_of_every_form_is_told_apart_and_keeps_its_name() {
             "thinking",
         ),
     ];
-    for (thought, field) in rows {
-        let response = fold(&[delta(thought), delta(r#"{"content":"x"}"#), finish("stop")]);
+    for (reasoning, field) in rows {
+        let response = fold(&[
+            delta(reasoning),
+            delta(r#"{"content":"x"}"#),
+            finish("stop"),
+        ]);
         let native = response.parts[0].native().unwrap();
         assert_eq!(
             native.get("field").unwrap().as_str(),
@@ -232,12 +236,12 @@ fn reasoning_of_every_form_is_told_apart_and_keeps_its_name() {
     assert_eq!(
         inline.text(),
         "<think>hm</think>x",
-        "inline thoughts are text"
+        "inline <think> tags are text"
     );
 }
 
 #[test]
-fn reasoning_details_are_gathered_for_the_way_back() {
+fn reasoning_details_are_collected_for_the_next_request() {
     let response = fold(&[
         delta(r#"{"reasoning":"a","reasoning_details":[{"text":"a"}]}"#),
         delta(r#"{"reasoning":"b","reasoning_details":[{"text":"b"}]}"#),
@@ -257,7 +261,7 @@ fn reasoning_details_are_gathered_for_the_way_back() {
 }
 
 #[test]
-fn a_server_that_does_not_stream_is_understood() {
+fn a_complete_response_is_accepted_as_a_stream() {
     let body = br#"{"id":"i","choices":[{"message":{"content":"x"},"finish_reason":"stop"}]}"#;
     let (mut reader, mut events) = (Chat.stream_reader(), Vec::new());
     reader.push(body, &mut events).unwrap();
@@ -320,7 +324,7 @@ fn a_stream_is_written_as_clients_expect_it() {
 }
 
 #[test]
-fn a_stream_that_fails_ends_with_the_error_and_nothing_made_up() {
+fn a_failed_stream_ends_with_the_error_and_no_synthesized_finish() {
     let mut writer = Chat.stream_writer(&reply());
     let mut out = BytesMut::new();
     writer.write(&Event::Text("x".into()), &mut out);
@@ -334,7 +338,7 @@ fn a_stream_that_fails_ends_with_the_error_and_nothing_made_up() {
 
 proptest! {
     #[test]
-    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..80), json in r#"(data: )?[\[\]{}":,a-z0-9\n]{0,60}"#) {
+    fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..80), json in r#"(data: )?[\[\]{}":,a-z0-9\n]{0,60}"#) {
         for input in [&bytes[..], json.as_bytes()] {
             let (mut reader, mut events) = (Chat.stream_reader(), Vec::new());
             let _ = reader.push(input, &mut events);

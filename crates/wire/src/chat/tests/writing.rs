@@ -12,7 +12,7 @@ fn call(id: &str) -> ToolCall {
 }
 
 #[test]
-fn a_plain_request_is_what_every_server_accepts() {
+fn a_plain_request_uses_the_common_subset() {
     let request = Request::user("hi")
         .system("be terse")
         .tool(Tool::new("t").parameters(Json::parse(r#"{"b": 1}"#).unwrap()))
@@ -36,7 +36,7 @@ fn a_plain_request_is_what_every_server_accepts() {
 }
 
 #[test]
-fn a_stream_is_asked_for_with_usage_and_old_servers_get_the_old_limit() {
+fn streams_request_usage_and_legacy_servers_get_max_tokens() {
     let to = Outgoing {
         legacy_max_tokens: true,
         ..Outgoing::new("m").stream(true)
@@ -51,16 +51,16 @@ fn a_stream_is_asked_for_with_usage_and_old_servers_get_the_old_limit() {
 }
 
 #[test]
-fn pictures_of_tools_follow_after_all_answers_of_the_turn() {
-    let mut with_picture = ToolResult::new(&call("a"), "seen");
-    with_picture.parts.push(Part::image("image/png", vec![1]));
-    let mut only_picture = ToolResult::new(&call("b"), "");
-    only_picture.parts = vec![Part::image("image/png", vec![2])];
+fn tool_images_follow_after_all_tool_messages_of_the_turn() {
+    let mut with_image = ToolResult::new(&call("a"), "seen");
+    with_image.parts.push(Part::image("image/png", vec![1]));
+    let mut image_only = ToolResult::new(&call("b"), "");
+    image_only.parts = vec![Part::image("image/png", vec![2])];
     let calls = vec![Part::ToolCall(call("a")), Part::ToolCall(call("b"))];
     let request = Request::from(vec![
         Message::new(Role::Assistant, calls),
-        Message::tool_results_message([with_picture]),
-        Message::tool_results_message([only_picture]),
+        Message::tool_results_message([with_image]),
+        Message::tool_results_message([image_only]),
         Message::user("so?"),
     ]);
     let (body, losses) = write(&request);
@@ -78,7 +78,7 @@ fn pictures_of_tools_follow_after_all_answers_of_the_turn() {
 }
 
 #[test]
-fn a_failed_tool_says_so_in_its_text() {
+fn a_failed_tool_result_is_prefixed_with_error() {
     let request = Request::from(vec![Message::tool_results_message([ToolResult::error(
         &call("a"),
         "no such file",
@@ -92,7 +92,7 @@ fn a_failed_tool_says_so_in_its_text() {
 }
 
 #[test]
-fn calls_without_or_with_the_same_id_become_distinct() {
+fn missing_and_duplicate_call_ids_become_distinct() {
     let request = Request::from(vec![
         Message::assistant(Part::ToolCall(call(""))),
         Message::tool_results_message([ToolResult::new(&call(""), "x")]),
@@ -112,7 +112,7 @@ fn calls_without_or_with_the_same_id_become_distinct() {
 }
 
 #[test]
-fn what_only_another_dialect_understands_is_a_listed_loss() {
+fn content_of_another_dialect_is_reported_as_a_loss() {
     let foreign = |name: &str| {
         Native::new(OTHER)
             .with(name, Json::string("s"))
@@ -166,7 +166,7 @@ fn what_only_another_dialect_understands_is_a_listed_loss() {
 }
 
 #[test]
-fn reasoning_goes_back_under_the_name_that_it_came_with() {
+fn reasoning_is_written_under_the_key_it_was_read_from() {
     for history in [
         r#"{"role":"assistant","reasoning_content":"hm","content":"x"}"#,
         r#"{"role":"assistant","reasoning":"hm","reasoning_details":[{"a": 1}],"content":"x"}"#,
@@ -181,7 +181,7 @@ fn reasoning_goes_back_under_the_name_that_it_came_with() {
 }
 
 #[test]
-fn an_edited_request_keeps_the_bytes_of_everything_else() {
+fn an_edited_request_keeps_all_other_bytes() {
     let source = r#"{ "seed" : 1.0, "model":"x", "messages": [
         {"role":"user", "content":[{"type":"text", "text":"a", "mark":1e0}, {"type":"image_url","image_url":{"url":"data:image/png;base64,AQID"}}], "x":[ ]},
         {"role":"assistant",   "content":"b"} ], "beta": {"y" : null}, "max_tokens": 5}"#;
@@ -229,8 +229,8 @@ fn an_edited_effort_replaces_every_form_of_it() {
 }
 
 #[test]
-fn several_thoughts_share_one_key() {
-    let thought = |text: &str, details: &str| {
+fn reasoning_parts_with_the_same_key_are_joined() {
+    let reasoning = |text: &str, details: &str| {
         let native = Native::new(crate::Protocol::Chat.dialect())
             .with("field", Json::string("reasoning"))
             .with("reasoning_details", Json::parse(details).unwrap());
@@ -239,7 +239,11 @@ fn several_thoughts_share_one_key() {
             native: native.into_option(),
         })
     };
-    let parts = vec![thought("a", "[1]"), Part::text("x"), thought("b", "[2, 3]")];
+    let parts = vec![
+        reasoning("a", "[1]"),
+        Part::text("x"),
+        reasoning("b", "[2, 3]"),
+    ];
     let (body, _) = write(&Request::from(vec![Message::new(Role::Assistant, parts)]));
     assert!(
         body.contains(r#""reasoning":"ab","reasoning_details":[1,2, 3],"content":"x""#),
@@ -248,7 +252,7 @@ fn several_thoughts_share_one_key() {
 }
 
 #[test]
-fn a_message_whose_every_part_is_lost_is_empty_text() {
+fn a_message_that_loses_every_part_has_empty_content() {
     let document = Opaque {
         origin: OTHER,
         kind: "document".into(),
@@ -260,7 +264,7 @@ fn a_message_whose_every_part_is_lost_is_empty_text() {
 }
 
 #[test]
-fn a_conversation_that_was_absent_can_be_added() {
+fn messages_can_be_added_to_a_request_without_any() {
     let mut request = read(r#"{"model":"x","store":true}"#).request;
     request.edit().messages.push(Message::user("hi"));
     let (body, _) = write(&request);

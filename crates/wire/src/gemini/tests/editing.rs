@@ -10,8 +10,8 @@ const SOURCE: &str = r#"{ "contents" : [
   "safety_settings":[], "generation_config":{"top_k":4.0, "odd":[1], "max_output_tokens": 5},
   "tools":{"function_declarations":[{"name":"t","parameters":{"type":"OBJECT"}}]} }"#;
 
-/// The source with one text in it replaced.
-fn but(old: &str, new: &str) -> String {
+/// Returns the source with one substring replaced.
+fn source_with(old: &str, new: &str) -> String {
     assert_eq!(SOURCE.matches(old).count(), 1, "{old}");
     SOURCE.replace(old, new)
 }
@@ -25,7 +25,7 @@ fn edited(edit: impl FnOnce(&mut majordomo_llm::Prompt)) -> String {
 }
 
 #[test]
-fn an_untouched_request_is_its_own_bytes() {
+fn an_unchanged_request_keeps_its_bytes() {
     let request = read(SOURCE).request;
     assert_eq!(write(&request).0, SOURCE);
     assert_eq!(edited(|prompt| prompt.seed = None), SOURCE);
@@ -35,7 +35,7 @@ fn an_untouched_request_is_its_own_bytes() {
 }
 
 #[test]
-fn a_body_that_names_its_model_names_the_one_that_is_asked() {
+fn a_model_in_the_body_is_replaced_by_the_targets() {
     let incoming = read(r#"{"model" : "models/x","contents":[{"role":"model","parts":[]}]}"#);
     assert_eq!(incoming.model.as_deref(), Some("x"));
     assert_eq!(
@@ -51,11 +51,11 @@ fn a_body_that_names_its_model_names_the_one_that_is_asked() {
 }
 
 #[test]
-fn an_edit_changes_only_the_part_that_it_touched() {
+fn an_edit_changes_only_the_edited_part() {
     let text = edited(|prompt| prompt.messages[0].parts[1] = Part::text("2"));
     assert_eq!(
         text,
-        but(
+        source_with(
             r#"{"text":"one","x":1}, {"text": "two"}"#,
             r#"{"text":"one","x":1},{"text":"2"}"#
         )
@@ -69,29 +69,29 @@ fn an_edit_changes_only_the_part_that_it_touched() {
 }
 
 #[test]
-fn an_edit_of_a_setting_keeps_the_spelling_and_all_others() {
+fn an_edited_setting_keeps_its_spelling_and_all_other_fields() {
     assert_eq!(
         edited(|prompt| prompt.max_tokens = Some(9)),
-        but("\"max_output_tokens\": 5", "\"max_output_tokens\": 9")
+        source_with("\"max_output_tokens\": 5", "\"max_output_tokens\": 9")
     );
     assert_eq!(
         edited(|prompt| prompt.top_k = None),
-        but("\"top_k\":4.0, \"odd\"", " \"odd\"")
+        source_with("\"top_k\":4.0, \"odd\"", " \"odd\"")
     );
     assert_eq!(
         edited(|prompt| prompt.effort = Some(Effort::Low)),
-        but("5}", r#"5,"thinkingConfig":{"thinkingLevel":"LOW"}}"#)
+        source_with("5}", r#"5,"thinkingConfig":{"thinkingLevel":"LOW"}}"#)
     );
     assert_eq!(
         edited(|prompt| prompt.system[0].text = "x".into()),
-        but(
+        source_with(
             r#"{"parts":[{"text":"be terse"}],"role":"user"}"#,
             r#"{"parts":[{"text":"x"}]}"#
         )
     );
     assert_eq!(
         edited(|prompt| prompt.tool_choice = ToolChoice::None),
-        but(
+        source_with(
             "]} }",
             r#"]},"toolConfig":{"functionCallingConfig":{"mode":"NONE"}} }"#
         )
@@ -99,10 +99,10 @@ fn an_edit_of_a_setting_keeps_the_spelling_and_all_others() {
 }
 
 #[test]
-fn a_call_that_has_no_id_on_the_wire_gets_none_while_its_answer_has_none() {
+fn a_generated_call_id_is_written_on_neither_call_nor_result() {
     let body = edited(|prompt| {
         let Part::ToolCall(call) = &mut prompt.messages[1].parts[0] else {
-            panic!("no call");
+            panic!("not a tool call");
         };
         assert_eq!(call.id, "call_0");
         call.arguments = "{}".into();
@@ -122,7 +122,7 @@ fn a_call_that_has_no_id_on_the_wire_gets_none_while_its_answer_has_none() {
 }
 
 #[test]
-fn messages_that_are_added_and_removed_leave_the_others_alone() {
+fn added_and_removed_messages_leave_the_others_unchanged() {
     let body = edited(|prompt| {
         prompt.messages.remove(0);
         let call = ToolCall::new("new", "t", "{}");
@@ -145,11 +145,11 @@ fn messages_that_are_added_and_removed_leave_the_others_alone() {
 }
 
 #[test]
-fn an_instruction_that_is_put_before_all_messages_is_an_instruction() {
+fn a_leading_system_message_joins_the_system_instruction() {
     let body = edited(|prompt| prompt.messages.insert(0, Message::system("more")));
     assert_eq!(
         body,
-        but(
+        source_with(
             r#"{"parts":[{"text":"be terse"}],"role":"user"}"#,
             r#"{"parts":[{"text":"be terse"},{"text":"more"}]}"#
         )
@@ -157,7 +157,7 @@ fn an_instruction_that_is_put_before_all_messages_is_an_instruction() {
 }
 
 #[test]
-fn one_content_that_stands_alone_can_be_edited() {
+fn a_single_content_without_an_array_can_be_edited() {
     let mut request = read(r#"{"contents":{"parts":{"text":"a"}}}"#).request;
     request.edit().messages[0].parts.push(Part::text("b"));
     assert_eq!(

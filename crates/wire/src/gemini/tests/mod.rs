@@ -1,9 +1,9 @@
-//! The dialect's behaviour, one file per direction.
+//! Codec tests, one file per direction.
 
-mod answers;
 mod editing;
 mod partial_args;
 mod requests;
+mod responses;
 mod round_trips;
 mod streams;
 mod writing;
@@ -18,7 +18,7 @@ fn read(body: &str) -> Incoming {
     Gemini.read_request(Bytes::from(body.to_owned())).unwrap()
 }
 
-/// A request whose conversation is these contents.
+/// Reads a request with these `contents`.
 fn contents(contents: &str) -> Request {
     read(&format!(r#"{{"contents":[{contents}]}}"#)).request
 }
@@ -43,7 +43,7 @@ fn reply() -> Reply {
     }
 }
 
-/// The events of a stream's bytes.
+/// Reads a stream into events.
 fn events(stream: &str) -> majordomo_llm::Result<Vec<Event>> {
     let mut reader = Gemini.stream_reader();
     let mut events = Vec::new();
@@ -52,7 +52,7 @@ fn events(stream: &str) -> majordomo_llm::Result<Vec<Event>> {
     Ok(events)
 }
 
-/// The bytes of events, and the fields that were lost.
+/// Writes events as a stream; also returns the lost fields.
 fn stream(events: &[Event]) -> (String, Vec<String>) {
     let mut writer = Gemini.stream_writer(&reply());
     let mut out = BytesMut::new();

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::super::partial_args::{ArgumentText, PartialArg};
 use crate::json;
 
-fn text(args: &[&str]) -> Result<String> {
+fn assemble(args: &[&str]) -> Result<String> {
     let mut arguments = ArgumentText::default();
     let mut text = String::new();
     for arg in args {
@@ -16,7 +16,7 @@ fn text(args: &[&str]) -> Result<String> {
 }
 
 #[test]
-fn values_at_paths_become_one_text() {
+fn values_at_json_paths_become_one_json_text() {
     let rows: &[(&[&str], &str)] = &[
         (&[], ""),
         (
@@ -44,12 +44,12 @@ fn values_at_paths_become_one_text() {
         ),
     ];
     for (args, expected) in rows {
-        assert_eq!(text(args).unwrap(), *expected);
+        assert_eq!(assemble(args).unwrap(), *expected);
     }
 }
 
 #[test]
-fn a_path_that_goes_back_or_makes_no_sense_is_an_error() {
+fn a_path_out_of_order_or_unsupported_is_an_error() {
     for args in [
         &[
             r#"{"jsonPath":"$.a","numberValue":1}"#,
@@ -70,7 +70,7 @@ fn a_path_that_goes_back_or_makes_no_sense_is_an_error() {
         &[r#"{"jsonPath":"$","numberValue":1}"#],
     ] {
         assert_eq!(
-            text(args).unwrap_err().kind(),
+            assemble(args).unwrap_err().kind(),
             ErrorKind::BadResponse,
             "{args:?}"
         );
@@ -79,7 +79,7 @@ fn a_path_that_goes_back_or_makes_no_sense_is_an_error() {
 
 proptest! {
     #[test]
-    fn whatever_is_taken_is_json(
+    fn accepted_arguments_are_valid_json(
         args in prop::collection::vec(("(\\.[ab]|\\[[0-2]\\]|\\['a'\\]){1,3}", ".{0,3}", any::<bool>()), 0..6),
     ) {
         let args: Vec<String> = args
@@ -89,7 +89,7 @@ proptest! {
             })
             .collect();
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        if let Ok(text) = text(&args) {
+        if let Ok(text) = assemble(&args) {
             prop_assert!(text.is_empty() || json::is_complete(&text), "{}", text);
         }
     }

@@ -16,7 +16,7 @@ fn native<'r>(request: &'r Request, name: &str) -> Option<&'r str> {
 }
 
 #[test]
-fn contents_are_read_one_to_one_with_their_roles() {
+fn each_content_is_read_with_its_role() {
     let request = contents(
         r#"{"parts":[{"text":"a"}]},
            {"role":"user","parts":{"text":"b"}},
@@ -50,7 +50,7 @@ fn contents_are_read_one_to_one_with_their_roles() {
 }
 
 #[test]
-fn the_model_and_the_stream_are_in_the_url() {
+fn model_and_stream_are_not_read_from_the_body() {
     let incoming = read(r#"{"contents":{"parts":{"text":"hi"}},"system_instruction":"be terse"}"#);
     assert_eq!((incoming.model, incoming.stream), (None, false));
     assert_eq!(incoming.request.messages, [Message::user("hi")]);
@@ -58,7 +58,7 @@ fn the_model_and_the_stream_are_in_the_url() {
 }
 
 #[test]
-fn parts_of_every_kind_are_read() {
+fn every_kind_of_part_is_read() {
     let request = contents(
         r#"{"role":"model","parts":[
             {"text":"t","thoughtSignature":"c2ln"},
@@ -86,17 +86,21 @@ fn parts_of_every_kind_are_read() {
     assert_eq!(native(3, "mediaResolution"), Some(r#"{"level":"x"}"#));
     assert!(
         matches!(&parts[4], Part::Image(i) if i.data == [0xff, 0xef][..]),
-        "the alphabet of URLs"
+        "URL-safe base64"
     );
     assert!(matches!(&parts[5], Part::File(f) if f.name.as_deref() == Some("a.pdf")));
     assert!(matches!(&parts[6], Part::RemoteImage(i) if i.url == "https://x.example/a.png"));
-    assert_eq!(parts[6].native(), None, "the type is that of the name");
+    assert_eq!(
+        parts[6].native(),
+        None,
+        "the type follows from the extension"
+    );
     assert_eq!(native(7, "fileData.mimeType"), Some("\"image/webp\""));
-    assert_eq!(parts.len(), 8, "what is empty and unsigned is nothing");
+    assert_eq!(parts.len(), 8, "empty unsigned parts are dropped");
 }
 
 #[test]
-fn parts_that_the_contract_does_not_model_are_kept_whole() {
+fn unmodelled_parts_are_kept_as_opaque_json() {
     let rows = [
         (
             r#"{"executableCode":{"code":"1"},"thoughtSignature":"c2ln"}"#,
@@ -147,9 +151,9 @@ fn parts_that_the_contract_does_not_model_are_kept_whole() {
 }
 
 #[test]
-fn calls_get_ids_and_answers_find_their_call() {
+fn calls_get_ids_and_results_are_matched_with_their_call() {
     let call = |name: &str| format!(r#"{{"functionCall":{{"name":"{name}","args":{{"x": 1}}}}}}"#);
-    let answer = |name: &str, id: &str| {
+    let result = |name: &str, id: &str| {
         format!(r#"{{"functionResponse":{{{id}"name":"{name}","response":{{"output":"y"}}}}}}"#)
     };
     let request = contents(&format!(
@@ -159,12 +163,12 @@ fn calls_get_ids_and_answers_find_their_call() {
            {{"role":"user","parts":[{},{}]}}"#,
         call("a"),
         call("b"),
-        answer("b", ""),
-        answer("a", r#""id":"own","#),
-        answer("a", ""),
+        result("b", ""),
+        result("a", r#""id":"own","#),
+        result("a", ""),
         call("a"),
-        answer("other", ""),
-        answer("a", ""),
+        result("other", ""),
+        result("a", ""),
     ));
     let ids: Vec<_> = request
         .messages
@@ -181,21 +185,21 @@ fn calls_get_ids_and_answers_find_their_call() {
             ("call_3", r#"{"x": 1}"#)
         ]
     );
-    let answered: Vec<_> = request
+    let matched: Vec<_> = request
         .messages
         .iter()
         .flat_map(Message::tool_results)
         .map(|r| r.call_id.as_str())
         .collect();
     assert_eq!(
-        answered,
+        matched,
         ["call_1", "own", "call_0", "call_3", ""],
-        "by id, else by name and order, else by order alone"
+        "by id, else by name and order, else by order"
     );
 }
 
 #[test]
-fn what_a_tool_answered_is_read_in_every_form() {
+fn every_form_of_function_response_is_read() {
     let rows = [
         (r#"{"output":"x"}"#, vec!["x"], false),
         (r#"{"error":"x"}"#, vec!["x"], true),
@@ -238,7 +242,7 @@ fn what_a_tool_answered_is_read_in_every_form() {
 }
 
 #[test]
-fn tools_of_every_form_are_read() {
+fn every_form_of_tool_is_read() {
     let request = read(
         r#"{"contents":[],"tools":[
             {"functionDeclarations":[{"name":"a","description":"d","parametersJsonSchema":{"b": 1},"behavior":"BLOCKING"}]},
@@ -272,9 +276,9 @@ fn tools_of_every_form_are_read() {
 }
 
 #[test]
-fn googles_schemas_are_read_as_json_schema() {
+fn openapi_schemas_are_read_as_json_schema() {
     let rows = [
-        // Nothing of Google's: kept as it is written.
+        // No OpenAPI construct: kept as written.
         (r#"{ "type": "object" }"#, r#"{ "type": "object" }"#),
         (
             r#"{"type":"OBJECT","properties":{"type":{"type":"STRING","nullable":true},"n":{"type":"INTEGER","enum":["STRING"]}},"required":["type"],"propertyOrdering":["n"]}"#,
@@ -369,7 +373,7 @@ fn every_setting_is_read_in_both_spellings() {
 }
 
 #[test]
-fn every_shape_of_the_answer_is_read() {
+fn every_output_format_is_read() {
     let output = |fields: &str| config(fields).output.clone();
     assert_eq!(output(""), OutputFormat::Text);
     assert_eq!(
@@ -389,10 +393,11 @@ fn every_shape_of_the_answer_is_read() {
         };
         assert_eq!(schema.schema.as_str(), r#"{"a": 1}"#);
     }
-    let word = config(r#""responseMimeType":"text/x.enum","responseSchema":{"type":"STRING"}"#);
-    assert_eq!(word.output, OutputFormat::Text);
+    let enum_output =
+        config(r#""responseMimeType":"text/x.enum","responseSchema":{"type":"STRING"}"#);
+    assert_eq!(enum_output.output, OutputFormat::Text);
     assert_eq!(
-        native(&word, "generationConfig.responseSchema"),
+        native(&enum_output, "generationConfig.responseSchema"),
         Some(r#"{"type":"STRING"}"#)
     );
 }
@@ -428,7 +433,7 @@ fn thinking_is_read_as_effort_or_budget() {
 }
 
 #[test]
-fn a_key_that_comes_twice_is_refused_in_any_spelling() {
+fn duplicate_keys_are_rejected_in_any_spelling() {
     let rows = [
         (r#"{"contents":[],"contents":[]}"#, "contents"),
         (r#"{"contents":[],"toolConfig":{},"tool_config":{}}"#, ""),
@@ -445,13 +450,13 @@ fn a_key_that_comes_twice_is_refused_in_any_spelling() {
         let error = Gemini
             .read_request(Bytes::from_static(body.as_bytes()))
             .unwrap_err();
-        assert!(error.to_string().contains("comes twice"), "{error}");
+        assert!(error.to_string().contains("duplicate key"), "{error}");
         assert!(error.path().starts_with(path), "{error}");
     }
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn invalid_requests_are_rejected_with_the_json_path() {
     let rows = [
         ("[]", "expected an object, found an array"),
         (
@@ -484,14 +489,14 @@ fn what_is_wrong_is_told_with_its_place() {
 
 proptest! {
     #[test]
-    fn a_schema_is_read_as_a_schema_and_only_once(
+    fn converting_a_schema_is_idempotent(
         keys in prop::collection::vec("type|nullable|anyOf|any_of|items|properties|minItems|x", 0..5),
         values in prop::collection::vec(r#""STRING"|true|\[\]|\[\{"type":"NULL"\}\]|\{"type":"ARRAY","nullable":true\}|"1""#, 5),
     ) {
         let fields = keys.iter().zip(&values).map(|(key, value)| format!("\"{key}\":{value}"));
         let raw = format!("{{{}}}", fields.collect::<Vec<_>>().join(", "));
-        let once = super::super::schema::read(&raw);
-        prop_assert_eq!(super::super::schema::read(once.as_str()), once);
+        let once = super::super::schema::read_schema(&raw);
+        prop_assert_eq!(super::super::schema::read_schema(once.as_str()), once);
     }
 
     #[test]
@@ -500,7 +505,7 @@ proptest! {
     }
 
     #[test]
-    fn no_cut_of_a_request_makes_the_reader_panic(cut in 0..600usize) {
+    fn no_truncated_request_makes_the_reader_panic(cut in 0..600usize) {
         let body = r#"{"contents":[{"role":"model","parts":[{"text":"é","thought":true},{"functionCall":{"name":"t","args":{"a":[1]},"partialArgs":[{"jsonPath":"$.a"}]}},{"inline_data":{"data":"AQ"}}]},{"parts":[{"functionResponse":{"response":{"output":1},"parts":[{}]}}]}],"tools":[{"functionDeclarations":[{"name":"t","parameters":{"type":"OBJECT"}}],"x":1}],"toolConfig":{"functionCallingConfig":{"mode":"ANY"}},"generationConfig":{"thinkingConfig":{"thinkingBudget":1},"responseSchema":{}}}"#;
         let end = (0..=cut.min(body.len())).rev().find(|at| body.is_char_boundary(*at)).unwrap_or(0);
         let _ = Gemini.read_request(Bytes::copy_from_slice(&body.as_bytes()[..end]));

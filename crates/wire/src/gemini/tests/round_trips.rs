@@ -1,4 +1,4 @@
-//! Canonical values, written and read again, are the same.
+//! Values survive being written and read back.
 
 use majordomo_llm::{
     Effort, File, Json, Message, OutputFormat, OutputSchema, Part, Prompt, RemoteImage, Role, Text,
@@ -92,7 +92,7 @@ fn conversations() -> Vec<(&'static str, Prompt)> {
             ]),
         ),
         (
-            "nothing said",
+            "an empty message",
             messages(vec![Message::new(Role::User, vec![])]),
         ),
         (
@@ -178,7 +178,7 @@ fn conversations() -> Vec<(&'static str, Prompt)> {
 }
 
 #[test]
-fn requests_are_the_same_when_written_and_read_again() {
+fn requests_round_trip() {
     for (name, prompt) in conversations() {
         let (body, losses) = write(&Request::from(prompt.clone()));
         assert!(losses.is_empty(), "{name}: {losses:?}");
@@ -186,8 +186,8 @@ fn requests_are_the_same_when_written_and_read_again() {
     }
 }
 
-/// Answers of every kind, as one side of this dialect gives them to the other.
-fn answers() -> Vec<Response> {
+/// Responses of every kind, as read from this dialect.
+fn responses() -> Vec<Response> {
     let usage = Usage {
         input: 10,
         output: 8,
@@ -206,34 +206,34 @@ fn answers() -> Vec<Response> {
         format!(r#"{{"candidates":[{{"content":{{"parts":[{parts}]}},"finishReason":"STOP"}}]}}"#)
     };
     let read = |parts: &&str| Gemini.read_response(Bytes::from(body(parts)), 0).unwrap();
-    let mut answers: Vec<Response> = bodies.iter().map(read).collect();
-    for answer in &mut answers {
-        answer.usage = usage;
-        answer.id = Some(reply().id);
-        answer.reported_model = Some(reply().model);
-        answer.raw = None;
+    let mut responses: Vec<Response> = bodies.iter().map(read).collect();
+    for response in &mut responses {
+        response.usage = usage;
+        response.id = Some(reply().id);
+        response.reported_model = Some(reply().model);
+        response.raw = None;
     }
-    answers
+    responses
 }
 
 #[test]
-fn answers_are_the_same_when_written_and_read_again() {
-    for answer in answers() {
-        let written = Gemini.write_response(&answer, &reply());
+fn responses_round_trip() {
+    for response in responses() {
+        let written = Gemini.write_response(&response, &reply());
         assert_eq!(written.losses, []);
         let mut again = Gemini.read_response(written.body, 0).unwrap();
         again.raw = None;
-        assert_eq!(again, answer);
+        assert_eq!(again, response);
     }
 }
 
 #[test]
-fn streams_are_the_same_when_written_and_read_again() {
-    for answer in answers() {
-        let mut steps = vec![Event::Usage(answer.usage)];
-        for (index, part) in answer.parts.iter().enumerate() {
+fn streams_round_trip() {
+    for response in responses() {
+        let mut written = vec![Event::Usage(response.usage)];
+        for (index, part) in response.parts.iter().enumerate() {
             match part {
-                Part::ToolCall(call) => steps.extend([
+                Part::ToolCall(call) => written.extend([
                     Event::ToolCallStart {
                         index,
                         id: Some(call.id.clone()),
@@ -246,19 +246,19 @@ fn streams_are_the_same_when_written_and_read_again() {
                     },
                     Event::ToolCallEnd { index },
                 ]),
-                part => steps.push(Event::Part(part.clone())),
+                part => written.push(Event::Part(part.clone())),
             }
         }
-        steps.push(Event::Finish(answer.finish.clone()));
-        let (text, losses) = stream(&steps);
+        written.push(Event::Finish(response.finish.clone()));
+        let (text, losses) = stream(&written);
         assert!(losses.is_empty(), "{losses:?}");
-        assert_eq!(fold(&events(&text).unwrap()), answer);
+        assert_eq!(fold(&events(&text).unwrap()), response);
     }
 }
 
 proptest! {
     #[test]
-    fn texts_survive_in_every_place(texts in prop::collection::vec(".{1,20}", 4)) {
+    fn texts_round_trip_in_every_position(texts in prop::collection::vec(".{1,20}", 4)) {
         let mut prompt = messages(vec![
             Message::user(texts[0].as_str()),
             Message::assistant(texts[1].as_str()),

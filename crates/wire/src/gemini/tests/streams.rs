@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::gemini::GEMINI;
 
-/// A chunk with these parts, framed as Google does it.
+/// A chunk with these parts, framed as Google does.
 fn chunk(parts: &str) -> String {
     format!(
         "data: {{\"candidates\":[{{\"content\":{{\"parts\":[{parts}],\"role\":\"model\"}},\"index\":0}}]}}\r\n\r\n"
@@ -78,7 +78,7 @@ fn parts_become_events_in_order() {
 }
 
 #[test]
-fn signed_parts_are_never_joined_and_empty_ones_are_kept() {
+fn signed_parts_are_never_merged_and_empty_ones_are_kept() {
     let stream = [
         chunk(r#"{"text":"a"}"#),
         chunk(r#"{"text":"b","thoughtSignature":"b=="}"#),
@@ -110,7 +110,7 @@ fn signed_parts_are_never_joined_and_empty_ones_are_kept() {
     ];
     assert_eq!(parts, expected);
     let again = fold(&events(&stream_of(&read)).unwrap());
-    assert_eq!(again.parts, response.parts, "and so they are written");
+    assert_eq!(again.parts, response.parts, "they are written the same way");
 }
 
 fn stream_of(events: &[Event]) -> String {
@@ -120,7 +120,7 @@ fn stream_of(events: &[Event]) -> String {
 }
 
 #[test]
-fn arguments_in_pieces_are_told_as_they_come() {
+fn partial_arguments_are_emitted_as_they_arrive() {
     let stream = [
         chunk(r#"{"functionCall":{"name":"a","willContinue":true},"thoughtSignature":"c2ln"}"#),
         chunk(
@@ -170,7 +170,7 @@ fn arguments_in_pieces_are_told_as_they_come() {
 }
 
 #[test]
-fn every_framing_gives_the_same_events() {
+fn every_framing_yields_the_same_events() {
     let one = r#"{"candidates":[{"content":{"parts":[{"text":"a\"}{"}]}}]}"#;
     let two = r#"{"candidates":[{"content":{"parts":[{"text":"b"}]},"finishReason":"STOP"}]}"#;
     let expected = events(&format!("data: {one}\r\n\r\ndata: {two}\r\n\r\n")).unwrap();
@@ -191,7 +191,7 @@ fn every_framing_gives_the_same_events() {
 }
 
 #[test]
-fn a_stream_without_a_reason_to_stop_was_cut() {
+fn a_stream_without_a_finish_reason_is_truncated() {
     let error = events(&chunk(r#"{"text":"a"}"#)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Truncated);
     assert_eq!(events("").unwrap_err().kind(), ErrorKind::Truncated);
@@ -218,7 +218,7 @@ fn a_blocked_prompt_ends_the_stream() {
 }
 
 #[test]
-fn errors_inside_a_stream_are_found_in_every_form() {
+fn errors_in_a_stream_are_detected_in_every_form() {
     let error = r#"{"error":{"code":503,"message":"The model is {overloaded","status":"UNAVAILABLE","details":[{"retryDelay":"2s"}]}}"#;
     let value: serde_json::Value = serde_json::from_str(error).unwrap();
     let pretty = serde_json::to_string_pretty(&value).unwrap();
@@ -243,7 +243,7 @@ fn errors_inside_a_stream_are_found_in_every_form() {
 }
 
 #[test]
-fn usage_is_cumulative_and_chunks_that_count_nothing_change_nothing() {
+fn usage_is_cumulative_and_chunks_without_counts_are_ignored() {
     let with = |usage: &str, finish: &str| {
         format!(
             "data: {{\"candidates\":[{{\"content\":{{\"parts\":[{{\"text\":\"x\"}}]}}{finish}}}],\"usageMetadata\":{usage}}}\r\n\r\n"
@@ -262,20 +262,24 @@ fn usage_is_cumulative_and_chunks_that_count_nothing_change_nothing() {
         ),
     ];
     let read = events(&stream.concat()).unwrap();
-    let told: Vec<_> = read
+    let emitted: Vec<_> = read
         .iter()
         .filter_map(|event| match event {
             Event::Usage(usage) => Some((usage.input, usage.output)),
             _ => None,
         })
         .collect();
-    assert_eq!(told, [(3, 0), (3, 6)], "first known, and at the end");
+    assert_eq!(
+        emitted,
+        [(3, 0), (3, 6)],
+        "when first known, and at the end"
+    );
     let mut reader = Gemini.stream_reader();
     let mut tapped = Vec::new();
     reader.tap(stream.concat().as_bytes(), &mut tapped).unwrap();
     reader.finish(&mut tapped).unwrap();
     assert_eq!(fold(&tapped).usage, fold(&read).usage);
-    assert!(tapped.len() < read.len(), "a tap passes over the text");
+    assert!(tapped.len() < read.len(), "a tap skips the text");
 }
 
 #[test]
@@ -335,7 +339,7 @@ fn a_stream_is_written_as_google_writes_it() {
 }
 
 #[test]
-fn interleaved_calls_are_written_whole_and_in_the_order_of_their_start() {
+fn interleaved_calls_are_written_complete_and_in_start_order() {
     let start = |index| Event::ToolCallStart {
         index,
         id: Some(format!("c{index}")),
@@ -366,7 +370,7 @@ fn interleaved_calls_are_written_whole_and_in_the_order_of_their_start() {
 }
 
 #[test]
-fn what_a_stream_cannot_say_is_a_listed_loss() {
+fn unrepresentable_events_are_reported_as_losses() {
     let foreign = Native::new(majordomo_llm::Dialect::new("anthropic-messages"))
         .with("signature", Json::string("s"));
     let opaque = majordomo_llm::Opaque {
@@ -389,7 +393,7 @@ fn what_a_stream_cannot_say_is_a_listed_loss() {
 }
 
 #[test]
-fn a_broken_stream_ends_with_googles_error_and_no_made_up_finish() {
+fn a_failed_stream_ends_with_the_error_and_no_synthesized_finish() {
     let mut writer = Gemini.stream_writer(&reply());
     let mut out = BytesMut::new();
     writer.write(&Event::Text("a".into()), &mut out);
@@ -411,7 +415,7 @@ proptest! {
     }
 
     #[test]
-    fn chunking_changes_nothing(cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8), bare in any::<bool>()) {
+    fn chunk_boundaries_do_not_change_the_events(cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8), bare in any::<bool>()) {
         let first = r#"{"candidates":[{"content":{"parts":[{"text":"é\"}"},{"functionCall":{"name":"t","args":{"x":"}"}}}]}}]}"#;
         let second = r#"{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1}}"#;
         let text = match bare {

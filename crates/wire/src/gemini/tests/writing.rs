@@ -48,7 +48,7 @@ fn a_plain_request_is_written_in_camel_case() {
 }
 
 #[test]
-fn system_messages_before_all_others_are_instructions_and_later_ones_the_users_words() {
+fn leading_system_messages_are_instructions_and_later_ones_user_messages() {
     let request = Request::from(vec![
         Message::system("a"),
         Message::user("b"),
@@ -69,7 +69,7 @@ fn system_messages_before_all_others_are_instructions_and_later_ones_the_users_w
 }
 
 #[test]
-fn answers_of_one_turn_are_one_content_with_names_and_ids() {
+fn tool_results_of_one_turn_share_one_content_with_names_and_ids() {
     let mut nameless = ToolResult::new(&call("b"), "2");
     nameless.name = None;
     let request = Request::from(vec![
@@ -98,12 +98,12 @@ fn answers_of_one_turn_are_one_content_with_names_and_ids() {
     let (older, _) = write_to(&request, "gemini-2.5-pro");
     assert!(
         !older.contains("thoughtSignature"),
-        "only newer models demand one"
+        "only Gemini 3 requires one"
     );
 }
 
 #[test]
-fn a_signature_stays_on_exactly_its_part() {
+fn a_signature_stays_on_its_part() {
     let turn = concat!(
         r#"{"role":"model","parts":[{"text":"a"},{"text":"b","thoughtSignature":"b=="},{"text":"","thoughtSignature":"c=="},"#,
         r#"{"functionCall":{"id":"x","name":"t","args":{}},"thoughtSignature":"d=="},"#,
@@ -116,20 +116,20 @@ fn a_signature_stays_on_exactly_its_part() {
 }
 
 #[test]
-fn the_stand_in_for_a_signature_is_no_state() {
-    for word in [
+fn the_placeholder_signature_is_dropped_when_read() {
+    for signature in [
         "skip_thought_signature_validator",
         "context_engineering_is_the_way_to_go",
     ] {
         let request = contents(&format!(
-            r#"{{"role":"model","parts":[{{"functionCall":{{"name":"t"}},"thoughtSignature":"{word}"}}]}}"#
+            r#"{{"role":"model","parts":[{{"functionCall":{{"name":"t"}},"thoughtSignature":"{signature}"}}]}}"#
         ));
         assert_eq!(request.messages[0].parts[0].native(), None);
     }
 }
 
 #[test]
-fn pictures_of_tools_are_inside_their_answer_or_beside_it() {
+fn tool_images_are_written_inside_or_after_the_function_response() {
     let mut seen = ToolResult::new(&call("a"), "seen");
     seen.parts.push(Part::image("image/png", vec![1]));
     seen.parts.push(Part::RemoteImage(RemoteImage {
@@ -158,7 +158,7 @@ fn pictures_of_tools_are_inside_their_answer_or_beside_it() {
 }
 
 #[test]
-fn a_failed_tool_says_so_in_its_response() {
+fn a_failed_tool_result_is_written_as_error() {
     let failed = ToolResult::error(&call("a"), "no such file");
     let (body, losses) = write(&Request::from(vec![Message::tool_results_message([
         failed,
@@ -171,7 +171,7 @@ fn a_failed_tool_says_so_in_its_response() {
 }
 
 #[test]
-fn what_a_tool_said_in_a_way_that_gemini_has_not_is_a_listed_loss() {
+fn unrepresentable_tool_results_are_reported_as_losses() {
     let mut result = ToolResult::new(&call("a"), "1");
     result.parts.insert(0, Part::image("image/png", vec![1]));
     result.parts.push(Part::text("2"));
@@ -187,7 +187,7 @@ fn what_a_tool_said_in_a_way_that_gemini_has_not_is_a_listed_loss() {
 }
 
 #[test]
-fn arguments_are_an_object_whatever_the_model_wrote() {
+fn arguments_are_always_written_as_an_object() {
     let rows = [
         ("", r#""args":{}"#, false),
         (r#" {"a": 1} "#, r#""args":{"a": 1}"#, false),
@@ -203,7 +203,7 @@ fn arguments_are_an_object_whatever_the_model_wrote() {
 }
 
 #[test]
-fn what_only_another_dialect_understands_is_a_listed_loss() {
+fn content_of_another_dialect_is_reported_as_a_loss() {
     let mut text = Text::new("hi");
     text.native = foreign("cache_control");
     let mut request = Request::from(vec![
@@ -268,7 +268,7 @@ fn what_only_another_dialect_understands_is_a_listed_loss() {
             r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]},"#,
             r#"{"role":"model","parts":[{"text":"no"}]}],"#
         )),
-        "a message of which nothing is left is left out: {body}"
+        "a message without any parts left is omitted: {body}"
     );
 }
 
@@ -293,7 +293,7 @@ fn files_and_messages_without_content_are_written() {
 }
 
 #[test]
-fn effort_is_told_as_each_generation_of_models_wants_it() {
+fn effort_is_written_for_each_model_generation() {
     use Effort::{High, Low, Max, Medium, Minimal, None as Off, XHigh};
     let rows = [
         ("gemini-3.8-flash", Off, r#"{"thinkingLevel":"LOW"}"#, true),
@@ -358,7 +358,7 @@ fn effort_is_told_as_each_generation_of_models_wants_it() {
 }
 
 #[test]
-fn a_budget_and_a_level_are_never_told_together() {
+fn a_budget_and_a_level_are_never_written_together() {
     let mut request = Request::user("x").effort(Effort::High);
     request.edit().reasoning_budget = Some(512);
     let (body, losses) = write_to(&request, "gemini-3-pro");

@@ -1,4 +1,4 @@
-//! Requests and answers that must survive being written and read again.
+//! Requests and responses that must survive a round trip.
 
 use bytes::Bytes;
 use majordomo_llm::{
@@ -50,7 +50,7 @@ fn result(id: &str, parts: Vec<Part>, is_error: bool) -> ToolResult {
     }
 }
 
-fn picture() -> Part {
+fn image() -> Part {
     Part::Image(Image::new("image/png", vec![1, 2, 3]))
 }
 
@@ -61,7 +61,7 @@ fn cached(text: &str) -> Text {
     }
 }
 
-/// A request, and what its writing loses.
+/// A request, and the losses of writing it.
 pub(super) fn prompts() -> Vec<(&'static str, Prompt, &'static [&'static str])> {
     let tool =
         |name: &str| Tool::new(name).parameters(Json::parse(r#"{"type":"object"}"#).unwrap());
@@ -74,9 +74,9 @@ pub(super) fn prompts() -> Vec<(&'static str, Prompt, &'static [&'static str])> 
         change(&mut prompt);
         prompt
     };
-    let said = |messages: Vec<Message>| with(&|p| p.messages = messages.clone());
+    let from_messages = |messages: Vec<Message>| with(&|p| p.messages = messages.clone());
     let conversation = |parts: Vec<Part>, results: Vec<ToolResult>| {
-        said(vec![
+        from_messages(vec![
             Message::user("hi"),
             Message::new(Role::Assistant, parts),
             Message::tool_results_message(results),
@@ -92,7 +92,7 @@ pub(super) fn prompts() -> Vec<(&'static str, Prompt, &'static [&'static str])> 
         ("text", with(&|_| {}), &[]),
         (
             "unicode",
-            said(vec![Message::user("é\u{1F600}\u{0}\"\\\n\u{2028}")]),
+            from_messages(vec![Message::user("é\u{1F600}\u{0}\"\\\n\u{2028}")]),
             &[],
         ),
         ("system", with(&|p| p.system = vec![Text::new("s")]), &[]),
@@ -103,7 +103,7 @@ pub(super) fn prompts() -> Vec<(&'static str, Prompt, &'static [&'static str])> 
         ),
         (
             "system in the middle",
-            said(vec![
+            from_messages(vec![
                 Message::user("a"),
                 Message::assistant("b"),
                 Message::system("c"),
@@ -113,7 +113,7 @@ pub(super) fn prompts() -> Vec<(&'static str, Prompt, &'static [&'static str])> 
         ),
         (
             "several turns",
-            said(vec![
+            from_messages(vec![
                 Message::user("a"),
                 Message::assistant("b"),
                 Message::user("c"),
@@ -122,11 +122,11 @@ pub(super) fn prompts() -> Vec<(&'static str, Prompt, &'static [&'static str])> 
         ),
         (
             "images",
-            said(vec![Message::new(
+            from_messages(vec![Message::new(
                 Role::User,
                 vec![
                     Part::text("see"),
-                    picture(),
+                    image(),
                     Part::RemoteImage(RemoteImage {
                         url: "https://x.example/a.png".into(),
                         native: None,
@@ -138,7 +138,7 @@ pub(super) fn prompts() -> Vec<(&'static str, Prompt, &'static [&'static str])> 
         ),
         (
             "documents",
-            said(vec![Message::new(
+            from_messages(vec![Message::new(
                 Role::User,
                 vec![
                     Part::File(File {
@@ -173,11 +173,11 @@ pub(super) fn prompts() -> Vec<(&'static str, Prompt, &'static [&'static str])> 
             &[],
         ),
         (
-            "results with pictures, errors and nothing",
+            "results with images, errors and nothing",
             conversation(
                 vec![call("a", "{}"), call("b", "{}"), call("c", "{}")],
                 vec![
-                    result("a", vec![Part::text("1"), picture()], false),
+                    result("a", vec![Part::text("1"), image()], false),
                     result("b", vec![Part::text("no such file")], true),
                     result("c", vec![], false),
                 ],
@@ -213,7 +213,7 @@ pub(super) fn prompts() -> Vec<(&'static str, Prompt, &'static [&'static str])> 
         ),
         (
             "reasoning without state",
-            said(vec![
+            from_messages(vec![
                 Message::user("a"),
                 Message::new(
                     Role::Assistant,
@@ -224,7 +224,7 @@ pub(super) fn prompts() -> Vec<(&'static str, Prompt, &'static [&'static str])> 
         ),
         (
             "blocks of the server",
-            said(vec![
+            from_messages(vec![
                 Message::user("a"),
                 Message::new(
                     Role::Assistant,

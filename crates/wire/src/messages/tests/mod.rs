@@ -1,8 +1,8 @@
-//! The dialect's behaviour, one file per direction.
+//! Tests of the dialect, one file per direction.
 
-mod answers;
 mod corpus;
 mod requests;
+mod responses;
 mod round_trip;
 mod streams;
 mod writing;
@@ -33,7 +33,7 @@ fn reply() -> Reply {
     }
 }
 
-/// The events of a stream whose events are given without their framing.
+/// Reads a stream, given its events without their framing.
 fn events(chunks: &[&str]) -> majordomo_llm::Result<Vec<Event>> {
     let mut reader = Messages.stream_reader();
     let mut events = Vec::new();
@@ -52,7 +52,7 @@ fn assemble(events: impl IntoIterator<Item = Event>) -> Response {
     assembler.into_response()
 }
 
-/// The stream that events become, and what is lost in it.
+/// Writes a stream and returns it with its losses.
 fn written(events: &[Event]) -> (String, Vec<String>) {
     let mut writer = Messages.stream_writer(&reply());
     let mut out = BytesMut::new();

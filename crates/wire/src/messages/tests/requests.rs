@@ -54,7 +54,7 @@ fn messages_are_read_one_to_one_with_their_roles() {
 }
 
 #[test]
-fn content_of_every_kind_is_read() {
+fn every_kind_of_content_is_read() {
     let incoming = read(
         r#"{"messages":[{"role":"user","content":[
             "bare",
@@ -96,7 +96,7 @@ fn content_of_every_kind_is_read() {
 }
 
 #[test]
-fn thinking_keeps_its_proof_whatever_form_it_has() {
+fn thinking_keeps_its_signature_or_data() {
     let incoming = read(
         r#"{"messages":[{"role":"assistant","content":[
             {"type":"thinking","thinking":"hm","signature":"s1"},
@@ -120,7 +120,7 @@ fn thinking_keeps_its_proof_whatever_form_it_has() {
 }
 
 #[test]
-fn results_of_tools_are_read_in_every_form_and_key_order() {
+fn tool_results_are_read_in_every_form_and_key_order() {
     let incoming = read(
         r#"{"messages":[{"role":"user","content":[
             {"type":"tool_result","tool_use_id":"a","content":"text","is_error":true},
@@ -151,7 +151,7 @@ fn results_of_tools_are_read_in_every_form_and_key_order() {
 }
 
 #[test]
-fn instructions_are_a_string_or_blocks() {
+fn system_is_a_string_or_blocks() {
     let system = |value: &str| field("system", value).request.system.clone();
     assert_eq!(system(r#""a""#)[0].text, "a");
     assert!(system(r#""""#).is_empty() && system("null").is_empty());
@@ -199,8 +199,8 @@ fn every_form_of_tool_choice_is_read() {
 
 #[test]
 fn thinking_and_effort_are_read_together() {
-    type Row<'a> = (&'a str, Option<Effort>, Option<u64>, &'a [&'a str]);
-    let rows: [Row<'_>; 9] = [
+    type ThinkingCase<'a> = (&'a str, Option<Effort>, Option<u64>, &'a [&'a str]);
+    let rows: [ThinkingCase<'_>; 9] = [
         (
             r#""output_config":{"effort":"xhigh"}"#,
             Some(Effort::XHigh),
@@ -269,7 +269,7 @@ fn thinking_and_effort_are_read_together() {
 }
 
 #[test]
-fn settings_are_read_and_unknown_ones_kept() {
+fn settings_are_read_and_unknown_ones_are_kept() {
     for (name, value) in [
         (
             "output_config",
@@ -309,7 +309,7 @@ fn settings_are_read_and_unknown_ones_kept() {
 }
 
 #[test]
-fn tools_that_the_provider_runs_are_kept_as_they_are() {
+fn hosted_tools_are_kept_verbatim() {
     let incoming = read(
         r#"{"messages":[],"tools":[
             {"name":"a","description":"d","input_schema":{"type":"object"},"strict":true,"defer_loading":true},
@@ -329,24 +329,21 @@ fn tools_that_the_provider_runs_are_kept_as_they_are() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_with_its_path() {
+fn invalid_requests_are_rejected_with_the_path() {
     let deep = format!(r#"{{"x":{}"#, "[".repeat(200));
     let rows = [
-        (
-            r#"{"model":"a","model":"b"}"#,
-            "model: this key comes twice",
-        ),
+        (r#"{"model":"a","model":"b"}"#, "model: duplicate key"),
         (
             r#"{"messages":[{"role":"user","role":"system"}]}"#,
-            "messages[0].role: this key comes twice",
+            "messages[0].role: duplicate key",
         ),
         (
             r#"{"messages":[{"content":[{"type":"text","type":"x"}]}]}"#,
-            "messages[0].content[0].type: this key comes twice",
+            "messages[0].content[0].type: duplicate key",
         ),
         (
             r#"{"messages":[{"content":[{"type":"tool_result","content":[{"text":"a","text":"b"}]}]}]}"#,
-            "messages[0].content[0].content[0].text: this key comes twice",
+            "messages[0].content[0].content[0].text: duplicate key",
         ),
         (
             r#"{"messages":[{"content":[{"content":[7],"type":"tool_result"}]}]}"#,
@@ -354,7 +351,7 @@ fn what_cannot_be_read_is_refused_with_its_path() {
         ),
         (
             r#"{"thinking":{"type":"enabled","budget_tokens":-1}}"#,
-            "thinking.budget_tokens: expected a whole number that is not negative, found -1",
+            "thinking.budget_tokens: expected a non-negative integer, found -1",
         ),
         (
             r#"{"messages":{}}"#,
@@ -372,7 +369,7 @@ fn what_cannot_be_read_is_refused_with_its_path() {
 
 proptest! {
     #[test]
-    fn no_body_panics(body in r#"\{("(model|messages|tools|content|type|system|thinking|source|input)":("x"|"text"|\[|\]|\{|\}|null|1|true|,)*,?){0,6}\}"#) {
+    fn arbitrary_bodies_do_not_panic(body in r#"\{("(model|messages|tools|content|type|system|thinking|source|input)":("x"|"text"|\[|\]|\{|\}|null|1|true|,)*,?){0,6}\}"#) {
         let _ = Messages.read_request(Bytes::from(body.clone()));
         let _ = Messages.read_response(Bytes::from(body.clone()), 0);
         let _ = Messages.read_models(body.as_bytes());

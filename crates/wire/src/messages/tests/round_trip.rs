@@ -1,4 +1,4 @@
-//! Written and read again, everything is the same but for the listed losses.
+//! Round trips change nothing but the listed losses.
 
 use majordomo_llm::{FinishReason, Part, Prompt, Usage};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use super::corpus::{block, call, hidden, prompts, responses, signed};
 use super::*;
 
 #[test]
-fn requests_come_back_as_they_were() {
+fn requests_round_trip() {
     for (name, prompt, expected) in prompts() {
         let (body, losses) = write(&Request::from(prompt.clone()));
         assert_eq!(losses, expected, "{name}");
@@ -20,7 +20,7 @@ fn requests_come_back_as_they_were() {
 }
 
 #[test]
-fn an_edit_that_changes_nothing_changes_no_byte() {
+fn a_reverted_edit_changes_no_byte() {
     for (name, prompt, _) in prompts() {
         let (body, _) = write(&Request::from(prompt));
         let mut request = read(&body).request;
@@ -48,7 +48,7 @@ fn response(parts: Vec<Part>, finish: FinishReason) -> Response {
 }
 
 #[test]
-fn answers_come_back_as_they_were() {
+fn responses_round_trip() {
     for (name, parts, finish) in responses() {
         let response = response(parts, finish);
         let written = Messages.write_response(&response, &reply());
@@ -59,7 +59,7 @@ fn answers_come_back_as_they_were() {
     }
 }
 
-/// The events that a reader would give for an answer.
+/// The events that a reader would emit for a response.
 fn streamed(response: &Response) -> Vec<Event> {
     let mut events = vec![Event::Start {
         id: None,
@@ -71,9 +71,9 @@ fn streamed(response: &Response) -> Vec<Event> {
                 events.push(Event::Text(text.text.clone()));
                 events.push(Event::EndPart(text.native.clone()));
             }
-            Part::Reasoning(thought) => {
-                events.push(Event::Reasoning(thought.text.clone()));
-                events.push(Event::EndPart(thought.native.clone()));
+            Part::Reasoning(reasoning) => {
+                events.push(Event::Reasoning(reasoning.text.clone()));
+                events.push(Event::EndPart(reasoning.native.clone()));
             }
             Part::ToolCall(call) => {
                 events.push(Event::ToolCallStart {
@@ -95,7 +95,7 @@ fn streamed(response: &Response) -> Vec<Event> {
 }
 
 #[test]
-fn streams_come_back_as_they_were() {
+fn streams_round_trip() {
     for (name, parts, finish) in responses() {
         let response = response(parts, finish);
         for whole in [false, true] {
@@ -132,7 +132,7 @@ fn any_part() -> impl Strategy<Value = Part> {
 
 proptest! {
     #[test]
-    fn every_answer_survives(parts in prop::collection::vec(any_part(), 0..6)) {
+    fn arbitrary_responses_round_trip(parts in prop::collection::vec(any_part(), 0..6)) {
         let mut seen = std::collections::HashSet::new();
         let unique = |part: &Part| match part {
             Part::ToolCall(call) => seen.insert(call.id.clone()),

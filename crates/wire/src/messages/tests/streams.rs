@@ -25,7 +25,8 @@ fn finish(word: &str) -> String {
     )
 }
 
-/// The answer of a stream with these events between start and stop.
+/// Reads a stream with these events between start and stop, and assembles the
+/// response.
 fn fold(middle: &[String]) -> Response {
     let mut chunks = vec![START];
     chunks.extend(middle.iter().map(String::as_str));
@@ -34,7 +35,7 @@ fn fold(middle: &[String]) -> Response {
 }
 
 #[test]
-fn text_thinking_and_calls_are_put_together() {
+fn text_thinking_and_calls_are_assembled_from_deltas() {
     let response = fold(&[
         r#"{"type":"ping"}"#.into(),
         block(0, r#"{"type":"thinking","thinking":"","signature":""}"#),
@@ -87,7 +88,7 @@ fn text_thinking_and_calls_are_put_together() {
 }
 
 #[test]
-fn blocks_of_the_server_are_completed_from_their_deltas() {
+fn opaque_blocks_are_completed_from_deltas() {
     let response = fold(&[
         block(
             0,
@@ -129,7 +130,7 @@ fn blocks_of_the_server_are_completed_from_their_deltas() {
 }
 
 #[test]
-fn a_signature_alone_is_a_thought() {
+fn a_signature_without_text_is_reasoning() {
     let response = fold(&[
         block(0, r#"{"type":"thinking","thinking":"","signature":""}"#),
         delta(0, r#"{"type":"signature_delta","signature":"s"}"#),
@@ -142,7 +143,7 @@ fn a_signature_alone_is_a_thought() {
 }
 
 #[test]
-fn imperfect_streams_are_understood() {
+fn imperfect_streams_are_tolerated() {
     let text = delta(0, r#"{"type":"text_delta","text":"x"}"#);
     let rows: [(&str, Vec<String>); 6] = [
         (
@@ -189,7 +190,7 @@ fn imperfect_streams_are_understood() {
 }
 
 #[test]
-fn a_start_may_hold_the_whole_message() {
+fn message_start_may_hold_the_whole_message() {
     let start = r#"{"type":"message_start","message":{"id":"m","content":[{"type":"web_fetch_tool_result","content":{}},{"type":"tool_use","id":"a","name":"t","input":{"x": 1}}],"stop_reason":"tool_use","usage":{"input_tokens":0}}}"#;
     let response = assemble(events(&[start, STOP, START]).unwrap());
     assert!(matches!(&response.parts[0], Part::Opaque(b) if b.kind == "web_fetch_tool_result"));
@@ -206,7 +207,7 @@ fn a_start_may_hold_the_whole_message() {
 }
 
 #[test]
-fn a_server_that_does_not_stream_is_understood() {
+fn a_whole_message_instead_of_a_stream_is_accepted() {
     let body = br#"{"id":"i","type":"message","content":[{"type":"text","text":"x"}],"stop_reason":"max_tokens","usage":{"output_tokens":2}}"#;
     let (mut reader, mut events) = (Messages.stream_reader(), Vec::new());
     reader.push(body, &mut events).unwrap();
@@ -217,7 +218,7 @@ fn a_server_that_does_not_stream_is_understood() {
 }
 
 #[test]
-fn a_stream_without_its_terminator_was_cut() {
+fn a_stream_without_its_terminator_is_truncated() {
     for chunks in [&[START][..], &[START, &finish("end_turn")], &[]] {
         let error = events(chunks).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Truncated);
@@ -225,7 +226,7 @@ fn a_stream_without_its_terminator_was_cut() {
 }
 
 #[test]
-fn an_error_inside_a_stream_is_an_error() {
+fn an_error_event_fails_the_stream() {
     let body = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"},\"request_id\":\"req_1\"}\n\n";
     for tap in [false, true] {
         let (mut reader, mut events) = (Messages.stream_reader(), Vec::new());
@@ -240,7 +241,7 @@ fn an_error_inside_a_stream_is_an_error() {
 }
 
 #[test]
-fn a_tap_sees_usage_and_finish_only() {
+fn a_tap_emits_only_usage_and_finish() {
     let chunks = [
         START.to_owned(),
         block(0, r#"{"type":"text","text":""}"#),
@@ -249,7 +250,7 @@ fn a_tap_sees_usage_and_finish_only() {
         finish("end_turn"),
         STOP.to_owned(),
     ];
-    // Its own name, none, one that every event has, and a false one.
+    // The correct name, no name, one shared by all events, and a wrong one.
     for name in [None, Some(""), Some("message"), Some("content_block_delta")] {
         let (mut reader, mut events) = (Messages.stream_reader(), Vec::new());
         for chunk in &chunks {
@@ -281,7 +282,7 @@ fn arguments(index: usize, fragment: &str) -> Event {
 }
 
 #[test]
-fn a_stream_is_written_as_clients_expect_it() {
+fn a_stream_has_the_form_clients_expect() {
     let usage = |input, output| {
         Event::Usage(Usage {
             input,
@@ -356,7 +357,7 @@ fn a_stream_is_written_as_clients_expect_it() {
 }
 
 #[test]
-fn interleaved_calls_are_written_one_after_the_other() {
+fn interleaved_calls_become_consecutive_blocks() {
     let events = [
         start_call(1, "a"),
         start_call(2, "b"),
@@ -382,7 +383,7 @@ fn interleaved_calls_are_written_one_after_the_other() {
 }
 
 #[test]
-fn what_grows_is_written_as_it_comes() {
+fn the_first_open_block_is_written_as_it_grows() {
     let mut writer = Messages.stream_writer(&reply());
     let mut sizes = Vec::new();
     for event in [
@@ -403,7 +404,7 @@ fn what_grows_is_written_as_it_comes() {
 }
 
 #[test]
-fn reasoning_of_every_origin_is_shown_and_empty_thoughts_are_not() {
+fn foreign_reasoning_is_shown_and_empty_reasoning_is_not() {
     let foreign = Native::new(majordomo_llm::Dialect::new("gemini"))
         .with("thoughtSignature", majordomo_llm::Json::string("s"));
     let (text, losses) = written(&[
@@ -419,7 +420,7 @@ fn reasoning_of_every_origin_is_shown_and_empty_thoughts_are_not() {
 }
 
 #[test]
-fn a_refusal_is_told_at_the_end_of_a_stream() {
+fn a_refusal_is_written_at_the_end_of_a_stream() {
     let events = [
         Event::Refusal("not ".into()),
         Event::Refusal("that".into()),
@@ -450,7 +451,7 @@ fn a_refusal_is_told_at_the_end_of_a_stream() {
 }
 
 #[test]
-fn json_of_several_lines_stays_one_event() {
+fn multi_line_json_stays_one_event() {
     let raw = majordomo_llm::Json::parse("{\"type\":\"new\",\r\n \"x\": \"a\\nb\"\n}").unwrap();
     let part = Part::Opaque(majordomo_llm::Opaque {
         origin: MESSAGES,
@@ -465,7 +466,7 @@ fn json_of_several_lines_stays_one_event() {
 }
 
 #[test]
-fn a_stream_that_fails_ends_with_the_error_and_nothing_made_up() {
+fn a_failed_stream_ends_with_an_error_and_no_terminator() {
     let mut writer = Messages.stream_writer(&reply());
     let mut out = BytesMut::new();
     writer.write(&Event::Text("x".into()), &mut out);
@@ -479,7 +480,7 @@ fn a_stream_that_fails_ends_with_the_error_and_nothing_made_up() {
 
 proptest! {
     #[test]
-    fn no_bytes_panic(
+    fn arbitrary_bytes_do_not_panic(
         bytes in prop::collection::vec(any::<u8>(), 0..80),
         json in r#"(data: \{"type":"(content_block_(start|delta|stop)|message_(start|delta|stop))","index":[0-2],"(delta|content_block|message)":\{"(type|text|content|input|usage)":("text"|"tool_use"|\{\}|\[\]|1|null)\}\}\n\n){0,6}"#,
     ) {

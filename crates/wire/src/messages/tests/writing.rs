@@ -18,7 +18,7 @@ fn messages(body: &str) -> &str {
 }
 
 #[test]
-fn a_plain_request_is_what_every_server_accepts() {
+fn a_plain_request_has_the_basic_form() {
     let request = Request::user("hi")
         .system("be terse")
         .tool(
@@ -48,7 +48,7 @@ fn a_plain_request_is_what_every_server_accepts() {
 }
 
 #[test]
-fn the_limit_of_tokens_is_always_told() {
+fn max_tokens_is_always_written() {
     let limit = |request: &Request, to: &Outgoing<'_>| {
         let body = Messages.write_request(request, to).body;
         read(std::str::from_utf8(&body).unwrap()).request.max_tokens
@@ -61,12 +61,16 @@ fn the_limit_of_tokens_is_always_told() {
     assert_eq!(limit(&request, &Outgoing::new("m")), Some(4_096));
     assert_eq!(limit(&request, &small), Some(100));
     request.edit().reasoning_budget = Some(2_000);
-    assert_eq!(limit(&request, &small), Some(2_100), "thought counts, too");
+    assert_eq!(
+        limit(&request, &small),
+        Some(2_100),
+        "includes the reasoning budget"
+    );
     assert_eq!(limit(&request.max_tokens(7), &small), Some(7));
 }
 
 #[test]
-fn all_results_of_a_turn_come_first_in_one_message() {
+fn tool_results_of_a_turn_come_first_in_one_message() {
     let mut with_picture = ToolResult::new(&call("a"), "seen");
     with_picture.parts.push(Part::image("image/png", vec![1]));
     let calls = vec![
@@ -99,7 +103,7 @@ fn all_results_of_a_turn_come_first_in_one_message() {
 }
 
 #[test]
-fn instructions_at_the_beginning_go_where_they_belong() {
+fn leading_system_messages_become_system() {
     let request = Request::from(vec![
         Message::system("first"),
         Message::system("second"),
@@ -119,7 +123,7 @@ fn instructions_at_the_beginning_go_where_they_belong() {
 }
 
 #[test]
-fn messages_of_one_side_are_joined_and_empty_ones_left_out() {
+fn messages_of_one_side_are_merged_and_empty_ones_dropped() {
     let request = Request::from(vec![
         Message::user("a"),
         Message::user(""),
@@ -142,7 +146,7 @@ fn messages_of_one_side_are_joined_and_empty_ones_left_out() {
 }
 
 #[test]
-fn the_user_speaks_first() {
+fn a_placeholder_is_inserted_if_the_assistant_speaks_first() {
     let (body, losses) = write(&Request::from(vec![
         Message::assistant("a"),
         Message::user("b"),
@@ -155,7 +159,7 @@ fn the_user_speaks_first() {
 }
 
 #[test]
-fn ids_are_fitting_and_unique_and_results_follow() {
+fn call_ids_are_valid_and_unique_and_results_match_them() {
     let turn = |id: &str| {
         [
             Message::assistant(Part::ToolCall(call(id))),
@@ -177,7 +181,7 @@ fn ids_are_fitting_and_unique_and_results_follow() {
 }
 
 #[test]
-fn settings_without_a_place_are_listed() {
+fn unsupported_settings_are_listed_losses() {
     let mut request = Request::user("hi")
         .schema(Json::parse("{}").unwrap(), "s")
         .temperature(1.5)
@@ -227,7 +231,7 @@ fn settings_without_a_place_are_listed() {
 }
 
 #[test]
-fn content_without_a_place_is_listed() {
+fn unsupported_content_is_a_listed_loss() {
     let foreign = |name: &str| {
         Native::new(OTHER)
             .with(name, Json::string("s"))
@@ -298,7 +302,7 @@ fn content_without_a_place_is_listed() {
 }
 
 #[test]
-fn an_untouched_request_is_its_own_bytes_but_for_the_model() {
+fn an_unedited_request_keeps_its_bytes_except_for_the_model() {
     let source = r#"{ "model" : "x", "messages":[ {"role":"user","content":"a"} ], "beta":1.0, "max_tokens": 5 }"#;
     let (body, losses) = write(&read(source).request);
     assert_eq!(body, source.replace("\"x\"", "\"m\""));
@@ -306,7 +310,7 @@ fn an_untouched_request_is_its_own_bytes_but_for_the_model() {
 }
 
 #[test]
-fn an_edited_request_keeps_the_bytes_of_everything_else() {
+fn an_edited_request_keeps_the_bytes_of_unchanged_fields() {
     let source = r#"{ "beta" : 1.0, "model":"x", "system": [{"text":"s", "type":"text", "cache_control":{"type": "ephemeral"}}, {"type":"text","text":"t"}], "messages": [
         {"role":"user", "content":[{"text":"a", "type":"text", "mark":1e0}, {"type":"image","source":{"type":"base64","media_type":"image/png","data":"AQID"}}], "x":[ ]},
         {"role":"assistant",   "content":[{"type":"tool_use", "id":"t1", "name":"t", "input": { }}]},
@@ -314,7 +318,7 @@ fn an_edited_request_keeps_the_bytes_of_everything_else() {
     let mut request = read(source).request;
     let prompt = request.edit();
     prompt.system[1].text = "u".into();
-    prompt.messages[0].parts[1] = Part::text("a described picture");
+    prompt.messages[0].parts[1] = Part::text("a described image");
     let Part::ToolResult(result) = &mut prompt.messages[2].parts[0] else {
         panic!("a result");
     };
@@ -325,7 +329,7 @@ fn an_edited_request_keeps_the_bytes_of_everything_else() {
         body,
         concat!(
             r#"{ "beta" : 1.0, "model":"m", "system": [{"text":"s", "type":"text", "cache_control":{"type": "ephemeral"}},{"type":"text","text":"u"}], "messages": ["#,
-            r#"{"role":"user", "content":[{"text":"a", "type":"text", "mark":1e0},{"type":"text","text":"a described picture"}], "x":[ ]},"#,
+            r#"{"role":"user", "content":[{"text":"a", "type":"text", "mark":1e0},{"type":"text","text":"a described image"}], "x":[ ]},"#,
             r#"{"role":"assistant",   "content":[{"type":"tool_use", "id":"t1", "name":"t", "input": { }}]},"#,
             r#"{"role":"user", "content":[{"tool_use_id":"t1", "type":"tool_result", "content":[{"type":"text", "text":"r"},{"type":"text","text":"another one"}], "cache_control":{"type": "ephemeral"}}]}], "max_tokens": 6}"#
         )
@@ -334,7 +338,7 @@ fn an_edited_request_keeps_the_bytes_of_everything_else() {
 }
 
 #[test]
-fn a_message_that_joins_a_turn_takes_the_known_blocks_along() {
+fn a_merged_message_reuses_the_text_of_its_blocks() {
     let source = r#"{"model":"x","max_tokens":5,"messages":[{"role":"user","content":[{"text":"a", "type":"text"}]},{"role":"user","content":"b"}]}"#;
     let mut request = read(source).request;
     request.edit().messages.push(Message::user("c"));
@@ -367,7 +371,7 @@ fn an_edit_can_remove_and_add_fields() {
 }
 
 #[test]
-fn an_edited_effort_replaces_every_form_of_it() {
+fn an_edited_effort_replaces_every_form_of_the_setting() {
     let rows = [
         r#""thinking":{"type":"disabled"}"#,
         r#""thinking":{"type":"adaptive"},"output_config":{"effort":"low"}"#,
@@ -394,7 +398,7 @@ fn an_edited_effort_replaces_every_form_of_it() {
 }
 
 #[test]
-fn an_id_that_would_be_refused_is_written_anew_by_an_edit() {
+fn an_edit_rewrites_invalid_call_ids() {
     let source = r#"{"max_tokens":5,"messages":[{"role":"user","content":"hi"},
         {"role":"assistant","content":[{"type":"tool_use","id":"f.x","name":"t","input":{}}]},
         {"role":"user","content":[{"type":"tool_result","tool_use_id":"f.x","content":"r"}]}]}"#;
@@ -404,7 +408,7 @@ fn an_id_that_would_be_refused_is_written_anew_by_an_edit() {
 }
 
 #[test]
-fn a_conversation_that_was_absent_can_be_added() {
+fn an_edit_can_add_a_missing_conversation() {
     let mut request = read(r#"{"model":"x","service_tier":"auto"}"#).request;
     request.edit().messages.push(Message::user("hi"));
     assert_eq!(

@@ -2,7 +2,7 @@ use majordomo_llm::{Capabilities, ModelInfo};
 
 use super::*;
 use crate::ollama::{
-    Thinking, read_show, read_show_request, read_version, write_show, write_version,
+    ThinkSupport, read_show, read_show_request, read_version, write_show, write_version,
 };
 
 fn model(id: &str, capabilities: Option<Capabilities>) -> ModelInfo {
@@ -13,7 +13,7 @@ fn model(id: &str, capabilities: Option<Capabilities>) -> ModelInfo {
 }
 
 #[test]
-fn tags_are_read_with_what_newer_servers_add() {
+fn model_lists_are_read_with_the_fields_of_newer_servers() {
     let body = br#"{"models":[
         {"name":"a:latest","model":"a:latest","size":1,"details":{"family":"x","families":null}},
         {"name":"b","details":{"context_length":4096},"capabilities":["completion","tools"]},
@@ -30,12 +30,12 @@ fn tags_are_read_with_what_newer_servers_add() {
 }
 
 #[test]
-fn tags_are_written_and_read_back() {
-    let known = Capabilities {
+fn model_lists_round_trip() {
+    let capabilities = Capabilities {
         context_window: Some(8_192),
         ..Capabilities::text_only()
     };
-    let models = [model("a", Some(known))];
+    let models = [model("a", Some(capabilities))];
     let body = CHAT.write_models(&models, 1_700_000_000);
     assert_eq!(
         body,
@@ -49,7 +49,7 @@ fn tags_are_written_and_read_back() {
 }
 
 #[test]
-fn a_shown_model_tells_its_window_senses_and_thinking() {
+fn show_reports_context_window_capabilities_and_think_values() {
     let body = |extra: &str| {
         let body = format!(
             r#"{{"model_info":{{"clip.context_length":77,"llama.context_length":8192,"general.architecture":"llama"}}{extra}}}"#
@@ -60,17 +60,23 @@ fn a_shown_model_tells_its_window_senses_and_thinking() {
     assert_eq!(plain.capabilities.context_window, Some(8192));
     assert!(plain.capabilities.takes_images() && !plain.capabilities.tools);
     let rows = [
-        (r#","capabilities":["completion"]"#, Thinking::Never),
-        (r#","capabilities":["thinking"]"#, Thinking::ToMax),
-        ("", Thinking::ToMax),
-        (r#","thinking":{"values":[true,false]}"#, Thinking::Switch),
+        (
+            r#","capabilities":["completion"]"#,
+            ThinkSupport::Unsupported,
+        ),
+        (r#","capabilities":["thinking"]"#, ThinkSupport::UpToMax),
+        ("", ThinkSupport::UpToMax),
+        (
+            r#","thinking":{"values":[true,false]}"#,
+            ThinkSupport::OnOff,
+        ),
         (
             r#","thinking":{"values":["low","medium","high"]}"#,
-            Thinking::ToHigh,
+            ThinkSupport::UpToHigh,
         ),
         (
             r#","thinking":{"values":[false,"low","max"],"default":"low"}"#,
-            Thinking::ToMax,
+            ThinkSupport::UpToMax,
         ),
     ];
     for (extra, expected) in rows {
@@ -79,13 +85,13 @@ fn a_shown_model_tells_its_window_senses_and_thinking() {
 }
 
 #[test]
-fn a_model_is_shown_and_read_back() {
-    let known = Capabilities {
+fn show_responses_round_trip() {
+    let capabilities = Capabilities {
         context_window: Some(8_192),
         ..Capabilities::default()
     };
-    let body = write_show(&model("a", Some(known.clone())), 1_700_000_000);
-    assert_eq!(read_show(&body).unwrap().capabilities, known);
+    let body = write_show(&model("a", Some(capabilities.clone())), 1_700_000_000);
+    assert_eq!(read_show(&body).unwrap().capabilities, capabilities);
     assert_eq!(read_show_request(br#"{"model":"a"}"#).unwrap(), "a");
     assert_eq!(read_show_request(br#"{"name":"a"}"#).unwrap(), "a");
     let error = read_show_request(b"{}").unwrap_err();

@@ -1,17 +1,17 @@
 use majordomo_llm::{Message, Part, Prompt, Request};
 
 use super::*;
-use crate::ollama::{self, form};
+use crate::ollama::{self, endpoint};
 
-fn question() -> String {
+fn generate_body() -> String {
     format!(
         r#"{{"model":"m","prompt":"what?","system":"terse","images":["{PNG_TEXT}"],"suffix":"end","raw":true,"options":{{"seed":1}},"stream":false}}"#
     )
 }
 
 #[test]
-fn a_question_is_read_as_a_conversation_of_one_message() {
-    let incoming = read(&question());
+fn a_generate_request_is_read_as_one_message() {
+    let incoming = read(&generate_body());
     let request = &incoming.request;
     assert_eq!(request.system_text(), "terse");
     assert_eq!(request.messages.len(), 1);
@@ -20,11 +20,11 @@ fn a_question_is_read_as_a_conversation_of_one_message() {
     assert_eq!(request.seed, Some(1));
     let native = request.native.as_ref().unwrap();
     assert!(native.get("suffix").is_some() && native.get("raw").is_some());
-    assert_eq!(form(request), Form::Generate);
+    assert_eq!(endpoint(request), OllamaEndpoint::Generate);
 }
 
 #[test]
-fn an_empty_question_only_loads_the_model() {
+fn an_empty_generate_request_only_loads_the_model() {
     for body in [
         r#"{"model":"m","prompt":"","system":"","template":"","context":[],"images":[],"raw":false}"#,
         r#"{"model":"m"}"#,
@@ -35,8 +35,8 @@ fn an_empty_question_only_loads_the_model() {
 }
 
 #[test]
-fn a_question_is_written_as_one_untouched_edited_and_anew() {
-    let source = question();
+fn a_generate_request_is_written_as_one_whether_copied_spliced_or_built() {
+    let source = generate_body();
     let request = read(&source).request;
     assert_eq!(write(&request), (source.clone(), vec![]));
 
@@ -48,18 +48,18 @@ fn a_question_is_written_as_one_untouched_edited_and_anew() {
         .replace(r#"{"seed":1}"#, r#"{"seed":1,"temperature":0.5}"#);
     assert_eq!(write(&edited), (expected, vec![]));
 
-    let anew = Request::from(Prompt::clone(&request));
-    let (body, losses) = write(&anew);
+    let built = Request::from(Prompt::clone(&request));
+    let (body, losses) = write(&built);
     assert!(losses.is_empty());
     assert_eq!(*read(&body).request, *request);
     assert!(body.contains(r#""prompt":"what?""#), "{body}");
 }
 
 #[test]
-fn a_question_that_grows_becomes_a_chat() {
-    let mut request = read(&question()).request;
+fn a_generate_request_with_a_second_message_becomes_a_chat() {
+    let mut request = read(&generate_body()).request;
     request.edit().messages.push(Message::assistant("that"));
-    assert_eq!(form(&request), Form::Chat);
+    assert_eq!(endpoint(&request), OllamaEndpoint::Chat);
     let (body, losses) = write(&request);
     assert_eq!(
         body,
@@ -74,7 +74,7 @@ fn a_question_that_grows_becomes_a_chat() {
 fn a_chat_with_a_stray_prompt_stays_a_chat() {
     let incoming = read(r#"{"prompt":"p","messages":[{"role":"user","content":"a"}]}"#);
     assert_eq!(incoming.request.messages.len(), 1);
-    assert_eq!(form(&incoming.request), Form::Chat);
+    assert_eq!(endpoint(&incoming.request), OllamaEndpoint::Chat);
     assert!(
         incoming
             .request
@@ -87,7 +87,7 @@ fn a_chat_with_a_stray_prompt_stays_a_chat() {
 }
 
 #[test]
-fn its_answers_have_no_message_around_them() {
+fn generate_responses_have_no_message_object() {
     let body = r#"{"model":"x","created_at":"2023-11-14T22:13:20Z","response":"hi","thinking":"hm","done":true,"done_reason":"stop","context":[1,2],"total_duration":7,"prompt_eval_count":3,"eval_count":2}"#;
     let response = CHAT.read_response(Bytes::from(body), 0).unwrap();
     assert_eq!(response.text(), "hi");
@@ -100,7 +100,7 @@ fn its_answers_have_no_message_around_them() {
 }
 
 #[test]
-fn its_streams_have_no_message_around_them() {
+fn generate_streams_have_no_message_object() {
     let lines = [
         r#"{"model":"x","response":"","thinking":"hm","done":false}"#,
         r#"{"model":"x","response":"hi","done":false}"#,
@@ -124,6 +124,6 @@ fn its_streams_have_no_message_around_them() {
 }
 
 #[test]
-fn a_conversation_of_another_origin_is_a_chat() {
-    assert_eq!(form(&Request::user("hi")), Form::Chat);
+fn a_request_from_another_dialect_is_a_chat() {
+    assert_eq!(endpoint(&Request::user("hi")), OllamaEndpoint::Chat);
 }

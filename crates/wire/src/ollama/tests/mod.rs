@@ -1,21 +1,21 @@
-//! The dialect's behaviour, one file per direction.
+//! Codec tests, one file per direction.
 
-mod answers;
 mod discovery;
 mod generate;
 mod requests;
+mod responses;
 mod streams;
 mod writing;
 
 use bytes::Bytes;
 use majordomo_llm::Event;
 
-use super::{Form, Ollama};
+use super::{Ollama, OllamaEndpoint};
 use crate::{Codec, Incoming, Outgoing, Reply};
 
-const CHAT: Ollama = Ollama(Form::Chat);
+const CHAT: Ollama = Ollama(OllamaEndpoint::Chat);
 
-/// The first bytes of a PNG file, and the same in base64.
+/// The PNG signature, also in base64.
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 const PNG_TEXT: &str = "iVBORw0KGgo=";
 
@@ -42,7 +42,7 @@ fn reply() -> Reply {
     }
 }
 
-/// The events of lines.
+/// Reads NDJSON lines into events.
 fn events(lines: &[&str]) -> majordomo_llm::Result<Vec<Event>> {
     let mut reader = CHAT.stream_reader();
     let mut events = Vec::new();

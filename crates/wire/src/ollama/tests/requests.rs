@@ -14,7 +14,7 @@ fn option(name: &str, value: &str) -> majordomo_llm::Request {
 }
 
 #[test]
-fn silence_about_the_stream_means_a_stream() {
+fn a_missing_stream_field_means_streaming() {
     assert!(read(r#"{"model":"x","messages":[]}"#).stream);
     assert!(field("stream", "null").stream);
     assert!(field("stream", "true").stream);
@@ -22,7 +22,7 @@ fn silence_about_the_stream_means_a_stream() {
 }
 
 #[test]
-fn messages_are_read_one_to_one_with_their_roles() {
+fn each_message_is_read_with_its_role() {
     let incoming = read(
         r#"{"model":"x","messages":[
             {"role":"system","content":"a"},
@@ -49,13 +49,13 @@ fn messages_are_read_one_to_one_with_their_roles() {
     assert!(matches!(&messages[2].parts[0], Part::Reasoning(r) if r.text == "hm"));
     let call = messages[2].tool_calls().next().unwrap();
     assert_eq!((&*call.id, &*call.arguments), ("c1", r#"{"x": 1}"#));
-    assert!(call.native.is_none(), "an index is no property of the call");
+    assert!(call.native.is_none(), "the index is not kept");
     let result = messages[3].tool_results().next().unwrap();
     assert_eq!((&*result.call_id, &*result.text()), ("c1", "d"));
 }
 
 #[test]
-fn pictures_get_their_type_from_their_bytes_on_every_role() {
+fn image_types_are_sniffed_for_every_role() {
     let incoming = read(&format!(
         r#"{{"messages":[
             {{"role":"user","content":"see","images":["{PNG_TEXT}","data:image/x;base64,{PNG_TEXT}"]}},
@@ -73,7 +73,7 @@ fn pictures_get_their_type_from_their_bytes_on_every_role() {
 }
 
 #[test]
-fn calls_without_ids_get_some_and_results_find_them() {
+fn calls_get_ids_and_results_are_matched_with_their_call() {
     let incoming = read(
         r#"{"messages":[
             {"role":"assistant","content":"","tool_calls":[
@@ -155,7 +155,7 @@ fn options_are_read_and_unknown_ones_are_kept() {
 }
 
 #[test]
-fn what_a_client_sends_without_meaning_it_is_nothing() {
+fn default_values_are_read_as_unset() {
     let incoming = read(
         r#"{"model":"x","messages":[],"tools":[],"format":"","options":{},"keep_alive":null,"think":null}"#,
     );
@@ -163,19 +163,16 @@ fn what_a_client_sends_without_meaning_it_is_nothing() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_with_its_path() {
+fn invalid_requests_are_rejected_with_the_json_path() {
     let rows = [
-        (
-            r#"{"model":"a","model":"b"}"#,
-            "model: this key comes twice",
-        ),
+        (r#"{"model":"a","model":"b"}"#, "model: duplicate key"),
         (
             r#"{"messages":[{"role":"user","role":"system"}]}"#,
-            "messages[0].role: this key comes twice",
+            "messages[0].role: duplicate key",
         ),
         (
             r#"{"options":{"seed":1,"seed":2}}"#,
-            "options.seed: this key comes twice",
+            "options.seed: duplicate key",
         ),
         (
             r#"{"messages":[{"role":"user","content":[{"type":"text"}]}]}"#,
@@ -198,7 +195,7 @@ fn what_cannot_be_read_is_refused_with_its_path() {
 
 proptest! {
     #[test]
-    fn no_body_panics(body in r#"\{("(model|messages|prompt|images|tools|content|options|think|format|message|done)":("x"|\[|\]|\{|\}|null|1|true|,)*,?){0,6}\}"#) {
+    fn no_body_makes_the_readers_panic(body in r#"\{("(model|messages|prompt|images|tools|content|options|think|format|message|done)":("x"|\[|\]|\{|\}|null|1|true|,)*,?){0,6}\}"#) {
         let _ = CHAT.read_request(Bytes::from(body.clone()));
         let _ = CHAT.read_response(Bytes::from(body.clone()), 0);
         let _ = CHAT.read_models(body.as_bytes());

@@ -8,7 +8,7 @@ use super::*;
 
 const DONE: &str = r#"{"model":"x","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","prompt_eval_count":3,"eval_count":2}"#;
 
-fn says(fields: &str) -> String {
+fn line(fields: &str) -> String {
     format!(r#"{{"model":"x","message":{{"role":"assistant",{fields}}},"done":false}}"#)
 }
 
@@ -31,13 +31,13 @@ fn written(events: &[Event]) -> (String, Vec<String>) {
 }
 
 #[test]
-fn thoughts_text_and_whole_calls_are_told_apart() {
+fn thinking_text_and_tool_calls_are_distinguished() {
     let call = r#""content":"","tool_calls":[{"function":{"name":"a","arguments":{"x": 1}}},{"id":"i","function":{"index":1,"name":"b","arguments":{}}}]"#;
     let events = events(&[
-        &says(r#""content":"","thinking":"h""#),
-        &says(r#""content":"","thinking":"m""#),
-        &says(r#""content":"hi""#),
-        &says(call),
+        &line(r#""content":"","thinking":"h""#),
+        &line(r#""content":"","thinking":"m""#),
+        &line(r#""content":"hi""#),
+        &line(call),
         DONE,
     ])
     .unwrap();
@@ -64,7 +64,7 @@ fn thoughts_text_and_whole_calls_are_told_apart() {
 }
 
 #[test]
-fn one_buffered_object_is_a_whole_stream() {
+fn a_single_object_is_a_complete_stream() {
     let compact =
         r#"{"model":"x","message":{"role":"assistant","content":"hi"},"done":true,"eval_count":1}"#;
     let indented = "{\n  \"model\": \"x\",\n  \"message\": {\n    \"content\": \"hi\"\n  },\n\n  \"done\": true,\n  \"eval_count\": 1\n}";
@@ -85,8 +85,8 @@ fn one_buffered_object_is_a_whole_stream() {
 }
 
 #[test]
-fn a_stream_without_its_end_is_an_error() {
-    let text = says(r#""content":"x""#);
+fn a_truncated_stream_is_an_error() {
+    let text = line(r#""content":"x""#);
     for lines in [vec![text.as_str()], vec![], vec!["", ""]] {
         let error = events(&lines).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Truncated);
@@ -97,10 +97,10 @@ fn a_stream_without_its_end_is_an_error() {
 }
 
 #[test]
-fn an_error_line_is_that_error_for_reader_and_tap() {
+fn an_error_line_is_returned_by_reader_and_tap() {
     let lines = format!(
         "{}\n{}\n",
-        says(r#""content":"x""#),
+        line(r#""content":"x""#),
         r#"{"error":"out of memory"}"#
     );
     let pushed = CHAT.stream_reader().push(lines.as_bytes(), &mut vec![]);
@@ -114,13 +114,13 @@ fn an_error_line_is_that_error_for_reader_and_tap() {
 }
 
 #[test]
-fn a_tap_sees_the_usage_and_the_reason() {
-    let call = says(r#""content":"","tool_calls":[{"function":{"name":"a","arguments":{}}}]"#);
+fn a_tap_emits_usage_and_finish_reason() {
+    let call = line(r#""content":"","tool_calls":[{"function":{"name":"a","arguments":{}}}]"#);
     for (middle, reason) in [
-        (says(r#""content":"\"done\":true""#), FinishReason::Stop),
+        (line(r#""content":"\"done\":true""#), FinishReason::Stop),
         (call, FinishReason::ToolCalls),
     ] {
-        let body = format!("{}\n{middle}\n{DONE}\n", says(r#""content":"text""#));
+        let body = format!("{}\n{middle}\n{DONE}\n", line(r#""content":"text""#));
         let (mut reader, mut events) = (CHAT.stream_reader(), Vec::new());
         reader.tap(body.as_bytes(), &mut events).unwrap();
         reader.finish(&mut events).unwrap();
@@ -191,7 +191,7 @@ fn a_stream_is_written_as_clients_expect_it() {
 }
 
 #[test]
-fn a_stream_that_fails_ends_with_the_error_and_nothing_made_up() {
+fn a_failed_stream_ends_with_the_error_and_no_synthesized_finish() {
     let mut writer = CHAT.stream_writer(&reply());
     let mut out = BytesMut::new();
     writer.write(&Event::Text("x".into()), &mut out);
@@ -202,7 +202,7 @@ fn a_stream_that_fails_ends_with_the_error_and_nothing_made_up() {
 
 proptest! {
     #[test]
-    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..80), json in r#"[\[\]{}":,a-z0-9\n]{0,60}"#) {
+    fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..80), json in r#"[\[\]{}":,a-z0-9\n]{0,60}"#) {
         for input in [&bytes[..], json.as_bytes()] {
             let (mut reader, mut events) = (CHAT.stream_reader(), Vec::new());
             let _ = reader.push(input, &mut events);
@@ -211,7 +211,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_reads_back_in_any_chunking(texts in prop::collection::vec(".{0,12}", 1..6), cut in 0_usize..400) {
+    fn written_streams_read_back_with_any_chunk_boundary(texts in prop::collection::vec(".{0,12}", 1..6), cut in 0_usize..400) {
         let mut events: Vec<Event> = texts.iter().cloned().map(Event::Text).collect();
         events.push(Event::Finish(FinishReason::Stop));
         let (text, _) = written(&events);

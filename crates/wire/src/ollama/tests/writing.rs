@@ -4,7 +4,7 @@ use majordomo_llm::{
 };
 
 use super::*;
-use crate::ollama::{Target, Thinking};
+use crate::ollama::{OllamaTarget, ThinkSupport};
 
 const OTHER: Dialect = Dialect::new("anthropic-messages");
 
@@ -12,7 +12,7 @@ fn call(id: &str) -> ToolCall {
     ToolCall::new(id, "look", "{}")
 }
 
-fn to(target: Target) -> Outgoing<'static> {
+fn to(target: OllamaTarget) -> Outgoing<'static> {
     Outgoing {
         ollama: target,
         ..Outgoing::new("m")
@@ -20,7 +20,7 @@ fn to(target: Target) -> Outgoing<'static> {
 }
 
 #[test]
-fn a_plain_request_is_what_every_server_accepts() {
+fn a_plain_request_uses_the_common_subset() {
     let request = Request::user("hi")
         .system("be terse")
         .tool(Tool::new("t").parameters(Json::parse(r#"{"b": 1}"#).unwrap()))
@@ -42,7 +42,7 @@ fn a_plain_request_is_what_every_server_accepts() {
 }
 
 #[test]
-fn instructions_from_all_places_become_the_first_message() {
+fn all_instructions_become_the_first_message() {
     let mut request = Request::user("hi")
         .message(Message::system("second"))
         .message(Message::assistant("yes"))
@@ -55,11 +55,11 @@ fn instructions_from_all_places_become_the_first_message() {
         ),
         "{body}"
     );
-    assert_eq!(losses, ["system"], "moving them is told");
+    assert_eq!(losses, ["system"], "the move is reported");
 }
 
 #[test]
-fn a_turn_with_tools_and_pictures_is_written_whole() {
+fn a_turn_with_tools_and_images_is_written_completely() {
     let mut seen = ToolResult::new(&call("a"), "seen");
     seen.parts.push(Part::image("image/png", PNG));
     let mut unnamed = ToolResult::error(&call("b"), "no such file");
@@ -98,7 +98,7 @@ fn a_turn_with_tools_and_pictures_is_written_whole() {
 }
 
 #[test]
-fn forced_choice_is_a_loss_and_none_leaves_the_tools_out() {
+fn a_forced_tool_choice_is_a_loss_and_none_omits_the_tools() {
     let choose = |choice| {
         let (body, losses) = write(&Request::user("x").tool(Tool::new("t")).tool_choice(choice));
         (body.contains("\"tools\""), losses)
@@ -111,26 +111,26 @@ fn forced_choice_is_a_loss_and_none_leaves_the_tools_out() {
 }
 
 #[test]
-fn efforts_become_the_nearest_value_that_the_model_knows() {
-    use Thinking::{Never, Switch, ToHigh, ToMax};
+fn effort_becomes_the_closest_value_the_model_supports() {
+    use ThinkSupport::{OnOff, Unsupported, UpToHigh, UpToMax};
     let rows = [
-        (Effort::None, ToMax, "false", false),
-        (Effort::Minimal, ToMax, "\"low\"", true),
-        (Effort::Low, ToMax, "\"low\"", false),
-        (Effort::Medium, ToMax, "\"medium\"", false),
-        (Effort::XHigh, ToMax, "\"max\"", true),
-        (Effort::Max, ToMax, "\"max\"", false),
-        (Effort::Max, ToHigh, "\"high\"", true),
-        (Effort::Medium, Switch, "true", false),
-        (Effort::High, Switch, "true", true),
-        (Effort::None, Switch, "false", false),
-        (Effort::High, Never, "", true),
-        (Effort::None, Never, "", false),
+        (Effort::None, UpToMax, "false", false),
+        (Effort::Minimal, UpToMax, "\"low\"", true),
+        (Effort::Low, UpToMax, "\"low\"", false),
+        (Effort::Medium, UpToMax, "\"medium\"", false),
+        (Effort::XHigh, UpToMax, "\"max\"", true),
+        (Effort::Max, UpToMax, "\"max\"", false),
+        (Effort::Max, UpToHigh, "\"high\"", true),
+        (Effort::Medium, OnOff, "true", false),
+        (Effort::High, OnOff, "true", true),
+        (Effort::None, OnOff, "false", false),
+        (Effort::High, Unsupported, "", true),
+        (Effort::None, Unsupported, "", false),
     ];
     for (effort, thinking, expected, lost) in rows {
-        let target = Target {
+        let target = OllamaTarget {
             thinking,
-            ..Target::default()
+            ..OllamaTarget::default()
         };
         let request = Request::from(vec![]).effort(effort);
         let (body, losses) = write_to(&request, &to(target));
@@ -147,7 +147,7 @@ fn efforts_become_the_nearest_value_that_the_model_knows() {
 }
 
 #[test]
-fn what_only_another_dialect_understands_is_a_listed_loss() {
+fn content_of_another_dialect_is_reported_as_a_loss() {
     let foreign = |name: &str| {
         Native::new(OTHER)
             .with(name, Json::string("s"))
@@ -229,36 +229,36 @@ fn what_only_another_dialect_understands_is_a_listed_loss() {
 }
 
 #[test]
-fn thoughts_of_its_own_go_back_to_it() {
+fn reasoning_from_this_dialect_is_written_back() {
     let source = r#"{"model":"m","messages":[{"role":"assistant","content":"x","thinking":"hm"}],"stream":false}"#;
     let fresh = Request::from(read(source).request.messages.clone());
     assert_eq!(write(&fresh), (source.to_owned(), vec![]));
 }
 
 #[test]
-fn the_target_adds_its_window_and_the_schema_in_words() {
-    let target = Target {
+fn the_target_adds_num_ctx_and_the_schema_instruction() {
+    let target = OllamaTarget {
         num_ctx: Some(32_768),
         schema_in_words: true,
-        ..Target::default()
+        ..OllamaTarget::default()
     };
-    let words = r#"Answer with one JSON value that satisfies this JSON Schema, and with nothing else: no markdown, no code fence, no explanation.\n{\"a\":1}"#;
+    let instruction = r#"Answer with one JSON value that satisfies this JSON Schema, and with nothing else: no markdown, no code fence, no explanation.\n{\"a\":1}"#;
     let request = Request::user("hi").schema(Json::parse(r#"{"a":1}"#).unwrap(), "s");
     let (body, _) = write_to(&request, &to(target));
     assert_eq!(
         body,
         format!(
-            r#"{{"model":"m","messages":[{{"role":"system","content":"{words}"}},{{"role":"user","content":"hi"}}],"format":{{"a":1}},"options":{{"num_ctx":32768}},"stream":false}}"#
+            r#"{{"model":"m","messages":[{{"role":"system","content":"{instruction}"}},{{"role":"user","content":"hi"}}],"format":{{"a":1}},"options":{{"num_ctx":32768}},"stream":false}}"#
         )
     );
 
-    // A client's own bytes get them, too, and keep everything else.
+    // They are spliced into a client's bytes, which are otherwise kept.
     let source = r#"{"model":"x", "messages":[ {"role":"system","content":"terse","x": 1}, {"role":"user",  "content":"hi"} ], "format":{"a":1}, "options": {"seed" : 1.0}, "stream":false}"#;
     let (body, losses) = write_to(&read(source).request, &to(target));
     assert_eq!(
         body,
         format!(
-            r#"{{"model":"m", "messages":[{{"role":"system","content":"terse\n\n{words}","x":1}},{{"role":"user",  "content":"hi"}}], "format":{{"a":1}}, "options": {{"seed" : 1.0,"num_ctx":32768}}, "stream":false}}"#
+            r#"{{"model":"m", "messages":[{{"role":"system","content":"terse\n\n{instruction}","x":1}},{{"role":"user",  "content":"hi"}}], "format":{{"a":1}}, "options": {{"seed" : 1.0,"num_ctx":32768}}, "stream":false}}"#
         )
     );
     assert!(losses.is_empty());
@@ -268,7 +268,7 @@ fn the_target_adds_its_window_and_the_schema_in_words() {
 }
 
 #[test]
-fn an_untouched_request_keeps_its_bytes_but_for_model_and_stream() {
+fn an_unchanged_request_keeps_its_bytes_except_model_and_stream() {
     let source = r#" { "model":"x" , "messages":[{"role":"user","content":"a"}], "think": true, "later":{"y" : null} }"#;
     let request = read(source).request;
     let stream = Outgoing::new("m").stream(true);
@@ -283,7 +283,7 @@ fn an_untouched_request_keeps_its_bytes_but_for_model_and_stream() {
 }
 
 #[test]
-fn an_edited_request_keeps_the_bytes_of_everything_else() {
+fn an_edited_request_keeps_all_other_bytes() {
     let source = format!(
         r#"{{ "think" : true, "model":"x", "messages": [
         {{"content":"see", "images":["{PNG_TEXT}"], "role":"user", "x":[ ]}},
@@ -294,7 +294,7 @@ fn an_edited_request_keeps_the_bytes_of_everything_else() {
     let prompt = request.edit();
     prompt.messages[0].parts[1] = Part::text("a described picture");
     let Part::ToolResult(result) = &mut prompt.messages[1].parts[0] else {
-        panic!("no result");
+        panic!("not a tool result");
     };
     result.parts.push(Part::image("image/png", PNG));
     prompt.messages.push(Message::user("d"));
@@ -325,10 +325,10 @@ fn an_edit_can_remove_and_add_fields() {
 }
 
 #[test]
-fn an_overlong_prompt_is_refused_unless_the_request_says_otherwise() {
-    let target = Target {
+fn an_overlong_prompt_is_rejected_unless_the_request_sets_truncate() {
+    let target = OllamaTarget {
         refuse_overlong: true,
-        ..Target::default()
+        ..OllamaTarget::default()
     };
     let (body, _) = write_to(&Request::user("hi"), &to(target));
     assert!(body.contains(r#""truncate":false"#), "{body}");

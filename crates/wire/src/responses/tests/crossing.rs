@@ -1,4 +1,4 @@
-//! Out and back again, and over to the dialect without items.
+//! Round trips, and conversion to a dialect without items.
 
 use bytes::BytesMut;
 use majordomo_llm::{
@@ -80,7 +80,7 @@ fn conversations() -> Vec<Vec<Message>> {
 }
 
 #[test]
-fn requests_come_back_as_they_went() {
+fn requests_round_trip() {
     for messages in conversations() {
         let request = Request::from(messages);
         let (body, losses) = write(&request);
@@ -91,7 +91,7 @@ fn requests_come_back_as_they_went() {
 }
 
 #[test]
-fn settings_come_back_as_they_went() {
+fn settings_round_trip() {
     let schema = Json::parse(r#"{"type": "object"}"#).unwrap();
     let plain = || Request::user("hi");
     let with_tool = || plain().tool(Tool::new("t").parameters(schema.clone()));
@@ -137,7 +137,7 @@ fn settings_come_back_as_they_went() {
 }
 
 #[test]
-fn answers_and_streams_come_back_as_they_went() {
+fn responses_and_streams_round_trip() {
     let usage = Usage {
         input: 5,
         output: 3,
@@ -180,14 +180,14 @@ fn answers_and_streams_come_back_as_they_went() {
         writer.write(&Event::Finish(response.finish.clone()), &mut out);
         assert!(writer.losses().is_empty());
         let mut reader = Responses.stream_reader();
-        let mut told = Vec::new();
-        reader.push(&out, &mut told).unwrap();
-        reader.finish(&mut told).unwrap();
-        same(&assemble(&told), &response);
+        let mut emitted = Vec::new();
+        reader.push(&out, &mut emitted).unwrap();
+        reader.finish(&mut emitted).unwrap();
+        same(&assemble(&emitted), &response);
     }
 }
 
-/// The same but for the ids of items.
+/// Asserts equality except for item ids.
 fn same(again: &Response, first: &Response) {
     let bare = |parts: &[Part]| -> Vec<Part> {
         let strip = |mut part: Part| {
@@ -206,7 +206,7 @@ fn same(again: &Response, first: &Response) {
 }
 
 #[test]
-fn the_items_of_a_model_become_one_message_where_there_are_no_items() {
+fn output_items_merge_into_one_message_in_dialects_without_items() {
     let incoming = read(
         r#"{"model":"x","instructions":"be terse","store":false,"input":[
             {"role":"user","content":"hi"},

@@ -1,8 +1,8 @@
-//! The dialect's behaviour, one file per direction.
+//! Tests of the dialect, one file per direction.
 
-mod answers;
 mod crossing;
 mod requests;
+mod responses;
 mod stream_reading;
 mod stream_writing;
 mod writing;
@@ -35,7 +35,7 @@ fn reply() -> Reply {
     }
 }
 
-/// The events of server events, each given without its framing.
+/// Reads a stream, given its events without their framing.
 fn events(frames: &[&str]) -> majordomo_llm::Result<Vec<Event>> {
     let mut reader = Responses.stream_reader();
     let mut events = Vec::new();

@@ -15,7 +15,7 @@ fn native_of(incoming: &Incoming, name: &str) -> Option<String> {
 }
 
 #[test]
-fn a_string_is_what_the_user_says_and_instructions_are_the_system() {
+fn a_string_input_is_a_user_message_and_instructions_are_system() {
     let incoming = read(r#"{"model":"x","instructions":"be terse","input":"hi","stream":true}"#);
     assert_eq!(incoming.model.as_deref(), Some("x"));
     assert!(incoming.stream && incoming.stream_usage);
@@ -51,21 +51,24 @@ fn items_are_read_one_to_one() {
     );
     let role = messages[0].native.as_ref().unwrap().get("role").unwrap();
     assert_eq!(role.as_str(), "\"developer\"");
-    let Part::Reasoning(thought) = &messages[2].parts[0] else {
+    let Part::Reasoning(reasoning) = &messages[2].parts[0] else {
         panic!("{:?}", messages[2]);
     };
-    assert_eq!(thought.text, "c\n\nd");
-    let state = thought.native.as_ref().unwrap();
+    assert_eq!(reasoning.text, "c\n\nd");
+    let state = reasoning.native.as_ref().unwrap();
     let names: Vec<_> = state.fields().map(|(name, _)| name).collect();
     assert_eq!(names, ["id", "summary", "encrypted_content"]);
     let call = messages[3].tool_calls().next().unwrap();
     assert_eq!((call.id.as_str(), call.name.as_str()), ("c1", "t"));
     let result = messages[4].tool_results().next().unwrap();
     assert_eq!((&*result.call_id, &*result.text()), ("c1", "e"));
-    let said = &messages[5];
-    assert!(matches!(&said.parts[1], Part::Refusal(text) if text.text == "g"));
-    assert!(said.parts[0].native().is_none(), "no annotations are none");
-    let names: Vec<_> = said.native.as_ref().unwrap().fields().collect();
+    let message = &messages[5];
+    assert!(matches!(&message.parts[1], Part::Refusal(text) if text.text == "g"));
+    assert!(
+        message.parts[0].native().is_none(),
+        "no annotations are none"
+    );
+    let names: Vec<_> = message.native.as_ref().unwrap().fields().collect();
     assert_eq!(names.len(), 2, "phase and id, but not a null: {names:?}");
     for (message, kind) in messages[6..].iter().zip([
         "custom_tool_call",
@@ -81,7 +84,7 @@ fn items_are_read_one_to_one() {
 }
 
 #[test]
-fn content_of_every_kind_is_read_also_in_a_tools_output() {
+fn every_kind_of_content_is_read_even_in_tool_outputs() {
     let list = r#"[
         {"type":"input_text","text":"t","prompt_cache_breakpoint":{"mode":"explicit"}},
         {"type":"input_image","image_url":"data:image\/png;base64,AQID","detail":"low","file_id":null},
@@ -145,7 +148,7 @@ fn every_form_of_tool_choice_is_read() {
 }
 
 #[test]
-fn every_shape_of_answer_is_read() {
+fn every_output_format_is_read() {
     let text = |format: &str| field("text", &format!(r#"{{"format":{format}}}"#));
     assert_eq!(
         text(r#"{"type":"text"}"#).request.output,
@@ -172,7 +175,7 @@ fn every_shape_of_answer_is_read() {
 }
 
 #[test]
-fn settings_are_read_and_what_is_not_modelled_is_kept() {
+fn settings_are_read_and_unmodeled_ones_are_kept() {
     let incoming = field(
         "reasoning",
         r#"{"effort":"xhigh","summary":"auto"},"max_output_tokens":5,"temperature":0.5,"top_p":1,
@@ -203,7 +206,7 @@ fn settings_are_read_and_what_is_not_modelled_is_kept() {
 }
 
 #[test]
-fn the_old_name_of_the_user_counts_where_the_new_one_is_absent() {
+fn user_is_read_if_safety_identifier_is_absent() {
     assert_eq!(field("user", "\"a\"").request.user.as_deref(), Some("a"));
     let both = field("user", r#""a","safety_identifier":"b""#);
     assert_eq!(both.request.user.as_deref(), Some("b"));
@@ -211,7 +214,7 @@ fn the_old_name_of_the_user_counts_where_the_new_one_is_absent() {
 }
 
 #[test]
-fn functions_are_tools_and_all_others_are_kept() {
+fn functions_are_tools_and_all_others_are_kept_verbatim() {
     let incoming = read(
         r#"{"input":"","tools":[
             {"type":"function","name":"t","description":"d","parameters":{"a":1},"strict":null,"defer_loading":true},
@@ -239,7 +242,7 @@ fn functions_are_tools_and_all_others_are_kept() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_with_its_path() {
+fn invalid_requests_are_rejected_with_the_path() {
     let deep = format!(r#"{{"metadata":{}}}"#, "[".repeat(200));
     let rows = [
         (r#"{"input":7}"#, "input: expected an array, found a number"),
@@ -247,17 +250,14 @@ fn what_cannot_be_meant_is_refused_with_its_path() {
             r#"{"input":[{"role":7}]}"#,
             "input[0].role: expected a string, found a number",
         ),
-        (
-            r#"{"input":"a","input":"b"}"#,
-            "input: this key comes twice",
-        ),
+        (r#"{"input":"a","input":"b"}"#, "input: duplicate key"),
         (
             r#"{"input":[{"role":"user","role":"system"}]}"#,
-            "input[0].role: this key comes twice",
+            "input[0].role: duplicate key",
         ),
         (
             r#"{"input":[{"role":"user","content":[{"type":"input_text","text":"a","text":"b"}]}]}"#,
-            "input[0].content[0].text: this key comes twice",
+            "input[0].content[0].text: duplicate key",
         ),
         (&deep, "nested deeper than 128 levels"),
         ("[]", "expected an object, found an array"),
@@ -273,12 +273,12 @@ fn what_cannot_be_meant_is_refused_with_its_path() {
 
 proptest! {
     #[test]
-    fn no_text_panics(body in r#"[\{\}\[\]":,a-z0-9 ]{0,60}"#) {
+    fn arbitrary_text_does_not_panic(body in r#"[\{\}\[\]":,a-z0-9 ]{0,60}"#) {
         let _ = Responses.read_request(Bytes::from(body));
     }
 
     #[test]
-    fn no_item_panics(kind in "(message|reasoning|function_call|function_call_output|x)", value in r#"("s"|7|null|\[\]|\{\}|\["a"\]|\[\{"type":"input_text"\}\])"#, key in "(role|content|summary|output|call_id|name|arguments|id)") {
+    fn arbitrary_items_do_not_panic(kind in "(message|reasoning|function_call|function_call_output|x)", value in r#"("s"|7|null|\[\]|\{\}|\["a"\]|\[\{"type":"input_text"\}\])"#, key in "(role|content|summary|output|call_id|name|arguments|id)") {
         let body = format!(r#"{{"input":[{{"type":"{kind}","{key}":{value}}}]}}"#);
         if let Ok(incoming) = Responses.read_request(Bytes::from(body)) {
             prop_assert_eq!(incoming.request.messages.len(), 1);

@@ -11,8 +11,8 @@ fn fold(frames: &[&str]) -> Response {
 }
 
 #[test]
-fn a_text_is_told_as_it_comes() {
-    let told = events(&[
+fn text_deltas_are_emitted_as_they_arrive() {
+    let emitted = events(&[
         CREATED,
         r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"msg_1","role":"assistant","content":[]}}"#,
         r#"{"type":"response.output_text.delta","item_id":"msg_1","output_index":0,"content_index":0,"delta":"a","logprobs":[]}"#,
@@ -23,7 +23,7 @@ fn a_text_is_told_as_it_comes() {
     ])
     .unwrap();
     assert_eq!(
-        told[..5],
+        emitted[..5],
         [
             Event::Start {
                 id: Some("resp_9".into()),
@@ -32,20 +32,20 @@ fn a_text_is_told_as_it_comes() {
             Event::Text("a".into()),
             Event::EndPart(None),
             Event::Text("b".into()),
-            told[4].clone(),
+            emitted[4].clone(),
         ]
     );
-    let Event::EndPart(Some(native)) = &told[4] else {
-        panic!("{told:?}");
+    let Event::EndPart(Some(native)) = &emitted[4] else {
+        panic!("{emitted:?}");
     };
     let names: Vec<_> = native.fields().map(|(name, _)| name).collect();
     assert_eq!(names, ["annotations", "item.id", "item.phase"]);
-    assert!(matches!(told[5], Event::Usage(usage) if usage.input == 3));
-    assert_eq!(told[6..], [Event::Finish(FinishReason::Stop)]);
+    assert!(matches!(emitted[5], Event::Usage(usage) if usage.input == 3));
+    assert_eq!(emitted[6..], [Event::Finish(FinishReason::Stop)]);
 }
 
 #[test]
-fn state_is_taken_from_the_last_word_on_an_item() {
+fn reasoning_state_is_taken_from_the_done_event() {
     let response = fold(&[
         CREATED,
         r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"PART"}}"#,
@@ -54,16 +54,16 @@ fn state_is_taken_from_the_last_word_on_an_item() {
         r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"a"},{"type":"summary_text","text":"b"}],"encrypted_content":"WHOLE"}}"#,
         COMPLETED,
     ]);
-    let Part::Reasoning(thought) = &response.parts[0] else {
+    let Part::Reasoning(reasoning) = &response.parts[0] else {
         panic!("{:?}", response.parts);
     };
-    assert_eq!(thought.text, "a\n\nb");
-    let state = thought.native.as_ref().unwrap().get("encrypted_content");
+    assert_eq!(reasoning.text, "a\n\nb");
+    let state = reasoning.native.as_ref().unwrap().get("encrypted_content");
     assert_eq!(state.unwrap().as_str(), "\"WHOLE\"");
 }
 
 #[test]
-fn reasoning_that_comes_twice_is_told_once() {
+fn reasoning_in_both_summary_and_content_is_emitted_once() {
     let response = fold(&[
         r#"{"type":"response.reasoning_text.delta","output_index":0,"content_index":0,"delta":"hm"}"#,
         r#"{"type":"response.reasoning_summary_text.delta","output_index":0,"summary_index":0,"delta":"in short"}"#,
@@ -74,7 +74,7 @@ fn reasoning_that_comes_twice_is_told_once() {
 }
 
 #[test]
-fn calls_are_found_however_they_are_named() {
+fn calls_are_matched_by_index_or_id() {
     let done = r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","id":"fc_1","call_id":"c1","name":"t","arguments":"{\"a\":1}"}}"#;
     let added = r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"fc_1","call_id":"c1","name":"t","arguments":""}}"#;
     let rows: [(&str, Vec<&str>); 7] = [
@@ -134,7 +134,7 @@ fn calls_are_found_however_they_are_named() {
 }
 
 #[test]
-fn calls_that_interleave_are_kept_apart() {
+fn interleaved_calls_stay_separate() {
     let added = |place: usize| {
         format!(
             r#"{{"type":"response.output_item.added","output_index":{place},"item":{{"type":"function_call","call_id":"c{place}","name":"t"}}}}"#
@@ -161,7 +161,7 @@ fn calls_that_interleave_are_kept_apart() {
 }
 
 #[test]
-fn items_that_only_the_last_event_has_are_told_then() {
+fn items_only_in_the_final_event_are_emitted() {
     let response = fold(&[
         CREATED,
         r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"mcp_list_tools","id":"mcp_1","tools":[]}}"#,
@@ -172,7 +172,7 @@ fn items_that_only_the_last_event_has_are_told_then() {
 }
 
 #[test]
-fn places_that_are_counted_in_another_way_tell_nothing_twice() {
+fn differing_output_indexes_emit_nothing_twice() {
     let call = r#"{"type":"function_call","call_id":"c1","name":"t","arguments":"{}"}"#;
     let text =
         r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]}"#;
@@ -191,7 +191,7 @@ fn places_that_are_counted_in_another_way_tell_nothing_twice() {
 }
 
 #[test]
-fn events_and_items_of_tomorrow_are_passed_by_or_kept() {
+fn unknown_events_are_skipped_and_unknown_items_are_kept() {
     let response = fold(&[
         CREATED,
         r#"{"type":"response.dream.delta","delta":"zzz","output_index":0}"#,
@@ -211,7 +211,7 @@ fn events_and_items_of_tomorrow_are_passed_by_or_kept() {
 }
 
 #[test]
-fn an_incomplete_answer_says_why() {
+fn an_incomplete_response_has_a_finish_reason() {
     let response = fold(&[
         r#"{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"a"}"#,
         r#"{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2}}}"#,
@@ -221,7 +221,7 @@ fn an_incomplete_answer_says_why() {
 }
 
 #[test]
-fn errors_of_every_form_end_the_stream() {
+fn every_form_of_error_ends_the_stream() {
     let rows = [
         r#"{"type":"error","code":"c","message":"m","param":null,"sequence_number":2}"#,
         r#"{"type":"error","sequence_number":2,"error":{"type":"t","code":"c","message":"m"}}"#,
@@ -235,7 +235,7 @@ fn errors_of_every_form_end_the_stream() {
 }
 
 #[test]
-fn a_stream_without_its_terminator_was_cut() {
+fn a_stream_without_its_terminator_is_truncated() {
     for frames in [vec![CREATED], vec![CREATED, "[DONE]"], vec![]] {
         let error = events(&frames).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Truncated);
@@ -243,52 +243,52 @@ fn a_stream_without_its_terminator_was_cut() {
 }
 
 #[test]
-fn a_whole_answer_where_a_stream_was_asked_for_is_taken() {
+fn a_whole_response_instead_of_a_stream_is_accepted() {
     let mut reader = Responses.stream_reader();
-    let mut told = Vec::new();
+    let mut emitted = Vec::new();
     let body = br#"{"id":"r","object":"response","status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]}]}"#;
-    reader.push(body, &mut told).unwrap();
-    reader.finish(&mut told).unwrap();
-    assert_eq!(assemble(&told).text(), "a");
+    reader.push(body, &mut emitted).unwrap();
+    reader.finish(&mut emitted).unwrap();
+    assert_eq!(assemble(&emitted).text(), "a");
 }
 
 #[test]
-fn a_tap_sees_that_a_whole_answer_is_an_end() {
-    let answer = r#"{"id":"r","object":"response","status":"completed","output":[]}"#;
-    let untyped = answer.replace("{\"id\"", "{\"type\":\"\",\"id\"");
-    for body in [answer, &untyped] {
+fn a_tap_treats_a_whole_response_as_the_end() {
+    let body = r#"{"id":"r","object":"response","status":"completed","output":[]}"#;
+    let untyped = body.replace("{\"id\"", "{\"type\":\"\",\"id\"");
+    for body in [body, &untyped] {
         for frame in [
             body.to_owned(),
             format!("event: response.created\ndata: {body}\n\n"),
         ] {
             let mut reader = Responses.stream_reader();
-            let mut told = Vec::new();
-            reader.tap(frame.as_bytes(), &mut told).unwrap();
-            reader.finish(&mut told).unwrap();
-            let last = told.last();
+            let mut emitted = Vec::new();
+            reader.tap(frame.as_bytes(), &mut emitted).unwrap();
+            reader.finish(&mut emitted).unwrap();
+            let last = emitted.last();
             assert_eq!(last, Some(&Event::Finish(FinishReason::Stop)), "{frame}");
         }
     }
 }
 
 #[test]
-fn a_tap_sees_usage_and_finish_and_nothing_else() {
+fn a_tap_emits_only_usage_and_finish() {
     let call = r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","call_id":"c","name":"t","arguments":"{}"}}"#;
     let text = r#"{"type":"response.output_text.delta","output_index":1,"delta":"a"}"#;
-    // Its own name, none, one that every event has, and a false one.
+    // The correct name, no name, one shared by all events, and a wrong one.
     let names = [None, Some(""), Some("message"), Some("response.created")];
     for name in names {
         let mut reader = Responses.stream_reader();
-        let mut told = Vec::new();
+        let mut emitted = Vec::new();
         for frame in [CREATED, call, text, COMPLETED] {
             let name = name.or(frame.split('"').nth(3)).unwrap();
             let bytes = format!("event: {name}\ndata: {frame}\n\n");
-            reader.tap(bytes.as_bytes(), &mut told).unwrap();
+            reader.tap(bytes.as_bytes(), &mut emitted).unwrap();
         }
-        reader.finish(&mut told).unwrap();
-        told.retain(|event| !matches!(event, Event::Start { .. }));
+        reader.finish(&mut emitted).unwrap();
+        emitted.retain(|event| !matches!(event, Event::Start { .. }));
         assert!(matches!(
-            told[..],
+            emitted[..],
             [Event::Usage(_), Event::Finish(FinishReason::ToolCalls)]
         ));
     }
@@ -296,15 +296,15 @@ fn a_tap_sees_usage_and_finish_and_nothing_else() {
 
 proptest! {
     #[test]
-    fn no_stream_panics(frames in prop::collection::vec(
+    fn arbitrary_streams_do_not_panic(frames in prop::collection::vec(
         r#"(event: error\n)?(data: ?)?\{"type":"(response\.(completed|failed|output_item\.(added|done)|output_text\.delta|function_call_arguments\.delta)|error)","(item|response|delta|output_index)":(\{\}|"x"|0|\{"type":"(message|function_call|reasoning)","output":\[\{\}\]\})\}\n\n?"#,
         0..6,
     )) {
         let mut reader = Responses.stream_reader();
-        let mut told = Vec::new();
+        let mut emitted = Vec::new();
         for frame in &frames {
-            let _ = reader.push(frame.as_bytes(), &mut told);
+            let _ = reader.push(frame.as_bytes(), &mut emitted);
         }
-        let _ = reader.finish(&mut told);
+        let _ = reader.finish(&mut emitted);
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// The server events that events become, each checked for its frame.
+/// Writes a stream and returns its events, checking the framing of each.
 fn written(events: &[Event]) -> Vec<Value> {
     let mut writer = Responses.stream_writer(&reply());
     let mut out = BytesMut::new();
@@ -57,7 +57,7 @@ fn arguments(index: usize, fragment: &str) -> Event {
 }
 
 #[test]
-fn an_answer_is_told_in_the_order_that_clients_expect() {
+fn events_have_the_order_clients_expect() {
     let usage = Usage {
         input: 9,
         output: 4,
@@ -138,7 +138,7 @@ fn an_answer_is_told_in_the_order_that_clients_expect() {
 }
 
 #[test]
-fn calls_that_interleave_have_their_own_places() {
+fn interleaved_calls_have_separate_output_indexes() {
     let frames = written(&[
         start_call(7, "a"),
         start_call(9, ""),
@@ -165,13 +165,13 @@ fn calls_that_interleave_have_their_own_places() {
 }
 
 #[test]
-fn a_call_without_arguments_has_an_empty_object() {
+fn a_call_without_arguments_gets_an_empty_object() {
     let frames = written(&[start_call(0, "a"), Event::ToolCallEnd { index: 0 }]);
     assert_eq!(frames.last().unwrap()["item"]["arguments"], "{}");
 }
 
 #[test]
-fn an_answer_that_says_nothing_is_still_complete() {
+fn an_empty_response_is_still_complete() {
     let frames = written(&[
         Event::Text(String::new()),
         Event::Finish(FinishReason::Stop),
@@ -180,7 +180,7 @@ fn an_answer_that_says_nothing_is_still_complete() {
 }
 
 #[test]
-fn refusals_are_blocks_of_their_own() {
+fn refusals_are_separate_content_parts() {
     let frames = written(&[
         Event::Text("a".into()),
         Event::Refusal("no".into()),
@@ -202,7 +202,7 @@ fn refusals_are_blocks_of_their_own() {
 }
 
 #[test]
-fn an_answer_that_was_cut_off_is_incomplete() {
+fn a_truncated_response_is_incomplete() {
     let frames = written(&[Event::Text("a".into()), Event::Finish(FinishReason::Length)]);
     let last = frames.last().unwrap();
     assert_eq!(last["type"], "response.incomplete");
@@ -214,7 +214,7 @@ fn an_answer_that_was_cut_off_is_incomplete() {
 }
 
 #[test]
-fn state_keeps_its_own_id_and_messages_their_fields() {
+fn reasoning_state_keeps_its_id_and_messages_keep_their_fields() {
     let state = Native::new(RESPONSES)
         .with("id", Json::string("rs_own"))
         .with("summary", Json::parse("[]").unwrap())
@@ -242,7 +242,7 @@ fn state_keeps_its_own_id_and_messages_their_fields() {
 }
 
 #[test]
-fn items_of_hosted_tools_come_whole_and_those_of_others_are_lost() {
+fn hosted_tool_items_are_written_whole_and_foreign_ones_are_losses() {
     let item = |origin: Dialect| {
         Event::Part(Part::Opaque(Opaque {
             origin,
@@ -261,7 +261,7 @@ fn items_of_hosted_tools_come_whole_and_those_of_others_are_lost() {
 }
 
 #[test]
-fn a_stream_that_fails_ends_with_an_error_and_never_with_an_ending() {
+fn a_failed_stream_ends_with_an_error_and_no_completion() {
     let mut writer = Responses.stream_writer(&reply());
     let mut out = BytesMut::new();
     writer.write(&Event::Text("a".into()), &mut out);
@@ -272,9 +272,9 @@ fn a_stream_that_fails_ends_with_an_error_and_never_with_an_ending() {
     let kinds = kinds(&frames);
     assert_eq!(kinds[kinds.len() - 2..], ["error", "failed"]);
     assert!(!kinds.contains(&"completed"));
-    let told = &frames[frames.len() - 2];
-    assert_eq!(told["code"], "rate_limit_exceeded");
-    assert_eq!(told["error"]["code"], "rate_limit_exceeded");
+    let error_event = &frames[frames.len() - 2];
+    assert_eq!(error_event["code"], "rate_limit_exceeded");
+    assert_eq!(error_event["error"]["code"], "rate_limit_exceeded");
     let failed = &frames[frames.len() - 1]["response"];
     assert_eq!(failed["status"], "failed");
     let message = failed["error"]["message"].as_str().unwrap();

@@ -18,7 +18,7 @@ fn foreign(name: &str) -> Option<Box<Native>> {
 }
 
 #[test]
-fn a_plain_request_says_what_was_asked() {
+fn a_plain_request_has_the_basic_form() {
     let request = Request::user("hi")
         .system("be terse")
         .tool(Tool::new("t").parameters(Json::parse(r#"{"b": 1}"#).unwrap()))
@@ -83,7 +83,7 @@ fn every_kind_of_part_becomes_an_item() {
 }
 
 #[test]
-fn every_item_that_was_read_is_written_as_it_was() {
+fn every_item_round_trips() {
     let body = concat!(
         r#"{"model":"m","input":["#,
         r#"{"type":"message","role":"developer","content":"a"},"#,
@@ -103,7 +103,7 @@ fn every_item_that_was_read_is_written_as_it_was() {
 }
 
 #[test]
-fn an_answer_that_is_sent_back_keeps_its_items_their_state_and_their_phases() {
+fn a_response_in_the_history_keeps_its_items_state_and_phases() {
     let output = concat!(
         r#"[{"type":"reasoning","id":"rs_1","encrypted_content":"XYZ","summary":[{"type":"summary_text","text":"hm"}]},"#,
         r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a","annotations":[]},{"type":"output_text","text":"b","annotations":[]}],"id":"msg_1","phase":"commentary"},"#,
@@ -118,7 +118,7 @@ fn an_answer_that_is_sent_back_keeps_its_items_their_state_and_their_phases() {
 }
 
 #[test]
-fn what_the_dialect_cannot_say_is_listed() {
+fn inexpressible_fields_are_listed_losses() {
     let prompt = Prompt {
         system: vec![Text {
             text: "a".into(),
@@ -190,7 +190,7 @@ fn what_the_dialect_cannot_say_is_listed() {
 }
 
 #[test]
-fn a_file_of_the_caller_is_written() {
+fn a_native_file_is_written() {
     let file = File {
         media_type: "application/pdf".into(),
         data: vec![1, 2, 3].into(),
@@ -206,7 +206,7 @@ fn a_file_of_the_caller_is_written() {
 }
 
 #[test]
-fn calls_of_the_same_id_are_told_apart() {
+fn calls_with_the_same_id_get_unique_ids() {
     let messages = vec![
         Message::assistant(Part::ToolCall(call("a"))),
         Message::tool_results_message([ToolResult::new(&call("a"), "1")]),
@@ -231,14 +231,14 @@ fn edited(edit: impl FnOnce(&mut Prompt)) -> String {
 }
 
 #[test]
-fn an_untouched_request_is_its_own_bytes_but_for_the_model() {
+fn an_unedited_request_keeps_its_bytes_except_for_the_model() {
     let (body, losses) = write(&read(SOURCE).request);
     assert_eq!(body, SOURCE.replace("\"x\",", "\"m\","));
     assert!(losses.is_empty());
 }
 
 #[test]
-fn an_edit_keeps_every_byte_that_it_does_not_touch() {
+fn an_edit_keeps_the_bytes_of_unchanged_fields() {
     let source = SOURCE.replace("\"x\",", "\"m\",");
     let image =
         r#"{"type": "input_image", "image_url": "data:image/png;base64,AQID", "detail": "high"}"#;

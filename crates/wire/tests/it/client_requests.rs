@@ -1,0 +1,210 @@
+//! Recorded requests of real clients, read and written back.
+//!
+//! `MAJORDOMO_CLIENT_REQUESTS` names a directory with one subdirectory per client;
+//! each file has `method`, `path` and `body`. Without it the tests are skipped.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use majordomo_llm::{Part, Prompt};
+use majordomo_wire::{Outgoing, Protocol};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// Codecs by path suffix; the first match wins.
+const CODECS: &[(&str, Protocol)] = &[
+    ("/chat/completions", Protocol::Chat),
+    ("/api/chat", Protocol::Ollama),
+    ("/api/generate", Protocol::Ollama),
+    ("/v1/messages", Protocol::Messages),
+    ("/v1/messages/count_tokens", Protocol::Messages),
+    ("/responses", Protocol::Responses),
+    (":generateContent", Protocol::Gemini),
+    (":streamGenerateContent", Protocol::Gemini),
+    (":countTokens", Protocol::Gemini),
+];
+
+#[derive(serde::Deserialize)]
+struct RecordedRequest {
+    method: String,
+    path: String,
+    body: Box<RawValue>,
+}
+
+#[test]
+fn requests_are_written_to_their_own_dialect_byte_for_byte() {
+    let mut ran: BTreeMap<String, usize> = BTreeMap::new();
+    for_each(|name, protocol, body| {
+        let codec = protocol.codec();
+        let incoming = codec
+            .read_request(body.clone())
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        let model = incoming.model.clone().unwrap_or_default();
+        let to = Outgoing::new(&model).stream(incoming.stream);
+        let written = codec.write_request(&incoming.request, &to);
+        assert_eq!(written.body, body, "{name}: other bytes");
+        assert_eq!(written.losses, [], "{name}: losses");
+        *ran.entry(protocol.dialect().to_string()).or_default() += 1;
+    });
+    for (protocol, count) in ran {
+        println!("client_requests: {protocol}: {count} ran");
+    }
+}
+
+#[test]
+fn edited_requests_keep_the_bytes_of_unchanged_fields() {
+    for_each(|name, protocol, body| {
+        let codec = protocol.codec();
+        let incoming = codec.read_request(body.clone()).unwrap();
+        let model = incoming.model.clone().unwrap_or_default();
+        let to = Outgoing::new(&model).stream(incoming.stream);
+
+        // Edited and reverted: the same value in another prompt.
+        let mut same = incoming.request.clone();
+        same.edit().seed = Some(1);
+        same.edit().seed = incoming.request.seed;
+        assert!(same.untouched(&protocol.dialect()).is_none());
+        let written = codec.write_request(&same, &to);
+        assert_eq!(written.body, body, "{name}: other bytes");
+        assert_eq!(written.losses, [], "{name}: losses");
+
+        // One text is edited: everything else reads as before.
+        let mut edited = incoming.request.clone();
+        let Some(text) = first_text(edited.edit()) else {
+            return;
+        };
+        *text = "changed by a processor".into();
+        let written = codec.write_request(&edited, &to);
+        let again = codec.read_request(written.body).unwrap();
+        assert_eq!(*again.request, *edited, "{name}: the edit changed more");
+    });
+}
+
+#[test]
+fn requests_keep_their_content_in_every_other_dialect() {
+    let mut lost: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for_each(|name, protocol, body| {
+        let incoming = protocol.codec().read_request(body.clone()).unwrap();
+        let others = CODECS.iter().map(|(_, other)| *other);
+        let others: BTreeSet<_> = others
+            .filter(|o| *o != protocol)
+            .map(|o| o.dialect())
+            .collect();
+        for other in others.iter().filter_map(Protocol::of) {
+            let to = Outgoing::new("m").stream(incoming.stream);
+            let written = other.codec().write_request(&incoming.request, &to);
+            let pair = format!("{} to {}", protocol.dialect(), other.dialect());
+            for loss in &written.losses {
+                assert!(!loss.why.is_empty(), "{name}: {} has no reason", loss.field);
+            }
+            let fields = written.losses.into_iter().map(|loss| loss.field);
+            lost.entry(pair.clone()).or_default().extend(fields);
+            let again = other
+                .codec()
+                .read_request(written.body)
+                .unwrap_or_else(|error| panic!("{name}, {pair}: {error}"));
+            let (before, after) = (
+                PromptSummary::by(&incoming.request),
+                PromptSummary::by(&again.request),
+            );
+            // Some dialects join the texts of a message.
+            let all = after.texts.concat();
+            for text in before.texts.iter().map(|text| text.trim_end()) {
+                assert!(
+                    all.contains(text),
+                    "{name}, {pair}: a text was lost: {text}"
+                );
+            }
+            assert_eq!(after.calls, before.calls, "{name}, {pair}: calls");
+            assert_eq!(after.results, before.results, "{name}, {pair}: results");
+            assert_eq!(after.images, before.images, "{name}, {pair}: images");
+            assert_eq!(after.tools, before.tools, "{name}, {pair}: tools");
+        }
+    });
+    for (pair, fields) in lost {
+        let fields: Vec<_> = fields.into_iter().collect();
+        println!("client_requests: {pair} loses {}", fields.join(", "));
+    }
+}
+
+/// What must survive in every dialect.
+struct PromptSummary {
+    texts: Vec<String>,
+    calls: Vec<(String, Value)>,
+    results: usize,
+    images: usize,
+    tools: Vec<String>,
+}
+
+impl PromptSummary {
+    fn by(prompt: &Prompt) -> Self {
+        let messages = || prompt.messages.iter();
+        let calls = messages().flat_map(|m| m.tool_calls());
+        let own = prompt.system.iter().map(|text| text.text.clone());
+        Self {
+            texts: own
+                .chain(messages().flat_map(|m| texts(&m.parts)))
+                .collect(),
+            calls: calls
+                .map(|c| (c.name.clone(), c.parse().expect("valid arguments")))
+                .collect(),
+            results: messages().flat_map(|m| m.tool_results()).count(),
+            images: prompt.image_count(),
+            tools: prompt.tools.iter().map(|tool| tool.name.clone()).collect(),
+        }
+    }
+}
+
+fn texts(parts: &[Part]) -> Vec<String> {
+    let text = |part: &Part| match part {
+        Part::Text(text) => vec![text.text.clone()],
+        Part::ToolResult(result) => texts(&result.parts),
+        _ => Vec::new(),
+    };
+    parts.iter().flat_map(text).collect()
+}
+
+fn first_text(prompt: &mut Prompt) -> Option<&mut String> {
+    let parts = prompt.messages.iter_mut().flat_map(|m| &mut m.parts);
+    parts
+        .filter_map(|part| match part {
+            Part::Text(text) if text.native.is_none() => Some(&mut text.text),
+            _ => None,
+        })
+        .next()
+}
+
+fn for_each(mut check: impl FnMut(&str, Protocol, Bytes)) {
+    let Some(folder) = majordomo_testkit::data("MAJORDOMO_CLIENT_REQUESTS") else {
+        return;
+    };
+    let mut files: Vec<PathBuf> = children(&folder).iter().flat_map(|f| children(f)).collect();
+    files.sort();
+    assert!(!files.is_empty(), "{} holds no requests", folder.display());
+    for file in files
+        .iter()
+        .filter(|f| f.extension().is_some_and(|e| e == "json"))
+    {
+        let name = file.display().to_string();
+        let text = std::fs::read_to_string(file).expect("a readable file");
+        let recorded: RecordedRequest =
+            serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let path = recorded.path.split('?').next().unwrap_or_default();
+        let codec = CODECS.iter().find(|(end, _)| path.ends_with(end));
+        if let (Some((_, protocol)), "POST") = (codec, recorded.method.as_str()) {
+            check(
+                &name,
+                *protocol,
+                Bytes::from(recorded.body.get().to_owned()),
+            );
+        }
+    }
+}
+
+fn children(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    entries
+        .filter_map(|entry| entry.ok().map(|e| e.path()))
+        .collect()
+}

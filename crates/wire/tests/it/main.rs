@@ -1,0 +1,5 @@
+//! Integration tests of the codecs, in one binary.
+
+mod client_requests;
+mod matrix;
+mod recordings;
