@@ -15,7 +15,7 @@ const HIDDEN: &str = "CANARY-environment";
 static ENVIRONMENT: LazyLock<BTreeMap<String, String>> =
     LazyLock::new(|| BTreeMap::from([("K".to_owned(), HIDDEN.to_owned())]));
 static TRANSPORT: LazyLock<Transport> =
-    LazyLock::new(|| Transport::new(transport::Config::default()));
+    LazyLock::new(|| Transport::new(transport::TransportConfig::default()));
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     if let Err(problems) = judged(text) {

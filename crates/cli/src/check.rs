@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use majordomo::transport::{Config as Client, Transport};
+use majordomo::transport::{Transport, TransportConfig as Client};
 use majordomo_gateway::{Config, Diagnostics, GatewayState, environment, find_config};
 
 use crate::args::CheckArgs;

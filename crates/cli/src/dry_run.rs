@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use majordomo::transport::{Config as Client, Transport};
+use majordomo::transport::{Transport, TransportConfig as Client};
 use majordomo_gateway::{
     ConditionTrace, Config, Diagnostics, DialectFrom, ExplainRequest, Explanation, GatewayState,
     RuleTrace, TargetPlan, environment, find_config,

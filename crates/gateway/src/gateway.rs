@@ -87,7 +87,7 @@ impl Gateway {
         limits: Limits,
     ) -> Result<Self, StartError> {
         let loader = StateLoader {
-            transport: Transport::new(transport::Config::default()),
+            transport: Transport::new(transport::TransportConfig::default()),
             environment,
             listen: options.listen,
         };

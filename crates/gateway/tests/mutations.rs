@@ -22,7 +22,7 @@ static ENVIRONMENT: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
         .into()
 });
 static TRANSPORT: LazyLock<Transport> =
-    LazyLock::new(|| Transport::new(transport::Config::default()));
+    LazyLock::new(|| Transport::new(transport::TransportConfig::default()));
 /// A file that says everything, and every mistake that has a file.
 static FILES: LazyLock<Vec<String>> = LazyLock::new(|| {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");

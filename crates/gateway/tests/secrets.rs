@@ -18,7 +18,7 @@ const CANARIES: [&str; 5] = ["ANARY", "anary", "2718281828", "DEADBEEFCAFE", "07
 const TOKEN: &str = "sk-proj-CANARY0123456789abcdef";
 
 static TRANSPORT: LazyLock<Transport> =
-    LazyLock::new(|| Transport::new(transport::Config::default()));
+    LazyLock::new(|| Transport::new(transport::TransportConfig::default()));
 static ENVIRONMENT: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
     let variables = [
         ("SET", "CANARY-variable"),

@@ -33,7 +33,7 @@ impl Config {
     ///
     /// ```
     /// use std::collections::BTreeMap;
-    /// use majordomo::transport::{Config as Client, Transport};
+    /// use majordomo::transport::{TransportConfig as Client, Transport};
     /// use majordomo_gateway::config::Config;
     ///
     /// let text = "[aliases]\nfast = \"demo/text\"";

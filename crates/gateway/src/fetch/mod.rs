@@ -21,8 +21,8 @@ use http::{StatusCode, Uri};
 use majordomo::Image;
 use majordomo::media::sniff;
 use majordomo::transport::{
-    ByteStream, Config as Client, Head, Outgoing, Protocol, Proxies, Resolve, SystemResolver,
-    Timeouts, Transport,
+    ByteStream, HttpVersions, Proxies, Resolve, ResponseHead, SystemResolver, Timeouts, Transport,
+    TransportConfig as Client, TransportRequest,
 };
 use majordomo_limits::{Bounds, Charge, FairSemaphore, Flow};
 
@@ -72,7 +72,7 @@ impl Fetcher {
         allows: AddressPolicy,
     ) -> Self {
         let client = Client::default()
-            .protocol(Protocol::Http1)
+            .http_versions(HttpVersions::Http1)
             .proxies(Proxies::Direct)
             .resolver(GuardedResolver::new(resolver, allows));
         Self {
@@ -137,8 +137,8 @@ impl Fetcher {
         }
     }
 
-    async fn visit(&self, uri: &Uri) -> Result<(Head, ByteStream), FetchError> {
-        let request = Outgoing::get(uri.clone())
+    async fn visit(&self, uri: &Uri) -> Result<(ResponseHead, ByteStream), FetchError> {
+        let request = TransportRequest::get(uri.clone())
             .header("accept", "image/*")
             .and_then(|request| request.header("accept-encoding", "identity"))
             .and_then(|request| {
@@ -149,11 +149,16 @@ impl Fetcher {
             })
             .map_err(|error| FetchError::failed(uri, &error))?
             .timeouts(Timeouts::default());
-        let visited = self.transport.visit(request).await;
+        let visited = self.transport.send_unpooled(request).await;
         visited.map_err(|error| FetchError::failed(uri, &error))
     }
 
-    async fn take(&self, uri: &Uri, head: &Head, body: ByteStream) -> Result<Image, FetchError> {
+    async fn take(
+        &self,
+        uri: &Uri,
+        head: &ResponseHead,
+        body: ByteStream,
+    ) -> Result<Image, FetchError> {
         let host = uri.host().unwrap_or_default().to_owned();
         if head.status() != StatusCode::OK {
             return Err(FetchError::Status {
@@ -190,7 +195,7 @@ impl Fetcher {
     async fn collect(
         &self,
         uri: &Uri,
-        head: &Head,
+        head: &ResponseHead,
         mut body: ByteStream,
     ) -> Result<Bytes, FetchError> {
         let limit = self.settings.max_bytes;

@@ -1,7 +1,7 @@
 //! URLs of images and of redirects.
 
 use http::Uri;
-use majordomo::transport::Head;
+use majordomo::transport::ResponseHead;
 
 use super::FetchError;
 
@@ -18,7 +18,7 @@ pub(super) fn parse_image_url(url: &str) -> Result<Uri, FetchError> {
 }
 
 /// Resolves the `location` of a redirect: a URL, or a reference relative to `from`.
-pub(super) fn resolve_redirect(from: &Uri, head: &Head) -> Result<Uri, FetchError> {
+pub(super) fn resolve_redirect(from: &Uri, head: &ResponseHead) -> Result<Uri, FetchError> {
     let location = head.header("location").unwrap_or_default();
     let whole = match (from.scheme_str(), from.authority()) {
         (Some(scheme), _) if location.starts_with("//") => format!("{scheme}:{location}"),

@@ -18,7 +18,7 @@ use crate::trust::{AuthThrottle, authenticate_client};
 
 static LOADER: LazyLock<StateLoader> = LazyLock::new(|| StateLoader {
     environment: BTreeMap::new(),
-    transport: Transport::new(transport::Config::default()),
+    transport: Transport::new(transport::TransportConfig::default()),
     listen: Some(SocketAddr::from(([127, 0, 0, 1], 0))),
 });
 /// A certificate and its key, and a file that is neither.

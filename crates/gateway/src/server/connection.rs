@@ -192,7 +192,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use majordomo::fake::{Fake, Step};
-    use majordomo::transport::{Config as Client, Transport};
+    use majordomo::transport::{Transport, TransportConfig as Client};
     use majordomo_testkit::frames;
     use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use majordomo::fake::{Call, Fake, Step};
+use majordomo::fake::{Fake, FakeCall, Step};
 use majordomo::{
     BoxFuture, Capabilities, Chain, Change, EventStream, Message, Model, Part, Provider, Registry,
     Request, Response, Result, Role, ToolCall, ToolResult,
@@ -153,7 +153,7 @@ impl FakeDescriber {
 }
 
 /// The number of the image in a call; 0 for a URL.
-pub(crate) fn number(call: &Call) -> u8 {
+pub(crate) fn number(call: &FakeCall) -> u8 {
     let parts = &call.request.messages[0].parts;
     parts
         .iter()

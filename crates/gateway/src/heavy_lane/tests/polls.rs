@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use majordomo::transport::{Config as Client, Transport};
+use majordomo::transport::{Transport, TransportConfig as Client};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
