@@ -12,7 +12,7 @@ use majordomo::{
     Registry, Request, Result, SpecError, nearest,
 };
 use majordomo_balance::{SessionHints, SessionKey};
-use majordomo_vision::{DescribeForTextOnly, FetchImage, Scope, Vision};
+use majordomo_vision::{DescribeForTextOnly, FetchImage, Scope, Vision, VisionConfig};
 
 use crate::admitted::AdmittedRequest;
 use crate::catalogue::ModelCatalogue;
@@ -69,7 +69,10 @@ impl GatewayState {
             }
         })?;
         registry.forget_changed_providers();
-        let settings = config.vision.settings();
+        let settings = VisionConfig {
+            max_request_images: config.server.max_counts.images,
+            ..config.vision.settings()
+        };
         let vision = match earlier {
             Some(old) => old.vision.reconfigured(settings),
             None => Vision::new(settings),

@@ -98,7 +98,7 @@ impl ConfigSource {
     }
 
     /// The message with all secrets masked.
-    pub(super) fn scrubbed(&self, message: &str) -> String {
+    pub(crate) fn scrubbed(&self, message: &str) -> String {
         // ASCII lowercasing preserves lengths, so offsets are valid in both strings.
         let lower = message.to_ascii_lowercase();
         let found = self.words.iter().flat_map(|word| {
@@ -106,6 +106,12 @@ impl ConfigSource {
             places.map(|(at, _)| at..at + word.len())
         });
         patterns::masked(message, &patterns::merged(found.collect()))
+    }
+
+    /// Whether this text is a proper beginning of another one: a file that was cut off.
+    pub(crate) fn is_cut_from(&self, whole: &Self) -> bool {
+        let (cut, whole) = (self.text().trim_end(), whole.text().trim_end());
+        cut.len() < whole.len() && whole.starts_with(cut)
     }
 
     /// The masked text of a span.
@@ -145,7 +151,8 @@ impl ConfigSource {
         let here = here.take_while(|span| span.start < end);
         let inside = |span: &Span| span.start.max(start) - start..span.end.min(end) - start;
         let places: Vec<Span> = here.map(inside).collect();
-        patterns::masked(line, &places)
+        // A secret may stand a second time where it is not recognized by its position.
+        self.scrubbed(&patterns::masked(line, &places))
     }
 }
 

@@ -33,6 +33,11 @@ pub(crate) enum ReloadRejection {
     )]
     LastKey,
     #[error(
+        "the file ends within the [[keys]] entry `{0}`, whose `models` are missing: it looks cut \
+         off; if that is intended, restart majordomo"
+    )]
+    WiderKey(String),
+    #[error(
         "`tls` in [server] was removed, and clients would send their keys in plain text; if that \
          is intended, restart majordomo"
     )]
@@ -67,6 +72,14 @@ pub(crate) fn check_reload(
     if !has_keys && !old.keys.is_empty() {
         return Err(ReloadRejection::LastKey);
     }
+    if let Some(key) = new
+        .source
+        .is_cut_from(&old.source)
+        .then(|| wider_key(old, new))
+        .flatten()
+    {
+        return Err(ReloadRejection::WiderKey(key));
+    }
     if at_startup.tls && new.server.tls.is_none() {
         return Err(ReloadRejection::TlsOff);
     }
@@ -84,6 +97,16 @@ pub(crate) fn check_reload(
         return Err(ReloadRejection::Open(reason));
     }
     Ok(notices(at_startup, &new.server))
+}
+
+/// A key that was restricted to some models and no longer is.
+fn wider_key(old: &Config, new: &Config) -> Option<String> {
+    let restricted = |name: &str| {
+        let same = old.keys.iter().find(|key| key.name == name);
+        same.is_some_and(|key| key.models.is_some())
+    };
+    let wider = |key: &&crate::keys::KeyEntry| key.models.is_none() && restricted(&key.name);
+    new.keys.iter().find(wider).map(|key| key.name.clone())
 }
 
 /// Settings that a listener reads only when it is bound.
@@ -119,6 +142,8 @@ mod tests {
     use super::*;
 
     const KEY: &str = "[[keys]]\nname = \"a\"\nkey = \"sk-canary-client\"\n";
+    const NARROW: &str =
+        "[[keys]]\nname = \"a\"\nkey = \"sk-canary-client\"\nmodels = [\"coder\"]\n";
     const TLS: &str = "[server]\ntls = { cert = \"c.pem\", key = \"k.pem\" }\n";
     const ALIAS: &str = "[aliases]\na = \"demo/text\"\n";
 
@@ -150,6 +175,13 @@ mod tests {
             (ALIAS, "# [aliases]\n", Err(ReloadRejection::Empty)),
             (ALIAS, "[aliases]\n[server]\n", Err(ReloadRejection::Empty)),
             (KEY, "", Err(ReloadRejection::Empty)),
+            // A file that was cut off must not widen what a key may use.
+            (NARROW, KEY, Err(ReloadRejection::WiderKey("a".to_owned()))),
+            (
+                NARROW,
+                "[[keys]]\nname = \"a\"\nkey = \"sk-canary-other\"\n",
+                Ok(&[]),
+            ),
             ("# one", "# two", Ok(&[])),
             // Keys may be changed, added and removed, except for the last.
             (KEY, ALIAS, Err(ReloadRejection::LastKey)),

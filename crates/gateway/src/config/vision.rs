@@ -50,6 +50,7 @@ impl VisionSettings {
             max_tokens: self.max_tokens,
             on_failure: self.on_failure,
             max_images: usual.max_images,
+            max_request_images: usual.max_request_images,
         }
     }
 }

@@ -43,6 +43,7 @@ impl GatewayState {
             ))
         })?;
         self.server.max_counts.check(&request)?;
+        self.vision.check_count(&request)?;
         let key = self.known_key(input)?;
         let route = self.named_route(input)?;
         let requested = front.model.clone().or(model).or(input.route.clone());

@@ -220,7 +220,7 @@ fn prepare(
     if files != old.config().server.tls.as_ref()
         && let Some(Err(reason)) = &identity
     {
-        return Err(reason.clone());
+        return Err(config.source.scrubbed(reason));
     }
     let state = loader.state(&config, Some(old));
     let state = state.map_err(|diagnostics| format!("\n{diagnostics}"))?;

@@ -21,7 +21,7 @@ const SECRET_WORDS: [&str; 14] = [
 ];
 
 /// Names that misspelled keys are compared with.
-const SECRET_NAMES: [&str; 13] = [
+pub(in crate::config) const SECRET_NAMES: [&str; 13] = [
     "key",
     "keys",
     "api_key",

@@ -8,7 +8,7 @@ use majordomo::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::names::{is_reference, is_secret_name, is_word};
+use super::names::{SECRET_NAMES, is_reference, is_secret_name, is_word};
 use super::patterns;
 use crate::config::Span;
 
@@ -120,7 +120,10 @@ impl HiddenSpans {
         };
         for (name, value) in table {
             self.mask_lookalikes(name.span(), name.get_ref());
-            self.ordinary(value);
+            match SECRET_NAMES.contains(&name.get_ref().to_lowercase().as_str()) {
+                true => self.secret(value),
+                false => self.ordinary(value),
+            }
         }
     }
 
@@ -143,8 +146,10 @@ impl HiddenSpans {
             Some(DeValue::String(text)) => Some(text.to_string()),
             _ => None,
         };
-        // A condition on a header that holds a secret.
-        let of_header = text(table.get("name")).is_some_and(|name| is_secret_name(&name));
+        // A condition on a header that holds a secret, whichever key names the header.
+        let names =
+            |value: &SpannedValue<'_>| text(Some(value)).is_some_and(|name| is_secret_name(&name));
+        let of_header = table.contains_key("value") && table.iter().any(|(_, value)| names(value));
         let is_tls = table.contains_key("cert");
         for (name, value) in table {
             self.mask_lookalikes(name.span(), name.get_ref());
@@ -153,6 +158,10 @@ impl HiddenSpans {
                 // The path of a private key is not a secret.
                 DeValue::String(path) if is_tls && key == "key" && is_path(path) => {
                     self.ordinary(value);
+                }
+                // An address with a user part.
+                DeValue::String(address) if key.ends_with("listen") && address.contains('@') => {
+                    self.secret(value);
                 }
                 _ if is_secret_name(key) || (of_header && key == "value") => self.secret(value),
                 _ => self.ordinary(value),
@@ -246,5 +255,6 @@ fn is_path(text: &str) -> bool {
     let ends = [".pem", ".key", ".crt", ".cer"]
         .iter()
         .any(|end| text.ends_with(end));
-    (begins || ends) && !text.contains("-----") && !text.chars().any(char::is_control)
+    let is_url = text.contains("://") || text.contains('@') || text.contains('?');
+    (begins || ends) && !is_url && !text.contains("-----") && !text.chars().any(char::is_control)
 }
