@@ -15,7 +15,7 @@ use serde_json::json;
 use super::{json_page, text};
 use crate::explain::Question;
 use crate::fronts::Front;
-use crate::server::{ServerContext, look_in};
+use crate::server::{ServerContext, admit_body_without_seat};
 use crate::state::State;
 
 /// Answers with an explanation, or with why there is none.
@@ -30,7 +30,7 @@ pub(super) async fn answer(
         return text(StatusCode::UNSUPPORTED_MEDIA_TYPE, told);
     }
     let most = state.server.max_body;
-    let (room, body) = match look_in(context, &head.headers, body, most).await {
+    let (room, body) = match admit_body_without_seat(context, &head.headers, body, most).await {
         Ok(read) => read,
         Err(error) => return refused(&error),
     };
