@@ -1,7 +1,7 @@
-//! One request from its admitted to its end, and the line that is logged of it.
+//! The record of one request, from arrival to end, and its log line.
 //!
-//! Whoever holds it may drop it at any time: the line is written then, once, and
-//! says how far things went. It never holds content or a key.
+//! It may be dropped at any time: the drop logs the request once, with what is known so
+//! far. It never holds content or a key.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,16 +23,16 @@ use crate::routes::RouteTrace;
 use crate::telemetry::{Finished, Watch};
 use crate::traces::{Described, Record, Traces};
 
-/// What is known of a request so far.
+/// What is known of a request.
 pub(crate) struct Exchange {
-    /// Its id, which the client gets, too.
+    /// Also sent to the client.
     pub(crate) id: Arc<str>,
     began: Instant,
     front: Front,
     key: Option<Arc<str>>,
     asked: String,
     target: Option<String>,
-    /// Known when somebody serves, or nobody does.
+    /// Known once a target serves or all have failed.
     attempts: Option<usize>,
     changes: Vec<Change>,
     usage: Usage,
@@ -41,15 +41,15 @@ pub(crate) struct Exchange {
     end: End,
     reason: Option<String>,
     tried: Vec<Tried>,
-    /// The targets that may serve it, in order, and why they are these.
+    /// Candidate targets, in order.
     candidates: String,
     route: Option<RouteTrace>,
-    /// Where its images are described.
+    /// The scope of its image descriptions.
     scope: Option<Scope>,
     streaming: bool,
     metrics: Arc<Metrics>,
     traces: Arc<Traces>,
-    /// What spans tell beside all this, if they go anywhere.
+    /// Additional data for spans, if they are exported.
     #[cfg(feature = "otel")]
     watch: Option<Box<Watch>>,
 }
@@ -88,29 +88,29 @@ impl Exchange {
         }
     }
 
-    /// Its answer is a stream.
+    /// The response is a stream.
     pub(crate) fn streams(&mut self) {
         if !std::mem::replace(&mut self.streaming, true) {
             self.metrics.open_streams.up();
         }
     }
 
-    /// Who asks.
+    /// The client's key.
     pub(crate) fn by(&mut self, key: Option<Arc<str>>) {
         self.key = key;
     }
 
-    /// The model that was asked for.
+    /// The requested model.
     pub(crate) fn asks_for(&mut self, model: &str) {
         self.asked = clip(model, MAX_MODEL_NAME).to_owned();
     }
 
-    /// Its images are described here, should that be needed.
+    /// The scope of image descriptions, should any be needed.
     pub(crate) fn describes_in(&mut self, scope: Scope) {
         self.scope = Some(scope);
     }
 
-    /// Who may serve it, and why they.
+    /// The candidate targets and the routing decision.
     pub(crate) fn goes_to(&mut self, chain: &Chain, route: Option<RouteTrace>) {
         if self.is_told() {
             chain.name().clone_into(&mut self.candidates);
@@ -118,7 +118,7 @@ impl Exchange {
         }
     }
 
-    /// Whether somebody may ask why it went where it went.
+    /// Whether the routing decision is traced or exported.
     fn is_told(&self) -> bool {
         #[cfg(feature = "otel")]
         if self.watch.is_some() {
@@ -127,12 +127,12 @@ impl Exchange {
         self.traces.are_kept()
     }
 
-    /// Changes that were made before any target was chosen.
+    /// Changes made before a target was chosen.
     pub(crate) fn changed(&mut self, changes: impl IntoIterator<Item = Change>) {
         self.changes.extend(changes);
     }
 
-    /// Somebody answers.
+    /// A target serves.
     pub(crate) fn served(&mut self, target: &str, attempt_log: &AttemptLog) {
         self.target = Some(clip(target, MAX_TEXT).to_owned());
         self.attempts = Some(attempt_log.calls());
@@ -140,13 +140,13 @@ impl Exchange {
         self.changes.extend_from_slice(attempt_log.changes());
     }
 
-    /// A whole answer came.
+    /// The response is complete.
     pub(crate) fn complete(&mut self, usage: Usage) {
         self.usage = usage;
         self.end = End::Complete;
     }
 
-    /// An event of the answer passes by.
+    /// Observes an event of the response.
     pub(crate) fn saw(&mut self, event: &Event) {
         #[cfg(feature = "otel")]
         if let Some(watch) = &mut self.watch {
@@ -162,15 +162,15 @@ impl Exchange {
         }
     }
 
-    /// What the client's dialect could not say.
+    /// Losses of the client's dialect.
     pub(crate) fn lost(&mut self, losses: Vec<Loss>) {
         self.changes.extend(losses.into_iter().map(Change::from));
     }
 
-    /// The answer broke off.
+    /// The response was interrupted.
     pub(crate) fn broke(&mut self, error: &Error) {
         self.end = End::Interrupted;
-        // Of a stream that nobody began, only the error knows who was asked.
+        // If the stream never opened, only the error has the attempt log.
         if self.attempts.is_none() && !error.attempt_log().attempts.is_empty() {
             self.attempts = Some(error.attempt_log().calls());
             self.tried = Tried::all(error.attempt_log());
@@ -182,7 +182,7 @@ impl Exchange {
         }
     }
 
-    /// There is no answer.
+    /// No target served.
     pub(crate) fn failed(&mut self, error: &Error, status: u16) {
         self.end = End::Failed;
         self.status = status;
@@ -191,17 +191,17 @@ impl Exchange {
         self.reason = Some(reason(error));
     }
 
-    /// Who serves, if somebody does.
+    /// The serving target, if any.
     pub(crate) fn target(&self) -> Option<&str> {
         self.target.as_deref()
     }
 
-    /// How many requests went out, once that is known.
+    /// Number of upstream calls, once known.
     pub(crate) fn attempts(&self) -> Option<usize> {
         self.attempts
     }
 
-    /// What was altered.
+    /// All changes so far.
     pub(crate) fn changes(&self) -> &[Change] {
         &self.changes
     }
@@ -209,19 +209,19 @@ impl Exchange {
 
 #[cfg(feature = "otel")]
 impl Exchange {
-    /// Spans will be made of it.
+    /// Exports spans of this request.
     pub(crate) fn watched(&mut self, watch: Watch) {
         self.watch = Some(Box::new(watch));
     }
 
-    /// Targets are asked from now on.
+    /// The chain starts.
     pub(crate) fn asks(&mut self, request: Option<&Request>) {
         if let Some(watch) = &mut self.watch {
             watch.asks(request, self.began.elapsed());
         }
     }
 
-    /// What a whole answer says of itself.
+    /// Metadata of a whole response.
     pub(crate) fn answered(&mut self, response: &Response) {
         if let Some(watch) = &mut self.watch {
             watch.answered(response);
@@ -230,8 +230,7 @@ impl Exchange {
 }
 
 impl Exchange {
-    /// Leaves what is known for the operator. Nothing is written out before
-    /// somebody asks for it.
+    /// Stores the record for the operator. It is serialized only when queried.
     fn keep(&mut self, took: Duration, calls: &[DescribeCall]) {
         self.traces.keep(Record {
             id: Arc::clone(&self.id),
@@ -260,7 +259,7 @@ impl Drop for Exchange {
         if std::thread::panicking() {
             self.end = End::Failed;
             self.status = 500;
-            self.reason = Some("a panic".to_owned());
+            self.reason = Some("panic".to_owned());
         }
         let took = self.began.elapsed();
         if self.streaming {
@@ -321,7 +320,7 @@ impl Drop for Exchange {
             reason = self.reason,
             "served"
         );
-        // Whoever named no model asked nothing that could be traced.
+        // A request without a model is not traced.
         if self.traces.are_kept() && !self.asked.is_empty() {
             self.keep(took, &calls);
         }
@@ -336,7 +335,7 @@ mod tests {
     use crate::config::Server;
 
     #[test]
-    fn a_stream_that_nobody_began_has_its_attempts_from_the_error() {
+    fn a_stream_that_never_opened_takes_its_attempts_from_the_error() {
         let attempt_log = AttemptLog {
             attempts: vec![Attempt {
                 target: "up/m".to_owned(),
@@ -354,7 +353,7 @@ mod tests {
         let traces = Arc::new(Traces::new(&Server::default()));
         let mut exchange = Exchange::new("id".into(), Front::Chat, Arc::clone(&metrics), traces);
         exchange.streams();
-        let error = Error::new(ErrorKind::Exhausted, "nobody could");
+        let error = Error::new(ErrorKind::Exhausted, "every target failed");
         exchange.broke(&error.with_attempt_log(attempt_log));
         drop(exchange);
         let page = metrics.page(&[], true);

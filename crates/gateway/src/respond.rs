@@ -9,7 +9,7 @@ use crate::fronts::Front;
 use crate::response_body::Body;
 use crate::response_headers;
 
-/// The answer to a request that failed.
+/// The response to a failed request.
 pub(crate) fn refuse(front: Front, mut exchange: Exchange, error: Error) -> Response<Body> {
     let exhausted = error.kind() == ErrorKind::Exhausted;
     let error = for_client(error);
@@ -17,14 +17,14 @@ pub(crate) fn refuse(front: Front, mut exchange: Exchange, error: Error) -> Resp
     exchange.failed(&error, answer.status().as_u16());
     let map = answer.headers_mut();
     if exhausted {
-        // The chain has retried already; SDKs would do it all over again.
+        // The chain has already retried; SDKs would repeat all of it.
         map.insert("x-should-retry", HeaderValue::from_static("false"));
     }
     response_headers::describe(map, front, &exchange);
     answer
 }
 
-/// An error in a dialect's own form, and nothing about the request.
+/// An error in the dialect's format, without request headers.
 pub(crate) fn bare(front: Front, error: &Error) -> Response<Body> {
     let reply = front.codec().write_error(error);
     let mut answer = Response::new(Body::from(reply.body));

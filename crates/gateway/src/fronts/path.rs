@@ -1,57 +1,57 @@
-//! What is asked for, from method, path and headers alone.
+//! Finds the endpoint of a request from method, path and headers.
 
 use http::{HeaderMap, Method, Uri};
 use percent_encoding::percent_decode_str;
 
 use super::Front;
 
-/// What a path leads to.
+/// The endpoint of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoint {
-    /// An answer of a model; Gemini has model and stream in its path.
+    /// Generation; Gemini has model and stream in its path.
     Ask {
         front: Front,
         model: Option<String>,
         stream: Stream,
     },
-    /// How many tokens a request has.
+    /// Token counting.
     Count { front: Front, model: Option<String> },
-    /// What can be asked for.
+    /// The model list.
     Models(Front),
-    /// One of them.
+    /// One model.
     Model(Front, String),
-    /// Ollama's word for one of them.
+    /// One model in Ollama's format.
     Show,
     /// Ollama's version.
     Version,
-    /// Embeddings, passed through to a target of the same dialect.
+    /// Embeddings, forwarded to a target of the same dialect.
     Embeddings(Front),
-    /// `/`, for those who look whether somebody is there.
+    /// `/`, a liveness text for humans.
     Root,
-    /// Alive.
+    /// Liveness probe.
     Healthz,
-    /// Able to serve.
+    /// Readiness probe.
     Readyz,
-    /// The path exists, for another method.
+    /// The path exists with another method.
     WrongMethod(&'static str),
-    /// Nobody is here; how to say so.
+    /// Unknown path; the front whose error format applies.
     Nowhere(Front),
 }
 
-/// Whether an answer comes as a stream.
+/// Whether a response is streamed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stream {
-    /// The body says.
+    /// Decided by the body.
     AsAsked,
-    /// The path says so: server-sent events.
+    /// By path: server-sent events.
     Events,
-    /// The path says so: one array of objects, as old Gemini clients want it.
+    /// By path: one JSON array, Gemini's format without `alt=sse`.
     Array,
-    /// The path says no.
+    /// By path: not streamed.
     No,
 }
 
-/// Prefixes for clients that need distinct bases.
+/// Prefixes for clients that need distinct base URLs.
 const BASES: [(&str, Option<Front>); 4] = [
     ("/openai", Some(Front::Chat)),
     ("/anthropic", Some(Front::Messages)),
@@ -59,8 +59,7 @@ const BASES: [(&str, Option<Front>); 4] = [
     ("/ollama", Some(Front::OllamaChat)),
 ];
 
-/// Finds what is asked for. Paths are matched exactly, with the prefixes of
-/// distinct bases taken off.
+/// Finds the endpoint. Paths match exactly, after a base prefix is stripped.
 pub(crate) fn endpoint(method: &Method, uri: &Uri, headers: &HeaderMap) -> Endpoint {
     let (path, base) = without_base(uri.path());
     let get = method == Method::GET || method == Method::HEAD;
@@ -106,8 +105,8 @@ pub(crate) fn endpoint(method: &Method, uri: &Uri, headers: &HeaderMap) -> Endpo
     }
 }
 
-/// `/v1/models/{id}` and Gemini's calls, where the model is everything up to the
-/// last colon: its name may hold slashes, colons and commas.
+/// `/v1/models/{id}` and Gemini's methods, where the model is everything up to the last
+/// colon: its name may contain slashes, colons and commas.
 fn below_models(
     path: &str,
     uri: &Uri,
@@ -159,7 +158,7 @@ fn without_base(path: &str) -> (&str, Option<Front>) {
     (path, None)
 }
 
-/// Three vendors list their models at one path; their headers tell them apart.
+/// Three vendors list models at the same path; headers distinguish them.
 fn lister(headers: &HeaderMap, uri: &Uri) -> Front {
     let google = headers.contains_key("x-goog-api-key") || has_key(uri);
     if headers.contains_key("anthropic-version") {
@@ -176,7 +175,7 @@ fn has_key(uri: &Uri) -> bool {
     query.split('&').any(|pair| pair.starts_with("key="))
 }
 
-/// In whose words to say that nobody is here.
+/// The front whose error format fits an unknown path.
 fn speaks(path: &str, headers: &HeaderMap) -> Front {
     if path.starts_with("/api/") {
         Front::OllamaChat
@@ -210,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_models_name_in_a_path_may_hold_slashes_colons_and_commas() {
+    fn a_model_name_in_a_path_may_contain_slashes_colons_and_commas() {
         for (path, model) in [
             ("/v1beta/models/gemini-3:generateContent", "gemini-3"),
             ("/v1/models/gemini-3:generateContent", "gemini-3"),
@@ -232,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_events_only_if_the_query_says_so() {
+    fn gemini_streams_server_sent_events_only_with_alt_sse() {
         let path = "/v1beta/models/m:streamGenerateContent";
         assert_eq!(find("POST", path, &[]), gemini("m", Stream::Array));
         let sse = format!("{path}?key=x&alt=sse");
@@ -240,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn three_vendors_share_the_list_of_models() {
+    fn headers_distinguish_the_vendors_that_share_the_models_path() {
         let list = |headers: &[_]| find("GET", "/v1/models", headers);
         assert_eq!(list(&[]), Endpoint::Models(Front::Chat));
         let anthropic = [("anthropic-version", "2023-06-01")];

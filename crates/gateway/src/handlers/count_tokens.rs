@@ -1,4 +1,4 @@
-//! How many tokens a request has, in the dialects that ask that.
+//! Token counting, in the dialects that offer it.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::respond::refuse;
 use crate::response_body::Body;
 use crate::state::State;
 
-/// Answers with the provider's own count where it has one, else with an estimate.
+/// Returns the provider's count if it has one, else an estimate.
 pub(crate) async fn count(
     state: &Arc<State>,
     front: Front,
@@ -38,7 +38,7 @@ async fn counted(
     admitted: &mut AdmittedRequest,
 ) -> Result<Bytes> {
     let counter = front.codec().count_tokens();
-    let counter = counter.ok_or_else(|| invalid("this dialect counts no tokens"))?;
+    let counter = counter.ok_or_else(|| invalid("this dialect has no token counting"))?;
     let body = std::mem::take(&mut admitted.body);
     state.server.max_counts.check_body(&body)?;
     let incoming = counter.read_request(body).map_err(unreadable)?;

@@ -1,4 +1,4 @@
-//! Embeddings: passed through to a target of the same dialect, with route, chain and
+//! Embeddings: forwarded to a target of the same dialect, with routing, failover and
 //! health.
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::respond::refuse;
 use crate::response_body::Body;
 use crate::state::State;
 
-/// Answers with what the target said, byte for byte.
+/// Returns the target's response byte for byte.
 pub(crate) async fn embed(
     state: &Arc<State>,
     front: Front,
@@ -48,9 +48,9 @@ async fn embedded(
     let model = model.ok_or_else(|| invalid("the request names no model"))?;
     admitted.exchange.asks_for(&model);
     admitted.allow(&model)?;
-    // What is embedded is not read, so that rules see a request that says nothing.
-    let nothing = Request::default();
-    let (chain, trace) = state.beside(&model, &nothing, admitted, true).await?;
+    // The input is not decoded, so rules see an empty request.
+    let empty_request = Request::default();
+    let (chain, trace) = state.beside(&model, &empty_request, admitted, true).await?;
     admitted.exchange.goes_to(&chain, trace);
     #[cfg(feature = "otel")]
     admitted.exchange.asks(None);

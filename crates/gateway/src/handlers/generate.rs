@@ -1,4 +1,4 @@
-//! An answer of a model, whole or streamed: the way of a request.
+//! Generation, whole or streamed: from decoded request to response.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::response_body::Body;
 use crate::response_headers;
 use crate::state::State;
 
-/// Answers a request for an answer.
+/// Serves a generation request.
 pub(crate) async fn ask(
     state: &Arc<State>,
     front: Front,
@@ -40,7 +40,7 @@ pub(crate) async fn ask(
     }
 }
 
-/// A request that was read, and who may serve it.
+/// A decoded and planned request.
 struct Question {
     request: Request,
     chain: Chain,
@@ -110,7 +110,7 @@ async fn whole(front: Front, question: Question, admitted: AdmittedRequest) -> R
     written(front, &response, &asked, admitted)
 }
 
-/// About how many bytes an answer has.
+/// Approximate size of a response.
 fn size(response: &majordomo::Response) -> usize {
     match &response.raw {
         Some(raw) => raw.bytes.len(),
@@ -121,7 +121,7 @@ fn size(response: &majordomo::Response) -> usize {
     }
 }
 
-/// A whole answer in the client's dialect.
+/// Encodes a whole response in the client's dialect.
 fn written(
     front: Front,
     response: &majordomo::Response,
@@ -176,7 +176,7 @@ async fn streamed(
                 let opener = opener(front, String::new(), asked);
                 let mut answer = head(front, &admitted, array);
                 let aboard = Some(admitted.heavy).filter(Heavy::is_aboard);
-                // The next target's body may still have to be written.
+                // The next target's request may still have to be encoded.
                 let opening = match &aboard {
                     Some(heavy) => Box::pin(heavy.spawn(opening)),
                     None => opening,
@@ -209,8 +209,8 @@ async fn streamed(
     }
 }
 
-/// Opens the stream up to its commit point. The future owns all that it needs,
-/// since it may outlive the head of the answer.
+/// Opens the stream up to its commit point. The future is `'static` since it may
+/// outlive the response's head.
 fn open(front: Front, chain: Chain, request: Request) -> BoxFuture<'static, Result<Forwarding>> {
     Box::pin(async move {
         if front.forwards() {
@@ -243,28 +243,28 @@ fn head(front: Front, admitted: &AdmittedRequest, array: bool) -> Response<Body>
     };
     map.insert("content-type", HeaderValue::from_static(kind));
     map.insert("cache-control", HeaderValue::from_static("no-cache"));
-    // Proxies in front of us must not collect a stream.
+    // Reverse proxies must not buffer a stream.
     map.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response_headers::describe(map, front, &admitted.exchange);
     answer
 }
 
-/// The model's id in `provider/model`.
+/// The model of `provider/model`.
 fn model_of(target: &str) -> &str {
     target.split_once('/').map_or(target, |(_, model)| model)
 }
 
-/// A body that is no request of this dialect. Why is the cause, which may repeat
-/// what was asked: clients are told, logs are not.
+/// A body that is not a request of this dialect. The reason is the error's cause, which
+/// may quote the request: clients see it, logs do not.
 pub(super) fn unreadable(error: ReadError) -> Error {
-    invalid("the request cannot be read").with_cause(error)
+    invalid("the request cannot be decoded").with_cause(error)
 }
 
 pub(super) fn invalid(text: &str) -> Error {
     Error::new(ErrorKind::Local, text).with_status(400)
 }
 
-/// A whole body of JSON.
+/// A JSON response.
 pub(super) fn json(body: Bytes) -> Response<Body> {
     let mut answer = Response::new(Body::from(body));
     let kind = HeaderValue::from_static("application/json");

@@ -1,6 +1,9 @@
-//! One handler per endpoint: reads the body, plans, calls the chain, writes the response.
+//! One handler per endpoint: decodes the body, plans, calls the chain, encodes the
+//! response.
 //!
-//! Handlers know every dialect through [`Front`](crate::fronts::Front) alone.
+//! Handlers know dialects only through [`Front`](crate::fronts::Front). May use
+//! `admitted`, `exchange`, `fronts`, `heavy_lane`, `relay`, `state` and the `response*`
+//! modules.
 
 mod count_tokens;
 mod embeddings;

@@ -1,4 +1,4 @@
-//! What can be asked for, in each dialect's words.
+//! Model lists and model details, in each dialect.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::respond::refuse;
 use crate::response_body::Body;
 use crate::state::State;
 
-/// Clients look for features by version; this one has all that we serve.
+/// Clients infer features from the version; this one has all that the gateway serves.
 const OLLAMA_VERSION: &str = "0.34.4";
 
 /// Every route, alias and known target that the client may use.
@@ -33,7 +33,7 @@ pub(crate) async fn list(
     )
 }
 
-/// One model of the list.
+/// One model of the list, by id.
 pub(crate) async fn one(
     state: &Arc<State>,
     front: Front,
@@ -49,25 +49,25 @@ pub(crate) async fn one(
     }
 }
 
-/// Ollama's list has the same content under another name.
+/// Ollama's list: the same content at another path.
 pub(crate) async fn tags(state: &Arc<State>, admitted: AdmittedRequest) -> Response<Body> {
     list(state, Front::OllamaChat, admitted).await
 }
 
-/// One model as Ollama tells about it.
+/// One model in Ollama's `show` format.
 pub(crate) async fn show(state: &Arc<State>, admitted: AdmittedRequest) -> Response<Body> {
-    let asked = ollama::read_show_request(&admitted.body).map_err(unreadable);
-    let told = match asked {
+    let requested = ollama::read_show_request(&admitted.body).map_err(unreadable);
+    let found = match requested {
         Ok(model) => info(state, &model, &admitted).await,
         Err(error) => Err(error),
     };
-    match told {
+    match found {
         Ok(model) => done(admitted, json(ollama::write_show(&model, unix_now()))),
         Err(error) => refuse(Front::OllamaChat, admitted.exchange, error),
     }
 }
 
-/// The version that Ollama's clients ask for before anything else.
+/// The version, which Ollama clients query first.
 pub(crate) fn version(admitted: AdmittedRequest) -> Response<Body> {
     done(admitted, json(ollama::write_version(OLLAMA_VERSION)))
 }
@@ -90,7 +90,7 @@ async fn info(state: &Arc<State>, id: &str, admitted: &AdmittedRequest) -> Resul
         .ok_or_else(|| Error::new(ErrorKind::ModelNotFound, "the chain is empty"))
 }
 
-/// The only element of a list that was just written.
+/// The only element of an encoded list.
 fn single(list: Bytes) -> Bytes {
     #[derive(Deserialize)]
     struct List<'a> {

@@ -1,4 +1,4 @@
-//! Work that is polled in its turn, in the main runtime's context.
+//! A future that is polled once per turn, in the main runtime's context.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -8,11 +8,11 @@ use tokio::runtime::Handle;
 
 /// One task of the lane.
 pub(super) struct Task<F> {
-    /// None once it has ended.
+    /// None once finished.
     work: Option<Pin<Box<F>>>,
     turns: FairSemaphore,
     flow: Flow,
-    /// The wait for the next turn.
+    /// The pending acquisition of a turn.
     waiting: Option<Acquire>,
     main: Handle,
 }
@@ -37,7 +37,7 @@ impl<F: Future> Future for Task<F> {
         let waiting = this
             .waiting
             .get_or_insert_with(|| this.turns.acquire(this.flow, 1));
-        // The queue has no bound and one unit is always there, so it is granted.
+        // The queue is unbounded and a unit always exists, so this never fails.
         let _turn = ready!(Pin::new(waiting).poll(cx));
         this.waiting = None;
         let _context = this.main.enter();
@@ -45,7 +45,7 @@ impl<F: Future> Future for Task<F> {
             return Poll::Pending;
         };
         let output = ready!(work.as_mut().poll(cx));
-        // What it still holds is freed here, too.
+        // Free its memory here as well.
         this.work = None;
         Poll::Ready(output)
     }

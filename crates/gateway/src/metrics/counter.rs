@@ -1,4 +1,4 @@
-//! Counters with labels, and gauges: atomics behind a map that only grows.
+//! Labelled counters and gauges: atomics behind an append-only map.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 
-/// More sets of labels are counted together. Whoever counts names that clients
-/// invent bounds those first.
+/// Most label sets; further ones are counted under [`OTHER`]. Callers bound
+/// client-chosen names first.
 const MOST: usize = 4_096;
-/// Under this one.
+/// Labels of the overflow counter.
 const OTHER: &str = "other=\"true\"";
 
 type Cells = BTreeMap<String, Arc<AtomicU64>>;
 
-/// One count for each set of labels. Known sets are found without a lock; a new
-/// one copies the map, which happens only so many times.
+/// One count per label set. Existing sets are found without a lock; a new one copies
+/// the map, which happens a bounded number of times.
 #[derive(Default)]
 pub(crate) struct Counter {
     cells: ArcSwap<Cells>,
@@ -38,7 +38,7 @@ impl Counter {
             more.insert(name.to_owned(), Arc::default());
             Arc::new(more)
         });
-        // What rcu gives back is the map before the change.
+        // `rcu` returns the map before the change.
         drop(cells);
         let cells = self.cells.load();
         if let Some(cell) = cells.get(&name).or_else(|| cells.get(OTHER)) {
@@ -46,7 +46,7 @@ impl Counter {
         }
     }
 
-    /// Every set of labels with its count.
+    /// Calls `show` with every label set and its count.
     pub(super) fn each(&self, mut show: impl FnMut(&str, u64)) {
         for (labels, cell) in self.cells.load().iter() {
             show(labels, cell.load(Ordering::Relaxed));
@@ -54,7 +54,7 @@ impl Counter {
     }
 }
 
-/// Labels as the page shows them, escaped.
+/// Labels in Prometheus' text format, escaped.
 pub(super) fn written(labels: &[(&str, &str)]) -> String {
     let mut text = String::with_capacity(64);
     for (n, (name, value)) in labels.iter().enumerate() {
@@ -74,7 +74,7 @@ pub(super) fn written(labels: &[(&str, &str)]) -> String {
     text
 }
 
-/// How many there are now.
+/// A current value.
 #[derive(Default)]
 pub(crate) struct Gauge(AtomicI64);
 

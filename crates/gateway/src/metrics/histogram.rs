@@ -1,15 +1,14 @@
-//! Times in buckets.
+//! A histogram of durations.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The upper ends of the buckets, in seconds: from a cached list to an answer
-/// that thinks for minutes.
+/// Upper bounds of the buckets, in seconds: from a cached list to minutes of reasoning.
 pub(super) const ENDS: [f64; 14] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0,
 ];
 
-/// How often each time was seen.
+/// Counts of durations by bucket.
 #[derive(Default)]
 pub(crate) struct Histogram {
     buckets: [AtomicU64; ENDS.len()],
@@ -27,7 +26,7 @@ impl Histogram {
         self.microseconds.fetch_add(time, Ordering::Relaxed);
     }
 
-    /// For each end how many were no longer, then all.
+    /// Cumulative counts per bucket, then the total.
     pub(super) fn counts(&self) -> ([u64; ENDS.len()], u64) {
         let mut sum = 0;
         let counts = std::array::from_fn(|n| {
@@ -37,7 +36,7 @@ impl Histogram {
         (counts, sum + self.beyond.load(Ordering::Relaxed))
     }
 
-    /// All times together, in seconds.
+    /// Sum of all durations, in seconds.
     pub(super) fn sum(&self) -> f64 {
         self.microseconds.load(Ordering::Relaxed) as f64 / 1e6
     }

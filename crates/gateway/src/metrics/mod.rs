@@ -1,8 +1,8 @@
-//! The figures that `/metrics` shows.
+//! The Prometheus metrics of `/metrics`.
 //!
-//! Every request is counted once, when it ends. Nothing here is a lock that
-//! requests wait for. Names of targets come from clients, too, so their number
-//! and length are bounded; no label ever holds content or a key.
+//! Every request is counted once, when it ends, without taking a lock that requests
+//! wait for. Clients can invent target names, so their number and length are bounded;
+//! no label holds content or a key. May use `clip` and `outcome`.
 
 mod counter;
 mod histogram;
@@ -23,7 +23,7 @@ use text::Page;
 use crate::clip::clip;
 use crate::outcome::{Ended, MAX_TARGET_LABEL};
 
-/// All figures of a gateway, from its start.
+/// All metrics of a gateway since its start.
 #[derive(Default)]
 pub(crate) struct Metrics {
     pub(crate) open_requests: Gauge,
@@ -41,12 +41,13 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// Labels these targets by name, whatever clients invent.
+    /// Gives these targets a label of their own, regardless of names that clients
+    /// invent.
     pub(crate) fn configure(&self, targets: BTreeSet<String>) {
         self.targets.configure(targets);
     }
 
-    /// Counts a request.
+    /// Counts a finished request.
     pub(crate) fn ended(&self, ended: &Ended<'_>) {
         let status = ended.status.to_string();
         let labels = [
@@ -109,27 +110,35 @@ impl Metrics {
         }
     }
 
-    /// The page that Prometheus reads.
+    /// The page in Prometheus' text format.
     pub(crate) fn page(&self, health: &[HealthStatus], ready: bool) -> String {
         let mut page = Page::default();
         let counters = [
-            ("requests", "Requests that are over.", &self.requests),
-            ("attempts", "Targets that requests came to.", &self.attempts),
+            ("requests", "Finished requests.", &self.requests),
+            (
+                "attempts",
+                "Attempts by target and outcome.",
+                &self.attempts,
+            ),
             (
                 "failovers",
-                "Times that a request left a target for the next.",
+                "Failovers from a target to the next.",
                 &self.failovers,
             ),
-            ("tokens", "Tokens, as providers counted them.", &self.tokens),
-            ("images_changed", "Images that were altered.", &self.images),
+            ("tokens", "Tokens as reported by providers.", &self.tokens),
+            (
+                "images_changed",
+                "Images changed for a target.",
+                &self.images,
+            ),
             (
                 "descriptions",
-                "Calls of describers, and descriptions that were known.",
+                "Describer calls and cached descriptions.",
                 &self.descriptions,
             ),
             (
                 "describe_tokens",
-                "Tokens of describers, which majordomo_tokens_total does not hold.",
+                "Tokens of describer calls, not included in majordomo_tokens_total.",
                 &self.describe_tokens,
             ),
         ];
@@ -138,16 +147,16 @@ impl Metrics {
         }
         page.gauge(
             "open_requests",
-            "Requests that are being served.",
+            "Requests in flight.",
             self.open_requests.get(),
         );
         page.gauge(
             "open_streams",
-            "Streams that are being sent.",
+            "Streams in flight.",
             self.open_streams.get(),
         );
-        page.gauge("ready", "Whether some target can serve.", i64::from(ready));
-        page.histogram("request_seconds", "How long requests took.", &self.took);
+        page.gauge("ready", "Whether any target can serve.", i64::from(ready));
+        page.histogram("request_seconds", "Request duration.", &self.took);
         page.histogram(
             "first_token_seconds",
             "Time to the first token of a stream.",
@@ -187,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn every_figure_of_a_request_is_on_the_page() {
+    fn every_metric_of_a_request_is_on_the_page() {
         let metrics = Metrics::default();
         let tried = |target: &str, outcome| Tried {
             target: target.into(),
@@ -227,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_describers_are_counted_apart_from_answers() {
+    fn describer_calls_are_counted_separately_from_responses() {
         let metrics = Metrics::default();
         let call = |target: Option<&str>, failure: Option<&str>| DescribeCall {
             target: target.map(str::to_owned),
@@ -243,7 +252,7 @@ mod tests {
         };
         let calls = [
             call(Some("eyes/a"), None),
-            call(Some("eyes/a"), Some("the describer said nothing")),
+            call(Some("eyes/a"), Some("the description is empty")),
             call(None, Some("cancelled")),
         ];
         let changes = [Change::new("image", FROM_CACHE).times(3)];
@@ -266,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn names_from_clients_can_neither_break_the_page_nor_fill_the_memory() {
+    fn client_chosen_names_neither_break_the_page_nor_exhaust_memory() {
         let metrics = Metrics::default();
         for n in 0..5_000 {
             let tried = [Tried {
@@ -284,7 +293,7 @@ mod tests {
         assert!(
             page.contains("majordomo_attempts_total{target=\"p/\\\"0\\n}\",outcome=\"failed\"} 1")
         );
-        // The one that serves is among those with a label.
+        // The serving target has a label as well.
         let rest = 5_001 - targets::MOST_STRANGERS;
         let rest =
             format!("majordomo_attempts_total{{target=\"other\",outcome=\"failed\"}} {rest}");

@@ -1,21 +1,21 @@
-//! Which targets have a label of their own.
+//! Bounds the number of target labels.
 //!
-//! Clients may ask for `provider/anything`, and what they invent is a target until
-//! somebody says that it is none. Targets of the configuration always have their
-//! label; of the others only the first so many, and the rest is `other`.
+//! Clients may request `provider/anything`, and such a name is a target until its
+//! provider rejects it. Configured targets always have a label; of the others only the
+//! first ones, and the rest is `other`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-/// So many names that no configuration has get a label.
+/// Most labels of names that are not configured.
 pub(super) const MOST_STRANGERS: usize = 256;
-/// The label of all others.
+/// The label of all further names.
 pub(super) const OTHER: &str = "other";
 
-/// The names of targets that are shown. Read at each request, without a lock;
-/// written when a name comes for the first time.
+/// The labelled target names. Read on every request without a lock; written when a name
+/// first occurs.
 #[derive(Default)]
 pub(super) struct Targets {
     configured: ArcSwap<BTreeSet<String>>,
@@ -23,7 +23,7 @@ pub(super) struct Targets {
 }
 
 impl Targets {
-    /// Shows these by their names, whatever clients invent.
+    /// Gives these names a label of their own.
     pub(super) fn configure(&self, names: BTreeSet<String>) {
         self.configured.store(Arc::new(names));
     }
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_configured_target_has_its_label_whatever_was_invented_before() {
+    fn a_configured_target_keeps_its_label_after_many_invented_names() {
         let targets = Targets::default();
         for n in 0..2 * MOST_STRANGERS {
             targets.label(&format!("p/{n}"));

@@ -1,4 +1,4 @@
-//! One connection of the operator's listener, with TLS where the gateway has it.
+//! One connection of the operator listener, with TLS if the gateway has it.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use super::open_connections::InFlight;
 use super::{Visitor, answer};
 use crate::server::{ServerContext, TlsAcceptorHandle};
 
-/// A handshake, or a head, takes no longer.
+/// Timeout of a handshake and of a head.
 const HEAD: Duration = Duration::from_secs(10);
 
-/// Serves a connection until it ends; a failure concerns nobody but its client.
+/// Serves a connection until it ends; errors concern only its client.
 pub(super) async fn serve(
     stream: TcpStream,
     tls: Option<TlsAcceptorHandle>,
@@ -31,7 +31,7 @@ pub(super) async fn serve(
     let Some(acceptor) = tls else {
         return over_http1(stream, context, visitor, busy).await;
     };
-    // The acceptor offers both versions, so both are spoken.
+    // The acceptor's ALPN offers both versions.
     match timeout(HEAD, acceptor.accept(stream)).await {
         Ok(Ok(stream)) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => {
             over_http2(stream, context, visitor, busy).await;

@@ -1,4 +1,4 @@
-//! `POST /api/explain`: what would become of a request.
+//! `POST /api/explain`: a dry run of a request.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::fronts::Front;
 use crate::server::{ServerContext, admit_body_without_seat};
 use crate::state::State;
 
-/// Answers with an explanation, or with why there is none.
+/// Responds with an explanation or an error.
 pub(super) async fn answer(
     context: &ServerContext,
     state: &Arc<State>,
@@ -26,18 +26,18 @@ pub(super) async fn answer(
 ) -> Response<Full<Bytes>> {
     let (head, body) = request.into_parts();
     if !is_json(&head.headers) {
-        let told = "send the request as `content-type: application/json`\n";
-        return text(StatusCode::UNSUPPORTED_MEDIA_TYPE, told);
+        let hint = "send the request as `content-type: application/json`\n";
+        return text(StatusCode::UNSUPPORTED_MEDIA_TYPE, hint);
     }
     let most = state.server.max_body;
-    let (room, body) = match admit_body_without_seat(context, &head.headers, body, most).await {
+    let (permit, body) = match admit_body_without_seat(context, &head.headers, body, most).await {
         Ok(read) => read,
         Err(error) => return refused(&error),
     };
     let (state, bytes) = (Arc::clone(state), body.len());
-    // It may be large, and it may connect to others: neither is for this runtime.
+    // It may be large and may connect to providers: neither suits this runtime.
     let explaining = async move {
-        let _room = room;
+        let _permit = permit;
         explained(&state, body, head).await
     };
     let flow = Flow::named("explain");
@@ -46,7 +46,8 @@ pub(super) async fn answer(
 
 async fn explained(state: &State, body: Bytes, head: Parts) -> Response<Full<Bytes>> {
     let question = Question::read(body);
-    let question = question.map(|question| told_by(question, head.uri.query(), head.headers));
+    let question =
+        question.map(|question| with_overrides(question, head.uri.query(), head.headers));
     let explained = match question {
         Ok(question) => state.explain(&question).await,
         Err(error) => Err(error),
@@ -57,10 +58,9 @@ async fn explained(state: &State, body: Bytes, head: Parts) -> Response<Full<Byt
     }
 }
 
-/// What the query says, which counts more than the envelope, and what the headers
-/// say where the envelope has none.
-fn told_by(mut question: Question, query: Option<&str>, headers: HeaderMap) -> Question {
-    let (mut told_path, mut told_dialect) = (false, None);
+/// Query parameters override the envelope; headers apply if the envelope has none.
+fn with_overrides(mut question: Question, query: Option<&str>, headers: HeaderMap) -> Question {
+    let (mut has_path, mut dialect) = (false, None);
     for pair in query.unwrap_or_default().split('&') {
         let Some((name, value)) = pair.split_once('=') else {
             continue;
@@ -69,17 +69,17 @@ fn told_by(mut question: Question, query: Option<&str>, headers: HeaderMap) -> Q
         match name {
             "path" => {
                 question.path = Some(value);
-                told_path = true;
+                has_path = true;
             }
-            "dialect" => told_dialect = Some(value),
+            "dialect" => dialect = Some(value),
             "route" => question.route = Some(value),
             "as" => question.key = Some(value),
             _ => {}
         }
     }
-    if told_dialect.is_some() {
-        question.dialect = told_dialect;
-        if !told_path {
+    if dialect.is_some() {
+        question.dialect = dialect;
+        if !has_path {
             question.path = None;
         }
     }
@@ -89,7 +89,7 @@ fn told_by(mut question: Question, query: Option<&str>, headers: HeaderMap) -> Q
     question
 }
 
-/// Browsers send no JSON to others without asking them first.
+/// Browsers send cross-origin JSON only after a preflight.
 fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();

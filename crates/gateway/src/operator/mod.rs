@@ -1,8 +1,10 @@
-//! The operator's listener: what the gateway is doing, for those who run it.
+//! The operator's listener: health, metrics, recent requests and dry runs.
 //!
-//! It is apart from the clients' listener, so that it answers while that one is
-//! full. On loopback nobody needs a key; anywhere else a key of role `viewer` reads
-//! and one of role `operator` does everything. It serves TLS when the gateway does.
+//! Separate from the client listener, so that it responds while that one is saturated.
+//! On loopback no key is required; elsewhere a key of role `viewer` may read and one of
+//! role `operator` may do everything. Serves TLS if the gateway does.
+//!
+//! May use `server`, `state`, `traces`, `trust`, `metrics`, `explain` and `fronts`.
 
 mod connection;
 mod explain;
@@ -35,17 +37,17 @@ use crate::trust::{Boundary, authorize, identify};
 
 /// The only path that takes a body.
 const EXPLAIN: &str = "/api/explain";
-/// Most connections at the same time. A new one takes the place of the oldest idle one.
+/// Most concurrent connections. A new one evicts the oldest idle one.
 const CONNECTIONS: usize = 64;
-/// No look takes longer.
+/// Longest lifetime of a connection.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// The listener.
+/// The bound operator listener.
 pub(crate) struct Operator {
     listener: TcpListener,
     context: Arc<ServerContext>,
     tls: Option<TlsAcceptorHandle>,
-    /// Nobody but this machine can reach it.
+    /// Whether only this machine can reach it.
     on_loopback: bool,
 }
 
@@ -67,14 +69,15 @@ impl Operator {
         self.listener.local_addr()
     }
 
-    /// Answers on the current runtime until it is dropped.
+    /// Serves on the current runtime until dropped.
     async fn run(self) {
-        // It was bound on another runtime, whose driver does not wake this one's tasks.
+        // It was bound on another runtime, whose driver does not wake tasks of this
+        // one.
         let listener = self.listener.into_std().and_then(TcpListener::from_std);
         let listener = match listener {
             Ok(listener) => listener,
             Err(error) => {
-                tracing::error!(reason = %error, "the operator's listener cannot be used");
+                tracing::error!(reason = %error, "the operator listener cannot be used");
                 return;
             }
         };
@@ -103,11 +106,11 @@ impl Operator {
     }
 }
 
-/// Where a request comes from.
+/// The peer of a request.
 #[derive(Clone, Copy, Debug)]
 struct Visitor {
     from: IpAddr,
-    /// The listener is on loopback, so it is somebody on this machine.
+    /// Whether the listener is on loopback, so the peer is local.
     on_loopback: bool,
 }
 
@@ -118,12 +121,12 @@ async fn answer(
 ) -> Response<Full<Bytes>> {
     let path = request.uri().path();
     let state = context.state.load_full();
-    // Probes have no key and any name, and learn nothing that needs one.
+    // Probes need no key and no Host check: they reveal nothing protected.
     let is_probe = matches!(path, "/healthz" | "/readyz");
     if !is_probe && let Err(error) = admit(context, &state, visitor, &request) {
         return refused(&error);
     }
-    let (allowed, told) = match path {
+    let (allowed, hint) = match path {
         EXPLAIN => (&[Method::POST][..], "only POST is allowed here\n"),
         path if targets::is_action(path) => (&[Method::POST][..], "only POST is allowed here\n"),
         _ => (
@@ -132,7 +135,7 @@ async fn answer(
         ),
     };
     if !allowed.contains(request.method()) {
-        return text(StatusCode::METHOD_NOT_ALLOWED, told);
+        return text(StatusCode::METHOD_NOT_ALLOWED, hint);
     }
     match path {
         "/healthz" => text(StatusCode::OK, "ok\n"),
@@ -152,19 +155,19 @@ async fn answer(
             let health = state.registry.health().snapshot();
             let ready = ready(context).0 == StatusCode::OK;
             let kind = "text/plain; version=0.0.4; charset=utf-8";
-            let mut figures = context.metrics.page(&health, ready);
+            let mut metrics = context.metrics.page(&health, ready);
             let stale = u8::from(context.stale.load().is_some());
-            figures.push_str(&format!(
-                "# HELP majordomo_config_stale Whether the configuration file's newest version is not at work.\n\
+            metrics.push_str(&format!(
+                "# HELP majordomo_config_stale Whether the newest configuration file is not active.\n\
                  # TYPE majordomo_config_stale gauge\nmajordomo_config_stale {stale}\n"
             ));
-            page(StatusCode::OK, kind, figures)
+            page(StatusCode::OK, kind, metrics)
         }
         _ => text(StatusCode::NOT_FOUND, "no such page\n"),
     }
 }
 
-/// The trust boundary, for every path but the probes and before a body is read.
+/// Enforces the trust boundary, before a body is read.
 fn admit(
     context: &ServerContext,
     state: &State,
@@ -187,10 +190,10 @@ fn admit(
         headers,
         uri,
     )?;
-    // An address that others reach is never served without keys, also when a later
-    // configuration has none.
+    // A non-loopback address always requires a key, even if a later configuration has
+    // none.
     let Some(key) = key else {
-        let error = Error::new(ErrorKind::Local, "a key is needed here");
+        let error = Error::new(ErrorKind::Local, "a key is required");
         return Err(error.with_status(401));
     };
     authorize(&key, method, uri.path())
@@ -209,14 +212,14 @@ fn refused(error: &Error) -> Response<Full<Bytes>> {
     answer
 }
 
-/// What `/api/requests` says.
+/// The response of `/api/requests`.
 #[derive(Serialize)]
 struct Requests {
-    /// The latest first.
+    /// Latest first.
     requests: Vec<Arc<Record>>,
 }
 
-/// A few lines for people.
+/// A short human-readable status.
 fn status(context: &ServerContext) -> String {
     let state = context.state.load();
     let (health, other) = health::listed(&state);
@@ -229,7 +232,7 @@ fn status(context: &ServerContext) -> String {
         context.metrics.open_streams.get(),
     );
     if let Some(reason) = &*context.stale.load() {
-        page.push_str(&format!("the old configuration is at work: {reason}\n"));
+        page.push_str(&format!("the old configuration is active: {reason}\n"));
     }
     for note in &**context.notes.load() {
         page.push_str(&format!("{note}\n"));

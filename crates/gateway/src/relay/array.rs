@@ -1,15 +1,15 @@
-//! Gemini's older form of a stream: one JSON array, element by element.
+//! Gemini's stream format without `alt=sse`: one JSON array, element by element.
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-/// Turns whole server-sent events into elements of an array.
+/// Converts whole server-sent events into elements of an array.
 #[derive(Default)]
 pub(crate) struct Array {
     begun: bool,
 }
 
 impl Array {
-    /// The next part of the array; its end, if this is the last.
+    /// The next part of the array, with the closing bracket if `last`.
     pub(crate) fn convert(&mut self, events: &[u8], last: bool) -> Bytes {
         let mut out = BytesMut::with_capacity(events.len() + 4);
         for line in events.split(|byte| *byte == b'\n') {

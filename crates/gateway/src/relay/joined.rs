@@ -1,8 +1,8 @@
-//! Pieces that came together and go out together.
+//! Joins chunks that arrived together.
 
 use bytes::{Bytes, BytesMut};
 
-/// Bytes in their order. A single piece, as of a paced stream, is not copied.
+/// Bytes in order. A single chunk, the usual case, is not copied.
 #[derive(Default)]
 pub(super) struct Joined {
     first: Bytes,
@@ -10,18 +10,18 @@ pub(super) struct Joined {
 }
 
 impl Joined {
-    pub(super) fn push(&mut self, piece: Bytes) {
+    pub(super) fn push(&mut self, chunk: Bytes) {
         if self.len() == 0 {
-            self.first = piece;
+            self.first = chunk;
             return;
         }
         if self.all.is_empty() {
-            // Where a second one is, more are to come.
+            // A second chunk suggests that more follow.
             self.all
-                .reserve((self.first.len() + piece.len()).max(4 * 1024));
+                .reserve((self.first.len() + chunk.len()).max(4 * 1024));
             self.all.extend_from_slice(&self.first);
         }
-        self.all.extend_from_slice(&piece);
+        self.all.extend_from_slice(&chunk);
     }
 
     pub(super) fn len(&self) -> usize {
@@ -49,32 +49,32 @@ impl Joined {
 mod tests {
     use super::*;
 
-    fn joined(pieces: &[&'static str]) -> Joined {
+    fn joined(chunks: &[&'static str]) -> Joined {
         let mut joined = Joined::default();
-        for piece in pieces {
-            joined.push(Bytes::from_static(piece.as_bytes()));
+        for chunk in chunks {
+            joined.push(Bytes::from_static(chunk.as_bytes()));
         }
         joined
     }
 
     #[test]
-    fn pieces_keep_their_order() {
-        for (pieces, all) in [
+    fn chunks_keep_their_order() {
+        for (chunks, all) in [
             (&[][..], ""),
             (&["a"], "a"),
             (&["", "a", "", "bc", "d"], "abcd"),
         ] {
-            assert_eq!(joined(pieces).len(), all.len());
-            assert_eq!(joined(pieces).into_bytes(), all);
-            assert_eq!(joined(pieces).into_mut(), all);
+            assert_eq!(joined(chunks).len(), all.len());
+            assert_eq!(joined(chunks).into_bytes(), all);
+            assert_eq!(joined(chunks).into_mut(), all);
         }
     }
 
     #[test]
-    fn a_single_piece_is_the_same_memory() {
-        let piece = Bytes::from(vec![1; 100]);
+    fn a_single_chunk_is_the_same_memory() {
+        let chunk = Bytes::from(vec![1; 100]);
         let mut joined = Joined::default();
-        joined.push(piece.clone());
-        assert_eq!(joined.into_bytes().as_ptr(), piece.as_ptr());
+        joined.push(chunk.clone());
+        assert_eq!(joined.into_bytes().as_ptr(), chunk.as_ptr());
     }
 }

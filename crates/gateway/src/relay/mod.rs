@@ -1,9 +1,11 @@
-//! A streamed answer on its way to the client.
+//! Relays a streamed response to the client.
 //!
-//! Bytes of the client's own dialect are passed on as they came; events are
-//! written by the client's codec. What is ready at once goes out at once. After
-//! something went out, a failure ends the stream with the dialect's error, never
-//! with a made-up ending: the connection is cut behind it.
+//! Bytes in the client's dialect are forwarded unchanged; events are encoded by the
+//! client's codec. Whatever is ready is sent immediately. After the first bytes, a
+//! failure ends the stream with the dialect's error, never with a synthesized ending,
+//! and the connection is closed.
+//!
+//! May use `client_error`, `exchange`, `fronts` and `heavy_lane`.
 
 mod array;
 mod joined;
@@ -30,50 +32,51 @@ use crate::exchange::Exchange;
 use crate::fronts::Front;
 use crate::heavy_lane::Heavy;
 
-/// What is written before anything is sent, at most.
+/// Most bytes that are batched into one frame.
 const FRAME: usize = 32 * 1024;
-/// So many changes are dropped in no time.
+/// Up to this many changes are cheap to drop.
 const MANY_CHANGES: usize = 1_000;
 
-/// The answer ended with an error that the client was told; nothing may follow.
+/// The stream ended with an error that was reported to the client; the connection must
+/// be closed.
 #[derive(Debug)]
 pub(crate) struct Broken;
 
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the answer broke off")
+        f.write_str("the response was interrupted")
     }
 }
 
 impl std::error::Error for Broken {}
 
-/// One answer as a stream of bytes.
+/// One response as a stream of bytes.
 pub(crate) struct Relay {
     state: State,
     front: Front,
     exchange: Exchange,
     keep_alive: Option<KeepAlive>,
     array: Option<Array>,
-    /// The lane of a heavy request.
+    /// Set for a request on the heavy lane.
     heavy: Option<Heavy>,
 }
 
 enum State {
-    /// Nobody has begun to answer, but the client is being kept.
+    /// No target has responded yet; the client gets keep-alives.
     Opening(BoxFuture<'static, Result<Forwarding>>, Opener),
-    /// The writer is made with the first event, which may name the model.
+    /// The writer is created with the first event, which may name the model.
     Events(EventStream, Option<Box<dyn StreamWriter>>, Opener),
     Pieces(RawChunkStream, Opener),
-    /// The error was written; once it is out, the connection is cut.
+    /// The error is written; the connection is closed once it is flushed.
     Flushing(bool),
     Ended,
 }
 
-/// Makes the writer, with the model's name in the upstream's words if it gave one.
+/// Creates the writer, with the model name that the upstream reported, if any.
 pub(crate) type Opener = Box<dyn Fn(Option<&str>) -> Box<dyn StreamWriter> + Send>;
 
 impl Relay {
-    /// A stream that has begun.
+    /// A relay of a stream past its commit point.
     pub(crate) fn begun(
         front: Front,
         exchange: Exchange,
@@ -93,7 +96,7 @@ impl Relay {
         }
     }
 
-    /// A stream that may take long to begin; the client hears that it is alive.
+    /// A relay of a stream that is still opening; the client gets keep-alives.
     pub(crate) fn opening(
         front: Front,
         exchange: Exchange,
@@ -112,21 +115,21 @@ impl Relay {
         }
     }
 
-    /// What is left of a heavy request is dropped on the lane.
+    /// Drops what remains of a heavy request on the lane.
     pub(crate) fn dropped_by(mut self, heavy: Option<Heavy>) -> Self {
         self.heavy = heavy;
         self
     }
 
-    /// The lane, if dropping this takes long: a change is noted for each field that
-    /// was lost, and a large body may have very many.
+    /// The lane, if dropping this is expensive: every lost field is a change, and a
+    /// large body may have very many.
     pub(crate) fn take_heavy(&mut self) -> Option<Heavy> {
         let heavy = self.heavy.take()?;
         (self.exchange.changes().len() > MANY_CHANGES).then_some(heavy)
     }
 
-    /// Says something whenever nothing was said for this long; a client who has
-    /// waited for somebody to begin hears it at once.
+    /// Sends a keep-alive after each such time of silence; immediately if the client
+    /// has already waited for the stream to open.
     pub(crate) fn keep_alive(mut self, every: Option<Duration>) -> Self {
         let waited = matches!(self.state, State::Opening(..));
         self.keep_alive = every.map(|every| match waited {
@@ -136,7 +139,7 @@ impl Relay {
         self
     }
 
-    /// The next bytes for the client.
+    /// Polls the next bytes for the client.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
         let polled = self.poll_answer(cx);
         let Some(keep_alive) = &mut self.keep_alive else {
@@ -164,7 +167,7 @@ impl Relay {
                 State::Events(..) => return self.poll_events(cx),
                 State::Pieces(..) => return self.poll_pieces(cx),
                 State::Flushing(flushed @ false) => {
-                    // The error goes out while the body waits.
+                    // Pending once, so that the connection flushes the error.
                     *flushed = true;
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
@@ -187,7 +190,7 @@ impl Relay {
         }
     }
 
-    /// Writes every event that is there.
+    /// Encodes every event that is ready.
     fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
         let mut out = BytesMut::new();
         loop {
@@ -230,7 +233,7 @@ impl Relay {
         Poll::Ready(Some(Ok(bytes)))
     }
 
-    /// Passes on every piece that is there.
+    /// Forwards every chunk that is ready.
     fn poll_pieces(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
         let mut out = Joined::default();
         loop {
@@ -262,14 +265,13 @@ impl Relay {
         }
     }
 
-    /// The server ends: so does the stream, with its dialect's error. None if it
-    /// was at its end already.
+    /// Ends the stream with its dialect's error. None if it has already ended.
     pub(crate) fn cut(&mut self, error: &Error) -> Option<Poll<Option<Result<Bytes, Broken>>>> {
         let over = matches!(self.state, State::Flushing(_) | State::Ended);
         (!over).then(|| self.fail(error, BytesMut::new()))
     }
 
-    /// Ends the stream with the dialect's own error behind what is there.
+    /// Appends the dialect's error to `out` and ends the stream.
     fn fail(&mut self, error: &Error, mut out: BytesMut) -> Poll<Option<Result<Bytes, Broken>>> {
         let state = std::mem::replace(&mut self.state, State::Flushing(false));
         let writer = match state {

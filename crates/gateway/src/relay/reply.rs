@@ -1,11 +1,11 @@
-//! What an answer needs beside its content: an id, a name, a time.
+//! Response metadata: id, model name, creation time.
 
 use majordomo_wire::Reply;
 
 use crate::clock::unix_now;
 use crate::fronts::Front;
 
-/// The frame of one answer. The model's name is what the upstream said.
+/// The metadata of one response. The model name is the one that the upstream reported.
 pub(crate) fn reply(front: Front, id: &str, model: &str, asked: &Asked) -> Reply {
     Reply {
         id: format!("{}{id}", front.id_prefix()),
@@ -16,7 +16,7 @@ pub(crate) fn reply(front: Front, id: &str, model: &str, asked: &Asked) -> Reply
     }
 }
 
-/// What of the request its answer must know.
+/// Properties of the request that affect its response.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
     pub(crate) stream_usage: bool,

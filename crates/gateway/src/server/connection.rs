@@ -21,7 +21,7 @@ use super::activity::ConnectionActivity;
 use super::context::ServerContext;
 use super::dispatch::{check_head, dispatch};
 use super::guarded_body::GuardedBody;
-use super::protocol::{Protocol, sniff_protocol};
+use super::protocol::{HttpProtocol, sniff_protocol};
 use super::socket::Socket;
 use super::stream_progress::StreamExecutor;
 use super::tls::TlsAcceptorHandle;
@@ -49,8 +49,8 @@ pub(super) async fn serve(
     // Boxed, since a task is as large as its largest variant.
     let ended = match tls {
         None => match timeout(context.limits.first_byte, sniff_protocol(stream)).await {
-            Ok(Some((Protocol::Http1, stream))) => Box::pin(http1(stream, peer, context)).await,
-            Ok(Some((Protocol::Http2, stream))) => Box::pin(http2(stream, peer, context)).await,
+            Ok(Some((HttpProtocol::Http1, stream))) => Box::pin(http1(stream, peer, context)).await,
+            Ok(Some((HttpProtocol::Http2, stream))) => Box::pin(http2(stream, peer, context)).await,
             Ok(None) | Err(_) => return,
         },
         Some(acceptor) => {

@@ -47,7 +47,7 @@ pub(super) async fn dispatch(
     };
     let caller = boundary.judge(request.method(), request.uri(), request.headers());
     if let (Ok(Caller::Preflight(preflight)), None) = (&caller, refused) {
-        return (preflight_response(preflight.clone().response()), None);
+        return (preflight_response(preflight.clone().answer()), None);
     }
     let outside = caller.as_ref().err();
     let (mut response, permit) = admit(context, &state, from, refused, outside, request).await;

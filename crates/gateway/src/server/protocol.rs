@@ -16,14 +16,16 @@ use tokio::net::TcpStream;
 const PREFACE: &[u8; 14] = b"PRI * HTTP/2.0";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Protocol {
+pub(super) enum HttpProtocol {
     Http1,
     Http2,
 }
 
 /// Waits until the first bytes determine the protocol. None if the client disconnects
 /// before. The caller sets the timeout.
-pub(super) async fn sniff_protocol(mut stream: TcpStream) -> Option<(Protocol, Replay<TcpStream>)> {
+pub(super) async fn sniff_protocol(
+    mut stream: TcpStream,
+) -> Option<(HttpProtocol, Replay<TcpStream>)> {
     let mut first = [0; PREFACE.len()];
     let seen = stream.peek(&mut first).await.ok()?;
     if seen == 0 {
@@ -37,14 +39,14 @@ pub(super) async fn sniff_protocol(mut stream: TcpStream) -> Option<(Protocol, R
 }
 
 /// None if more bytes are needed.
-fn classify(first: &[u8]) -> Option<Protocol> {
+fn classify(first: &[u8]) -> Option<HttpProtocol> {
     if !PREFACE.starts_with(first) {
-        return Some(Protocol::Http1);
+        return Some(HttpProtocol::Http1);
     }
-    (first.len() == PREFACE.len()).then_some(Protocol::Http2)
+    (first.len() == PREFACE.len()).then_some(HttpProtocol::Http2)
 }
 
-async fn read_prefix(stream: &mut (impl AsyncRead + Unpin)) -> Option<(Protocol, Prefix)> {
+async fn read_prefix(stream: &mut (impl AsyncRead + Unpin)) -> Option<(HttpProtocol, Prefix)> {
     let mut prefix = Prefix::default();
     loop {
         let read = stream.read(&mut prefix.bytes[prefix.end..]).await.ok()?;
@@ -158,10 +160,10 @@ mod tests {
     #[tokio::test]
     async fn input_in_chunks_is_classified_and_replayed_whole() {
         for (text, expected) in [
-            ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Protocol::Http2),
-            ("POST / HTTP/1.1\r\n\r\n", Protocol::Http1),
-            ("PRI * HTTP/1.1\r\n\r\n", Protocol::Http1),
-            ("GET / HTTP/1.1\r\n\r\n", Protocol::Http1),
+            ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", HttpProtocol::Http2),
+            ("POST / HTTP/1.1\r\n\r\n", HttpProtocol::Http1),
+            ("PRI * HTTP/1.1\r\n\r\n", HttpProtocol::Http1),
+            ("GET / HTTP/1.1\r\n\r\n", HttpProtocol::Http1),
         ] {
             for size in [1, 3, 14, text.len()] {
                 let (mut client, server) = connected().await;

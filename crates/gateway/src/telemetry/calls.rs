@@ -1,4 +1,4 @@
-//! The spans of those who were asked, for the answer or to describe an image.
+//! Client spans: upstream calls, for the response or to describe an image.
 
 use std::time::{Duration, SystemTime};
 
@@ -15,10 +15,10 @@ use super::upstream::Upstream;
 use super::watch::Watch;
 use crate::outcome::Tried;
 
-/// One time that somebody was asked.
+/// One upstream call.
 struct Call<'a> {
     tried: &'a Tried,
-    /// Both counted from the request's admitted.
+    /// Since the request's arrival, like `ended`.
     began: Duration,
     ended: Duration,
     stream: bool,
@@ -33,8 +33,8 @@ enum Purpose {
 }
 
 impl Watch {
-    /// Each time that a target was asked for the answer. The one that served may
-    /// have streamed for long after its attempt was over.
+    /// Exports the calls for the response. The serving target may have streamed long
+    /// after its attempt ended.
     pub(super) fn tell_answers(
         &self,
         finished: &Finished<'_>,
@@ -59,8 +59,7 @@ impl Watch {
         }
     }
 
-    /// Each time that somebody was asked to describe an image, which is always
-    /// streamed.
+    /// Exports the calls of a describer, which are always streamed.
     pub(super) fn tell_description(
         &self,
         described: &DescribeCall,
@@ -95,7 +94,7 @@ impl Watch {
             Purpose::Answer if self.embeds => "embeddings",
             _ => upstream.operation(),
         };
-        // A stream that broke off was served at first.
+        // An interrupted stream counts as served in the attempt log.
         let broke = self.broke.filter(|_| call.purpose == Purpose::Answer);
         let failure = match served(call.tried) {
             true => broke,
@@ -150,7 +149,7 @@ impl Purpose {
     }
 }
 
-/// Tokens, where the provider counted them: nothing counted is nothing told.
+/// Token counts, if the provider reported any.
 fn tell_usage(usage: Usage, told: &mut Attributes) {
     if usage.total() == 0 {
         return;
@@ -166,7 +165,7 @@ fn tell_usage(usage: Usage, told: &mut Attributes) {
     }
 }
 
-/// Whether a request went out to it.
+/// Whether the target was called.
 pub(super) fn was_asked(tried: &Tried) -> bool {
     tried.outcome != "skipped"
 }

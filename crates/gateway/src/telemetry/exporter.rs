@@ -1,4 +1,4 @@
-//! Sends batches of spans as OTLP over HTTP, with the transport that providers use.
+//! Exports batches of spans as OTLP over HTTP, with the providers' transport.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,19 +16,19 @@ use tokio::runtime::Handle;
 
 use super::settings::Settings;
 
-/// The way to the collector.
+/// The OTLP exporter.
 pub(super) struct Exporter {
     settings: Settings,
     transport: Transport,
-    /// Batches come from a thread of the crate's own; connections live here.
+    /// Batches come from the SDK's thread; connections live on this runtime.
     runtime: Handle,
     resource: ResourceAttributesWithSchema,
-    /// Whether the last batch was lost, which is told once.
+    /// Whether the last batch was lost; logged once.
     failing: AtomicBool,
 }
 
 impl Exporter {
-    /// Must be called where a runtime runs.
+    /// Must be called within a runtime.
     pub(super) fn new(settings: Settings, transport: Transport) -> Self {
         Self {
             settings,
@@ -64,15 +64,15 @@ impl Exporter {
         match sending.await {
             Ok(Ok(Reply::Accepted(..))) => Ok(()),
             Ok(Ok(Reply::Refused(head, _))) => Err(format!("HTTP {}", head.status().as_u16())),
-            Ok(Err(error)) if taken(&error) => Ok(()),
+            Ok(Err(error)) if is_accepted(&error) => Ok(()),
             Ok(Err(error)) => Err(error.to_string()),
-            Err(_) => Err("the gateway ended first".to_owned()),
+            Err(_) => Err("the gateway shut down".to_owned()),
         }
     }
 }
 
-/// Some collectors say 202 or 204 and no more, which is enough here.
-fn taken(error: &Error) -> bool {
+/// Some collectors respond 202 or 204 without a body, which suffices.
+fn is_accepted(error: &Error) -> bool {
     error.status().is_some_and(|status| status / 100 == 2)
 }
 
@@ -87,7 +87,7 @@ impl SpanExporter for Exporter {
             }
             Err(reason) => {
                 if !self.failing.swap(true, Ordering::Relaxed) {
-                    tracing::warn!(reason, "spans are lost until the collector takes them");
+                    tracing::warn!(reason, "spans are lost until the collector accepts them");
                 }
                 Err(OTelSdkError::InternalFailure(reason))
             }
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_dead_collector_is_told_of_once_and_not_once_per_batch() {
+    async fn an_unreachable_collector_is_logged_once_and_not_per_batch() {
         let log = Log::default();
         let lines = log.clone();
         let writer = tracing_subscriber::fmt().with_writer(move || lines.clone());
@@ -151,12 +151,12 @@ mod tests {
         for _ in 0..3 {
             assert!(exporter.export(Vec::new()).await.is_err());
         }
-        let told = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-        assert_eq!(told.matches("spans are lost").count(), 1, "{told}");
+        let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(text.matches("spans are lost").count(), 1, "{text}");
     }
 
     #[tokio::test]
-    async fn a_short_yes_is_enough_and_an_error_is_none() {
+    async fn any_2xx_is_accepted_and_an_error_is_not() {
         let rows = [
             (200, true),
             (202, true),
@@ -164,14 +164,18 @@ mod tests {
             (400, false),
             (503, false),
         ];
-        for (status, taken) in rows {
+        for (status, accepted) in rows {
             let script = Script::new().read_request();
             let script = script.send(format!(
                 "HTTP/1.1 {status} Scripted\r\ncontent-length: 0\r\n\r\n"
             ));
             let collector = Upstream::start([script]).await;
             let exporter = exporter(collector.address());
-            assert_eq!(exporter.export(Vec::new()).await.is_ok(), taken, "{status}");
+            assert_eq!(
+                exporter.export(Vec::new()).await.is_ok(),
+                accepted,
+                "{status}"
+            );
         }
     }
 }

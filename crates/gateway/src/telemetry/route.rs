@@ -1,10 +1,10 @@
-//! What was asked for, in few words: figures are grouped by them.
+//! Low-cardinality method and route names.
 
 use http::Method;
 
 use crate::fronts::{Endpoint, Front, Stream};
 
-/// The method; clients make up others.
+/// The method; unknown ones are `_OTHER`.
 pub(super) fn method(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -18,7 +18,7 @@ pub(super) fn method(method: &Method) -> &'static str {
     }
 }
 
-/// The path without what differs from request to request; none if it leads nowhere.
+/// The path template; none for an unknown path.
 pub(super) fn template(endpoint: &Endpoint) -> Option<&'static str> {
     Some(match endpoint {
         Endpoint::Ask { front, stream, .. } => match (front, stream) {

@@ -1,8 +1,8 @@
-//! Makes the spans of a request that is over: one for the request, and below it
-//! one for each time that somebody was asked.
+//! Builds the spans of a finished request: one server span and a client span per
+//! upstream call.
 //!
-//! All times come from one clock: the wall's at the request's end, from which the
-//! durations are counted back.
+//! All timestamps derive from the wall clock at the request's end; durations are
+//! subtracted from it.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::outcome::End;
 use crate::outcome::{Ended, Tried};
 use crate::routes::RouteTrace;
 
-/// A request that is over, for whoever makes spans of it.
+/// A finished request, as input for its spans.
 pub(crate) struct Finished<'a> {
     pub(crate) ended: &'a Ended<'a>,
     pub(crate) id: &'a str,
@@ -33,7 +33,7 @@ pub(crate) struct Finished<'a> {
 }
 
 impl Watch {
-    /// Gives the spans away.
+    /// Exports the spans.
     pub(crate) fn tell(self, finished: &Finished<'_>) {
         let ended = finished.ended;
         let now = wall_clock();
@@ -70,7 +70,7 @@ impl Watch {
         let mut told = Attributes::default();
         told.set(names::HTTP_METHOD, self.method);
         told.set_known(names::HTTP_ROUTE, self.route);
-        // A client that left before the answer began was told no status.
+        // A client that disconnected before the response received no status.
         let begun = ended.end != End::ClientGone || finished.stream;
         told.set_known(names::HTTP_STATUS, begun.then_some(i64::from(ended.status)));
         told.set_known(names::ERROR_TYPE, error_type(ended));
@@ -83,21 +83,21 @@ impl Watch {
         told.set_known(names::RULE, finished.route.and_then(rule));
         told.set_known(names::TARGET, ended.target.map(text));
         told.set(names::ATTEMPTS, number(asked.len() as u64));
-        told.list(names::SKIPPED, skipped.into_iter().map(passed_over));
+        told.list(names::SKIPPED, skipped.into_iter().map(skipped_target));
         told.set(names::CHANGES, number(ended.changes.len() as u64));
         told.set(names::OUTCOME, ended.end.name());
         told
     }
 }
 
-/// The rule that matched, if the request's rules were written down.
+/// The rule that matched, if rules were traced.
 fn rule(route: &RouteTrace) -> Option<String> {
     let rules = route.rules.as_ref()?.trace().rules;
     let matched = rules.into_iter().find(|rule| rule.matched);
     matched.map(|rule| rule.name)
 }
 
-/// Whether the request's own span is an error: ours or a target's, not the client's.
+/// Whether the server span is an error: the gateway's or a target's, not the client's.
 fn is_error(ended: &Ended<'_>) -> bool {
     match ended.end {
         End::Interrupted => true,
@@ -113,8 +113,8 @@ fn error_type(ended: &Ended<'_>) -> Option<String> {
     })
 }
 
-/// A target that was passed over, and why.
-fn passed_over(tried: &Tried) -> String {
+/// A skipped target, and why.
+fn skipped_target(tried: &Tried) -> String {
     let why = tried.class.map_or_else(|| "benched".to_owned(), word);
     format!("{}: {why}", tried.target)
 }

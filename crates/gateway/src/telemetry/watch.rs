@@ -1,4 +1,4 @@
-//! What only spans tell of a request, noted while it runs.
+//! Data that only spans need, recorded while a request runs.
 
 use std::time::Duration;
 
@@ -11,30 +11,30 @@ use opentelemetry_sdk::trace::SdkTracer;
 use super::attributes::{Attributes, number, word};
 use super::names;
 
-/// So much is kept of what a provider calls its answer and its model.
+/// Longest recorded response id and model name.
 const LONGEST: usize = 256;
 
-/// One request under the eyes of [`Telemetry`](super::Telemetry).
+/// A request watched by [`Telemetry`](super::Telemetry).
 pub(crate) struct Watch {
     pub(super) tracer: SdkTracer,
-    /// Who the targets of the request's configuration are.
+    /// Resolves the targets of the request's configuration.
     pub(super) registry: Registry,
     pub(super) parent: Context,
     pub(super) method: &'static str,
     pub(super) route: Option<&'static str>,
     pub(super) embeds: bool,
     pub(super) asked: Asked,
-    /// When the chain began, counted from the request's admitted. The times of
-    /// attempts count from there.
+    /// Start of the chain since the request's arrival. Attempt times are relative to
+    /// it.
     pub(super) chain_began: Duration,
     pub(super) answer: Answer,
-    /// When the last of a stream came from its target.
+    /// When the target's stream ended.
     pub(super) stream_ended: Option<Duration>,
-    /// Why a stream broke off.
+    /// Why a stream was interrupted.
     pub(super) broke: Option<Class>,
 }
 
-/// How the client wants its answer.
+/// Attributes of the request's parameters.
 #[derive(Default)]
 pub(super) struct Asked {
     pub(super) max_tokens: Option<u64>,
@@ -48,7 +48,7 @@ pub(super) struct Asked {
     pub(super) output: Option<&'static str>,
 }
 
-/// What an answer says of itself.
+/// Attributes of the response.
 #[derive(Default)]
 pub(super) struct Answer {
     pub(super) id: Option<String>,
@@ -80,8 +80,7 @@ impl Watch {
         }
     }
 
-    /// Targets are asked from now on. Only the settings of the request are looked
-    /// at, never what it says.
+    /// The chain starts. Only the request's parameters are recorded, never its content.
     pub(crate) fn asks(&mut self, request: Option<&Request>, since_arrival: Duration) {
         self.chain_began = since_arrival;
         let Some(request) = request else {
@@ -103,7 +102,7 @@ impl Watch {
         };
     }
 
-    /// A whole answer came.
+    /// Records a whole response.
     pub(crate) fn answered(&mut self, response: &Response) {
         self.answer = Answer {
             id: response.id.as_deref().map(short),
@@ -112,7 +111,7 @@ impl Watch {
         };
     }
 
-    /// An event of a stream passes by.
+    /// Records an event of a stream.
     pub(crate) fn saw(&mut self, event: &Event, since_arrival: impl FnOnce() -> Duration) {
         match event {
             Event::Start { id, model } => {
@@ -127,7 +126,7 @@ impl Watch {
         }
     }
 
-    /// A stream broke off.
+    /// Records an interrupted stream.
     pub(crate) fn broke(&mut self, error: &Error, since_arrival: Duration) {
         self.broke = Some(error.class());
         self.stream_ended = Some(since_arrival);
@@ -156,14 +155,14 @@ impl Answer {
     }
 }
 
-/// What a provider says may be anything, a key that it was sent included.
+/// A provider's text may contain anything, even a key that it was sent.
 fn short(text: &str) -> String {
     let mut ends = (0..=LONGEST.min(text.len())).rev();
     let end = ends.find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     redact(&text[..end])
 }
 
-/// Why an answer ended. Which stop sequence it was is something that was said.
+/// The finish reason. A stop sequence is content and is omitted.
 fn finish(reason: &FinishReason) -> String {
     match reason {
         FinishReason::Stop => "stop".to_owned(),

@@ -1,4 +1,4 @@
-//! What is remembered of one request, and how the operator reads it.
+//! The trace of one request and its JSON form.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -12,14 +12,14 @@ use serde::{Serialize, Serializer};
 use crate::outcome::Tried;
 use crate::routes::RouteTrace;
 
-/// Texts are cut here; clients choose some of them.
+/// Longest text; clients choose some of them.
 const LONGEST_TEXT: usize = 512;
-/// Lists are cut here.
+/// Longest list.
 const LONGEST_LIST: usize = 100;
-/// The last second of the year 9999, counted from 1970.
+/// The last second of the year 9999 in Unix time.
 const LATEST: Duration = Duration::from_secs(253_402_300_799);
 
-/// A request that is over.
+/// The trace of a finished request.
 pub(crate) struct Record {
     pub(crate) id: Arc<str>,
     pub(crate) ended: SystemTime,
@@ -30,7 +30,7 @@ pub(crate) struct Record {
     pub(crate) stream: bool,
     pub(crate) model: String,
     pub(crate) route: Option<RouteTrace>,
-    /// The targets that could serve it, in order, separated by commas.
+    /// Candidate targets in order, comma-separated.
     pub(crate) candidates: String,
     pub(crate) attempts: Vec<Tried>,
     pub(crate) described: Vec<Described>,
@@ -41,7 +41,7 @@ pub(crate) struct Record {
     pub(crate) reason: Option<String>,
 }
 
-/// One call of a describer.
+/// One describer call.
 pub(crate) struct Described {
     outcome: &'static str,
     attempts: Vec<Tried>,
@@ -61,7 +61,7 @@ impl From<&DescribeCall> for Described {
 }
 
 impl Record {
-    /// Cuts what has no bound of its own.
+    /// Truncates unbounded fields.
     pub(super) fn bound(&mut self) {
         cut(&mut self.model);
         cut(&mut self.candidates);
@@ -70,7 +70,7 @@ impl Record {
         shorten(&mut self.described);
         shorten(&mut self.changes);
         for change in &mut self.changes {
-            // The particulars may repeat what a provider said.
+            // Details may quote a provider.
             change.detail = String::new();
             cut(&mut change.subject);
         }
@@ -81,7 +81,7 @@ impl Record {
         }
     }
 
-    /// About how many bytes it takes.
+    /// Approximate size in bytes.
     pub(super) fn weight(&self) -> usize {
         let attempts = |tried: &[Tried]| -> usize {
             let each = tried.iter().map(|one| one.target.len());
@@ -135,8 +135,7 @@ fn milliseconds(time: Duration) -> f64 {
 impl Serialize for Record {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let began = self.ended.checked_sub(self.took).unwrap_or(self.ended);
-        // A machine that has just started may believe that it is 1970, or later
-        // than any date can be written.
+        // The wall clock may be unset at boot, or beyond any formattable date.
         let began = began.clamp(UNIX_EPOCH, UNIX_EPOCH + LATEST);
         let candidates = self.candidates.split(',').filter(|name| !name.is_empty());
         let candidates: Vec<&str> = candidates.collect();
@@ -221,7 +220,7 @@ impl Serialize for Call<'_> {
 pub(super) mod tests {
     use super::*;
 
-    /// A record of which nothing is known.
+    /// A trace with default values.
     pub(in crate::traces) fn blank() -> Record {
         Record {
             id: "id".into(),
@@ -245,16 +244,16 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_record_is_told_from_its_beginning() {
-        let told = serde_json::to_value(blank()).unwrap();
-        assert_eq!(told["at"], "1970-01-01T00:00:08.500Z");
-        assert_eq!(told["took_ms"], 1_500.0);
-        assert_eq!(told["candidates"], serde_json::json!(["a/x", "b/y"]));
-        assert_eq!(told["pick"], "a/x");
+    fn a_trace_starts_at_the_requests_arrival() {
+        let json = serde_json::to_value(blank()).unwrap();
+        assert_eq!(json["at"], "1970-01-01T00:00:08.500Z");
+        assert_eq!(json["took_ms"], 1_500.0);
+        assert_eq!(json["candidates"], serde_json::json!(["a/x", "b/y"]));
+        assert_eq!(json["pick"], "a/x");
     }
 
     #[test]
-    fn p10_a_record_is_told_whatever_the_wall_clock_said() {
+    fn a_trace_is_serialized_for_any_wall_clock_time() {
         for (ended, at) in [
             (UNIX_EPOCH, "1970-01-01T00:00:00.000Z"),
             (
@@ -263,23 +262,23 @@ pub(super) mod tests {
             ),
             (UNIX_EPOCH + LATEST * 2, "9999-12-31T23:59:59.000Z"),
         ] {
-            let told = serde_json::to_value(Record { ended, ..blank() }).unwrap();
-            assert_eq!(told["at"], at);
+            let json = serde_json::to_value(Record { ended, ..blank() }).unwrap();
+            assert_eq!(json["at"], at);
         }
     }
 
     #[test]
-    fn what_clients_and_providers_say_is_cut() {
+    fn client_and_provider_texts_are_truncated() {
         let mut record = Record {
             model: "ä".repeat(10_000),
             changes: vec![Change::new("x".repeat(10_000), "dropped").detail("a secret"); 1_000],
             ..blank()
         };
         record.bound();
-        assert!(record.model.capacity() < 1_000, "what is cut is freed");
-        let told = serde_json::to_string(&record).unwrap();
-        assert!(told.len() < 60_000, "{}", told.len());
-        assert!(!told.contains("secret"));
+        assert!(record.model.capacity() < 1_000, "truncated text is freed");
+        let json = serde_json::to_string(&record).unwrap();
+        assert!(json.len() < 60_000, "{}", json.len());
+        assert!(!json.contains("secret"));
         assert!(record.weight() < 80_000, "{}", record.weight());
     }
 }

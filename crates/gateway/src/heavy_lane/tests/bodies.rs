@@ -168,7 +168,7 @@ pub(super) const SHAPES: &[Shape] = &[
         ],
     ),
     shape(
-        "keys that are refused",
+        "keys that are rejected",
         CHAT,
         [
             r#"{"model":"oa/m","messages":[{"role":"user","content":"a"}],"#,
@@ -178,12 +178,12 @@ pub(super) const SHAPES: &[Shape] = &[
         ],
     ),
     shape(
-        "nesting that is refused",
+        "nesting that is rejected",
         MESSAGES,
         [r#"{"model":"an/m","x":"#, "[", "", ""],
     ),
     shape(
-        "prompts, Chat to a model that nobody knows",
+        "prompts, Chat to an unknown model",
         CHAT,
         [
             r#"{"model":"nobody/nothing","messages":["#,

@@ -18,7 +18,7 @@ fn thread_name() -> Option<String> {
 async fn work_runs_on_the_lane_and_its_timers_and_tasks_on_the_main_runtime() {
     let lane = Lane::with_turns(1);
     let job = lane.spawn(Flow::named(ALICE), 0, async {
-        // The lane has no timers of its own.
+        // The lane has no timers.
         sleep(Duration::from_millis(1)).await;
         let spawned = tokio::spawn(async { thread_name() });
         (thread_name(), spawned.await.unwrap())
@@ -29,7 +29,7 @@ async fn work_runs_on_the_lane_and_its_timers_and_tasks_on_the_main_runtime() {
 }
 
 #[tokio::test]
-async fn eight_jobs_of_one_client_delay_anothers_single_one_by_one_turn() {
+async fn eight_jobs_of_one_client_delay_another_client_by_one_turn() {
     let lane = Lane::with_turns(1);
     let (open, gate) = mpsc::channel::<()>();
     let (done, order) = mpsc::channel();
@@ -71,7 +71,7 @@ async fn an_image_does_not_wait_for_the_turn_of_a_bulky_body() {
 }
 
 #[tokio::test]
-async fn work_whose_owner_leaves_is_dropped_on_the_lane() {
+async fn cancelled_work_is_dropped_on_the_lane() {
     struct Tell(mpsc::Sender<Option<String>>);
     impl Drop for Tell {
         fn drop(&mut self) {
@@ -94,21 +94,21 @@ async fn work_whose_owner_leaves_is_dropped_on_the_lane() {
 }
 
 #[tokio::test]
-async fn a_panic_on_the_lane_is_its_owners() {
+async fn a_panic_on_the_lane_reaches_its_owner() {
     let lane = Arc::new(Lane::with_turns(1));
     let owner = Arc::clone(&lane);
     let waiting = tokio::spawn(async move {
-        let job = owner.spawn(Flow::named(ALICE), 0, async { panic!("a mistake of ours") });
+        let job = owner.spawn(Flow::named(ALICE), 0, async { panic!("a bug") });
         job.await
     });
     assert!(waiting.await.unwrap_err().is_panic());
-    // The turn was given back.
+    // The turn was released.
     let next = lane.spawn(Flow::named(ALICE), 0, async { 1 });
     assert_eq!(timeout(SOON, next).await.unwrap(), 1);
 }
 
 #[tokio::test]
-async fn a_lane_that_nobody_uses_has_no_threads() {
+async fn an_unused_lane_has_no_threads() {
     let lane = Lane::new();
     assert!(lane.threads().is_none());
     lane.spawn(Flow::named(ALICE), 0, async {}).await;

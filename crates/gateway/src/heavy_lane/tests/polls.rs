@@ -20,17 +20,17 @@ use crate::config::Config;
 use crate::server::{Limits, Server, ServerContext};
 use crate::state::State;
 
-/// What a poll may take of its thread's CPU time.
+/// Longest accepted poll, in thread CPU time.
 const BOUND: Duration = Duration::from_millis(5);
-/// An answer that takes longer never comes.
+/// Timeout of a response.
 const SOON: Duration = Duration::from_secs(50);
-/// Longer than any poll lasts that has written its answer.
+/// Longer than the rest of a poll that has written its response.
 const SETTLE: Duration = Duration::from_millis(50);
 const CLIENTS: usize = 8;
-/// The largest body that is permitted.
+/// Largest accepted body.
 const LARGEST: usize = 32 << 20;
 
-/// A server whose every target is the same upstream.
+/// A server with one upstream behind every target.
 async fn served(heavy: usize) -> (SocketAddr, Arc<ServerContext>, tokio::task::JoinHandle<()>) {
     let (upstream, silent) = (upstream::start(), upstream::start_silent());
     let text = format!(
@@ -72,7 +72,7 @@ async fn served(heavy: usize) -> (SocketAddr, Arc<ServerContext>, tokio::task::J
     (address, context, running)
 }
 
-/// Sends a request on a thread of its own and gives the answer's status.
+/// Sends a request on a separate thread and returns the status.
 async fn ask(address: SocketAddr, path: &'static str, body: String) -> u16 {
     let asked = tokio::task::spawn_blocking(move || {
         let mut stream = TcpStream::connect(address)?;
@@ -83,7 +83,7 @@ async fn ask(address: SocketAddr, path: &'static str, body: String) -> u16 {
             body.len()
         );
         stream.write_all(head.as_bytes())?;
-        // Who is refused early may see the connection end.
+        // An early rejection may close the connection.
         let _ = stream.write_all(body.as_bytes());
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer)?;
@@ -94,7 +94,7 @@ async fn ask(address: SocketAddr, path: &'static str, body: String) -> u16 {
     status.parse().unwrap()
 }
 
-/// All these at the same time.
+/// Sends all of these concurrently.
 async fn ask_all(address: SocketAddr, shapes: &'static [Shape], size: usize) {
     let mut asking = JoinSet::new();
     for shape in shapes {
@@ -108,16 +108,16 @@ async fn ask_all(address: SocketAddr, shapes: &'static [Shape], size: usize) {
     }
 }
 
-/// The longest poll of a server during some work. The allocator gives memory back to
-/// the system in whatever thread asks it next, so what had a long poll is done again:
-/// work of ours takes long each time.
+/// The longest poll of a server during some work. The allocator returns memory to the
+/// system in an arbitrary thread, so work with a long poll is repeated: our own long
+/// polls recur.
 async fn longest<F: Future<Output = ()>>(work: impl Fn(SocketAddr) -> F) -> Duration {
     let mut least = Duration::MAX;
     for _ in 0..3 {
-        // Another one, whose targets are as healthy as the first one's.
+        // A new server, with healthy targets.
         let (address, context, running) = served(THRESHOLD).await;
         work(address).await;
-        // A client has its answer before the poll that wrote it has ended.
+        // A client has its response before the poll that wrote it ends.
         sleep(SETTLE).await;
         least = least.min(context.polls.take_longest());
         running.abort();
@@ -140,18 +140,18 @@ async fn no_poll_takes_long_while_eight_clients_send_the_costliest_bodies() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_poll_takes_long_when_the_next_target_is_written_to_behind_the_head() {
+async fn no_poll_takes_long_when_failover_happens_after_the_head_was_sent() {
     let longest = longest(|address| ask_all(address, &[FAILOVER], LARGEST / 8)).await;
     assert!(longest < BOUND, "{longest:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_poll_of_a_stream_of_http2_takes_long() {
+async fn no_poll_of_an_http2_stream_takes_long() {
     let longest = longest(ask_in_one_connection).await;
     assert!(longest < BOUND, "{longest:?}");
 }
 
-/// All at the same time, as streams of HTTP/2.
+/// Sends all concurrently, as HTTP/2 streams.
 async fn ask_in_one_connection(address: SocketAddr) {
     let stream = tokio::net::TcpStream::connect(address).await.unwrap();
     let io = TokioIo::new(stream);
@@ -173,7 +173,7 @@ async fn ask_in_one_connection(address: SocketAddr) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_poll_takes_long_when_a_small_request_has_a_large_answer() {
+async fn no_poll_takes_long_when_a_small_request_has_a_large_response() {
     let asking = |address| async move {
         let body = r#"{"model":"an/m","messages":[{"role":"user","content":"large"}]}"#;
         let status = ask(address, "/v1/chat/completions", body.to_owned()).await;
@@ -189,6 +189,6 @@ async fn without_the_lane_the_same_polls_take_long() {
     ask_all(address, &SHAPES[..1], LARGEST / 8).await;
     sleep(SETTLE).await;
     let longest = context.polls.take_longest();
-    assert!(longest > BOUND, "{longest:?}: the watch sees nothing");
+    assert!(longest > BOUND, "{longest:?}: the measurement is broken");
     running.abort();
 }
