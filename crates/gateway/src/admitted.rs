@@ -7,7 +7,7 @@ use http::HeaderMap;
 use majordomo::{Error, ErrorKind, Result};
 
 use crate::exchange::Exchange;
-use crate::heavy_lane::Heavy;
+use crate::heavy_lane::LaneHandle;
 use crate::keys::Key;
 
 /// What a handler receives.
@@ -16,7 +16,7 @@ pub(crate) struct AdmittedRequest {
     pub(crate) body: Bytes,
     pub(crate) key: Option<Arc<Key>>,
     pub(crate) exchange: Exchange,
-    pub(crate) heavy: Heavy,
+    pub(crate) heavy: LaneHandle,
 }
 
 /// Longest model name.

@@ -17,11 +17,13 @@ use crate::clip::clip;
 use crate::clock::wall_clock;
 use crate::fronts::Front;
 use crate::metrics::Metrics;
-use crate::outcome::{End, Ended, MAX_MODEL_NAME, MAX_TEXT, Tried, reason};
+use crate::outcome::{
+    AttemptSummary, FinishedRequest, MAX_MODEL_NAME, MAX_TEXT, RequestOutcome, reason,
+};
 use crate::routes::RouteTrace;
 #[cfg(feature = "otel")]
-use crate::telemetry::{Finished, Watch};
-use crate::traces::{Described, Record, Traces};
+use crate::telemetry::{RequestSpanData, RequestWatch};
+use crate::traces::{DescribeTrace, RequestTrace, Traces};
 
 /// What is known of a request.
 pub(crate) struct Exchange {
@@ -30,7 +32,7 @@ pub(crate) struct Exchange {
     began: Instant,
     front: Front,
     key: Option<Arc<str>>,
-    asked: String,
+    model: String,
     target: Option<String>,
     /// Known once a target serves or all have failed.
     attempts: Option<usize>,
@@ -38,9 +40,9 @@ pub(crate) struct Exchange {
     usage: Usage,
     first_token: Option<Duration>,
     status: u16,
-    end: End,
+    end: RequestOutcome,
     reason: Option<String>,
-    tried: Vec<Tried>,
+    tried: Vec<AttemptSummary>,
     /// Candidate targets, in order.
     candidates: String,
     route: Option<RouteTrace>,
@@ -51,7 +53,7 @@ pub(crate) struct Exchange {
     traces: Arc<Traces>,
     /// Additional data for spans, if they are exported.
     #[cfg(feature = "otel")]
-    watch: Option<Box<Watch>>,
+    watch: Option<Box<RequestWatch>>,
 }
 
 impl Exchange {
@@ -67,14 +69,14 @@ impl Exchange {
             began: Instant::now(),
             front,
             key: None,
-            asked: String::new(),
+            model: String::new(),
             target: None,
             attempts: None,
             changes: Vec::new(),
             usage: Usage::default(),
             first_token: None,
             status: 200,
-            end: End::default(),
+            end: RequestOutcome::default(),
             reason: None,
             tried: Vec::new(),
             candidates: String::new(),
@@ -89,37 +91,37 @@ impl Exchange {
     }
 
     /// The response is a stream.
-    pub(crate) fn streams(&mut self) {
+    pub(crate) fn start_stream(&mut self) {
         if !std::mem::replace(&mut self.streaming, true) {
             self.metrics.open_streams.up();
         }
     }
 
     /// The client's key.
-    pub(crate) fn by(&mut self, key: Option<Arc<str>>) {
+    pub(crate) fn set_key(&mut self, key: Option<Arc<str>>) {
         self.key = key;
     }
 
     /// The requested model.
-    pub(crate) fn asks_for(&mut self, model: &str) {
-        self.asked = clip(model, MAX_MODEL_NAME).to_owned();
+    pub(crate) fn set_model(&mut self, model: &str) {
+        self.model = clip(model, MAX_MODEL_NAME).to_owned();
     }
 
     /// The scope of image descriptions, should any be needed.
-    pub(crate) fn describes_in(&mut self, scope: Scope) {
+    pub(crate) fn set_describe_scope(&mut self, scope: Scope) {
         self.scope = Some(scope);
     }
 
     /// The candidate targets and the routing decision.
-    pub(crate) fn goes_to(&mut self, chain: &Chain, route: Option<RouteTrace>) {
-        if self.is_told() {
+    pub(crate) fn set_route(&mut self, chain: &Chain, route: Option<RouteTrace>) {
+        if self.is_traced() {
             chain.name().clone_into(&mut self.candidates);
             self.route = route;
         }
     }
 
     /// Whether the routing decision is traced or exported.
-    fn is_told(&self) -> bool {
+    fn is_traced(&self) -> bool {
         #[cfg(feature = "otel")]
         if self.watch.is_some() {
             return true;
@@ -128,7 +130,7 @@ impl Exchange {
     }
 
     /// Changes made before a target was chosen.
-    pub(crate) fn changed(&mut self, changes: impl IntoIterator<Item = Change>) {
+    pub(crate) fn add_changes(&mut self, changes: impl IntoIterator<Item = Change>) {
         self.changes.extend(changes);
     }
 
@@ -136,25 +138,25 @@ impl Exchange {
     pub(crate) fn served(&mut self, target: &str, attempt_log: &AttemptLog) {
         self.target = Some(clip(target, MAX_TEXT).to_owned());
         self.attempts = Some(attempt_log.calls());
-        self.tried = Tried::all(attempt_log);
+        self.tried = AttemptSummary::all(attempt_log);
         self.changes.extend_from_slice(attempt_log.changes());
     }
 
     /// The response is complete.
     pub(crate) fn complete(&mut self, usage: Usage) {
         self.usage = usage;
-        self.end = End::Complete;
+        self.end = RequestOutcome::Complete;
     }
 
     /// Observes an event of the response.
-    pub(crate) fn saw(&mut self, event: &Event) {
+    pub(crate) fn observe(&mut self, event: &Event) {
         #[cfg(feature = "otel")]
         if let Some(watch) = &mut self.watch {
-            watch.saw(event, || self.began.elapsed());
+            watch.observe(event, || self.began.elapsed());
         }
         match event {
             Event::Usage(usage) => self.usage = *usage,
-            Event::Finish(_) => self.end = End::Complete,
+            Event::Finish(_) => self.end = RequestOutcome::Complete,
             event if self.first_token.is_none() && event.is_semantic() => {
                 self.first_token = Some(self.began.elapsed());
             }
@@ -163,31 +165,31 @@ impl Exchange {
     }
 
     /// Losses of the client's dialect.
-    pub(crate) fn lost(&mut self, losses: Vec<Loss>) {
+    pub(crate) fn add_losses(&mut self, losses: Vec<Loss>) {
         self.changes.extend(losses.into_iter().map(Change::from));
     }
 
     /// The response was interrupted.
-    pub(crate) fn broke(&mut self, error: &Error) {
-        self.end = End::Interrupted;
+    pub(crate) fn interrupted(&mut self, error: &Error) {
+        self.end = RequestOutcome::Interrupted;
         // If the stream never opened, only the error has the attempt log.
         if self.attempts.is_none() && !error.attempt_log().attempts.is_empty() {
             self.attempts = Some(error.attempt_log().calls());
-            self.tried = Tried::all(error.attempt_log());
+            self.tried = AttemptSummary::all(error.attempt_log());
         }
         self.reason = Some(reason(error));
         #[cfg(feature = "otel")]
         if let Some(watch) = &mut self.watch {
-            watch.broke(error, self.began.elapsed());
+            watch.interrupted(error, self.began.elapsed());
         }
     }
 
     /// No target served.
     pub(crate) fn failed(&mut self, error: &Error, status: u16) {
-        self.end = End::Failed;
+        self.end = RequestOutcome::Failed;
         self.status = status;
         self.attempts = Some(error.attempt_log().calls());
-        self.tried = Tried::all(error.attempt_log());
+        self.tried = AttemptSummary::all(error.attempt_log());
         self.reason = Some(reason(error));
     }
 
@@ -210,21 +212,21 @@ impl Exchange {
 #[cfg(feature = "otel")]
 impl Exchange {
     /// Exports spans of this request.
-    pub(crate) fn watched(&mut self, watch: Watch) {
+    pub(crate) fn set_watch(&mut self, watch: RequestWatch) {
         self.watch = Some(Box::new(watch));
     }
 
     /// The chain starts.
-    pub(crate) fn asks(&mut self, request: Option<&Request>) {
+    pub(crate) fn chain_started(&mut self, request: Option<&Request>) {
         if let Some(watch) = &mut self.watch {
-            watch.asks(request, self.began.elapsed());
+            watch.chain_started(request, self.began.elapsed());
         }
     }
 
     /// Metadata of a whole response.
-    pub(crate) fn answered(&mut self, response: &Response) {
+    pub(crate) fn observe_response(&mut self, response: &Response) {
         if let Some(watch) = &mut self.watch {
-            watch.answered(response);
+            watch.observe_response(response);
         }
     }
 }
@@ -232,7 +234,7 @@ impl Exchange {
 impl Exchange {
     /// Stores the record for the operator. It is serialized only when queried.
     fn keep(&mut self, took: Duration, calls: &[DescribeCall]) {
-        self.traces.keep(Record {
+        self.traces.keep(RequestTrace {
             id: Arc::clone(&self.id),
             ended: wall_clock(),
             took,
@@ -240,11 +242,11 @@ impl Exchange {
             key: self.key.take(),
             dialect: self.front.dialect(),
             stream: self.streaming,
-            model: std::mem::take(&mut self.asked),
+            model: std::mem::take(&mut self.model),
             route: self.route.take(),
             candidates: std::mem::take(&mut self.candidates),
             attempts: std::mem::take(&mut self.tried),
-            described: calls.iter().map(Described::from).collect(),
+            described: calls.iter().map(DescribeTrace::from).collect(),
             changes: std::mem::take(&mut self.changes),
             usage: self.usage,
             status: self.status,
@@ -257,7 +259,7 @@ impl Exchange {
 impl Drop for Exchange {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.end = End::Failed;
+            self.end = RequestOutcome::Failed;
             self.status = 500;
             self.reason = Some("panic".to_owned());
         }
@@ -268,7 +270,7 @@ impl Drop for Exchange {
         self.metrics.open_requests.down();
         let calls = self.scope.as_ref().map(Scope::calls).unwrap_or_default();
         let dialect = self.front.dialect();
-        let ended = Ended {
+        let ended = FinishedRequest {
             dialect: dialect.as_str(),
             end: self.end,
             status: self.status,
@@ -280,15 +282,15 @@ impl Drop for Exchange {
             took,
             first_token: self.first_token,
         };
-        self.metrics.ended(&ended);
+        self.metrics.record(&ended);
         #[cfg(feature = "otel")]
         if let Some(watch) = self.watch.take() {
-            watch.tell(&Finished {
+            watch.export(&RequestSpanData {
                 ended: &ended,
                 id: &self.id,
                 began: self.began,
                 key: self.key.as_ref(),
-                model: &self.asked,
+                model: &self.model,
                 route: self.route.as_ref(),
                 stream: self.streaming,
                 reason: self.reason.as_deref(),
@@ -304,7 +306,7 @@ impl Drop for Exchange {
             request = &*self.id,
             key = self.key.as_deref(),
             dialect = %dialect,
-            model = self.asked,
+            model = self.model,
             target = self.target,
             attempts = self.attempts,
             changes = self.changes.len(),
@@ -321,7 +323,7 @@ impl Drop for Exchange {
             "served"
         );
         // A request without a model is not traced.
-        if self.traces.are_kept() && !self.asked.is_empty() {
+        if self.traces.are_kept() && !self.model.is_empty() {
             self.keep(took, &calls);
         }
     }
@@ -352,9 +354,9 @@ mod tests {
         let metrics = Arc::<Metrics>::default();
         let traces = Arc::new(Traces::new(&Server::default()));
         let mut exchange = Exchange::new("id".into(), Front::Chat, Arc::clone(&metrics), traces);
-        exchange.streams();
+        exchange.start_stream();
         let error = Error::new(ErrorKind::Exhausted, "every target failed");
-        exchange.broke(&error.with_attempt_log(attempt_log));
+        exchange.interrupted(&error.with_attempt_log(attempt_log));
         drop(exchange);
         let page = metrics.page(&[], true);
         let line = "majordomo_attempts_total{target=\"up/m\",outcome=\"failed\"} 1";

@@ -18,7 +18,7 @@ pub(crate) const MAX_TARGET_LABEL: usize = 200;
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum RequestOutcome {
     /// The client disconnected, or the server stopped.
     #[default]
     ClientGone,
@@ -30,7 +30,7 @@ pub(crate) enum End {
     Failed,
 }
 
-impl End {
+impl RequestOutcome {
     /// The name in logs and metrics.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -43,12 +43,12 @@ impl End {
 }
 
 /// A finished request.
-pub(crate) struct Ended<'a> {
+pub(crate) struct FinishedRequest<'a> {
     pub(crate) dialect: &'a str,
-    pub(crate) end: End,
+    pub(crate) end: RequestOutcome,
     pub(crate) status: u16,
     pub(crate) target: Option<&'a str>,
-    pub(crate) tried: &'a [Tried],
+    pub(crate) tried: &'a [AttemptSummary],
     pub(crate) changes: &'a [Change],
     pub(crate) described: &'a [DescribeCall],
     pub(crate) usage: Usage,
@@ -58,7 +58,7 @@ pub(crate) struct Ended<'a> {
 
 /// One attempt, without the provider's text, which may quote the request.
 #[derive(Debug, Default)]
-pub(crate) struct Tried {
+pub(crate) struct AttemptSummary {
     pub(crate) target: String,
     pub(crate) outcome: &'static str,
     pub(crate) class: Option<Class>,
@@ -67,13 +67,13 @@ pub(crate) struct Tried {
     pub(crate) took: Duration,
 }
 
-impl Tried {
+impl AttemptSummary {
     pub(crate) fn all(attempt_log: &AttemptLog) -> Vec<Self> {
         attempt_log.attempts.iter().map(Self::from).collect()
     }
 }
 
-impl From<&Attempt> for Tried {
+impl From<&Attempt> for AttemptSummary {
     fn from(attempt: &Attempt) -> Self {
         let (outcome, class, status) = match &attempt.outcome {
             AttemptOutcome::Served => ("served", None, None),

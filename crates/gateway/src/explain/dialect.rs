@@ -43,7 +43,7 @@ fn at(path: &str, headers: &HeaderMap) -> Result<Chosen> {
         .parse()
         .map_err(|_| bad(format!("`{path}` is no path")))?;
     match endpoint(&Method::POST, &uri, headers) {
-        Endpoint::Ask { front, model, .. } | Endpoint::Count { front, model } => Ok(Chosen {
+        Endpoint::Generate { front, model, .. } | Endpoint::Count { front, model } => Ok(Chosen {
             front,
             from: DialectFrom::Path,
             model,

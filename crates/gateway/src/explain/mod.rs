@@ -50,7 +50,7 @@ impl State {
         if let Some(key) = &key {
             key.allow(&model)?;
         }
-        let passed_on = fronts::passed_on(&question.headers);
+        let passed_on = fronts::forwarded_headers(&question.headers);
         let request = request.client_headers(passed_on);
         let mut explanation = Explanation {
             dialect: front.dialect().to_string(),

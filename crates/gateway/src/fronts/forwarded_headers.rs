@@ -3,11 +3,11 @@
 use http::HeaderMap;
 
 /// Dialect-specific headers without secrets.
-const PASSED_ON: [&str; 3] = ["anthropic-beta", "anthropic-version", "openai-beta"];
+const FORWARDED: [&str; 3] = ["anthropic-beta", "anthropic-version", "openai-beta"];
 
 /// The forwarded headers of a client's request.
-pub(crate) fn passed_on(headers: &HeaderMap) -> Vec<(String, String)> {
-    let named = PASSED_ON.iter().flat_map(|name| {
+pub(crate) fn forwarded_headers(headers: &HeaderMap) -> Vec<(String, String)> {
+    let named = FORWARDED.iter().flat_map(|name| {
         let values = headers.get_all(*name).iter();
         values.map(move |value| (*name, value))
     });

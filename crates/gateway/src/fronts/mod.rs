@@ -9,8 +9,8 @@ mod path;
 use majordomo::Dialect;
 use majordomo_wire::{Codec, Protocol, ollama};
 
-pub(crate) use forwarded_headers::passed_on;
-pub(crate) use path::{Endpoint, Stream, endpoint};
+pub(crate) use forwarded_headers::forwarded_headers;
+pub(crate) use path::{Endpoint, StreamMode, endpoint};
 
 /// The endpoint of one dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,10 +9,10 @@ use super::Front;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoint {
     /// Generation; Gemini has model and stream in its path.
-    Ask {
+    Generate {
         front: Front,
         model: Option<String>,
-        stream: Stream,
+        stream: StreamMode,
     },
     /// Token counting.
     Count { front: Front, model: Option<String> },
@@ -35,14 +35,14 @@ pub(crate) enum Endpoint {
     /// The path exists with another method.
     WrongMethod(&'static str),
     /// Unknown path; the front whose error format applies.
-    Nowhere(Front),
+    NotFound(Front),
 }
 
 /// Whether a response is streamed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stream {
+pub(crate) enum StreamMode {
     /// Decided by the body.
-    AsAsked,
+    FromBody,
     /// By path: server-sent events.
     Events,
     /// By path: one JSON array, Gemini's format without `alt=sse`.
@@ -64,11 +64,11 @@ pub(crate) fn endpoint(method: &Method, uri: &Uri, headers: &HeaderMap) -> Endpo
     let (path, base) = without_base(uri.path());
     let get = method == Method::GET || method == Method::HEAD;
     let post = method == Method::POST;
-    let models = base.unwrap_or_else(|| lister(headers, uri));
-    let ask = |front| Endpoint::Ask {
+    let models = base.unwrap_or_else(|| models_front(headers, uri));
+    let generate = |front| Endpoint::Generate {
         front,
         model: None,
-        stream: Stream::AsAsked,
+        stream: StreamMode::FromBody,
     };
     let (found, allowed) = match path {
         "" | "/" => (Endpoint::Root, "GET"),
@@ -78,9 +78,9 @@ pub(crate) fn endpoint(method: &Method, uri: &Uri, headers: &HeaderMap) -> Endpo
         "/v1beta/models" => (Endpoint::Models(Front::Gemini), "GET"),
         "/api/tags" => (Endpoint::Models(Front::OllamaChat), "GET"),
         "/api/version" => (Endpoint::Version, "GET"),
-        "/v1/chat/completions" => (ask(Front::Chat), "POST"),
-        "/v1/responses" => (ask(Front::Responses), "POST"),
-        "/v1/messages" => (ask(Front::Messages), "POST"),
+        "/v1/chat/completions" => (generate(Front::Chat), "POST"),
+        "/v1/responses" => (generate(Front::Responses), "POST"),
+        "/v1/messages" => (generate(Front::Messages), "POST"),
         "/v1/messages/count_tokens" => (
             Endpoint::Count {
                 front: Front::Messages,
@@ -88,14 +88,14 @@ pub(crate) fn endpoint(method: &Method, uri: &Uri, headers: &HeaderMap) -> Endpo
             },
             "POST",
         ),
-        "/api/chat" => (ask(Front::OllamaChat), "POST"),
-        "/api/generate" => (ask(Front::OllamaGenerate), "POST"),
+        "/api/chat" => (generate(Front::OllamaChat), "POST"),
+        "/api/generate" => (generate(Front::OllamaGenerate), "POST"),
         "/api/show" => (Endpoint::Show, "POST"),
         "/v1/embeddings" => (Endpoint::Embeddings(Front::Chat), "POST"),
         "/api/embed" => (Endpoint::Embeddings(Front::OllamaChat), "POST"),
         _ => match below_models(path, uri, post, models) {
             Some(found) => found,
-            None => return Endpoint::Nowhere(base.unwrap_or(speaks(path, headers))),
+            None => return Endpoint::NotFound(base.unwrap_or(error_front(path, headers))),
         },
     };
     match allowed {
@@ -124,15 +124,15 @@ fn below_models(
     }
     let (model, call) = rest.rsplit_once(':')?;
     let model = Some(decoded(model)).filter(|model| !model.is_empty())?;
-    let ask = |stream| Endpoint::Ask {
+    let generate = |stream| Endpoint::Generate {
         front: Front::Gemini,
         model: Some(model.clone()),
         stream,
     };
     let found = match call {
-        "generateContent" => ask(Stream::No),
-        "streamGenerateContent" if wants_events(uri) => ask(Stream::Events),
-        "streamGenerateContent" => ask(Stream::Array),
+        "generateContent" => generate(StreamMode::No),
+        "streamGenerateContent" if wants_events(uri) => generate(StreamMode::Events),
+        "streamGenerateContent" => generate(StreamMode::Array),
         "countTokens" => Endpoint::Count {
             front: Front::Gemini,
             model: Some(model),
@@ -159,7 +159,7 @@ fn without_base(path: &str) -> (&str, Option<Front>) {
 }
 
 /// Three vendors list models at the same path; headers distinguish them.
-fn lister(headers: &HeaderMap, uri: &Uri) -> Front {
+fn models_front(headers: &HeaderMap, uri: &Uri) -> Front {
     let google = headers.contains_key("x-goog-api-key") || has_key(uri);
     if headers.contains_key("anthropic-version") {
         Front::Messages
@@ -176,7 +176,7 @@ fn has_key(uri: &Uri) -> bool {
 }
 
 /// The front whose error format fits an unknown path.
-fn speaks(path: &str, headers: &HeaderMap) -> Front {
+fn error_front(path: &str, headers: &HeaderMap) -> Front {
     if path.starts_with("/api/") {
         Front::OllamaChat
     } else if path.starts_with("/v1beta/") {
@@ -200,8 +200,8 @@ mod tests {
         endpoint(&method.parse().unwrap(), &uri.parse().unwrap(), &map)
     }
 
-    fn gemini(model: &str, stream: Stream) -> Endpoint {
-        Endpoint::Ask {
+    fn gemini(model: &str, stream: StreamMode) -> Endpoint {
+        Endpoint::Generate {
             front: Front::Gemini,
             model: Some(model.into()),
             stream,
@@ -221,7 +221,11 @@ mod tests {
             ),
             ("/genai/v1beta/models/m:generateContent", "m"),
         ] {
-            assert_eq!(find("POST", path, &[]), gemini(model, Stream::No), "{path}");
+            assert_eq!(
+                find("POST", path, &[]),
+                gemini(model, StreamMode::No),
+                "{path}"
+            );
         }
         let found = find("GET", "/v1/models/ollama/qwen3:30b", &[]);
         assert_eq!(
@@ -233,9 +237,9 @@ mod tests {
     #[test]
     fn gemini_streams_server_sent_events_only_with_alt_sse() {
         let path = "/v1beta/models/m:streamGenerateContent";
-        assert_eq!(find("POST", path, &[]), gemini("m", Stream::Array));
+        assert_eq!(find("POST", path, &[]), gemini("m", StreamMode::Array));
         let sse = format!("{path}?key=x&alt=sse");
-        assert_eq!(find("POST", &sse, &[]), gemini("m", Stream::Events));
+        assert_eq!(find("POST", &sse, &[]), gemini("m", StreamMode::Events));
     }
 
     #[test]
@@ -259,7 +263,7 @@ mod tests {
             "/openaix/",
         ] {
             let found = find("POST", path, &[]);
-            assert!(matches!(found, Endpoint::Nowhere(_)), "{path}: {found:?}");
+            assert!(matches!(found, Endpoint::NotFound(_)), "{path}: {found:?}");
         }
         let found = find("GET", "/v1/messages", &[]);
         assert_eq!(found, Endpoint::WrongMethod("POST"));

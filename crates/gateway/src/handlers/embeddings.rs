@@ -8,10 +8,10 @@ use http::Response;
 use majordomo::{AttemptLog, Request, Result, Usage};
 use majordomo_wire::model_of;
 
-use super::generate::{invalid, json, unreadable};
+use super::generate::{invalid, json, undecodable};
 use crate::admitted::AdmittedRequest;
 use crate::fronts::Front;
-use crate::respond::refuse;
+use crate::respond::fail;
 use crate::response_body::Body;
 use crate::state::State;
 
@@ -30,11 +30,11 @@ pub(crate) async fn embed(
             let exchange = &mut admitted.exchange;
             exchange.served(target.as_deref().unwrap_or_default(), &attempt_log);
             exchange.complete(Usage::default());
-            let mut answer = json(body);
-            crate::response_headers::describe(answer.headers_mut(), front, exchange);
-            answer
+            let mut http_response = json(body);
+            crate::response_headers::describe(http_response.headers_mut(), front, exchange);
+            http_response
         }
-        Err(error) => refuse(front, admitted.exchange, error),
+        Err(error) => fail(front, admitted.exchange, error),
     }
 }
 
@@ -44,15 +44,15 @@ async fn embedded(
     admitted: &mut AdmittedRequest,
 ) -> Result<(Bytes, AttemptLog)> {
     let body = std::mem::take(&mut admitted.body);
-    let model = model_of(&body).map_err(unreadable)?;
+    let model = model_of(&body).map_err(undecodable)?;
     let model = model.ok_or_else(|| invalid("the request names no model"))?;
-    admitted.exchange.asks_for(&model);
+    admitted.exchange.set_model(&model);
     admitted.allow(&model)?;
     // The input is not decoded, so rules see an empty request.
     let empty_request = Request::default();
     let (chain, trace) = state.beside(&model, &empty_request, admitted, true).await?;
-    admitted.exchange.goes_to(&chain, trace);
+    admitted.exchange.set_route(&chain, trace);
     #[cfg(feature = "otel")]
-    admitted.exchange.asks(None);
+    admitted.exchange.chain_started(None);
     chain.embed(front.dialect(), body).await
 }

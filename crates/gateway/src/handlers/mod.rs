@@ -10,7 +10,7 @@ mod embeddings;
 mod generate;
 mod models;
 
-pub(crate) use count_tokens::count;
+pub(crate) use count_tokens::count_tokens;
 pub(crate) use embeddings::embed;
-pub(crate) use generate::ask;
-pub(crate) use models::{list, one, show, tags, version};
+pub(crate) use generate::generate;
+pub(crate) use models::{get_model, list_models, ollama_show, ollama_tags, ollama_version};

@@ -9,9 +9,9 @@ use tokio::task::JoinHandle;
 /// Resolves to the work's output, or resumes its panic; dropping it cancels the work
 /// after the running poll.
 #[must_use = "the work is cancelled when this is dropped"]
-pub(crate) struct Job<T>(Option<JoinHandle<T>>);
+pub(crate) struct LaneJob<T>(Option<JoinHandle<T>>);
 
-impl<T> Job<T> {
+impl<T> LaneJob<T> {
     pub(super) fn new(handle: JoinHandle<T>) -> Self {
         Self(Some(handle))
     }
@@ -22,7 +22,7 @@ impl<T> Job<T> {
     }
 }
 
-impl<T> Future for Job<T> {
+impl<T> Future for LaneJob<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
@@ -40,7 +40,7 @@ impl<T> Future for Job<T> {
     }
 }
 
-impl<T> Drop for Job<T> {
+impl<T> Drop for LaneJob<T> {
     fn drop(&mut self) {
         if let Some(handle) = &self.0 {
             handle.abort();

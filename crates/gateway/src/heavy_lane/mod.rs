@@ -25,8 +25,8 @@ use std::sync::{Arc, OnceLock};
 use majordomo_limits::{Bounds, Budget, FairSemaphore, Flow};
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use job::Job;
-use task::Task;
+use job::LaneJob;
+use task::LaneTask;
 
 use crate::json_values::{self, HEAVY_VALUES};
 
@@ -40,7 +40,7 @@ pub(crate) const THRESHOLD: usize = 64 * 1024;
 const BULKY: usize = 2 * 1024 * 1024;
 
 /// Runs the heavy work of all requests.
-pub(crate) struct Lane {
+pub(crate) struct HeavyLane {
     main: Handle,
     turns: FairSemaphore,
     bulky_turns: FairSemaphore,
@@ -49,7 +49,7 @@ pub(crate) struct Lane {
     runtime: OnceLock<Option<Runtime>>,
 }
 
-impl Lane {
+impl HeavyLane {
     /// A lane next to the current runtime; its threads start on demand.
     pub(crate) fn new() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
@@ -74,16 +74,16 @@ impl Lane {
         flow: Flow,
         bytes: usize,
         work: impl Future<Output = T> + Send + 'static,
-    ) -> Job<T> {
+    ) -> LaneJob<T> {
         // Memory is charged to the same budget there.
         let work = Budget::carry(Budget::current(), work);
         let turns = match bytes {
             ..=BULKY => &self.turns,
             _ => &self.bulky_turns,
         };
-        let task = Task::new(work, turns.clone(), flow, self.main.clone());
+        let task = LaneTask::new(work, turns.clone(), flow, self.main.clone());
         let runtime = self.runtime.get_or_init(|| self.start());
-        Job::new(match runtime {
+        LaneJob::new(match runtime {
             Some(runtime) => runtime.spawn(task),
             None => self.main.spawn(task),
         })
@@ -109,7 +109,7 @@ impl Lane {
     }
 }
 
-impl Drop for Lane {
+impl Drop for HeavyLane {
     fn drop(&mut self) {
         // The last owner may be an async task, which must not block.
         if let Some(Some(runtime)) = self.runtime.take() {
@@ -120,20 +120,20 @@ impl Drop for Lane {
 
 /// One request's handle to the lane.
 #[derive(Clone)]
-pub(crate) struct Heavy {
-    lane: Arc<Lane>,
+pub(crate) struct LaneHandle {
+    lane: Arc<HeavyLane>,
     flow: Flow,
     threshold: usize,
     /// Length of the request's body.
     bytes: usize,
     /// Whether the whole request runs on the lane.
-    aboard: bool,
+    on_lane: bool,
 }
 
-impl Heavy {
+impl LaneHandle {
     /// For a request with this body: a large one, or one with many values, runs on the
     /// lane.
-    pub(crate) fn new(lane: &Arc<Lane>, flow: Flow, body: &[u8], threshold: usize) -> Self {
+    pub(crate) fn new(lane: &Arc<HeavyLane>, flow: Flow, body: &[u8], threshold: usize) -> Self {
         let bytes = body.len();
         let dense = || bytes > HEAVY_VALUES && json_values::upper_bound(body) > HEAVY_VALUES;
         Self {
@@ -141,25 +141,25 @@ impl Heavy {
             flow,
             threshold,
             bytes,
-            aboard: bytes > threshold || (threshold < usize::MAX && dense()),
+            on_lane: bytes > threshold || (threshold < usize::MAX && dense()),
         }
     }
 
     /// Whether the whole request runs on the lane.
-    pub(crate) fn is_aboard(&self) -> bool {
-        self.aboard
+    pub(crate) fn runs_on_lane(&self) -> bool {
+        self.on_lane
     }
 
     /// Whether work on `bytes` bytes must move to the lane first.
     pub(crate) fn must_move(&self, bytes: usize) -> bool {
-        !self.is_aboard() && bytes > self.threshold
+        !self.runs_on_lane() && bytes > self.threshold
     }
 
     /// Runs work on the request's body; dropping the job cancels it.
     pub(crate) fn spawn<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
-    ) -> Job<T> {
+    ) -> LaneJob<T> {
         self.spawn_on(self.bytes, work)
     }
 
@@ -168,12 +168,12 @@ impl Heavy {
         &self,
         bytes: usize,
         work: impl Future<Output = T> + Send + 'static,
-    ) -> Job<T> {
+    ) -> LaneJob<T> {
         self.lane.spawn(self.flow, bytes, work)
     }
 
     /// Drops a value on the lane.
-    pub(crate) fn drop_there(&self, value: impl Send + 'static) {
+    pub(crate) fn drop_on_lane(&self, value: impl Send + 'static) {
         self.spawn(async move { drop(value) }).detach();
     }
 }

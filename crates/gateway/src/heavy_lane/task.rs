@@ -7,7 +7,7 @@ use majordomo_limits::{Acquire, FairSemaphore, Flow};
 use tokio::runtime::Handle;
 
 /// One task of the lane.
-pub(super) struct Task<F> {
+pub(super) struct LaneTask<F> {
     /// None once finished.
     work: Option<Pin<Box<F>>>,
     turns: FairSemaphore,
@@ -17,7 +17,7 @@ pub(super) struct Task<F> {
     main: Handle,
 }
 
-impl<F: Future> Task<F> {
+impl<F: Future> LaneTask<F> {
     pub(super) fn new(work: F, turns: FairSemaphore, flow: Flow, main: Handle) -> Self {
         Self {
             work: Some(Box::pin(work)),
@@ -29,7 +29,7 @@ impl<F: Future> Task<F> {
     }
 }
 
-impl<F: Future> Future for Task<F> {
+impl<F: Future> Future for LaneTask<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
@@ -51,7 +51,7 @@ impl<F: Future> Future for Task<F> {
     }
 }
 
-impl<F> Drop for Task<F> {
+impl<F> Drop for LaneTask<F> {
     fn drop(&mut self) {
         let _context = self.main.enter();
         self.work = None;

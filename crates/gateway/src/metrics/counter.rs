@@ -9,7 +9,7 @@ use arc_swap::ArcSwap;
 
 /// Most label sets; further ones are counted under [`OTHER`]. Callers bound
 /// client-chosen names first.
-const MOST: usize = 4_096;
+const MAX_LABEL_SETS: usize = 4_096;
 /// Labels of the overflow counter.
 const OTHER: &str = "other=\"true\"";
 
@@ -24,13 +24,17 @@ pub(crate) struct Counter {
 
 impl Counter {
     pub(super) fn add(&self, labels: &[(&str, &str)], count: u64) {
-        let name = written(labels);
+        let name = format_labels(labels);
         if let Some(cell) = self.cells.load().get(&name) {
             cell.fetch_add(count, Ordering::Relaxed);
             return;
         }
         let cells = self.cells.rcu(|known| {
-            let name = if known.len() < MOST { &name } else { OTHER };
+            let name = if known.len() < MAX_LABEL_SETS {
+                &name
+            } else {
+                OTHER
+            };
             if known.contains_key(name) {
                 return Arc::clone(known);
             }
@@ -55,7 +59,7 @@ impl Counter {
 }
 
 /// Labels in Prometheus' text format, escaped.
-pub(super) fn written(labels: &[(&str, &str)]) -> String {
+pub(super) fn format_labels(labels: &[(&str, &str)]) -> String {
     let mut text = String::with_capacity(64);
     for (n, (name, value)) in labels.iter().enumerate() {
         let comma = if n == 0 { "" } else { "," };

@@ -6,7 +6,7 @@
 
 mod counter;
 mod histogram;
-mod targets;
+mod target_labels;
 mod text;
 
 use std::collections::BTreeSet;
@@ -17,18 +17,18 @@ use counter::Counter;
 pub(crate) use counter::Gauge;
 use histogram::Histogram;
 use majordomo_vision::{DescribeCall, FROM_CACHE};
-use targets::Targets;
-use text::Page;
+use target_labels::TargetLabels;
+use text::MetricsPage;
 
 use crate::clip::clip;
-use crate::outcome::{Ended, MAX_TARGET_LABEL};
+use crate::outcome::{FinishedRequest, MAX_TARGET_LABEL};
 
 /// All metrics of a gateway since its start.
 #[derive(Default)]
 pub(crate) struct Metrics {
     pub(crate) open_requests: Gauge,
     pub(crate) open_streams: Gauge,
-    targets: Targets,
+    targets: TargetLabels,
     requests: Counter,
     attempts: Counter,
     failovers: Counter,
@@ -48,7 +48,7 @@ impl Metrics {
     }
 
     /// Counts a finished request.
-    pub(crate) fn ended(&self, ended: &Ended<'_>) {
+    pub(crate) fn record(&self, ended: &FinishedRequest<'_>) {
         let status = ended.status.to_string();
         let labels = [
             ("dialect", ended.dialect),
@@ -87,9 +87,9 @@ impl Metrics {
         for call in ended.described {
             self.described(call);
         }
-        self.took.saw(ended.took);
+        self.took.observe(ended.took);
         if let Some(time) = ended.first_token {
-            self.first_token.saw(time);
+            self.first_token.observe(time);
         }
     }
 
@@ -112,9 +112,9 @@ impl Metrics {
 
     /// The page in Prometheus' text format.
     pub(crate) fn page(&self, health: &[HealthStatus], ready: bool) -> String {
-        let mut page = Page::default();
+        let mut page = MetricsPage::default();
         let counters = [
-            ("requests", "Finished requests.", &self.requests),
+            ("requests", "RequestSpanData requests.", &self.requests),
             (
                 "attempts",
                 "Attempts by target and outcome.",
@@ -174,12 +174,12 @@ mod tests {
     use majordomo::Change;
 
     use super::*;
-    use crate::outcome::{End, Tried};
+    use crate::outcome::{AttemptSummary, RequestOutcome};
 
-    fn ended<'a>(tried: &'a [Tried], changes: &'a [Change]) -> Ended<'a> {
-        Ended {
+    fn ended<'a>(tried: &'a [AttemptSummary], changes: &'a [Change]) -> FinishedRequest<'a> {
+        FinishedRequest {
             dialect: "openai-chat",
-            end: End::Complete,
+            end: RequestOutcome::Complete,
             status: 200,
             target: Some("p/m"),
             tried,
@@ -198,10 +198,10 @@ mod tests {
     #[test]
     fn every_metric_of_a_request_is_on_the_page() {
         let metrics = Metrics::default();
-        let tried = |target: &str, outcome| Tried {
+        let tried = |target: &str, outcome| AttemptSummary {
             target: target.into(),
             outcome,
-            ..Tried::default()
+            ..AttemptSummary::default()
         };
         let tried = [
             tried("a/x", "failed"),
@@ -212,7 +212,7 @@ mod tests {
             Change::new("image", "resized").times(2),
             Change::new("top_k", "dropped"),
         ];
-        metrics.ended(&ended(&tried, &changes));
+        metrics.record(&ended(&tried, &changes));
         metrics.open_streams.up();
         let page = metrics.page(&[], true);
         for line in [
@@ -256,7 +256,7 @@ mod tests {
             call(None, Some("cancelled")),
         ];
         let changes = [Change::new("image", FROM_CACHE).times(3)];
-        metrics.ended(&Ended {
+        metrics.record(&FinishedRequest {
             described: &calls,
             ..ended(&[], &changes)
         });
@@ -278,23 +278,23 @@ mod tests {
     fn client_chosen_names_neither_break_the_page_nor_exhaust_memory() {
         let metrics = Metrics::default();
         for n in 0..5_000 {
-            let tried = [Tried {
+            let tried = [AttemptSummary {
                 target: format!("p/\"{n}\n}}"),
                 outcome: "failed",
-                ..Tried::default()
+                ..AttemptSummary::default()
             }];
-            metrics.ended(&ended(&tried, &[]));
+            metrics.record(&ended(&tried, &[]));
         }
         let page = metrics.page(&[], true);
         let attempts = page
             .lines()
             .filter(|l| l.starts_with("majordomo_attempts_total{"));
-        assert!(attempts.count() <= targets::MOST_STRANGERS + 1);
+        assert!(attempts.count() <= target_labels::MAX_UNCONFIGURED + 1);
         assert!(
             page.contains("majordomo_attempts_total{target=\"p/\\\"0\\n}\",outcome=\"failed\"} 1")
         );
         // The serving target has a label as well.
-        let rest = 5_001 - targets::MOST_STRANGERS;
+        let rest = 5_001 - target_labels::MAX_UNCONFIGURED;
         let rest =
             format!("majordomo_attempts_total{{target=\"other\",outcome=\"failed\"}} {rest}");
         assert!(page.contains(&rest), "the rest is counted");

@@ -4,14 +4,14 @@ use std::fmt::Write;
 
 use majordomo::HealthStatus;
 
-use super::counter::{Counter, written};
-use super::histogram::{ENDS, Histogram};
+use super::counter::{Counter, format_labels};
+use super::histogram::{BUCKET_BOUNDS, Histogram};
 
 /// A page being written. Writing to a string cannot fail.
 #[derive(Default)]
-pub(super) struct Page(String);
+pub(super) struct MetricsPage(String);
 
-impl Page {
+impl MetricsPage {
     fn head(&mut self, name: &str, help: &str, kind: &str) {
         let _ = write!(
             self.0,
@@ -34,7 +34,7 @@ impl Page {
     pub(super) fn histogram(&mut self, name: &str, help: &str, histogram: &Histogram) {
         self.head(name, help, "histogram");
         let (counts, all) = histogram.counts();
-        for (end, count) in ENDS.iter().zip(counts) {
+        for (end, count) in BUCKET_BOUNDS.iter().zip(counts) {
             let _ = writeln!(self.0, "majordomo_{name}_bucket{{le=\"{end}\"}} {count}");
         }
         let _ = write!(
@@ -51,7 +51,7 @@ impl Page {
         let name = "target_usable";
         self.head(name, "Whether a target or credential is usable.", "gauge");
         for status in health.iter().filter(|status| status.declared) {
-            let labels = written(&[("target", &status.subject)]);
+            let labels = format_labels(&[("target", &status.subject)]);
             let usable = u8::from(status.until_usable.is_none());
             let _ = writeln!(self.0, "majordomo_{name}{{{labels}}} {usable}");
         }

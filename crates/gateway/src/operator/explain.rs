@@ -19,7 +19,7 @@ use crate::server::{ServerContext, admit_body_without_seat};
 use crate::state::State;
 
 /// Responds with an explanation or an error.
-pub(super) async fn answer(
+pub(super) async fn respond(
     context: &ServerContext,
     state: &Arc<State>,
     request: Request<Incoming>,
@@ -32,7 +32,7 @@ pub(super) async fn answer(
     let most = state.server.max_body;
     let (permit, body) = match admit_body_without_seat(context, &head.headers, body, most).await {
         Ok(read) => read,
-        Err(error) => return refused(&error),
+        Err(error) => return error_response(&error),
     };
     let (state, bytes) = (Arc::clone(state), body.len());
     // It may be large and may connect to providers: neither suits this runtime.
@@ -54,7 +54,7 @@ async fn explained(state: &State, body: Bytes, head: Parts) -> Response<Full<Byt
     };
     match explained {
         Ok(explanation) => json_page(StatusCode::OK, &explanation),
-        Err(error) => refused(&error),
+        Err(error) => error_response(&error),
     }
 }
 
@@ -97,13 +97,13 @@ fn is_json(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case("application/json")
 }
 
-fn refused(error: &Error) -> Response<Full<Bytes>> {
+fn error_response(error: &Error) -> Response<Full<Bytes>> {
     let status = Front::Chat.codec().write_error(error).status;
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
-    let mut answer = json_page(status, &json!({ "error": error.message() }));
+    let mut response = json_page(status, &json!({ "error": error.message() }));
     if let Some(wait) = error.retry_after() {
         let seconds = HeaderValue::from(wait.as_secs().max(1));
-        answer.headers_mut().insert(header::RETRY_AFTER, seconds);
+        response.headers_mut().insert(header::RETRY_AFTER, seconds);
     }
-    answer
+    response
 }

@@ -32,7 +32,7 @@ pub(crate) use thread::OperatorThread;
 
 use crate::server::{ServerContext, TlsAcceptorHandle, ready};
 use crate::state::State;
-use crate::traces::Record;
+use crate::traces::RequestTrace;
 use crate::trust::{Boundary, authorize, identify};
 
 /// The only path that takes a body.
@@ -40,7 +40,7 @@ const EXPLAIN: &str = "/api/explain";
 /// Most concurrent connections. A new one evicts the oldest idle one.
 const CONNECTIONS: usize = 64;
 /// Longest lifetime of a connection.
-const LONGEST: Duration = Duration::from_secs(30);
+const CONNECTION_LIFETIME: Duration = Duration::from_secs(30);
 
 /// The bound operator listener.
 pub(crate) struct Operator {
@@ -91,15 +91,14 @@ impl Operator {
                 continue;
             }
             let busy = InFlight::default();
-            let visitor = Visitor {
+            let peer = OperatorPeer {
                 from: peer.ip(),
                 on_loopback: self.on_loopback,
             };
             let context = Arc::clone(&self.context);
-            let serving =
-                connection::serve(stream, self.tls.clone(), context, visitor, busy.clone());
+            let serving = connection::serve(stream, self.tls.clone(), context, peer, busy.clone());
             let task = tokio::spawn(async move {
-                let _ = timeout(LONGEST, serving).await;
+                let _ = timeout(CONNECTION_LIFETIME, serving).await;
             });
             open.push(busy, task.abort_handle());
         }
@@ -108,23 +107,23 @@ impl Operator {
 
 /// The peer of a request.
 #[derive(Clone, Copy, Debug)]
-struct Visitor {
+struct OperatorPeer {
     from: IpAddr,
     /// Whether the listener is on loopback, so the peer is local.
     on_loopback: bool,
 }
 
-async fn answer(
+async fn respond(
     context: &ServerContext,
-    visitor: Visitor,
+    peer: OperatorPeer,
     request: Request<Incoming>,
 ) -> Response<Full<Bytes>> {
     let path = request.uri().path();
     let state = context.state.load_full();
     // Probes need no key and no Host check: they reveal nothing protected.
     let is_probe = matches!(path, "/healthz" | "/readyz");
-    if !is_probe && let Err(error) = admit(context, &state, visitor, &request) {
-        return refused(&error);
+    if !is_probe && let Err(error) = admit(context, &state, peer, &request) {
+        return error_response(&error);
     }
     let (allowed, hint) = match path {
         EXPLAIN => (&[Method::POST][..], "only POST is allowed here\n"),
@@ -144,12 +143,12 @@ async fn answer(
             text(status, body)
         }
         "/" => text(StatusCode::OK, status(context)),
-        EXPLAIN => explain::answer(context, &state, request).await,
-        path if targets::is_action(path) => targets::answer(&state, path, request.headers()),
+        EXPLAIN => explain::respond(context, &state, request).await,
+        path if targets::is_action(path) => targets::respond(&state, path, request.headers()),
         "/api/health" => json_page(StatusCode::OK, &health::report(context)),
         "/api/requests" => {
             let requests = context.traces.latest();
-            json_page(StatusCode::OK, &Requests { requests })
+            json_page(StatusCode::OK, &RequestsReport { requests })
         }
         "/metrics" => {
             let health = state.registry.health().snapshot();
@@ -171,25 +170,19 @@ async fn answer(
 fn admit(
     context: &ServerContext,
     state: &State,
-    visitor: Visitor,
+    peer: OperatorPeer,
     request: &Request<Incoming>,
 ) -> Result<(), Error> {
     let (method, uri, headers) = (request.method(), request.uri(), request.headers());
     let boundary = Boundary::Operator {
-        on_loopback: visitor.on_loopback,
+        on_loopback: peer.on_loopback,
     };
     let judged = boundary.judge(method, uri, headers);
     judged.map_err(|refusal| refusal.error())?;
-    if visitor.on_loopback {
+    if peer.on_loopback {
         return Ok(());
     }
-    let key = identify(
-        &state.keys,
-        &context.auth_throttle,
-        visitor.from,
-        headers,
-        uri,
-    )?;
+    let key = identify(&state.keys, &context.auth_throttle, peer.from, headers, uri)?;
     // A non-loopback address always requires a key, even if a later configuration has
     // none.
     let Some(key) = key else {
@@ -199,24 +192,24 @@ fn admit(
     authorize(&key, method, uri.path())
 }
 
-fn refused(error: &Error) -> Response<Full<Bytes>> {
+fn error_response(error: &Error) -> Response<Full<Bytes>> {
     let status = error
         .status()
         .and_then(|status| StatusCode::from_u16(status).ok());
     let status = status.unwrap_or(StatusCode::FORBIDDEN);
-    let mut answer = text(status, format!("{}\n", error.message()));
+    let mut response = text(status, format!("{}\n", error.message()));
     if let Some(wait) = error.retry_after() {
         let seconds = HeaderValue::from(wait.as_secs().max(1));
-        answer.headers_mut().insert(header::RETRY_AFTER, seconds);
+        response.headers_mut().insert(header::RETRY_AFTER, seconds);
     }
-    answer
+    response
 }
 
 /// The response of `/api/requests`.
 #[derive(Serialize)]
-struct Requests {
+struct RequestsReport {
     /// Latest first.
-    requests: Vec<Arc<Record>>,
+    requests: Vec<Arc<RequestTrace>>,
 }
 
 /// A short human-readable status.
@@ -264,12 +257,12 @@ fn json_page(status: StatusCode, body: &impl Serialize) -> Response<Full<Bytes>>
 }
 
 fn page(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
-    let mut answer = Response::new(Full::new(body.into()));
-    *answer.status_mut() = status;
-    let map = answer.headers_mut();
+    let mut response = Response::new(Full::new(body.into()));
+    *response.status_mut() = status;
+    let map = response.headers_mut();
     map.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     map.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     let strict = HeaderValue::from_static("nosniff");
     map.insert(header::X_CONTENT_TYPE_OPTIONS, strict);
-    answer
+    response
 }

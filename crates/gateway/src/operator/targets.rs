@@ -33,7 +33,7 @@ pub(super) fn is_action(path: &str) -> bool {
 }
 
 /// Releases a target and its provider's credential.
-pub(super) fn answer(state: &State, path: &str, headers: &HeaderMap) -> Response<Full<Bytes>> {
+pub(super) fn respond(state: &State, path: &str, headers: &HeaderMap) -> Response<Full<Bytes>> {
     if !is_form_free(headers) {
         let hint = "send no body, or JSON\n";
         return text(StatusCode::UNSUPPORTED_MEDIA_TYPE, hint);

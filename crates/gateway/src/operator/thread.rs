@@ -87,9 +87,9 @@ mod tests {
         stream.set_read_timeout(Some(SOON)).unwrap();
         let head = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
         stream.write_all(head.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        response
     }
 
     #[test]
@@ -110,8 +110,8 @@ mod tests {
         });
         begun.recv_timeout(SOON).unwrap();
         for path in ["/healthz", "/readyz", "/metrics", "/api/health"] {
-            let answer = get(address, path);
-            assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+            let response = get(address, path);
+            assert!(response.starts_with("HTTP/1.1 200"), "{path}: {response}");
         }
         // No request waited for the worker.
         release.send(()).unwrap();

@@ -322,7 +322,7 @@ mod tests {
         let seated = enter(&admission, one(), 0).await.unwrap();
         let mut filling = admission.try_reserve(one()).unwrap();
         let rest = admission.bytes.available() + filling.bytes.units();
-        filling.reach(rest, rest).unwrap();
+        filling.grow_to(rest, rest).unwrap();
         let began = Instant::now();
         let ending = async {
             tokio::time::sleep(Duration::from_secs(3)).await;

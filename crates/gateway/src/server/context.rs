@@ -8,7 +8,7 @@ use super::admission::Admission;
 use super::limits::Limits;
 use super::polls::Polls;
 use super::shutdown::ShutdownSignal;
-use crate::heavy_lane::Lane;
+use crate::heavy_lane::HeavyLane;
 use crate::metrics::Metrics;
 use crate::state::{Shared, State};
 use crate::traces::Traces;
@@ -27,7 +27,7 @@ pub(crate) struct ServerContext {
     /// Failed authentications by peer.
     pub(crate) auth_throttle: AuthThrottle,
     /// Runs the CPU work of large bodies.
-    pub(crate) lane: Arc<Lane>,
+    pub(crate) lane: Arc<HeavyLane>,
     pub(crate) polls: Polls,
     /// Why the newest configuration file is not active.
     pub(crate) stale: ArcSwapOption<String>,
@@ -54,7 +54,7 @@ impl ServerContext {
             #[cfg(feature = "otel")]
             telemetry: std::sync::OnceLock::new(),
             auth_throttle: AuthThrottle::default(),
-            lane: Arc::new(Lane::new()),
+            lane: Arc::new(HeavyLane::new()),
             polls: Polls::default(),
             stale: ArcSwapOption::empty(),
             notes: ArcSwap::default(),

@@ -23,8 +23,8 @@ use crate::admitted::AdmittedRequest;
 use crate::exchange::Exchange;
 use crate::fronts::{self, Endpoint, Front};
 use crate::handlers;
-use crate::heavy_lane::Heavy;
-use crate::respond::{bare, refuse};
+use crate::heavy_lane::LaneHandle;
+use crate::respond::{error_response, fail};
 use crate::response_body::Body;
 use crate::state::State;
 use crate::trust::{Boundary, Caller, Refusal, identify, share};
@@ -76,14 +76,14 @@ async fn admit(
     let mut exchange = Exchange::new(crate::request_id::new_id().into(), front, metrics, traces);
     #[cfg(feature = "otel")]
     if let Some(telemetry) = context.telemetry.get() {
-        exchange.watched(telemetry.watch(&head, &endpoint, &state.registry));
+        exchange.set_watch(telemetry.watch(&head, &endpoint, &state.registry));
     }
     if let Some(RejectedHead { status, text }) = refused {
         let error = Error::new(ErrorKind::Local, text).with_status(status);
-        return (refuse(front, exchange, error), None);
+        return (fail(front, exchange, error), None);
     }
     if let Some(refusal) = outside {
-        return (refuse(front, exchange, refusal.error()), None);
+        return (fail(front, exchange, refusal.error()), None);
     }
     let key = match identify(
         &state.keys,
@@ -93,12 +93,12 @@ async fn admit(
         &head.uri,
     ) {
         Ok(key) => key,
-        Err(error) => return (refuse(front, exchange, error), None),
+        Err(error) => return (fail(front, exchange, error), None),
     };
-    exchange.by(key.as_ref().map(|key| Arc::from(key.name())));
+    exchange.set_key(key.as_ref().map(|key| Arc::from(key.name())));
     let announced = body.size_hint().lower();
     if let Err(error) = check_body_headers(&head.headers, announced, state.server.max_body) {
-        return (refuse(front, exchange, error), None);
+        return (fail(front, exchange, error), None);
     }
     let admission = context.admission();
     let most = state.server.max_body;
@@ -109,9 +109,9 @@ async fn admit(
     };
     let (permit, body) = match admit_body(&admission, flow, body, most, pace).await {
         Ok(entered) => entered,
-        Err(error) => return (refuse(front, exchange, error), None),
+        Err(error) => return (fail(front, exchange, error), None),
     };
-    let heavy = Heavy::new(&context.lane, flow, &body, context.limits.heavy);
+    let heavy = LaneHandle::new(&context.lane, flow, &body, context.limits.heavy);
     let admitted = AdmittedRequest {
         headers: head.headers,
         body,
@@ -119,7 +119,7 @@ async fn admit(
         exchange,
         heavy,
     };
-    if admitted.heavy.is_aboard() {
+    if admitted.heavy.runs_on_lane() {
         return serve_heavy(
             context,
             front,
@@ -135,7 +135,7 @@ async fn admit(
     let response = tokio::select! {
         response = permit.budget().scope(work) => response,
         // Dropping the work logs the request.
-        () = context.cut.triggered() => bare(front, &shutting_down()),
+        () = context.cut.triggered() => error_response(front, &shutting_down()),
     };
     (response, Some(permit))
 }
@@ -158,7 +158,7 @@ async fn serve_heavy(
     });
     tokio::select! {
         response = job => response,
-        () = context.cut.triggered() => (bare(front, &shutting_down()), None),
+        () = context.cut.triggered() => (error_response(front, &shutting_down()), None),
     }
 }
 
@@ -169,7 +169,7 @@ async fn catch_panic(front: Front, work: impl Future<Output = Response<Body>>) -
         Ok(response) => response,
         Err(_) => {
             let error = Error::new(ErrorKind::Local, INTERNAL_ERROR);
-            bare(front, &error.with_status(500))
+            error_response(front, &error.with_status(500))
         }
     }
 }
@@ -180,19 +180,21 @@ async fn handle(
     admitted: AdmittedRequest,
 ) -> Response<Body> {
     match endpoint {
-        Endpoint::Ask {
+        Endpoint::Generate {
             front,
             model,
             stream,
-        } => handlers::ask(state, front, model, stream, admitted).await,
-        Endpoint::Count { front, model } => handlers::count(state, front, model, admitted).await,
-        Endpoint::Models(Front::OllamaChat) => handlers::tags(state, admitted).await,
-        Endpoint::Models(front) => handlers::list(state, front, admitted).await,
-        Endpoint::Model(front, id) => handlers::one(state, front, id, admitted).await,
-        Endpoint::Show => handlers::show(state, admitted).await,
-        Endpoint::Version => handlers::version(admitted),
+        } => handlers::generate(state, front, model, stream, admitted).await,
+        Endpoint::Count { front, model } => {
+            handlers::count_tokens(state, front, model, admitted).await
+        }
+        Endpoint::Models(Front::OllamaChat) => handlers::ollama_tags(state, admitted).await,
+        Endpoint::Models(front) => handlers::list_models(state, front, admitted).await,
+        Endpoint::Model(front, id) => handlers::get_model(state, front, id, admitted).await,
+        Endpoint::Show => handlers::ollama_show(state, admitted).await,
+        Endpoint::Version => handlers::ollama_version(admitted),
         Endpoint::Embeddings(front) => handlers::embed(state, front, admitted).await,
-        Endpoint::Nowhere(front) => not_found(front, admitted.exchange),
+        Endpoint::NotFound(front) => not_found(front, admitted.exchange),
         // Served earlier: they belong to no dialect.
         Endpoint::Root | Endpoint::Healthz | Endpoint::Readyz | Endpoint::WrongMethod(_) => {
             not_found(Front::Chat, admitted.exchange)
@@ -202,18 +204,18 @@ async fn handle(
 
 fn not_found(front: Front, exchange: Exchange) -> Response<Body> {
     let error = Error::new(ErrorKind::Local, "no such path");
-    refuse(front, exchange, error.with_status(404))
+    fail(front, exchange, error.with_status(404))
 }
 
 /// The front of an endpoint; none for endpoints without a dialect.
 fn front_of(endpoint: &Endpoint) -> Option<Front> {
     match endpoint {
-        Endpoint::Ask { front, .. }
+        Endpoint::Generate { front, .. }
         | Endpoint::Count { front, .. }
         | Endpoint::Models(front)
         | Endpoint::Model(front, _)
         | Endpoint::Embeddings(front)
-        | Endpoint::Nowhere(front) => Some(*front),
+        | Endpoint::NotFound(front) => Some(*front),
         Endpoint::Show | Endpoint::Version => Some(Front::OllamaChat),
         Endpoint::Root | Endpoint::Healthz | Endpoint::Readyz | Endpoint::WrongMethod(_) => None,
     }

@@ -13,7 +13,7 @@ use super::activity::ActiveRequest;
 use super::admission::RequestPermit;
 use super::shutdown::{ShutdownSignal, Triggered};
 use super::stream_progress::StreamProgress;
-use crate::relay::Broken;
+use crate::relay::BrokenStream;
 use crate::response_body::Body;
 
 /// A response body being sent.
@@ -50,7 +50,10 @@ impl GuardedBody {
 }
 
 impl GuardedBody {
-    fn poll_body(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+    fn poll_body(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BrokenStream>>> {
         if let (Some(cut), Body::Stream(relay)) = (&mut self.cut, &mut self.body)
             && Pin::new(cut).poll(cx).is_ready()
         {
@@ -69,15 +72,15 @@ impl GuardedBody {
 
     /// A panic ends one response with its dialect's error; a second panic, while that
     /// is written, ends it without one.
-    fn panicked(&mut self) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+    fn panicked(&mut self) -> Poll<Option<Result<Frame<Bytes>, BrokenStream>>> {
         let Body::Stream(relay) = &mut self.body else {
-            return Poll::Ready(Some(Err(Broken)));
+            return Poll::Ready(Some(Err(BrokenStream)));
         };
         let error = Error::new(ErrorKind::Local, INTERNAL_ERROR).with_status(500);
         let written = catch_unwind(AssertUnwindSafe(|| relay.cut(&error)));
         match written {
             Ok(Some(last)) => last.map(|item| item.map(|bytes| bytes.map(Frame::data))),
-            Ok(None) | Err(_) => Poll::Ready(Some(Err(Broken))),
+            Ok(None) | Err(_) => Poll::Ready(Some(Err(BrokenStream))),
         }
     }
 }
@@ -93,12 +96,12 @@ pub(super) fn shutting_down() -> Error {
 
 impl HttpBody for GuardedBody {
     type Data = Bytes;
-    type Error = Broken;
+    type Error = BrokenStream;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BrokenStream>>> {
         let held = &mut *self;
         let Some(progress) = held.progress.clone() else {
             return held.poll_body(cx);
@@ -130,7 +133,7 @@ impl Drop for GuardedBody {
             && let Some(heavy) = relay.take_heavy()
         {
             let body = std::mem::replace(&mut self.body, Body::empty());
-            heavy.drop_there(body);
+            heavy.drop_on_lane(body);
         }
     }
 }

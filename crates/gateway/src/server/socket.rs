@@ -55,7 +55,7 @@ impl<S> Socket<S> {
             activity,
             stage: SocketStage::Head(Vec::new()),
             pipelined: BytesMut::new(),
-            header: StallStallTimer::new(limits.header),
+            header: StallTimer::new(limits.header),
         }
     }
 

@@ -10,14 +10,14 @@ use tokio::time::Instant;
 
 use super::attributes::{Attributes, number, word};
 use super::names;
-use super::spans::Finished;
-use super::upstream::Upstream;
-use super::watch::Watch;
-use crate::outcome::Tried;
+use super::spans::RequestSpanData;
+use super::upstream::UpstreamAttributes;
+use super::watch::RequestWatch;
+use crate::outcome::AttemptSummary;
 
 /// One upstream call.
-struct Call<'a> {
-    tried: &'a Tried,
+struct UpstreamCall<'a> {
+    tried: &'a AttemptSummary,
     /// Since the request's arrival, like `ended`.
     began: Duration,
     ended: Duration,
@@ -28,39 +28,39 @@ struct Call<'a> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
-    Answer,
+    Respond,
     Describe,
 }
 
-impl Watch {
+impl RequestWatch {
     /// Exports the calls for the response. The serving target may have streamed long
     /// after its attempt ended.
-    pub(super) fn tell_answers(
+    pub(super) fn export_calls(
         &self,
-        finished: &Finished<'_>,
+        finished: &RequestSpanData<'_>,
         arrived: SystemTime,
         parent: &Context,
     ) {
-        let over = finished.ended;
-        for tried in over.tried.iter().filter(|tried| was_asked(tried)) {
+        let request = finished.ended;
+        for tried in request.tried.iter().filter(|tried| was_called(tried)) {
             let began = self.chain_began + tried.at;
-            let call = Call {
+            let call = UpstreamCall {
                 tried,
                 began,
                 ended: match finished.stream && served(tried) {
-                    true => self.stream_ended.unwrap_or(over.took),
+                    true => self.stream_ended.unwrap_or(request.took),
                     false => began + tried.took,
                 },
                 stream: finished.stream,
-                purpose: Purpose::Answer,
-                usage: over.usage,
+                purpose: Purpose::Respond,
+                usage: request.usage,
             };
-            self.tell_call(&call, arrived, parent);
+            self.export_call(&call, arrived, parent);
         }
     }
 
     /// Exports the calls of a describer, which are always streamed.
-    pub(super) fn tell_description(
+    pub(super) fn export_describe_calls(
         &self,
         described: &DescribeCall,
         admitted: Instant,
@@ -70,10 +70,10 @@ impl Watch {
         let chain_began = described
             .began
             .saturating_duration_since(admitted.into_std());
-        let tried = described.attempts.iter().map(Tried::from);
-        for tried in tried.filter(was_asked) {
+        let tried = described.attempts.iter().map(AttemptSummary::from);
+        for tried in tried.filter(was_called) {
             let began = chain_began + tried.at;
-            let call = Call {
+            let call = UpstreamCall {
                 began,
                 ended: match served(&tried) {
                     true => chain_began + described.took,
@@ -84,33 +84,35 @@ impl Watch {
                 purpose: Purpose::Describe,
                 usage: described.usage,
             };
-            self.tell_call(&call, arrived, parent);
+            self.export_call(&call, arrived, parent);
         }
     }
 
-    fn tell_call(&self, call: &Call<'_>, arrived: SystemTime, parent: &Context) {
-        let upstream = Upstream::of(&call.tried.target, &self.registry);
+    fn export_call(&self, call: &UpstreamCall<'_>, arrived: SystemTime, parent: &Context) {
+        let upstream = UpstreamAttributes::of(&call.tried.target, &self.registry);
         let operation = match call.purpose {
-            Purpose::Answer if self.embeds => "embeddings",
+            Purpose::Respond if self.embeds => "embeddings",
             _ => upstream.operation(),
         };
         // An interrupted stream counts as served in the attempt log.
-        let broke = self.broke.filter(|_| call.purpose == Purpose::Answer);
+        let interrupted = self
+            .interrupted
+            .filter(|_| call.purpose == Purpose::Respond);
         let failure = match served(call.tried) {
-            true => broke,
+            true => interrupted,
             false => call.tried.class,
         };
         let failure = failure.map(word);
         let name = format!("{operation} {}", upstream.model);
-        let mut told = Attributes::default();
-        told.set(names::OPERATION, operation);
-        upstream.tell(&mut told);
-        self.of_call(call, &mut told);
-        told.set_known(names::ERROR_TYPE, failure.clone());
+        let mut attributes = Attributes::default();
+        attributes.set(names::OPERATION, operation);
+        upstream.write_to(&mut attributes);
+        self.write_call(call, &mut attributes);
+        attributes.set_known(names::ERROR_TYPE, failure.clone());
         let builder = SpanBuilder::from_name(name)
             .with_kind(SpanKind::Client)
             .with_start_time(arrived + call.began)
-            .with_attributes(told.into_inner());
+            .with_attributes(attributes.into_inner());
         let mut span = self.tracer.build_with_context(builder, parent);
         if let Some(failure) = failure {
             span.set_status(Status::error(failure));
@@ -118,24 +120,24 @@ impl Watch {
         span.end_with_timestamp(arrived + call.ended.max(call.began));
     }
 
-    fn of_call(&self, call: &Call<'_>, told: &mut Attributes) {
+    fn write_call(&self, call: &UpstreamCall<'_>, attributes: &mut Attributes) {
         let tried = call.tried;
-        told.set(names::REQUEST_STREAM, call.stream);
-        told.set(names::TARGET, tried.target.clone());
-        told.set(names::PURPOSE, call.purpose.name());
-        told.set_known(names::HTTP_STATUS, tried.status.map(i64::from));
-        if call.purpose == Purpose::Answer {
-            self.asked.tell(told);
+        attributes.set(names::REQUEST_STREAM, call.stream);
+        attributes.set(names::TARGET, tried.target.clone());
+        attributes.set(names::PURPOSE, call.purpose.name());
+        attributes.set_known(names::HTTP_STATUS, tried.status.map(i64::from));
+        if call.purpose == Purpose::Respond {
+            self.request.write_to(attributes);
         }
         if !served(tried) {
             return;
         }
-        if call.purpose == Purpose::Answer {
-            self.answer.tell(told);
+        if call.purpose == Purpose::Respond {
+            self.response.write_to(attributes);
         }
-        tell_usage(call.usage, told);
+        write_usage(call.usage, attributes);
         if call.stream {
-            told.set(names::TIME_TO_FIRST_CHUNK, tried.took.as_secs_f64());
+            attributes.set(names::TIME_TO_FIRST_CHUNK, tried.took.as_secs_f64());
         }
     }
 }
@@ -143,33 +145,33 @@ impl Watch {
 impl Purpose {
     fn name(self) -> &'static str {
         match self {
-            Self::Answer => "answer",
+            Self::Respond => "answer",
             Self::Describe => "describe",
         }
     }
 }
 
 /// Token counts, if the provider reported any.
-fn tell_usage(usage: Usage, told: &mut Attributes) {
+fn write_usage(usage: Usage, attributes: &mut Attributes) {
     if usage.total() == 0 {
         return;
     }
-    told.set(names::INPUT_TOKENS, number(usage.input));
-    told.set(names::OUTPUT_TOKENS, number(usage.output));
+    attributes.set(names::INPUT_TOKENS, number(usage.input));
+    attributes.set(names::OUTPUT_TOKENS, number(usage.output));
     for (name, count) in [
         (names::CACHE_READ, usage.cache_read),
         (names::CACHE_WRITE, usage.cache_write),
         (names::REASONING, usage.reasoning),
     ] {
-        told.set_known(name, (count > 0).then(|| number(count)));
+        attributes.set_known(name, (count > 0).then(|| number(count)));
     }
 }
 
 /// Whether the target was called.
-pub(super) fn was_asked(tried: &Tried) -> bool {
+pub(super) fn was_called(tried: &AttemptSummary) -> bool {
     tried.outcome != "skipped"
 }
 
-fn served(tried: &Tried) -> bool {
+fn served(tried: &AttemptSummary) -> bool {
     tried.outcome == "served"
 }

@@ -14,11 +14,11 @@ use opentelemetry_sdk::trace::{SpanData, SpanExporter};
 use prost::Message;
 use tokio::runtime::Handle;
 
-use super::settings::Settings;
+use super::settings::OtlpSettings;
 
 /// The OTLP exporter.
-pub(super) struct Exporter {
-    settings: Settings,
+pub(super) struct OtlpExporter {
+    settings: OtlpSettings,
     transport: Transport,
     /// Batches come from the SDK's thread; connections live on this runtime.
     runtime: Handle,
@@ -27,9 +27,9 @@ pub(super) struct Exporter {
     failing: AtomicBool,
 }
 
-impl Exporter {
+impl OtlpExporter {
     /// Must be called within a runtime.
-    pub(super) fn new(settings: Settings, transport: Transport) -> Self {
+    pub(super) fn new(settings: OtlpSettings, transport: Transport) -> Self {
         Self {
             settings,
             transport,
@@ -76,7 +76,7 @@ fn is_accepted(error: &Error) -> bool {
     error.status().is_some_and(|status| status / 100 == 2)
 }
 
-impl SpanExporter for Exporter {
+impl SpanExporter for OtlpExporter {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         match self.send(batch).await {
             Ok(()) => {
@@ -99,9 +99,9 @@ impl SpanExporter for Exporter {
     }
 }
 
-impl fmt::Debug for Exporter {
+impl fmt::Debug for OtlpExporter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Exporter").finish_non_exhaustive()
+        f.debug_struct("OtlpExporter").finish_non_exhaustive()
     }
 }
 
@@ -116,14 +116,14 @@ mod tests {
 
     use super::*;
 
-    fn exporter(address: std::net::SocketAddr) -> Exporter {
-        let settings = Settings {
+    fn exporter(address: std::net::SocketAddr) -> OtlpExporter {
+        let settings = OtlpSettings {
             endpoint: format!("http://{address}/v1/traces").parse().unwrap(),
             headers: HeaderMap::new(),
             timeout: std::time::Duration::from_secs(10),
             service: None,
         };
-        Exporter::new(settings, Transport::new(Config::default()))
+        OtlpExporter::new(settings, Transport::new(Config::default()))
     }
 
     #[derive(Clone, Default)]

@@ -28,15 +28,15 @@ use opentelemetry::{Key, KeyValue};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
 
-pub(crate) use spans::Finished;
-pub(crate) use watch::Watch;
+pub(crate) use spans::RequestSpanData;
+pub(crate) use watch::RequestWatch;
 
-use self::exporter::Exporter;
-use self::settings::Settings;
+use self::exporter::OtlpExporter;
+use self::settings::OtlpSettings;
 use crate::fronts::Endpoint;
 
 /// Flush timeout on shutdown.
-const LAST_SPANS: Duration = Duration::from_secs(5);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The span exporter. Spans wait in a bounded queue for a thread that sends them in
 /// batches; when it is full they are dropped, and no request waits.
@@ -52,7 +52,7 @@ impl Telemetry {
         environment: &BTreeMap<String, String>,
         transport: &Transport,
     ) -> Option<Self> {
-        let settings = match Settings::read(environment) {
+        let settings = match OtlpSettings::from_env(environment) {
             Ok(settings) => settings?,
             Err(reason) => {
                 tracing::warn!("no spans are sent: {reason}");
@@ -62,7 +62,7 @@ impl Telemetry {
         let resource = resource(settings.service.as_deref());
         let provider = SdkTracerProvider::builder()
             .with_resource(resource)
-            .with_batch_exporter(Exporter::new(settings, transport.clone()))
+            .with_batch_exporter(OtlpExporter::new(settings, transport.clone()))
             .build();
         let scope = InstrumentationScope::builder("majordomo")
             .with_version(env!("CARGO_PKG_VERSION"))
@@ -74,8 +74,13 @@ impl Telemetry {
     }
 
     /// Starts watching a request.
-    pub(crate) fn watch(&self, head: &Parts, endpoint: &Endpoint, registry: &Registry) -> Watch {
-        Watch::new(
+    pub(crate) fn watch(
+        &self,
+        head: &Parts,
+        endpoint: &Endpoint,
+        registry: &Registry,
+    ) -> RequestWatch {
+        RequestWatch::new(
             self.tracer.clone(),
             registry.clone(),
             parent::context(&head.headers),
@@ -90,7 +95,7 @@ impl Telemetry {
         let provider = self.provider.clone();
         // The SDK blocks on its thread, which waits for this runtime.
         let stopped =
-            tokio::task::spawn_blocking(move || provider.shutdown_with_timeout(LAST_SPANS));
+            tokio::task::spawn_blocking(move || provider.shutdown_with_timeout(FLUSH_TIMEOUT));
         // Export errors are logged by the exporter.
         let _ = stopped.await;
     }

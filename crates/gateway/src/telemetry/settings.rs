@@ -9,9 +9,9 @@ use percent_encoding::percent_decode_str;
 /// Default export timeout of the specification.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Settings of the OTLP exporter.
+/// OtlpSettings of the OTLP exporter.
 #[derive(Debug)]
-pub(super) struct Settings {
+pub(super) struct OtlpSettings {
     pub(super) endpoint: Uri,
     /// May contain the collector's key; never printed.
     pub(super) headers: HeaderMap,
@@ -20,9 +20,9 @@ pub(super) struct Settings {
     pub(super) service: Option<String>,
 }
 
-impl Settings {
+impl OtlpSettings {
     /// Reads the environment; none if spans are disabled.
-    pub(super) fn read(environment: &BTreeMap<String, String>) -> Result<Option<Self>, String> {
+    pub(super) fn from_env(environment: &BTreeMap<String, String>) -> Result<Option<Self>, String> {
         let value = |name: &str| {
             let text = environment.get(name).map(|text| text.trim());
             text.filter(|text| !text.is_empty())
@@ -107,9 +107,9 @@ mod tests {
 
     const ENDPOINT: (&str, &str) = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4318");
 
-    fn read(variables: &[(&str, &str)]) -> Result<Option<Settings>, String> {
+    fn read(variables: &[(&str, &str)]) -> Result<Option<OtlpSettings>, String> {
         let owned = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
-        Settings::read(&variables.iter().map(owned).collect())
+        OtlpSettings::from_env(&variables.iter().map(owned).collect())
     }
 
     fn address(variables: &[(&str, &str)]) -> Option<String> {

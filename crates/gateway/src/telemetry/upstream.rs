@@ -24,14 +24,14 @@ const SERVICES: [(&str, &str); 13] = [
 ];
 
 /// A target's attributes.
-pub(super) struct Upstream<'a> {
+pub(super) struct UpstreamAttributes<'a> {
     pub(super) model: &'a str,
     provider: String,
     host: Option<String>,
     port: Option<u16>,
 }
 
-impl<'a> Upstream<'a> {
+impl<'a> UpstreamAttributes<'a> {
     /// Resolves `provider/model`.
     pub(super) fn of(target: &'a str, registry: &Registry) -> Self {
         let (name, model) = target.split_once('/').unwrap_or((target, target));
@@ -69,11 +69,11 @@ impl<'a> Upstream<'a> {
     }
 
     /// Sets provider, model and address.
-    pub(super) fn tell(&self, told: &mut Attributes) {
-        told.set(names::PROVIDER, self.provider.clone());
-        told.set(names::REQUEST_MODEL, self.model.to_owned());
-        told.set_known(names::SERVER_ADDRESS, self.host.clone());
-        told.set_known(names::SERVER_PORT, self.port.map(i64::from));
+    pub(super) fn write_to(&self, attributes: &mut Attributes) {
+        attributes.set(names::PROVIDER, self.provider.clone());
+        attributes.set(names::REQUEST_MODEL, self.model.to_owned());
+        attributes.set_known(names::SERVER_ADDRESS, self.host.clone());
+        attributes.set_known(names::SERVER_PORT, self.port.map(i64::from));
     }
 }
 
@@ -140,7 +140,7 @@ mod tests {
             ("unknown/m", "unknown", "chat", None),
         ];
         for (target, provider, operation, port) in rows {
-            let upstream = Upstream::of(target, &registry);
+            let upstream = UpstreamAttributes::of(target, &registry);
             assert_eq!(upstream.provider, provider, "{target}");
             assert_eq!(upstream.operation(), operation, "{target}");
             assert_eq!(upstream.port, port, "{target}");

@@ -15,7 +15,7 @@ use super::names;
 const LONGEST: usize = 256;
 
 /// A request watched by [`Telemetry`](super::Telemetry).
-pub(crate) struct Watch {
+pub(crate) struct RequestWatch {
     pub(super) tracer: SdkTracer,
     /// Resolves the targets of the request's configuration.
     pub(super) registry: Registry,
@@ -23,20 +23,20 @@ pub(crate) struct Watch {
     pub(super) method: &'static str,
     pub(super) route: Option<&'static str>,
     pub(super) embeds: bool,
-    pub(super) asked: Asked,
+    pub(super) request: RequestAttributes,
     /// Start of the chain since the request's arrival. Attempt times are relative to
     /// it.
     pub(super) chain_began: Duration,
-    pub(super) answer: Answer,
+    pub(super) response: ResponseAttributes,
     /// When the target's stream ended.
     pub(super) stream_ended: Option<Duration>,
     /// Why a stream was interrupted.
-    pub(super) broke: Option<Class>,
+    pub(super) interrupted: Option<Class>,
 }
 
 /// Attributes of the request's parameters.
 #[derive(Default)]
-pub(super) struct Asked {
+pub(super) struct RequestAttributes {
     pub(super) max_tokens: Option<u64>,
     pub(super) temperature: Option<f64>,
     pub(super) top_p: Option<f64>,
@@ -50,13 +50,13 @@ pub(super) struct Asked {
 
 /// Attributes of the response.
 #[derive(Default)]
-pub(super) struct Answer {
+pub(super) struct ResponseAttributes {
     pub(super) id: Option<String>,
     pub(super) model: Option<String>,
     pub(super) finish: Option<String>,
 }
 
-impl Watch {
+impl RequestWatch {
     pub(super) fn new(
         tracer: SdkTracer,
         registry: Registry,
@@ -72,21 +72,21 @@ impl Watch {
             method,
             route,
             embeds,
-            asked: Asked::default(),
+            request: RequestAttributes::default(),
             chain_began: Duration::ZERO,
-            answer: Answer::default(),
+            response: ResponseAttributes::default(),
             stream_ended: None,
-            broke: None,
+            interrupted: None,
         }
     }
 
     /// The chain starts. Only the request's parameters are recorded, never its content.
-    pub(crate) fn asks(&mut self, request: Option<&Request>, since_arrival: Duration) {
+    pub(crate) fn chain_started(&mut self, request: Option<&Request>, since_arrival: Duration) {
         self.chain_began = since_arrival;
         let Some(request) = request else {
             return;
         };
-        self.asked = Asked {
+        self.request = RequestAttributes {
             max_tokens: request.max_tokens,
             temperature: request.temperature,
             top_p: request.top_p,
@@ -103,8 +103,8 @@ impl Watch {
     }
 
     /// Records a whole response.
-    pub(crate) fn answered(&mut self, response: &Response) {
-        self.answer = Answer {
+    pub(crate) fn observe_response(&mut self, response: &Response) {
+        self.response = ResponseAttributes {
             id: response.id.as_deref().map(short),
             model: response.reported_model.as_deref().map(short),
             finish: Some(finish(&response.finish)),
@@ -112,14 +112,14 @@ impl Watch {
     }
 
     /// Records an event of a stream.
-    pub(crate) fn saw(&mut self, event: &Event, since_arrival: impl FnOnce() -> Duration) {
+    pub(crate) fn observe(&mut self, event: &Event, since_arrival: impl FnOnce() -> Duration) {
         match event {
             Event::Start { id, model } => {
-                self.answer.id = id.as_deref().map(short);
-                self.answer.model = model.as_deref().map(short);
+                self.response.id = id.as_deref().map(short);
+                self.response.model = model.as_deref().map(short);
             }
             Event::Finish(reason) => {
-                self.answer.finish = Some(finish(reason));
+                self.response.finish = Some(finish(reason));
                 self.stream_ended = Some(since_arrival());
             }
             _ => {}
@@ -127,31 +127,31 @@ impl Watch {
     }
 
     /// Records an interrupted stream.
-    pub(crate) fn broke(&mut self, error: &Error, since_arrival: Duration) {
-        self.broke = Some(error.class());
+    pub(crate) fn interrupted(&mut self, error: &Error, since_arrival: Duration) {
+        self.interrupted = Some(error.class());
         self.stream_ended = Some(since_arrival);
     }
 }
 
-impl Asked {
-    pub(super) fn tell(&self, told: &mut Attributes) {
-        told.set_known(names::MAX_TOKENS, self.max_tokens.map(number));
-        told.set_known(names::TEMPERATURE, self.temperature);
-        told.set_known(names::TOP_P, self.top_p);
-        told.set_known(names::TOP_K, self.top_k.map(number));
-        told.set_known(names::PRESENCE_PENALTY, self.presence_penalty);
-        told.set_known(names::FREQUENCY_PENALTY, self.frequency_penalty);
-        told.set_known(names::SEED, self.seed);
-        told.set_known(names::REASONING_LEVEL, self.effort.map(word));
-        told.set_known(names::OUTPUT_TYPE, self.output);
+impl RequestAttributes {
+    pub(super) fn write_to(&self, attributes: &mut Attributes) {
+        attributes.set_known(names::MAX_TOKENS, self.max_tokens.map(number));
+        attributes.set_known(names::TEMPERATURE, self.temperature);
+        attributes.set_known(names::TOP_P, self.top_p);
+        attributes.set_known(names::TOP_K, self.top_k.map(number));
+        attributes.set_known(names::PRESENCE_PENALTY, self.presence_penalty);
+        attributes.set_known(names::FREQUENCY_PENALTY, self.frequency_penalty);
+        attributes.set_known(names::SEED, self.seed);
+        attributes.set_known(names::REASONING_LEVEL, self.effort.map(word));
+        attributes.set_known(names::OUTPUT_TYPE, self.output);
     }
 }
 
-impl Answer {
-    pub(super) fn tell(&self, told: &mut Attributes) {
-        told.set_known(names::RESPONSE_ID, self.id.clone());
-        told.set_known(names::RESPONSE_MODEL, self.model.clone());
-        told.list(names::FINISH_REASONS, self.finish.clone());
+impl ResponseAttributes {
+    pub(super) fn write_to(&self, attributes: &mut Attributes) {
+        attributes.set_known(names::RESPONSE_ID, self.id.clone());
+        attributes.set_known(names::RESPONSE_MODEL, self.model.clone());
+        attributes.list(names::FINISH_REASONS, self.finish.clone());
     }
 }
 

@@ -4,24 +4,24 @@
 //! short lock and no formatting: records are serialized when queried. Request content
 //! is never recorded. May use `config`, `outcome` and `routes`.
 
-mod record;
+mod request_trace;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub(crate) use record::{Described, Record};
+pub(crate) use request_trace::{DescribeTrace, RequestTrace};
 
 use crate::config::Server;
 
 /// A bounded ring of recent requests.
 pub(crate) struct Traces {
     kept: AtomicBool,
-    ring: Mutex<Ring>,
+    ring: Mutex<TraceRing>,
 }
 
-struct Ring {
-    records: VecDeque<(usize, Arc<Record>)>,
+struct TraceRing {
+    records: VecDeque<(usize, Arc<RequestTrace>)>,
     bytes: usize,
     most: usize,
     most_bytes: usize,
@@ -31,7 +31,7 @@ impl Traces {
     pub(crate) fn new(server: &Server) -> Self {
         let traces = Self {
             kept: AtomicBool::new(false),
-            ring: Mutex::new(Ring {
+            ring: Mutex::new(TraceRing {
                 records: VecDeque::new(),
                 bytes: 0,
                 most: 0,
@@ -59,7 +59,7 @@ impl Traces {
     }
 
     /// Records a request.
-    pub(crate) fn keep(&self, mut record: Record) {
+    pub(crate) fn keep(&self, mut record: RequestTrace) {
         record.bound();
         let bytes = record.weight();
         let record = Arc::new(record);
@@ -73,20 +73,20 @@ impl Traces {
     }
 
     /// The recent requests, latest first.
-    pub(crate) fn latest(&self) -> Vec<Arc<Record>> {
+    pub(crate) fn latest(&self) -> Vec<Arc<RequestTrace>> {
         let ring = self.ring();
         let records = ring.records.iter().rev();
         records.map(|(_, record)| Arc::clone(record)).collect()
     }
 
-    fn ring(&self) -> MutexGuard<'_, Ring> {
+    fn ring(&self) -> MutexGuard<'_, TraceRing> {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Ring {
+impl TraceRing {
     /// Evicts the oldest records beyond the limits.
-    fn shrink(&mut self) -> Option<Vec<Arc<Record>>> {
+    fn shrink(&mut self) -> Option<Vec<Arc<RequestTrace>>> {
         let mut evicted = Vec::new();
         while self.records.len() > self.most || self.bytes > self.most_bytes {
             let (bytes, record) = self.records.pop_front()?;
@@ -108,11 +108,11 @@ mod tests {
         server
     }
 
-    fn record(n: usize, model: &str) -> Record {
-        Record {
+    fn record(n: usize, model: &str) -> RequestTrace {
+        RequestTrace {
             id: n.to_string().into(),
             model: model.to_owned(),
-            ..record::tests::blank()
+            ..request_trace::tests::blank()
         }
     }
 

@@ -16,7 +16,7 @@ fn thread_name() -> Option<String> {
 
 #[tokio::test]
 async fn work_runs_on_the_lane_and_its_timers_and_tasks_on_the_main_runtime() {
-    let lane = Lane::with_turns(1);
+    let lane = HeavyLane::with_turns(1);
     let job = lane.spawn(Flow::named(ALICE), 0, async {
         // The lane has no timers.
         sleep(Duration::from_millis(1)).await;
@@ -30,7 +30,7 @@ async fn work_runs_on_the_lane_and_its_timers_and_tasks_on_the_main_runtime() {
 
 #[tokio::test]
 async fn eight_jobs_of_one_client_delay_another_client_by_one_turn() {
-    let lane = Lane::with_turns(1);
+    let lane = HeavyLane::with_turns(1);
     let (open, gate) = mpsc::channel::<()>();
     let (done, order) = mpsc::channel();
     let mut jobs = vec![lane.spawn(Flow::named(ALICE), 0, async move {
@@ -59,7 +59,7 @@ async fn eight_jobs_of_one_client_delay_another_client_by_one_turn() {
 
 #[tokio::test]
 async fn an_image_does_not_wait_for_the_turn_of_a_bulky_body() {
-    let lane = Lane::with_turns(1);
+    let lane = HeavyLane::with_turns(1);
     let (open, gate) = mpsc::channel::<()>();
     let bulky = lane.spawn(Flow::named(ALICE), 32 << 20, async move {
         gate.recv().unwrap();
@@ -78,7 +78,7 @@ async fn cancelled_work_is_dropped_on_the_lane() {
             self.0.send(thread_name()).unwrap();
         }
     }
-    let lane = Lane::with_turns(1);
+    let lane = HeavyLane::with_turns(1);
     let (tell, told) = mpsc::channel();
     let (begin, begun) = tokio::sync::oneshot::channel();
     let tell = Tell(tell);
@@ -95,7 +95,7 @@ async fn cancelled_work_is_dropped_on_the_lane() {
 
 #[tokio::test]
 async fn a_panic_on_the_lane_reaches_its_owner() {
-    let lane = Arc::new(Lane::with_turns(1));
+    let lane = Arc::new(HeavyLane::with_turns(1));
     let owner = Arc::clone(&lane);
     let waiting = tokio::spawn(async move {
         let job = owner.spawn(Flow::named(ALICE), 0, async { panic!("a bug") });
@@ -109,7 +109,7 @@ async fn a_panic_on_the_lane_reaches_its_owner() {
 
 #[tokio::test]
 async fn an_unused_lane_has_no_threads() {
-    let lane = Lane::new();
+    let lane = HeavyLane::new();
     assert!(lane.threads().is_none());
     lane.spawn(Flow::named(ALICE), 0, async {}).await;
     assert!(lane.threads().is_some());

@@ -4,11 +4,11 @@ use bytes::{BufMut, Bytes, BytesMut};
 
 /// Converts whole server-sent events into elements of an array.
 #[derive(Default)]
-pub(crate) struct Array {
+pub(crate) struct GeminiArray {
     begun: bool,
 }
 
-impl Array {
+impl GeminiArray {
     /// The next part of the array, with the closing bracket if `last`.
     pub(crate) fn convert(&mut self, events: &[u8], last: bool) -> Bytes {
         let mut out = BytesMut::with_capacity(events.len() + 4);
@@ -37,12 +37,12 @@ mod tests {
 
     #[test]
     fn events_become_elements() {
-        let mut array = Array::default();
+        let mut array = GeminiArray::default();
         let mut text = array
             .convert(b"data: {\"a\":1}\r\n\r\ndata: {}\r\n\r\n", false)
             .to_vec();
         text.extend(array.convert(b"data: {\"b\":2}\n\n", true));
         assert_eq!(text, b"[{\"a\":1},\r\n{},\r\n{\"b\":2}]");
-        assert_eq!(Array::default().convert(b"", true), "[]");
+        assert_eq!(GeminiArray::default().convert(b"", true), "[]");
     }
 }

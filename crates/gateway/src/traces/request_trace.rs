@@ -9,7 +9,7 @@ use majordomo_vision::DescribeCall;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use crate::outcome::Tried;
+use crate::outcome::AttemptSummary;
 use crate::routes::RouteTrace;
 
 /// Longest text; clients choose some of them.
@@ -20,7 +20,7 @@ const LONGEST_LIST: usize = 100;
 const LATEST: Duration = Duration::from_secs(253_402_300_799);
 
 /// The trace of a finished request.
-pub(crate) struct Record {
+pub(crate) struct RequestTrace {
     pub(crate) id: Arc<str>,
     pub(crate) ended: SystemTime,
     pub(crate) took: Duration,
@@ -32,8 +32,8 @@ pub(crate) struct Record {
     pub(crate) route: Option<RouteTrace>,
     /// Candidate targets in order, comma-separated.
     pub(crate) candidates: String,
-    pub(crate) attempts: Vec<Tried>,
-    pub(crate) described: Vec<Described>,
+    pub(crate) attempts: Vec<AttemptSummary>,
+    pub(crate) described: Vec<DescribeTrace>,
     pub(crate) changes: Vec<Change>,
     pub(crate) usage: Usage,
     pub(crate) status: u16,
@@ -42,25 +42,25 @@ pub(crate) struct Record {
 }
 
 /// One describer call.
-pub(crate) struct Described {
+pub(crate) struct DescribeTrace {
     outcome: &'static str,
-    attempts: Vec<Tried>,
+    attempts: Vec<AttemptSummary>,
     usage: Usage,
     took: Duration,
 }
 
-impl From<&DescribeCall> for Described {
+impl From<&DescribeCall> for DescribeTrace {
     fn from(call: &DescribeCall) -> Self {
         Self {
             outcome: call.outcome(),
-            attempts: call.attempts.iter().map(Tried::from).collect(),
+            attempts: call.attempts.iter().map(AttemptSummary::from).collect(),
             usage: call.usage,
             took: call.took,
         }
     }
 }
 
-impl Record {
+impl RequestTrace {
     /// Truncates unbounded fields.
     pub(super) fn bound(&mut self) {
         cut(&mut self.model);
@@ -83,12 +83,12 @@ impl Record {
 
     /// Approximate size in bytes.
     pub(super) fn weight(&self) -> usize {
-        let attempts = |tried: &[Tried]| -> usize {
+        let attempts = |tried: &[AttemptSummary]| -> usize {
             let each = tried.iter().map(|one| one.target.len());
             each.sum::<usize>() + std::mem::size_of_val(tried)
         };
         let described = self.described.iter();
-        let described = described.map(|call| size_of::<Described>() + attempts(&call.attempts));
+        let described = described.map(|call| size_of::<DescribeTrace>() + attempts(&call.attempts));
         let changes = self.changes.iter().map(|change| {
             size_of::<Change>() + change.subject.len() + change.verb.len() + change.detail.len()
         });
@@ -132,16 +132,17 @@ fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }
 
-impl Serialize for Record {
+impl Serialize for RequestTrace {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let began = self.ended.checked_sub(self.took).unwrap_or(self.ended);
         // The wall clock may be unset at boot, or beyond any formattable date.
         let began = began.clamp(UNIX_EPOCH, UNIX_EPOCH + LATEST);
         let candidates = self.candidates.split(',').filter(|name| !name.is_empty());
         let candidates: Vec<&str> = candidates.collect();
-        let described: Vec<Call<'_>> = self.described.iter().map(Call).collect();
+        let described: Vec<DescribeTraceJson<'_>> =
+            self.described.iter().map(DescribeTraceJson).collect();
         let changes: Vec<String> = self.changes.iter().map(Change::to_string).collect();
-        let mut fields = serializer.serialize_struct("Record", 22)?;
+        let mut fields = serializer.serialize_struct("RequestTrace", 22)?;
         fields.serialize_field("id", &*self.id)?;
         let at = humantime::format_rfc3339_millis(began).to_string();
         fields.serialize_field("at", &at)?;
@@ -159,7 +160,7 @@ impl Serialize for Record {
         fields.serialize_field("candidates", &candidates)?;
         fields.serialize_field("pick", &candidates.first())?;
         fields.serialize_field("because", &route.map(|route| route.because))?;
-        fields.serialize_field("attempts", &Attempts(&self.attempts))?;
+        fields.serialize_field("attempts", &AttemptListJson(&self.attempts))?;
         fields.serialize_field("descriptions", &described)?;
         fields.serialize_field("changes", &changes)?;
         fields.serialize_field("input_tokens", &self.usage.input)?;
@@ -174,10 +175,10 @@ impl Serialize for Record {
     }
 }
 
-struct Attempts<'a>(&'a [Tried]);
+struct AttemptListJson<'a>(&'a [AttemptSummary]);
 
 #[derive(Serialize)]
-struct Attempt<'a> {
+struct AttemptJson<'a> {
     target: &'a str,
     outcome: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -188,9 +189,9 @@ struct Attempt<'a> {
     took_ms: f64,
 }
 
-impl Serialize for Attempts<'_> {
+impl Serialize for AttemptListJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|tried| Attempt {
+        serializer.collect_seq(self.0.iter().map(|tried| AttemptJson {
             target: &tried.target,
             outcome: tried.outcome,
             class: tried.class,
@@ -201,14 +202,14 @@ impl Serialize for Attempts<'_> {
     }
 }
 
-struct Call<'a>(&'a Described);
+struct DescribeTraceJson<'a>(&'a DescribeTrace);
 
-impl Serialize for Call<'_> {
+impl Serialize for DescribeTraceJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(call) = self;
-        let mut fields = serializer.serialize_struct("Described", 5)?;
+        let mut fields = serializer.serialize_struct("DescribeTrace", 5)?;
         fields.serialize_field("outcome", call.outcome)?;
-        fields.serialize_field("attempts", &Attempts(&call.attempts))?;
+        fields.serialize_field("attempts", &AttemptListJson(&call.attempts))?;
         fields.serialize_field("input_tokens", &call.usage.input)?;
         fields.serialize_field("output_tokens", &call.usage.output)?;
         fields.serialize_field("took_ms", &milliseconds(call.took))?;
@@ -221,8 +222,8 @@ pub(super) mod tests {
     use super::*;
 
     /// A trace with default values.
-    pub(in crate::traces) fn blank() -> Record {
-        Record {
+    pub(in crate::traces) fn blank() -> RequestTrace {
+        RequestTrace {
             id: "id".into(),
             ended: SystemTime::UNIX_EPOCH + Duration::from_secs(10),
             took: Duration::from_millis(1_500),
@@ -262,14 +263,14 @@ pub(super) mod tests {
             ),
             (UNIX_EPOCH + LATEST * 2, "9999-12-31T23:59:59.000Z"),
         ] {
-            let json = serde_json::to_value(Record { ended, ..blank() }).unwrap();
+            let json = serde_json::to_value(RequestTrace { ended, ..blank() }).unwrap();
             assert_eq!(json["at"], at);
         }
     }
 
     #[test]
     fn client_and_provider_texts_are_truncated() {
-        let mut record = Record {
+        let mut record = RequestTrace {
             model: "ä".repeat(10_000),
             changes: vec![Change::new("x".repeat(10_000), "dropped").detail("a secret"); 1_000],
             ..blank()

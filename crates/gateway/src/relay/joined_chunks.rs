@@ -4,12 +4,12 @@ use bytes::{Bytes, BytesMut};
 
 /// Bytes in order. A single chunk, the usual case, is not copied.
 #[derive(Default)]
-pub(super) struct Joined {
+pub(super) struct JoinedChunks {
     first: Bytes,
     all: BytesMut,
 }
 
-impl Joined {
+impl JoinedChunks {
     pub(super) fn push(&mut self, chunk: Bytes) {
         if self.len() == 0 {
             self.first = chunk;
@@ -49,8 +49,8 @@ impl Joined {
 mod tests {
     use super::*;
 
-    fn joined(chunks: &[&'static str]) -> Joined {
-        let mut joined = Joined::default();
+    fn joined(chunks: &[&'static str]) -> JoinedChunks {
+        let mut joined = JoinedChunks::default();
         for chunk in chunks {
             joined.push(Bytes::from_static(chunk.as_bytes()));
         }
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn a_single_chunk_is_the_same_memory() {
         let chunk = Bytes::from(vec![1; 100]);
-        let mut joined = Joined::default();
+        let mut joined = JoinedChunks::default();
         joined.push(chunk.clone());
         assert_eq!(joined.into_bytes().as_ptr(), chunk.as_ptr());
     }
