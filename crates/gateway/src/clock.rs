@@ -1,4 +1,4 @@
-//! The wall clock: the one place that reads it.
+//! The wall clock; no other module reads it.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -197,7 +197,7 @@ async fn respond_streaming(
     match opened {
         Ok(forwarding) => {
             let Forwarding {
-                stream: stream,
+                stream,
                 target,
                 attempt_log,
             } = forwarding;

@@ -2,8 +2,8 @@
 //! response.
 //!
 //! Handlers know dialects only through [`Front`](crate::fronts::Front). May use
-//! `admitted`, `exchange`, `fronts`, `heavy_lane`, `relay`, `state` and the `response*`
-//! modules.
+//! `admitted`, `clock`, `exchange`, `fronts`, `heavy_lane`, `relay`, `request_id`,
+//! `respond`, `response_body`, `response_headers` and `state`.
 
 mod count_tokens;
 mod embeddings;

@@ -4,7 +4,7 @@
 //! On loopback no key is required; elsewhere a key of role `viewer` may read and one of
 //! role `operator` may do everything. Serves TLS if the gateway does.
 //!
-//! May use `server`, `state`, `traces`, `trust`, `metrics`, `explain` and `fronts`.
+//! May use `explain`, `fronts`, `routes`, `server`, `state`, `traces` and `trust`.
 
 mod connection;
 mod explain;

@@ -5,7 +5,7 @@
 //! failure ends the stream with the dialect's error, never with a synthesized ending,
 //! and the connection is closed.
 //!
-//! May use `client_error`, `exchange`, `fronts` and `heavy_lane`.
+//! May use `client_error`, `clock`, `exchange`, `fronts` and `heavy_lane`.
 
 mod gemini_array;
 mod joined_chunks;

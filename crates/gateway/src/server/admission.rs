@@ -340,8 +340,8 @@ mod tests {
         let admission = admission(1, MIB);
         let _seated = enter(&admission, one(), 0).await.unwrap();
         for _ in 0..3 {
-            let gone = timeout(Duration::from_secs(1), enter(&admission, one(), 0)).await;
-            assert!(gone.is_err(), "it was not queued");
+            let cancelled = timeout(Duration::from_secs(1), enter(&admission, one(), 0)).await;
+            assert!(cancelled.is_err(), "it was not queued");
         }
         assert_eq!(admission.seats.waiting(), 0);
         assert_eq!(admission.bytes.held_by(one()), admission.base_cost);

@@ -181,8 +181,8 @@ mod tests {
             let exchange = Exchange::new("id".into(), front, Arc::clone(&metrics), traces);
             let opener =
                 Box::new(move |_: Option<&str>| front.codec().stream_writer(&Reply::default()));
-            let answer = ForwardedStream::Events(panicking_stream());
-            let relay = Relay::begun(front, exchange, answer, opener, false);
+            let stream = ForwardedStream::Events(panicking_stream());
+            let relay = Relay::begun(front, exchange, stream, opener, false);
             let body = Body::Stream(Box::new(relay));
             let mut held = GuardedBody::new(body, None, None, &ShutdownSignal::default());
             let mut text = Vec::new();

@@ -60,7 +60,7 @@ impl<S> Socket<S> {
     }
 
     /// Inspects received bytes and returns how many of them follow the current request.
-    fn behind(&mut self, new: &[u8]) -> usize {
+    fn inspect(&mut self, new: &[u8]) -> usize {
         match &mut self.stage {
             SocketStage::Head(seen) => {
                 let before = seen.len();
@@ -163,17 +163,17 @@ impl<S: AsyncRead + Unpin> AsyncRead for Socket<S> {
                 return Poll::Pending;
             }
             ready!(read)?;
-            let behind = this.behind(&buffer.filled()[before..]);
-            let end = buffer.filled().len() - behind;
+            let excess = this.inspect(&buffer.filled()[before..]);
+            let end = buffer.filled().len() - excess;
             this.pipelined.extend_from_slice(&buffer.filled()[end..]);
             buffer.set_filled(end);
         } else {
             let count = this.pipelined.len().min(buffer.remaining());
             let next = this.pipelined.split_to(count);
-            let behind = this.behind(&next);
-            buffer.put_slice(&next[..count - behind]);
+            let excess = this.inspect(&next);
+            buffer.put_slice(&next[..count - excess]);
             let mut rest = next;
-            rest.advance(count - behind);
+            rest.advance(count - excess);
             rest.extend_from_slice(&this.pipelined);
             this.pipelined = rest;
         }

@@ -72,24 +72,24 @@ async fn an_image_does_not_wait_for_the_turn_of_a_bulky_body() {
 
 #[tokio::test]
 async fn cancelled_work_is_dropped_on_the_lane() {
-    struct Tell(mpsc::Sender<Option<String>>);
-    impl Drop for Tell {
+    struct DropReporter(mpsc::Sender<Option<String>>);
+    impl Drop for DropReporter {
         fn drop(&mut self) {
             self.0.send(thread_name()).unwrap();
         }
     }
     let lane = HeavyLane::with_turns(1);
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let (begin, begun) = tokio::sync::oneshot::channel();
-    let tell = Tell(tell);
+    let reporter = DropReporter(sender);
     let job = lane.spawn(Flow::named(ALICE), 0, async move {
-        let _tell = tell;
+        let _reporter = reporter;
         begin.send(()).unwrap();
         std::future::pending::<()>().await;
     });
     begun.await.unwrap();
     drop(job);
-    let dropped = told.recv_timeout(SOON).unwrap();
+    let dropped = receiver.recv_timeout(SOON).unwrap();
     assert_eq!(dropped.as_deref(), Some("heavy"));
 }
 

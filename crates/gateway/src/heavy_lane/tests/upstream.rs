@@ -74,7 +74,7 @@ fn serve(stream: TcpStream) -> Option<()> {
         let rest = length - beginning;
         std::io::copy(&mut reader.by_ref().take(rest), &mut std::io::sink()).ok()?;
         let large = head.windows(5).any(|word| word == b"large");
-        let body = answer(&path, large);
+        let body = response(&path, large);
         let head = format!(
             "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
             body.len()
@@ -84,7 +84,7 @@ fn serve(stream: TcpStream) -> Option<()> {
     }
 }
 
-fn answer(path: &str, large: bool) -> String {
+fn response(path: &str, large: bool) -> String {
     let body = match path {
         path if path.contains("count_tokens") => COUNT,
         path if path.contains("embeddings") => EMBEDDINGS,
