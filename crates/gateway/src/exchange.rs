@@ -35,14 +35,14 @@ pub(crate) struct Exchange {
     model: String,
     target: Option<String>,
     /// Known once a target serves or all have failed.
-    attempts: Option<usize>,
+    calls: Option<usize>,
     changes: Vec<Change>,
     usage: Usage,
     first_token: Option<Duration>,
     status: u16,
     end: RequestOutcome,
     reason: Option<String>,
-    tried: Vec<AttemptSummary>,
+    attempts: Vec<AttemptSummary>,
     /// Candidate targets, in order.
     candidates: String,
     route: Option<RouteTrace>,
@@ -71,14 +71,14 @@ impl Exchange {
             key: None,
             model: String::new(),
             target: None,
-            attempts: None,
+            calls: None,
             changes: Vec::new(),
             usage: Usage::default(),
             first_token: None,
             status: 200,
             end: RequestOutcome::default(),
             reason: None,
-            tried: Vec::new(),
+            attempts: Vec::new(),
             candidates: String::new(),
             route: None,
             scope: None,
@@ -137,8 +137,8 @@ impl Exchange {
     /// A target serves.
     pub(crate) fn served(&mut self, target: &str, attempt_log: &AttemptLog) {
         self.target = Some(clip(target, MAX_TEXT).to_owned());
-        self.attempts = Some(attempt_log.calls());
-        self.tried = AttemptSummary::all(attempt_log);
+        self.calls = Some(attempt_log.calls());
+        self.attempts = AttemptSummary::all(attempt_log);
         self.changes.extend_from_slice(attempt_log.changes());
     }
 
@@ -173,9 +173,9 @@ impl Exchange {
     pub(crate) fn interrupted(&mut self, error: &Error) {
         self.end = RequestOutcome::Interrupted;
         // If the stream never opened, only the error has the attempt log.
-        if self.attempts.is_none() && !error.attempt_log().attempts.is_empty() {
-            self.attempts = Some(error.attempt_log().calls());
-            self.tried = AttemptSummary::all(error.attempt_log());
+        if self.calls.is_none() && !error.attempt_log().attempts.is_empty() {
+            self.calls = Some(error.attempt_log().calls());
+            self.attempts = AttemptSummary::all(error.attempt_log());
         }
         self.reason = Some(reason(error));
         #[cfg(feature = "otel")]
@@ -188,8 +188,8 @@ impl Exchange {
     pub(crate) fn failed(&mut self, error: &Error, status: u16) {
         self.end = RequestOutcome::Failed;
         self.status = status;
-        self.attempts = Some(error.attempt_log().calls());
-        self.tried = AttemptSummary::all(error.attempt_log());
+        self.calls = Some(error.attempt_log().calls());
+        self.attempts = AttemptSummary::all(error.attempt_log());
         self.reason = Some(reason(error));
     }
 
@@ -200,7 +200,7 @@ impl Exchange {
 
     /// Number of upstream calls, once known.
     pub(crate) fn attempts(&self) -> Option<usize> {
-        self.attempts
+        self.calls
     }
 
     /// All changes so far.
@@ -245,7 +245,7 @@ impl Exchange {
             model: std::mem::take(&mut self.model),
             route: self.route.take(),
             candidates: std::mem::take(&mut self.candidates),
-            attempts: std::mem::take(&mut self.tried),
+            attempts: std::mem::take(&mut self.attempts),
             described: calls.iter().map(DescribeTrace::from).collect(),
             changes: std::mem::take(&mut self.changes),
             usage: self.usage,
@@ -275,7 +275,7 @@ impl Drop for Exchange {
             end: self.end,
             status: self.status,
             target: self.target.as_deref(),
-            tried: &self.tried,
+            attempts: &self.attempts,
             changes: &self.changes,
             described: &calls,
             usage: self.usage,
@@ -308,7 +308,7 @@ impl Drop for Exchange {
             dialect = %dialect,
             model = self.model,
             target = self.target,
-            attempts = self.attempts,
+            attempts = self.calls,
             changes = self.changes.len(),
             input_tokens = self.usage.input,
             output_tokens = self.usage.output,

@@ -48,7 +48,7 @@ pub(crate) struct FinishedRequest<'a> {
     pub(crate) end: RequestOutcome,
     pub(crate) status: u16,
     pub(crate) target: Option<&'a str>,
-    pub(crate) tried: &'a [AttemptSummary],
+    pub(crate) attempts: &'a [AttemptSummary],
     pub(crate) changes: &'a [Change],
     pub(crate) described: &'a [DescribeCall],
     pub(crate) usage: Usage,

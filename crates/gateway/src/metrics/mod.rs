@@ -56,12 +56,12 @@ impl Metrics {
             ("status", &status),
         ];
         self.requests.add(&labels, 1);
-        for tried in ended.tried {
-            let target = self.targets.label(&tried.target);
-            let labels = [("target", target), ("outcome", tried.outcome)];
+        for attempt in ended.attempts {
+            let target = self.targets.label(&attempt.target);
+            let labels = [("target", target), ("outcome", attempt.outcome)];
             self.attempts.add(&labels, 1);
         }
-        for pair in ended.tried.windows(2) {
+        for pair in ended.attempts.windows(2) {
             if pair[0].target != pair[1].target {
                 let from = self.targets.label(&pair[0].target);
                 self.failovers.add(&[("from", from)], 1);
@@ -176,13 +176,13 @@ mod tests {
     use super::*;
     use crate::outcome::{AttemptSummary, RequestOutcome};
 
-    fn ended<'a>(tried: &'a [AttemptSummary], changes: &'a [Change]) -> FinishedRequest<'a> {
+    fn ended<'a>(attempts: &'a [AttemptSummary], changes: &'a [Change]) -> FinishedRequest<'a> {
         FinishedRequest {
             dialect: "openai-chat",
             end: RequestOutcome::Complete,
             status: 200,
             target: Some("p/m"),
-            tried,
+            attempts,
             changes,
             described: &[],
             usage: Usage {
@@ -198,21 +198,21 @@ mod tests {
     #[test]
     fn every_metric_of_a_request_is_on_the_page() {
         let metrics = Metrics::default();
-        let tried = |target: &str, outcome| AttemptSummary {
+        let attempt = |target: &str, outcome| AttemptSummary {
             target: target.into(),
             outcome,
             ..AttemptSummary::default()
         };
-        let tried = [
-            tried("a/x", "failed"),
-            tried("a/x", "failed"),
-            tried("p/m", "served"),
+        let attempts = [
+            attempt("a/x", "failed"),
+            attempt("a/x", "failed"),
+            attempt("p/m", "served"),
         ];
         let changes = [
             Change::new("image", "resized").times(2),
             Change::new("top_k", "dropped"),
         ];
-        metrics.record(&ended(&tried, &changes));
+        metrics.record(&ended(&attempts, &changes));
         metrics.open_streams.up();
         let page = metrics.page(&[], true);
         for line in [
@@ -278,12 +278,12 @@ mod tests {
     fn client_chosen_names_neither_break_the_page_nor_exhaust_memory() {
         let metrics = Metrics::default();
         for n in 0..5_000 {
-            let tried = [AttemptSummary {
+            let attempts = [AttemptSummary {
                 target: format!("p/\"{n}\n}}"),
                 outcome: "failed",
                 ..AttemptSummary::default()
             }];
-            metrics.record(&ended(&tried, &[]));
+            metrics.record(&ended(&attempts, &[]));
         }
         let page = metrics.page(&[], true);
         let attempts = page

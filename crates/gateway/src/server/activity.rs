@@ -11,7 +11,7 @@ use super::head::RejectedHead;
 pub(super) struct ConnectionActivity {
     ended: AtomicBool,
     running: AtomicUsize,
-    refused: Mutex<Option<RejectedHead>>,
+    rejected: Mutex<Option<RejectedHead>>,
 }
 
 /// A running request; ends when its response is sent or its client disconnects.
@@ -43,13 +43,13 @@ impl ConnectionActivity {
     }
 
     /// Rejects the next head.
-    pub(super) fn reject_next(&self, refused: RejectedHead) {
-        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(refused);
+    pub(super) fn reject_next(&self, rejected: RejectedHead) {
+        *self.rejected.lock().unwrap_or_else(PoisonError::into_inner) = Some(rejected);
     }
 
     /// Takes the rejection of this head, if any.
     pub(super) fn take_rejection(&self) -> Option<RejectedHead> {
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        refused.take()
+        let mut rejected = self.rejected.lock().unwrap_or_else(PoisonError::into_inner);
+        rejected.take()
     }
 }

@@ -17,10 +17,10 @@ pub(super) async fn admit_body(
     admission: &Admission,
     flow: Flow,
     body: Incoming,
-    most: u64,
+    limit: u64,
     pace: Pace<'_>,
 ) -> Result<(RequestPermit, Bytes)> {
-    let mut reader = BodyReader::new(body, most);
+    let mut reader = BodyReader::new(body, limit);
     let mut wait_budget = admission.wait_budget(flow);
     let mut permit = match admission.try_reserve(flow) {
         Some(permit) => permit,
@@ -45,14 +45,14 @@ pub(crate) async fn admit_body_without_seat(
     context: &ServerContext,
     headers: &HeaderMap,
     body: Incoming,
-    most: u64,
+    limit: u64,
 ) -> Result<(RequestPermit, Bytes)> {
     let announced = body.size_hint().lower();
-    check_body_headers(headers, announced, most)?;
+    check_body_headers(headers, announced, limit)?;
     let permit = context.admission().try_reserve(Flow::named("operator"));
     let mut permit = permit.ok_or_else(overloaded)?;
     let timeout = context.state.load().server.body_timeout;
-    let mut reader = BodyReader::new(body, most);
+    let mut reader = BodyReader::new(body, limit);
     let pace = Pace {
         limits: &context.limits,
         timeout,

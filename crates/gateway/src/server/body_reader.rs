@@ -48,14 +48,14 @@ impl Pace<'_> {
 }
 
 /// Checks encoding and announced length before a body is read.
-pub(super) fn check_body_headers(headers: &HeaderMap, announced: u64, most: u64) -> Result<()> {
+pub(super) fn check_body_headers(headers: &HeaderMap, announced: u64, max_body: u64) -> Result<()> {
     if let Some(encoding) = headers.get(CONTENT_ENCODING)
         && encoding != "identity"
     {
         return Err(rejected(415, "the body must not have a content encoding"));
     }
-    if announced > most {
-        return Err(too_large(most));
+    if announced > max_body {
+        return Err(too_large(max_body));
     }
     Ok(())
 }
@@ -64,7 +64,7 @@ pub(super) fn check_body_headers(headers: &HeaderMap, announced: u64, most: u64)
 pub(super) struct BodyReader {
     body: Incoming,
     announced: u64,
-    most: u64,
+    max_body: u64,
     /// Most bodies arrive in one chunk, which is not copied.
     first: Bytes,
     whole: BytesMut,
@@ -72,12 +72,12 @@ pub(super) struct BodyReader {
 }
 
 impl BodyReader {
-    /// A body of at most `most` bytes.
-    pub(super) fn new(body: Incoming, most: u64) -> Self {
+    /// A body of at most `max_body` bytes.
+    pub(super) fn new(body: Incoming, max_body: u64) -> Self {
         Self {
             announced: body.size_hint().lower(),
             body,
-            most,
+            max_body,
             first: Bytes::new(),
             whole: BytesMut::new(),
             truncated: false,
@@ -114,8 +114,8 @@ impl BodyReader {
         let mut deadline = began + pace.timeout.min(FOREVER);
         let mut before = self.length();
         loop {
-            if self.length() > self.most {
-                return Err(too_large(self.most));
+            if self.length() > self.max_body {
+                return Err(too_large(self.max_body));
             }
             if self.truncated {
                 return Err(rejected(400, "the body is incomplete"));
@@ -154,9 +154,9 @@ impl BodyReader {
     /// Upper bound of the body's length, as far as known.
     fn expected(&self) -> u64 {
         if self.announced > 0 {
-            self.announced.min(self.most)
+            self.announced.min(self.max_body)
         } else {
-            self.most
+            self.max_body
         }
     }
 
@@ -197,8 +197,8 @@ impl BodyReader {
     }
 }
 
-fn too_large(most: u64) -> Error {
-    let text = format!("the body is larger than {most} bytes; `max_body` sets the limit");
+fn too_large(max_body: u64) -> Error {
+    let text = format!("the body is larger than {max_body} bytes; `max_body` sets the limit");
     rejected(413, &text)
 }
 

@@ -174,12 +174,12 @@ async fn serve_request(
     request: Request<Incoming>,
 ) -> Result<Response<GuardedBody>, Infallible> {
     let active = activity.begin_request();
-    let refused = activity.take_rejection().or_else(|| check_head(&request));
+    let rejected = activity.take_rejection().or_else(|| check_head(&request));
     let old = request.version() < Version::HTTP_2;
     // The end of a chunked body is not tracked, so no request may follow it.
-    let last = old && (refused.is_some() || request.headers().contains_key(TRANSFER_ENCODING));
+    let last = old && (rejected.is_some() || request.headers().contains_key(TRANSFER_ENCODING));
     // Boxed: handling needs memory that a running stream does not.
-    let (response, permit) = Box::pin(dispatch(&context, peer.ip(), refused, request)).await;
+    let (response, permit) = Box::pin(dispatch(&context, peer.ip(), rejected, request)).await;
     let mut response =
         response.map(|body| GuardedBody::new(body, permit, Some(active), &context.cut));
     if last || (old && response.status() == http::StatusCode::REQUEST_TIMEOUT) {

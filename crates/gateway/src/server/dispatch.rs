@@ -36,7 +36,7 @@ const LONGEST_URI: usize = 8 * 1024;
 pub(super) async fn dispatch(
     context: &Arc<ServerContext>,
     from: IpAddr,
-    refused: Option<RejectedHead>,
+    rejected: Option<RejectedHead>,
     request: Request<Incoming>,
 ) -> (Response<Body>, Option<RequestPermit>) {
     let state = context.state.load_full();
@@ -46,11 +46,11 @@ pub(super) async fn dispatch(
         origins,
     };
     let caller = boundary.judge(request.method(), request.uri(), request.headers());
-    if let (Ok(Caller::Preflight(preflight)), None) = (&caller, refused) {
+    if let (Ok(Caller::Preflight(preflight)), None) = (&caller, rejected) {
         return (preflight_response(preflight.clone().answer()), None);
     }
     let outside = caller.as_ref().err();
-    let (mut response, permit) = admit(context, &state, from, refused, outside, request).await;
+    let (mut response, permit) = admit(context, &state, from, rejected, outside, request).await;
     share(&caller, origins, response.headers_mut());
     (response, permit)
 }
@@ -61,14 +61,14 @@ async fn admit(
     context: &Arc<ServerContext>,
     state: &Arc<State>,
     from: IpAddr,
-    refused: Option<RejectedHead>,
+    rejected: Option<RejectedHead>,
     outside: Option<&Refusal>,
     request: Request<Incoming>,
 ) -> (Response<Body>, Option<RequestPermit>) {
     let (head, body) = request.into_parts();
     let endpoint = fronts::endpoint(&head.method, &head.uri, &head.headers);
     let front = front_of(&endpoint);
-    let Some(front) = front.or(refused.map(|_| Front::Chat)) else {
+    let Some(front) = front.or(rejected.map(|_| Front::Chat)) else {
         return (without_dialect(context, &endpoint, outside), None);
     };
     let metrics = Arc::clone(&context.metrics);
@@ -78,7 +78,7 @@ async fn admit(
     if let Some(telemetry) = context.telemetry.get() {
         exchange.set_watch(telemetry.watch(&head, &endpoint, &state.registry));
     }
-    if let Some(RejectedHead { status, text }) = refused {
+    if let Some(RejectedHead { status, text }) = rejected {
         let error = Error::new(ErrorKind::Local, text).with_status(status);
         return (fail(front, exchange, error), None);
     }
@@ -101,13 +101,13 @@ async fn admit(
         return (fail(front, exchange, error), None);
     }
     let admission = context.admission();
-    let most = state.server.max_body;
+    let max_body = state.server.max_body;
     let flow = flow_of(key.as_deref(), from);
     let pace = Pace {
         limits: &context.limits,
         timeout: state.server.body_timeout,
     };
-    let (permit, body) = match admit_body(&admission, flow, body, most, pace).await {
+    let (permit, body) = match admit_body(&admission, flow, body, max_body, pace).await {
         Ok(entered) => entered,
         Err(error) => return (fail(front, exchange, error), None),
     };

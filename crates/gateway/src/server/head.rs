@@ -149,7 +149,7 @@ mod tests {
         let text = format!("POST / HTTP/1.1\r\nhost: x\r\n{headers}\r\nbody");
         let head = scan_head(text.as_bytes()).unwrap();
         assert_eq!(head.end, text.len() - 4, "{headers:?}");
-        head.framing.map_err(|refused| refused.status)
+        head.framing.map_err(|rejected| rejected.status)
     }
 
     #[test]

@@ -87,8 +87,8 @@ impl<S> Socket<S> {
                         self.stage = SocketStage::Chunks;
                         0
                     }
-                    Err(refused) => {
-                        self.activity.reject_next(refused);
+                    Err(rejected) => {
+                        self.activity.reject_next(rejected);
                         self.stage = SocketStage::Chunks;
                         0
                     }

@@ -17,7 +17,7 @@ use crate::outcome::AttemptSummary;
 
 /// One upstream call.
 struct UpstreamCall<'a> {
-    tried: &'a AttemptSummary,
+    attempt: &'a AttemptSummary,
     /// Since the request's arrival, like `ended`.
     began: Duration,
     ended: Duration,
@@ -42,14 +42,18 @@ impl RequestWatch {
         parent: &Context,
     ) {
         let request = finished.ended;
-        for tried in request.tried.iter().filter(|tried| was_called(tried)) {
-            let began = self.chain_began + tried.at;
+        for attempt in request
+            .attempts
+            .iter()
+            .filter(|attempt| was_called(attempt))
+        {
+            let began = self.chain_began + attempt.at;
             let call = UpstreamCall {
-                tried,
+                attempt,
                 began,
-                ended: match finished.stream && served(tried) {
+                ended: match finished.stream && served(attempt) {
                     true => self.stream_ended.unwrap_or(request.took),
-                    false => began + tried.took,
+                    false => began + attempt.took,
                 },
                 stream: finished.stream,
                 purpose: Purpose::Respond,
@@ -70,16 +74,16 @@ impl RequestWatch {
         let chain_began = described
             .began
             .saturating_duration_since(admitted.into_std());
-        let tried = described.attempts.iter().map(AttemptSummary::from);
-        for tried in tried.filter(was_called) {
-            let began = chain_began + tried.at;
+        let attempts = described.attempts.iter().map(AttemptSummary::from);
+        for attempt in attempts.filter(was_called) {
+            let began = chain_began + attempt.at;
             let call = UpstreamCall {
                 began,
-                ended: match served(&tried) {
+                ended: match served(&attempt) {
                     true => chain_began + described.took,
-                    false => began + tried.took,
+                    false => began + attempt.took,
                 },
-                tried: &tried,
+                attempt: &attempt,
                 stream: true,
                 purpose: Purpose::Describe,
                 usage: described.usage,
@@ -89,7 +93,7 @@ impl RequestWatch {
     }
 
     fn export_call(&self, call: &UpstreamCall<'_>, arrived: SystemTime, parent: &Context) {
-        let upstream = UpstreamAttributes::of(&call.tried.target, &self.registry);
+        let upstream = UpstreamAttributes::of(&call.attempt.target, &self.registry);
         let operation = match call.purpose {
             Purpose::Respond if self.embeds => "embeddings",
             _ => upstream.operation(),
@@ -98,9 +102,9 @@ impl RequestWatch {
         let interrupted = self
             .interrupted
             .filter(|_| call.purpose == Purpose::Respond);
-        let failure = match served(call.tried) {
+        let failure = match served(call.attempt) {
             true => interrupted,
-            false => call.tried.class,
+            false => call.attempt.class,
         };
         let failure = failure.map(word);
         let name = format!("{operation} {}", upstream.model);
@@ -121,15 +125,15 @@ impl RequestWatch {
     }
 
     fn write_call(&self, call: &UpstreamCall<'_>, attributes: &mut Attributes) {
-        let tried = call.tried;
+        let attempt = call.attempt;
         attributes.set(names::REQUEST_STREAM, call.stream);
-        attributes.set(names::TARGET, tried.target.clone());
+        attributes.set(names::TARGET, attempt.target.clone());
         attributes.set(names::PURPOSE, call.purpose.name());
-        attributes.set_known(names::HTTP_STATUS, tried.status.map(i64::from));
+        attributes.set_known(names::HTTP_STATUS, attempt.status.map(i64::from));
         if call.purpose == Purpose::Respond {
             self.request.write_to(attributes);
         }
-        if !served(tried) {
+        if !served(attempt) {
             return;
         }
         if call.purpose == Purpose::Respond {
@@ -137,7 +141,7 @@ impl RequestWatch {
         }
         write_usage(call.usage, attributes);
         if call.stream {
-            attributes.set(names::TIME_TO_FIRST_CHUNK, tried.took.as_secs_f64());
+            attributes.set(names::TIME_TO_FIRST_CHUNK, attempt.took.as_secs_f64());
         }
     }
 }
@@ -168,10 +172,10 @@ fn write_usage(usage: Usage, attributes: &mut Attributes) {
 }
 
 /// Whether the target was called.
-pub(super) fn was_called(tried: &AttemptSummary) -> bool {
-    tried.outcome != "skipped"
+pub(super) fn was_called(attempt: &AttemptSummary) -> bool {
+    attempt.outcome != "skipped"
 }
 
-fn served(tried: &AttemptSummary) -> bool {
-    tried.outcome == "served"
+fn served(attempt: &AttemptSummary) -> bool {
+    attempt.outcome == "served"
 }

@@ -64,8 +64,10 @@ impl RequestWatch {
 
     fn request_attributes(&self, finished: &RequestSpanData<'_>) -> Attributes {
         let ended = finished.ended;
-        let (called, skipped): (Vec<&AttemptSummary>, Vec<&AttemptSummary>) =
-            ended.tried.iter().partition(|tried| was_called(tried));
+        let (called, skipped): (Vec<&AttemptSummary>, Vec<&AttemptSummary>) = ended
+            .attempts
+            .iter()
+            .partition(|attempt| was_called(attempt));
         let text = |text: &str| text.to_owned();
         let mut attributes = Attributes::default();
         attributes.set(names::HTTP_METHOD, self.method);
@@ -114,7 +116,7 @@ fn error_type(ended: &FinishedRequest<'_>) -> Option<String> {
 }
 
 /// A skipped target, and why.
-fn skipped_target(tried: &AttemptSummary) -> String {
-    let why = tried.class.map_or_else(|| "benched".to_owned(), word);
-    format!("{}: {why}", tried.target)
+fn skipped_target(attempt: &AttemptSummary) -> String {
+    let why = attempt.class.map_or_else(|| "benched".to_owned(), word);
+    format!("{}: {why}", attempt.target)
 }

@@ -83,9 +83,9 @@ impl RequestTrace {
 
     /// Approximate size in bytes.
     pub(super) fn weight(&self) -> usize {
-        let attempts = |tried: &[AttemptSummary]| -> usize {
-            let each = tried.iter().map(|one| one.target.len());
-            each.sum::<usize>() + std::mem::size_of_val(tried)
+        let attempts = |list: &[AttemptSummary]| -> usize {
+            let each = list.iter().map(|attempt| attempt.target.len());
+            each.sum::<usize>() + std::mem::size_of_val(list)
         };
         let described = self.described.iter();
         let described = described.map(|call| size_of::<DescribeTrace>() + attempts(&call.attempts));
@@ -191,13 +191,13 @@ struct AttemptJson<'a> {
 
 impl Serialize for AttemptListJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|tried| AttemptJson {
-            target: &tried.target,
-            outcome: tried.outcome,
-            class: tried.class,
-            status: tried.status,
-            at_ms: milliseconds(tried.at),
-            took_ms: milliseconds(tried.took),
+        serializer.collect_seq(self.0.iter().map(|attempt| AttemptJson {
+            target: &attempt.target,
+            outcome: attempt.outcome,
+            class: attempt.class,
+            status: attempt.status,
+            at_ms: milliseconds(attempt.at),
+            took_ms: milliseconds(attempt.took),
         }))
     }
 }
