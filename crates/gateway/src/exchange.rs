@@ -1,7 +1,7 @@
-//! The record of one request, from arrival to end, and its log line.
+//! The lifecycle of one request, from arrival to end, and its log line.
 //!
-//! It may be dropped at any time: the drop logs the request once, with what is known so
-//! far. It never holds content or a key.
+//! May be dropped at any time: the drop logs the request once, with what is known so
+//! far. Never holds content or a key.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -90,29 +90,29 @@ impl Exchange {
         }
     }
 
-    /// The response is a stream.
+    /// Marks the response as a stream.
     pub(crate) fn start_stream(&mut self) {
         if !std::mem::replace(&mut self.streaming, true) {
             self.metrics.open_streams.up();
         }
     }
 
-    /// The client's key.
+    /// Sets the name of the client's key.
     pub(crate) fn set_key(&mut self, key: Option<Arc<str>>) {
         self.key = key;
     }
 
-    /// The requested model.
+    /// Sets the requested model.
     pub(crate) fn set_model(&mut self, model: &str) {
         self.model = clip(model, MAX_MODEL_NAME).to_owned();
     }
 
-    /// The scope of image descriptions, should any be needed.
+    /// Sets the scope of image descriptions, should any be needed.
     pub(crate) fn set_describe_scope(&mut self, scope: Scope) {
         self.scope = Some(scope);
     }
 
-    /// The candidate targets and the routing decision.
+    /// Sets the candidate targets and the routing decision.
     pub(crate) fn set_route(&mut self, chain: &Chain, route: Option<RouteTrace>) {
         if self.is_traced() {
             chain.name().clone_into(&mut self.candidates);
@@ -129,12 +129,12 @@ impl Exchange {
         self.traces.are_kept()
     }
 
-    /// Changes made before a target was chosen.
+    /// Adds changes made before a target was chosen.
     pub(crate) fn add_changes(&mut self, changes: impl IntoIterator<Item = Change>) {
         self.changes.extend(changes);
     }
 
-    /// A target serves.
+    /// Records the serving target and its attempt log.
     pub(crate) fn served(&mut self, target: &str, attempt_log: &AttemptLog) {
         self.target = Some(clip(target, MAX_TEXT).to_owned());
         self.calls = Some(attempt_log.calls());
@@ -142,7 +142,7 @@ impl Exchange {
         self.changes.extend_from_slice(attempt_log.changes());
     }
 
-    /// The response is complete.
+    /// Records a complete response.
     pub(crate) fn complete(&mut self, usage: Usage) {
         self.usage = usage;
         self.end = RequestOutcome::Complete;
@@ -164,12 +164,12 @@ impl Exchange {
         }
     }
 
-    /// Losses of the client's dialect.
+    /// Adds the losses of the client's dialect.
     pub(crate) fn add_losses(&mut self, losses: Vec<Loss>) {
         self.changes.extend(losses.into_iter().map(Change::from));
     }
 
-    /// The response was interrupted.
+    /// Records an interrupted response.
     pub(crate) fn interrupted(&mut self, error: &Error) {
         self.end = RequestOutcome::Interrupted;
         // If the stream never opened, only the error has the attempt log.
@@ -184,7 +184,7 @@ impl Exchange {
         }
     }
 
-    /// No target served.
+    /// Records a request that ends with an error response.
     pub(crate) fn failed(&mut self, error: &Error, status: u16) {
         self.end = RequestOutcome::Failed;
         self.status = status;
@@ -216,14 +216,14 @@ impl Exchange {
         self.watch = Some(Box::new(watch));
     }
 
-    /// The chain starts.
+    /// Records the start of the chain.
     pub(crate) fn chain_started(&mut self, request: Option<&Request>) {
         if let Some(watch) = &mut self.watch {
             watch.chain_started(request, self.began.elapsed());
         }
     }
 
-    /// Metadata of a whole response.
+    /// Records the metadata of a whole response.
     pub(crate) fn observe_response(&mut self, response: &Response) {
         if let Some(watch) = &mut self.watch {
             watch.observe_response(response);

@@ -29,8 +29,9 @@ pub(super) async fn respond(
         let hint = "send the request as `content-type: application/json`\n";
         return text(StatusCode::UNSUPPORTED_MEDIA_TYPE, hint);
     }
-    let most = state.server.max_body;
-    let (permit, body) = match admit_body_without_seat(context, &head.headers, body, most).await {
+    let max_body = state.server.max_body;
+    let (permit, body) = match admit_body_without_seat(context, &head.headers, body, max_body).await
+    {
         Ok(read) => read,
         Err(error) => return error_response(&error),
     };

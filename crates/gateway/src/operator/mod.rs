@@ -105,7 +105,7 @@ impl Operator {
     }
 }
 
-/// The peer of a request.
+/// The origin of a request to the operator listener.
 #[derive(Clone, Copy, Debug)]
 struct OperatorPeer {
     from: IpAddr,

@@ -80,7 +80,8 @@ impl RequestWatch {
         }
     }
 
-    /// The chain starts. Only the request's parameters are recorded, never its content.
+    /// Records the start of the chain. Only the request's parameters are kept, never
+    /// its content.
     pub(crate) fn chain_started(&mut self, request: Option<&Request>, since_arrival: Duration) {
         self.chain_began = since_arrival;
         let Some(request) = request else {
