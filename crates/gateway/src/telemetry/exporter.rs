@@ -127,9 +127,9 @@ mod tests {
     }
 
     #[derive(Clone, Default)]
-    struct Log(Arc<Mutex<Vec<u8>>>);
+    struct LogBuffer(Arc<Mutex<Vec<u8>>>);
 
-    impl io::Write for Log {
+    impl io::Write for LogBuffer {
         fn write(&mut self, line: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().extend_from_slice(line);
             Ok(line.len())
@@ -142,7 +142,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_unreachable_collector_is_logged_once_and_not_per_batch() {
-        let log = Log::default();
+        let log = LogBuffer::default();
         let lines = log.clone();
         let writer = tracing_subscriber::fmt().with_writer(move || lines.clone());
         let _guard = tracing::subscriber::set_default(writer.finish());

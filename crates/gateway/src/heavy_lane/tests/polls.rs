@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::super::*;
-use super::bodies::{FAILOVER, SHAPES, Shape};
+use super::bodies::{BodyShape, FAILOVER, SHAPES};
 use super::upstream;
 use crate::config::Config;
 use crate::server::{Limits, Server, ServerContext};
@@ -95,7 +95,7 @@ async fn send(address: SocketAddr, path: &'static str, body: String) -> u16 {
 }
 
 /// Sends all of these concurrently.
-async fn send_all(address: SocketAddr, shapes: &'static [Shape], size: usize) {
+async fn send_all(address: SocketAddr, shapes: &'static [BodyShape], size: usize) {
     let mut sending = JoinSet::new();
     for shape in shapes {
         let body = shape.body(size);
