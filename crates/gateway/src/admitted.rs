@@ -1,4 +1,4 @@
-//! A request that was let in: authenticated, bounded, not read yet.
+//! An admitted request: authenticated and bounded, not decoded yet.
 
 use std::sync::Arc;
 
@@ -7,25 +7,25 @@ use http::HeaderMap;
 use majordomo::{Error, ErrorKind, Result};
 
 use crate::exchange::Exchange;
-use crate::heavy_lane::Heavy;
+use crate::heavy_lane::LaneHandle;
 use crate::keys::ClientKey;
 
-/// What a front gets.
+/// What a handler receives.
 pub(crate) struct AdmittedRequest {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) key: Option<Arc<ClientKey>>,
     pub(crate) exchange: Exchange,
-    pub(crate) heavy: Heavy,
+    pub(crate) heavy: LaneHandle,
 }
 
-/// No model has a longer name.
+/// Longest model name.
 const LONGEST_NAME: usize = 256;
-/// Nobody writes a longer chain.
+/// Most targets in a requested chain.
 const MOST_TARGETS: usize = 32;
 
 impl AdmittedRequest {
-    /// Whether this client may ask for a model.
+    /// Checks that this client may use a model.
     pub(crate) fn allow(&self, model: &str) -> Result<()> {
         for (at, name) in model.split(',').enumerate() {
             let text = if at >= MOST_TARGETS {

@@ -5,7 +5,8 @@
 
 use majordomo::{Attempt, AttemptOutcome, Class, Error, ErrorKind};
 
-/// An exhausted chain's error in the class that says what to do about it.
+/// Reclassifies an exhausted chain's error so that its status tells the client what to
+/// do.
 pub(crate) fn for_client(error: Error) -> Error {
     if error.kind() != ErrorKind::Exhausted {
         return error;
@@ -23,29 +24,29 @@ pub(crate) fn for_client(error: Error) -> Error {
     } else {
         ErrorKind::Provider
     };
-    let told = |kind| {
+    let client_error = |kind| {
         Error::new(kind, error.message())
             .with_retry_after(error.retry_after())
             .with_attempt_log(error.attempt_log().clone())
     };
     if kind != ErrorKind::Provider {
-        return told(kind);
+        return client_error(kind);
     }
-    // Every target refused this request, and none of them blamed us for it.
+    // Every target rejected the request as forbidden; no credential of ours is at
+    // fault.
     if all(|class| class == Class::Forbidden) {
-        return told(ErrorKind::Provider).with_status(403);
+        return client_error(ErrorKind::Provider).with_status(403);
     }
     let benched = classes.iter().all(Option::is_none);
     if !benched && error.attempt_log().attempts.iter().all(throttled) {
-        return told(ErrorKind::Provider).with_status(429);
+        return client_error(ErrorKind::Provider).with_status(429);
     }
-    // Our own word: a provider's 503 with a wait would count as a rate limit.
-    told(ErrorKind::Local).with_status(if benched { 503 } else { 502 })
+    // `Local`, since a provider's 503 with a delay would count as a rate limit.
+    client_error(ErrorKind::Local).with_status(if benched { 503 } else { 502 })
 }
 
-/// Whether a target has too much to do. One that is benched was throttled, too, or
-/// may as well have been; a 429 that names no time to wait is tried again like any
-/// hiccup, but it is none.
+/// Whether a target is throttled. A benched one counts as throttled; a 429 without
+/// `Retry-After` is retried like a transient failure but still counts.
 fn throttled(attempt: &Attempt) -> bool {
     match &attempt.outcome {
         AttemptOutcome::Failed {
@@ -55,7 +56,7 @@ fn throttled(attempt: &Attempt) -> bool {
     }
 }
 
-/// Why a target did not serve; none if it is benched.
+/// Why a target did not serve; none if benched.
 fn class(attempt: &Attempt) -> Option<Class> {
     match &attempt.outcome {
         AttemptOutcome::Failed { class, .. } => Some(*class),
@@ -85,10 +86,10 @@ mod tests {
                 class: None,
             },
         };
-        nobody(classes.iter().map(outcome))
+        exhausted_after(classes.iter().map(outcome))
     }
 
-    fn nobody(outcomes: impl Iterator<Item = AttemptOutcome>) -> Error {
+    fn exhausted_after(outcomes: impl Iterator<Item = AttemptOutcome>) -> Error {
         let attempt = |outcome| Attempt {
             target: "p/m".into(),
             at: Duration::ZERO,
@@ -97,24 +98,25 @@ mod tests {
             outcome,
         };
         let attempts = outcomes.map(attempt).collect();
-        Error::new(ErrorKind::Exhausted, "nobody").with_attempt_log(AttemptLog { attempts })
+        Error::new(ErrorKind::Exhausted, "every target failed")
+            .with_attempt_log(AttemptLog { attempts })
     }
 
     #[test]
-    fn a_429_without_a_time_to_wait_is_a_429() {
+    fn a_429_without_retry_after_stays_a_429() {
         let failed = |status| AttemptOutcome::Failed {
             class: Class::Transient,
             status: Some(status),
             reason: "x".into(),
         };
         for (statuses, status) in [([429, 429], 429), ([429, 500], 502)] {
-            let error = for_client(nobody(statuses.into_iter().map(failed)));
+            let error = for_client(exhausted_after(statuses.into_iter().map(failed)));
             assert_eq!(error.status(), Some(status), "{statuses:?}");
         }
     }
 
     #[test]
-    fn m24_a_gateway_that_opens_too_many_pictures_says_when_to_come_back() {
+    fn a_gateway_that_decodes_too_many_images_sends_retry_after() {
         let error = for_client(majordomo::media::Problem::Busy.into_error(1));
         for front in [
             Front::Chat,
@@ -133,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_status_of_an_exhausted_chain_says_what_to_do() {
+    fn the_status_of_an_exhausted_chain_follows_the_failure_classes() {
         use Class as C;
         let rows: [(&[Option<Class>], u16); 11] = [
             (&[Some(C::Forbidden), Some(C::Forbidden)], 403),

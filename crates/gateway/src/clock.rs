@@ -1,14 +1,17 @@
-//! The wall clock: the one place that reads it.
+//! The wall clock; no other module reads it.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The time of day, for answers and for rules: the one place that asks for it.
-#[expect(clippy::disallowed_methods, reason = "clients are told the real time")]
+/// The wall-clock time, for responses, spans and rules.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the only reader of the wall clock"
+)]
 pub(crate) fn wall_clock() -> SystemTime {
     SystemTime::now()
 }
 
-/// Seconds since 1970.
+/// The current Unix time, in seconds.
 pub(crate) fn unix_now() -> u64 {
     let since = wall_clock().duration_since(UNIX_EPOCH);
     since.map(|since| since.as_secs()).unwrap_or_default()

@@ -1,7 +1,7 @@
-//! One request from its admitted to its end, and the line that is logged of it.
+//! The lifecycle of one request, from arrival to end, and its log line.
 //!
-//! Whoever holds it may drop it at any time: the line is written then, once, and
-//! says how far things went. It never holds content or a key.
+//! May be dropped at any time: the drop logs the request once, with what is known so
+//! far. Never holds content or a key.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,41 +17,43 @@ use crate::clip::clip;
 use crate::clock::wall_clock;
 use crate::fronts::Front;
 use crate::metrics::Metrics;
-use crate::outcome::{End, Ended, MAX_MODEL_NAME, MAX_TEXT, Tried, reason};
+use crate::outcome::{
+    AttemptSummary, FinishedRequest, MAX_MODEL_NAME, MAX_TEXT, RequestOutcome, reason,
+};
 use crate::routes::RouteTrace;
 #[cfg(feature = "otel")]
-use crate::telemetry::{Finished, Watch};
-use crate::traces::{Described, Record, Traces};
+use crate::telemetry::{RequestSpanData, RequestWatch};
+use crate::traces::{DescribeTrace, RequestTrace, Traces};
 
-/// What is known of a request so far.
+/// What is known of a request.
 pub(crate) struct Exchange {
-    /// Its id, which the client gets, too.
+    /// Also sent to the client.
     pub(crate) id: Arc<str>,
     began: Instant,
     front: Front,
     key: Option<Arc<str>>,
-    asked: String,
+    model: String,
     target: Option<String>,
-    /// Known when somebody serves, or nobody does.
-    attempts: Option<usize>,
+    /// Known once a target serves or all have failed.
+    calls: Option<usize>,
     changes: Vec<Change>,
     usage: Usage,
     first_token: Option<Duration>,
     status: u16,
-    end: End,
+    end: RequestOutcome,
     reason: Option<String>,
-    tried: Vec<Tried>,
-    /// The targets that may serve it, in order, and why they are these.
+    attempts: Vec<AttemptSummary>,
+    /// Candidate targets, in order.
     candidates: String,
     route: Option<RouteTrace>,
-    /// Where its images are described.
+    /// The scope of its image descriptions.
     scope: Option<Scope>,
     streaming: bool,
     metrics: Arc<Metrics>,
     traces: Arc<Traces>,
-    /// What spans tell beside all this, if they go anywhere.
+    /// Additional data for spans, if they are exported.
     #[cfg(feature = "otel")]
-    watch: Option<Box<Watch>>,
+    watch: Option<Box<RequestWatch>>,
 }
 
 impl Exchange {
@@ -67,16 +69,16 @@ impl Exchange {
             began: Instant::now(),
             front,
             key: None,
-            asked: String::new(),
+            model: String::new(),
             target: None,
-            attempts: None,
+            calls: None,
             changes: Vec::new(),
             usage: Usage::default(),
             first_token: None,
             status: 200,
-            end: End::default(),
+            end: RequestOutcome::default(),
             reason: None,
-            tried: Vec::new(),
+            attempts: Vec::new(),
             candidates: String::new(),
             route: None,
             scope: None,
@@ -88,38 +90,38 @@ impl Exchange {
         }
     }
 
-    /// Its answer is a stream.
-    pub(crate) fn streams(&mut self) {
+    /// Marks the response as a stream.
+    pub(crate) fn start_stream(&mut self) {
         if !std::mem::replace(&mut self.streaming, true) {
             self.metrics.open_streams.up();
         }
     }
 
-    /// Who asks.
-    pub(crate) fn by(&mut self, key: Option<Arc<str>>) {
+    /// Sets the name of the client's key.
+    pub(crate) fn set_key(&mut self, key: Option<Arc<str>>) {
         self.key = key;
     }
 
-    /// The model that was asked for.
-    pub(crate) fn asks_for(&mut self, model: &str) {
-        self.asked = clip(model, MAX_MODEL_NAME).to_owned();
+    /// Sets the requested model.
+    pub(crate) fn set_model(&mut self, model: &str) {
+        self.model = clip(model, MAX_MODEL_NAME).to_owned();
     }
 
-    /// Its images are described here, should that be needed.
-    pub(crate) fn describes_in(&mut self, scope: Scope) {
+    /// Sets the scope of image descriptions, should any be needed.
+    pub(crate) fn set_describe_scope(&mut self, scope: Scope) {
         self.scope = Some(scope);
     }
 
-    /// Who may serve it, and why they.
-    pub(crate) fn goes_to(&mut self, chain: &Chain, route: Option<RouteTrace>) {
-        if self.is_told() {
+    /// Sets the candidate targets and the routing decision.
+    pub(crate) fn set_route(&mut self, chain: &Chain, route: Option<RouteTrace>) {
+        if self.is_traced() {
             chain.name().clone_into(&mut self.candidates);
             self.route = route;
         }
     }
 
-    /// Whether somebody may ask why it went where it went.
-    fn is_told(&self) -> bool {
+    /// Whether the routing decision is traced or exported.
+    fn is_traced(&self) -> bool {
         #[cfg(feature = "otel")]
         if self.watch.is_some() {
             return true;
@@ -127,34 +129,34 @@ impl Exchange {
         self.traces.are_kept()
     }
 
-    /// Changes that were made before any target was chosen.
-    pub(crate) fn changed(&mut self, changes: impl IntoIterator<Item = Change>) {
+    /// Adds changes made before a target was chosen.
+    pub(crate) fn add_changes(&mut self, changes: impl IntoIterator<Item = Change>) {
         self.changes.extend(changes);
     }
 
-    /// Somebody answers.
+    /// Records the serving target and its attempt log.
     pub(crate) fn served(&mut self, target: &str, attempt_log: &AttemptLog) {
         self.target = Some(clip(target, MAX_TEXT).to_owned());
-        self.attempts = Some(attempt_log.calls());
-        self.tried = Tried::all(attempt_log);
+        self.calls = Some(attempt_log.calls());
+        self.attempts = AttemptSummary::all(attempt_log);
         self.changes.extend_from_slice(attempt_log.changes());
     }
 
-    /// A whole answer came.
+    /// Records a complete response.
     pub(crate) fn complete(&mut self, usage: Usage) {
         self.usage = usage;
-        self.end = End::Complete;
+        self.end = RequestOutcome::Complete;
     }
 
-    /// An event of the answer passes by.
-    pub(crate) fn saw(&mut self, event: &Event) {
+    /// Observes an event of the response.
+    pub(crate) fn observe(&mut self, event: &Event) {
         #[cfg(feature = "otel")]
         if let Some(watch) = &mut self.watch {
-            watch.saw(event, || self.began.elapsed());
+            watch.observe(event, || self.began.elapsed());
         }
         match event {
             Event::Usage(usage) => self.usage = *usage,
-            Event::Finish(_) => self.end = End::Complete,
+            Event::Finish(_) => self.end = RequestOutcome::Complete,
             event if self.first_token.is_none() && event.is_semantic() => {
                 self.first_token = Some(self.began.elapsed());
             }
@@ -162,46 +164,46 @@ impl Exchange {
         }
     }
 
-    /// What the client's dialect could not say.
-    pub(crate) fn lost(&mut self, losses: Vec<Loss>) {
+    /// Adds the losses of the client's dialect.
+    pub(crate) fn add_losses(&mut self, losses: Vec<Loss>) {
         self.changes.extend(losses.into_iter().map(Change::from));
     }
 
-    /// The answer broke off.
-    pub(crate) fn broke(&mut self, error: &Error) {
-        self.end = End::Interrupted;
-        // Of a stream that nobody began, only the error knows who was asked.
-        if self.attempts.is_none() && !error.attempt_log().attempts.is_empty() {
-            self.attempts = Some(error.attempt_log().calls());
-            self.tried = Tried::all(error.attempt_log());
+    /// Records an interrupted response.
+    pub(crate) fn interrupted(&mut self, error: &Error) {
+        self.end = RequestOutcome::Interrupted;
+        // If the stream never opened, only the error has the attempt log.
+        if self.calls.is_none() && !error.attempt_log().attempts.is_empty() {
+            self.calls = Some(error.attempt_log().calls());
+            self.attempts = AttemptSummary::all(error.attempt_log());
         }
         self.reason = Some(reason(error));
         #[cfg(feature = "otel")]
         if let Some(watch) = &mut self.watch {
-            watch.broke(error, self.began.elapsed());
+            watch.interrupted(error, self.began.elapsed());
         }
     }
 
-    /// There is no answer.
+    /// Records a request that ends with an error response.
     pub(crate) fn failed(&mut self, error: &Error, status: u16) {
-        self.end = End::Failed;
+        self.end = RequestOutcome::Failed;
         self.status = status;
-        self.attempts = Some(error.attempt_log().calls());
-        self.tried = Tried::all(error.attempt_log());
+        self.calls = Some(error.attempt_log().calls());
+        self.attempts = AttemptSummary::all(error.attempt_log());
         self.reason = Some(reason(error));
     }
 
-    /// Who serves, if somebody does.
+    /// The serving target, if any.
     pub(crate) fn target(&self) -> Option<&str> {
         self.target.as_deref()
     }
 
-    /// How many requests went out, once that is known.
+    /// Number of upstream calls, once known.
     pub(crate) fn attempts(&self) -> Option<usize> {
-        self.attempts
+        self.calls
     }
 
-    /// What was altered.
+    /// All changes so far.
     pub(crate) fn changes(&self) -> &[Change] {
         &self.changes
     }
@@ -209,31 +211,30 @@ impl Exchange {
 
 #[cfg(feature = "otel")]
 impl Exchange {
-    /// Spans will be made of it.
-    pub(crate) fn watched(&mut self, watch: Watch) {
+    /// Exports spans of this request.
+    pub(crate) fn set_watch(&mut self, watch: RequestWatch) {
         self.watch = Some(Box::new(watch));
     }
 
-    /// Targets are asked from now on.
-    pub(crate) fn asks(&mut self, request: Option<&Request>) {
+    /// Records the start of the chain.
+    pub(crate) fn chain_started(&mut self, request: Option<&Request>) {
         if let Some(watch) = &mut self.watch {
-            watch.asks(request, self.began.elapsed());
+            watch.chain_started(request, self.began.elapsed());
         }
     }
 
-    /// What a whole answer says of itself.
-    pub(crate) fn answered(&mut self, response: &Response) {
+    /// Records the metadata of a whole response.
+    pub(crate) fn observe_response(&mut self, response: &Response) {
         if let Some(watch) = &mut self.watch {
-            watch.answered(response);
+            watch.observe_response(response);
         }
     }
 }
 
 impl Exchange {
-    /// Leaves what is known for the operator. Nothing is written out before
-    /// somebody asks for it.
+    /// Stores the record for the operator. It is serialized only when queried.
     fn keep(&mut self, took: Duration, calls: &[DescribeCall]) {
-        self.traces.keep(Record {
+        self.traces.keep(RequestTrace {
             id: Arc::clone(&self.id),
             ended: wall_clock(),
             took,
@@ -241,11 +242,11 @@ impl Exchange {
             key: self.key.take(),
             dialect: self.front.dialect(),
             stream: self.streaming,
-            model: std::mem::take(&mut self.asked),
+            model: std::mem::take(&mut self.model),
             route: self.route.take(),
             candidates: std::mem::take(&mut self.candidates),
-            attempts: std::mem::take(&mut self.tried),
-            described: calls.iter().map(Described::from).collect(),
+            attempts: std::mem::take(&mut self.attempts),
+            described: calls.iter().map(DescribeTrace::from).collect(),
             changes: std::mem::take(&mut self.changes),
             usage: self.usage,
             status: self.status,
@@ -258,9 +259,9 @@ impl Exchange {
 impl Drop for Exchange {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.end = End::Failed;
+            self.end = RequestOutcome::Failed;
             self.status = 500;
-            self.reason = Some("a panic".to_owned());
+            self.reason = Some("panic".to_owned());
         }
         let took = self.began.elapsed();
         if self.streaming {
@@ -269,27 +270,27 @@ impl Drop for Exchange {
         self.metrics.open_requests.down();
         let calls = self.scope.as_ref().map(Scope::calls).unwrap_or_default();
         let dialect = self.front.dialect();
-        let ended = Ended {
+        let ended = FinishedRequest {
             dialect: dialect.as_str(),
             end: self.end,
             status: self.status,
             target: self.target.as_deref(),
-            tried: &self.tried,
+            attempts: &self.attempts,
             changes: &self.changes,
             described: &calls,
             usage: self.usage,
             took,
             first_token: self.first_token,
         };
-        self.metrics.ended(&ended);
+        self.metrics.record(&ended);
         #[cfg(feature = "otel")]
         if let Some(watch) = self.watch.take() {
-            watch.tell(&Finished {
+            watch.export(&RequestSpanData {
                 ended: &ended,
                 id: &self.id,
                 began: self.began,
                 key: self.key.as_ref(),
-                model: &self.asked,
+                model: &self.model,
                 route: self.route.as_ref(),
                 stream: self.streaming,
                 reason: self.reason.as_deref(),
@@ -305,9 +306,9 @@ impl Drop for Exchange {
             request = &*self.id,
             key = self.key.as_deref(),
             dialect = %dialect,
-            model = self.asked,
+            model = self.model,
             target = self.target,
-            attempts = self.attempts,
+            attempts = self.calls,
             changes = self.changes.len(),
             input_tokens = self.usage.input,
             output_tokens = self.usage.output,
@@ -321,8 +322,8 @@ impl Drop for Exchange {
             reason = self.reason,
             "served"
         );
-        // Whoever named no model asked nothing that could be traced.
-        if self.traces.are_kept() && !self.asked.is_empty() {
+        // A request without a model is not traced.
+        if self.traces.are_kept() && !self.model.is_empty() {
             self.keep(took, &calls);
         }
     }
@@ -336,7 +337,7 @@ mod tests {
     use crate::config::ServerSettings;
 
     #[test]
-    fn a_stream_that_nobody_began_has_its_attempts_from_the_error() {
+    fn a_stream_that_never_opened_takes_its_attempts_from_the_error() {
         let attempt_log = AttemptLog {
             attempts: vec![Attempt {
                 target: "up/m".to_owned(),
@@ -353,9 +354,9 @@ mod tests {
         let metrics = Arc::<Metrics>::default();
         let traces = Arc::new(Traces::new(&ServerSettings::default()));
         let mut exchange = Exchange::new("id".into(), Front::Chat, Arc::clone(&metrics), traces);
-        exchange.streams();
-        let error = Error::new(ErrorKind::Exhausted, "nobody could");
-        exchange.broke(&error.with_attempt_log(attempt_log));
+        exchange.start_stream();
+        let error = Error::new(ErrorKind::Exhausted, "every target failed");
+        exchange.interrupted(&error.with_attempt_log(attempt_log));
         drop(exchange);
         let page = metrics.page(&[], true);
         let line = "majordomo_attempts_total{target=\"up/m\",outcome=\"failed\"} 1";

@@ -1,16 +1,16 @@
-//! How many JSON values a body holds, counted before anything is parsed.
+//! Counts JSON values before a body is parsed.
 //!
 //! A codec turns each value of a list into a struct: `"",` takes three bytes in a body
-//! and a few hundred once read. So the number of values is bounded before the first
-//! of them is allocated. Works on bytes; assumes nothing about their validity.
+//! and a few hundred once decoded. So the number of values is bounded before the first
+//! one is allocated. Works on bytes; assumes nothing about their validity.
 
 use memchr::{memchr_iter, memchr2};
 
-/// Bodies with more values than this leave the async threads, whatever their size: the
-/// costliest value takes about 250 ns to read, so what stays costs about a millisecond.
+/// Bodies with more values than this move to the heavy lane, whatever their size: the
+/// costliest value takes about 250 ns to decode, so the rest costs about a millisecond.
 pub(crate) const HEAVY_VALUES: usize = 4_096;
 
-/// An upper bound, at memory speed: commas and brackets inside strings count, too.
+/// An upper bound at memory speed: includes commas and brackets inside strings.
 pub(crate) fn upper_bound(body: &[u8]) -> usize {
     let count = |byte| memchr_iter(byte, body).count();
     1 + count(b',') + count(b'[') + count(b'{')
@@ -18,11 +18,11 @@ pub(crate) fn upper_bound(body: &[u8]) -> usize {
 
 /// Whether a body holds more values than `most`.
 pub(crate) fn exceed(body: &[u8], most: usize) -> bool {
-    // Each value stands at the start, or behind a comma or an opening bracket.
+    // Each value is at the start, or follows a comma or an opening bracket.
     body.len() > most && upper_bound(body) > most && count_up_to(body, most) > most
 }
 
-/// Counts outside strings, and stops behind `most`.
+/// Counts outside strings; stops beyond `most`.
 fn count_up_to(body: &[u8], most: usize) -> usize {
     let mut count = 1;
     let mut at = 0;
@@ -42,7 +42,7 @@ fn count_up_to(body: &[u8], most: usize) -> usize {
     count
 }
 
-/// The position behind a string's closing quote, or the end of the body.
+/// The position after a string's closing quote, or the end of the body.
 fn string_end(body: &[u8], mut at: usize) -> usize {
     while let Some(found) = memchr2(b'"', b'\\', &body[at..]) {
         at += found + 1;
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn brackets_and_commas_inside_strings_are_no_values() {
+    fn brackets_and_commas_inside_strings_are_not_values() {
         let body = br#"{"a":"[[[,,,{{{ \" ,","b\\":[1,"]"],"c":{}}"#;
         assert!(!exceed(body, 7));
         assert!(upper_bound(body) > 7);
@@ -94,7 +94,7 @@ mod tests {
     proptest! {
         /// An empty container counts one value too many, never one too few.
         #[test]
-        fn no_body_holds_more_values_than_are_counted(json in json()) {
+        fn the_count_is_never_too_low(json in json()) {
             let body = json.to_string().into_bytes();
             let counted = count_up_to(&body, usize::MAX);
             prop_assert!(counted >= values(&json));

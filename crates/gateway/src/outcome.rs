@@ -1,6 +1,6 @@
-//! How a request ended: what logs, metrics, traces and spans share.
+//! Request outcomes, shared by logs, metrics, traces and spans.
 //!
-//! No type here holds content or a provider's text, which may repeat the request.
+//! No type here holds content or a provider's text, which may quote the request.
 
 use std::time::Duration;
 
@@ -18,20 +18,20 @@ pub(crate) const MAX_TARGET_LABEL: usize = 200;
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum End {
-    /// The client went away, or the server.
+pub(crate) enum RequestOutcome {
+    /// The client disconnected, or the server stopped.
     #[default]
     ClientGone,
-    /// The answer is complete.
+    /// The response is complete.
     Complete,
-    /// The answer broke off after it had begun.
+    /// The response was interrupted after it had started.
     Interrupted,
-    /// There was no answer but an error.
+    /// The response is an error.
     Failed,
 }
 
-impl End {
-    /// As logs and figures call it.
+impl RequestOutcome {
+    /// The name in logs and metrics.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ClientGone => "client_gone",
@@ -42,13 +42,13 @@ impl End {
     }
 }
 
-/// A request that is over.
-pub(crate) struct Ended<'a> {
+/// A finished request.
+pub(crate) struct FinishedRequest<'a> {
     pub(crate) dialect: &'a str,
-    pub(crate) end: End,
+    pub(crate) end: RequestOutcome,
     pub(crate) status: u16,
     pub(crate) target: Option<&'a str>,
-    pub(crate) tried: &'a [Tried],
+    pub(crate) attempts: &'a [AttemptSummary],
     pub(crate) changes: &'a [Change],
     pub(crate) described: &'a [DescribeCall],
     pub(crate) usage: Usage,
@@ -56,10 +56,9 @@ pub(crate) struct Ended<'a> {
     pub(crate) first_token: Option<Duration>,
 }
 
-/// One target that a request came to. What it said is left out: that may repeat
-/// what was asked.
+/// One attempt, without the provider's text, which may quote the request.
 #[derive(Debug, Default)]
-pub(crate) struct Tried {
+pub(crate) struct AttemptSummary {
     pub(crate) target: String,
     pub(crate) outcome: &'static str,
     pub(crate) class: Option<Class>,
@@ -68,13 +67,13 @@ pub(crate) struct Tried {
     pub(crate) took: Duration,
 }
 
-impl Tried {
+impl AttemptSummary {
     pub(crate) fn all(attempt_log: &AttemptLog) -> Vec<Self> {
         attempt_log.attempts.iter().map(Self::from).collect()
     }
 }
 
-impl From<&Attempt> for Tried {
+impl From<&Attempt> for AttemptSummary {
     fn from(attempt: &Attempt) -> Self {
         let (outcome, class, status) = match &attempt.outcome {
             AttemptOutcome::Served => ("served", None, None),
@@ -92,7 +91,7 @@ impl From<&Attempt> for Tried {
     }
 }
 
-/// Why, in our own words: what others say may repeat what was asked.
+/// The reason in our own words: a provider's text may quote the request.
 pub(crate) fn reason(error: &Error) -> String {
     let mut failures = String::new();
     for attempt in &error.attempt_log().attempts {
@@ -101,7 +100,7 @@ pub(crate) fn reason(error: &Error) -> String {
             AttemptOutcome::Skipped { class: None, .. } => "Benched".to_owned(),
             AttemptOutcome::Skipped {
                 class: Some(class), ..
-            } => format!("{class:?}, not asked"),
+            } => format!("{class:?}, not called"),
             AttemptOutcome::Failed {
                 class,
                 status: Some(status),

@@ -1,6 +1,6 @@
 //! Random ids for requests and responses.
 
-/// An id that nobody else has.
+/// A unique id with 120 random bits.
 pub(crate) fn new_id() -> String {
     const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
     let random = u128::from(fastrand::u64(..)) << 64 | u128::from(fastrand::u64(..));

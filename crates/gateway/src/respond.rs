@@ -9,33 +9,33 @@ use crate::fronts::Front;
 use crate::response_body::Body;
 use crate::response_headers;
 
-/// The answer to a request that failed.
-pub(crate) fn refuse(front: Front, mut exchange: Exchange, error: Error) -> Response<Body> {
+/// The response to a failed request.
+pub(crate) fn fail(front: Front, mut exchange: Exchange, error: Error) -> Response<Body> {
     let exhausted = error.kind() == ErrorKind::Exhausted;
     let error = for_client(error);
-    let mut answer = bare(front, &error);
-    exchange.failed(&error, answer.status().as_u16());
-    let map = answer.headers_mut();
+    let mut response = error_response(front, &error);
+    exchange.failed(&error, response.status().as_u16());
+    let map = response.headers_mut();
     if exhausted {
-        // The chain has retried already; SDKs would do it all over again.
+        // The chain has already retried; SDKs would repeat all of it.
         map.insert("x-should-retry", HeaderValue::from_static("false"));
     }
     response_headers::describe(map, front, &exchange);
-    answer
+    response
 }
 
-/// An error in a dialect's own form, and nothing about the request.
-pub(crate) fn bare(front: Front, error: &Error) -> Response<Body> {
+/// An error in the dialect's format, without request headers.
+pub(crate) fn error_response(front: Front, error: &Error) -> Response<Body> {
     let reply = front.codec().write_error(error);
-    let mut answer = Response::new(Body::from(reply.body));
-    *answer.status_mut() =
+    let mut response = Response::new(Body::from(reply.body));
+    *response.status_mut() =
         StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let map = answer.headers_mut();
+    let map = response.headers_mut();
     map.insert("content-type", HeaderValue::from_static("application/json"));
     for (name, value) in reply.headers {
         insert(map, name, &value);
     }
-    answer
+    response
 }
 
 fn insert(map: &mut HeaderMap, name: &'static str, value: &str) {

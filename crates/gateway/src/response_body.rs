@@ -1,4 +1,4 @@
-//! The body of an answer: whole, or as it comes.
+//! Response bodies: whole or streamed.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -6,17 +6,16 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 
-use crate::relay::{Broken, Relay};
+use crate::relay::{BrokenStream, Relay};
 
-/// So much of a whole answer is handed over at once: hyper takes sixteen of these
-/// before it lets others have their turn.
-const PIECE: usize = 64 * 1024;
+/// Frame size of a whole body: hyper takes sixteen frames before it yields.
+const FRAME_SIZE: usize = 64 * 1024;
 
-/// What goes back to a client.
+/// The body of a client response.
 pub(crate) enum Body {
-    /// Whole, in pieces; what was sent is taken off.
+    /// Whole, sent in frames; holds the unsent rest.
     Whole(Bytes),
-    /// As the model answers.
+    /// Relayed as the model generates.
     Stream(Box<Relay>),
 }
 
@@ -34,17 +33,17 @@ impl From<Bytes> for Body {
 
 impl HttpBody for Body {
     type Data = Bytes;
-    type Error = Broken;
+    type Error = BrokenStream;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BrokenStream>>> {
         match &mut *self {
             Self::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
             Self::Whole(bytes) => {
-                let piece = bytes.split_to(bytes.len().min(PIECE));
-                Poll::Ready(Some(Ok(Frame::data(piece))))
+                let chunk = bytes.split_to(bytes.len().min(FRAME_SIZE));
+                Poll::Ready(Some(Ok(Frame::data(chunk))))
             }
             Self::Stream(relay) => relay.poll(cx).map(|item| item.map(|r| r.map(Frame::data))),
         }

@@ -1,4 +1,4 @@
-//! What every answer says about itself.
+//! The `x-majordomo-*` response headers.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,10 +9,10 @@ use majordomo::Change;
 use crate::exchange::Exchange;
 use crate::fronts::Front;
 
-/// Longer lists of changes are cut; the log has all of them.
+/// Longest list of changes; the log has all of them.
 const LONGEST: usize = 2_000;
 
-/// Adds who served, after how many attempts, and what was altered.
+/// Adds the serving target, the number of attempts and the changes.
 pub(crate) fn describe(headers: &mut HeaderMap, front: Front, exchange: &Exchange) {
     let mut insert = |name: &'static str, value: &str| {
         if let Ok(value) = HeaderValue::from_str(value) {
@@ -34,24 +34,24 @@ pub(crate) fn describe(headers: &mut HeaderMap, front: Front, exchange: &Exchang
     }
 }
 
-/// Everything that was altered, each subject and verb once.
+/// All changes, each subject and verb once.
 fn changes(changes: &[Change]) -> String {
     let mut merged: Vec<Change> = Vec::new();
-    // A client chooses how many unknown fields its request has.
-    let mut places: HashMap<(&str, &str), usize> = HashMap::new();
+    // The number of unknown fields is chosen by the client, so merging must be linear.
+    let mut positions: HashMap<(&str, &str), usize> = HashMap::new();
     for change in changes {
-        match places.entry((&change.subject, &change.verb)) {
-            Entry::Occupied(place) => {
-                let known = &mut merged[*place.get()];
+        match positions.entry((&change.subject, &change.verb)) {
+            Entry::Occupied(position) => {
+                let known = &mut merged[*position.get()];
                 known.count = known
                     .count
                     .zip(change.count)
                     .map(|(a, b)| a + b)
                     .or(known.count);
             }
-            // What comes behind so many cannot be in the header any more.
-            Entry::Vacant(place) if merged.len() < LONGEST => {
-                place.insert(merged.len());
+            // Further changes cannot fit in the header.
+            Entry::Vacant(position) if merged.len() < LONGEST => {
+                position.insert(merged.len());
                 merged.push(change.clone());
             }
             Entry::Vacant(_) => {}
@@ -72,7 +72,7 @@ fn changes(changes: &[Change]) -> String {
     printable(&text)
 }
 
-/// Headers hold plain letters only.
+/// Header values are printable ASCII.
 fn printable(text: &str) -> String {
     let plain = |c: char| if (' '..='~').contains(&c) { c } else { '?' };
     text.chars().map(plain).collect()
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_list_is_cut_and_what_is_shown_of_it_is_counted() {
+    fn a_long_list_is_truncated_and_its_visible_part_is_counted() {
         let many = (0..10_000).map(|n| Change::new(format!("u{n}"), "dropped"));
         let image = || Change::new("image", "resized").times(1);
         let list: Vec<Change> = [image()].into_iter().chain(many).chain([image()]).collect();

@@ -43,11 +43,13 @@ fn at(path: &str, headers: &HeaderMap) -> Result<ChosenFront> {
         .parse()
         .map_err(|_| bad(format!("`{path}` is not a path")))?;
     match endpoint(&Method::POST, &uri, headers) {
-        Endpoint::Ask { front, model, .. } | Endpoint::Count { front, model } => Ok(ChosenFront {
-            front,
-            from: DialectFrom::Path,
-            model,
-        }),
+        Endpoint::Generate { front, model, .. } | Endpoint::Count { front, model } => {
+            Ok(ChosenFront {
+                front,
+                from: DialectFrom::Path,
+                model,
+            })
+        }
         _ => Err(bad(format!(
             "`{path}` is not an endpoint for requests, such as `/v1/chat/completions`"
         ))),

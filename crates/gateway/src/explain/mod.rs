@@ -53,7 +53,7 @@ impl GatewayState {
         if let Some(key) = &key {
             key.allow(&model)?;
         }
-        let passed_on = fronts::passed_on(&input.headers);
+        let passed_on = fronts::forwarded_headers(&input.headers);
         let request = request.client_headers(passed_on);
         let mut explanation = Explanation {
             dialect: front.dialect().to_string(),

@@ -1,13 +1,13 @@
-//! The client headers that go on to a target of the same dialect.
+//! Client headers that are forwarded to a target of the same dialect.
 
 use http::HeaderMap;
 
-/// Headers of a client's request that belong to its dialect, and are no secret.
-const PASSED_ON: [&str; 3] = ["anthropic-beta", "anthropic-version", "openai-beta"];
+/// Dialect-specific headers without secrets.
+const FORWARDED: [&str; 3] = ["anthropic-beta", "anthropic-version", "openai-beta"];
 
-/// What a target of the same dialect gets of a client's headers.
-pub(crate) fn passed_on(headers: &HeaderMap) -> Vec<(String, String)> {
-    let named = PASSED_ON.iter().flat_map(|name| {
+/// The forwarded headers of a client's request.
+pub(crate) fn forwarded_headers(headers: &HeaderMap) -> Vec<(String, String)> {
+    let named = FORWARDED.iter().flat_map(|name| {
         let values = headers.get_all(*name).iter();
         values.map(move |value| (*name, value))
     });

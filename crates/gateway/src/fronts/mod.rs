@@ -1,7 +1,7 @@
-//! One front per dialect: which paths are whose, and how answers look there.
+//! Fronts: the client-facing endpoints of each dialect.
 //!
-//! A front is thin. It knows its codec, the form of its ids and the media type of
-//! its streams; everything between reading and writing is the same for all.
+//! A front knows its paths, codec, id format and stream media type; everything between
+//! decoding and encoding is shared. Uses no sibling module.
 
 mod forwarded_headers;
 mod path;
@@ -9,10 +9,10 @@ mod path;
 use majordomo::Dialect;
 use majordomo_wire::{Codec, Protocol, ollama};
 
-pub(crate) use forwarded_headers::passed_on;
-pub(crate) use path::{Endpoint, Stream, endpoint};
+pub(crate) use forwarded_headers::forwarded_headers;
+pub(crate) use path::{Endpoint, StreamMode, endpoint};
 
-/// The side of the gateway that speaks one dialect to its clients.
+/// The endpoint of one dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Front {
     Chat,
@@ -20,7 +20,7 @@ pub(crate) enum Front {
     Messages,
     Gemini,
     OllamaChat,
-    /// The same dialect as chat in another form, which only its answers show.
+    /// The same dialect as chat; only its responses differ.
     OllamaGenerate,
 }
 
@@ -46,8 +46,8 @@ impl Front {
         self.protocol().dialect()
     }
 
-    /// Whether answers of a target of the same dialect can be passed on as they
-    /// are. A generate request may reach its target as a chat.
+    /// Whether responses of a target of the same dialect can be forwarded unchanged. A
+    /// generate request may reach its target as a chat.
     pub(crate) fn forwards(self) -> bool {
         self != Self::OllamaGenerate
     }
@@ -60,7 +60,7 @@ impl Front {
         }
     }
 
-    /// What keeps a silent stream alive, if its clients understand anything.
+    /// The keep-alive frame of a silent stream, if the dialect has one.
     pub(crate) fn keep_alive(self) -> Option<&'static [u8]> {
         match self {
             Self::Messages => Some(b"event: ping\ndata: {\"type\": \"ping\"}\n\n"),
@@ -69,7 +69,7 @@ impl Front {
         }
     }
 
-    /// What this dialect's answer ids begin with.
+    /// Prefix of this dialect's response ids.
     pub(crate) fn id_prefix(self) -> &'static str {
         match self {
             Self::Chat => "chatcmpl-",

@@ -1,57 +1,57 @@
-//! What is asked for, from method, path and headers alone.
+//! Finds the endpoint of a request from method, path and headers.
 
 use http::{HeaderMap, Method, Uri};
 use percent_encoding::percent_decode_str;
 
 use super::Front;
 
-/// What a path leads to.
+/// The endpoint of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoint {
-    /// An answer of a model; Gemini has model and stream in its path.
-    Ask {
+    /// Generation; Gemini has model and stream in its path.
+    Generate {
         front: Front,
         model: Option<String>,
-        stream: Stream,
+        stream: StreamMode,
     },
-    /// How many tokens a request has.
+    /// Token counting.
     Count { front: Front, model: Option<String> },
-    /// What can be asked for.
+    /// The model list.
     Models(Front),
-    /// One of them.
+    /// One model.
     Model(Front, String),
-    /// Ollama's word for one of them.
+    /// One model in Ollama's format.
     Show,
     /// Ollama's version.
     Version,
-    /// Embeddings, passed through to a target of the same dialect.
+    /// Embeddings, forwarded to a target of the same dialect.
     Embeddings(Front),
-    /// `/`, for those who look whether somebody is there.
+    /// `/`, a liveness text for humans.
     Root,
-    /// Alive.
+    /// Liveness probe.
     Healthz,
-    /// Able to serve.
+    /// Readiness probe.
     Readyz,
-    /// The path exists, for another method.
+    /// The path exists with another method.
     WrongMethod(&'static str),
-    /// Nobody is here; how to say so.
-    Nowhere(Front),
+    /// Unknown path; the front whose error format applies.
+    NotFound(Front),
 }
 
-/// Whether an answer comes as a stream.
+/// Whether a response is streamed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stream {
-    /// The body says.
-    AsAsked,
-    /// The path says so: server-sent events.
+pub(crate) enum StreamMode {
+    /// Decided by the body.
+    FromBody,
+    /// By path: server-sent events.
     Events,
-    /// The path says so: one array of objects, as old Gemini clients want it.
+    /// By path: one JSON array, Gemini's format without `alt=sse`.
     Array,
-    /// The path says no.
+    /// By path: not streamed.
     No,
 }
 
-/// Prefixes for clients that need distinct bases.
+/// Prefixes for clients that need distinct base URLs.
 const BASES: [(&str, Option<Front>); 4] = [
     ("/openai", Some(Front::Chat)),
     ("/anthropic", Some(Front::Messages)),
@@ -59,17 +59,16 @@ const BASES: [(&str, Option<Front>); 4] = [
     ("/ollama", Some(Front::OllamaChat)),
 ];
 
-/// Finds what is asked for. Paths are matched exactly, with the prefixes of
-/// distinct bases taken off.
+/// Finds the endpoint. Paths match exactly, after a base prefix is stripped.
 pub(crate) fn endpoint(method: &Method, uri: &Uri, headers: &HeaderMap) -> Endpoint {
     let (path, base) = without_base(uri.path());
     let get = method == Method::GET || method == Method::HEAD;
     let post = method == Method::POST;
-    let models = base.unwrap_or_else(|| lister(headers, uri));
-    let ask = |front| Endpoint::Ask {
+    let models = base.unwrap_or_else(|| models_front(headers, uri));
+    let generate = |front| Endpoint::Generate {
         front,
         model: None,
-        stream: Stream::AsAsked,
+        stream: StreamMode::FromBody,
     };
     let (found, allowed) = match path {
         "" | "/" => (Endpoint::Root, "GET"),
@@ -79,9 +78,9 @@ pub(crate) fn endpoint(method: &Method, uri: &Uri, headers: &HeaderMap) -> Endpo
         "/v1beta/models" => (Endpoint::Models(Front::Gemini), "GET"),
         "/api/tags" => (Endpoint::Models(Front::OllamaChat), "GET"),
         "/api/version" => (Endpoint::Version, "GET"),
-        "/v1/chat/completions" => (ask(Front::Chat), "POST"),
-        "/v1/responses" => (ask(Front::Responses), "POST"),
-        "/v1/messages" => (ask(Front::Messages), "POST"),
+        "/v1/chat/completions" => (generate(Front::Chat), "POST"),
+        "/v1/responses" => (generate(Front::Responses), "POST"),
+        "/v1/messages" => (generate(Front::Messages), "POST"),
         "/v1/messages/count_tokens" => (
             Endpoint::Count {
                 front: Front::Messages,
@@ -89,14 +88,14 @@ pub(crate) fn endpoint(method: &Method, uri: &Uri, headers: &HeaderMap) -> Endpo
             },
             "POST",
         ),
-        "/api/chat" => (ask(Front::OllamaChat), "POST"),
-        "/api/generate" => (ask(Front::OllamaGenerate), "POST"),
+        "/api/chat" => (generate(Front::OllamaChat), "POST"),
+        "/api/generate" => (generate(Front::OllamaGenerate), "POST"),
         "/api/show" => (Endpoint::Show, "POST"),
         "/v1/embeddings" => (Endpoint::Embeddings(Front::Chat), "POST"),
         "/api/embed" => (Endpoint::Embeddings(Front::OllamaChat), "POST"),
         _ => match below_models(path, uri, post, models) {
             Some(found) => found,
-            None => return Endpoint::Nowhere(base.unwrap_or(speaks(path, headers))),
+            None => return Endpoint::NotFound(base.unwrap_or(error_front(path, headers))),
         },
     };
     match allowed {
@@ -106,8 +105,8 @@ pub(crate) fn endpoint(method: &Method, uri: &Uri, headers: &HeaderMap) -> Endpo
     }
 }
 
-/// `/v1/models/{id}` and Gemini's calls, where the model is everything up to the
-/// last colon: its name may hold slashes, colons and commas.
+/// `/v1/models/{id}` and Gemini's methods, where the model is everything up to the last
+/// colon: its name may contain slashes, colons and commas.
 fn below_models(
     path: &str,
     uri: &Uri,
@@ -125,15 +124,15 @@ fn below_models(
     }
     let (model, call) = rest.rsplit_once(':')?;
     let model = Some(decoded(model)).filter(|model| !model.is_empty())?;
-    let ask = |stream| Endpoint::Ask {
+    let generate = |stream| Endpoint::Generate {
         front: Front::Gemini,
         model: Some(model.clone()),
         stream,
     };
     let found = match call {
-        "generateContent" => ask(Stream::No),
-        "streamGenerateContent" if wants_events(uri) => ask(Stream::Events),
-        "streamGenerateContent" => ask(Stream::Array),
+        "generateContent" => generate(StreamMode::No),
+        "streamGenerateContent" if wants_events(uri) => generate(StreamMode::Events),
+        "streamGenerateContent" => generate(StreamMode::Array),
         "countTokens" => Endpoint::Count {
             front: Front::Gemini,
             model: Some(model),
@@ -159,8 +158,8 @@ fn without_base(path: &str) -> (&str, Option<Front>) {
     (path, None)
 }
 
-/// Three vendors list their models at one path; their headers tell them apart.
-fn lister(headers: &HeaderMap, uri: &Uri) -> Front {
+/// Three vendors list models at the same path; headers distinguish them.
+fn models_front(headers: &HeaderMap, uri: &Uri) -> Front {
     let google = headers.contains_key("x-goog-api-key") || has_key(uri);
     if headers.contains_key("anthropic-version") {
         Front::Messages
@@ -176,8 +175,8 @@ fn has_key(uri: &Uri) -> bool {
     query.split('&').any(|pair| pair.starts_with("key="))
 }
 
-/// In whose words to say that nobody is here.
-fn speaks(path: &str, headers: &HeaderMap) -> Front {
+/// The front whose error format fits an unknown path.
+fn error_front(path: &str, headers: &HeaderMap) -> Front {
     if path.starts_with("/api/") {
         Front::OllamaChat
     } else if path.starts_with("/v1beta/") {
@@ -201,8 +200,8 @@ mod tests {
         endpoint(&method.parse().unwrap(), &uri.parse().unwrap(), &map)
     }
 
-    fn gemini(model: &str, stream: Stream) -> Endpoint {
-        Endpoint::Ask {
+    fn gemini(model: &str, stream: StreamMode) -> Endpoint {
+        Endpoint::Generate {
             front: Front::Gemini,
             model: Some(model.into()),
             stream,
@@ -210,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_models_name_in_a_path_may_hold_slashes_colons_and_commas() {
+    fn a_model_name_in_a_path_may_contain_slashes_colons_and_commas() {
         for (path, model) in [
             ("/v1beta/models/gemini-3:generateContent", "gemini-3"),
             ("/v1/models/gemini-3:generateContent", "gemini-3"),
@@ -222,7 +221,11 @@ mod tests {
             ),
             ("/genai/v1beta/models/m:generateContent", "m"),
         ] {
-            assert_eq!(find("POST", path, &[]), gemini(model, Stream::No), "{path}");
+            assert_eq!(
+                find("POST", path, &[]),
+                gemini(model, StreamMode::No),
+                "{path}"
+            );
         }
         let found = find("GET", "/v1/models/ollama/qwen3:30b", &[]);
         assert_eq!(
@@ -232,15 +235,15 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_events_only_if_the_query_says_so() {
+    fn gemini_streams_server_sent_events_only_with_alt_sse() {
         let path = "/v1beta/models/m:streamGenerateContent";
-        assert_eq!(find("POST", path, &[]), gemini("m", Stream::Array));
+        assert_eq!(find("POST", path, &[]), gemini("m", StreamMode::Array));
         let sse = format!("{path}?key=x&alt=sse");
-        assert_eq!(find("POST", &sse, &[]), gemini("m", Stream::Events));
+        assert_eq!(find("POST", &sse, &[]), gemini("m", StreamMode::Events));
     }
 
     #[test]
-    fn three_vendors_share_the_list_of_models() {
+    fn headers_distinguish_the_vendors_that_share_the_models_path() {
         let list = |headers: &[_]| find("GET", "/v1/models", headers);
         assert_eq!(list(&[]), Endpoint::Models(Front::Chat));
         let anthropic = [("anthropic-version", "2023-06-01")];
@@ -260,7 +263,7 @@ mod tests {
             "/openaix/",
         ] {
             let found = find("POST", path, &[]);
-            assert!(matches!(found, Endpoint::Nowhere(_)), "{path}: {found:?}");
+            assert!(matches!(found, Endpoint::NotFound(_)), "{path}: {found:?}");
         }
         let found = find("GET", "/v1/messages", &[]);
         assert_eq!(found, Endpoint::WrongMethod("POST"));

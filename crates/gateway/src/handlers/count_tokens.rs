@@ -1,4 +1,4 @@
-//! How many tokens a request has, in the dialects that ask that.
+//! Token counting, in the dialects that offer it.
 
 use std::sync::Arc;
 
@@ -6,52 +6,56 @@ use bytes::Bytes;
 use http::Response;
 use majordomo::{Error, Result};
 
-use super::generate::{invalid, json, unreadable};
+use super::generate::{invalid, json, undecodable};
 use crate::admitted::AdmittedRequest;
 use crate::fronts::Front;
-use crate::respond::refuse;
+use crate::respond::fail;
 use crate::response_body::Body;
 use crate::state::GatewayState;
 
-/// Answers with the provider's own count where it has one, else with an estimate.
-pub(crate) async fn count(
+/// Returns the provider's count if it has one, else an estimate.
+pub(crate) async fn count_tokens(
     state: &Arc<GatewayState>,
     front: Front,
     model: Option<String>,
     mut admitted: AdmittedRequest,
 ) -> Response<Body> {
-    match counted(state, front, model, &mut admitted).await {
+    match count(state, front, model, &mut admitted).await {
         Ok(body) => {
             admitted.exchange.complete(majordomo::Usage::default());
-            let mut answer = json(body);
-            crate::response_headers::describe(answer.headers_mut(), front, &admitted.exchange);
-            answer
+            let mut http_response = json(body);
+            crate::response_headers::describe(
+                http_response.headers_mut(),
+                front,
+                &admitted.exchange,
+            );
+            http_response
         }
-        Err(error) => refuse(front, admitted.exchange, error),
+        Err(error) => fail(front, admitted.exchange, error),
     }
 }
 
-async fn counted(
+async fn count(
     state: &Arc<GatewayState>,
     front: Front,
     model: Option<String>,
     admitted: &mut AdmittedRequest,
 ) -> Result<Bytes> {
     let counter = front.codec().count_tokens();
-    let counter = counter.ok_or_else(|| invalid("this dialect counts no tokens"))?;
+    let counter = counter.ok_or_else(|| invalid("this dialect has no token counting"))?;
     let body = std::mem::take(&mut admitted.body);
     state.server.max_counts.check_body(&body)?;
-    let incoming = counter.read_request(body).map_err(unreadable)?;
+    let incoming = counter.read_request(body).map_err(undecodable)?;
     state.server.max_counts.check(&incoming.request)?;
     let named = model.or(incoming.model).filter(|model| !model.is_empty());
     let model = named.ok_or_else(|| -> Error { invalid("the request names no model") })?;
-    admitted.exchange.asks_for(&model);
+    admitted.exchange.set_model(&model);
     admitted.allow(&model)?;
     let request = incoming.request;
     let (chain, trace) = state
         .plan_unprocessed(&model, &request, admitted, false)
         .await?;
-    admitted.exchange.goes_to(&chain, trace);
+    admitted.exchange.set_route(&chain, trace);
     let tokens = chain.count_tokens(request).await;
     Ok(counter.write_response(tokens))
 }

@@ -1,4 +1,4 @@
-//! Embeddings: passed through to a target of the same dialect, with route, chain and
+//! Embeddings: forwarded to a target of the same dialect, with routing, failover and
 //! health.
 
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use http::Response;
 use majordomo::{AttemptLog, Request, Result, Usage};
 use majordomo_wire::model_of;
 
-use super::generate::{invalid, json, unreadable};
+use super::generate::{invalid, json, undecodable};
 use crate::admitted::AdmittedRequest;
 use crate::fronts::Front;
-use crate::respond::refuse;
+use crate::respond::fail;
 use crate::response_body::Body;
 use crate::state::GatewayState;
 
-/// Answers with what the target said, byte for byte.
+/// Returns the target's response byte for byte.
 pub(crate) async fn embed(
     state: &Arc<GatewayState>,
     front: Front,
@@ -30,11 +30,11 @@ pub(crate) async fn embed(
             let exchange = &mut admitted.exchange;
             exchange.served(target.as_deref().unwrap_or_default(), &attempt_log);
             exchange.complete(Usage::default());
-            let mut answer = json(body);
-            crate::response_headers::describe(answer.headers_mut(), front, exchange);
-            answer
+            let mut http_response = json(body);
+            crate::response_headers::describe(http_response.headers_mut(), front, exchange);
+            http_response
         }
-        Err(error) => refuse(front, admitted.exchange, error),
+        Err(error) => fail(front, admitted.exchange, error),
     }
 }
 
@@ -44,17 +44,17 @@ async fn embedded(
     admitted: &mut AdmittedRequest,
 ) -> Result<(Bytes, AttemptLog)> {
     let body = std::mem::take(&mut admitted.body);
-    let model = model_of(&body).map_err(unreadable)?;
+    let model = model_of(&body).map_err(undecodable)?;
     let model = model.ok_or_else(|| invalid("the request names no model"))?;
-    admitted.exchange.asks_for(&model);
+    admitted.exchange.set_model(&model);
     admitted.allow(&model)?;
-    // What is embedded is not read, so that rules see a request that says nothing.
-    let nothing = Request::default();
+    // The input is not decoded, so rules see an empty request.
+    let empty_request = Request::default();
     let (chain, trace) = state
-        .plan_unprocessed(&model, &nothing, admitted, true)
+        .plan_unprocessed(&model, &empty_request, admitted, true)
         .await?;
-    admitted.exchange.goes_to(&chain, trace);
+    admitted.exchange.set_route(&chain, trace);
     #[cfg(feature = "otel")]
-    admitted.exchange.asks(None);
+    admitted.exchange.chain_started(None);
     chain.embed(front.dialect(), body).await
 }

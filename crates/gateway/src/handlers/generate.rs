@@ -1,4 +1,4 @@
-//! An answer of a model, whole or streamed: the way of a request.
+//! Generation, whole or streamed: from decoded request to response.
 
 use std::sync::Arc;
 
@@ -12,55 +12,55 @@ use majordomo_wire::{Incoming, ReadError, Reply};
 use tokio::time::timeout;
 
 use crate::admitted::AdmittedRequest;
-use crate::fronts::{Front, Stream, passed_on};
-use crate::heavy_lane::Heavy;
-use crate::relay::{Asked, Opener, Relay, reply};
+use crate::fronts::{Front, StreamMode, forwarded_headers};
+use crate::heavy_lane::LaneHandle;
+use crate::relay::{Opener, Relay, ReplyOptions, reply};
 use crate::request_id::new_id;
-use crate::respond::refuse;
+use crate::respond::fail;
 use crate::response_body::Body;
 use crate::response_headers;
 use crate::state::GatewayState;
 
-/// Answers a request for an answer.
-pub(crate) async fn ask(
+/// Serves a generation request.
+pub(crate) async fn generate(
     state: &Arc<GatewayState>,
     front: Front,
     model: Option<String>,
-    stream: Stream,
+    stream: StreamMode,
     mut admitted: AdmittedRequest,
 ) -> Response<Body> {
-    let question = match question(state, front, model, stream, &mut admitted).await {
-        Ok(question) => question,
-        Err(error) => return refuse(front, admitted.exchange, error),
+    let planned = match plan_request(state, front, model, stream, &mut admitted).await {
+        Ok(planned) => planned,
+        Err(error) => return fail(front, admitted.exchange, error),
     };
-    if question.stream {
-        streamed(state, front, question, stream == Stream::Array, admitted).await
+    if planned.stream {
+        respond_streaming(state, front, planned, stream == StreamMode::Array, admitted).await
     } else {
-        whole(front, question, admitted).await
+        respond_whole(front, planned, admitted).await
     }
 }
 
-/// A request that was read, and who may serve it.
-struct Question {
+/// A decoded and planned request.
+struct PlannedRequest {
     request: Request,
     chain: Chain,
     stream: bool,
-    asked: Asked,
+    options: ReplyOptions,
 }
 
-async fn question(
+async fn plan_request(
     state: &Arc<GatewayState>,
     front: Front,
     model: Option<String>,
-    stream: Stream,
+    stream: StreamMode,
     admitted: &mut AdmittedRequest,
-) -> Result<Question> {
+) -> Result<PlannedRequest> {
     let body = std::mem::take(&mut admitted.body);
     state.server.max_counts.check_body(&body)?;
-    let incoming = front.codec().read_request(body).map_err(unreadable)?;
+    let incoming = front.codec().read_request(body).map_err(undecodable)?;
     let Incoming {
         model: named,
-        stream: asked_for_stream,
+        stream: stream_requested,
         stream_usage,
         request,
     } = incoming;
@@ -68,50 +68,54 @@ async fn question(
     let Some(model) = model.or(named).filter(|model| !model.is_empty()) else {
         return Err(invalid("the request names no model"));
     };
-    admitted.exchange.asks_for(&model);
+    admitted.exchange.set_model(&model);
     admitted.allow(&model)?;
-    let request = request.client_headers(passed_on(&admitted.headers));
+    let request = request.client_headers(forwarded_headers(&admitted.headers));
     let key = admitted.key.as_ref().map(|key| key.name());
     let scope = Scope::of_key(key.unwrap_or_default());
-    admitted.exchange.describes_in(scope.clone());
+    admitted.exchange.set_describe_scope(scope.clone());
     let plan = state.plan(&model, request, admitted, scope).await?;
-    admitted.exchange.changed(plan.changes);
-    admitted.exchange.goes_to(&plan.chain, plan.trace);
+    admitted.exchange.add_changes(plan.changes);
+    admitted.exchange.set_route(&plan.chain, plan.trace);
     #[cfg(feature = "otel")]
-    admitted.exchange.asks(Some(&plan.request));
-    Ok(Question {
-        asked: Asked {
+    admitted.exchange.chain_started(Some(&plan.request));
+    Ok(PlannedRequest {
+        options: ReplyOptions {
             stream_usage,
             first_call: plan.request.next_call_number(),
         },
         request: plan.request,
         chain: plan.chain,
         stream: match stream {
-            Stream::AsAsked => asked_for_stream,
-            Stream::Events | Stream::Array => true,
-            Stream::No => false,
+            StreamMode::FromBody => stream_requested,
+            StreamMode::Events | StreamMode::Array => true,
+            StreamMode::No => false,
         },
     })
 }
 
-async fn whole(front: Front, question: Question, admitted: AdmittedRequest) -> Response<Body> {
-    let served = question.chain.generate(question.request).await;
+async fn respond_whole(
+    front: Front,
+    planned: PlannedRequest,
+    admitted: AdmittedRequest,
+) -> Response<Body> {
+    let served = planned.chain.generate(planned.request).await;
     let response = match served {
         Ok(response) => response,
-        Err(error) => return refuse(front, admitted.exchange, error),
+        Err(error) => return fail(front, admitted.exchange, error),
     };
-    let asked = question.asked;
-    let bytes = size(&response);
+    let options = planned.options;
+    let bytes = approximate_size(&response);
     if admitted.heavy.must_move(bytes) {
         let heavy = admitted.heavy.clone();
-        let writing = async move { written(front, &response, &asked, admitted) };
+        let writing = async move { encode_response(front, &response, &options, admitted) };
         return heavy.spawn_on(bytes, writing).await;
     }
-    written(front, &response, &asked, admitted)
+    encode_response(front, &response, &options, admitted)
 }
 
-/// About how many bytes an answer has.
-fn size(response: &majordomo::Response) -> usize {
+/// Approximate size of a response.
+fn approximate_size(response: &majordomo::Response) -> usize {
     match &response.raw {
         Some(raw) => raw.bytes.len(),
         None => {
@@ -121,18 +125,18 @@ fn size(response: &majordomo::Response) -> usize {
     }
 }
 
-/// A whole answer in the client's dialect.
-fn written(
+/// Encodes a whole response in the client's dialect.
+fn encode_response(
     front: Front,
     response: &majordomo::Response,
-    asked: &Asked,
+    options: &ReplyOptions,
     mut admitted: AdmittedRequest,
 ) -> Response<Body> {
     let exchange = &mut admitted.exchange;
     exchange.served(&response.model, &response.attempt_log);
     exchange.complete(response.usage);
     #[cfg(feature = "otel")]
-    exchange.answered(response);
+    exchange.observe_response(response);
     let own = response.raw.as_ref();
     let own = own.filter(|raw| front.forwards() && raw.dialect == front.dialect());
     let body = match own {
@@ -140,51 +144,52 @@ fn written(
         None => {
             let model = response.reported_model.as_deref();
             let model = model.unwrap_or_else(|| model_of(&response.model));
-            let reply = reply(front, &new_id(), model, asked);
+            let reply = reply(front, &new_id(), model, options);
             let written = front.codec().write_response(response, &reply);
-            exchange.lost(written.losses);
+            exchange.add_losses(written.losses);
             written.body
         }
     };
-    let mut answer = Response::new(Body::from(body));
-    let map = answer.headers_mut();
+    let mut http_response = Response::new(Body::from(body));
+    let map = http_response.headers_mut();
     map.insert("content-type", HeaderValue::from_static("application/json"));
     response_headers::describe(map, front, &admitted.exchange);
-    answer
+    http_response
 }
 
-async fn streamed(
+async fn respond_streaming(
     state: &Arc<GatewayState>,
     front: Front,
-    question: Question,
+    planned: PlannedRequest,
     array: bool,
     admitted: AdmittedRequest,
 ) -> Response<Body> {
-    let Question {
+    let PlannedRequest {
         request,
         chain,
-        asked,
+        options,
         ..
-    } = question;
+    } = planned;
     let mut opening = open(front, chain, request);
-    let patience = state.server.keepalive.filter(|_| !array);
-    let opened = match patience {
+    let keep_alive = state.server.keepalive.filter(|_| !array);
+    let opened = match keep_alive {
         None => opening.await,
-        Some(patience) => match timeout(patience, &mut opening).await {
+        Some(keep_alive) => match timeout(keep_alive, &mut opening).await {
             Ok(opened) => opened,
             Err(_) => {
-                let opener = opener(front, String::new(), asked);
-                let mut answer = head(front, &admitted, array);
-                let aboard = Some(admitted.heavy).filter(Heavy::is_aboard);
-                // The next target's body may still have to be written.
-                let opening = match &aboard {
+                let opener = opener(front, String::new(), options);
+                let mut http_response = streaming_head(front, &admitted, array);
+                let on_lane = Some(admitted.heavy).filter(LaneHandle::runs_on_lane);
+                // The next target's request may still have to be encoded.
+                let opening = match &on_lane {
                     Some(heavy) => Box::pin(heavy.spawn(opening)),
                     None => opening,
                 };
                 let relay = Relay::opening(front, admitted.exchange, opening, opener);
-                let relay = relay.dropped_by(aboard);
-                *answer.body_mut() = Body::Stream(Box::new(relay.keep_alive(patience.into())));
-                return answer;
+                let relay = relay.dropped_by(on_lane);
+                *http_response.body_mut() =
+                    Body::Stream(Box::new(relay.keep_alive(keep_alive.into())));
+                return http_response;
             }
         },
     };
@@ -192,25 +197,25 @@ async fn streamed(
     match opened {
         Ok(forwarding) => {
             let Forwarding {
-                stream: answering,
+                stream,
                 target,
                 attempt_log,
             } = forwarding;
             admitted.exchange.served(&target, &attempt_log);
-            let mut answer = head(front, &admitted, array);
-            let opener = opener(front, model_of(&target).to_owned(), asked);
-            let aboard = Some(admitted.heavy).filter(Heavy::is_aboard);
-            let relay = Relay::begun(front, admitted.exchange, answering, opener, array);
-            let relay = relay.dropped_by(aboard);
-            *answer.body_mut() = Body::Stream(Box::new(relay.keep_alive(patience)));
-            answer
+            let mut http_response = streaming_head(front, &admitted, array);
+            let opener = opener(front, model_of(&target).to_owned(), options);
+            let on_lane = Some(admitted.heavy).filter(LaneHandle::runs_on_lane);
+            let relay = Relay::begun(front, admitted.exchange, stream, opener, array);
+            let relay = relay.dropped_by(on_lane);
+            *http_response.body_mut() = Body::Stream(Box::new(relay.keep_alive(keep_alive)));
+            http_response
         }
-        Err(error) => refuse(front, admitted.exchange, error),
+        Err(error) => fail(front, admitted.exchange, error),
     }
 }
 
-/// Opens the stream up to its commit point. The future owns all that it needs,
-/// since it may outlive the head of the answer.
+/// Opens the stream up to its commit point. The future is `'static` since it may
+/// outlive the response's head.
 fn open(front: Front, chain: Chain, request: Request) -> BoxFuture<'static, Result<Forwarding>> {
     Box::pin(async move {
         if front.forwards() {
@@ -225,17 +230,17 @@ fn open(front: Front, chain: Chain, request: Request) -> BoxFuture<'static, Resu
     })
 }
 
-fn opener(front: Front, fallback: String, asked: Asked) -> Opener {
+fn opener(front: Front, fallback: String, options: ReplyOptions) -> Opener {
     let id = new_id();
     Box::new(move |named| {
-        let frame: Reply = reply(front, &id, named.unwrap_or(&fallback), &asked);
+        let frame: Reply = reply(front, &id, named.unwrap_or(&fallback), &options);
         front.codec().stream_writer(&frame)
     })
 }
 
-fn head(front: Front, admitted: &AdmittedRequest, array: bool) -> Response<Body> {
-    let mut answer = Response::new(Body::empty());
-    let map = answer.headers_mut();
+fn streaming_head(front: Front, admitted: &AdmittedRequest, array: bool) -> Response<Body> {
+    let mut http_response = Response::new(Body::empty());
+    let map = http_response.headers_mut();
     let kind = if array {
         "application/json"
     } else {
@@ -243,31 +248,31 @@ fn head(front: Front, admitted: &AdmittedRequest, array: bool) -> Response<Body>
     };
     map.insert("content-type", HeaderValue::from_static(kind));
     map.insert("cache-control", HeaderValue::from_static("no-cache"));
-    // Proxies in front of us must not collect a stream.
+    // Reverse proxies must not buffer a stream.
     map.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response_headers::describe(map, front, &admitted.exchange);
-    answer
+    http_response
 }
 
-/// The model's id in `provider/model`.
+/// The model of `provider/model`.
 fn model_of(target: &str) -> &str {
     target.split_once('/').map_or(target, |(_, model)| model)
 }
 
-/// A body that is no request of this dialect. Why is the cause, which may repeat
-/// what was asked: clients are told, logs are not.
-pub(super) fn unreadable(error: ReadError) -> Error {
-    invalid("the request cannot be read").with_cause(error)
+/// A body that is not a request of this dialect. The reason is the error's cause, which
+/// may quote the request: clients see it, logs do not.
+pub(super) fn undecodable(error: ReadError) -> Error {
+    invalid("the request cannot be decoded").with_cause(error)
 }
 
 pub(super) fn invalid(text: &str) -> Error {
     Error::new(ErrorKind::Local, text).with_status(400)
 }
 
-/// A whole body of JSON.
+/// A JSON response.
 pub(super) fn json(body: Bytes) -> Response<Body> {
-    let mut answer = Response::new(Body::from(body));
+    let mut http_response = Response::new(Body::from(body));
     let kind = HeaderValue::from_static("application/json");
-    answer.headers_mut().insert("content-type", kind);
-    answer
+    http_response.headers_mut().insert("content-type", kind);
+    http_response
 }

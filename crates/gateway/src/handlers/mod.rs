@@ -1,13 +1,16 @@
-//! One handler per endpoint: reads the body, plans, calls the chain, writes the response.
+//! One handler per endpoint: decodes the body, plans, calls the chain, encodes the
+//! response.
 //!
-//! Handlers know every dialect through [`Front`](crate::fronts::Front) alone.
+//! Handlers know dialects only through [`Front`](crate::fronts::Front). May use
+//! `admitted`, `clock`, `exchange`, `fronts`, `heavy_lane`, `relay`, `request_id`,
+//! `respond`, `response_body`, `response_headers` and `state`.
 
 mod count_tokens;
 mod embeddings;
 mod generate;
 mod models;
 
-pub(crate) use count_tokens::count;
+pub(crate) use count_tokens::count_tokens;
 pub(crate) use embeddings::embed;
-pub(crate) use generate::ask;
-pub(crate) use models::{list, one, show, tags, version};
+pub(crate) use generate::generate;
+pub(crate) use models::{get_model, list_models, ollama_show, ollama_tags, ollama_version};

@@ -1,4 +1,4 @@
-//! What can be asked for, in each dialect's words.
+//! Model lists and model details, in each dialect.
 
 use std::sync::Arc;
 
@@ -9,75 +9,81 @@ use majordomo_wire::ollama;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::generate::{json, unreadable};
+use super::generate::{json, undecodable};
 use crate::admitted::AdmittedRequest;
 use crate::clock::unix_now;
 use crate::fronts::Front;
-use crate::respond::refuse;
+use crate::respond::fail;
 use crate::response_body::Body;
 use crate::state::GatewayState;
 
-/// Clients look for features by version; this one has all that we serve.
+/// Clients infer features from the version; this one has all that the gateway serves.
 const OLLAMA_VERSION: &str = "0.34.4";
 
 /// Every route, alias and known target that the client may use.
-pub(crate) async fn list(
+pub(crate) async fn list_models(
     state: &Arc<GatewayState>,
     front: Front,
     admitted: AdmittedRequest,
 ) -> Response<Body> {
     let models = state.models(&admitted).await;
-    done(
+    completed(
         admitted,
         json(front.codec().write_models(&models, unix_now())),
     )
 }
 
-/// One model of the list.
-pub(crate) async fn one(
+/// One model of the list, by id.
+pub(crate) async fn get_model(
     state: &Arc<GatewayState>,
     front: Front,
     id: String,
     admitted: AdmittedRequest,
 ) -> Response<Body> {
-    match info(state, &id, &admitted).await {
+    match model_info(state, &id, &admitted).await {
         Ok(model) => {
             let list = front.codec().write_models(&[model], unix_now());
-            done(admitted, json(single(list)))
+            completed(admitted, json(single(list)))
         }
-        Err(error) => refuse(front, admitted.exchange, error),
+        Err(error) => fail(front, admitted.exchange, error),
     }
 }
 
-/// Ollama's list has the same content under another name.
-pub(crate) async fn tags(state: &Arc<GatewayState>, admitted: AdmittedRequest) -> Response<Body> {
-    list(state, Front::OllamaChat, admitted).await
+/// Ollama's list: the same content at another path.
+pub(crate) async fn ollama_tags(
+    state: &Arc<GatewayState>,
+    admitted: AdmittedRequest,
+) -> Response<Body> {
+    list_models(state, Front::OllamaChat, admitted).await
 }
 
-/// One model as Ollama tells about it.
-pub(crate) async fn show(state: &Arc<GatewayState>, admitted: AdmittedRequest) -> Response<Body> {
-    let asked = ollama::read_show_request(&admitted.body).map_err(unreadable);
-    let told = match asked {
-        Ok(model) => info(state, &model, &admitted).await,
+/// One model in Ollama's `show` format.
+pub(crate) async fn ollama_show(
+    state: &Arc<GatewayState>,
+    admitted: AdmittedRequest,
+) -> Response<Body> {
+    let requested = ollama::read_show_request(&admitted.body).map_err(undecodable);
+    let found = match requested {
+        Ok(model) => model_info(state, &model, &admitted).await,
         Err(error) => Err(error),
     };
-    match told {
-        Ok(model) => done(admitted, json(ollama::write_show(&model, unix_now()))),
-        Err(error) => refuse(Front::OllamaChat, admitted.exchange, error),
+    match found {
+        Ok(model) => completed(admitted, json(ollama::write_show(&model, unix_now()))),
+        Err(error) => fail(Front::OllamaChat, admitted.exchange, error),
     }
 }
 
-/// The version that Ollama's clients ask for before anything else.
-pub(crate) fn version(admitted: AdmittedRequest) -> Response<Body> {
-    done(admitted, json(ollama::write_version(OLLAMA_VERSION)))
+/// The version, which Ollama clients query first.
+pub(crate) fn ollama_version(admitted: AdmittedRequest) -> Response<Body> {
+    completed(admitted, json(ollama::write_version(OLLAMA_VERSION)))
 }
 
-fn done(mut admitted: AdmittedRequest, answer: Response<Body>) -> Response<Body> {
+fn completed(mut admitted: AdmittedRequest, response: Response<Body>) -> Response<Body> {
     admitted.exchange.complete(majordomo::Usage::default());
-    answer
+    response
 }
 
-async fn info(
+async fn model_info(
     state: &Arc<GatewayState>,
     id: &str,
     admitted: &AdmittedRequest,
@@ -94,7 +100,7 @@ async fn info(
         .ok_or_else(|| Error::new(ErrorKind::ModelNotFound, "the chain is empty"))
 }
 
-/// The only element of a list that was just written.
+/// The only element of an encoded list.
 fn single(list: Bytes) -> Bytes {
     #[derive(Deserialize)]
     struct List<'a> {

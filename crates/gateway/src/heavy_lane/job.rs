@@ -1,4 +1,4 @@
-//! The result of work on the lane, for whoever waits for it.
+//! A join handle for work on the lane.
 
 use std::panic::resume_unwind;
 use std::pin::Pin;
@@ -6,23 +6,23 @@ use std::task::{Context, Poll, ready};
 
 use tokio::task::JoinHandle;
 
-/// Work on the lane. Its owner gets its output or its panic; dropping it ends the
-/// work after the poll that runs.
-#[must_use = "the work ends when this is dropped"]
-pub(crate) struct Job<T>(Option<JoinHandle<T>>);
+/// Resolves to the work's output, or resumes its panic; dropping it cancels the work
+/// after the running poll.
+#[must_use = "the work is cancelled when this is dropped"]
+pub(crate) struct LaneJob<T>(Option<JoinHandle<T>>);
 
-impl<T> Job<T> {
+impl<T> LaneJob<T> {
     pub(super) fn new(handle: JoinHandle<T>) -> Self {
         Self(Some(handle))
     }
 
-    /// Lets the work go on without an owner; only for work that cannot wait.
+    /// Lets the work run without an owner; only for work that never waits.
     pub(super) fn detach(mut self) {
         self.0 = None;
     }
 }
 
-impl<T> Future for Job<T> {
+impl<T> Future for LaneJob<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
@@ -33,14 +33,14 @@ impl<T> Future for Job<T> {
             Ok(output) => Poll::Ready(output),
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => resume_unwind(panic),
-                // The lane outlives whoever waits, unless the whole process ends.
+                // The lane outlives its waiters, unless the process ends.
                 Err(_) => Poll::Pending,
             },
         }
     }
 }
 
-impl<T> Drop for Job<T> {
+impl<T> Drop for LaneJob<T> {
     fn drop(&mut self) {
         if let Some(handle) = &self.0 {
             handle.abort();

@@ -1,4 +1,4 @@
-//! Work that is polled in its turn, in the main runtime's context.
+//! A future that is polled once per turn, in the main runtime's context.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -7,17 +7,17 @@ use majordomo_limits::{Acquire, FairSemaphore, Flow};
 use tokio::runtime::Handle;
 
 /// One task of the lane.
-pub(super) struct Task<F> {
-    /// None once it has ended.
+pub(super) struct LaneTask<F> {
+    /// None once finished.
     work: Option<Pin<Box<F>>>,
     turns: FairSemaphore,
     flow: Flow,
-    /// The wait for the next turn.
+    /// The pending acquisition of a turn.
     waiting: Option<Acquire>,
     main: Handle,
 }
 
-impl<F: Future> Task<F> {
+impl<F: Future> LaneTask<F> {
     pub(super) fn new(work: F, turns: FairSemaphore, flow: Flow, main: Handle) -> Self {
         Self {
             work: Some(Box::pin(work)),
@@ -29,7 +29,7 @@ impl<F: Future> Task<F> {
     }
 }
 
-impl<F: Future> Future for Task<F> {
+impl<F: Future> Future for LaneTask<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
@@ -37,7 +37,7 @@ impl<F: Future> Future for Task<F> {
         let waiting = this
             .waiting
             .get_or_insert_with(|| this.turns.acquire(this.flow, 1));
-        // The queue has no bound and one unit is always there, so it is granted.
+        // The queue is unbounded and a unit always exists, so this never fails.
         let _turn = ready!(Pin::new(waiting).poll(cx));
         this.waiting = None;
         let _context = this.main.enter();
@@ -45,13 +45,13 @@ impl<F: Future> Future for Task<F> {
             return Poll::Pending;
         };
         let output = ready!(work.as_mut().poll(cx));
-        // What it still holds is freed here, too.
+        // Free its memory here as well.
         this.work = None;
         Poll::Ready(output)
     }
 }
 
-impl<F> Drop for Task<F> {
+impl<F> Drop for LaneTask<F> {
     fn drop(&mut self) {
         let _context = self.main.enter();
         self.work = None;

@@ -1,4 +1,4 @@
-//! Counters with labels, and gauges: atomics behind a map that only grows.
+//! Labelled counters and gauges: atomics behind an append-only map.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 
-/// More sets of labels are counted together. Whoever counts names that clients
-/// invent bounds those first.
-const MOST: usize = 4_096;
-/// Under this one.
+/// Most label sets; further ones are counted under [`OTHER`]. Callers bound
+/// client-chosen names first.
+const MAX_LABEL_SETS: usize = 4_096;
+/// Labels of the overflow counter.
 const OTHER: &str = "other=\"true\"";
 
 type Cells = BTreeMap<String, Arc<AtomicU64>>;
 
-/// One count for each set of labels. Known sets are found without a lock; a new
-/// one copies the map, which happens only so many times.
+/// One count per label set. Existing sets are found without a lock; a new one copies
+/// the map, which happens a bounded number of times.
 #[derive(Default)]
 pub(crate) struct Counter {
     cells: ArcSwap<Cells>,
@@ -24,13 +24,17 @@ pub(crate) struct Counter {
 
 impl Counter {
     pub(super) fn add(&self, labels: &[(&str, &str)], count: u64) {
-        let name = written(labels);
+        let name = format_labels(labels);
         if let Some(cell) = self.cells.load().get(&name) {
             cell.fetch_add(count, Ordering::Relaxed);
             return;
         }
         let cells = self.cells.rcu(|known| {
-            let name = if known.len() < MOST { &name } else { OTHER };
+            let name = if known.len() < MAX_LABEL_SETS {
+                &name
+            } else {
+                OTHER
+            };
             if known.contains_key(name) {
                 return Arc::clone(known);
             }
@@ -38,7 +42,7 @@ impl Counter {
             more.insert(name.to_owned(), Arc::default());
             Arc::new(more)
         });
-        // What rcu gives back is the map before the change.
+        // `rcu` returns the map before the change.
         drop(cells);
         let cells = self.cells.load();
         if let Some(cell) = cells.get(&name).or_else(|| cells.get(OTHER)) {
@@ -46,7 +50,7 @@ impl Counter {
         }
     }
 
-    /// Every set of labels with its count.
+    /// Calls `show` with every label set and its count.
     pub(super) fn each(&self, mut show: impl FnMut(&str, u64)) {
         for (labels, cell) in self.cells.load().iter() {
             show(labels, cell.load(Ordering::Relaxed));
@@ -54,8 +58,8 @@ impl Counter {
     }
 }
 
-/// Labels as the page shows them, escaped.
-pub(super) fn written(labels: &[(&str, &str)]) -> String {
+/// Labels in Prometheus' text format, escaped.
+pub(super) fn format_labels(labels: &[(&str, &str)]) -> String {
     let mut text = String::with_capacity(64);
     for (n, (name, value)) in labels.iter().enumerate() {
         let comma = if n == 0 { "" } else { "," };
@@ -74,7 +78,7 @@ pub(super) fn written(labels: &[(&str, &str)]) -> String {
     text
 }
 
-/// How many there are now.
+/// A current value.
 #[derive(Default)]
 pub(crate) struct Gauge(AtomicI64);
 

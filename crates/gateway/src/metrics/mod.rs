@@ -1,12 +1,12 @@
-//! The figures that `/metrics` shows.
+//! The Prometheus metrics of `/metrics`.
 //!
-//! Every request is counted once, when it ends. Nothing here is a lock that
-//! requests wait for. Names of targets come from clients, too, so their number
-//! and length are bounded; no label ever holds content or a key.
+//! Every request is counted once, when it ends, without taking a lock that requests
+//! wait for. Clients can invent target names, so their number and length are bounded;
+//! no label holds content or a key. May use `clip` and `outcome`.
 
 mod counter;
 mod histogram;
-mod targets;
+mod target_labels;
 mod text;
 
 use std::collections::BTreeSet;
@@ -17,18 +17,18 @@ use counter::Counter;
 pub(crate) use counter::Gauge;
 use histogram::Histogram;
 use majordomo_vision::{DescribeCall, FROM_CACHE};
-use targets::Targets;
-use text::Page;
+use target_labels::TargetLabels;
+use text::MetricsPage;
 
 use crate::clip::clip;
-use crate::outcome::{Ended, MAX_TARGET_LABEL};
+use crate::outcome::{FinishedRequest, MAX_TARGET_LABEL};
 
-/// All figures of a gateway, from its start.
+/// All metrics of a gateway since its start.
 #[derive(Default)]
 pub(crate) struct Metrics {
     pub(crate) open_requests: Gauge,
     pub(crate) open_streams: Gauge,
-    targets: Targets,
+    targets: TargetLabels,
     requests: Counter,
     attempts: Counter,
     failovers: Counter,
@@ -41,13 +41,14 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// Labels these targets by name, whatever clients invent.
+    /// Gives these targets a label of their own, regardless of names that clients
+    /// invent.
     pub(crate) fn configure(&self, targets: BTreeSet<String>) {
         self.targets.configure(targets);
     }
 
-    /// Counts a request.
-    pub(crate) fn ended(&self, ended: &Ended<'_>) {
+    /// Counts a finished request.
+    pub(crate) fn record(&self, ended: &FinishedRequest<'_>) {
         let status = ended.status.to_string();
         let labels = [
             ("dialect", ended.dialect),
@@ -55,12 +56,12 @@ impl Metrics {
             ("status", &status),
         ];
         self.requests.add(&labels, 1);
-        for tried in ended.tried {
-            let target = self.targets.label(&tried.target);
-            let labels = [("target", target), ("outcome", tried.outcome)];
+        for attempt in ended.attempts {
+            let target = self.targets.label(&attempt.target);
+            let labels = [("target", target), ("outcome", attempt.outcome)];
             self.attempts.add(&labels, 1);
         }
-        for pair in ended.tried.windows(2) {
+        for pair in ended.attempts.windows(2) {
             if pair[0].target != pair[1].target {
                 let from = self.targets.label(&pair[0].target);
                 self.failovers.add(&[("from", from)], 1);
@@ -86,9 +87,9 @@ impl Metrics {
         for call in ended.described {
             self.described(call);
         }
-        self.took.saw(ended.took);
+        self.took.observe(ended.took);
         if let Some(time) = ended.first_token {
-            self.first_token.saw(time);
+            self.first_token.observe(time);
         }
     }
 
@@ -109,27 +110,35 @@ impl Metrics {
         }
     }
 
-    /// The page that Prometheus reads.
+    /// The page in Prometheus' text format.
     pub(crate) fn page(&self, health: &[HealthStatus], ready: bool) -> String {
-        let mut page = Page::default();
+        let mut page = MetricsPage::default();
         let counters = [
-            ("requests", "Requests that are over.", &self.requests),
-            ("attempts", "Targets that requests came to.", &self.attempts),
+            ("requests", "RequestSpanData requests.", &self.requests),
+            (
+                "attempts",
+                "Attempts by target and outcome.",
+                &self.attempts,
+            ),
             (
                 "failovers",
-                "Times that a request left a target for the next.",
+                "Failovers from a target to the next.",
                 &self.failovers,
             ),
-            ("tokens", "Tokens, as providers counted them.", &self.tokens),
-            ("images_changed", "Images that were altered.", &self.images),
+            ("tokens", "Tokens as reported by providers.", &self.tokens),
+            (
+                "images_changed",
+                "Images changed for a target.",
+                &self.images,
+            ),
             (
                 "descriptions",
-                "Calls of describers, and descriptions that were known.",
+                "Describer calls and cached descriptions.",
                 &self.descriptions,
             ),
             (
                 "describe_tokens",
-                "Tokens of describers, which majordomo_tokens_total does not hold.",
+                "Tokens of describer calls, not included in majordomo_tokens_total.",
                 &self.describe_tokens,
             ),
         ];
@@ -138,16 +147,16 @@ impl Metrics {
         }
         page.gauge(
             "open_requests",
-            "Requests that are being served.",
+            "Requests in flight.",
             self.open_requests.get(),
         );
         page.gauge(
             "open_streams",
-            "Streams that are being sent.",
+            "Streams in flight.",
             self.open_streams.get(),
         );
-        page.gauge("ready", "Whether some target can serve.", i64::from(ready));
-        page.histogram("request_seconds", "How long requests took.", &self.took);
+        page.gauge("ready", "Whether any target can serve.", i64::from(ready));
+        page.histogram("request_seconds", "Request duration.", &self.took);
         page.histogram(
             "first_token_seconds",
             "Time to the first token of a stream.",
@@ -165,15 +174,15 @@ mod tests {
     use majordomo::Change;
 
     use super::*;
-    use crate::outcome::{End, Tried};
+    use crate::outcome::{AttemptSummary, RequestOutcome};
 
-    fn ended<'a>(tried: &'a [Tried], changes: &'a [Change]) -> Ended<'a> {
-        Ended {
+    fn ended<'a>(attempts: &'a [AttemptSummary], changes: &'a [Change]) -> FinishedRequest<'a> {
+        FinishedRequest {
             dialect: "openai-chat",
-            end: End::Complete,
+            end: RequestOutcome::Complete,
             status: 200,
             target: Some("p/m"),
-            tried,
+            attempts,
             changes,
             described: &[],
             usage: Usage {
@@ -187,23 +196,23 @@ mod tests {
     }
 
     #[test]
-    fn every_figure_of_a_request_is_on_the_page() {
+    fn every_metric_of_a_request_is_on_the_page() {
         let metrics = Metrics::default();
-        let tried = |target: &str, outcome| Tried {
+        let attempt = |target: &str, outcome| AttemptSummary {
             target: target.into(),
             outcome,
-            ..Tried::default()
+            ..AttemptSummary::default()
         };
-        let tried = [
-            tried("a/x", "failed"),
-            tried("a/x", "failed"),
-            tried("p/m", "served"),
+        let attempts = [
+            attempt("a/x", "failed"),
+            attempt("a/x", "failed"),
+            attempt("p/m", "served"),
         ];
         let changes = [
             Change::new("image", "resized").times(2),
             Change::new("top_k", "dropped"),
         ];
-        metrics.ended(&ended(&tried, &changes));
+        metrics.record(&ended(&attempts, &changes));
         metrics.open_streams.up();
         let page = metrics.page(&[], true);
         for line in [
@@ -227,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_describers_are_counted_apart_from_answers() {
+    fn describer_calls_are_counted_separately_from_responses() {
         let metrics = Metrics::default();
         let call = |target: Option<&str>, failure: Option<&str>| DescribeCall {
             target: target.map(str::to_owned),
@@ -243,11 +252,11 @@ mod tests {
         };
         let calls = [
             call(Some("eyes/a"), None),
-            call(Some("eyes/a"), Some("the describer said nothing")),
+            call(Some("eyes/a"), Some("the description is empty")),
             call(None, Some("cancelled")),
         ];
         let changes = [Change::new("image", FROM_CACHE).times(3)];
-        metrics.ended(&Ended {
+        metrics.record(&FinishedRequest {
             described: &calls,
             ..ended(&[], &changes)
         });
@@ -266,26 +275,26 @@ mod tests {
     }
 
     #[test]
-    fn names_from_clients_can_neither_break_the_page_nor_fill_the_memory() {
+    fn client_chosen_names_neither_break_the_page_nor_exhaust_memory() {
         let metrics = Metrics::default();
         for n in 0..5_000 {
-            let tried = [Tried {
+            let attempts = [AttemptSummary {
                 target: format!("p/\"{n}\n}}"),
                 outcome: "failed",
-                ..Tried::default()
+                ..AttemptSummary::default()
             }];
-            metrics.ended(&ended(&tried, &[]));
+            metrics.record(&ended(&attempts, &[]));
         }
         let page = metrics.page(&[], true);
         let attempts = page
             .lines()
             .filter(|l| l.starts_with("majordomo_attempts_total{"));
-        assert!(attempts.count() <= targets::MOST_STRANGERS + 1);
+        assert!(attempts.count() <= target_labels::MAX_UNCONFIGURED + 1);
         assert!(
             page.contains("majordomo_attempts_total{target=\"p/\\\"0\\n}\",outcome=\"failed\"} 1")
         );
-        // The one that serves is among those with a label.
-        let rest = 5_001 - targets::MOST_STRANGERS;
+        // The serving target has a label as well.
+        let rest = 5_001 - target_labels::MAX_UNCONFIGURED;
         let rest =
             format!("majordomo_attempts_total{{target=\"other\",outcome=\"failed\"}} {rest}");
         assert!(page.contains(&rest), "the rest is counted");

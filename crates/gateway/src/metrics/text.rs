@@ -1,17 +1,17 @@
-//! Prometheus' text form.
+//! Prometheus' text exposition format.
 
 use std::fmt::Write;
 
 use majordomo::HealthStatus;
 
-use super::counter::{Counter, written};
-use super::histogram::{ENDS, Histogram};
+use super::counter::{Counter, format_labels};
+use super::histogram::{BUCKET_BOUNDS, Histogram};
 
-/// A page as it is written. Writing to a string cannot fail.
+/// A page being written. Writing to a string cannot fail.
 #[derive(Default)]
-pub(super) struct Page(String);
+pub(super) struct MetricsPage(String);
 
-impl Page {
+impl MetricsPage {
     fn head(&mut self, name: &str, help: &str, kind: &str) {
         let _ = write!(
             self.0,
@@ -34,7 +34,7 @@ impl Page {
     pub(super) fn histogram(&mut self, name: &str, help: &str, histogram: &Histogram) {
         self.head(name, help, "histogram");
         let (counts, all) = histogram.counts();
-        for (end, count) in ENDS.iter().zip(counts) {
+        for (end, count) in BUCKET_BOUNDS.iter().zip(counts) {
             let _ = writeln!(self.0, "majordomo_{name}_bucket{{le=\"{end}\"}} {count}");
         }
         let _ = write!(
@@ -45,19 +45,18 @@ impl Page {
         );
     }
 
-    /// Whether each target that the configuration names, and each provider's
-    /// credential, may be used. A label for every name that clients make up would
-    /// fill the database of whoever collects them.
+    /// Usability of each configured target and credential. A label for every name that
+    /// clients invent would exhaust the metrics database.
     pub(super) fn health(&mut self, health: &[HealthStatus]) {
         let name = "target_usable";
-        self.head(name, "Whether a target or credential may be used.", "gauge");
+        self.head(name, "Whether a target or credential is usable.", "gauge");
         for status in health.iter().filter(|status| status.declared) {
-            let labels = written(&[("target", &status.subject)]);
+            let labels = format_labels(&[("target", &status.subject)]);
             let usable = u8::from(status.until_usable.is_none());
             let _ = writeln!(self.0, "majordomo_{name}{{{labels}}} {usable}");
         }
         let name = "other_targets";
-        let help = "Targets that clients named and the configuration does not.";
+        let help = "Targets that clients named and that are not configured.";
         self.head(name, help, "gauge");
         let other = || health.iter().filter(|status| !status.declared);
         let benched = other()

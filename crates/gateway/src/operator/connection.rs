@@ -1,4 +1,4 @@
-//! One connection of the operator's listener, with TLS where the gateway has it.
+//! One connection of the operator listener, with TLS if the gateway has it.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -14,34 +14,34 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::open_connections::InFlight;
-use super::{Visitor, answer};
+use super::{OperatorPeer, respond};
 use crate::server::{ServerContext, TlsAcceptorHandle};
 
-/// A handshake, or a head, takes no longer.
-const HEAD: Duration = Duration::from_secs(10);
+/// Timeout of a handshake and of a head.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Serves a connection until it ends; a failure concerns nobody but its client.
+/// Serves a connection until it ends; errors concern only its client.
 pub(super) async fn serve(
     stream: TcpStream,
     tls: Option<TlsAcceptorHandle>,
     context: Arc<ServerContext>,
-    visitor: Visitor,
+    peer: OperatorPeer,
     busy: InFlight,
 ) {
     let Some(acceptor) = tls else {
-        return over_http1(stream, context, visitor, busy).await;
+        return over_http1(stream, context, peer, busy).await;
     };
-    // The acceptor offers both versions, so both are spoken.
-    match timeout(HEAD, acceptor.accept(stream)).await {
+    // The acceptor's ALPN offers both versions.
+    match timeout(HEAD_TIMEOUT, acceptor.accept(stream)).await {
         Ok(Ok(stream)) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => {
-            over_http2(stream, context, visitor, busy).await;
+            over_http2(stream, context, peer, busy).await;
         }
-        Ok(Ok(stream)) => over_http1(stream, context, visitor, busy).await,
+        Ok(Ok(stream)) => over_http1(stream, context, peer, busy).await,
         Ok(Err(_)) | Err(_) => {}
     }
 }
 
-async fn over_http1<S>(stream: S, context: Arc<ServerContext>, visitor: Visitor, busy: InFlight)
+async fn over_http1<S>(stream: S, context: Arc<ServerContext>, peer: OperatorPeer, busy: InFlight)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
@@ -50,17 +50,17 @@ where
         let serving = busy.begin();
         async move {
             let _serving = serving;
-            Ok::<_, Infallible>(answer(&context, visitor, request).await)
+            Ok::<_, Infallible>(respond(&context, peer, request).await)
         }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD)
+        .header_read_timeout(HEAD_TIMEOUT)
         .serve_connection(TokioIo::new(stream), service);
     let _ = connection.await;
 }
 
-async fn over_http2<S>(stream: S, context: Arc<ServerContext>, visitor: Visitor, busy: InFlight)
+async fn over_http2<S>(stream: S, context: Arc<ServerContext>, peer: OperatorPeer, busy: InFlight)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
@@ -69,7 +69,7 @@ where
         let serving = busy.begin();
         async move {
             let _serving = serving;
-            Ok::<_, Infallible>(answer(&context, visitor, request).await)
+            Ok::<_, Infallible>(respond(&context, peer, request).await)
         }
     });
     let connection = http2::Builder::new(TokioExecutor::new())

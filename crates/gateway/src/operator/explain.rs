@@ -1,4 +1,4 @@
-//! `POST /api/explain`: what would become of a request.
+//! `POST /api/explain`: a dry run of a request.
 
 use std::sync::Arc;
 
@@ -15,29 +15,30 @@ use serde_json::json;
 use super::{json_page, text};
 use crate::explain::ExplainRequest;
 use crate::fronts::Front;
-use crate::server::{ServerContext, look_in};
+use crate::server::{ServerContext, admit_body_without_seat};
 use crate::state::GatewayState;
 
-/// Answers with an explanation, or with why there is none.
-pub(super) async fn answer(
+/// Responds with an explanation or an error.
+pub(super) async fn respond(
     context: &ServerContext,
     state: &Arc<GatewayState>,
     request: Request<Incoming>,
 ) -> Response<Full<Bytes>> {
     let (head, body) = request.into_parts();
     if !is_json(&head.headers) {
-        let told = "send the request as `content-type: application/json`\n";
-        return text(StatusCode::UNSUPPORTED_MEDIA_TYPE, told);
+        let hint = "send the request as `content-type: application/json`\n";
+        return text(StatusCode::UNSUPPORTED_MEDIA_TYPE, hint);
     }
-    let most = state.server.max_body;
-    let (room, body) = match look_in(context, &head.headers, body, most).await {
+    let max_body = state.server.max_body;
+    let (permit, body) = match admit_body_without_seat(context, &head.headers, body, max_body).await
+    {
         Ok(read) => read,
-        Err(error) => return refused(&error),
+        Err(error) => return error_response(&error),
     };
     let (state, bytes) = (Arc::clone(state), body.len());
-    // It may be large, and it may connect to others: neither is for this runtime.
+    // It may be large and may connect to providers: neither suits this runtime.
     let explaining = async move {
-        let _room = room;
+        let _permit = permit;
         explained(&state, body, head).await
     };
     let flow = Flow::named("explain");
@@ -46,25 +47,25 @@ pub(super) async fn answer(
 
 async fn explained(state: &GatewayState, body: Bytes, head: Parts) -> Response<Full<Bytes>> {
     let question = ExplainRequest::read(body);
-    let question = question.map(|question| told_by(question, head.uri.query(), head.headers));
+    let question =
+        question.map(|question| with_overrides(question, head.uri.query(), head.headers));
     let explained = match question {
         Ok(question) => state.explain(&question).await,
         Err(error) => Err(error),
     };
     match explained {
         Ok(explanation) => json_page(StatusCode::OK, &explanation),
-        Err(error) => refused(&error),
+        Err(error) => error_response(&error),
     }
 }
 
-/// What the query says, which counts more than the envelope, and what the headers
-/// say where the envelope has none.
-fn told_by(
+/// Query parameters override the envelope; headers apply if the envelope has none.
+fn with_overrides(
     mut question: ExplainRequest,
     query: Option<&str>,
     headers: HeaderMap,
 ) -> ExplainRequest {
-    let (mut told_path, mut told_dialect) = (false, None);
+    let (mut has_path, mut dialect) = (false, None);
     for pair in query.unwrap_or_default().split('&') {
         let Some((name, value)) = pair.split_once('=') else {
             continue;
@@ -73,17 +74,17 @@ fn told_by(
         match name {
             "path" => {
                 question.path = Some(value);
-                told_path = true;
+                has_path = true;
             }
-            "dialect" => told_dialect = Some(value),
+            "dialect" => dialect = Some(value),
             "route" => question.route = Some(value),
             "as" => question.key = Some(value),
             _ => {}
         }
     }
-    if told_dialect.is_some() {
-        question.dialect = told_dialect;
-        if !told_path {
+    if dialect.is_some() {
+        question.dialect = dialect;
+        if !has_path {
             question.path = None;
         }
     }
@@ -93,7 +94,7 @@ fn told_by(
     question
 }
 
-/// Browsers send no JSON to others without asking them first.
+/// Browsers send cross-origin JSON only after a preflight.
 fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
@@ -101,13 +102,13 @@ fn is_json(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case("application/json")
 }
 
-fn refused(error: &Error) -> Response<Full<Bytes>> {
+fn error_response(error: &Error) -> Response<Full<Bytes>> {
     let status = Front::Chat.codec().write_error(error).status;
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
-    let mut answer = json_page(status, &json!({ "error": error.message() }));
+    let mut response = json_page(status, &json!({ "error": error.message() }));
     if let Some(wait) = error.retry_after() {
         let seconds = HeaderValue::from(wait.as_secs().max(1));
-        answer.headers_mut().insert(header::RETRY_AFTER, seconds);
+        response.headers_mut().insert(header::RETRY_AFTER, seconds);
     }
-    answer
+    response
 }

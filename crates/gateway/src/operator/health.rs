@@ -1,4 +1,4 @@
-//! How the targets are doing, and whether anybody can serve.
+//! `/api/health`: the health of targets, and readiness.
 
 use http::StatusCode;
 use majordomo::{BenchCause, Class, HealthStatus};
@@ -6,59 +6,59 @@ use serde::Serialize;
 
 use crate::routes::PartitionSnapshot;
 use crate::server::{ServerContext, ready};
-use crate::state::GatewayState as Configured;
+use crate::state::GatewayState;
 
-/// So many targets that only clients named are listed; the rest is counted.
+/// Most listed targets that only clients named; the rest is counted.
 const MOST_OTHERS: usize = 256;
 
-/// What `/api/health` says.
+/// The response of `/api/health`.
 #[derive(Serialize)]
-pub(super) struct Report {
+pub(super) struct HealthReport {
     ready: bool,
     draining: bool,
-    /// Why the configuration file as it is now is not at work.
+    /// Why the newest configuration file is not active.
     #[serde(skip_serializing_if = "Option::is_none")]
     config_stale: Option<String>,
-    /// What the file says and only a restart can do.
+    /// Settings that take effect only after a restart.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     config_notes: Vec<String>,
-    targets: Vec<Target>,
-    /// Those that are not listed, if there are any.
-    #[serde(skip_serializing_if = "Other::is_nobody")]
-    other: Other,
-    /// The services of every route and rule, with what is known of them.
+    targets: Vec<TargetHealth>,
+    /// Targets beyond the listed ones, if any.
+    #[serde(skip_serializing_if = "UnlistedTargets::is_empty")]
+    other: UnlistedTargets,
+    /// The services of every route and rule, with their statistics.
     services: Vec<PartitionSnapshot>,
 }
 
-/// Targets that clients named, beyond those that are listed.
+/// Targets named by clients, beyond the listed ones.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
-pub(super) struct Other {
+pub(super) struct UnlistedTargets {
     targets: usize,
     pub(super) benched: usize,
 }
 
-impl Other {
-    fn is_nobody(&self) -> bool {
+impl UnlistedTargets {
+    fn is_empty(&self) -> bool {
         self.targets == 0
     }
 }
 
-/// One target, or one provider's credential.
+/// A target or a provider's credential.
 #[derive(Serialize)]
-struct Target {
+struct TargetHealth {
     target: String,
-    state: State,
-    /// Why it is left alone: in words, and as class and status.
+    state: TargetState,
+    /// Why it is benched: as text, class and status.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     class: Option<Class>,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<u16>,
-    /// Since when, in seconds before now.
+    /// Seconds since it was benched.
     #[serde(skip_serializing_if = "Option::is_none")]
     since_seconds: Option<f64>,
-    /// For how many seconds from now.
+    /// Seconds until it is usable.
     #[serde(skip_serializing_if = "Option::is_none")]
     until_seconds: Option<f64>,
     failures: u32,
@@ -67,27 +67,27 @@ struct Target {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum State {
-    /// In use.
+enum TargetState {
+    /// Closed circuit.
     Usable,
-    /// In use again; the next failure benches it at once.
+    /// Usable again; the next failure benches it.
     OnTrial,
-    /// One request is finding out whether it is back.
+    /// Half-open: one request probes it.
     Probing,
-    /// Left alone.
+    /// Open circuit.
     Benched,
 }
 
-impl From<HealthStatus> for Target {
+impl From<HealthStatus> for TargetHealth {
     fn from(status: HealthStatus) -> Self {
         let state = if status.probing {
-            State::Probing
+            TargetState::Probing
         } else if status.until_usable.is_some() {
-            State::Benched
+            TargetState::Benched
         } else if status.on_trial {
-            State::OnTrial
+            TargetState::OnTrial
         } else {
-            State::Usable
+            TargetState::Usable
         };
         Self {
             target: status.subject,
@@ -103,34 +103,34 @@ impl From<HealthStatus> for Target {
     }
 }
 
-/// The targets that are configured, and those that clients named.
-pub(super) fn report(context: &ServerContext) -> Report {
+/// The health of configured targets and of those that clients named.
+pub(super) fn report(context: &ServerContext) -> HealthReport {
     let state = context.state.load();
     let (listed, other) = listed(&state);
-    Report {
+    HealthReport {
         ready: ready(context).0 == StatusCode::OK,
         draining: context.stopping.is_triggered(),
         config_stale: context.stale.load().as_deref().cloned(),
         config_notes: context.notes.load().to_vec(),
-        targets: listed.into_iter().map(Target::from).collect(),
+        targets: listed.into_iter().map(TargetHealth::from).collect(),
         other,
         services: state.services(),
     }
 }
 
-/// What is known of health, by name: all that is configured, and of what clients
-/// named so many, the benched ones first.
-pub(super) fn listed(state: &Configured) -> (Vec<HealthStatus>, Other) {
+/// Health by name: all configured subjects, and a bounded number of those that clients
+/// named, benched ones first.
+pub(super) fn listed(state: &GatewayState) -> (Vec<HealthStatus>, UnlistedTargets) {
     bounded(state.registry.health().snapshot())
 }
 
-fn bounded(health: Vec<HealthStatus>) -> (Vec<HealthStatus>, Other) {
+fn bounded(health: Vec<HealthStatus>) -> (Vec<HealthStatus>, UnlistedTargets) {
     let (mut listed, mut others): (Vec<_>, Vec<_>) =
         health.into_iter().partition(|status| status.declared);
     let is_benched = |status: &HealthStatus| status.until_usable.is_some();
     others.sort_by_key(|status| !is_benched(status));
     let rest = others.split_off(others.len().min(MOST_OTHERS));
-    let other = Other {
+    let other = UnlistedTargets {
         targets: rest.len(),
         benched: rest.iter().filter(|status| is_benched(status)).count(),
     };
@@ -148,21 +148,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_benched_target_says_why_since_when_and_until_when() {
+    fn a_benched_target_reports_reason_start_and_end() {
         let health = Health::default();
         health.bench("a/x", Duration::from_secs(60), "maintenance");
-        let target = Target::from(health.snapshot().remove(0));
-        assert_eq!(target.state, State::Benched);
+        let target = TargetHealth::from(health.snapshot().remove(0));
+        assert_eq!(target.state, TargetState::Benched);
         assert_eq!(target.why.as_deref(), Some("maintenance"));
         assert!(target.since_seconds.is_some());
         assert!(target.until_seconds.is_some_and(|s| s > 50.0));
         health.unbench("a/x");
-        let target = Target::from(health.snapshot().remove(0));
-        assert_eq!(target.state, State::Usable);
+        let target = TargetHealth::from(health.snapshot().remove(0));
+        assert_eq!(target.state, TargetState::Usable);
         assert_eq!(target.until_seconds, None);
     }
 
-    /// A target as it is after failures like this one.
+    /// A target benched by a failure of this kind.
     fn benched(kind: ErrorKind, rounds: u32, closed: bool) -> HealthStatus {
         HealthStatus {
             subject: "a/x".to_owned(),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_clients_made_up_is_listed_up_to_a_bound_and_then_counted() {
+    fn targets_named_by_clients_are_listed_up_to_a_bound_and_then_counted() {
         let named = |n: usize| HealthStatus {
             subject: format!("a/{n:04}"),
             declared: n.is_multiple_of(10),

@@ -1,8 +1,10 @@
-//! The operator's listener: what the gateway is doing, for those who run it.
+//! The operator's listener: health, metrics, recent requests and dry runs.
 //!
-//! It is apart from the clients' listener, so that it answers while that one is
-//! full. On loopback nobody needs a key; anywhere else a key of role `viewer` reads
-//! and one of role `operator` does everything. It serves TLS when the gateway does.
+//! Separate from the client listener, so that it responds while that one is saturated.
+//! On loopback no key is required; elsewhere a key of role `viewer` may read and one of
+//! role `operator` may do everything. Serves TLS if the gateway does.
+//!
+//! May use `explain`, `fronts`, `routes`, `server`, `state`, `traces` and `trust`.
 
 mod connection;
 mod explain;
@@ -30,22 +32,22 @@ pub(crate) use thread::OperatorThread;
 
 use crate::server::{ServerContext, TlsAcceptorHandle, ready};
 use crate::state::GatewayState;
-use crate::traces::Record;
+use crate::traces::RequestTrace;
 use crate::trust::{Boundary, authenticate_client, authorize};
 
 /// The only path that takes a body.
 const EXPLAIN: &str = "/api/explain";
-/// Most connections at the same time. A new one takes the place of the oldest idle one.
+/// Most concurrent connections. A new one evicts the oldest idle one.
 const CONNECTIONS: usize = 64;
-/// No look takes longer.
-const LONGEST: Duration = Duration::from_secs(30);
+/// Longest lifetime of a connection.
+const CONNECTION_LIFETIME: Duration = Duration::from_secs(30);
 
-/// The listener.
+/// The bound operator listener.
 pub(crate) struct Operator {
     listener: TcpListener,
     context: Arc<ServerContext>,
     tls: Option<TlsAcceptorHandle>,
-    /// Nobody but this machine can reach it.
+    /// Whether only this machine can reach it.
     on_loopback: bool,
 }
 
@@ -67,14 +69,15 @@ impl Operator {
         self.listener.local_addr()
     }
 
-    /// Answers on the current runtime until it is dropped.
+    /// Serves on the current runtime until dropped.
     async fn run(self) {
-        // It was bound on another runtime, whose driver does not wake this one's tasks.
+        // It was bound on another runtime, whose driver does not wake tasks of this
+        // one.
         let listener = self.listener.into_std().and_then(TcpListener::from_std);
         let listener = match listener {
             Ok(listener) => listener,
             Err(error) => {
-                tracing::error!(reason = %error, "the operator's listener cannot be used");
+                tracing::error!(reason = %error, "the operator listener cannot be used");
                 return;
             }
         };
@@ -88,42 +91,41 @@ impl Operator {
                 continue;
             }
             let busy = InFlight::default();
-            let visitor = Visitor {
+            let peer = OperatorPeer {
                 from: peer.ip(),
                 on_loopback: self.on_loopback,
             };
             let context = Arc::clone(&self.context);
-            let serving =
-                connection::serve(stream, self.tls.clone(), context, visitor, busy.clone());
+            let serving = connection::serve(stream, self.tls.clone(), context, peer, busy.clone());
             let task = tokio::spawn(async move {
-                let _ = timeout(LONGEST, serving).await;
+                let _ = timeout(CONNECTION_LIFETIME, serving).await;
             });
             open.push(busy, task.abort_handle());
         }
     }
 }
 
-/// Where a request comes from.
+/// The origin of a request to the operator listener.
 #[derive(Clone, Copy, Debug)]
-struct Visitor {
+struct OperatorPeer {
     from: IpAddr,
-    /// The listener is on loopback, so it is somebody on this machine.
+    /// Whether the listener is on loopback, so the peer is local.
     on_loopback: bool,
 }
 
-async fn answer(
+async fn respond(
     context: &ServerContext,
-    visitor: Visitor,
+    peer: OperatorPeer,
     request: Request<Incoming>,
 ) -> Response<Full<Bytes>> {
     let path = request.uri().path();
     let state = context.state.load_full();
-    // Probes have no key and any name, and learn nothing that needs one.
+    // Probes need no key and no Host check: they reveal nothing protected.
     let is_probe = matches!(path, "/healthz" | "/readyz");
-    if !is_probe && let Err(error) = admit(context, &state, visitor, &request) {
-        return refused(&error);
+    if !is_probe && let Err(error) = admit(context, &state, peer, &request) {
+        return error_response(&error);
     }
-    let (allowed, told) = match path {
+    let (allowed, hint) = match path {
         EXPLAIN => (&[Method::POST][..], "only POST is allowed here\n"),
         path if targets::is_action(path) => (&[Method::POST][..], "only POST is allowed here\n"),
         _ => (
@@ -132,7 +134,7 @@ async fn answer(
         ),
     };
     if !allowed.contains(request.method()) {
-        return text(StatusCode::METHOD_NOT_ALLOWED, told);
+        return text(StatusCode::METHOD_NOT_ALLOWED, hint);
     }
     match path {
         "/healthz" => text(StatusCode::OK, "ok\n"),
@@ -141,82 +143,76 @@ async fn answer(
             text(status, body)
         }
         "/" => text(StatusCode::OK, status(context)),
-        EXPLAIN => explain::answer(context, &state, request).await,
-        path if targets::is_action(path) => targets::answer(&state, path, request.headers()),
+        EXPLAIN => explain::respond(context, &state, request).await,
+        path if targets::is_action(path) => targets::respond(&state, path, request.headers()),
         "/api/health" => json_page(StatusCode::OK, &health::report(context)),
         "/api/requests" => {
             let requests = context.traces.latest();
-            json_page(StatusCode::OK, &Requests { requests })
+            json_page(StatusCode::OK, &RequestsReport { requests })
         }
         "/metrics" => {
             let health = state.registry.health().snapshot();
             let ready = ready(context).0 == StatusCode::OK;
             let kind = "text/plain; version=0.0.4; charset=utf-8";
-            let mut figures = context.metrics.page(&health, ready);
+            let mut metrics = context.metrics.page(&health, ready);
             let stale = u8::from(context.stale.load().is_some());
-            figures.push_str(&format!(
-                "# HELP majordomo_config_stale Whether the configuration file's newest version is not at work.\n\
+            metrics.push_str(&format!(
+                "# HELP majordomo_config_stale Whether the newest configuration file is not active.\n\
                  # TYPE majordomo_config_stale gauge\nmajordomo_config_stale {stale}\n"
             ));
-            page(StatusCode::OK, kind, figures)
+            page(StatusCode::OK, kind, metrics)
         }
         _ => text(StatusCode::NOT_FOUND, "no such page\n"),
     }
 }
 
-/// The trust boundary, for every path but the probes and before a body is read.
+/// Enforces the trust boundary, before a body is read.
 fn admit(
     context: &ServerContext,
     state: &GatewayState,
-    visitor: Visitor,
+    peer: OperatorPeer,
     request: &Request<Incoming>,
 ) -> Result<(), Error> {
     let (method, uri, headers) = (request.method(), request.uri(), request.headers());
     let boundary = Boundary::Operator {
-        on_loopback: visitor.on_loopback,
+        on_loopback: peer.on_loopback,
     };
     let judged = boundary.check(method, uri, headers);
     judged.map_err(|refusal| refusal.error())?;
-    if visitor.on_loopback {
+    if peer.on_loopback {
         return Ok(());
     }
-    let key = authenticate_client(
-        &state.keys,
-        &context.auth_throttle,
-        visitor.from,
-        headers,
-        uri,
-    )?;
-    // An address that others reach is never served without keys, also when a later
-    // configuration has none.
+    let key = authenticate_client(&state.keys, &context.auth_throttle, peer.from, headers, uri)?;
+    // A non-loopback address always requires a key, even if a later configuration has
+    // none.
     let Some(key) = key else {
-        let error = Error::new(ErrorKind::Local, "a key is needed here");
+        let error = Error::new(ErrorKind::Local, "a key is required");
         return Err(error.with_status(401));
     };
     authorize(&key, method, uri.path())
 }
 
-fn refused(error: &Error) -> Response<Full<Bytes>> {
+fn error_response(error: &Error) -> Response<Full<Bytes>> {
     let status = error
         .status()
         .and_then(|status| StatusCode::from_u16(status).ok());
     let status = status.unwrap_or(StatusCode::FORBIDDEN);
-    let mut answer = text(status, format!("{}\n", error.message()));
+    let mut response = text(status, format!("{}\n", error.message()));
     if let Some(wait) = error.retry_after() {
         let seconds = HeaderValue::from(wait.as_secs().max(1));
-        answer.headers_mut().insert(header::RETRY_AFTER, seconds);
+        response.headers_mut().insert(header::RETRY_AFTER, seconds);
     }
-    answer
+    response
 }
 
-/// What `/api/requests` says.
+/// The response of `/api/requests`.
 #[derive(Serialize)]
-struct Requests {
-    /// The latest first.
-    requests: Vec<Arc<Record>>,
+struct RequestsReport {
+    /// Latest first.
+    requests: Vec<Arc<RequestTrace>>,
 }
 
-/// A few lines for people.
+/// A short human-readable status.
 fn status(context: &ServerContext) -> String {
     let state = context.state.load();
     let (health, other) = health::listed(&state);
@@ -229,7 +225,7 @@ fn status(context: &ServerContext) -> String {
         context.metrics.open_streams.get(),
     );
     if let Some(reason) = &*context.stale.load() {
-        page.push_str(&format!("the old configuration is at work: {reason}\n"));
+        page.push_str(&format!("the old configuration is active: {reason}\n"));
     }
     for note in &**context.notes.load() {
         page.push_str(&format!("{note}\n"));
@@ -261,12 +257,12 @@ fn json_page(status: StatusCode, body: &impl Serialize) -> Response<Full<Bytes>>
 }
 
 fn page(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
-    let mut answer = Response::new(Full::new(body.into()));
-    *answer.status_mut() = status;
-    let map = answer.headers_mut();
+    let mut response = Response::new(Full::new(body.into()));
+    *response.status_mut() = status;
+    let map = response.headers_mut();
     map.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     map.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     let strict = HeaderValue::from_static("nosniff");
     map.insert(header::X_CONTENT_TYPE_OPTIONS, strict);
-    answer
+    response
 }

@@ -1,7 +1,7 @@
-//! The operator listener's connections: when all places are taken, a new connection
-//! evicts the oldest one that serves no request.
+//! The operator listener's connections: at the limit, a new connection evicts the
+//! oldest idle one.
 //!
-//! Places are few and are taken before any key is checked, so silent connections must
+//! Slots are few and are taken before any key is checked, so silent connections must
 //! not keep the operator out.
 
 use std::collections::VecDeque;
@@ -15,7 +15,7 @@ use tokio::task::AbortHandle;
 pub(super) struct OpenConnections(VecDeque<(InFlight, AbortHandle)>);
 
 impl OpenConnections {
-    /// Frees a place; `false` if every connection serves a request.
+    /// Frees a slot; `false` if every connection serves a request.
     pub(super) fn make_room(&mut self, most: usize) -> bool {
         self.0.retain(|(_, task)| !task.is_finished());
         if self.0.len() < most {
@@ -31,12 +31,12 @@ impl OpenConnections {
     }
 }
 
-/// Counts the requests that a connection serves right now.
+/// Counts the requests in flight on a connection.
 #[derive(Clone, Default)]
 pub(super) struct InFlight(Arc<AtomicUsize>);
 
 impl InFlight {
-    /// A request begins; it ends when the guard is dropped.
+    /// Counts a request until the guard is dropped.
     pub(super) fn begin(&self) -> Serving {
         self.0.fetch_add(1, Ordering::Relaxed);
         Serving(self.clone())
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_oldest_idle_connection_makes_room_and_a_busy_one_stays() {
+    async fn the_oldest_idle_connection_is_evicted_and_a_busy_one_stays() {
         let mut open = OpenConnections::default();
         let (busy, first) = connection();
         let (idle, second) = connection();

@@ -1,7 +1,7 @@
-//! `POST /api/targets/{target}/release`: uses a benched target again.
+//! `POST /api/targets/{target}/release`: ends a bench.
 //!
-//! A target's name holds slashes and colons, so it is everything between the two
-//! ends of the path, percent-decoded.
+//! A target's name contains slashes and colons, so it is everything between prefix and
+//! suffix, percent-decoded.
 
 use bytes::Bytes;
 use http::{HeaderMap, Response, StatusCode, header};
@@ -16,35 +16,35 @@ use crate::state::GatewayState;
 
 const PREFIX: &str = "/api/targets/";
 const RELEASE: &str = "/release";
-/// How many names are suggested for an unknown one.
+/// Most suggestions for an unknown name.
 const SUGGESTIONS: usize = 3;
 
-/// What was done.
+/// The response to a release.
 #[derive(Serialize)]
 struct Released {
     target: String,
-    /// What was benched until now: the target, its provider's credential, or both.
+    /// What was benched: the target, its provider's credential, or both.
     released: Vec<String>,
 }
 
-/// Whether a path asks for something to be done with a target.
+/// Whether a path names an action on a target.
 pub(super) fn is_action(path: &str) -> bool {
     path.starts_with(PREFIX)
 }
 
 /// Releases a target and its provider's credential.
-pub(super) fn answer(
+pub(super) fn respond(
     state: &GatewayState,
     path: &str,
     headers: &HeaderMap,
 ) -> Response<Full<Bytes>> {
-    if !is_harmless(headers) {
-        let told = "send no body, or JSON\n";
-        return text(StatusCode::UNSUPPORTED_MEDIA_TYPE, told);
+    if !is_form_free(headers) {
+        let hint = "send no body, or JSON\n";
+        return text(StatusCode::UNSUPPORTED_MEDIA_TYPE, hint);
     }
     let Some(target) = released(path) else {
-        let told = "no such action; there is POST /api/targets/{target}/release\n";
-        return text(StatusCode::NOT_FOUND, told);
+        let hint = "no such action; there is POST /api/targets/{target}/release\n";
+        return text(StatusCode::NOT_FOUND, hint);
     };
     let health = state.registry.health();
     if health.status(&target).is_none() {
@@ -69,16 +69,17 @@ pub(super) fn answer(
     json_page(StatusCode::OK, &report)
 }
 
-/// The target that a path names.
+/// The target in a path.
 fn released(path: &str) -> Option<String> {
     let name = path.strip_prefix(PREFIX)?.strip_suffix(RELEASE)?;
     let name = percent_decode_str(name).decode_utf8().ok()?;
     (!name.is_empty()).then(|| name.into_owned())
 }
 
-/// Pages of other sites can send forms without asking first, and nothing else; what
-/// comes from them is recognised by its headers, this is for browsers without them.
-fn is_harmless(headers: &HeaderMap) -> bool {
+/// Cross-site pages can send forms without a preflight, and nothing else. Their
+/// requests are normally recognised by fetch metadata; this covers browsers that send
+/// none.
+fn is_form_free(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE);
     let kind = kind.map(|kind| kind.to_str().unwrap_or_default());
     kind.is_none_or(|kind| {
@@ -92,7 +93,7 @@ fn unknown(state: &GatewayState, target: &str) -> Response<Full<Bytes>> {
     let known = health.iter().map(|status| status.subject.as_str());
     let near = nearest_few(target, known, SUGGESTIONS);
     let body = json!({
-        "error": "no such target: nobody asked for it, and it is not configured",
+        "error": "no such target: it is not configured and no request named it",
         "nearest": near,
     });
     json_page(StatusCode::NOT_FOUND, &body)
@@ -103,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_target_is_everything_between_the_ends_of_the_path() {
+    fn a_target_is_everything_between_prefix_and_suffix() {
         let rows = [
             ("/api/targets/up/m/release", Some("up/m")),
             ("/api/targets/up%2Fm/release", Some("up/m")),

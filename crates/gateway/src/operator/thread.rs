@@ -1,8 +1,9 @@
-//! The operator's own thread: its listener answers whatever the main runtime does.
+//! Runs the operator listener on a dedicated thread, independent of the main runtime's
+//! load.
 //!
-//! The runtime has one thread with drivers of its own. What is asked of providers on
-//! the operator's behalf runs on the heavy lane instead, in the main runtime's
-//! context, since the connections to them are kept and outlive this thread.
+//! A current-thread runtime with its own drivers. Calls to providers on the operator's
+//! behalf run on the heavy lane, in the main runtime's context, since pooled
+//! connections outlive this thread.
 
 use std::io;
 
@@ -11,11 +12,11 @@ use tokio::sync::oneshot;
 
 use super::Operator;
 
-/// A listener that answers on its own thread, until this is dropped.
+/// A running listener; stops when dropped.
 pub(crate) struct OperatorThread {
-    /// Dropped to stop it.
+    /// Dropping it stops the thread.
     stop: Option<oneshot::Sender<()>>,
-    /// None once it has ended.
+    /// None once the thread has ended.
     ended: Option<oneshot::Receiver<()>>,
 }
 
@@ -31,7 +32,7 @@ impl OperatorThread {
                     _ = stopped => {}
                 }
             });
-            // Connections that are still open end with their runtime.
+            // Open connections end with their runtime.
             drop(runtime);
             drop(ending);
         };
@@ -43,7 +44,7 @@ impl OperatorThread {
         })
     }
 
-    /// Ends when the listener does.
+    /// Completes when the listener ends.
     pub(crate) async fn ended(&mut self) {
         if let Some(ended) = &mut self.ended {
             let _ = ended.await;
@@ -51,7 +52,7 @@ impl OperatorThread {
         }
     }
 
-    /// Stops it, and waits until its address is free.
+    /// Stops the listener and waits until its address is free.
     pub(crate) async fn stop(mut self) {
         self.stop = None;
         self.ended().await;
@@ -86,13 +87,13 @@ mod tests {
         stream.set_read_timeout(Some(SOON)).unwrap();
         let head = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
         stream.write_all(head.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        response
     }
 
     #[test]
-    fn the_operator_is_answered_while_every_thread_of_the_main_runtime_is_busy() {
+    fn the_operator_listener_responds_while_the_main_runtime_is_blocked() {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         let main = builder.worker_threads(1).enable_all().build().unwrap();
         let gateway = main.block_on(gateway());
@@ -100,7 +101,7 @@ mod tests {
         let (begin, begun) = mpsc::channel();
         let (release, released) = mpsc::channel::<()>();
         let running = main.spawn(gateway.run(std::future::pending()));
-        // Its thread is there before the only worker is busy.
+        // Starts the thread before the only worker is blocked.
         get(address, "/healthz");
         let released = Arc::new(Mutex::new(released));
         main.spawn(async move {
@@ -109,16 +110,16 @@ mod tests {
         });
         begun.recv_timeout(SOON).unwrap();
         for path in ["/healthz", "/readyz", "/metrics", "/api/health"] {
-            let answer = get(address, path);
-            assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+            let response = get(address, path);
+            assert!(response.starts_with("HTTP/1.1 200"), "{path}: {response}");
         }
-        // Nobody waited for the worker.
+        // No request waited for the worker.
         release.send(()).unwrap();
         running.abort();
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn the_operators_address_is_free_when_the_gateway_has_ended() {
+    async fn the_operator_address_is_free_after_the_gateway_ends() {
         let gateway = gateway().await;
         let address = gateway.operator_address().unwrap();
         gateway.run(async {}).await;

@@ -1,7 +1,7 @@
-//! When a silent stream must show that it is alive.
+//! Schedules keep-alives of a silent stream.
 //!
-//! What goes out only moves the time, which is a store; the timer is touched when
-//! it fires too early. So a stream of many small pieces costs its wheel nothing.
+//! Output only moves the due time, which is a store; the timer is reset when it fires
+//! early. So a stream of many small chunks does not touch the timer wheel.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -16,12 +16,12 @@ pub(super) struct KeepAlive {
 }
 
 impl KeepAlive {
-    /// The first sign is due after this long, and so is each that follows.
+    /// First due after `every`, then repeatedly.
     pub(super) fn new(every: Duration) -> Self {
         Self::first_at(Instant::now() + every, every)
     }
 
-    /// The first sign is due now.
+    /// First due now.
     pub(super) fn due(every: Duration) -> Self {
         Self::first_at(Instant::now(), every)
     }
@@ -34,22 +34,22 @@ impl KeepAlive {
         }
     }
 
-    /// Something went out: no sign is needed for a while.
-    pub(super) fn said(&mut self) {
+    /// Records output: postpones the next keep-alive.
+    pub(super) fn record_output(&mut self) {
         self.due = Instant::now() + self.every;
     }
 
-    /// Ready when a sign is due; the next one is due after the same time again.
+    /// Ready when a keep-alive is due; rearms itself.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             ready!(self.timer.as_mut().poll(cx));
             let over = self.timer.deadline() >= self.due;
             if over {
-                self.said();
+                self.record_output();
             }
             self.timer.as_mut().reset(self.due);
             if over {
-                // The new time must be known to the task.
+                // Register the new deadline with the task.
                 let _ = self.timer.as_mut().poll(cx);
                 return Poll::Ready(());
             }
@@ -67,36 +67,36 @@ mod tests {
 
     const EVERY: Duration = Duration::from_secs(15);
 
-    async fn sign(keep_alive: &mut KeepAlive) -> u64 {
+    async fn wait(keep_alive: &mut KeepAlive) -> u64 {
         let began = Instant::now();
         poll_fn(|cx| keep_alive.poll(cx)).await;
         began.elapsed().as_secs()
     }
 
     #[tokio::test(start_paused = true)]
-    async fn silence_is_broken_again_and_again() {
+    async fn keep_alives_repeat_during_silence() {
         let mut keep_alive = KeepAlive::new(EVERY);
         for _ in 0..3 {
-            assert_eq!(sign(&mut keep_alive).await, 15);
+            assert_eq!(wait(&mut keep_alive).await, 15);
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_has_waited_hears_a_sign_at_once() {
+    async fn a_due_keep_alive_fires_immediately() {
         let mut keep_alive = KeepAlive::due(EVERY);
-        assert_eq!(sign(&mut keep_alive).await, 0);
-        assert_eq!(sign(&mut keep_alive).await, 15);
+        assert_eq!(wait(&mut keep_alive).await, 0);
+        assert_eq!(wait(&mut keep_alive).await, 15);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_goes_out_puts_the_next_sign_off() {
+    async fn output_postpones_the_next_keep_alive() {
         let mut keep_alive = KeepAlive::new(EVERY);
         for _ in 0..3 {
             advance(Duration::from_secs(10)).await;
             let silent = poll_fn(|cx| Poll::Ready(keep_alive.poll(cx).is_pending()));
             assert!(silent.await);
-            keep_alive.said();
+            keep_alive.record_output();
         }
-        assert_eq!(sign(&mut keep_alive).await, 15);
+        assert_eq!(wait(&mut keep_alive).await, 15);
     }
 }

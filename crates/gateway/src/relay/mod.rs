@@ -1,12 +1,14 @@
-//! A streamed answer on its way to the client.
+//! Relays a streamed response to the client.
 //!
-//! Bytes of the client's own dialect are passed on as they came; events are
-//! written by the client's codec. What is ready at once goes out at once. After
-//! something went out, a failure ends the stream with the dialect's error, never
-//! with a made-up ending: the connection is cut behind it.
+//! Bytes in the client's dialect are forwarded unchanged; events are encoded by the
+//! client's codec. Whatever is ready is sent immediately. After the first bytes, a
+//! failure ends the stream with the dialect's error, never with a synthesized ending,
+//! and the connection is closed.
+//!
+//! May use `client_error`, `clock`, `exchange`, `fronts` and `heavy_lane`.
 
-mod array;
-mod joined;
+mod gemini_array;
+mod joined_chunks;
 mod keep_alive;
 mod reply;
 
@@ -20,80 +22,81 @@ use majordomo::{
 };
 use majordomo_wire::StreamWriter;
 
-pub(crate) use array::Array;
-pub(crate) use reply::{Asked, reply};
+pub(crate) use gemini_array::GeminiArray;
+pub(crate) use reply::{ReplyOptions, reply};
 
-use self::joined::Joined;
+use self::joined_chunks::JoinedChunks;
 use self::keep_alive::KeepAlive;
 use crate::client_error::for_client;
 use crate::exchange::Exchange;
 use crate::fronts::Front;
-use crate::heavy_lane::Heavy;
+use crate::heavy_lane::LaneHandle;
 
-/// What is written before anything is sent, at most.
-const FRAME: usize = 32 * 1024;
-/// So many changes are dropped in no time.
+/// Most bytes that are batched into one frame.
+const MAX_BATCH: usize = 32 * 1024;
+/// Up to this many changes are cheap to drop.
 const MANY_CHANGES: usize = 1_000;
 
-/// The answer ended with an error that the client was told; nothing may follow.
+/// The stream ended with an error that was reported to the client; the connection must
+/// be closed.
 #[derive(Debug)]
-pub(crate) struct Broken;
+pub(crate) struct BrokenStream;
 
-impl fmt::Display for Broken {
+impl fmt::Display for BrokenStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the answer broke off")
+        f.write_str("the response was interrupted")
     }
 }
 
-impl std::error::Error for Broken {}
+impl std::error::Error for BrokenStream {}
 
-/// One answer as a stream of bytes.
+/// One response as a stream of bytes.
 pub(crate) struct Relay {
-    state: State,
+    state: RelayState,
     front: Front,
     exchange: Exchange,
     keep_alive: Option<KeepAlive>,
-    array: Option<Array>,
-    /// The lane of a heavy request.
-    heavy: Option<Heavy>,
+    array: Option<GeminiArray>,
+    /// Set for a request on the heavy lane.
+    heavy: Option<LaneHandle>,
 }
 
-enum State {
-    /// Nobody has begun to answer, but the client is being kept.
+enum RelayState {
+    /// No target has responded yet; the client gets keep-alives.
     Opening(BoxFuture<'static, Result<Forwarding>>, Opener),
-    /// The writer is made with the first event, which may name the model.
+    /// The writer is created with the first event, which may name the model.
     Events(EventStream, Option<Box<dyn StreamWriter>>, Opener),
-    Pieces(RawChunkStream, Opener),
-    /// The error was written; once it is out, the connection is cut.
+    Raw(RawChunkStream, Opener),
+    /// The error is written; the connection is closed once it is flushed.
     Flushing(bool),
-    Ended,
+    FinishedRequest,
 }
 
-/// Makes the writer, with the model's name in the upstream's words if it gave one.
+/// Creates the writer, with the model name that the upstream reported, if any.
 pub(crate) type Opener = Box<dyn Fn(Option<&str>) -> Box<dyn StreamWriter> + Send>;
 
 impl Relay {
-    /// A stream that has begun.
+    /// A relay of a stream past its commit point.
     pub(crate) fn begun(
         front: Front,
         exchange: Exchange,
-        answer: ForwardedStream,
+        stream: ForwardedStream,
         opener: Opener,
         array: bool,
     ) -> Self {
         let mut exchange = exchange;
-        exchange.streams();
+        exchange.start_stream();
         Self {
-            state: State::of(answer, opener),
+            state: RelayState::of(stream, opener),
             front,
             exchange,
             keep_alive: None,
-            array: array.then(Array::default),
+            array: array.then(GeminiArray::default),
             heavy: None,
         }
     }
 
-    /// A stream that may take long to begin; the client hears that it is alive.
+    /// A relay of a stream that is still opening; the client gets keep-alives.
     pub(crate) fn opening(
         front: Front,
         exchange: Exchange,
@@ -101,9 +104,9 @@ impl Relay {
         opener: Opener,
     ) -> Self {
         let mut exchange = exchange;
-        exchange.streams();
+        exchange.start_stream();
         Self {
-            state: State::Opening(opening, opener),
+            state: RelayState::Opening(opening, opener),
             front,
             exchange,
             keep_alive: None,
@@ -112,23 +115,23 @@ impl Relay {
         }
     }
 
-    /// What is left of a heavy request is dropped on the lane.
-    pub(crate) fn dropped_by(mut self, heavy: Option<Heavy>) -> Self {
+    /// Drops what remains of a heavy request on the lane.
+    pub(crate) fn dropped_by(mut self, heavy: Option<LaneHandle>) -> Self {
         self.heavy = heavy;
         self
     }
 
-    /// The lane, if dropping this takes long: a change is noted for each field that
-    /// was lost, and a large body may have very many.
-    pub(crate) fn take_heavy(&mut self) -> Option<Heavy> {
+    /// The lane, if dropping this is expensive: every lost field is a change, and a
+    /// large body may have very many.
+    pub(crate) fn take_heavy(&mut self) -> Option<LaneHandle> {
         let heavy = self.heavy.take()?;
         (self.exchange.changes().len() > MANY_CHANGES).then_some(heavy)
     }
 
-    /// Says something whenever nothing was said for this long; a client who has
-    /// waited for somebody to begin hears it at once.
+    /// Sends a keep-alive after each such time of silence; immediately if the client
+    /// has already waited for the stream to open.
     pub(crate) fn keep_alive(mut self, every: Option<Duration>) -> Self {
-        let waited = matches!(self.state, State::Opening(..));
+        let waited = matches!(self.state, RelayState::Opening(..));
         self.keep_alive = every.map(|every| match waited {
             true => KeepAlive::due(every),
             false => KeepAlive::new(every),
@@ -136,17 +139,20 @@ impl Relay {
         self
     }
 
-    /// The next bytes for the client.
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
-        let polled = self.poll_answer(cx);
+    /// Polls the next bytes for the client.
+    pub(crate) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, BrokenStream>>> {
+        let polled = self.poll_response(cx);
         let Some(keep_alive) = &mut self.keep_alive else {
             return polled;
         };
         match polled {
-            Poll::Ready(Some(Ok(_))) => keep_alive.said(),
+            Poll::Ready(Some(Ok(_))) => keep_alive.record_output(),
             Poll::Pending if keep_alive.poll(cx).is_ready() => {
-                if let Some(sign) = self.front.keep_alive() {
-                    return Poll::Ready(Some(Ok(Bytes::from_static(sign))));
+                if let Some(frame) = self.front.keep_alive() {
+                    return Poll::Ready(Some(Ok(Bytes::from_static(frame))));
                 }
             }
             _ => {}
@@ -154,26 +160,28 @@ impl Relay {
         polled
     }
 
-    fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+    fn poll_response(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BrokenStream>>> {
         loop {
             match &mut self.state {
-                State::Opening(opening, _) => match std::task::ready!(opening.as_mut().poll(cx)) {
-                    Ok(forwarding) => self.opened(forwarding),
-                    Err(error) => return self.fail(&for_client(error), BytesMut::new()),
-                },
-                State::Events(..) => return self.poll_events(cx),
-                State::Pieces(..) => return self.poll_pieces(cx),
-                State::Flushing(flushed @ false) => {
-                    // The error goes out while the body waits.
+                RelayState::Opening(opening, _) => {
+                    match std::task::ready!(opening.as_mut().poll(cx)) {
+                        Ok(forwarding) => self.opened(forwarding),
+                        Err(error) => return self.fail(&for_client(error), BytesMut::new()),
+                    }
+                }
+                RelayState::Events(..) => return self.poll_events(cx),
+                RelayState::Raw(..) => return self.poll_raw(cx),
+                RelayState::Flushing(flushed @ false) => {
+                    // Pending once, so that the connection flushes the error.
                     *flushed = true;
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }
-                State::Flushing(true) => {
-                    self.state = State::Ended;
-                    return Poll::Ready(Some(Err(Broken)));
+                RelayState::Flushing(true) => {
+                    self.state = RelayState::FinishedRequest;
+                    return Poll::Ready(Some(Err(BrokenStream)));
                 }
-                State::Ended => return Poll::Ready(None),
+                RelayState::FinishedRequest => return Poll::Ready(None),
             }
         }
     }
@@ -181,120 +189,129 @@ impl Relay {
     fn opened(&mut self, forwarding: Forwarding) {
         self.exchange
             .served(&forwarding.target, &forwarding.attempt_log);
-        let state = std::mem::replace(&mut self.state, State::Ended);
-        if let State::Opening(_, opener) = state {
-            self.state = State::of(forwarding.stream, opener);
+        let state = std::mem::replace(&mut self.state, RelayState::FinishedRequest);
+        if let RelayState::Opening(_, opener) = state {
+            self.state = RelayState::of(forwarding.stream, opener);
         }
     }
 
-    /// Writes every event that is there.
-    fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+    /// Encodes every event that is ready.
+    fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BrokenStream>>> {
         let mut out = BytesMut::new();
         loop {
-            let State::Events(events, writer, opener) = &mut self.state else {
+            let RelayState::Events(events, writer, opener) = &mut self.state else {
                 return Poll::Ready(None);
             };
             match events.as_mut().poll_next(cx) {
                 Poll::Ready(Some(Ok(event))) => {
-                    self.exchange.saw(&event);
-                    let writer = writer.get_or_insert_with(|| opener(named(&event)));
+                    self.exchange.observe(&event);
+                    let writer = writer.get_or_insert_with(|| opener(reported_model(&event)));
                     writer.write(&event, &mut out);
                     if matches!(event, Event::Finish(_)) {
-                        self.exchange.lost(writer.losses());
-                        self.state = State::Ended;
-                        return self.give(out.freeze());
+                        self.exchange.add_losses(writer.losses());
+                        self.state = RelayState::FinishedRequest;
+                        return self.emit(out.freeze());
                     }
-                    if out.len() >= FRAME {
-                        return self.give(out.freeze());
+                    if out.len() >= MAX_BATCH {
+                        return self.emit(out.freeze());
                     }
                 }
                 Poll::Ready(Some(Err(error))) => return self.fail(&error, out),
                 Poll::Ready(None) => {
-                    self.state = State::Ended;
-                    return self.give(out.freeze());
+                    self.state = RelayState::FinishedRequest;
+                    return self.emit(out.freeze());
                 }
                 Poll::Pending if out.is_empty() => return Poll::Pending,
-                Poll::Pending => return self.give(out.freeze()),
+                Poll::Pending => return self.emit(out.freeze()),
             }
         }
     }
 
-    fn give(&mut self, bytes: Bytes) -> Poll<Option<Result<Bytes, Broken>>> {
+    fn emit(&mut self, bytes: Bytes) -> Poll<Option<Result<Bytes, BrokenStream>>> {
         let bytes = match &mut self.array {
-            Some(array) => array.convert(&bytes, matches!(self.state, State::Ended)),
+            Some(array) => array.convert(&bytes, matches!(self.state, RelayState::FinishedRequest)),
             None => bytes,
         };
-        if bytes.is_empty() && matches!(self.state, State::Ended) {
+        if bytes.is_empty() && matches!(self.state, RelayState::FinishedRequest) {
             return Poll::Ready(None);
         }
         Poll::Ready(Some(Ok(bytes)))
     }
 
-    /// Passes on every piece that is there.
-    fn poll_pieces(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
-        let mut out = Joined::default();
+    /// Forwards every chunk that is ready.
+    fn poll_raw(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BrokenStream>>> {
+        let mut out = JoinedChunks::default();
         loop {
-            let State::Pieces(pieces, _) = &mut self.state else {
+            let RelayState::Raw(chunks, _) = &mut self.state else {
                 return Poll::Ready(None);
             };
-            match pieces.as_mut().poll_next(cx) {
-                Poll::Ready(Some(Ok(piece))) => {
-                    for event in &piece.events {
-                        self.exchange.saw(event);
+            match chunks.as_mut().poll_next(cx) {
+                Poll::Ready(Some(Ok(chunk))) => {
+                    for event in &chunk.events {
+                        self.exchange.observe(event);
                     }
-                    let ended = matches!(piece.events.last(), Some(Event::Finish(_)));
-                    out.push(piece.bytes);
+                    let ended = matches!(chunk.events.last(), Some(Event::Finish(_)));
+                    out.push(chunk.bytes);
                     if ended {
-                        self.state = State::Ended;
+                        self.state = RelayState::FinishedRequest;
                     }
-                    if ended || out.len() >= FRAME {
-                        return self.give(out.into_bytes());
+                    if ended || out.len() >= MAX_BATCH {
+                        return self.emit(out.into_bytes());
                     }
                 }
                 Poll::Ready(Some(Err(error))) => return self.fail(&error, out.into_mut()),
                 Poll::Ready(None) => {
-                    self.state = State::Ended;
-                    return self.give(out.into_bytes());
+                    self.state = RelayState::FinishedRequest;
+                    return self.emit(out.into_bytes());
                 }
                 Poll::Pending if out.len() == 0 => return Poll::Pending,
-                Poll::Pending => return self.give(out.into_bytes()),
+                Poll::Pending => return self.emit(out.into_bytes()),
             }
         }
     }
 
-    /// The server ends: so does the stream, with its dialect's error. None if it
-    /// was at its end already.
-    pub(crate) fn cut(&mut self, error: &Error) -> Option<Poll<Option<Result<Bytes, Broken>>>> {
-        let over = matches!(self.state, State::Flushing(_) | State::Ended);
+    /// Ends the stream with its dialect's error. None if it has already ended.
+    pub(crate) fn cut(
+        &mut self,
+        error: &Error,
+    ) -> Option<Poll<Option<Result<Bytes, BrokenStream>>>> {
+        let over = matches!(
+            self.state,
+            RelayState::Flushing(_) | RelayState::FinishedRequest
+        );
         (!over).then(|| self.fail(error, BytesMut::new()))
     }
 
-    /// Ends the stream with the dialect's own error behind what is there.
-    fn fail(&mut self, error: &Error, mut out: BytesMut) -> Poll<Option<Result<Bytes, Broken>>> {
-        let state = std::mem::replace(&mut self.state, State::Flushing(false));
+    /// Appends the dialect's error to `out` and ends the stream.
+    fn fail(
+        &mut self,
+        error: &Error,
+        mut out: BytesMut,
+    ) -> Poll<Option<Result<Bytes, BrokenStream>>> {
+        let state = std::mem::replace(&mut self.state, RelayState::Flushing(false));
         let writer = match state {
-            State::Events(_, writer, opener) => Some(writer.unwrap_or_else(|| opener(None))),
-            State::Opening(_, opener) | State::Pieces(_, opener) => Some(opener(None)),
-            State::Flushing(_) | State::Ended => None,
+            RelayState::Events(_, writer, opener) => Some(writer.unwrap_or_else(|| opener(None))),
+            RelayState::Opening(_, opener) | RelayState::Raw(_, opener) => Some(opener(None)),
+            RelayState::Flushing(_) | RelayState::FinishedRequest => None,
         };
         if let Some(mut writer) = writer {
             writer.fail(error, &mut out);
         }
-        self.exchange.broke(error);
-        self.give(out.freeze())
+        self.exchange.interrupted(error);
+        self.emit(out.freeze())
     }
 }
 
-impl State {
-    fn of(answer: ForwardedStream, opener: Opener) -> Self {
-        match answer {
-            ForwardedStream::Pieces(pieces) => Self::Pieces(pieces, opener),
+impl RelayState {
+    fn of(stream: ForwardedStream, opener: Opener) -> Self {
+        match stream {
+            ForwardedStream::Pieces(chunks) => Self::Raw(chunks, opener),
             ForwardedStream::Events(events) => Self::Events(events, None, opener),
         }
     }
 }
 
-fn named(first: &Event) -> Option<&str> {
+fn reported_model(first: &Event) -> Option<&str> {
     match first {
         Event::Start { model, .. } => model.as_deref(),
         _ => None,

@@ -1,59 +1,59 @@
-//! Who gets in: so many requests at once, and so many bytes that they hold.
+//! Admission control: concurrent requests and the bytes they hold.
 //!
-//! Bytes are charged as they arrive, never as they are announced; a seat is taken once
-//! a body is complete, so that a slow upload holds neither. Seats and bytes are
-//! shared between clients by deficit round robin ([`majordomo_limits`]). A permit
-//! lives as long as its answer, so what it holds is counted until the last byte
-//! is out.
+//! Bytes are charged as they arrive, never as announced; a seat is acquired once the
+//! body is complete, so a slow upload holds none. Seats and bytes are shared between
+//! clients by deficit round robin ([`majordomo_limits`]). A permit lives until the last
+//! byte of its response is sent.
 //!
-//! Nobody waits for bytes while holding some, and bytes come before the seat: no
-//! two requests can wait for each other.
+//! No request waits for bytes while holding some, and bytes precede the seat, so
+//! requests cannot deadlock.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use majordomo::{Error, ErrorKind, Result};
-use majordomo_limits::{Acquire, Bounds, Budget, FairSemaphore, Flow, Permit as Units};
+use majordomo_limits::{Acquire, Bounds, Budget, FairSemaphore, Flow, Permit as FairPermit};
 use tokio::time::{Instant, timeout};
 
 use crate::config::ServerSettings;
 use crate::keys::{ClientKey, ClientKeys};
 
-/// What a request costs before a byte of its body has come: its head and its task.
-const FEE: u64 = 16 * 1024;
-/// The lock is taken once for so many bytes of a body.
-const STEP: u64 = 64 * 1024;
-/// Where several keys share a gateway, one of them may hold all but this part.
+/// Charge for a request's head and task, before its body.
+const BASE_COST: u64 = 16 * 1024;
+/// Granularity of byte reservations, to take the lock less often.
+const GROWTH_STEP: u64 = 64 * 1024;
+/// With several keys, one key may hold all but one part in this many.
 const HEADROOM: u64 = 8;
-/// One client's queue is as long as what is served; all of them, so many times that.
+/// Queue length of all clients, in multiples of `max_requests`; one client may queue
+/// `max_requests`.
 const QUEUES: usize = 8;
-/// When to come back.
-const COME_BACK: Duration = Duration::from_secs(1);
+/// `Retry-After` of a rejected request.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Whose request it is: the key's, or the peer's where nobody has a key.
+/// The flow of a request: its key, or its peer address without one.
 pub(crate) fn flow_of(key: Option<&ClientKey>, from: IpAddr) -> Flow {
     key.map_or_else(|| Flow::peer(from), |key| Flow::named(key.name()))
 }
 
-/// The room that one configuration gives.
+/// Admission under one configuration's limits.
 pub(crate) struct Admission {
     seats: FairSemaphore,
     bytes: FairSemaphore,
-    fee: u64,
+    base_cost: u64,
     wait: Duration,
-    room: Room,
+    limits: AdmissionLimits,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Room {
+struct AdmissionLimits {
     requests: usize,
     bytes: u64,
-    /// Whether several keys share it.
+    /// Whether several keys are configured.
     shared: bool,
 }
 
-impl Room {
+impl AdmissionLimits {
     fn of(server: &ServerSettings, keys: &ClientKeys) -> Self {
         Self {
             requests: server.max_requests,
@@ -74,92 +74,92 @@ impl Room {
     }
 }
 
-/// What a request holds; it is given back when this is dropped.
-pub(crate) struct Permit {
-    bytes: Units,
-    fee: u64,
-    /// It comes last, with the body read.
-    seat: Option<Units>,
+/// The bytes and seat of a request, released on drop.
+pub(crate) struct RequestPermit {
+    bytes: FairPermit,
+    base_cost: u64,
+    /// Acquired last, once the body is read.
+    seat: Option<FairPermit>,
 }
 
-/// How much longer one request may wait.
-pub(crate) struct Patience<'a> {
+/// The remaining queue time of one request.
+pub(crate) struct WaitBudget<'a> {
     admission: &'a Admission,
     flow: Flow,
     left: Duration,
 }
 
 impl Admission {
-    /// Room as a file says, and how long to wait for it.
+    /// Admission with the configured limits and queue time.
     pub(crate) fn new(server: &ServerSettings, keys: &ClientKeys, wait: Duration) -> Arc<Self> {
-        Self::with_room(Room::of(server, keys), wait)
+        Self::with_limits(AdmissionLimits::of(server, keys), wait)
     }
 
-    fn with_room(room: Room, wait: Duration) -> Arc<Self> {
-        let requests = room.requests as u64;
-        // All seats can be taken at once, however small the budget is.
-        let fee = FEE.min(room.bytes / requests.max(1) / 2);
+    fn with_limits(limits: AdmissionLimits, wait: Duration) -> Arc<Self> {
+        let requests = limits.requests as u64;
+        // All seats can be taken at once, however small the byte budget.
+        let base_cost = BASE_COST.min(limits.bytes / requests.max(1) / 2);
         Arc::new(Self {
-            seats: FairSemaphore::new(room.bounds(requests)),
-            bytes: FairSemaphore::new(room.bounds(room.bytes).quantum(fee)),
-            fee,
+            seats: FairSemaphore::new(limits.bounds(requests)),
+            bytes: FairSemaphore::new(limits.bounds(limits.bytes).quantum(base_cost)),
+            base_cost,
             wait,
-            room,
+            limits,
         })
     }
 
-    /// Whether a file gives the same room.
-    pub(crate) fn fits(&self, server: &ServerSettings, keys: &ClientKeys) -> bool {
-        self.room == Room::of(server, keys)
+    /// Whether a configuration has the same limits.
+    pub(crate) fn has_limits_of(&self, server: &ServerSettings, keys: &ClientKeys) -> bool {
+        self.limits == AdmissionLimits::of(server, keys)
     }
 
-    /// Room to begin with, if there is any now.
-    pub(crate) fn room_now(&self, flow: Flow) -> Option<Permit> {
-        let bytes = self.bytes.try_acquire(flow, self.fee)?;
+    /// Reserves the base cost, if available now.
+    pub(crate) fn try_reserve(&self, flow: Flow) -> Option<RequestPermit> {
+        let bytes = self.bytes.try_acquire(flow, self.base_cost)?;
         Some(self.permit(bytes))
     }
 
-    /// One request's wait.
-    pub(crate) fn patience(&self, flow: Flow) -> Patience<'_> {
-        Patience {
+    /// Starts the queue time of one request.
+    pub(crate) fn wait_budget(&self, flow: Flow) -> WaitBudget<'_> {
+        WaitBudget {
             admission: self,
             flow,
             left: self.wait,
         }
     }
 
-    fn permit(&self, bytes: Units) -> Permit {
-        Permit {
+    fn permit(&self, bytes: FairPermit) -> RequestPermit {
+        RequestPermit {
             bytes,
-            fee: self.fee,
+            base_cost: self.base_cost,
             seat: None,
         }
     }
 }
 
-impl Patience<'_> {
-    /// Waits for room to begin with.
-    pub(crate) async fn room(&mut self) -> Result<Permit> {
+impl WaitBudget<'_> {
+    /// Waits for the base cost.
+    pub(crate) async fn reserve(&mut self) -> Result<RequestPermit> {
         let admission = self.admission;
-        let bytes = admission.bytes.acquire(self.flow, admission.fee);
+        let bytes = admission.bytes.acquire(self.flow, admission.base_cost);
         let bytes = self.wait_for(bytes).await?;
         Ok(admission.permit(bytes))
     }
 
-    /// Takes a seat for a request whose body is read, if there is one now.
-    pub(crate) fn seat_now(&self, permit: &mut Permit) -> bool {
+    /// Takes a seat for a request whose body is read, if one is free.
+    pub(crate) fn try_seat(&self, permit: &mut RequestPermit) -> bool {
         permit.seat = self.admission.seats.try_acquire(self.flow, 1);
         permit.seat.is_some()
     }
 
     /// Waits for a seat.
-    pub(crate) async fn seat(&mut self, permit: &mut Permit) -> Result<()> {
+    pub(crate) async fn seat(&mut self, permit: &mut RequestPermit) -> Result<()> {
         let seat = self.admission.seats.acquire(self.flow, 1);
         permit.seat = Some(self.wait_for(seat).await?);
         Ok(())
     }
 
-    async fn wait_for(&mut self, units: Acquire) -> Result<Units> {
+    async fn wait_for(&mut self, units: Acquire) -> Result<FairPermit> {
         let began = Instant::now();
         let got = timeout(self.left, units).await;
         self.left = self.left.saturating_sub(began.elapsed());
@@ -167,38 +167,37 @@ impl Patience<'_> {
     }
 }
 
-impl Permit {
-    /// Makes room for a body of which so many bytes are there; it will not have
-    /// more than `most`. It does not wait: two half-read bodies could wait for each
-    /// other.
-    pub(crate) fn reach(&mut self, length: u64, most: u64) -> Result<()> {
+impl RequestPermit {
+    /// Grows the reservation to a body of `length` bytes so far and at most `most`.
+    /// Never waits: two half-read bodies could wait for each other.
+    pub(crate) fn grow_to(&mut self, length: u64, most: u64) -> Result<()> {
         let held = self.bytes.units();
         if length <= held {
             return Ok(());
         }
-        let ahead = length.next_multiple_of(STEP).min(most.max(length));
+        let ahead = length.next_multiple_of(GROWTH_STEP).min(most.max(length));
         if self.bytes.try_grow(ahead - held) || self.bytes.try_grow(length - held) {
             return Ok(());
         }
         Err(overloaded())
     }
 
-    /// What else the request holds is charged to the same budget.
+    /// The budget to which the request's other memory is charged.
     pub(crate) fn budget(&self) -> Budget {
         Budget::of(&self.bytes)
     }
 
-    /// The body is complete: what was taken ahead of it is given back.
+    /// Releases what was reserved beyond the complete body.
     pub(crate) fn settle(&mut self, length: u64) {
-        self.bytes.shrink_to(length.max(self.fee));
+        self.bytes.shrink_to(length.max(self.base_cost));
     }
 }
 
 pub(super) fn overloaded() -> Error {
-    let text = "the gateway is overloaded: too many requests are being served; try again";
+    let text = "the gateway is overloaded: too many requests are being served; retry later";
     Error::new(ErrorKind::Local, text)
         .with_status(503)
-        .with_retry_after(Some(COME_BACK))
+        .with_retry_after(Some(RETRY_AFTER))
 }
 
 #[cfg(test)]
@@ -208,38 +207,38 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     fn admission(requests: usize, bytes: u64) -> Arc<Admission> {
-        let room = Room {
+        let limits = AdmissionLimits {
             requests,
             bytes,
             shared: false,
         };
-        Admission::with_room(room, Duration::from_secs(5))
+        Admission::with_limits(limits, Duration::from_secs(5))
     }
 
     fn one() -> Flow {
         Flow::named("one")
     }
 
-    /// The whole way of one request, if need be through the queue.
-    async fn enter(admission: &Admission, flow: Flow, body: u64) -> Result<Permit> {
-        let mut patience = admission.patience(flow);
-        let mut permit = match admission.room_now(flow) {
+    /// Admits one request, through the queue if necessary.
+    async fn enter(admission: &Admission, flow: Flow, body: u64) -> Result<RequestPermit> {
+        let mut wait_budget = admission.wait_budget(flow);
+        let mut permit = match admission.try_reserve(flow) {
             Some(permit) => permit,
-            None => patience.room().await?,
+            None => wait_budget.reserve().await?,
         };
-        permit.reach(body, body)?;
+        permit.grow_to(body, body)?;
         permit.settle(body);
-        patience.seat(&mut permit).await?;
+        wait_budget.seat(&mut permit).await?;
         Ok(permit)
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_request_beyond_the_limit_waits_and_is_then_told_to_come_back() {
+    async fn a_request_beyond_the_limit_waits_and_is_rejected_with_retry_after() {
         let admission = admission(1, MIB);
         let first = enter(&admission, one(), 10).await.unwrap();
         let began = tokio::time::Instant::now();
         let Err(error) = enter(&admission, one(), 10).await else {
-            panic!("two got in");
+            panic!("two were admitted");
         };
         assert_eq!(began.elapsed(), Duration::from_secs(5));
         assert_eq!(error.status(), Some(503));
@@ -249,7 +248,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_that_waits_gets_in_when_another_ends() {
+    async fn a_queued_request_is_admitted_when_another_ends() {
         let admission = admission(1, MIB);
         let first = enter(&admission, one(), 0).await.unwrap();
         let waiting = enter(&admission, one(), 0);
@@ -262,7 +261,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_queue_is_no_longer_than_what_is_served() {
+    async fn one_client_queues_at_most_max_requests() {
         let admission = admission(2, MIB);
         let _served = (
             enter(&admission, one(), 0).await.unwrap(),
@@ -296,13 +295,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_takes_room_as_it_comes() {
+    async fn a_body_is_charged_as_it_arrives() {
         let admission = admission(9, MIB);
-        let mut permit = admission.room_now(one()).unwrap();
+        let mut permit = admission.try_reserve(one()).unwrap();
         assert!(admission.bytes.available() > MIB - 64 * 1024);
-        permit.reach(700 << 10, MIB).unwrap();
-        permit.reach(700 << 10, MIB).unwrap();
-        assert!(permit.reach(2 * MIB, 2 * MIB).is_err());
+        permit.grow_to(700 << 10, MIB).unwrap();
+        permit.grow_to(700 << 10, MIB).unwrap();
+        assert!(permit.grow_to(2 * MIB, 2 * MIB).is_err());
         assert!(enter(&admission, one(), 900 << 10).await.is_err());
         drop(permit);
         assert!(enter(&admission, one(), MIB).await.is_ok());
@@ -311,25 +310,25 @@ mod tests {
     #[tokio::test]
     async fn the_largest_body_fits_into_a_budget_of_its_size() {
         let admission = admission(1024, MIB + 1);
-        let mut permit = admission.room_now(one()).unwrap();
+        let mut permit = admission.try_reserve(one()).unwrap();
         for length in [1, 70_000, MIB, MIB + 1] {
-            permit.reach(length, 2 * MIB).unwrap();
+            permit.grow_to(length, 2 * MIB).unwrap();
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_wait_in_two_parts_is_no_longer_than_one() {
+    async fn waits_for_bytes_and_seat_share_one_queue_time() {
         let admission = admission(1, MIB);
         let seated = enter(&admission, one(), 0).await.unwrap();
-        let mut filling = admission.room_now(one()).unwrap();
+        let mut filling = admission.try_reserve(one()).unwrap();
         let rest = admission.bytes.available() + filling.bytes.units();
-        filling.reach(rest, rest).unwrap();
+        filling.grow_to(rest, rest).unwrap();
         let began = Instant::now();
         let ending = async {
             tokio::time::sleep(Duration::from_secs(3)).await;
             drop(filling);
         };
-        // Room after three seconds leaves two for the seat.
+        // Bytes after three seconds leave two for the seat.
         let (late, ()) = tokio::join!(enter(&admission, one(), 10), ending);
         assert!(late.is_err());
         assert_eq!(began.elapsed(), Duration::from_secs(5));
@@ -337,26 +336,26 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_leaves_the_queue_leaves_a_place_in_it() {
+    async fn a_cancelled_request_frees_its_place_in_the_queue() {
         let admission = admission(1, MIB);
         let _seated = enter(&admission, one(), 0).await.unwrap();
         for _ in 0..3 {
-            let gone = timeout(Duration::from_secs(1), enter(&admission, one(), 0)).await;
-            assert!(gone.is_err(), "it was not queued");
+            let cancelled = timeout(Duration::from_secs(1), enter(&admission, one(), 0)).await;
+            assert!(cancelled.is_err(), "it was not queued");
         }
         assert_eq!(admission.seats.waiting(), 0);
-        assert_eq!(admission.bytes.held_by(one()), admission.fee);
+        assert_eq!(admission.bytes.held_by(one()), admission.base_cost);
     }
 
-    /// Requests of one second each: a thousand of one key, then one of another.
+    /// One-second requests: a thousand of one key, then one of another.
     #[tokio::test(start_paused = true)]
-    async fn a_thousand_requests_of_one_key_delay_anothers_single_one_by_one_turn() {
-        let room = Room {
+    async fn a_thousand_requests_of_one_key_delay_another_key_by_one_request() {
+        let limits = AdmissionLimits {
             requests: 2000,
             bytes: 1 << 30,
             shared: false,
         };
-        let mut admission = Admission::with_room(room, Duration::from_secs(3600));
+        let mut admission = Admission::with_limits(limits, Duration::from_secs(3600));
         let one_seat = Bounds::new(1).waiters(2000);
         Arc::get_mut(&mut admission).unwrap().seats = FairSemaphore::new(one_seat);
         let serve = |flow| {
@@ -375,18 +374,18 @@ mod tests {
         let began = Instant::now();
         serve(Flow::named("another")).await;
         let took = began.elapsed();
-        // The one that is served, one turn, and its own second.
+        // The running request, one round, and its own second.
         assert!(took <= Duration::from_secs(3), "{took:?}");
     }
 
     #[tokio::test]
-    async fn one_of_several_keys_leaves_an_eighth_to_the_others() {
-        let room = Room {
+    async fn one_of_several_keys_can_hold_at_most_seven_eighths() {
+        let limits = AdmissionLimits {
             requests: 16,
             bytes: 16 * MIB,
             shared: true,
         };
-        let admission = Admission::with_room(room, Duration::ZERO);
+        let admission = Admission::with_limits(limits, Duration::ZERO);
         let mut held = Vec::new();
         for _ in 0..14 {
             held.push(enter(&admission, one(), MIB).await.unwrap());

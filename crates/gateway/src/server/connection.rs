@@ -1,4 +1,4 @@
-//! One connection: its timers, its requests, its end.
+//! Serves one connection: protocol detection, timeouts, requests and shutdown.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::{CONNECTION, TRANSFER_ENCODING};
-use http::{HeaderValue, Request, Response, Version as HttpVersion};
+use http::{HeaderValue, Request, Response, Version};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
@@ -17,24 +17,24 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
+use super::activity::ConnectionActivity;
 use super::context::ServerContext;
-use super::dispatch::{dispatch, odd};
+use super::dispatch::{check_head, dispatch};
 use super::guarded_body::GuardedBody;
-use super::preface::{Version, version};
-use super::progress::Streams;
+use super::protocol::{HttpProtocol, sniff_protocol};
 use super::socket::Socket;
+use super::stream_progress::StreamExecutor;
 use super::tls::TlsAcceptorHandle;
-use super::turn::Turn;
 use super::write_timeout::WriteTimeout;
 
-/// The largest head that is read at all; what is served is smaller.
+/// Read buffer for a head; accepted heads are smaller.
 const LARGEST_HEAD: usize = 64 * 1024;
-/// The most headers of a request.
+/// Most headers of a request.
 const MOST_HEADERS: usize = 100;
-/// What was sent must have arrived after so long. The kernel's own timers are
-/// coarse; with what they add, a client is gone after 45 seconds at most.
+/// TCP_USER_TIMEOUT. Kernel timers are coarse: in practice a dead peer is detected
+/// within 45 seconds.
 #[cfg(target_os = "linux")]
-const VANISHED: Duration = Duration::from_secs(42);
+const DEAD_PEER_TIMEOUT: Duration = Duration::from_secs(42);
 
 /// Serves a connection until it ends or the server stops.
 pub(super) async fn serve(
@@ -43,14 +43,14 @@ pub(super) async fn serve(
     context: Arc<ServerContext>,
     tls: Option<TlsAcceptorHandle>,
 ) {
-    // A stream's small events must not wait for each other.
+    // Small stream events must not wait for Nagle's algorithm.
     let _ = stream.set_nodelay(true);
-    watch_over(&stream);
-    // Each kind is boxed, since a task is as large as the largest of them.
+    detect_dead_peer(&stream);
+    // Boxed, since a task is as large as its largest variant.
     let ended = match tls {
-        None => match timeout(context.limits.first_byte, version(stream)).await {
-            Ok(Some((Version::Http1, stream))) => Box::pin(http1(stream, peer, context)).await,
-            Ok(Some((Version::Http2, stream))) => Box::pin(http2(stream, peer, context)).await,
+        None => match timeout(context.limits.first_byte, sniff_protocol(stream)).await {
+            Ok(Some((HttpProtocol::Http1, stream))) => Box::pin(http1(stream, peer, context)).await,
+            Ok(Some((HttpProtocol::Http2, stream))) => Box::pin(http2(stream, peer, context)).await,
             Ok(None) | Err(_) => return,
         },
         Some(acceptor) => {
@@ -60,7 +60,7 @@ pub(super) async fn serve(
                 }
                 Ok(Ok(stream)) => Box::pin(http1(stream, peer, context)).await,
                 Ok(Err(error)) => {
-                    tracing::debug!(%peer, reason = %error, "a client could not agree on TLS");
+                    tracing::debug!(%peer, reason = %error, "a TLS handshake failed");
                     return;
                 }
                 Err(_) => return,
@@ -72,10 +72,9 @@ pub(super) async fn serve(
     }
 }
 
-/// A client that vanished without a word is noticed all the same: its machine
-/// answers no probe, or takes nothing that was sent. A system that knows no such
-/// options does without.
-fn watch_over(stream: &TcpStream) {
+/// Detects a peer that vanished without closing, by TCP keep-alive probes and
+/// unacknowledged data. Systems without these options do without.
+fn detect_dead_peer(stream: &TcpStream) {
     let socket = SockRef::from(stream);
     let probes = TcpKeepalive::new()
         .with_time(Duration::from_secs(12))
@@ -83,24 +82,25 @@ fn watch_over(stream: &TcpStream) {
         .with_retries(3);
     let _ = socket.set_tcp_keepalive(&probes);
     #[cfg(target_os = "linux")]
-    let _ = socket.set_tcp_user_timeout(Some(VANISHED));
+    let _ = socket.set_tcp_user_timeout(Some(DEAD_PEER_TIMEOUT));
 }
 
 async fn http1<S>(stream: S, peer: SocketAddr, context: Arc<ServerContext>) -> hyper::Result<()>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let turn = Arc::new(Turn::default());
+    let activity = Arc::new(ConnectionActivity::default());
     let stream = WriteTimeout::new(stream, context.limits.write_stall);
-    let socket = Socket::new(stream, Arc::clone(&turn), &context.limits);
+    let socket = Socket::new(stream, Arc::clone(&activity), &context.limits);
     let stopping = context.stopping.triggered();
     let idle = context.limits.idle;
-    let service =
-        service_fn(move |request| one(Arc::clone(&context), peer, Arc::clone(&turn), request));
+    let service = service_fn(move |request| {
+        serve_request(Arc::clone(&context), peer, Arc::clone(&activity), request)
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        // It also ends a connection that waits for its next request; a head that
-        // has begun has a shorter time, which the socket knows.
+        // Also closes a connection that waits for its next request; a head that has
+        // active has a shorter timeout, which the socket enforces.
         .header_read_timeout(idle)
         .max_headers(MOST_HEADERS)
         .max_buf_size(LARGEST_HEAD)
@@ -119,16 +119,17 @@ async fn http2<S>(stream: S, peer: SocketAddr, context: Arc<ServerContext>) -> h
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let turn = Arc::new(Turn::default());
+    let activity = Arc::new(ConnectionActivity::default());
     let stopping = context.stopping.triggered();
     let stall = context.limits.write_stall;
     let polls = context.polls.clone();
     let stream = WriteTimeout::new(stream, stall);
-    let idle = unused_for(Arc::clone(&turn), context.limits.idle);
-    let crossed = Arc::clone(&turn);
-    let service =
-        service_fn(move |request| one(Arc::clone(&context), peer, Arc::clone(&turn), request));
-    let connection = http2::Builder::new(Streams { stall, polls })
+    let idle = idle_for(Arc::clone(&activity), context.limits.idle);
+    let crossed = Arc::clone(&activity);
+    let service = service_fn(move |request| {
+        serve_request(Arc::clone(&context), peer, Arc::clone(&activity), request)
+    });
+    let connection = http2::Builder::new(StreamExecutor { stall, polls })
         .timer(TokioTimer::new())
         .max_concurrent_streams(100)
         .max_header_list_size(16 * 1024)
@@ -142,22 +143,22 @@ where
     };
     connection.as_mut().graceful_shutdown();
     if unused {
-        // A request that crossed our goodbye is served to its end. Answers that
-        // were written and never taken are not waited for.
+        // A request that crossed our GOAWAY is served to completion. Responses that
+        // the client never reads are not waited for.
         return tokio::select! {
             ended = connection => ended,
-            () = unused_for(crossed, stall) => Ok(()),
+            () = idle_for(crossed, stall) => Ok(()),
         };
     }
     connection.await
 }
 
-/// A connection of HTTP/2 had no request at two looks in a row.
-async fn unused_for(turn: Arc<Turn>, time: Duration) {
+/// Completes when an HTTP/2 connection had no request at two consecutive checks.
+async fn idle_for(activity: Arc<ConnectionActivity>, time: Duration) {
     let mut unused = false;
     loop {
         sleep(time / 2).await;
-        let used = turn.take_end() || !turn.is_idle();
+        let used = activity.take_completed() || !activity.is_idle();
         if unused && !used {
             return;
         }
@@ -165,26 +166,27 @@ async fn unused_for(turn: Arc<Turn>, time: Duration) {
     }
 }
 
-/// One request and its answer.
-async fn one(
+/// Serves one request.
+async fn serve_request(
     context: Arc<ServerContext>,
     peer: SocketAddr,
-    turn: Arc<Turn>,
+    activity: Arc<ConnectionActivity>,
     request: Request<Incoming>,
 ) -> Result<Response<GuardedBody>, Infallible> {
-    let begun = turn.begin();
-    let refused = turn.refused().or_else(|| odd(&request));
-    let old = request.version() < HttpVersion::HTTP_2;
-    // Where its chunks end is not watched, so nothing may come behind them.
-    let last = old && (refused.is_some() || request.headers().contains_key(TRANSFER_ENCODING));
-    // The work needs memory that a stream, once it has begun, does not.
-    let (answer, permit) = Box::pin(dispatch(&context, peer.ip(), refused, request)).await;
-    let mut answer = answer.map(|body| GuardedBody::new(body, permit, Some(begun), &context.cut));
-    if last || (old && answer.status() == http::StatusCode::REQUEST_TIMEOUT) {
+    let active = activity.begin_request();
+    let rejected = activity.take_rejection().or_else(|| check_head(&request));
+    let old = request.version() < Version::HTTP_2;
+    // The end of a chunked body is not tracked, so no request may follow it.
+    let last = old && (rejected.is_some() || request.headers().contains_key(TRANSFER_ENCODING));
+    // Boxed: handling needs memory that a running stream does not.
+    let (response, permit) = Box::pin(dispatch(&context, peer.ip(), rejected, request)).await;
+    let mut response =
+        response.map(|body| GuardedBody::new(body, permit, Some(active), &context.cut));
+    if last || (old && response.status() == http::StatusCode::REQUEST_TIMEOUT) {
         let close = HeaderValue::from_static("close");
-        answer.headers_mut().insert(CONNECTION, close);
+        response.headers_mut().insert(CONNECTION, close);
     }
-    Ok(answer)
+    Ok(response)
 }
 
 #[cfg(test)]
@@ -201,7 +203,7 @@ mod tests {
     use crate::config::Config;
     use crate::state::GatewayState;
 
-    /// The next frame, its type and what it holds; pings are answered.
+    /// The type and payload of the next frame; acknowledges pings.
     async fn frame(client: &mut DuplexStream) -> Option<(u8, Vec<u8>)> {
         const ACK: u8 = 1;
         loop {
@@ -215,14 +217,14 @@ mod tests {
             }
             if head[4] & ACK == 0 {
                 let ack = frames::frame(frames::PING, ACK, 0, &payload);
-                // It may have said everything by now.
+                // The server may have closed by now.
                 let _ = client.write_all(&ack).await;
             }
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_request_that_crosses_the_goodbye_of_an_idle_connection_is_served_to_its_end() {
+    async fn a_request_that_crosses_the_goaway_of_an_idle_connection_is_served() {
         let limits = Limits::default();
         let slow = Fake::new("slow");
         slow.enqueue("m", [Step::reply("at last").after(limits.write_stall * 4)]);
@@ -242,7 +244,8 @@ mod tests {
         .concat();
         client.write_all(&hello).await.unwrap();
         let began = tokio::time::Instant::now();
-        // Its ping behind the goodbye is not answered yet, so it still listens.
+        // The ping after the GOAWAY is not acknowledged yet, so the server still
+        // reads.
         while frame(&mut client).await.expect("it is open").0 != frames::GOAWAY {}
         assert!(began.elapsed() >= limits.idle);
         let body = br#"{"model":"slow/m","messages":[{"role":"user","content":"hi"}]}"#;
@@ -251,31 +254,31 @@ mod tests {
             frames::data(1, body, true),
         ];
         client.write_all(&ask.concat()).await.unwrap();
-        let mut answer = Vec::new();
+        let mut response = Vec::new();
         while let Some((kind, payload)) = frame(&mut client).await {
             if kind == frames::DATA {
-                answer.extend(payload);
+                response.extend(payload);
             }
         }
-        let answer = String::from_utf8_lossy(&answer);
-        assert!(answer.contains("at last"), "{answer}");
+        let response = String::from_utf8_lossy(&response);
+        assert!(response.contains("at last"), "{response}");
         served.await.unwrap().unwrap();
     }
 
     #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn c25_the_sockets_timers_notice_a_client_that_vanishes() {
+    async fn socket_timers_detect_a_client_that_vanishes() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let _client = TcpStream::connect(address).await.unwrap();
         let (stream, _) = listener.accept().await.unwrap();
-        watch_over(&stream);
+        detect_dead_peer(&stream);
         let socket = SockRef::from(&stream);
         assert!(socket.keepalive().unwrap());
         let quiet = socket.tcp_keepalive_time().unwrap();
         let probing = socket.tcp_keepalive_interval().unwrap();
         let probes = socket.tcp_keepalive_retries().unwrap();
-        assert!(quiet + probing * probes <= VANISHED);
-        assert_eq!(socket.tcp_user_timeout().unwrap(), Some(VANISHED));
+        assert!(quiet + probing * probes <= DEAD_PEER_TIMEOUT);
+        assert_eq!(socket.tcp_user_timeout().unwrap(), Some(DEAD_PEER_TIMEOUT));
     }
 }

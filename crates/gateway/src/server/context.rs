@@ -1,4 +1,4 @@
-//! What outlives every configuration: the room, the figures, the end.
+//! State that outlives configurations: admission, metrics, traces and shutdown signals.
 
 use std::sync::Arc;
 
@@ -8,39 +8,39 @@ use super::admission::Admission;
 use super::limits::Limits;
 use super::polls::Polls;
 use super::shutdown::ShutdownSignal;
-use crate::heavy_lane::Lane;
+use crate::heavy_lane::HeavyLane;
 use crate::metrics::Metrics;
 use crate::state::{GatewayState, SharedState};
 use crate::traces::Traces;
 use crate::trust::AuthThrottle;
 
-/// Shared by all connections and the operator's listener.
+/// Shared by all connections and the operator listener.
 pub(crate) struct ServerContext {
     pub(crate) state: SharedState,
     pub(crate) limits: Limits,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) traces: Arc<Traces>,
-    /// Where spans go, if they go anywhere.
+    /// The span exporter, if configured.
     #[cfg(feature = "otel")]
     pub(crate) telemetry: std::sync::OnceLock<crate::telemetry::Telemetry>,
     admission: ArcSwap<Admission>,
-    /// Who sent wrong keys.
+    /// Failed authentications by peer.
     pub(crate) auth_throttle: AuthThrottle,
-    /// Where the CPU work of large bodies runs.
-    pub(crate) lane: Arc<Lane>,
+    /// Runs the CPU work of large bodies.
+    pub(crate) lane: Arc<HeavyLane>,
     pub(crate) polls: Polls,
-    /// Why the file as it is now is not at work.
+    /// Why the newest configuration file is not active.
     pub(crate) stale: ArcSwapOption<String>,
-    /// What the file says and only a restart can do.
+    /// Settings that take effect only after a restart.
     pub(crate) notes: ArcSwap<Vec<String>>,
-    /// No more requests are taken; those that run may end.
+    /// Triggered when the drain starts: no new requests, running ones may finish.
     pub(crate) stopping: ShutdownSignal,
-    /// Whatever still runs is ended now.
+    /// Triggered when the drain timeout expires: everything still running ends.
     pub(crate) cut: ShutdownSignal,
 }
 
 impl ServerContext {
-    /// To be made in the runtime that serves.
+    /// Must be called in the runtime that serves.
     pub(crate) fn new(state: Arc<GatewayState>, limits: Limits) -> Arc<Self> {
         let metrics = Arc::<Metrics>::default();
         metrics.configure(state.named_targets());
@@ -54,7 +54,7 @@ impl ServerContext {
             #[cfg(feature = "otel")]
             telemetry: std::sync::OnceLock::new(),
             auth_throttle: AuthThrottle::default(),
-            lane: Arc::new(Lane::new()),
+            lane: Arc::new(HeavyLane::new()),
             polls: Polls::default(),
             stale: ArcSwapOption::empty(),
             notes: ArcSwap::default(),
@@ -70,12 +70,17 @@ impl ServerContext {
         self.admission.load_full()
     }
 
-    /// Puts another configuration to work. Where its room is the same, what runs
-    /// is still counted; else it is counted in the old room until it ends.
+    /// Activates a configuration. If its admission limits are unchanged, running
+    /// requests still count against them; otherwise they count against the old limits
+    /// until they end.
     pub(crate) fn swap(&self, state: Arc<GatewayState>) {
-        if !self.admission.load().fits(&state.server, &state.keys) {
-            let room = Admission::new(&state.server, &state.keys, self.limits.queue_wait);
-            self.admission.store(room);
+        if !self
+            .admission
+            .load()
+            .has_limits_of(&state.server, &state.keys)
+        {
+            let admission = Admission::new(&state.server, &state.keys, self.limits.queue_wait);
+            self.admission.store(admission);
         }
         self.traces.resize(&state.server);
         self.metrics.configure(state.named_targets());

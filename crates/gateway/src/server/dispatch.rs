@@ -1,4 +1,4 @@
-//! One request: let in, read, and given to its front.
+//! Dispatches one request: trust boundary, authentication, admission, handler.
 
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
@@ -12,34 +12,33 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Versio
 use hyper::body::{Body as _, Incoming};
 use majordomo::{Error, ErrorKind};
 
-use super::admission::{Permit, flow_of};
+use super::admission::{RequestPermit, flow_of};
+use super::admit_body::admit_body;
+use super::body_reader::{Pace, check_body_headers};
 use super::context::ServerContext;
-use super::entry::enter;
 use super::guarded_body::{INTERNAL_ERROR, shutting_down};
-use super::head::{Refused, TOO_LONG};
-use super::intake::{self, Pace};
+use super::head::{RejectedHead, TOO_LONG};
 use super::readiness::ready;
 use crate::admitted::AdmittedRequest;
 use crate::exchange::Exchange;
 use crate::fronts::{self, Endpoint, Front};
 use crate::handlers;
-use crate::heavy_lane::Heavy;
-use crate::respond::{bare, refuse};
+use crate::heavy_lane::LaneHandle;
+use crate::respond::{error_response, fail};
 use crate::response_body::Body;
 use crate::state::GatewayState;
 use crate::trust::{Boundary, BoundaryRefusal, Caller, add_cors_headers, authenticate_client};
 
-/// The longest path with its query.
+/// Longest path with query.
 const LONGEST_URI: usize = 8 * 1024;
 
-/// Answers one request; the permit is its right to be served, for as long as its
-/// answer takes.
+/// Serves one request. The permit must live until the response is sent.
 pub(super) async fn dispatch(
     context: &Arc<ServerContext>,
     from: IpAddr,
-    refused: Option<Refused>,
+    rejected: Option<RejectedHead>,
     request: Request<Incoming>,
-) -> (Response<Body>, Option<Permit>) {
+) -> (Response<Body>, Option<RequestPermit>) {
     let state = context.state.load_full();
     let origins = &state.server.origins;
     let boundary = Boundary::Clients {
@@ -47,44 +46,47 @@ pub(super) async fn dispatch(
         origins,
     };
     let caller = boundary.check(request.method(), request.uri(), request.headers());
-    if let (Ok(Caller::Preflight(preflight)), None) = (&caller, refused) {
-        return (allowed(preflight.clone().response_headers()), None);
+    if let (Ok(Caller::Preflight(preflight)), None) = (&caller, rejected) {
+        return (
+            preflight_response(preflight.clone().response_headers()),
+            None,
+        );
     }
     let outside = caller.as_ref().err();
-    let (mut answer, permit) = admit(context, &state, from, refused, outside, request).await;
-    add_cors_headers(&caller, origins, answer.headers_mut());
-    (answer, permit)
+    let (mut response, permit) = admit(context, &state, from, rejected, outside, request).await;
+    add_cors_headers(&caller, origins, response.headers_mut());
+    (response, permit)
 }
 
-/// Serves a request, unless its head is wrong, it comes from outside the trust
-/// boundary, or it has no key.
+/// Rejects a request with a bad head, from outside the trust boundary or without a
+/// valid key; serves any other.
 async fn admit(
     context: &Arc<ServerContext>,
     state: &Arc<GatewayState>,
     from: IpAddr,
-    refused: Option<Refused>,
+    rejected: Option<RejectedHead>,
     outside: Option<&BoundaryRefusal>,
     request: Request<Incoming>,
-) -> (Response<Body>, Option<Permit>) {
+) -> (Response<Body>, Option<RequestPermit>) {
     let (head, body) = request.into_parts();
     let endpoint = fronts::endpoint(&head.method, &head.uri, &head.headers);
     let front = front_of(&endpoint);
-    let Some(front) = front.or(refused.map(|_| Front::Chat)) else {
-        return (simple(context, &endpoint, outside), None);
+    let Some(front) = front.or(rejected.map(|_| Front::Chat)) else {
+        return (without_dialect(context, &endpoint, outside), None);
     };
     let metrics = Arc::clone(&context.metrics);
     let traces = Arc::clone(&context.traces);
     let mut exchange = Exchange::new(crate::request_id::new_id().into(), front, metrics, traces);
     #[cfg(feature = "otel")]
     if let Some(telemetry) = context.telemetry.get() {
-        exchange.watched(telemetry.watch(&head, &endpoint, &state.registry));
+        exchange.set_watch(telemetry.watch(&head, &endpoint, &state.registry));
     }
-    if let Some(Refused { status, text }) = refused {
+    if let Some(RejectedHead { status, text }) = rejected {
         let error = Error::new(ErrorKind::Local, text).with_status(status);
-        return (refuse(front, exchange, error), None);
+        return (fail(front, exchange, error), None);
     }
     if let Some(refusal) = outside {
-        return (refuse(front, exchange, refusal.error()), None);
+        return (fail(front, exchange, refusal.error()), None);
     }
     let key = match authenticate_client(
         &state.keys,
@@ -94,25 +96,25 @@ async fn admit(
         &head.uri,
     ) {
         Ok(key) => key,
-        Err(error) => return (refuse(front, exchange, error), None),
+        Err(error) => return (fail(front, exchange, error), None),
     };
-    exchange.by(key.as_ref().map(|key| Arc::from(key.name())));
+    exchange.set_key(key.as_ref().map(|key| Arc::from(key.name())));
     let announced = body.size_hint().lower();
-    if let Err(error) = intake::acceptable(&head.headers, announced, state.server.max_body) {
-        return (refuse(front, exchange, error), None);
+    if let Err(error) = check_body_headers(&head.headers, announced, state.server.max_body) {
+        return (fail(front, exchange, error), None);
     }
     let admission = context.admission();
-    let most = state.server.max_body;
+    let max_body = state.server.max_body;
     let flow = flow_of(key.as_deref(), from);
     let pace = Pace {
         limits: &context.limits,
         timeout: state.server.body_timeout,
     };
-    let (permit, body) = match enter(&admission, flow, body, most, pace).await {
+    let (permit, body) = match admit_body(&admission, flow, body, max_body, pace).await {
         Ok(entered) => entered,
-        Err(error) => return (refuse(front, exchange, error), None),
+        Err(error) => return (fail(front, exchange, error), None),
     };
-    let heavy = Heavy::new(&context.lane, flow, &body, context.limits.heavy);
+    let heavy = LaneHandle::new(&context.lane, flow, &body, context.limits.heavy);
     let admitted = AdmittedRequest {
         headers: head.headers,
         body,
@@ -120,8 +122,8 @@ async fn admit(
         exchange,
         heavy,
     };
-    if admitted.heavy.is_aboard() {
-        return answer_heavy(
+    if admitted.heavy.runs_on_lane() {
+        return serve_heavy(
             context,
             front,
             Arc::clone(state),
@@ -131,100 +133,102 @@ async fn admit(
         )
         .await;
     }
-    // In place: a future of this size is not to be moved around.
-    let work = pin!(surviving(front, served(state, endpoint, admitted)));
-    let answer = tokio::select! {
-        answer = permit.budget().scope(work) => answer,
-        // Its line is written by what is dropped here.
-        () = context.cut.triggered() => bare(front, &shutting_down()),
+    // Pinned in place: the future is too large to move.
+    let work = pin!(catch_panic(front, handle(state, endpoint, admitted)));
+    let response = tokio::select! {
+        response = permit.budget().scope(work) => response,
+        // Dropping the work logs the request.
+        () = context.cut.triggered() => error_response(front, &shutting_down()),
     };
-    (answer, Some(permit))
+    (response, Some(permit))
 }
 
-/// The same for a large body, off the async threads. The permit goes along: what is
-/// left of the request when its client leaves is held until the lane drops it.
-async fn answer_heavy(
+/// Serves a large body on the heavy lane. The permit moves along: after a client
+/// disconnect it is held until the lane drops the request.
+async fn serve_heavy(
     context: &ServerContext,
     front: Front,
     state: Arc<GatewayState>,
     endpoint: Endpoint,
     admitted: AdmittedRequest,
-    permit: Permit,
-) -> (Response<Body>, Option<Permit>) {
+    permit: RequestPermit,
+) -> (Response<Body>, Option<RequestPermit>) {
     let heavy = admitted.heavy.clone();
     let job = heavy.spawn(async move {
-        let work = surviving(front, served(&state, endpoint, admitted));
-        let answer = permit.budget().scope(work).await;
-        (answer, Some(permit))
+        let work = catch_panic(front, handle(&state, endpoint, admitted));
+        let response = permit.budget().scope(work).await;
+        (response, Some(permit))
     });
     tokio::select! {
-        answer = job => answer,
-        () = context.cut.triggered() => (bare(front, &shutting_down()), None),
+        response = job => response,
+        () = context.cut.triggered() => (error_response(front, &shutting_down()), None),
     }
 }
 
-/// A mistake of ours costs one request, not those that share its connection.
-async fn surviving(front: Front, work: impl Future<Output = Response<Body>>) -> Response<Body> {
-    // Whatever the request held is gone with it; nothing half-done is seen again.
+/// A panic fails one request, not the others of its connection.
+async fn catch_panic(front: Front, work: impl Future<Output = Response<Body>>) -> Response<Body> {
+    // The request's state is dropped with it; nothing half-done is observed.
     match AssertUnwindSafe(work).catch_unwind().await {
-        Ok(answer) => answer,
+        Ok(response) => response,
         Err(_) => {
             let error = Error::new(ErrorKind::Local, INTERNAL_ERROR);
-            bare(front, &error.with_status(500))
+            error_response(front, &error.with_status(500))
         }
     }
 }
 
-async fn served(
+async fn handle(
     state: &Arc<GatewayState>,
     endpoint: Endpoint,
     admitted: AdmittedRequest,
 ) -> Response<Body> {
     match endpoint {
-        Endpoint::Ask {
+        Endpoint::Generate {
             front,
             model,
             stream,
-        } => handlers::ask(state, front, model, stream, admitted).await,
-        Endpoint::Count { front, model } => handlers::count(state, front, model, admitted).await,
-        Endpoint::Models(Front::OllamaChat) => handlers::tags(state, admitted).await,
-        Endpoint::Models(front) => handlers::list(state, front, admitted).await,
-        Endpoint::Model(front, id) => handlers::one(state, front, id, admitted).await,
-        Endpoint::Show => handlers::show(state, admitted).await,
-        Endpoint::Version => handlers::version(admitted),
+        } => handlers::generate(state, front, model, stream, admitted).await,
+        Endpoint::Count { front, model } => {
+            handlers::count_tokens(state, front, model, admitted).await
+        }
+        Endpoint::Models(Front::OllamaChat) => handlers::ollama_tags(state, admitted).await,
+        Endpoint::Models(front) => handlers::list_models(state, front, admitted).await,
+        Endpoint::Model(front, id) => handlers::get_model(state, front, id, admitted).await,
+        Endpoint::Show => handlers::ollama_show(state, admitted).await,
+        Endpoint::Version => handlers::ollama_version(admitted),
         Endpoint::Embeddings(front) => handlers::embed(state, front, admitted).await,
-        Endpoint::Nowhere(front) => nowhere(front, admitted.exchange),
-        // These speak no dialect and were answered before.
+        Endpoint::NotFound(front) => not_found(front, admitted.exchange),
+        // Served earlier: they belong to no dialect.
         Endpoint::Root | Endpoint::Healthz | Endpoint::Readyz | Endpoint::WrongMethod(_) => {
-            nowhere(Front::Chat, admitted.exchange)
+            not_found(Front::Chat, admitted.exchange)
         }
     }
 }
 
-fn nowhere(front: Front, exchange: Exchange) -> Response<Body> {
+fn not_found(front: Front, exchange: Exchange) -> Response<Body> {
     let error = Error::new(ErrorKind::Local, "no such path");
-    refuse(front, exchange, error.with_status(404))
+    fail(front, exchange, error.with_status(404))
 }
 
-/// Whose words an answer is in; none where no dialect is spoken.
+/// The front of an endpoint; none for endpoints without a dialect.
 fn front_of(endpoint: &Endpoint) -> Option<Front> {
     match endpoint {
-        Endpoint::Ask { front, .. }
+        Endpoint::Generate { front, .. }
         | Endpoint::Count { front, .. }
         | Endpoint::Models(front)
         | Endpoint::Model(front, _)
         | Endpoint::Embeddings(front)
-        | Endpoint::Nowhere(front) => Some(*front),
+        | Endpoint::NotFound(front) => Some(*front),
         Endpoint::Show | Endpoint::Version => Some(Front::OllamaChat),
         Endpoint::Root | Endpoint::Healthz | Endpoint::Readyz | Endpoint::WrongMethod(_) => None,
     }
 }
 
-/// What is wrong with a head, apart from what only its bytes show.
-pub(super) fn odd(head: &Request<Incoming>) -> Option<Refused> {
-    let refuse = |status, text| Some(Refused { status, text });
+/// Checks a parsed head; raw bytes are checked by the socket.
+pub(super) fn check_head(head: &Request<Incoming>) -> Option<RejectedHead> {
+    let refuse = |status, text| Some(RejectedHead { status, text });
     if matches!(*head.method(), Method::CONNECT | Method::TRACE) {
-        return refuse(405, "this is no proxy: use GET or POST");
+        return refuse(405, "not a proxy: use GET or POST");
     }
     let length = head
         .uri()
@@ -236,7 +240,7 @@ pub(super) fn odd(head: &Request<Incoming>) -> Option<Refused> {
     let mut hosts = head.headers().get_all(HOST).iter();
     let host = hosts.next();
     if hosts.next().is_some() {
-        return refuse(400, "there are two Host headers");
+        return refuse(400, "the request has two Host headers");
     }
     if host.is_none() && head.version() == Version::HTTP_11 {
         return refuse(400, "the Host header is missing");
@@ -245,40 +249,44 @@ pub(super) fn odd(head: &Request<Incoming>) -> Option<Refused> {
     if let (Some(named), Some(host)) = (named, host)
         && !named.as_bytes().eq_ignore_ascii_case(host.as_bytes())
     {
-        return refuse(400, "the path names another host than the Host header");
+        return refuse(
+            400,
+            "the request target and the Host header name different hosts",
+        );
     }
     None
 }
 
-/// What a browser is told before it sends a page's request.
-fn allowed(headers: HeaderMap) -> Response<Body> {
-    let mut answer = Response::new(Body::from(Bytes::new()));
-    *answer.status_mut() = StatusCode::NO_CONTENT;
-    *answer.headers_mut() = headers;
-    answer
+/// The response to a CORS preflight.
+fn preflight_response(headers: HeaderMap) -> Response<Body> {
+    let mut response = Response::new(Body::from(Bytes::new()));
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    *response.headers_mut() = headers;
+    response
 }
 
-/// An answer that speaks no dialect. The probes are answered under any name and for
-/// any page: their few fixed words tell no more than that the port is open.
-fn simple(
+/// A response without a dialect. Probes skip the Host and Origin checks: their fixed
+/// texts reveal only that the port is open.
+fn without_dialect(
     context: &ServerContext,
     endpoint: &Endpoint,
     outside: Option<&BoundaryRefusal>,
 ) -> Response<Body> {
     let is_probe = matches!(endpoint, Endpoint::Healthz | Endpoint::Readyz);
     if let Some(refusal) = outside.filter(|_| !is_probe) {
-        return plain(StatusCode::FORBIDDEN, format!("{refusal}\n").into());
+        return plain_text(StatusCode::FORBIDDEN, format!("{refusal}\n").into());
     }
-    let fixed = |status, text: &'static str| plain(status, Bytes::from_static(text.as_bytes()));
+    let fixed =
+        |status, text: &'static str| plain_text(status, Bytes::from_static(text.as_bytes()));
     match endpoint {
         Endpoint::WrongMethod(allow) => {
             let text = "the method is not allowed here\n";
-            let mut answer = fixed(StatusCode::METHOD_NOT_ALLOWED, text);
+            let mut response = fixed(StatusCode::METHOD_NOT_ALLOWED, text);
             let allow = HeaderValue::from_static(allow);
-            answer.headers_mut().insert(ALLOW, allow);
-            answer
+            response.headers_mut().insert(ALLOW, allow);
+            response
         }
-        Endpoint::Root => fixed(StatusCode::OK, "majordomo is here\n"),
+        Endpoint::Root => fixed(StatusCode::OK, "majordomo is running\n"),
         Endpoint::Readyz => {
             let (status, text) = ready(context);
             fixed(status, text)
@@ -287,12 +295,12 @@ fn simple(
     }
 }
 
-fn plain(status: StatusCode, text: Bytes) -> Response<Body> {
-    let mut answer = Response::new(Body::from(text));
-    *answer.status_mut() = status;
+fn plain_text(status: StatusCode, text: Bytes) -> Response<Body> {
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = status;
     let kind = HeaderValue::from_static("text/plain; charset=utf-8");
-    answer.headers_mut().insert(CONTENT_TYPE, kind);
-    answer
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
 }
 
 #[cfg(test)]
@@ -304,7 +312,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn p13_a_panic_is_an_error_in_the_clients_dialect_and_is_counted() {
+    async fn a_panic_is_an_error_in_the_clients_dialect_and_is_counted() {
         let metrics = Arc::<crate::metrics::Metrics>::default();
         let exchange = Exchange::new(
             "id".into(),
@@ -314,11 +322,11 @@ mod tests {
         );
         let work = async move {
             let _served = exchange;
-            panic!("a mistake of ours");
+            panic!("a bug");
         };
-        let answer = surviving(Front::Messages, work).await;
-        assert_eq!(answer.status(), 500);
-        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        let response = catch_panic(Front::Messages, work).await;
+        assert_eq!(response.status(), 500);
+        let body = response.into_body().collect().await.unwrap().to_bytes();
         assert!(body.starts_with(br#"{"type":"error""#), "{body:?}");
         let page = metrics.page(&[], true);
         assert!(

@@ -1,4 +1,4 @@
-//! An answer's body with everything that must live as long as it.
+//! A response body with the guards that must live as long as it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -9,48 +9,51 @@ use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use majordomo::{Error, ErrorKind};
 
-use super::admission::Permit;
-use super::progress::Progress;
+use super::activity::ActiveRequest;
+use super::admission::RequestPermit;
 use super::shutdown::{ShutdownSignal, Triggered};
-use super::turn::Begun;
-use crate::relay::Broken;
+use super::stream_progress::StreamProgress;
+use crate::relay::BrokenStream;
 use crate::response_body::Body;
 
-/// A body on its way out.
+/// A response body being sent.
 pub(crate) struct GuardedBody {
     body: Body,
-    /// The end of the server, which a stream tells its client.
+    /// Signals the end of the drain, which a stream reports to its client.
     cut: Option<Triggered>,
-    permit: Option<Permit>,
-    begun: Option<Begun>,
-    progress: Option<Arc<Progress>>,
+    permit: Option<RequestPermit>,
+    active: Option<ActiveRequest>,
+    progress: Option<Arc<StreamProgress>>,
 }
 
 impl GuardedBody {
-    /// Holds the permit and the connection's turn until the body is out.
+    /// Holds the permit and the active-request guard until the body is sent.
     pub(super) fn new(
         body: Body,
-        permit: Option<Permit>,
-        begun: Option<Begun>,
+        permit: Option<RequestPermit>,
+        active: Option<ActiveRequest>,
         cut: &ShutdownSignal,
     ) -> Self {
         let stream = matches!(body, Body::Stream(_));
         let cut = stream.then(|| cut.triggered());
-        let progress = Progress::current();
-        // The head is given: a client may take none of what comes behind it.
-        progress.iter().for_each(|progress| progress.gave());
+        let progress = StreamProgress::current();
+        // The head counts as yielded: a client may read nothing after it.
+        progress.iter().for_each(|progress| progress.yielded());
         Self {
             body,
             cut,
             permit,
-            begun,
+            active,
             progress,
         }
     }
 }
 
 impl GuardedBody {
-    fn poll_body(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+    fn poll_body(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BrokenStream>>> {
         if let (Some(cut), Body::Stream(relay)) = (&mut self.cut, &mut self.body)
             && Pin::new(cut).poll(cx).is_ready()
         {
@@ -60,53 +63,53 @@ impl GuardedBody {
             }
         }
         let body = Pin::new(&mut self.body);
-        // What the body held is not looked at again but to say that it ended.
+        // After a panic the body is only used to write the final error.
         match catch_unwind(AssertUnwindSafe(|| body.poll_frame(cx))) {
             Ok(polled) => polled,
             Err(_) => self.panicked(),
         }
     }
 
-    /// A mistake of ours ends one answer, with its dialect's error; a second one
-    /// while that is written ends it without.
-    fn panicked(&mut self) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+    /// A panic ends one response with its dialect's error; a second panic, while that
+    /// is written, ends it without one.
+    fn panicked(&mut self) -> Poll<Option<Result<Frame<Bytes>, BrokenStream>>> {
         let Body::Stream(relay) = &mut self.body else {
-            return Poll::Ready(Some(Err(Broken)));
+            return Poll::Ready(Some(Err(BrokenStream)));
         };
         let error = Error::new(ErrorKind::Local, INTERNAL_ERROR).with_status(500);
-        let told = catch_unwind(AssertUnwindSafe(|| relay.cut(&error)));
-        match told {
+        let written = catch_unwind(AssertUnwindSafe(|| relay.cut(&error)));
+        match written {
             Ok(Some(last)) => last.map(|item| item.map(|bytes| bytes.map(Frame::data))),
-            Ok(None) | Err(_) => Poll::Ready(Some(Err(Broken))),
+            Ok(None) | Err(_) => Poll::Ready(Some(Err(BrokenStream))),
         }
     }
 }
 
-/// What is said after a panic.
-pub(super) const INTERNAL_ERROR: &str = "the gateway failed at this request; its log says where";
+/// Client message after a panic.
+pub(super) const INTERNAL_ERROR: &str = "internal error: the gateway's log has the details";
 
-/// What is said when the server cannot wait any longer.
+/// Error of a response that outlasts the drain timeout.
 pub(super) fn shutting_down() -> Error {
-    let text = "server_shutdown: the gateway is being stopped; ask again";
+    let text = "server_shutdown: the gateway is shutting down; retry the request";
     Error::new(ErrorKind::Local, text).with_status(503)
 }
 
 impl HttpBody for GuardedBody {
     type Data = Bytes;
-    type Error = Broken;
+    type Error = BrokenStream;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BrokenStream>>> {
         let held = &mut *self;
         let Some(progress) = held.progress.clone() else {
             return held.poll_body(cx);
         };
-        progress.asked();
+        progress.polled();
         let polled = held.poll_body(cx);
         if matches!(polled, Poll::Ready(Some(Ok(_)))) {
-            progress.gave();
+            progress.yielded();
         }
         polled
     }
@@ -122,14 +125,15 @@ impl HttpBody for GuardedBody {
 
 impl Drop for GuardedBody {
     fn drop(&mut self) {
-        // The room first: who waits may come in before this client asks again.
+        // Release the permit first, so that queued requests enter before this client's
+        // next one.
         self.permit = None;
-        self.begun = None;
+        self.active = None;
         if let Body::Stream(relay) = &mut self.body
             && let Some(heavy) = relay.take_heavy()
         {
             let body = std::mem::replace(&mut self.body, Body::empty());
-            heavy.drop_there(body);
+            heavy.drop_on_lane(body);
         }
     }
 }
@@ -147,8 +151,8 @@ mod tests {
     use crate::relay::Relay;
     use crate::traces::Traces;
 
-    /// A stream that says a word and panics.
-    fn mistaken() -> EventStream {
+    /// A stream that yields one word and panics.
+    fn panicking_stream() -> EventStream {
         let mut polls = 0;
         Box::pin(futures_util::stream::poll_fn(move |cx| {
             polls += 1;
@@ -158,14 +162,14 @@ mod tests {
                     cx.waker().wake_by_ref();
                     Poll::Pending
                 }
-                _ => panic!("a mistake of ours"),
+                _ => panic!("a bug"),
             }
         }))
     }
 
     #[tokio::test]
-    async fn p13_a_panic_in_a_stream_ends_it_with_the_dialects_error() {
-        for (front, told) in [
+    async fn a_panic_in_a_stream_ends_it_with_the_dialects_error() {
+        for (front, error) in [
             (Front::Chat, "data: {\"error\""),
             (Front::Responses, "event: error"),
             (Front::Messages, "event: error"),
@@ -177,8 +181,8 @@ mod tests {
             let exchange = Exchange::new("id".into(), front, Arc::clone(&metrics), traces);
             let opener =
                 Box::new(move |_: Option<&str>| front.codec().stream_writer(&Reply::default()));
-            let answer = ForwardedStream::Events(mistaken());
-            let relay = Relay::begun(front, exchange, answer, opener, false);
+            let stream = ForwardedStream::Events(panicking_stream());
+            let relay = Relay::begun(front, exchange, stream, opener, false);
             let body = Body::Stream(Box::new(relay));
             let mut held = GuardedBody::new(body, None, None, &ShutdownSignal::default());
             let mut text = Vec::new();
@@ -191,9 +195,9 @@ mod tests {
             };
             let text = String::from_utf8(text).unwrap();
             assert!(text.contains("word"), "{front:?}: {text}");
-            assert!(text.contains(told), "{front:?}: {text}");
+            assert!(text.contains(error), "{front:?}: {text}");
             assert!(text.contains(INTERNAL_ERROR), "{front:?}: {text}");
-            assert!(broken, "{front:?} ends as if it were whole");
+            assert!(broken, "{front:?} ends as if complete");
             drop(held);
             let page = metrics.page(&[], true);
             let counted = "outcome=\"interrupted\",status=\"200\"} 1";

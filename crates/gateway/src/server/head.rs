@@ -1,47 +1,47 @@
-//! Looks at the raw head of a request for what two readers could read in two ways.
+//! Scans a raw request head for ambiguous framing (RFC 9112, section 6.3).
 //!
-//! The HTTP library forgives some of it (a length beside chunks, a length given
-//! twice, bare line feeds) and hides it from us. Somebody in front of us may have
-//! read it the other way, so such a head is refused.
+//! Hyper tolerates some of it (a length together with chunks, a repeated length, bare
+//! line feeds) and hides it from us. A proxy in front of the gateway may parse it
+//! differently, which allows request smuggling, so such heads are rejected.
 
 use memchr::memchr_iter;
 
-/// The longest head, request line apart.
+/// Longest head, without the request line.
 const LARGEST_HEADERS: usize = 16 * 1024;
 
-/// How the body ends.
+/// How the body is delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Framing {
-    /// After so many bytes.
+    /// By its length.
     Length(u64),
-    /// With its last chunk.
+    /// By its last chunk.
     Chunked,
 }
 
-/// A head that is not served.
+/// Why a head is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Refused {
+pub(super) struct RejectedHead {
     pub(super) status: u16,
     pub(super) text: &'static str,
 }
 
-/// What is said of a path beyond all bounds.
-pub(super) const TOO_LONG: Refused = Refused {
+/// Rejection of an overlong path.
+pub(super) const TOO_LONG: RejectedHead = RejectedHead {
     status: 414,
     text: "the path is longer than 8 KiB",
 };
 
-/// A head that was looked at.
+/// A complete head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Head {
-    /// Where it ends.
+pub(super) struct ScannedHead {
+    /// Offset of its end.
     pub(super) end: usize,
-    pub(super) framing: Result<Framing, Refused>,
+    pub(super) framing: Result<Framing, RejectedHead>,
 }
 
-/// Looks at a head; none until all of it is there.
-pub(super) fn look(bytes: &[u8]) -> Option<Head> {
-    let mut lines = Lines::default();
+/// Scans a head; none if it is incomplete.
+pub(super) fn scan_head(bytes: &[u8]) -> Option<ScannedHead> {
+    let mut lines = HeadScanner::default();
     let mut start = 0;
     for feed in memchr_iter(b'\n', bytes) {
         let line = &bytes[start..feed];
@@ -53,9 +53,9 @@ pub(super) fn look(bytes: &[u8]) -> Option<Head> {
         if !line.is_empty() {
             lines.take(line);
         } else if lines.request.is_some() {
-            return Some(Head {
+            return Some(ScannedHead {
                 end: start,
-                framing: lines.judge(),
+                framing: lines.framing(),
             });
         }
     }
@@ -63,8 +63,8 @@ pub(super) fn look(bytes: &[u8]) -> Option<Head> {
 }
 
 #[derive(Default)]
-struct Lines {
-    /// The length of the request line, once it was seen.
+struct HeadScanner {
+    /// Length of the request line, once seen.
     request: Option<usize>,
     headers: usize,
     lengths: usize,
@@ -74,14 +74,14 @@ struct Lines {
     bare_feed: bool,
 }
 
-impl Lines {
+impl HeadScanner {
     fn take(&mut self, line: &[u8]) {
         if self.request.is_none() {
             self.request = Some(line.len());
             return;
         }
         self.headers += line.len() + 2;
-        // Only two names matter here; most lines are passed by their first letter.
+        // Only two names matter; the first letter rules out most lines.
         match line[0] | 0x20 {
             b'c' => {
                 if let Some(value) = value(line, b"content-length") {
@@ -99,8 +99,8 @@ impl Lines {
         }
     }
 
-    fn judge(&self) -> Result<Framing, Refused> {
-        let refuse = |status, text| Err(Refused { status, text });
+    fn framing(&self) -> Result<Framing, RejectedHead> {
+        let refuse = |status, text| Err(RejectedHead { status, text });
         if self.bare_feed {
             return refuse(400, "a line of the head ends without a carriage return");
         }
@@ -111,20 +111,20 @@ impl Lines {
             (0, 0) => Ok(Framing::Length(0)),
             (0, 1) => match self.length {
                 Some(length) => Ok(Framing::Length(length)),
-                None => refuse(400, "the content-length is no number"),
+                None => refuse(400, "the content-length is not a number"),
             },
             (1, 0) if self.chunked => Ok(Framing::Chunked),
             (0, _) => refuse(400, "the content-length is given more than once"),
-            (_, 0) => refuse(400, "the only transfer-encoding here is `chunked`"),
+            (_, 0) => refuse(400, "the only supported transfer-encoding is `chunked`"),
             _ => refuse(
                 400,
-                "content-length and transfer-encoding exclude each other",
+                "content-length and transfer-encoding are mutually exclusive",
             ),
         }
     }
 }
 
-/// The value of a line, if it has this name.
+/// The value of a header line with this name.
 fn value<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let (found, rest) = line.split_at_checked(name.len())?;
     if !found.eq_ignore_ascii_case(name) {
@@ -147,13 +147,13 @@ mod tests {
 
     fn framing(headers: &str) -> Result<Framing, u16> {
         let text = format!("POST / HTTP/1.1\r\nhost: x\r\n{headers}\r\nbody");
-        let head = look(text.as_bytes()).unwrap();
+        let head = scan_head(text.as_bytes()).unwrap();
         assert_eq!(head.end, text.len() - 4, "{headers:?}");
-        head.framing.map_err(|refused| refused.status)
+        head.framing.map_err(|rejected| rejected.status)
     }
 
     #[test]
-    fn a_head_says_in_one_way_how_its_body_ends() {
+    fn ambiguous_framing_is_rejected() {
         let long = format!("x: {}\r\n", "y".repeat(17 * 1024));
         let rows: [(&str, Result<Framing, u16>); 19] = [
             ("", Ok(Framing::Length(0))),
@@ -188,20 +188,20 @@ mod tests {
     }
 
     #[test]
-    fn empty_lines_before_the_request_are_no_head() {
-        assert_eq!(look(b"\r\n\r\n"), None);
-        assert_eq!(look(b"\r\nGET / HTTP/1.1\r\n\r\n").unwrap().end, 20);
+    fn empty_lines_before_the_request_line_are_skipped() {
+        assert_eq!(scan_head(b"\r\n\r\n"), None);
+        assert_eq!(scan_head(b"\r\nGET / HTTP/1.1\r\n\r\n").unwrap().end, 20);
     }
 
     proptest! {
         #[test]
-        fn no_bytes_make_it_panic_and_more_bytes_do_not_move_the_end(
+        fn arbitrary_bytes_never_panic_and_more_bytes_do_not_move_the_end(
             bytes in proptest::collection::vec(any::<u8>(), 0..300),
             more in proptest::collection::vec(any::<u8>(), 0..100),
         ) {
-            if let Some(head) = look(&bytes) {
+            if let Some(head) = scan_head(&bytes) {
                 let longer = [bytes.as_slice(), &more].concat();
-                prop_assert_eq!(look(&longer), Some(head));
+                prop_assert_eq!(scan_head(&longer), Some(head));
             }
         }
     }

@@ -1,9 +1,9 @@
-//! How long a client may take and how much it may hold.
+//! Connection and request limits that are not configurable by file.
 
 use std::time::Duration;
 
-/// The bounds of connections and requests that no file sets. The defaults suit
-/// everybody; tests make them short.
+/// Limits of connections and requests that no configuration file sets. Tests shorten
+/// them.
 ///
 /// ```
 /// use majordomo_gateway::Limits;
@@ -14,26 +14,27 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Limits {
-    /// A new connection must say something within this time.
+    /// Time until the first byte of a new connection.
     pub first_byte: Duration,
-    /// A head must be complete this long after its first byte.
+    /// Time from a head's first byte to its last.
     pub header: Duration,
-    /// A connection without a request is closed after this.
+    /// Time after which a connection without a request is closed.
     pub idle: Duration,
-    /// Over each such time a body must come at [`slowest_body`](Self::slowest_body) or faster.
+    /// Window over which a body must arrive at [`slowest_body`](Self::slowest_body) or
+    /// faster.
     pub body_window: Duration,
-    /// The fewest bytes of a body per second.
+    /// Lowest accepted body rate, in bytes per second.
     pub slowest_body: u64,
     /// Bytes of a body that extend [`body_timeout`](crate::config::ServerSettings::body_timeout)
     /// by one second.
     pub body_rate: u64,
-    /// A client that takes nothing of its answer for so long is cut off.
+    /// Time after which a client that reads none of its response is disconnected.
     pub write_stall: Duration,
-    /// How long a request may wait for its turn.
+    /// Longest wait in the admission queue.
     pub queue_wait: Duration,
-    /// Work on more bytes than these leaves the async threads.
+    /// Work on more bytes than this moves to the heavy lane.
     pub heavy: usize,
-    /// Connections at the same time; more wait to be accepted.
+    /// Concurrent connections; further ones wait to be accepted.
     pub connections: usize,
 }
 

@@ -1,26 +1,30 @@
-//! The listener: connections in, requests on, answers out.
+//! The client-facing HTTP server: accept loop, connections, admission and graceful
+//! drain.
 //!
-//! The accept loop is our own, because the usual one has no timers: a silent
-//! connection and a slow header end here. A request's work is a future of its
-//! connection, so a client that leaves cancels everything that was begun for it.
+//! The accept loop is hand-written to enforce timeouts on silent connections and slow
+//! heads. A request is a future owned by its connection, so a client disconnect cancels
+//! all of its work.
+//!
+//! May use every module but `run`, `reload` and `operator`; `operator` shares its
+//! context, TLS and body admission.
 
+mod activity;
 mod admission;
+mod admit_body;
+mod body_reader;
 mod connection;
 mod context;
 mod dispatch;
-mod entry;
 mod guarded_body;
 mod head;
-mod intake;
 mod limits;
 mod polls;
-mod preface;
-mod progress;
+mod protocol;
 mod readiness;
 mod shutdown;
 mod socket;
+mod stream_progress;
 mod tls;
-mod turn;
 mod write_timeout;
 
 use std::io;
@@ -33,18 +37,18 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+pub(crate) use admit_body::admit_body_without_seat;
 pub(crate) use context::ServerContext;
-pub(crate) use entry::look_in;
 pub use limits::Limits;
 pub(crate) use readiness::ready;
 pub(crate) use tls::{Identity, TlsAcceptorHandle};
 
 use crate::state::GatewayState;
 
-/// How long the last words of cut answers may take.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+/// Time for interrupted responses to flush their final error.
+const FINAL_FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// A gateway that listens.
+/// A bound gateway server.
 pub struct Server {
     listener: TcpListener,
     context: Arc<ServerContext>,
@@ -52,12 +56,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes the address of the configuration, and its certificate.
+    /// Loads the configured certificate and binds the configured address.
     pub async fn bind(state: Arc<GatewayState>) -> io::Result<Self> {
         Self::bind_with(state, Limits::default()).await
     }
 
-    /// The same with other limits.
+    /// Like [`bind`](Self::bind), with the given limits.
     pub async fn bind_with(state: Arc<GatewayState>, limits: Limits) -> io::Result<Self> {
         let files = state.server.tls.as_ref();
         let identity = files.map(Identity::load).transpose();
@@ -71,55 +75,56 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// The bound address.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// The handle by which another configuration is put to work.
+    /// A handle for replacing the configuration.
     pub fn handle(&self) -> Handle {
         Handle(Arc::clone(&self.context))
     }
 
-    /// What it accepts TLS with, if it does.
+    /// The TLS acceptor, if TLS is configured.
     pub(crate) fn tls(&self) -> Option<TlsAcceptorHandle> {
         self.tls.clone()
     }
 
-    /// What the operator's listener looks at.
+    /// The context that the operator listener shares.
     pub(crate) fn context(&self) -> Arc<ServerContext> {
         Arc::clone(&self.context)
     }
 
-    /// Serves until `stop`, then lets what runs end for a while; what has not
-    /// ended then is told so in its own dialect.
+    /// Serves until `stop` resolves, then drains. Requests still running when the drain
+    /// timeout expires end with an error in their client's dialect.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self {
             listener,
             context,
             tls,
         } = self;
-        let room = Arc::new(Semaphore::new(context.limits.connections));
+        let slots = Arc::new(Semaphore::new(context.limits.connections));
         let mut connections = JoinSet::new();
         tokio::pin!(stop);
         loop {
-            // Without room nobody is accepted; the system lets them wait.
+            // At the connection limit, new connections wait in the kernel's backlog.
             let accepted = async {
-                let place = Arc::clone(&room).acquire_owned().await;
-                (listener.accept().await, place)
+                let slot = Arc::clone(&slots).acquire_owned().await;
+                (listener.accept().await, slot)
             };
             tokio::select! {
-                (accepted, place) = accepted => match accepted {
+                (accepted, slot) = accepted => match accepted {
                     Ok((stream, peer)) => {
                         let serving = connection::serve(stream, peer, Arc::clone(&context), tls.clone());
                         let serving = async move {
                             serving.await;
-                            drop(place);
+                            drop(slot);
                         };
                         connections.spawn(context.polls.watch(serving));
                     }
                     Err(error) => {
-                        // Out of file descriptors, most likely: others must end first.
+                        // Most likely out of file descriptors: wait for connections to
+                        // close.
                         tracing::warn!(reason = %error, "a connection could not be accepted");
                         tokio::time::sleep(Duration::from_millis(50)).await;
                     }
@@ -133,39 +138,40 @@ impl Server {
         context.stopping.trigger();
         let mut all = std::pin::pin!(async { while connections.join_next().await.is_some() {} });
         if timeout(drain, all.as_mut()).await.is_err() {
-            tracing::warn!("answers that took too long are cut");
+            tracing::warn!("drain timeout expired: cutting the remaining responses");
             context.cut.trigger();
-            let _ = timeout(LAST_WORDS, all).await;
+            let _ = timeout(FINAL_FLUSH_TIMEOUT, all).await;
         }
     }
 }
 
-/// Changes the configuration of a running server.
+/// Replaces the configuration of a running server.
 #[derive(Clone)]
 pub struct Handle(Arc<ServerContext>);
 
 impl Handle {
-    /// The configuration at work.
+    /// The active configuration.
     pub fn state(&self) -> Arc<GatewayState> {
         self.0.state.load_full()
     }
 
-    /// Puts another configuration to work; requests that run keep theirs.
+    /// Activates a configuration; running requests keep the one that they started with.
     pub fn swap(&self, state: Arc<GatewayState>) {
         self.0.swap(state);
     }
 
-    /// Tells the operator that the file's newest version is not at work, and why.
+    /// Reports to the operator that the newest configuration file is not active, and
+    /// why.
     pub(crate) fn stays(&self, reason: String) {
         self.0.stale.store(Some(Arc::new(reason)));
     }
 
-    /// Tells the operator that the file's newest version is at work.
+    /// Reports to the operator that the newest configuration file is active.
     pub(crate) fn is_fresh(&self) {
         self.0.stale.store(None);
     }
 
-    /// Tells the operator what of the file at work waits for a restart.
+    /// Reports to the operator which settings take effect only after a restart.
     pub(crate) fn notes(&self, notes: Vec<String>) {
         self.0.notes.store(Arc::new(notes));
     }

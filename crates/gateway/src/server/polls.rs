@@ -1,10 +1,10 @@
-//! How long the polls of the server's tasks take, for tests; nothing otherwise.
+//! Measures poll durations of the server's tasks in tests; a no-op otherwise.
 
 pub(super) use imp::Polls;
 
 #[cfg(not(test))]
 mod imp {
-    /// Watches nothing.
+    /// Measures nothing.
     #[derive(Clone, Default)]
     pub(crate) struct Polls {}
 
@@ -23,8 +23,8 @@ mod imp {
 
     use rustix::time::{ClockId, clock_gettime};
 
-    /// The longest poll of the watched tasks, in CPU time of the thread: a poll that
-    /// is preempted is not a long one.
+    /// The longest poll of the watched tasks, in thread CPU time, so preemption does
+    /// not count.
     #[derive(Clone, Default)]
     pub(crate) struct Polls(Arc<AtomicU64>);
 
@@ -41,7 +41,7 @@ mod imp {
             })
         }
 
-        /// Forgets it, too.
+        /// Returns the longest poll and resets it.
         pub(crate) fn take_longest(&self) -> Duration {
             Duration::from_nanos(self.0.swap(0, Ordering::Relaxed))
         }

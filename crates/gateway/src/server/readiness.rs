@@ -1,17 +1,17 @@
-//! Whether any configured target can serve: the verdict behind `/readyz`.
+//! Readiness: whether any configured target can serve.
 
 use http::StatusCode;
 use majordomo::{BenchCause, ErrorKind, Health, HealthStatus, Timer};
 
 use super::context::ServerContext;
 
-/// Whether requests can be served, and why not.
+/// Readiness as status and text of `/readyz`.
 pub(crate) fn ready(context: &ServerContext) -> (StatusCode, &'static str) {
     if context.stopping.is_triggered() {
         return (StatusCode::SERVICE_UNAVAILABLE, "draining\n");
     }
     let state = context.state.load();
-    let known = Known {
+    let known = ConfiguredTargets {
         targets: &state.targets,
         providers: &state.registry.providers(),
         has_last_resort: state.has_last_resort(),
@@ -23,16 +23,16 @@ pub(crate) fn ready(context: &ServerContext) -> (StatusCode, &'static str) {
     }
 }
 
-/// What the configuration names. Names that clients make up do not count.
-struct Known<'a> {
+/// The configured targets and providers. Names invented by clients do not count.
+struct ConfiguredTargets<'a> {
     targets: &'a [String],
     providers: &'a [String],
     has_last_resort: bool,
 }
 
-impl Known<'_> {
-    /// Whether one of the targets may be used. Where none is configured by name, a
-    /// provider counts as long as its credential is good.
+impl ConfiguredTargets<'_> {
+    /// Whether a target is usable. If none is configured by name, a provider with an
+    /// accepted credential suffices.
     fn can_serve(&self, health: &Health) -> bool {
         let refused = |provider: &str| {
             let credential = health.status(provider);
@@ -50,9 +50,9 @@ impl Known<'_> {
         })
     }
 
-    /// Whether requests to a target are known to be useless. One that failed may have
-    /// failed for the sake of one request, and others are still served as a last
-    /// resort: only its probe's failure, or that it cannot be reached, tells.
+    /// Whether a target is known to be unusable. A single failure may be the request's
+    /// fault, and the target still serves as a last resort: only a failed probe or an
+    /// unreachable host is conclusive.
     fn is_out(&self, status: &HealthStatus) -> bool {
         let benched = status.until_usable.is_some();
         let known = match &status.cause {
@@ -96,7 +96,7 @@ mod tests {
             for name in benched {
                 health.bench(name, Duration::from_secs(60), "why");
             }
-            let known = Known {
+            let known = ConfiguredTargets {
                 targets: &owned(targets),
                 providers: &owned(&["a", "b"]),
                 has_last_resort: true,
@@ -106,7 +106,7 @@ mod tests {
         }
     }
 
-    /// A target as it is after failures like this one.
+    /// A target benched by a failure of this kind.
     fn benched(kind: ErrorKind, rounds: u32, closed: bool) -> HealthStatus {
         HealthStatus {
             subject: "a/x".to_owned(),
@@ -138,7 +138,7 @@ mod tests {
             (benched(ErrorKind::Dns, 1, false), true, true),
         ];
         for (status, has_last_resort, out) in rows {
-            let known = Known {
+            let known = ConfiguredTargets {
                 targets: &[],
                 providers: &[],
                 has_last_resort,

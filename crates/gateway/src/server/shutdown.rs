@@ -1,7 +1,7 @@
-//! A bell that rings once, for everybody.
+//! A one-shot broadcast signal.
 //!
-//! Every stream listens for it at every event, and it hardly ever rings: a
-//! listener that is known to the bell already looks at one flag and goes on.
+//! Every stream checks it on every event and it almost never fires: polling a listener
+//! that is already registered costs one atomic load.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,41 +12,41 @@ use std::task::{Context, Poll, Waker};
 use tokio::sync::Notify;
 use tokio::sync::futures::OwnedNotified;
 
-/// Shared by who rings and who listens.
+/// The signal; clones share it.
 #[derive(Clone, Default)]
-pub(crate) struct ShutdownSignal(Arc<Inner>);
+pub(crate) struct ShutdownSignal(Arc<SignalInner>);
 
 #[derive(Default)]
-struct Inner {
-    rung: AtomicBool,
+struct SignalInner {
+    triggered: AtomicBool,
     notify: Arc<Notify>,
 }
 
-/// Ready once the bell has rung.
+/// Resolves once the signal is triggered.
 pub(crate) struct Triggered {
-    bell: ShutdownSignal,
+    signal: ShutdownSignal,
     notified: Pin<Box<OwnedNotified>>,
-    /// Who is woken; nobody before the first look.
-    known: Option<Waker>,
+    /// The registered waker; none before the first poll.
+    waker: Option<Waker>,
 }
 
 impl ShutdownSignal {
     pub(crate) fn trigger(&self) {
-        self.0.rung.store(true, Ordering::Release);
+        self.0.triggered.store(true, Ordering::Release);
         self.0.notify.notify_waiters();
     }
 
     pub(crate) fn is_triggered(&self) -> bool {
-        self.0.rung.load(Ordering::Acquire)
+        self.0.triggered.load(Ordering::Acquire)
     }
 
-    /// Listens from now on.
+    /// A listener that is registered from now on.
     pub(crate) fn triggered(&self) -> Triggered {
         Triggered {
-            // From here on a ring reaches it, also before it is polled.
+            // `notify_waiters` reaches it from here on, even before its first poll.
             notified: Box::pin(Arc::clone(&self.0.notify).notified_owned()),
-            bell: self.clone(),
-            known: None,
+            signal: self.clone(),
+            waker: None,
         }
     }
 }
@@ -55,14 +55,14 @@ impl Future for Triggered {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        if self.bell.is_triggered() {
+        if self.signal.is_triggered() {
             return Poll::Ready(());
         }
-        let known = self.known.as_ref();
-        if known.is_some_and(|waker| waker.will_wake(cx.waker())) {
+        let waker = self.waker.as_ref();
+        if waker.is_some_and(|waker| waker.will_wake(cx.waker())) {
             return Poll::Pending;
         }
-        self.known = Some(cx.waker().clone());
+        self.waker = Some(cx.waker().clone());
         self.notified.as_mut().poll(cx)
     }
 }
@@ -76,38 +76,38 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn nobody_hears_a_bell_that_does_not_ring() {
-        let heard = ShutdownSignal::default().triggered();
-        assert!(timeout(Duration::from_secs(60), heard).await.is_err());
+    async fn a_signal_that_is_not_triggered_never_resolves() {
+        let listener = ShutdownSignal::default().triggered();
+        assert!(timeout(Duration::from_secs(60), listener).await.is_err());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn all_who_listen_hear_it_and_so_do_those_who_come_late() {
-        let bell = ShutdownSignal::default();
-        let unpolled = bell.triggered();
-        let waiting: Vec<_> = (0..3).map(|_| tokio::spawn(bell.triggered())).collect();
+    async fn a_trigger_reaches_current_and_later_listeners() {
+        let signal = ShutdownSignal::default();
+        let unpolled = signal.triggered();
+        let waiting: Vec<_> = (0..3).map(|_| tokio::spawn(signal.triggered())).collect();
         tokio::task::yield_now().await;
-        bell.trigger();
-        for heard in waiting {
-            timeout(Duration::from_secs(1), heard)
+        signal.trigger();
+        for listener in waiting {
+            timeout(Duration::from_secs(1), listener)
                 .await
                 .unwrap()
                 .unwrap();
         }
-        for heard in [unpolled, bell.triggered()] {
-            timeout(Duration::from_secs(1), heard).await.unwrap();
+        for listener in [unpolled, signal.triggered()] {
+            timeout(Duration::from_secs(1), listener).await.unwrap();
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_listener_that_moves_to_another_task_is_woken_there() {
-        let bell = ShutdownSignal::default();
-        let mut heard = bell.triggered();
-        let first_look = std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut heard).poll(cx)));
+        let signal = ShutdownSignal::default();
+        let mut listener = signal.triggered();
+        let first_look = std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut listener).poll(cx)));
         assert!(first_look.await.is_pending());
-        let moved = tokio::spawn(heard);
+        let moved = tokio::spawn(listener);
         tokio::task::yield_now().await;
-        bell.trigger();
+        signal.trigger();
         timeout(Duration::from_secs(1), moved)
             .await
             .unwrap()

@@ -1,9 +1,9 @@
-//! A client's socket, watched: what comes in, how fast, and what goes out.
+//! An HTTP/1 socket that inspects the byte stream.
 //!
-//! Some things are done here because only here they can be seen: raw heads are
-//! looked at before the HTTP library reads them; bytes behind a request are kept
-//! back until its answer is out, so that its end is always noticed; and a client
-//! that is too slow to finish a head, or sends one without an end, is cut off.
+//! Handles what hyper cannot: raw heads are checked for request smuggling before hyper
+//! parses them; pipelined bytes are held back until the response is sent, so that a
+//! disconnect is always detected; and a client that sends its head too slowly, or an
+//! endless one, is disconnected.
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
@@ -13,62 +13,62 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::head::{Framing, TOO_LONG, look};
+use super::activity::ConnectionActivity;
+use super::head::{Framing, TOO_LONG, scan_head};
 use super::limits::Limits;
-use super::turn::Turn;
-use super::write_timeout::Timer;
+use super::write_timeout::StallTimer;
 
-/// So many bytes behind a request are kept; a client that sends more is cut off.
-const KEPT: usize = 64 * 1024;
-/// So long may the first line be before its end is waited for no longer.
+/// Most pipelined bytes that are held back; a client that sends more is disconnected.
+const MAX_PIPELINED: usize = 64 * 1024;
+/// Longest accepted request line.
 const LONGEST_LINE: usize = 16 * 1024;
-/// Up to so many bytes in pieces, as a chunk with its frame, are written as one:
-/// to copy them costs less than to have the system gather them.
+/// Vectored writes up to this size, such as a chunk with its framing, are copied into
+/// one buffer, which is cheaper than a gathered write.
 const SMALL: usize = 1024;
 
-/// A socket of HTTP/1.
+/// A socket of an HTTP/1 connection.
 pub(super) struct Socket<S> {
     inner: S,
-    turn: Arc<Turn>,
-    stage: Stage,
-    /// What came behind the request that is being answered.
-    kept: BytesMut,
-    header: Timer,
+    activity: Arc<ConnectionActivity>,
+    stage: SocketStage,
+    /// Bytes received after the current request.
+    pipelined: BytesMut,
+    header: StallTimer,
 }
 
-enum Stage {
-    /// A head, as far as it came.
+enum SocketStage {
+    /// A head, as far as received.
     Head(Vec<u8>),
-    /// So many bytes of a body are to come.
+    /// This many bytes of the body are outstanding.
     Body(u64),
-    /// Chunks: their end is not looked for, the connection ends with the answer.
+    /// A chunked body: its end is not tracked, the connection closes after the
+    /// response.
     Chunks,
-    /// The request is there; its answer is not.
-    Answer,
+    /// The request is complete, its response is not.
+    Response,
 }
 
 impl<S> Socket<S> {
-    pub(super) fn new(inner: S, turn: Arc<Turn>, limits: &Limits) -> Self {
+    pub(super) fn new(inner: S, activity: Arc<ConnectionActivity>, limits: &Limits) -> Self {
         Self {
             inner,
-            turn,
-            stage: Stage::Head(Vec::new()),
-            kept: BytesMut::new(),
-            header: Timer::new(limits.header),
+            activity,
+            stage: SocketStage::Head(Vec::new()),
+            pipelined: BytesMut::new(),
+            header: StallTimer::new(limits.header),
         }
     }
 
-    /// Looks at bytes that are about to be read; says how many of them are
-    /// behind the request.
-    fn behind(&mut self, new: &[u8]) -> usize {
+    /// Inspects received bytes and returns how many of them follow the current request.
+    fn inspect(&mut self, new: &[u8]) -> usize {
         match &mut self.stage {
-            Stage::Head(seen) => {
+            SocketStage::Head(seen) => {
                 let before = seen.len();
                 let head = if before == 0 {
-                    look(new)
+                    scan_head(new)
                 } else {
                     seen.extend_from_slice(new);
-                    look(seen)
+                    scan_head(seen)
                 };
                 let Some(head) = head else {
                     if before == 0 {
@@ -84,48 +84,48 @@ impl<S> Socket<S> {
                 match head.framing {
                     Ok(Framing::Length(length)) => self.body(length, of_body),
                     Ok(Framing::Chunked) => {
-                        self.stage = Stage::Chunks;
+                        self.stage = SocketStage::Chunks;
                         0
                     }
-                    Err(refused) => {
-                        self.turn.refuse(refused);
-                        self.stage = Stage::Chunks;
+                    Err(rejected) => {
+                        self.activity.reject_next(rejected);
+                        self.stage = SocketStage::Chunks;
                         0
                     }
                 }
             }
-            Stage::Body(left) => {
+            SocketStage::Body(left) => {
                 let left = *left;
                 self.body(left, new.len() as u64)
             }
-            Stage::Chunks | Stage::Answer => 0,
+            SocketStage::Chunks | SocketStage::Response => 0,
         }
     }
 
-    /// A first line that does not end is ended here: only a whole head can be
-    /// told what is wrong with it.
+    /// Terminates an overlong request line, since hyper only responds to a complete
+    /// head.
     fn refuse_line(&mut self) {
         self.header.stop();
-        self.turn.refuse(TOO_LONG);
-        self.stage = Stage::Chunks;
-        self.kept.extend_from_slice(b" HTTP/1.1\r\n\r\n");
+        self.activity.reject_next(TOO_LONG);
+        self.stage = SocketStage::Chunks;
+        self.pipelined.extend_from_slice(b" HTTP/1.1\r\n\r\n");
     }
 
     fn body(&mut self, left: u64, came: u64) -> usize {
         self.stage = match left.saturating_sub(came) {
-            0 => Stage::Answer,
-            left => Stage::Body(left),
+            0 => SocketStage::Response,
+            left => SocketStage::Body(left),
         };
         usize::try_from(came.saturating_sub(left)).unwrap_or(usize::MAX)
     }
 }
 
 impl<S: AsyncRead + Unpin> Socket<S> {
-    /// Nothing may be read while an answer is made, but its client may leave.
-    fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    /// Holds back input while a response is pending, but detects a disconnect.
+    fn poll_response(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
-            if self.kept.len() >= KEPT {
-                let text = "too much was sent before the answer was there";
+            if self.pipelined.len() >= MAX_PIPELINED {
+                let text = "too many bytes were pipelined";
                 return Poll::Ready(Err(io::Error::new(ErrorKind::InvalidData, text)));
             }
             let mut space = [0; 1024];
@@ -134,7 +134,7 @@ impl<S: AsyncRead + Unpin> Socket<S> {
             if space.filled().is_empty() {
                 return Poll::Ready(Ok(()));
             }
-            self.kept.extend_from_slice(space.filled());
+            self.pipelined.extend_from_slice(space.filled());
         }
     }
 }
@@ -146,36 +146,36 @@ impl<S: AsyncRead + Unpin> AsyncRead for Socket<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        if matches!(this.stage, Stage::Answer) {
-            if !this.turn.take_end() {
-                return this.poll_answer(cx);
+        if matches!(this.stage, SocketStage::Response) {
+            if !this.activity.take_completed() {
+                return this.poll_response(cx);
             }
-            this.stage = Stage::Head(Vec::new());
+            this.stage = SocketStage::Head(Vec::new());
         }
         let before = buffer.filled().len();
-        if this.kept.is_empty() {
+        if this.pipelined.is_empty() {
             let read = Pin::new(&mut this.inner).poll_read(cx, buffer);
             if read.is_pending() {
-                // Only a head that has begun is waited for here.
-                if matches!(&this.stage, Stage::Head(seen) if !seen.is_empty()) {
-                    return this.header.poll(cx, "the head was too slow");
+                // The timer covers only a head that has begun.
+                if matches!(&this.stage, SocketStage::Head(seen) if !seen.is_empty()) {
+                    return this.header.poll(cx, "the head arrived too slowly");
                 }
                 return Poll::Pending;
             }
             ready!(read)?;
-            let behind = this.behind(&buffer.filled()[before..]);
-            let end = buffer.filled().len() - behind;
-            this.kept.extend_from_slice(&buffer.filled()[end..]);
+            let excess = this.inspect(&buffer.filled()[before..]);
+            let end = buffer.filled().len() - excess;
+            this.pipelined.extend_from_slice(&buffer.filled()[end..]);
             buffer.set_filled(end);
         } else {
-            let count = this.kept.len().min(buffer.remaining());
-            let next = this.kept.split_to(count);
-            let behind = this.behind(&next);
-            buffer.put_slice(&next[..count - behind]);
+            let count = this.pipelined.len().min(buffer.remaining());
+            let next = this.pipelined.split_to(count);
+            let excess = this.inspect(&next);
+            buffer.put_slice(&next[..count - excess]);
             let mut rest = next;
-            rest.advance(count - behind);
-            rest.extend_from_slice(&this.kept);
-            this.kept = rest;
+            rest.advance(count - excess);
+            rest.extend_from_slice(&this.pipelined);
+            this.pipelined = rest;
         }
         Poll::Ready(Ok(()))
     }
@@ -216,7 +216,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Socket<S> {
     }
 }
 
-/// All of the pieces in this space, if it is enough.
+/// Copies all slices into `space`, if they fit.
 fn gathered<'a>(slices: &[IoSlice<'_>], space: &'a mut [u8]) -> Option<&'a [u8]> {
     let mut end = 0;
     for slice in slices {
@@ -234,9 +234,9 @@ mod tests {
 
     #[test]
     fn only_small_writes_are_gathered() {
-        let pieces = [&b"4\r\n"[..], b"word", b"\r\n"].map(IoSlice::new);
+        let slices = [&b"4\r\n"[..], b"word", b"\r\n"].map(IoSlice::new);
         let mut space = [0; 9];
-        assert_eq!(gathered(&pieces, &mut space), Some(&b"4\r\nword\r\n"[..]));
-        assert_eq!(gathered(&pieces, &mut space[..8]), None);
+        assert_eq!(gathered(&slices, &mut space), Some(&b"4\r\nword\r\n"[..]));
+        assert_eq!(gathered(&slices, &mut space[..8]), None);
     }
 }

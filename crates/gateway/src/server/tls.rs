@@ -1,9 +1,8 @@
-//! TLS by certificate files that may change while they are served.
+//! TLS with certificates that can be replaced at run time.
 //!
-//! [`Identity`] is a certificate with its key, read from files and known to fit
-//! together. [`TlsAcceptorHandle`] is what listeners accept with: every handshake
-//! takes the newest identity, and connections that are open keep theirs. It knows
-//! nobody but rustls and the names of the files.
+//! [`Identity`] is a certificate chain with its matching key, loaded from files.
+//! [`TlsAcceptorHandle`] accepts handshakes with the current identity; open connections
+//! keep theirs. Depends only on rustls and the configured paths.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,17 +16,17 @@ use tokio_rustls::{Accept, TlsAcceptor};
 
 use crate::config::{TlsFiles, read_bytes};
 
-/// A path longer than this is no path; somebody put the file's text there.
+/// A longer "path" is likely the file's content.
 const LONGEST_PATH: usize = 1024;
 
 /// A certificate chain with its private key, ready to be served.
 pub(crate) struct Identity(Arc<ServerConfig>);
 
 impl Identity {
-    /// Reads both files. The two versions of HTTP are offered.
+    /// Loads both files. ALPN offers HTTP/2 and HTTP/1.1.
     pub(crate) fn load(files: &TlsFiles) -> Result<Self, String> {
         let unusable = |path: &Path, reason: &dyn std::fmt::Display| {
-            format!("{} cannot be used for TLS: {reason}", shown(path))
+            format!("{} cannot be used for TLS: {reason}", display_path(path))
         };
         let read = |path: &Path| read_bytes(path).map_err(|reason| unusable(path, &reason));
         let chain = read(&files.cert)?;
@@ -36,7 +35,7 @@ impl Identity {
         if certificates.is_empty() {
             return Err(unusable(&files.cert, &"it holds no certificate"));
         }
-        // The reason is the reader's, which never repeats the key.
+        // The parser's error never contains the key.
         let key = PrivateKeyDer::from_pem_slice(&read(&files.key)?)
             .map_err(|error| unusable(&files.key, &error))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -51,8 +50,8 @@ impl Identity {
     }
 }
 
-/// Accepts TLS with the identity of the moment. Clones share it, so that all
-/// listeners change together.
+/// Accepts TLS with the current identity. Clones share it, so all listeners switch
+/// together.
 #[derive(Clone)]
 pub(crate) struct TlsAcceptorHandle(Arc<ArcSwap<ServerConfig>>);
 
@@ -62,12 +61,12 @@ impl TlsAcceptorHandle {
     }
 
     /// Serves new connections with this identity. Sessions of the old one are not
-    /// resumed, since each identity remembers its own.
+    /// resumed: each identity has its own session cache.
     pub(crate) fn replace(&self, identity: Identity) {
         self.0.store(identity.0);
     }
 
-    /// A handshake with the newest identity.
+    /// Starts a handshake with the current identity.
     pub(crate) fn accept<S>(&self, stream: S) -> Accept<S>
     where
         S: AsyncRead + AsyncWrite + Unpin,
@@ -76,9 +75,9 @@ impl TlsAcceptorHandle {
     }
 }
 
-/// The path as messages tell it. What stands in its place by mistake, a private
-/// key's own text say, is not repeated.
-fn shown(path: &Path) -> String {
+/// The path for messages. Content put there by mistake, such as a private key, is not
+/// repeated.
+fn display_path(path: &Path) -> String {
     let text = path.display().to_string();
     let is_path = text.len() <= LONGEST_PATH
         && !text.contains("-----BEGIN")
@@ -86,7 +85,7 @@ fn shown(path: &Path) -> String {
     if is_path {
         text
     } else {
-        "what stands in the place of a file's path".to_owned()
+        "the text given instead of a file's path".to_owned()
     }
 }
 
@@ -97,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_private_key_in_the_place_of_its_path_is_not_repeated() {
+    fn a_private_key_given_instead_of_its_path_is_not_repeated() {
         for text in [
             "-----BEGIN PRIVATE KEY----- CANARY".to_owned(),
             "CANARY\nCANARY".to_owned(),
@@ -107,8 +106,8 @@ mod tests {
                 cert: PathBuf::from(&text),
                 key: PathBuf::from(&text),
             };
-            let refused = Identity::load(&files).err().expect("no such file");
-            assert!(!refused.contains("CANARY"), "{refused}");
+            let error = Identity::load(&files).err().expect("no such file");
+            assert!(!error.contains("CANARY"), "{error}");
         }
     }
 }

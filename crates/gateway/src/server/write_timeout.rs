@@ -1,4 +1,4 @@
-//! How long a client that takes nothing is waited for.
+//! Write timeout: disconnects a client that reads nothing.
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::pin::Pin;
@@ -8,27 +8,27 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// A stream whose peer may be slow, but not stand still.
+/// A stream whose peer may be slow but must make progress.
 pub(super) struct WriteTimeout<S> {
     inner: S,
-    stall: Timer,
+    stall: StallTimer,
 }
 
 impl<S> WriteTimeout<S> {
     pub(super) fn new(inner: S, stall: Duration) -> Self {
         Self {
             inner,
-            stall: Timer::new(stall),
+            stall: StallTimer::new(stall),
         }
     }
 
-    fn moving<T>(
+    fn check_stall<T>(
         &mut self,
         cx: &mut Context<'_>,
         polled: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if polled.is_pending() {
-            let stalled = self.stall.poll(cx, "the client takes nothing");
+            let stalled = self.stall.poll(cx, "the client reads nothing");
             return stalled.map(|end| end.and(Err(ErrorKind::TimedOut.into())));
         }
         self.stall.stop();
@@ -54,7 +54,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let polled = Pin::new(&mut this.inner).poll_write(cx, bytes);
-        this.moving(cx, polled)
+        this.check_stall(cx, polled)
     }
 
     fn poll_write_vectored(
@@ -64,7 +64,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let polled = Pin::new(&mut this.inner).poll_write_vectored(cx, slices);
-        this.moving(cx, polled)
+        this.check_stall(cx, polled)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -74,23 +74,23 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let polled = Pin::new(&mut this.inner).poll_flush(cx);
-        this.moving(cx, polled)
+        this.check_stall(cx, polled)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let polled = Pin::new(&mut this.inner).poll_shutdown(cx);
-        this.moving(cx, polled)
+        this.check_stall(cx, polled)
     }
 }
 
-/// A timer that is set only while something is waited for.
-pub(super) struct Timer {
+/// A timer that runs only while an operation is pending.
+pub(super) struct StallTimer {
     after: Duration,
     running: Option<Pin<Box<Sleep>>>,
 }
 
-impl Timer {
+impl StallTimer {
     pub(super) fn new(after: Duration) -> Self {
         Self {
             after,
@@ -102,7 +102,7 @@ impl Timer {
         self.running = None;
     }
 
-    /// Runs out as an error, never as a success.
+    /// Resolves only to a timeout error.
     pub(super) fn poll(
         &mut self,
         cx: &mut Context<'_>,

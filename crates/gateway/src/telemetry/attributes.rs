@@ -1,9 +1,9 @@
-//! What a span says, collected.
+//! Span attributes.
 
 use opentelemetry::{Array, KeyValue, StringValue, Value};
 use serde::Serialize;
 
-/// Names with values; what is not known is left out.
+/// Names with values; unknown ones are omitted.
 #[derive(Default)]
 pub(super) struct Attributes(Vec<KeyValue>);
 
@@ -16,7 +16,7 @@ impl Attributes {
         self.0.extend(value.map(|value| KeyValue::new(name, value)));
     }
 
-    /// A list that holds something.
+    /// Sets a list, unless it is empty.
     pub(super) fn list(&mut self, name: &'static str, texts: impl IntoIterator<Item = String>) {
         let texts: Vec<StringValue> = texts.into_iter().map(StringValue::from).collect();
         if !texts.is_empty() {
@@ -29,12 +29,12 @@ impl Attributes {
     }
 }
 
-/// A count, which OTLP keeps with a sign.
+/// A count; OTLP integers are signed.
 pub(super) fn number(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// The name of a class or an effort, as it is written everywhere else.
+/// The serialized name of a class or an effort.
 pub(super) fn word(value: impl Serialize) -> String {
     let written = serde_json::to_value(value).ok();
     let text = written.as_ref().and_then(|written| written.as_str());

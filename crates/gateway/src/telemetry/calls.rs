@@ -1,4 +1,4 @@
-//! The spans of those who were asked, for the answer or to describe an image.
+//! Client spans: upstream calls, for the response or to describe an image.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,15 +10,15 @@ use tokio::time::Instant;
 
 use super::attributes::{Attributes, number, word};
 use super::names;
-use super::spans::Finished;
-use super::upstream::Upstream;
-use super::watch::Watch;
-use crate::outcome::Tried;
+use super::spans::RequestSpanData;
+use super::upstream::UpstreamAttributes;
+use super::watch::RequestWatch;
+use crate::outcome::AttemptSummary;
 
-/// One time that somebody was asked.
-struct Call<'a> {
-    tried: &'a Tried,
-    /// Both counted from the request's admitted.
+/// One upstream call.
+struct UpstreamCall<'a> {
+    attempt: &'a AttemptSummary,
+    /// Since the request's arrival, like `ended`.
     began: Duration,
     ended: Duration,
     stream: bool,
@@ -28,40 +28,43 @@ struct Call<'a> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
-    Answer,
+    Respond,
     Describe,
 }
 
-impl Watch {
-    /// Each time that a target was asked for the answer. The one that served may
-    /// have streamed for long after its attempt was over.
-    pub(super) fn tell_answers(
+impl RequestWatch {
+    /// Exports the calls for the response. The serving target may have streamed long
+    /// after its attempt ended.
+    pub(super) fn export_calls(
         &self,
-        finished: &Finished<'_>,
+        finished: &RequestSpanData<'_>,
         arrived: SystemTime,
         parent: &Context,
     ) {
-        let over = finished.ended;
-        for tried in over.tried.iter().filter(|tried| was_asked(tried)) {
-            let began = self.chain_began + tried.at;
-            let call = Call {
-                tried,
+        let request = finished.ended;
+        for attempt in request
+            .attempts
+            .iter()
+            .filter(|attempt| was_called(attempt))
+        {
+            let began = self.chain_began + attempt.at;
+            let call = UpstreamCall {
+                attempt,
                 began,
-                ended: match finished.stream && served(tried) {
-                    true => self.stream_ended.unwrap_or(over.took),
-                    false => began + tried.took,
+                ended: match finished.stream && served(attempt) {
+                    true => self.stream_ended.unwrap_or(request.took),
+                    false => began + attempt.took,
                 },
                 stream: finished.stream,
-                purpose: Purpose::Answer,
-                usage: over.usage,
+                purpose: Purpose::Respond,
+                usage: request.usage,
             };
-            self.tell_call(&call, arrived, parent);
+            self.export_call(&call, arrived, parent);
         }
     }
 
-    /// Each time that somebody was asked to describe an image, which is always
-    /// streamed.
-    pub(super) fn tell_description(
+    /// Exports the calls of a describer, which are always streamed.
+    pub(super) fn export_describe_calls(
         &self,
         described: &DescribeCall,
         admitted: Instant,
@@ -71,47 +74,49 @@ impl Watch {
         let chain_began = described
             .began
             .saturating_duration_since(admitted.into_std());
-        let tried = described.attempts.iter().map(Tried::from);
-        for tried in tried.filter(was_asked) {
-            let began = chain_began + tried.at;
-            let call = Call {
+        let attempts = described.attempts.iter().map(AttemptSummary::from);
+        for attempt in attempts.filter(was_called) {
+            let began = chain_began + attempt.at;
+            let call = UpstreamCall {
                 began,
-                ended: match served(&tried) {
+                ended: match served(&attempt) {
                     true => chain_began + described.took,
-                    false => began + tried.took,
+                    false => began + attempt.took,
                 },
-                tried: &tried,
+                attempt: &attempt,
                 stream: true,
                 purpose: Purpose::Describe,
                 usage: described.usage,
             };
-            self.tell_call(&call, arrived, parent);
+            self.export_call(&call, arrived, parent);
         }
     }
 
-    fn tell_call(&self, call: &Call<'_>, arrived: SystemTime, parent: &Context) {
-        let upstream = Upstream::of(&call.tried.target, &self.registry);
+    fn export_call(&self, call: &UpstreamCall<'_>, arrived: SystemTime, parent: &Context) {
+        let upstream = UpstreamAttributes::of(&call.attempt.target, &self.registry);
         let operation = match call.purpose {
-            Purpose::Answer if self.embeds => "embeddings",
+            Purpose::Respond if self.embeds => "embeddings",
             _ => upstream.operation(),
         };
-        // A stream that broke off was served at first.
-        let broke = self.broke.filter(|_| call.purpose == Purpose::Answer);
-        let failure = match served(call.tried) {
-            true => broke,
-            false => call.tried.class,
+        // An interrupted stream counts as served in the attempt log.
+        let interrupted = self
+            .interrupted
+            .filter(|_| call.purpose == Purpose::Respond);
+        let failure = match served(call.attempt) {
+            true => interrupted,
+            false => call.attempt.class,
         };
         let failure = failure.map(word);
         let name = format!("{operation} {}", upstream.model);
-        let mut told = Attributes::default();
-        told.set(names::OPERATION, operation);
-        upstream.tell(&mut told);
-        self.of_call(call, &mut told);
-        told.set_known(names::ERROR_TYPE, failure.clone());
+        let mut attributes = Attributes::default();
+        attributes.set(names::OPERATION, operation);
+        upstream.write_to(&mut attributes);
+        self.write_call(call, &mut attributes);
+        attributes.set_known(names::ERROR_TYPE, failure.clone());
         let builder = SpanBuilder::from_name(name)
             .with_kind(SpanKind::Client)
             .with_start_time(arrived + call.began)
-            .with_attributes(told.into_inner());
+            .with_attributes(attributes.into_inner());
         let mut span = self.tracer.build_with_context(builder, parent);
         if let Some(failure) = failure {
             span.set_status(Status::error(failure));
@@ -119,24 +124,24 @@ impl Watch {
         span.end_with_timestamp(arrived + call.ended.max(call.began));
     }
 
-    fn of_call(&self, call: &Call<'_>, told: &mut Attributes) {
-        let tried = call.tried;
-        told.set(names::REQUEST_STREAM, call.stream);
-        told.set(names::TARGET, tried.target.clone());
-        told.set(names::PURPOSE, call.purpose.name());
-        told.set_known(names::HTTP_STATUS, tried.status.map(i64::from));
-        if call.purpose == Purpose::Answer {
-            self.asked.tell(told);
+    fn write_call(&self, call: &UpstreamCall<'_>, attributes: &mut Attributes) {
+        let attempt = call.attempt;
+        attributes.set(names::REQUEST_STREAM, call.stream);
+        attributes.set(names::TARGET, attempt.target.clone());
+        attributes.set(names::PURPOSE, call.purpose.name());
+        attributes.set_known(names::HTTP_STATUS, attempt.status.map(i64::from));
+        if call.purpose == Purpose::Respond {
+            self.request.write_to(attributes);
         }
-        if !served(tried) {
+        if !served(attempt) {
             return;
         }
-        if call.purpose == Purpose::Answer {
-            self.answer.tell(told);
+        if call.purpose == Purpose::Respond {
+            self.response.write_to(attributes);
         }
-        tell_usage(call.usage, told);
+        write_usage(call.usage, attributes);
         if call.stream {
-            told.set(names::TIME_TO_FIRST_CHUNK, tried.took.as_secs_f64());
+            attributes.set(names::TIME_TO_FIRST_CHUNK, attempt.took.as_secs_f64());
         }
     }
 }
@@ -144,33 +149,33 @@ impl Watch {
 impl Purpose {
     fn name(self) -> &'static str {
         match self {
-            Self::Answer => "answer",
+            Self::Respond => "answer",
             Self::Describe => "describe",
         }
     }
 }
 
-/// Tokens, where the provider counted them: nothing counted is nothing told.
-fn tell_usage(usage: Usage, told: &mut Attributes) {
+/// Token counts, if the provider reported any.
+fn write_usage(usage: Usage, attributes: &mut Attributes) {
     if usage.total() == 0 {
         return;
     }
-    told.set(names::INPUT_TOKENS, number(usage.input));
-    told.set(names::OUTPUT_TOKENS, number(usage.output));
+    attributes.set(names::INPUT_TOKENS, number(usage.input));
+    attributes.set(names::OUTPUT_TOKENS, number(usage.output));
     for (name, count) in [
         (names::CACHE_READ, usage.cache_read),
         (names::CACHE_WRITE, usage.cache_write),
         (names::REASONING, usage.reasoning),
     ] {
-        told.set_known(name, (count > 0).then(|| number(count)));
+        attributes.set_known(name, (count > 0).then(|| number(count)));
     }
 }
 
-/// Whether a request went out to it.
-pub(super) fn was_asked(tried: &Tried) -> bool {
-    tried.outcome != "skipped"
+/// Whether the target was called.
+pub(super) fn was_called(attempt: &AttemptSummary) -> bool {
+    attempt.outcome != "skipped"
 }
 
-fn served(tried: &Tried) -> bool {
-    tried.outcome == "served"
+fn served(attempt: &AttemptSummary) -> bool {
+    attempt.outcome == "served"
 }

@@ -1,4 +1,4 @@
-//! Sends batches of spans as OTLP over HTTP, with the transport that providers use.
+//! Exports batches of spans as OTLP over HTTP, with the providers' transport.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,22 +14,22 @@ use opentelemetry_sdk::trace::{SpanData, SpanExporter};
 use prost::Message;
 use tokio::runtime::Handle;
 
-use super::settings::Settings;
+use super::settings::OtlpSettings;
 
-/// The way to the collector.
-pub(super) struct Exporter {
-    settings: Settings,
+/// The OTLP exporter.
+pub(super) struct OtlpExporter {
+    settings: OtlpSettings,
     transport: Transport,
-    /// Batches come from a thread of the crate's own; connections live here.
+    /// Batches come from the SDK's thread; connections live on this runtime.
     runtime: Handle,
     resource: ResourceAttributesWithSchema,
-    /// Whether the last batch was lost, which is told once.
+    /// Whether the last batch was lost; logged once.
     failing: AtomicBool,
 }
 
-impl Exporter {
-    /// Must be called where a runtime runs.
-    pub(super) fn new(settings: Settings, transport: Transport) -> Self {
+impl OtlpExporter {
+    /// Must be called within a runtime.
+    pub(super) fn new(settings: OtlpSettings, transport: Transport) -> Self {
         Self {
             settings,
             transport,
@@ -66,19 +66,19 @@ impl Exporter {
             Ok(Ok(TransportResponse::ErrorStatus(head, _))) => {
                 Err(format!("HTTP {}", head.status().as_u16()))
             }
-            Ok(Err(error)) if taken(&error) => Ok(()),
+            Ok(Err(error)) if is_accepted(&error) => Ok(()),
             Ok(Err(error)) => Err(error.to_string()),
-            Err(_) => Err("the gateway ended first".to_owned()),
+            Err(_) => Err("the gateway shut down".to_owned()),
         }
     }
 }
 
-/// Some collectors say 202 or 204 and no more, which is enough here.
-fn taken(error: &Error) -> bool {
+/// Some collectors respond 202 or 204 without a body, which suffices.
+fn is_accepted(error: &Error) -> bool {
     error.status().is_some_and(|status| status / 100 == 2)
 }
 
-impl SpanExporter for Exporter {
+impl SpanExporter for OtlpExporter {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         match self.send(batch).await {
             Ok(()) => {
@@ -89,7 +89,7 @@ impl SpanExporter for Exporter {
             }
             Err(reason) => {
                 if !self.failing.swap(true, Ordering::Relaxed) {
-                    tracing::warn!(reason, "spans are lost until the collector takes them");
+                    tracing::warn!(reason, "spans are lost until the collector accepts them");
                 }
                 Err(OTelSdkError::InternalFailure(reason))
             }
@@ -101,9 +101,9 @@ impl SpanExporter for Exporter {
     }
 }
 
-impl fmt::Debug for Exporter {
+impl fmt::Debug for OtlpExporter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Exporter").finish_non_exhaustive()
+        f.debug_struct("OtlpExporter").finish_non_exhaustive()
     }
 }
 
@@ -118,20 +118,20 @@ mod tests {
 
     use super::*;
 
-    fn exporter(address: std::net::SocketAddr) -> Exporter {
-        let settings = Settings {
+    fn exporter(address: std::net::SocketAddr) -> OtlpExporter {
+        let settings = OtlpSettings {
             endpoint: format!("http://{address}/v1/traces").parse().unwrap(),
             headers: HeaderMap::new(),
             timeout: std::time::Duration::from_secs(10),
             service: None,
         };
-        Exporter::new(settings, Transport::new(TransportConfig::default()))
+        OtlpExporter::new(settings, Transport::new(TransportConfig::default()))
     }
 
     #[derive(Clone, Default)]
-    struct Log(Arc<Mutex<Vec<u8>>>);
+    struct LogBuffer(Arc<Mutex<Vec<u8>>>);
 
-    impl io::Write for Log {
+    impl io::Write for LogBuffer {
         fn write(&mut self, line: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().extend_from_slice(line);
             Ok(line.len())
@@ -143,8 +143,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_dead_collector_is_told_of_once_and_not_once_per_batch() {
-        let log = Log::default();
+    async fn an_unreachable_collector_is_logged_once_and_not_per_batch() {
+        let log = LogBuffer::default();
         let lines = log.clone();
         let writer = tracing_subscriber::fmt().with_writer(move || lines.clone());
         let _guard = tracing::subscriber::set_default(writer.finish());
@@ -153,12 +153,12 @@ mod tests {
         for _ in 0..3 {
             assert!(exporter.export(Vec::new()).await.is_err());
         }
-        let told = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-        assert_eq!(told.matches("spans are lost").count(), 1, "{told}");
+        let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(text.matches("spans are lost").count(), 1, "{text}");
     }
 
     #[tokio::test]
-    async fn a_short_yes_is_enough_and_an_error_is_none() {
+    async fn any_2xx_is_accepted_and_an_error_is_not() {
         let rows = [
             (200, true),
             (202, true),
@@ -166,14 +166,18 @@ mod tests {
             (400, false),
             (503, false),
         ];
-        for (status, taken) in rows {
+        for (status, accepted) in rows {
             let script = Script::new().read_request();
             let script = script.send(format!(
                 "HTTP/1.1 {status} Scripted\r\ncontent-length: 0\r\n\r\n"
             ));
             let collector = Upstream::start([script]).await;
             let exporter = exporter(collector.address());
-            assert_eq!(exporter.export(Vec::new()).await.is_ok(), taken, "{status}");
+            assert_eq!(
+                exporter.export(Vec::new()).await.is_ok(),
+                accepted,
+                "{status}"
+            );
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Spans of requests for an OpenTelemetry collector, behind the feature `otel`.
+//! OpenTelemetry spans of requests, behind the feature `otel`.
 //!
-//! A span is made of what a finished request left behind, so a request that runs
-//! pays for a few fields that are noted and nothing per token. What was asked and
-//! answered is never part of it, nor is a key. `OTEL_*` variables say where spans
-//! go; without an address nothing is noted and nothing is sent.
+//! Spans are built from a finished request, so a running one pays for a few recorded
+//! fields and nothing per token. Content and keys are never recorded. `OTEL_*`
+//! variables configure the exporter; without an endpoint nothing is recorded or sent.
+//! May use `clock`, `fronts`, `outcome` and `routes`.
 
 mod attributes;
 mod calls;
@@ -28,31 +28,31 @@ use opentelemetry::{Key, KeyValue};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
 
-pub(crate) use spans::Finished;
-pub(crate) use watch::Watch;
+pub(crate) use spans::RequestSpanData;
+pub(crate) use watch::RequestWatch;
 
-use self::exporter::Exporter;
-use self::settings::Settings;
+use self::exporter::OtlpExporter;
+use self::settings::OtlpSettings;
 use crate::fronts::Endpoint;
 
-/// How long the last spans may take when the gateway stops.
-const LAST_SPANS: Duration = Duration::from_secs(5);
+/// Flush timeout on shutdown.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where spans are put. They wait in a bounded queue for a thread that sends them
-/// in batches; what finds no room there is lost, and nobody waits for it.
+/// The span exporter. Spans wait in a bounded queue for a thread that sends them in
+/// batches; when it is full they are dropped, and no request waits.
 pub(crate) struct Telemetry {
     provider: SdkTracerProvider,
     tracer: SdkTracer,
 }
 
 impl Telemetry {
-    /// What the environment asks for; none if it names no collector. A mistake in
-    /// it is told, and costs the spans only.
+    /// Starts the exporter that the environment configures; none without an endpoint.
+    /// An invalid setting is logged and only disables spans.
     pub(crate) fn start(
         environment: &BTreeMap<String, String>,
         transport: &Transport,
     ) -> Option<Self> {
-        let settings = match Settings::read(environment) {
+        let settings = match OtlpSettings::from_env(environment) {
             Ok(settings) => settings?,
             Err(reason) => {
                 tracing::warn!("no spans are sent: {reason}");
@@ -62,7 +62,7 @@ impl Telemetry {
         let resource = resource(settings.service.as_deref());
         let provider = SdkTracerProvider::builder()
             .with_resource(resource)
-            .with_batch_exporter(Exporter::new(settings, transport.clone()))
+            .with_batch_exporter(OtlpExporter::new(settings, transport.clone()))
             .build();
         let scope = InstrumentationScope::builder("majordomo")
             .with_version(env!("CARGO_PKG_VERSION"))
@@ -73,9 +73,14 @@ impl Telemetry {
         })
     }
 
-    /// Looks after a request that has just come.
-    pub(crate) fn watch(&self, head: &Parts, endpoint: &Endpoint, registry: &Registry) -> Watch {
-        Watch::new(
+    /// Starts watching a request.
+    pub(crate) fn watch(
+        &self,
+        head: &Parts,
+        endpoint: &Endpoint,
+        registry: &Registry,
+    ) -> RequestWatch {
+        RequestWatch::new(
             self.tracer.clone(),
             registry.clone(),
             parent::context(&head.headers),
@@ -85,24 +90,24 @@ impl Telemetry {
         )
     }
 
-    /// Sends what is left, within a bound.
+    /// Flushes the remaining spans within a timeout.
     pub(crate) async fn stop(&self) {
         let provider = self.provider.clone();
-        // The crate waits for its thread, which waits for this runtime.
+        // The SDK blocks on its thread, which waits for this runtime.
         let stopped =
-            tokio::task::spawn_blocking(move || provider.shutdown_with_timeout(LAST_SPANS));
-        // A collector that did not take them was told of already.
+            tokio::task::spawn_blocking(move || provider.shutdown_with_timeout(FLUSH_TIMEOUT));
+        // Export errors are logged by the exporter.
         let _ = stopped.await;
     }
 }
 
-/// Who sends the spans: the variables' word for it, else our own.
+/// The resource: the service name of the environment, else our own.
 fn resource(service: Option<&str>) -> Resource {
-    let told = Resource::builder().build();
-    let told = told.get(&Key::from_static_str("service.name"));
-    let told = told.map(|name| name.as_str().into_owned());
-    let told = told.filter(|name| !name.starts_with("unknown_service"));
-    let service = service.map(str::to_owned).or(told);
+    let configured = Resource::builder().build();
+    let configured = configured.get(&Key::from_static_str("service.name"));
+    let configured = configured.map(|name| name.as_str().into_owned());
+    let configured = configured.filter(|name| !name.starts_with("unknown_service"));
+    let service = service.map(str::to_owned).or(configured);
     Resource::builder()
         .with_service_name(service.unwrap_or_else(|| "majordomo".to_owned()))
         .with_attribute(KeyValue::new(

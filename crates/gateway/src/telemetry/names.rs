@@ -1,8 +1,7 @@
-//! The names of attributes: those of the GenAI and HTTP conventions as they are
-//! today, and our own.
+//! Attribute names: the current GenAI and HTTP semantic conventions, and our own.
 //!
-//! They are written down here because the conventions' own constants lag behind
-//! and are deprecated.
+//! Spelled out here because the constants of the conventions' crate lag behind and are
+//! deprecated.
 
 pub(super) const SERVICE_VERSION: &str = "service.version";
 
@@ -36,25 +35,25 @@ pub(super) const CACHE_READ: &str = "gen_ai.usage.cache_read.input_tokens";
 pub(super) const CACHE_WRITE: &str = "gen_ai.usage.cache_write.input_tokens";
 pub(super) const REASONING: &str = "gen_ai.usage.reasoning.output_tokens";
 
-/// The id that the client has as `x-majordomo-request-id`.
+/// The id that the client receives as `x-majordomo-request-id`.
 pub(super) const REQUEST_ID: &str = "majordomo.request.id";
 /// The name of the client's key.
 pub(super) const KEY: &str = "majordomo.key.name";
 /// The dialect that the client speaks.
 pub(super) const DIALECT: &str = "majordomo.dialect";
-/// What the client asked for: a route, an alias, a spec.
+/// The requested route, alias or spec.
 pub(super) const MODEL: &str = "majordomo.model";
-/// The route, and the rule of it that matched.
+/// The route and its matching rule.
 pub(super) const ROUTE: &str = "majordomo.route";
 pub(super) const RULE: &str = "majordomo.rule";
-/// Who served, or was asked, as `provider/model`.
+/// The serving or called target, `provider/model`.
 pub(super) const TARGET: &str = "majordomo.target";
-/// The targets that were passed over.
+/// Skipped targets.
 pub(super) const SKIPPED: &str = "majordomo.skipped";
-/// How many requests went out, and how many changes were made for them.
+/// Number of upstream calls, and of changes made for them.
 pub(super) const ATTEMPTS: &str = "majordomo.attempts";
 pub(super) const CHANGES: &str = "majordomo.changes";
-/// How it ended, as in the log.
+/// The outcome, as in the log.
 pub(super) const OUTCOME: &str = "majordomo.outcome";
-/// Why an attempt was made: to answer, or to describe an image.
+/// Purpose of a call: the response, or an image description.
 pub(super) const PURPOSE: &str = "majordomo.purpose";

@@ -1,7 +1,6 @@
-//! The span of whoever asks, from the W3C header `traceparent`.
+//! The client's parent span, from the W3C Trace Context header `traceparent`.
 //!
-//! Clients send anything: what is not exactly in the header's form is no parent,
-//! and the request begins a trace of its own.
+//! A malformed header is ignored, and the request starts a new trace.
 
 use std::str::FromStr;
 
@@ -9,12 +8,12 @@ use http::HeaderMap;
 use opentelemetry::Context;
 use opentelemetry::trace::{SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState};
 
-/// Vendors must pass on so much of `tracestate`; more is left out.
+/// Longest forwarded `tracestate`, the minimum that vendors must propagate.
 const LONGEST_STATE: usize = 512;
 
-/// The parent of a request's span; an empty context if it has none.
+/// The parent context of a request's span; empty if it has none.
 pub(super) fn context(headers: &HeaderMap) -> Context {
-    let parent = only(headers, "traceparent").and_then(read);
+    let parent = only(headers, "traceparent").and_then(read_traceparent);
     let Some((trace, span, flags)) = parent else {
         return Context::new();
     };
@@ -24,15 +23,15 @@ pub(super) fn context(headers: &HeaderMap) -> Context {
     Context::new().with_remote_span_context(parent)
 }
 
-/// A header that is there once, and text.
+/// A header that occurs exactly once, as text.
 fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(value.trim())
 }
 
-/// `version-trace-span-flags`; later versions may say more behind that.
-fn read(text: &str) -> Option<(TraceId, SpanId, TraceFlags)> {
+/// `version-trace-span-flags`; later versions may append fields.
+fn read_traceparent(text: &str) -> Option<(TraceId, SpanId, TraceFlags)> {
     let mut fields = text.split('-');
     let version = hex::<1>(fields.next()?)?;
     let trace = TraceId::from_bytes(hex(fields.next()?)?);
@@ -49,7 +48,7 @@ fn read(text: &str) -> Option<(TraceId, SpanId, TraceFlags)> {
     (known && named).then_some((trace, span, sampled))
 }
 
-/// So many bytes in small hexadecimal digits.
+/// `N` bytes in lowercase hexadecimal.
 fn hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     let digits = text.as_bytes();
     if digits.len() != 2 * N {
@@ -133,7 +132,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_header_is_read_without_panic(text in "[ -~]{0,80}") {
+        fn any_header_is_parsed_without_a_panic(text in "[ -~]{0,80}") {
             let _ = parent(&[&text]);
         }
     }

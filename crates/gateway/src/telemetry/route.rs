@@ -1,10 +1,10 @@
-//! What was asked for, in few words: figures are grouped by them.
+//! Low-cardinality method and route names.
 
 use http::Method;
 
-use crate::fronts::{Endpoint, Front, Stream};
+use crate::fronts::{Endpoint, Front, StreamMode};
 
-/// The method; clients make up others.
+/// The method; unknown ones are `_OTHER`.
 pub(super) fn method(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -18,16 +18,16 @@ pub(super) fn method(method: &Method) -> &'static str {
     }
 }
 
-/// The path without what differs from request to request; none if it leads nowhere.
+/// The path template; none for an unknown path.
 pub(super) fn template(endpoint: &Endpoint) -> Option<&'static str> {
     Some(match endpoint {
-        Endpoint::Ask { front, stream, .. } => match (front, stream) {
+        Endpoint::Generate { front, stream, .. } => match (front, stream) {
             (Front::Chat, _) => "/v1/chat/completions",
             (Front::Responses, _) => "/v1/responses",
             (Front::Messages, _) => "/v1/messages",
             (Front::OllamaChat, _) => "/api/chat",
             (Front::OllamaGenerate, _) => "/api/generate",
-            (Front::Gemini, Stream::Events | Stream::Array) => {
+            (Front::Gemini, StreamMode::Events | StreamMode::Array) => {
                 "/v1beta/models/{model}:streamGenerateContent"
             }
             (Front::Gemini, _) => "/v1beta/models/{model}:generateContent",
@@ -46,6 +46,6 @@ pub(super) fn template(endpoint: &Endpoint) -> Option<&'static str> {
         Endpoint::Embeddings(Front::OllamaChat) => "/api/embed",
         Endpoint::Embeddings(_) => "/v1/embeddings",
         Endpoint::Root | Endpoint::Healthz | Endpoint::Readyz => return None,
-        Endpoint::WrongMethod(_) | Endpoint::Nowhere(_) => return None,
+        Endpoint::WrongMethod(_) | Endpoint::NotFound(_) => return None,
     })
 }

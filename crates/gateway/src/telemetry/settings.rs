@@ -1,4 +1,4 @@
-//! The standard variables that say whether spans are sent, and where.
+//! The standard `OTEL_*` variables.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,28 +6,28 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use percent_encoding::percent_decode_str;
 
-/// How long a batch may take, as the specification has it.
+/// Default export timeout of the specification.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where spans go.
+/// OtlpSettings of the OTLP exporter.
 #[derive(Debug)]
-pub(super) struct Settings {
+pub(super) struct OtlpSettings {
     pub(super) endpoint: Uri,
-    /// They may hold a key of the collector, and are not printed.
+    /// May contain the collector's key; never printed.
     pub(super) headers: HeaderMap,
     pub(super) timeout: Duration,
-    /// The name under which the gateway shows up, if it was given one.
+    /// The service name, if set.
     pub(super) service: Option<String>,
 }
 
-impl Settings {
-    /// What the environment says; none if spans are not wanted.
-    pub(super) fn read(environment: &BTreeMap<String, String>) -> Result<Option<Self>, String> {
+impl OtlpSettings {
+    /// Reads the environment; none if spans are disabled.
+    pub(super) fn from_env(environment: &BTreeMap<String, String>) -> Result<Option<Self>, String> {
         let value = |name: &str| {
             let text = environment.get(name).map(|text| text.trim());
             text.filter(|text| !text.is_empty())
         };
-        // What is said of traces alone counts before what is said of everything.
+        // Trace-specific variables override general ones.
         let either = |name: &str| {
             let own = format!("OTEL_EXPORTER_OTLP_TRACES_{name}");
             value(&own).or_else(|| value(&format!("OTEL_EXPORTER_OTLP_{name}")))
@@ -61,7 +61,7 @@ impl Settings {
     }
 }
 
-/// The address of traces as it is, or the address of everything with their path.
+/// The traces endpoint as given, or the general endpoint with its path.
 fn endpoint<'v>(value: &impl Fn(&str) -> Option<&'v str>) -> Option<Result<Uri, String>> {
     let (name, text) = match value("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") {
         Some(own) => ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", own.to_owned()),
@@ -79,9 +79,7 @@ fn endpoint<'v>(value: &impl Fn(&str) -> Option<&'v str>) -> Option<Result<Uri, 
             "{name} holds a user or a password: put it into OTEL_EXPORTER_OTLP_HEADERS"
         )),
         Some(uri) => Ok(uri),
-        None => Err(format!(
-            "{name} is no address such as http://localhost:4318"
-        )),
+        None => Err(format!("{name} is not a URL such as http://localhost:4318")),
     })
 }
 
@@ -90,8 +88,8 @@ fn headers(text: &str) -> Result<HeaderMap, String> {
     let mut headers = HeaderMap::new();
     let pairs = text.split(',').map(str::trim);
     for pair in pairs.filter(|pair| !pair.is_empty()) {
-        // What is wrong with a header may be a key in the wrong place.
-        let wrong = || "OTEL_EXPORTER_OTLP_HEADERS is no list of `name=value`".to_owned();
+        // The malformed text may be a key, so it is not quoted.
+        let wrong = || "OTEL_EXPORTER_OTLP_HEADERS is not a list of `name=value`".to_owned();
         let (name, value) = pair.split_once('=').ok_or_else(wrong)?;
         let name = HeaderName::try_from(name.trim()).map_err(|_| wrong())?;
         let value = percent_decode_str(value.trim()).decode_utf8();
@@ -109,9 +107,9 @@ mod tests {
 
     const ENDPOINT: (&str, &str) = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4318");
 
-    fn read(variables: &[(&str, &str)]) -> Result<Option<Settings>, String> {
+    fn read(variables: &[(&str, &str)]) -> Result<Option<OtlpSettings>, String> {
         let owned = |(name, value): &(&str, &str)| (name.to_string(), value.to_string());
-        Settings::read(&variables.iter().map(owned).collect())
+        OtlpSettings::from_env(&variables.iter().map(owned).collect())
     }
 
     fn address(variables: &[(&str, &str)]) -> Option<String> {
@@ -120,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_address_of_everything_gets_the_path_of_traces_and_their_own_is_kept() {
+    fn the_general_endpoint_gets_the_traces_path_and_the_traces_endpoint_is_kept() {
         let rows = [
             (
                 "OTEL_EXPORTER_OTLP_ENDPOINT",
@@ -155,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_sent_without_an_address_or_when_it_is_switched_off() {
+    fn spans_are_disabled_without_an_endpoint_or_by_switch() {
         let rows: [&[(&str, &str)]; 5] = [
             &[],
             &[("OTEL_EXPORTER_OTLP_ENDPOINT", " ")],
@@ -181,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_told_without_its_text() {
+    fn an_invalid_value_is_reported_without_quoting_it() {
         let rows = [
             ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "CANARY"),
             ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "grpc://CANARY"),

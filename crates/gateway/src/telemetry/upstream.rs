@@ -1,4 +1,4 @@
-//! Who was asked, in the conventions' words.
+//! The called target, in terms of the semantic conventions.
 
 use majordomo::{Dialect, Registry};
 use majordomo_wire::Protocol;
@@ -6,8 +6,7 @@ use majordomo_wire::Protocol;
 use super::attributes::Attributes;
 use super::names;
 
-/// Services that have a name in the conventions, or a well-known one of their own,
-/// by the end of their host.
+/// Services with a name in the conventions, or a well-known one, by host suffix.
 const SERVICES: [(&str, &str); 13] = [
     ("api.openai.com", "openai"),
     ("openai.azure.com", "azure.ai.openai"),
@@ -24,16 +23,16 @@ const SERVICES: [(&str, &str); 13] = [
     ("openrouter.ai", "openrouter"),
 ];
 
-/// A target, as far as spans tell of it.
-pub(super) struct Upstream<'a> {
+/// A target's attributes.
+pub(super) struct UpstreamAttributes<'a> {
     pub(super) model: &'a str,
     provider: String,
     host: Option<String>,
     port: Option<u16>,
 }
 
-impl<'a> Upstream<'a> {
-    /// The one behind `provider/model`.
+impl<'a> UpstreamAttributes<'a> {
+    /// Resolves `provider/model`.
     pub(super) fn of(target: &'a str, registry: &Registry) -> Self {
         let (name, model) = target.split_once('/').unwrap_or((target, target));
         let provider = registry.provider(name).ok();
@@ -61,7 +60,7 @@ impl<'a> Upstream<'a> {
         }
     }
 
-    /// What it is asked to do, unless that is to embed.
+    /// The operation name, unless it is embeddings.
     pub(super) fn operation(&self) -> &'static str {
         match &*self.provider {
             "gcp.gemini" | "gcp.vertex_ai" => "generate_content",
@@ -69,12 +68,12 @@ impl<'a> Upstream<'a> {
         }
     }
 
-    /// Who and where it is.
-    pub(super) fn tell(&self, told: &mut Attributes) {
-        told.set(names::PROVIDER, self.provider.clone());
-        told.set(names::REQUEST_MODEL, self.model.to_owned());
-        told.set_known(names::SERVER_ADDRESS, self.host.clone());
-        told.set_known(names::SERVER_PORT, self.port.map(i64::from));
+    /// Sets provider, model and address.
+    pub(super) fn write_to(&self, attributes: &mut Attributes) {
+        attributes.set(names::PROVIDER, self.provider.clone());
+        attributes.set(names::REQUEST_MODEL, self.model.to_owned());
+        attributes.set_known(names::SERVER_ADDRESS, self.host.clone());
+        attributes.set_known(names::SERVER_PORT, self.port.map(i64::from));
     }
 }
 
@@ -86,7 +85,7 @@ fn by_host(host: &str) -> Option<&'static str> {
     named.map(|(_, name)| *name)
 }
 
-/// A server of somebody's own is told by what it speaks, as its clients see it.
+/// A self-hosted server is identified by its dialect.
 fn by_dialect(dialect: &Dialect) -> Option<&'static str> {
     Protocol::of(dialect).map(|protocol| match protocol {
         Protocol::Chat | Protocol::Responses => "openai",
@@ -101,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn services_are_told_by_their_host_and_not_by_what_looks_like_it() {
+    fn services_are_identified_by_host_and_not_by_lookalikes() {
         let rows = [
             ("api.openai.com", Some("openai")),
             ("mine.openai.azure.com", Some("azure.ai.openai")),
@@ -119,7 +118,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_target_is_told_by_service_then_by_dialect_then_by_name() {
+    async fn a_target_is_identified_by_service_then_dialect_then_name() {
         let registry = Registry::builder()
             .environment(
                 [("LLM_BOX", "foreman+http://token@box.example:9000")]
@@ -138,10 +137,10 @@ mod tests {
             ("xai/grok-5", "x_ai", "chat", Some(443)),
             ("vllm/a/b", "openai", "chat", Some(8_000)),
             ("box/qwen3:30b", "ollama", "chat", Some(9_000)),
-            ("nobody/m", "nobody", "chat", None),
+            ("unknown/m", "unknown", "chat", None),
         ];
         for (target, provider, operation, port) in rows {
-            let upstream = Upstream::of(target, &registry);
+            let upstream = UpstreamAttributes::of(target, &registry);
             assert_eq!(upstream.provider, provider, "{target}");
             assert_eq!(upstream.operation(), operation, "{target}");
             assert_eq!(upstream.port, port, "{target}");

@@ -1,4 +1,4 @@
-//! What only spans tell of a request, noted while it runs.
+//! Data that only spans need, recorded while a request runs.
 
 use std::time::Duration;
 
@@ -11,32 +11,32 @@ use opentelemetry_sdk::trace::SdkTracer;
 use super::attributes::{Attributes, number, word};
 use super::names;
 
-/// So much is kept of what a provider calls its answer and its model.
+/// Longest recorded response id and model name.
 const LONGEST: usize = 256;
 
-/// One request under the eyes of [`Telemetry`](super::Telemetry).
-pub(crate) struct Watch {
+/// A request watched by [`Telemetry`](super::Telemetry).
+pub(crate) struct RequestWatch {
     pub(super) tracer: SdkTracer,
-    /// Who the targets of the request's configuration are.
+    /// Resolves the targets of the request's configuration.
     pub(super) registry: Registry,
     pub(super) parent: Context,
     pub(super) method: &'static str,
     pub(super) route: Option<&'static str>,
     pub(super) embeds: bool,
-    pub(super) asked: Asked,
-    /// When the chain began, counted from the request's admitted. The times of
-    /// attempts count from there.
+    pub(super) request: RequestAttributes,
+    /// Start of the chain since the request's arrival. Attempt times are relative to
+    /// it.
     pub(super) chain_began: Duration,
-    pub(super) answer: Answer,
-    /// When the last of a stream came from its target.
+    pub(super) response: ResponseAttributes,
+    /// When the target's stream ended.
     pub(super) stream_ended: Option<Duration>,
-    /// Why a stream broke off.
-    pub(super) broke: Option<Class>,
+    /// Why a stream was interrupted.
+    pub(super) interrupted: Option<Class>,
 }
 
-/// How the client wants its answer.
+/// Attributes of the request's parameters.
 #[derive(Default)]
-pub(super) struct Asked {
+pub(super) struct RequestAttributes {
     pub(super) max_tokens: Option<u64>,
     pub(super) temperature: Option<f64>,
     pub(super) top_p: Option<f64>,
@@ -48,15 +48,15 @@ pub(super) struct Asked {
     pub(super) output: Option<&'static str>,
 }
 
-/// What an answer says of itself.
+/// Attributes of the response.
 #[derive(Default)]
-pub(super) struct Answer {
+pub(super) struct ResponseAttributes {
     pub(super) id: Option<String>,
     pub(super) model: Option<String>,
     pub(super) finish: Option<String>,
 }
 
-impl Watch {
+impl RequestWatch {
     pub(super) fn new(
         tracer: SdkTracer,
         registry: Registry,
@@ -72,22 +72,22 @@ impl Watch {
             method,
             route,
             embeds,
-            asked: Asked::default(),
+            request: RequestAttributes::default(),
             chain_began: Duration::ZERO,
-            answer: Answer::default(),
+            response: ResponseAttributes::default(),
             stream_ended: None,
-            broke: None,
+            interrupted: None,
         }
     }
 
-    /// Targets are asked from now on. Only the settings of the request are looked
-    /// at, never what it says.
-    pub(crate) fn asks(&mut self, request: Option<&Request>, since_arrival: Duration) {
+    /// Records the start of the chain. Only the request's parameters are kept, never
+    /// its content.
+    pub(crate) fn chain_started(&mut self, request: Option<&Request>, since_arrival: Duration) {
         self.chain_began = since_arrival;
         let Some(request) = request else {
             return;
         };
-        self.asked = Asked {
+        self.request = RequestAttributes {
             max_tokens: request.max_tokens,
             temperature: request.temperature,
             top_p: request.top_p,
@@ -103,67 +103,67 @@ impl Watch {
         };
     }
 
-    /// A whole answer came.
-    pub(crate) fn answered(&mut self, response: &Response) {
-        self.answer = Answer {
+    /// Records a whole response.
+    pub(crate) fn observe_response(&mut self, response: &Response) {
+        self.response = ResponseAttributes {
             id: response.id.as_deref().map(short),
             model: response.reported_model.as_deref().map(short),
             finish: Some(finish(&response.finish)),
         };
     }
 
-    /// An event of a stream passes by.
-    pub(crate) fn saw(&mut self, event: &Event, since_arrival: impl FnOnce() -> Duration) {
+    /// Records an event of a stream.
+    pub(crate) fn observe(&mut self, event: &Event, since_arrival: impl FnOnce() -> Duration) {
         match event {
             Event::Start { id, model } => {
-                self.answer.id = id.as_deref().map(short);
-                self.answer.model = model.as_deref().map(short);
+                self.response.id = id.as_deref().map(short);
+                self.response.model = model.as_deref().map(short);
             }
             Event::Finish(reason) => {
-                self.answer.finish = Some(finish(reason));
+                self.response.finish = Some(finish(reason));
                 self.stream_ended = Some(since_arrival());
             }
             _ => {}
         }
     }
 
-    /// A stream broke off.
-    pub(crate) fn broke(&mut self, error: &Error, since_arrival: Duration) {
-        self.broke = Some(error.class());
+    /// Records an interrupted stream.
+    pub(crate) fn interrupted(&mut self, error: &Error, since_arrival: Duration) {
+        self.interrupted = Some(error.class());
         self.stream_ended = Some(since_arrival);
     }
 }
 
-impl Asked {
-    pub(super) fn tell(&self, told: &mut Attributes) {
-        told.set_known(names::MAX_TOKENS, self.max_tokens.map(number));
-        told.set_known(names::TEMPERATURE, self.temperature);
-        told.set_known(names::TOP_P, self.top_p);
-        told.set_known(names::TOP_K, self.top_k.map(number));
-        told.set_known(names::PRESENCE_PENALTY, self.presence_penalty);
-        told.set_known(names::FREQUENCY_PENALTY, self.frequency_penalty);
-        told.set_known(names::SEED, self.seed);
-        told.set_known(names::REASONING_LEVEL, self.effort.map(word));
-        told.set_known(names::OUTPUT_TYPE, self.output);
+impl RequestAttributes {
+    pub(super) fn write_to(&self, attributes: &mut Attributes) {
+        attributes.set_known(names::MAX_TOKENS, self.max_tokens.map(number));
+        attributes.set_known(names::TEMPERATURE, self.temperature);
+        attributes.set_known(names::TOP_P, self.top_p);
+        attributes.set_known(names::TOP_K, self.top_k.map(number));
+        attributes.set_known(names::PRESENCE_PENALTY, self.presence_penalty);
+        attributes.set_known(names::FREQUENCY_PENALTY, self.frequency_penalty);
+        attributes.set_known(names::SEED, self.seed);
+        attributes.set_known(names::REASONING_LEVEL, self.effort.map(word));
+        attributes.set_known(names::OUTPUT_TYPE, self.output);
     }
 }
 
-impl Answer {
-    pub(super) fn tell(&self, told: &mut Attributes) {
-        told.set_known(names::RESPONSE_ID, self.id.clone());
-        told.set_known(names::RESPONSE_MODEL, self.model.clone());
-        told.list(names::FINISH_REASONS, self.finish.clone());
+impl ResponseAttributes {
+    pub(super) fn write_to(&self, attributes: &mut Attributes) {
+        attributes.set_known(names::RESPONSE_ID, self.id.clone());
+        attributes.set_known(names::RESPONSE_MODEL, self.model.clone());
+        attributes.list(names::FINISH_REASONS, self.finish.clone());
     }
 }
 
-/// What a provider says may be anything, a key that it was sent included.
+/// A provider's text may contain anything, even a key that it was sent.
 fn short(text: &str) -> String {
     let mut ends = (0..=LONGEST.min(text.len())).rev();
     let end = ends.find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     redact(&text[..end])
 }
 
-/// Why an answer ended. Which stop sequence it was is something that was said.
+/// The finish reason. A stop sequence is content and is omitted.
 fn finish(reason: &FinishReason) -> String {
     match reason {
         FinishReason::Stop => "stop".to_owned(),

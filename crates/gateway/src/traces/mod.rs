@@ -1,27 +1,27 @@
-//! The last requests, for whoever asks what became of them.
+//! Recent requests and their outcomes.
 //!
-//! Bounded in number and in bytes; the oldest make room. A request that ends costs
-//! one short lock and no writing: text is made when somebody looks. What was said
-//! in a request is never part of it.
+//! Bounded in number and bytes; the oldest are evicted. A finished request costs one
+//! short lock and no formatting: records are serialized when queried. Request content
+//! is never recorded. May use `config`, `outcome` and `routes`.
 
-mod record;
+mod request_trace;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub(crate) use record::{Described, Record};
+pub(crate) use request_trace::{DescribeTrace, RequestTrace};
 
 use crate::config::ServerSettings;
 
-/// What is remembered of the last requests.
+/// A bounded ring of recent requests.
 pub(crate) struct Traces {
     kept: AtomicBool,
-    ring: Mutex<Ring>,
+    ring: Mutex<TraceRing>,
 }
 
-struct Ring {
-    records: VecDeque<(usize, Arc<Record>)>,
+struct TraceRing {
+    records: VecDeque<(usize, Arc<RequestTrace>)>,
     bytes: usize,
     most: usize,
     most_bytes: usize,
@@ -31,7 +31,7 @@ impl Traces {
     pub(crate) fn new(server: &ServerSettings) -> Self {
         let traces = Self {
             kept: AtomicBool::new(false),
-            ring: Mutex::new(Ring {
+            ring: Mutex::new(TraceRing {
                 records: VecDeque::new(),
                 bytes: 0,
                 most: 0,
@@ -42,58 +42,58 @@ impl Traces {
         traces
     }
 
-    /// Goes by another configuration; what is too much then is forgotten.
+    /// Applies another configuration; evicts what exceeds it.
     pub(crate) fn resize(&self, server: &ServerSettings) {
         let mut ring = self.ring();
         ring.most = server.traces;
         ring.most_bytes = usize::try_from(server.trace_bytes).unwrap_or(usize::MAX);
         self.kept.store(ring.most > 0, Ordering::Relaxed);
-        let forgotten = ring.shrink();
+        let evicted = ring.shrink();
         drop(ring);
-        drop(forgotten);
+        drop(evicted);
     }
 
-    /// Whether anything is remembered at all.
+    /// Whether tracing is enabled.
     pub(crate) fn are_kept(&self) -> bool {
         self.kept.load(Ordering::Relaxed)
     }
 
-    /// Remembers a request.
-    pub(crate) fn keep(&self, mut record: Record) {
+    /// Records a request.
+    pub(crate) fn keep(&self, mut record: RequestTrace) {
         record.bound();
         let bytes = record.weight();
         let record = Arc::new(record);
         let mut ring = self.ring();
         ring.bytes += bytes;
         ring.records.push_back((bytes, record));
-        let forgotten = ring.shrink();
-        // What is forgotten is freed when nobody waits for it.
+        let evicted = ring.shrink();
+        // Free evicted records outside the lock.
         drop(ring);
-        drop(forgotten);
+        drop(evicted);
     }
 
-    /// The last requests, the latest first.
-    pub(crate) fn latest(&self) -> Vec<Arc<Record>> {
+    /// The recent requests, latest first.
+    pub(crate) fn latest(&self) -> Vec<Arc<RequestTrace>> {
         let ring = self.ring();
         let records = ring.records.iter().rev();
         records.map(|(_, record)| Arc::clone(record)).collect()
     }
 
-    fn ring(&self) -> MutexGuard<'_, Ring> {
+    fn ring(&self) -> MutexGuard<'_, TraceRing> {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Ring {
-    /// Takes out what is too much.
-    fn shrink(&mut self) -> Option<Vec<Arc<Record>>> {
-        let mut forgotten = Vec::new();
+impl TraceRing {
+    /// Evicts the oldest records beyond the limits.
+    fn shrink(&mut self) -> Option<Vec<Arc<RequestTrace>>> {
+        let mut evicted = Vec::new();
         while self.records.len() > self.most || self.bytes > self.most_bytes {
             let (bytes, record) = self.records.pop_front()?;
             self.bytes -= bytes;
-            forgotten.push(record);
+            evicted.push(record);
         }
-        Some(forgotten)
+        Some(evicted)
     }
 }
 
@@ -108,11 +108,11 @@ mod tests {
         server
     }
 
-    fn record(n: usize, model: &str) -> Record {
-        Record {
+    fn record(n: usize, model: &str) -> RequestTrace {
+        RequestTrace {
             id: n.to_string().into(),
             model: model.to_owned(),
-            ..record::tests::blank()
+            ..request_trace::tests::blank()
         }
     }
 
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_make_room_and_the_latest_come_first() {
+    fn the_oldest_are_evicted_and_the_latest_come_first() {
         let traces = Traces::new(&server(3, 1 << 20));
         for n in 0..5 {
             traces.keep(record(n, "m"));
@@ -131,19 +131,19 @@ mod tests {
     }
 
     #[test]
-    fn they_stay_within_their_bytes() {
+    fn records_stay_within_the_byte_limit() {
         let traces = Traces::new(&server(1_000, 64 << 10));
         for n in 0..1_000 {
             traces.keep(record(n, &"x".repeat(200)));
             assert!(traces.ring().bytes <= 64 << 10);
         }
-        assert!(ids(&traces).len() > 20, "most of the room is used");
+        assert!(ids(&traces).len() > 20, "most of the budget is used");
         let weights: usize = traces.ring().records.iter().map(|(bytes, _)| bytes).sum();
         assert_eq!(weights, traces.ring().bytes);
     }
 
     #[test]
-    fn none_are_kept_where_none_are_wanted_and_a_reload_counts_at_once() {
+    fn zero_disables_tracing_and_a_reload_applies_immediately() {
         let traces = Traces::new(&server(0, 1 << 20));
         assert!(!traces.are_kept());
         traces.resize(&server(4, 1 << 20));

@@ -1,7 +1,7 @@
 //! The shapes of bodies that cost the most CPU per byte, in every dialect.
 
 /// One repeated element of a request.
-pub(super) struct Shape {
+pub(super) struct BodyShape {
     pub(super) name: &'static str,
     pub(super) path: &'static str,
     before: &'static str,
@@ -10,7 +10,7 @@ pub(super) struct Shape {
     after: &'static str,
 }
 
-impl Shape {
+impl BodyShape {
     /// A body of about this size. `§` in an item is its number.
     pub(super) fn body(&self, size: usize) -> String {
         let mut body = String::with_capacity(size + 1024);
@@ -36,8 +36,8 @@ const fn shape(
     name: &'static str,
     path: &'static str,
     [before, item, between, after]: [&'static str; 4],
-) -> Shape {
-    Shape {
+) -> BodyShape {
+    BodyShape {
         name,
         path,
         before,
@@ -54,7 +54,7 @@ const GEMINI: &str = "/v1beta/models/oa%2Fm:generateContent";
 const OLLAMA: &str = "/api/chat";
 
 /// Its first target reads everything and then says nothing; the client is kept.
-pub(super) const FAILOVER: Shape = shape(
+pub(super) const FAILOVER: BodyShape = shape(
     "tiny messages, Chat to nobody and then to Gemini, streamed",
     CHAT,
     [
@@ -66,7 +66,7 @@ pub(super) const FAILOVER: Shape = shape(
 );
 
 /// The costliest first.
-pub(super) const SHAPES: &[Shape] = &[
+pub(super) const SHAPES: &[BodyShape] = &[
     shape(
         "tiny parts, Gemini to Chat",
         GEMINI,
@@ -168,7 +168,7 @@ pub(super) const SHAPES: &[Shape] = &[
         ],
     ),
     shape(
-        "keys that are refused",
+        "keys that are rejected",
         CHAT,
         [
             r#"{"model":"oa/m","messages":[{"role":"user","content":"a"}],"#,
@@ -178,12 +178,12 @@ pub(super) const SHAPES: &[Shape] = &[
         ],
     ),
     shape(
-        "nesting that is refused",
+        "nesting that is rejected",
         MESSAGES,
         [r#"{"model":"an/m","x":"#, "[", "", ""],
     ),
     shape(
-        "prompts, Chat to a model that nobody knows",
+        "prompts, Chat to an unknown model",
         CHAT,
         [
             r#"{"model":"nobody/nothing","messages":["#,

@@ -16,9 +16,9 @@ fn thread_name() -> Option<String> {
 
 #[tokio::test]
 async fn work_runs_on_the_lane_and_its_timers_and_tasks_on_the_main_runtime() {
-    let lane = Lane::with_turns(1);
+    let lane = HeavyLane::with_turns(1);
     let job = lane.spawn(Flow::named(ALICE), 0, async {
-        // The lane has no timers of its own.
+        // The lane has no timers.
         sleep(Duration::from_millis(1)).await;
         let spawned = tokio::spawn(async { thread_name() });
         (thread_name(), spawned.await.unwrap())
@@ -29,8 +29,8 @@ async fn work_runs_on_the_lane_and_its_timers_and_tasks_on_the_main_runtime() {
 }
 
 #[tokio::test]
-async fn eight_jobs_of_one_client_delay_anothers_single_one_by_one_turn() {
-    let lane = Lane::with_turns(1);
+async fn eight_jobs_of_one_client_delay_another_client_by_one_turn() {
+    let lane = HeavyLane::with_turns(1);
     let (open, gate) = mpsc::channel::<()>();
     let (done, order) = mpsc::channel();
     let mut jobs = vec![lane.spawn(Flow::named(ALICE), 0, async move {
@@ -59,7 +59,7 @@ async fn eight_jobs_of_one_client_delay_anothers_single_one_by_one_turn() {
 
 #[tokio::test]
 async fn an_image_does_not_wait_for_the_turn_of_a_bulky_body() {
-    let lane = Lane::with_turns(1);
+    let lane = HeavyLane::with_turns(1);
     let (open, gate) = mpsc::channel::<()>();
     let bulky = lane.spawn(Flow::named(ALICE), 32 << 20, async move {
         gate.recv().unwrap();
@@ -71,45 +71,45 @@ async fn an_image_does_not_wait_for_the_turn_of_a_bulky_body() {
 }
 
 #[tokio::test]
-async fn work_whose_owner_leaves_is_dropped_on_the_lane() {
-    struct Tell(mpsc::Sender<Option<String>>);
-    impl Drop for Tell {
+async fn cancelled_work_is_dropped_on_the_lane() {
+    struct DropReporter(mpsc::Sender<Option<String>>);
+    impl Drop for DropReporter {
         fn drop(&mut self) {
             self.0.send(thread_name()).unwrap();
         }
     }
-    let lane = Lane::with_turns(1);
-    let (tell, told) = mpsc::channel();
+    let lane = HeavyLane::with_turns(1);
+    let (sender, receiver) = mpsc::channel();
     let (begin, begun) = tokio::sync::oneshot::channel();
-    let tell = Tell(tell);
+    let reporter = DropReporter(sender);
     let job = lane.spawn(Flow::named(ALICE), 0, async move {
-        let _tell = tell;
+        let _reporter = reporter;
         begin.send(()).unwrap();
         std::future::pending::<()>().await;
     });
     begun.await.unwrap();
     drop(job);
-    let dropped = told.recv_timeout(SOON).unwrap();
+    let dropped = receiver.recv_timeout(SOON).unwrap();
     assert_eq!(dropped.as_deref(), Some("heavy"));
 }
 
 #[tokio::test]
-async fn a_panic_on_the_lane_is_its_owners() {
-    let lane = Arc::new(Lane::with_turns(1));
+async fn a_panic_on_the_lane_reaches_its_owner() {
+    let lane = Arc::new(HeavyLane::with_turns(1));
     let owner = Arc::clone(&lane);
     let waiting = tokio::spawn(async move {
-        let job = owner.spawn(Flow::named(ALICE), 0, async { panic!("a mistake of ours") });
+        let job = owner.spawn(Flow::named(ALICE), 0, async { panic!("a bug") });
         job.await
     });
     assert!(waiting.await.unwrap_err().is_panic());
-    // The turn was given back.
+    // The turn was released.
     let next = lane.spawn(Flow::named(ALICE), 0, async { 1 });
     assert_eq!(timeout(SOON, next).await.unwrap(), 1);
 }
 
 #[tokio::test]
-async fn a_lane_that_nobody_uses_has_no_threads() {
-    let lane = Lane::new();
+async fn an_unused_lane_has_no_threads() {
+    let lane = HeavyLane::new();
     assert!(lane.threads().is_none());
     lane.spawn(Flow::named(ALICE), 0, async {}).await;
     assert!(lane.threads().is_some());

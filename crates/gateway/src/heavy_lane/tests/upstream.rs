@@ -1,4 +1,4 @@
-//! A provider on threads of its own, which reads everything and says little.
+//! A provider on separate threads that reads everything and responds briefly.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -12,18 +12,18 @@ const COUNT: &str = r#"{"input_tokens":1}"#;
 const EMBEDDINGS: &str =
     r#"{"object":"list","data":[],"model":"m","usage":{"prompt_tokens":1,"total_tokens":1}}"#;
 
-/// How large a whole answer is that is asked for as `large`.
+/// Size of a response requested as `large`.
 const LARGE: usize = 24 << 20;
 
-/// How long a provider thinks that gives no answer.
+/// How long the silent provider waits.
 const THOUGHT: Duration = Duration::from_millis(300);
 
-/// Answers until the test's process ends.
+/// Serves until the test process ends.
 pub(super) fn start() -> SocketAddr {
     listen(serve)
 }
 
-/// Reads what comes and ends the connection after a while.
+/// Reads requests and closes the connection after a while.
 pub(super) fn start_silent() -> SocketAddr {
     listen(|mut stream| {
         stream.set_read_timeout(Some(THOUGHT)).ok()?;
@@ -74,7 +74,7 @@ fn serve(stream: TcpStream) -> Option<()> {
         let rest = length - beginning;
         std::io::copy(&mut reader.by_ref().take(rest), &mut std::io::sink()).ok()?;
         let large = head.windows(5).any(|word| word == b"large");
-        let body = answer(&path, large);
+        let body = response(&path, large);
         let head = format!(
             "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
             body.len()
@@ -84,7 +84,7 @@ fn serve(stream: TcpStream) -> Option<()> {
     }
 }
 
-fn answer(path: &str, large: bool) -> String {
+fn response(path: &str, large: bool) -> String {
     let body = match path {
         path if path.contains("count_tokens") => COUNT,
         path if path.contains("embeddings") => EMBEDDINGS,

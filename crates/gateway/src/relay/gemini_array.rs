@@ -1,15 +1,15 @@
-//! Gemini's older form of a stream: one JSON array, element by element.
+//! Gemini's stream format without `alt=sse`: one JSON array, element by element.
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-/// Turns whole server-sent events into elements of an array.
+/// Converts whole server-sent events into elements of an array.
 #[derive(Default)]
-pub(crate) struct Array {
+pub(crate) struct GeminiArray {
     begun: bool,
 }
 
-impl Array {
-    /// The next part of the array; its end, if this is the last.
+impl GeminiArray {
+    /// The next part of the array, with the closing bracket if `last`.
     pub(crate) fn convert(&mut self, events: &[u8], last: bool) -> Bytes {
         let mut out = BytesMut::with_capacity(events.len() + 4);
         for line in events.split(|byte| *byte == b'\n') {
@@ -37,12 +37,12 @@ mod tests {
 
     #[test]
     fn events_become_elements() {
-        let mut array = Array::default();
+        let mut array = GeminiArray::default();
         let mut text = array
             .convert(b"data: {\"a\":1}\r\n\r\ndata: {}\r\n\r\n", false)
             .to_vec();
         text.extend(array.convert(b"data: {\"b\":2}\n\n", true));
         assert_eq!(text, b"[{\"a\":1},\r\n{},\r\n{\"b\":2}]");
-        assert_eq!(Array::default().convert(b"", true), "[]");
+        assert_eq!(GeminiArray::default().convert(b"", true), "[]");
     }
 }

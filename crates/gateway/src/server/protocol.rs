@@ -1,9 +1,9 @@
-//! Which HTTP a connection without TLS speaks, by its first bytes.
+//! Sniffs the HTTP version of a cleartext connection from its first bytes.
 //!
-//! Most clients send enough at once to be told apart, and that much is looked at
-//! without being taken. Of a client that sends the beginning of HTTP/2's preface,
-//! the bytes are read, so that the wait for more is a wait for the socket and not a
-//! poll; [`Replay`] gives them back to whoever reads next.
+//! Most clients send enough in the first segment, which is peeked and not consumed. If
+//! a client sends only a prefix of the HTTP/2 preface (RFC 9113, section 3.4), its
+//! bytes are read, so that waiting for more blocks on the socket instead of
+//! busy-polling; [`Replay`] returns them to the next reader.
 
 use std::io;
 use std::pin::Pin;
@@ -12,39 +12,41 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// How HTTP/2 begins, as far as it must be read to know.
+/// The part of the HTTP/2 preface that identifies it.
 const PREFACE: &[u8; 14] = b"PRI * HTTP/2.0";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Version {
+pub(super) enum HttpProtocol {
     Http1,
     Http2,
 }
 
-/// Waits until the first bytes tell the version. None if the client leaves before.
-/// The caller bounds the time.
-pub(super) async fn version(mut stream: TcpStream) -> Option<(Version, Replay<TcpStream>)> {
+/// Waits until the first bytes determine the protocol. None if the client disconnects
+/// before. The caller sets the timeout.
+pub(super) async fn sniff_protocol(
+    mut stream: TcpStream,
+) -> Option<(HttpProtocol, Replay<TcpStream>)> {
     let mut first = [0; PREFACE.len()];
     let seen = stream.peek(&mut first).await.ok()?;
     if seen == 0 {
         return None;
     }
-    let (version, prefix) = match judge(&first[..seen]) {
-        Some(version) => (version, Prefix::default()),
-        None => read_on(&mut stream).await?,
+    let (protocol, prefix) = match classify(&first[..seen]) {
+        Some(protocol) => (protocol, Prefix::default()),
+        None => read_prefix(&mut stream).await?,
     };
-    Some((version, Replay { prefix, stream }))
+    Some((protocol, Replay { prefix, stream }))
 }
 
-/// None means that it cannot be told yet.
-fn judge(first: &[u8]) -> Option<Version> {
+/// None if more bytes are needed.
+fn classify(first: &[u8]) -> Option<HttpProtocol> {
     if !PREFACE.starts_with(first) {
-        return Some(Version::Http1);
+        return Some(HttpProtocol::Http1);
     }
-    (first.len() == PREFACE.len()).then_some(Version::Http2)
+    (first.len() == PREFACE.len()).then_some(HttpProtocol::Http2)
 }
 
-async fn read_on(stream: &mut (impl AsyncRead + Unpin)) -> Option<(Version, Prefix)> {
+async fn read_prefix(stream: &mut (impl AsyncRead + Unpin)) -> Option<(HttpProtocol, Prefix)> {
     let mut prefix = Prefix::default();
     loop {
         let read = stream.read(&mut prefix.bytes[prefix.end..]).await.ok()?;
@@ -52,13 +54,13 @@ async fn read_on(stream: &mut (impl AsyncRead + Unpin)) -> Option<(Version, Pref
             return None;
         }
         prefix.end += read;
-        if let Some(version) = judge(&prefix.bytes[..prefix.end]) {
-            return Some((version, prefix));
+        if let Some(protocol) = classify(&prefix.bytes[..prefix.end]) {
+            return Some((protocol, prefix));
         }
     }
 }
 
-/// Bytes that were read and are to be read again.
+/// Bytes that were consumed and must be replayed.
 #[derive(Default)]
 struct Prefix {
     bytes: [u8; PREFACE.len()],
@@ -66,7 +68,7 @@ struct Prefix {
     end: usize,
 }
 
-/// A stream that begins with what was read of it already.
+/// A stream that first replays the consumed bytes.
 pub(super) struct Replay<S> {
     prefix: Prefix,
     stream: S,
@@ -141,53 +143,53 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_sends_one_letter_costs_nothing_while_it_is_waited_for() {
+    async fn waiting_for_a_client_that_sent_one_byte_does_not_busy_poll() {
         let (mut client, server) = connected().await;
         client.write_all(b"P").await.unwrap();
         let polls = Cell::new(0);
-        let mut telling = pin!(version(server));
+        let mut sniffing = pin!(sniff_protocol(server));
         let counted = poll_fn(|cx| {
             polls.set(polls.get() + 1);
-            telling.as_mut().poll(cx)
+            sniffing.as_mut().poll(cx)
         });
-        let told = timeout(Duration::from_secs(10), counted).await;
-        assert!(told.is_err(), "one letter tells nothing");
+        let sniffed = timeout(Duration::from_secs(10), counted).await;
+        assert!(sniffed.is_err(), "one byte is not enough");
         assert!(polls.get() < 10, "polled {} times", polls.get());
     }
 
     #[tokio::test]
-    async fn whatever_comes_in_pieces_is_told_and_read_whole() {
+    async fn input_in_chunks_is_classified_and_replayed_whole() {
         for (text, expected) in [
-            ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Version::Http2),
-            ("POST / HTTP/1.1\r\n\r\n", Version::Http1),
-            ("PRI * HTTP/1.1\r\n\r\n", Version::Http1),
-            ("GET / HTTP/1.1\r\n\r\n", Version::Http1),
+            ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", HttpProtocol::Http2),
+            ("POST / HTTP/1.1\r\n\r\n", HttpProtocol::Http1),
+            ("PRI * HTTP/1.1\r\n\r\n", HttpProtocol::Http1),
+            ("GET / HTTP/1.1\r\n\r\n", HttpProtocol::Http1),
         ] {
-            for piece in [1, 3, 14, text.len()] {
+            for size in [1, 3, 14, text.len()] {
                 let (mut client, server) = connected().await;
                 client.set_nodelay(true).unwrap();
                 let sending = async {
-                    for piece in text.as_bytes().chunks(piece) {
-                        client.write_all(piece).await.unwrap();
+                    for chunk in text.as_bytes().chunks(size) {
+                        client.write_all(chunk).await.unwrap();
                         tokio::task::yield_now().await;
                     }
                     client.shutdown().await.unwrap();
                 };
-                let (told, ()) = tokio::join!(version(server), sending);
-                let (version, mut replay) = told.expect("it is told");
-                assert_eq!(version, expected, "{text:?} by {piece}");
+                let (sniffed, ()) = tokio::join!(sniff_protocol(server), sending);
+                let (protocol, mut replay) = sniffed.expect("it is classified");
+                assert_eq!(protocol, expected, "{text:?} by {size}");
                 let mut read = String::new();
                 replay.read_to_string(&mut read).await.unwrap();
-                assert_eq!(read, text, "by {piece}");
+                assert_eq!(read, text, "by {size}");
             }
         }
     }
 
     #[tokio::test]
-    async fn a_client_that_leaves_after_a_letter_is_let_go() {
+    async fn a_client_that_disconnects_after_one_byte_yields_none() {
         let (mut client, server) = connected().await;
         client.write_all(b"P").await.unwrap();
         drop(client);
-        assert!(version(server).await.is_none());
+        assert!(sniff_protocol(server).await.is_none());
     }
 }

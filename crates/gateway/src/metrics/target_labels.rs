@@ -1,29 +1,29 @@
-//! Which targets have a label of their own.
+//! Bounds the number of target labels.
 //!
-//! Clients may ask for `provider/anything`, and what they invent is a target until
-//! somebody says that it is none. Targets of the configuration always have their
-//! label; of the others only the first so many, and the rest is `other`.
+//! Clients may request `provider/anything`, and such a name is a target until its
+//! provider rejects it. Configured targets always have a label; of the others only the
+//! first ones, and the rest is `other`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-/// So many names that no configuration has get a label.
-pub(super) const MOST_STRANGERS: usize = 256;
-/// The label of all others.
+/// Most labels of names that are not configured.
+pub(super) const MAX_UNCONFIGURED: usize = 256;
+/// The label of all further names.
 pub(super) const OTHER: &str = "other";
 
-/// The names of targets that are shown. Read at each request, without a lock;
-/// written when a name comes for the first time.
+/// The labelled target names. Read on every request without a lock; written when a name
+/// first occurs.
 #[derive(Default)]
-pub(super) struct Targets {
+pub(super) struct TargetLabels {
     configured: ArcSwap<BTreeSet<String>>,
-    strangers: ArcSwap<BTreeSet<String>>,
+    unconfigured: ArcSwap<BTreeSet<String>>,
 }
 
-impl Targets {
-    /// Shows these by their names, whatever clients invent.
+impl TargetLabels {
+    /// Gives these names a label of their own.
     pub(super) fn configure(&self, names: BTreeSet<String>) {
         self.configured.store(Arc::new(names));
     }
@@ -33,8 +33,8 @@ impl Targets {
         if self.configured.load().contains(target) || self.knows(target) {
             return target;
         }
-        self.strangers.rcu(|known| {
-            if known.len() >= MOST_STRANGERS {
+        self.unconfigured.rcu(|known| {
+            if known.len() >= MAX_UNCONFIGURED {
                 return Arc::clone(known);
             }
             let mut more = BTreeSet::clone(known);
@@ -45,7 +45,7 @@ impl Targets {
     }
 
     fn knows(&self, target: &str) -> bool {
-        self.strangers.load().contains(target)
+        self.unconfigured.load().contains(target)
     }
 }
 
@@ -54,15 +54,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_configured_target_has_its_label_whatever_was_invented_before() {
-        let targets = Targets::default();
-        for n in 0..2 * MOST_STRANGERS {
+    fn a_configured_target_keeps_its_label_after_many_invented_names() {
+        let targets = TargetLabels::default();
+        for n in 0..2 * MAX_UNCONFIGURED {
             targets.label(&format!("p/{n}"));
         }
         assert_eq!(targets.label("p/0"), "p/0");
         assert_eq!(targets.label("p/new"), OTHER);
         targets.configure(BTreeSet::from(["p/new".to_owned()]));
         assert_eq!(targets.label("p/new"), "p/new");
-        assert_eq!(targets.strangers.load().len(), MOST_STRANGERS);
+        assert_eq!(targets.unconfigured.load().len(), MAX_UNCONFIGURED);
     }
 }

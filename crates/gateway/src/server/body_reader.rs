@@ -1,7 +1,7 @@
-//! Reads a request's body, within its bounds.
+//! Reads a request's body within its size and rate limits.
 //!
-//! It is read to its end before anybody is asked: only then does hyper notice
-//! that a client leaves, and only then can every target get the same bytes.
+//! The whole body is read before any target is called: only then does hyper detect a
+//! disconnecting client, and every target can get the same bytes.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -14,32 +14,32 @@ use hyper::body::{Body, Frame, Incoming};
 use majordomo::{Error, ErrorKind, Result};
 use tokio::time::{Instant, timeout_at};
 
-use super::admission::Permit;
+use super::admission::RequestPermit;
 use super::limits::Limits;
 
-/// So much of a body is read before there is room for it.
-const AHEAD: u64 = 64 * 1024;
-/// The first buffer for a body in several pieces.
+/// Bytes of a body that are read before its reservation.
+const PREFETCH: u64 = 64 * 1024;
+/// First buffer of a body that arrives in several chunks.
 const FIRST: u64 = 256 * 1024;
-/// A buffer is no larger than so many times what has come.
+/// A buffer's capacity is at most this multiple of the received bytes.
 const GROWTH: u64 = 4;
-/// Too far away to matter, and within what an `Instant` holds.
+/// Effectively never, and small enough to add to an `Instant`.
 const FOREVER: Duration = Duration::from_secs(30 * 24 * 3600);
-/// No buffer beyond this is copied into a larger one.
+/// Buffers beyond this size are not copied into larger ones.
 const LAST_COPY: u64 = 1024 * 1024;
 
-/// How fast a body must arrive.
+/// Minimum rate of a body.
 #[derive(Clone, Copy)]
 pub(super) struct Pace<'a> {
     pub(super) limits: &'a Limits,
-    /// How long a body may lag behind [`Limits::body_rate`].
+    /// How far a body may lag behind [`Limits::body_rate`].
     pub(super) timeout: Duration,
 }
 
 impl Pace<'_> {
     /// The deadline after `bytes` more have arrived: a token bucket that holds at most
-    /// `timeout`. Bytes earn back time that was spent; a burst saves none up, so nobody
-    /// can send most of a body at once and then hold it for minutes.
+    /// `timeout`. Bytes earn back spent time, but a burst saves none up, so a client
+    /// cannot send most of a body at once and then hold it for minutes.
     fn extended(&self, deadline: Instant, bytes: u64, now: Instant) -> Instant {
         let rate = self.limits.body_rate.max(1) as f64;
         let earned = Duration::from_secs_f64((bytes as f64 / rate).min(FOREVER.as_secs_f64()));
@@ -47,51 +47,52 @@ impl Pace<'_> {
     }
 }
 
-/// Whether a body may be read at all, by what its head says.
-pub(super) fn acceptable(headers: &HeaderMap, announced: u64, most: u64) -> Result<()> {
+/// Checks encoding and announced length before a body is read.
+pub(super) fn check_body_headers(headers: &HeaderMap, announced: u64, max_body: u64) -> Result<()> {
     if let Some(encoding) = headers.get(CONTENT_ENCODING)
         && encoding != "identity"
     {
-        return Err(refused(415, "send the body without a content encoding"));
+        return Err(rejected(415, "the body must not have a content encoding"));
     }
-    if announced > most {
-        return Err(too_large(most));
+    if announced > max_body {
+        return Err(too_large(max_body));
     }
     Ok(())
 }
 
-/// A body on its way in.
-pub(super) struct Intake {
+/// A body being read.
+pub(super) struct BodyReader {
     body: Incoming,
     announced: u64,
-    most: u64,
-    /// Most bodies come in one piece, which is not copied.
+    max_body: u64,
+    /// Most bodies arrive in one chunk, which is not copied.
     first: Bytes,
     whole: BytesMut,
-    broke_off: bool,
+    truncated: bool,
 }
 
-impl Intake {
-    /// A body that may hold so many bytes.
-    pub(super) fn new(body: Incoming, most: u64) -> Self {
+impl BodyReader {
+    /// A body of at most `max_body` bytes.
+    pub(super) fn new(body: Incoming, max_body: u64) -> Self {
         Self {
             announced: body.size_hint().lower(),
             body,
-            most,
+            max_body,
             first: Bytes::new(),
             whole: BytesMut::new(),
-            broke_off: false,
+            truncated: false,
         }
     }
 
-    /// Reads a little while room is waited for, and then nothing more: behind a
-    /// short body its client is seen to leave. It never ends.
-    pub(super) async fn ahead(&mut self) -> Infallible {
-        while self.length() < AHEAD {
+    /// Prefetches a little while the request waits for its reservation, then stops:
+    /// once a short body is read, hyper detects a disconnecting client. Never
+    /// completes.
+    pub(super) async fn prefetch(&mut self) -> Infallible {
+        while self.length() < PREFETCH {
             match self.body.frame().await {
                 Some(Ok(frame)) => self.take(frame),
                 Some(Err(_)) => {
-                    self.broke_off = true;
+                    self.truncated = true;
                     break;
                 }
                 None => break,
@@ -100,8 +101,12 @@ impl Intake {
         std::future::pending().await
     }
 
-    /// The whole body. It may come slowly, but not slower than the limits say.
-    pub(super) async fn read(&mut self, permit: &mut Permit, pace: Pace<'_>) -> Result<Bytes> {
+    /// Reads the whole body, at the minimum rate or faster.
+    pub(super) async fn read_to_end(
+        &mut self,
+        permit: &mut RequestPermit,
+        pace: Pace<'_>,
+    ) -> Result<Bytes> {
         let limits = pace.limits;
         let floor = limits.slowest_body as f64 * limits.body_window.as_secs_f64();
         let began = Instant::now();
@@ -109,31 +114,31 @@ impl Intake {
         let mut deadline = began + pace.timeout.min(FOREVER);
         let mut before = self.length();
         loop {
-            if self.length() > self.most {
-                return Err(too_large(self.most));
+            if self.length() > self.max_body {
+                return Err(too_large(self.max_body));
             }
-            if self.broke_off {
-                return Err(refused(400, "the body broke off"));
+            if self.truncated {
+                return Err(rejected(400, "the body is incomplete"));
             }
-            permit.reach(self.length(), self.expected())?;
+            permit.grow_to(self.length(), self.expected())?;
             match timeout_at(window.min(deadline), self.body.frame()).await {
                 Ok(Some(Ok(frame))) => {
                     let arrived = frame.data_ref().map_or(0, |data| data.len() as u64);
                     deadline = pace.extended(deadline, arrived, Instant::now());
                     self.take(frame);
                 }
-                Ok(Some(Err(_))) => self.broke_off = true,
+                Ok(Some(Err(_))) => self.truncated = true,
                 Ok(None) => break,
                 Err(_) if Instant::now() >= deadline => {
                     let text =
-                        "the body took too long; `body_timeout` under [server] sets the time";
-                    return Err(refused(408, text));
+                        "reading the body timed out; `body_timeout` under [server] sets the limit";
+                    return Err(rejected(408, text));
                 }
                 Err(_) if (self.length() - before) as f64 >= floor => {
                     before = self.length();
                     window = Instant::now() + limits.body_window;
                 }
-                Err(_) => return Err(refused(408, "the body came too slowly")),
+                Err(_) => return Err(rejected(408, "the body arrived too slowly")),
             }
         }
         permit.settle(self.length());
@@ -146,20 +151,20 @@ impl Intake {
         })
     }
 
-    /// The most that will come, as far as it is known.
+    /// Upper bound of the body's length, as far as known.
     fn expected(&self) -> u64 {
         if self.announced > 0 {
-            self.announced.min(self.most)
+            self.announced.min(self.max_body)
         } else {
-            self.most
+            self.max_body
         }
     }
 
-    /// How much to allocate for a body of which so much has come. What is announced
-    /// may never come, so of a large one a beginning must be there first. Then the whole is
-    /// allocated at once: to copy it over and over would hold it twice, and pages
-    /// that nothing was written to take no memory.
-    fn ahead_of(&self, length: u64) -> u64 {
+    /// Capacity for a body of which `length` bytes have arrived. An announced length
+    /// may be false, so a large body must have begun before it is trusted. Then the
+    /// whole capacity is allocated at once: repeated copying would hold the body twice,
+    /// and untouched pages take no memory.
+    fn capacity_for(&self, length: u64) -> u64 {
         let begun = length > FIRST || self.announced <= LAST_COPY;
         if length > LAST_COPY || (self.announced > 0 && begun) {
             self.expected()
@@ -182,7 +187,7 @@ impl Intake {
         }
         let length = self.length() + data.len() as u64;
         if length > self.whole.capacity() as u64 {
-            let ahead = self.ahead_of(length).min(self.expected());
+            let ahead = self.capacity_for(length).min(self.expected());
             let mut larger = BytesMut::with_capacity(ahead.max(length) as usize);
             larger.extend_from_slice(&std::mem::take(&mut self.first));
             larger.extend_from_slice(&self.whole);
@@ -192,12 +197,12 @@ impl Intake {
     }
 }
 
-fn too_large(most: u64) -> Error {
-    let text = format!("the body is larger than {most} bytes; `max_body` sets the limit");
-    refused(413, &text)
+fn too_large(max_body: u64) -> Error {
+    let text = format!("the body is larger than {max_body} bytes; `max_body` sets the limit");
+    rejected(413, &text)
 }
 
-fn refused(status: u16, text: &str) -> Error {
+fn rejected(status: u16, text: &str) -> Error {
     Error::new(ErrorKind::Local, text).with_status(status)
 }
 
@@ -206,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_earns_no_time_to_hold_it() {
+    fn a_burst_does_not_extend_the_deadline() {
         let limits = Limits::default();
         let timeout = Duration::from_secs(60);
         let pace = Pace {

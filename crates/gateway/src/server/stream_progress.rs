@@ -1,8 +1,8 @@
-//! Streams of HTTP/2 whose client opens no window.
+//! Detects HTTP/2 streams whose client opens no window.
 //!
-//! The connection goes on, pings included, so nothing on its socket shows that
-//! one answer stands still. Each stream is a task of its own here: it ends when
-//! its body has given something and is not asked for more for too long.
+//! The connection stays alive, pings included, so its socket does not show that one
+//! response is stalled. Each stream runs as a task that ends when its body has yielded
+//! data and is not polled for more within the timeout.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,29 +13,29 @@ use tokio::time::{Instant, sleep_until};
 use super::polls::Polls;
 
 tokio::task_local! {
-    static CURRENT: Arc<Progress>;
+    static CURRENT: Arc<StreamProgress>;
 }
 
-/// How one stream moves on.
+/// Write progress of one stream.
 #[derive(Debug, Default)]
-pub(super) struct Progress {
-    /// When something was given, unless more was asked for since.
+pub(super) struct StreamProgress {
+    /// When data was last yielded, unless the body was polled since.
     given: Mutex<Option<Instant>>,
 }
 
-impl Progress {
-    /// That of the stream whose task this is.
+impl StreamProgress {
+    /// The progress of the current task's stream.
     pub(super) fn current() -> Option<Arc<Self>> {
         CURRENT.try_with(Arc::clone).ok()
     }
 
-    /// More is asked for.
-    pub(super) fn asked(&self) {
+    /// Records that the body is polled.
+    pub(super) fn polled(&self) {
         self.set(None);
     }
 
-    /// Something was given.
-    pub(super) fn gave(&self) {
+    /// Records that the body yielded data.
+    pub(super) fn yielded(&self) {
         self.set(Some(Instant::now()));
     }
 
@@ -43,7 +43,7 @@ impl Progress {
         *self.given.lock().unwrap_or_else(PoisonError::into_inner) = given;
     }
 
-    /// Ends when nothing was asked for so long after something was given.
+    /// Completes when the body has not been polled for `after` since it yielded data.
     async fn stalled(&self, after: Duration) {
         loop {
             let given = *self.given.lock().unwrap_or_else(PoisonError::into_inner);
@@ -56,26 +56,26 @@ impl Progress {
     }
 }
 
-/// Runs the streams of a connection.
+/// Spawns the streams of a connection.
 #[derive(Clone)]
-pub(super) struct Streams {
-    /// What a client may take to ask for more.
+pub(super) struct StreamExecutor {
+    /// Longest time between two polls of a body.
     pub(super) stall: Duration,
     pub(super) polls: Polls,
 }
 
-impl<F> Executor<F> for Streams
+impl<F> Executor<F> for StreamExecutor
 where
     F: Future<Output = ()> + Send + 'static,
 {
     fn execute(&self, stream: F) {
-        let progress = Arc::<Progress>::default();
+        let progress = Arc::<StreamProgress>::default();
         let stall = self.stall;
         let watched = async move {
-            let progress = Progress::current().unwrap_or_default();
+            let progress = StreamProgress::current().unwrap_or_default();
             tokio::select! {
                 () = stream => {}
-                () = progress.stalled(stall) => tracing::debug!("a client takes nothing of a stream"),
+                () = progress.stalled(stall) => tracing::debug!("a client reads nothing from its stream"),
             }
         };
         tokio::spawn(self.polls.watch(CURRENT.scope(progress, watched)));

@@ -1,4 +1,4 @@
-//! What is remembered of one request, and how the operator reads it.
+//! The trace of one request and its JSON form.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -9,18 +9,18 @@ use majordomo_vision::DescribeCall;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use crate::outcome::Tried;
+use crate::outcome::AttemptSummary;
 use crate::routes::RouteTrace;
 
-/// Texts are cut here; clients choose some of them.
+/// Longest text; clients choose some of them.
 const LONGEST_TEXT: usize = 512;
-/// Lists are cut here.
+/// Longest list.
 const LONGEST_LIST: usize = 100;
-/// The last second of the year 9999, counted from 1970.
+/// The last second of the year 9999 in Unix time.
 const LATEST: Duration = Duration::from_secs(253_402_300_799);
 
-/// A request that is over.
-pub(crate) struct Record {
+/// The trace of a finished request.
+pub(crate) struct RequestTrace {
     pub(crate) id: Arc<str>,
     pub(crate) ended: SystemTime,
     pub(crate) took: Duration,
@@ -30,10 +30,10 @@ pub(crate) struct Record {
     pub(crate) stream: bool,
     pub(crate) model: String,
     pub(crate) route: Option<RouteTrace>,
-    /// The targets that could serve it, in order, separated by commas.
+    /// Candidate targets in order, comma-separated.
     pub(crate) candidates: String,
-    pub(crate) attempts: Vec<Tried>,
-    pub(crate) described: Vec<Described>,
+    pub(crate) attempts: Vec<AttemptSummary>,
+    pub(crate) described: Vec<DescribeTrace>,
     pub(crate) changes: Vec<Change>,
     pub(crate) usage: Usage,
     pub(crate) status: u16,
@@ -41,27 +41,27 @@ pub(crate) struct Record {
     pub(crate) reason: Option<String>,
 }
 
-/// One call of a describer.
-pub(crate) struct Described {
+/// One describer call.
+pub(crate) struct DescribeTrace {
     outcome: &'static str,
-    attempts: Vec<Tried>,
+    attempts: Vec<AttemptSummary>,
     usage: Usage,
     took: Duration,
 }
 
-impl From<&DescribeCall> for Described {
+impl From<&DescribeCall> for DescribeTrace {
     fn from(call: &DescribeCall) -> Self {
         Self {
             outcome: call.outcome(),
-            attempts: call.attempts.iter().map(Tried::from).collect(),
+            attempts: call.attempts.iter().map(AttemptSummary::from).collect(),
             usage: call.usage,
             took: call.took,
         }
     }
 }
 
-impl Record {
-    /// Cuts what has no bound of its own.
+impl RequestTrace {
+    /// Truncates unbounded fields.
     pub(super) fn bound(&mut self) {
         cut(&mut self.model);
         cut(&mut self.candidates);
@@ -70,7 +70,7 @@ impl Record {
         shorten(&mut self.described);
         shorten(&mut self.changes);
         for change in &mut self.changes {
-            // The particulars may repeat what a provider said.
+            // Details may quote a provider.
             change.detail = String::new();
             cut(&mut change.subject);
         }
@@ -81,14 +81,14 @@ impl Record {
         }
     }
 
-    /// About how many bytes it takes.
+    /// Approximate size in bytes.
     pub(super) fn weight(&self) -> usize {
-        let attempts = |tried: &[Tried]| -> usize {
-            let each = tried.iter().map(|one| one.target.len());
-            each.sum::<usize>() + std::mem::size_of_val(tried)
+        let attempts = |list: &[AttemptSummary]| -> usize {
+            let each = list.iter().map(|attempt| attempt.target.len());
+            each.sum::<usize>() + std::mem::size_of_val(list)
         };
         let described = self.described.iter();
-        let described = described.map(|call| size_of::<Described>() + attempts(&call.attempts));
+        let described = described.map(|call| size_of::<DescribeTrace>() + attempts(&call.attempts));
         let changes = self.changes.iter().map(|change| {
             size_of::<Change>() + change.subject.len() + change.verb.len() + change.detail.len()
         });
@@ -132,17 +132,17 @@ fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }
 
-impl Serialize for Record {
+impl Serialize for RequestTrace {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let began = self.ended.checked_sub(self.took).unwrap_or(self.ended);
-        // A machine that has just started may believe that it is 1970, or later
-        // than any date can be written.
+        // The wall clock may be unset at boot, or beyond any formattable date.
         let began = began.clamp(UNIX_EPOCH, UNIX_EPOCH + LATEST);
         let candidates = self.candidates.split(',').filter(|name| !name.is_empty());
         let candidates: Vec<&str> = candidates.collect();
-        let described: Vec<Call<'_>> = self.described.iter().map(Call).collect();
+        let described: Vec<DescribeTraceJson<'_>> =
+            self.described.iter().map(DescribeTraceJson).collect();
         let changes: Vec<String> = self.changes.iter().map(Change::to_string).collect();
-        let mut fields = serializer.serialize_struct("Record", 22)?;
+        let mut fields = serializer.serialize_struct("RequestTrace", 22)?;
         fields.serialize_field("id", &*self.id)?;
         let at = humantime::format_rfc3339_millis(began).to_string();
         fields.serialize_field("at", &at)?;
@@ -160,7 +160,7 @@ impl Serialize for Record {
         fields.serialize_field("candidates", &candidates)?;
         fields.serialize_field("pick", &candidates.first())?;
         fields.serialize_field("because", &route.map(|route| route.because))?;
-        fields.serialize_field("attempts", &Attempts(&self.attempts))?;
+        fields.serialize_field("attempts", &AttemptListJson(&self.attempts))?;
         fields.serialize_field("descriptions", &described)?;
         fields.serialize_field("changes", &changes)?;
         fields.serialize_field("input_tokens", &self.usage.input)?;
@@ -175,10 +175,10 @@ impl Serialize for Record {
     }
 }
 
-struct Attempts<'a>(&'a [Tried]);
+struct AttemptListJson<'a>(&'a [AttemptSummary]);
 
 #[derive(Serialize)]
-struct Attempt<'a> {
+struct AttemptJson<'a> {
     target: &'a str,
     outcome: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -189,27 +189,27 @@ struct Attempt<'a> {
     took_ms: f64,
 }
 
-impl Serialize for Attempts<'_> {
+impl Serialize for AttemptListJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|tried| Attempt {
-            target: &tried.target,
-            outcome: tried.outcome,
-            class: tried.class,
-            status: tried.status,
-            at_ms: milliseconds(tried.at),
-            took_ms: milliseconds(tried.took),
+        serializer.collect_seq(self.0.iter().map(|attempt| AttemptJson {
+            target: &attempt.target,
+            outcome: attempt.outcome,
+            class: attempt.class,
+            status: attempt.status,
+            at_ms: milliseconds(attempt.at),
+            took_ms: milliseconds(attempt.took),
         }))
     }
 }
 
-struct Call<'a>(&'a Described);
+struct DescribeTraceJson<'a>(&'a DescribeTrace);
 
-impl Serialize for Call<'_> {
+impl Serialize for DescribeTraceJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(call) = self;
-        let mut fields = serializer.serialize_struct("Described", 5)?;
+        let mut fields = serializer.serialize_struct("DescribeTrace", 5)?;
         fields.serialize_field("outcome", call.outcome)?;
-        fields.serialize_field("attempts", &Attempts(&call.attempts))?;
+        fields.serialize_field("attempts", &AttemptListJson(&call.attempts))?;
         fields.serialize_field("input_tokens", &call.usage.input)?;
         fields.serialize_field("output_tokens", &call.usage.output)?;
         fields.serialize_field("took_ms", &milliseconds(call.took))?;
@@ -221,9 +221,9 @@ impl Serialize for Call<'_> {
 pub(super) mod tests {
     use super::*;
 
-    /// A record of which nothing is known.
-    pub(in crate::traces) fn blank() -> Record {
-        Record {
+    /// A trace with default values.
+    pub(in crate::traces) fn blank() -> RequestTrace {
+        RequestTrace {
             id: "id".into(),
             ended: SystemTime::UNIX_EPOCH + Duration::from_secs(10),
             took: Duration::from_millis(1_500),
@@ -245,16 +245,16 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_record_is_told_from_its_beginning() {
-        let told = serde_json::to_value(blank()).unwrap();
-        assert_eq!(told["at"], "1970-01-01T00:00:08.500Z");
-        assert_eq!(told["took_ms"], 1_500.0);
-        assert_eq!(told["candidates"], serde_json::json!(["a/x", "b/y"]));
-        assert_eq!(told["pick"], "a/x");
+    fn a_trace_starts_at_the_requests_arrival() {
+        let json = serde_json::to_value(blank()).unwrap();
+        assert_eq!(json["at"], "1970-01-01T00:00:08.500Z");
+        assert_eq!(json["took_ms"], 1_500.0);
+        assert_eq!(json["candidates"], serde_json::json!(["a/x", "b/y"]));
+        assert_eq!(json["pick"], "a/x");
     }
 
     #[test]
-    fn p10_a_record_is_told_whatever_the_wall_clock_said() {
+    fn a_trace_is_serialized_for_any_wall_clock_time() {
         for (ended, at) in [
             (UNIX_EPOCH, "1970-01-01T00:00:00.000Z"),
             (
@@ -263,23 +263,23 @@ pub(super) mod tests {
             ),
             (UNIX_EPOCH + LATEST * 2, "9999-12-31T23:59:59.000Z"),
         ] {
-            let told = serde_json::to_value(Record { ended, ..blank() }).unwrap();
-            assert_eq!(told["at"], at);
+            let json = serde_json::to_value(RequestTrace { ended, ..blank() }).unwrap();
+            assert_eq!(json["at"], at);
         }
     }
 
     #[test]
-    fn what_clients_and_providers_say_is_cut() {
-        let mut record = Record {
+    fn client_and_provider_texts_are_truncated() {
+        let mut record = RequestTrace {
             model: "ä".repeat(10_000),
             changes: vec![Change::new("x".repeat(10_000), "dropped").detail("a secret"); 1_000],
             ..blank()
         };
         record.bound();
-        assert!(record.model.capacity() < 1_000, "what is cut is freed");
-        let told = serde_json::to_string(&record).unwrap();
-        assert!(told.len() < 60_000, "{}", told.len());
-        assert!(!told.contains("secret"));
+        assert!(record.model.capacity() < 1_000, "truncated text is freed");
+        let json = serde_json::to_string(&record).unwrap();
+        assert!(json.len() < 60_000, "{}", json.len());
+        assert!(!json.contains("secret"));
         assert!(record.weight() < 80_000, "{}", record.weight());
     }
 }
