@@ -36,7 +36,7 @@ fn name(path: &Path) -> String {
 }
 
 #[test]
-fn every_mistake_is_told_with_its_line_and_a_hint() {
+fn every_mistake_is_reported_with_its_line_and_a_hint() {
     let update = std::env::var_os("MAJORDOMO_UPDATE_SNAPSHOTS").is_some();
     let mut different = Vec::new();
     for path in files() {

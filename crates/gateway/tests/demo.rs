@@ -32,7 +32,7 @@ fn picture() -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn the_same_request_gets_the_same_answer_which_repeats_the_question() {
+async fn the_response_is_deterministic_and_repeats_the_prompt() {
     let request = Request::user("Why is the sky blue?").system("You are terse.");
     let answer = ask("text", request.clone()).await;
     assert_eq!(answer, ask("text", request).await);
@@ -49,7 +49,7 @@ async fn the_same_request_gets_the_same_answer_which_repeats_the_question() {
 }
 
 #[tokio::test]
-async fn a_stream_comes_in_several_pieces_and_says_the_same() {
+async fn a_stream_has_several_chunks_and_the_same_text() {
     let request = Request::user("hello");
     let whole = ask("text", request.clone()).await;
     let mut stream = model("text").events(request.clone()).await.unwrap();
@@ -72,7 +72,7 @@ async fn a_stream_comes_in_several_pieces_and_says_the_same() {
 }
 
 #[tokio::test]
-async fn vision_names_format_and_size_also_inside_tool_results() {
+async fn vision_reports_format_and_size_even_in_tool_results() {
     let image = Part::image("image/png", picture());
     let request = Request::user("What is this?")
         .part(image.clone())
@@ -98,7 +98,7 @@ async fn vision_names_format_and_size_also_inside_tool_results() {
 }
 
 #[tokio::test]
-async fn flaky_fails_at_every_third_request() {
+async fn flaky_fails_every_third_request() {
     let flaky = model("flaky");
     let mut served = Vec::new();
     for _ in 0..6 {
@@ -110,7 +110,7 @@ async fn flaky_fails_at_every_third_request() {
 }
 
 #[tokio::test]
-async fn tools_are_called_when_they_must_or_when_they_are_named() {
+async fn tools_are_called_when_required_or_mentioned() {
     let offer = |text: &str| Request::user(text).tool(weather());
     let calls = async |request: Request| {
         let answer = ask("text", request).await;
@@ -137,7 +137,7 @@ async fn tools_are_called_when_they_must_or_when_they_are_named() {
 }
 
 #[tokio::test]
-async fn a_tools_answer_ends_the_round() {
+async fn a_tool_result_ends_the_round() {
     let request = Request::user("use get_weather").tool(weather());
     let answer = ask("text", request.clone()).await;
     let call = answer.tool_calls().next().unwrap();
@@ -159,7 +159,7 @@ async fn a_tools_answer_ends_the_round() {
 }
 
 #[tokio::test]
-async fn limits_and_stop_texts_end_the_answer() {
+async fn limits_and_stop_sequences_end_the_response() {
     let cut = ask("text", Request::user("hi").max_tokens(5)).await;
     assert_eq!((cut.finish, cut.usage.output), (FinishReason::Length, 5));
     let stopped = ask("text", Request::user("hi").stop("model")).await;
@@ -179,7 +179,7 @@ async fn a_schema_is_satisfied() {
 }
 
 #[tokio::test]
-async fn its_models_are_listed_and_others_are_not_found() {
+async fn its_models_are_listed_and_unknown_ones_are_not_found() {
     let demo = Demo::new("demo");
     let listed = demo.models().await.unwrap();
     let ids: Vec<&str> = listed.iter().map(|model| model.id.as_str()).collect();
@@ -194,7 +194,7 @@ async fn its_models_are_listed_and_others_are_not_found() {
 }
 
 #[tokio::test]
-async fn a_schema_that_multiplies_is_refused_by_its_name() {
+async fn a_schema_that_expands_exponentially_is_rejected_by_name() {
     let level = |items: String, _| format!(r#"{{"type":"array","minItems":256,"items":{items}}}"#);
     let nested = (0..4).fold(r#"{"type":"string"}"#.to_owned(), level);
     let schema = Json::parse(nested).expect("a schema");
@@ -214,7 +214,7 @@ async fn a_schema_that_multiplies_is_refused_by_its_name() {
 }
 
 #[tokio::test]
-async fn a_large_request_gets_a_short_answer() {
+async fn a_large_request_gets_a_short_response() {
     let results = (0..500).map(|at| ToolResult {
         call_id: format!("call_{at}"),
         ..ToolResult::new(&majordomo::ToolCall::new("c", "t", "{}"), "x".repeat(9_000))

@@ -76,7 +76,7 @@ async fn refusal(fetcher: &Fetcher, url: &str) -> FetchError {
 }
 
 #[tokio::test]
-async fn s31_an_image_is_fetched_and_its_bytes_say_what_it_is() {
+async fn a_fetched_image_is_identified_by_its_bytes() {
     for declared in ["image/png", "application/octet-stream"] {
         let upstream = Upstream::start([sends(declared, GIF)]).await;
         let image = fetcher().fetch(&at(&upstream, "here.test")).await.unwrap();
@@ -94,7 +94,7 @@ async fn s31_an_image_is_fetched_and_its_bytes_say_what_it_is() {
 }
 
 #[tokio::test]
-async fn s20_nothing_is_fetched_unless_it_is_enabled() {
+async fn nothing_is_fetched_unless_fetching_is_enabled() {
     let off = Fetcher::reaching(Fetch::default(), Names, only_here);
     let error = refusal(&off, "http://here.test/a.gif").await;
     assert_eq!(error, FetchError::Disabled);
@@ -102,7 +102,7 @@ async fn s20_nothing_is_fetched_unless_it_is_enabled() {
 }
 
 #[tokio::test]
-async fn s21_addresses_that_are_not_public_are_not_connected_to() {
+async fn addresses_that_are_not_public_are_never_connected_to() {
     let upstream = Upstream::start([sends("image/gif", GIF)]).await;
     let public_only = fetcher_that(is_public);
     for host in [
@@ -122,7 +122,7 @@ async fn s21_addresses_that_are_not_public_are_not_connected_to() {
 }
 
 #[tokio::test]
-async fn s24_a_name_that_leads_inside_as_well_is_refused() {
+async fn a_name_with_any_private_address_is_rejected() {
     let upstream = Upstream::start([sends("image/gif", GIF)]).await;
     let error = refusal(&fetcher(), &at(&upstream, "mixed.test")).await;
     assert!(matches!(error, FetchError::Forbidden { .. }), "{error:?}");
@@ -144,7 +144,7 @@ impl Resolve for Rebinding {
 }
 
 #[tokio::test]
-async fn s24_the_connection_goes_to_the_address_that_was_looked_at() {
+async fn the_connection_uses_the_address_that_was_checked() {
     let upstream = Upstream::start([sends("image/gif", GIF)]).await;
     let lookups = Arc::<AtomicUsize>::default();
     let settings = Fetch {
@@ -158,7 +158,7 @@ async fn s24_the_connection_goes_to_the_address_that_was_looked_at() {
 }
 
 #[tokio::test]
-async fn s23_every_spelling_of_this_machine_is_this_machine() {
+async fn every_spelling_of_loopback_is_rejected() {
     let settings = Fetch {
         enabled: true,
         ..Fetch::default()
@@ -187,7 +187,7 @@ async fn s23_every_spelling_of_this_machine_is_this_machine() {
 }
 
 #[tokio::test]
-async fn s27_only_ports_of_web_servers_are_connected_to() {
+async fn only_ports_80_and_443_are_connected_to() {
     let settings = Fetch {
         enabled: true,
         ..Fetch::default()
@@ -205,7 +205,7 @@ async fn s27_only_ports_of_web_servers_are_connected_to() {
 }
 
 #[tokio::test]
-async fn s28_a_refusal_does_not_tell_what_is_open_inside() {
+async fn a_refusal_does_not_reveal_whether_an_internal_port_is_open() {
     let open = Upstream::start([sends("image/gif", GIF)]).await;
     let closed = ClosedPort::hold();
     let public_only = fetcher_that(is_public);
@@ -217,7 +217,7 @@ async fn s28_a_refusal_does_not_tell_what_is_open_inside() {
 }
 
 #[tokio::test]
-async fn s30_a_request_turns_the_gateway_on_nobody() {
+async fn a_request_cannot_use_the_gateway_to_flood_a_host() {
     let mute = Script::new().read_request().stall();
     let upstream = Upstream::start([mute]).await;
     let asking = |count: usize| {
@@ -247,7 +247,7 @@ async fn s30_a_request_turns_the_gateway_on_nobody() {
 }
 
 #[tokio::test]
-async fn s25_a_redirect_is_followed_to_where_it_may_lead() {
+async fn a_redirect_to_a_permitted_address_is_followed() {
     for location in [
         "/c.gif",
         "c.gif",
@@ -266,7 +266,7 @@ async fn s25_a_redirect_is_followed_to_where_it_may_lead() {
 }
 
 #[tokio::test]
-async fn s25_a_redirect_to_an_address_that_is_not_public_is_refused() {
+async fn a_redirect_to_a_private_address_is_rejected() {
     for host in ["127.0.0.2", "inside.test", "[::1]"] {
         let inside = Upstream::start([sends("image/gif", GIF)]).await;
         let port = inside.address().port();
@@ -281,7 +281,7 @@ async fn s25_a_redirect_to_an_address_that_is_not_public_is_refused() {
 }
 
 #[tokio::test]
-async fn s25_redirects_end() {
+async fn redirects_are_limited() {
     let script = || redirects("/again");
     let upstream = Upstream::start([script(), script(), script(), script(), script()]).await;
     let error = refusal(&fetcher(), &at(&upstream, "here.test")).await;
@@ -290,7 +290,7 @@ async fn s25_redirects_end() {
 }
 
 #[tokio::test]
-async fn s26_what_is_too_large_is_refused_by_its_head_or_on_the_way() {
+async fn an_oversized_image_is_rejected_by_its_head_or_while_reading() {
     let announced = Script::new()
         .read_request()
         .send("HTTP/1.1 200 OK\r\ncontent-type: image/gif\r\ncontent-length: 1001\r\n\r\n")
@@ -307,7 +307,7 @@ async fn s26_what_is_too_large_is_refused_by_its_head_or_on_the_way() {
 }
 
 #[tokio::test]
-async fn s26_what_is_no_image_is_refused() {
+async fn a_response_that_is_not_an_image_is_rejected() {
     for (content_type, body, kind) in [
         (
             "text/html; charset=utf-8",
@@ -332,7 +332,7 @@ async fn s26_what_is_no_image_is_refused() {
 }
 
 #[tokio::test]
-async fn a_server_that_fails_or_is_not_there_is_named() {
+async fn a_failing_or_unresolvable_server_is_named() {
     let upstream =
         Upstream::start([Script::new()
             .read_request()
@@ -349,7 +349,7 @@ async fn a_server_that_fails_or_is_not_there_is_named() {
 }
 
 #[tokio::test]
-async fn s26_a_server_that_never_ends_is_left() {
+async fn a_server_that_never_finishes_times_out() {
     let upstream = Upstream::start([Script::new().read_request().stall()]).await;
     let settings = Fetch {
         enabled: true,
@@ -362,7 +362,7 @@ async fn s26_a_server_that_never_ends_is_left() {
 }
 
 #[tokio::test]
-async fn s23_other_addresses_are_no_addresses_of_images() {
+async fn urls_of_other_schemes_or_forms_are_rejected() {
     for url in [
         "file:///etc/passwd",
         "ftp://here.test/a.gif",
@@ -388,7 +388,7 @@ async fn s23_other_addresses_are_no_addresses_of_images() {
 }
 
 #[tokio::test]
-async fn a_requests_images_are_all_fetched_and_each_address_once() {
+async fn every_image_of_a_request_is_fetched_once_per_url() {
     let upstream = Upstream::start([sends("image/gif", GIF)]).await;
     let remote = Part::RemoteImage(RemoteImage {
         url: at(&upstream, "here.test"),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use majordomo_gateway::config::Watch;
 
 #[tokio::test]
-async fn a_hangup_reads_the_file_though_it_is_the_same() {
+async fn sighup_reloads_an_unchanged_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m.toml");
     std::fs::write(&path, "[aliases]\na = \"demo/text\"\n").unwrap();

@@ -188,13 +188,13 @@ fn refused(text: &str) -> Option<String> {
 }
 
 #[test]
-fn the_undamaged_file_is_put_to_work() {
+fn the_undamaged_file_is_accepted() {
     assert_eq!(refused(&FILES[0]), None);
 }
 
 proptest! {
     #[test]
-    fn f11_a_damaged_file_is_put_to_work_or_refused_in_words(
+    fn a_damaged_file_is_either_accepted_or_rejected_with_a_diagnostic(
         file in any::<Index>(),
         mutations in proptest::collection::vec(mutation(), 1..4),
     ) {
@@ -209,7 +209,7 @@ proptest! {
 
     /// The file that says everything, since each of its keys is read.
     #[test]
-    fn f11_a_single_odd_value_is_put_to_work_or_refused_in_words(mutation in mutation()) {
+    fn a_single_odd_value_is_either_accepted_or_rejected_with_a_diagnostic(mutation in mutation()) {
         let mut text = FILES[0].clone();
         mutation.apply(&mut text);
         if let Some(told) = refused(&text) {
@@ -218,7 +218,7 @@ proptest! {
     }
 
     #[test]
-    fn f11_no_text_panics(text in ".*") {
+    fn no_configuration_text_causes_a_panic(text in ".*") {
         refused(&text);
     }
 }

@@ -27,7 +27,7 @@ fn answers() -> Script {
 }
 
 #[tokio::test]
-async fn a_configured_provider_is_asked_at_its_address_with_its_key() {
+async fn a_configured_provider_is_called_at_its_address_with_its_key() {
     for (form, address) in [("keys", "/base"), ("dsn", "/v1")] {
         let upstream = Upstream::start([answers()]).await;
         let address = format!("{}{address}", upstream.address());
@@ -50,7 +50,7 @@ async fn a_configured_provider_is_asked_at_its_address_with_its_key() {
 }
 
 #[tokio::test]
-async fn a_key_of_the_environment_does_not_go_to_another_address() {
+async fn a_key_from_the_environment_is_not_sent_to_another_address() {
     let upstream = Upstream::start([answers()]).await;
     let text = format!(
         "[providers.openai]\nbase_url = \"http://{}\"",
@@ -68,7 +68,7 @@ async fn a_key_of_the_environment_does_not_go_to_another_address() {
 }
 
 #[test]
-fn a_built_in_provider_keeps_its_defaults_but_for_what_the_file_corrects() {
+fn a_built_in_provider_keeps_defaults_the_file_does_not_override() {
     let text = "\
 [providers.groq.models.small]
 images = { max = 2, max_px = 500 }
@@ -97,7 +97,7 @@ images = false
 }
 
 #[test]
-fn aliases_and_the_demo_are_there() {
+fn aliases_and_the_demo_exist() {
     let text = "[aliases]\nfast = \"demo/text,slow\"\nslow = \"sandbox/vision\"\n[providers.sandbox]\nkind = \"demo\"";
     let registry = registry(text, &environment(&[]));
     let chain = registry.parse("fast").unwrap();
@@ -106,7 +106,7 @@ fn aliases_and_the_demo_are_there() {
 }
 
 #[test]
-fn beside_other_providers_the_demo_is_there_only_if_it_is_named() {
+fn alongside_other_providers_the_demo_exists_only_if_named() {
     let other = "[providers.box]\nkind = \"ollama\"\n";
     let route =
         |services: &str| format!("{other}[[routes]]\nmodel = \"r\"\nservices = [ {services} ]\n");
@@ -155,7 +155,7 @@ fn beside_other_providers_the_demo_is_there_only_if_it_is_named() {
 }
 
 #[test]
-fn nothing_of_a_configuration_shows_its_secrets() {
+fn debug_output_of_a_configuration_hides_its_secrets() {
     let text = "\
 [[keys]]
 name = \"laptop\"
@@ -171,7 +171,7 @@ dsn = \"foreman://CANARY@m1.example.com\"
 }
 
 #[tokio::test]
-async fn without_a_file_what_is_there_is_found() {
+async fn without_a_file_providers_are_autodetected() {
     let tags = r#"{"models":[{"name":"qwen3:8b","model":"qwen3:8b"}]}"#;
     let script = Script::new()
         .read_request()
@@ -213,7 +213,7 @@ async fn without_a_file_what_is_there_is_found() {
 }
 
 #[tokio::test]
-async fn an_ollama_that_is_not_there_is_not_found() {
+async fn an_unreachable_ollama_is_not_detected() {
     let gone = ClosedPort::hold();
     let environment = environment(&[("OLLAMA_HOST", &gone.address().to_string())]);
     let found = autodetect(&registry("", &environment), &environment).await;

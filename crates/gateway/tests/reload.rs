@@ -45,7 +45,7 @@ async fn aliases(watch: &mut Watch) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_file_that_is_written_in_place_is_read_anew() {
+async fn a_file_written_in_place_is_reloaded() {
     let folder = folder(&alias("a"));
     let path = folder.path().join("m.toml");
     let mut watch = open(&path);
@@ -56,7 +56,7 @@ async fn a_file_that_is_written_in_place_is_read_anew() {
 }
 
 #[tokio::test]
-async fn f04_a_file_that_is_moved_over_the_old_one_is_read_anew() {
+async fn a_file_renamed_over_the_old_one_is_reloaded() {
     let folder = folder(&alias("a"));
     let path = folder.path().join("m.toml");
     let mut watch = open(&path);
@@ -70,7 +70,7 @@ async fn f04_a_file_that_is_moved_over_the_old_one_is_read_anew() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn f04_a_link_that_is_swapped_beside_the_file_is_followed() {
+async fn a_swapped_symlink_is_followed() {
     use std::os::unix::fs::symlink;
 
     // As volumes are mounted: m.toml → ..data/m.toml, ..data → ..1
@@ -91,7 +91,7 @@ async fn f04_a_link_that_is_swapped_beside_the_file_is_followed() {
 }
 
 #[tokio::test]
-async fn f01_a_bad_file_is_told_with_its_line_and_a_good_one_is_taken_again() {
+async fn a_bad_file_is_reported_with_its_line_and_the_next_good_one_is_loaded() {
     let folder = folder(&alias("a"));
     let path = folder.path().join("m.toml");
     let mut watch = open(&path);
@@ -108,7 +108,7 @@ async fn f01_a_bad_file_is_told_with_its_line_and_a_good_one_is_taken_again() {
 }
 
 #[tokio::test]
-async fn f04_a_file_that_is_gone_is_told_and_taken_when_it_is_back() {
+async fn a_deleted_file_is_reported_and_reloaded_when_it_returns() {
     let folder = folder(&alias("a"));
     let path = folder.path().join("m.toml");
     let mut watch = open(&path);
@@ -124,7 +124,7 @@ async fn f04_a_file_that_is_gone_is_told_and_taken_when_it_is_back() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn f04_what_is_no_file_of_a_sane_size_is_told_and_never_waited_for() {
+async fn a_fifo_directory_or_huge_file_is_reported_without_blocking() {
     let folder = folder(&alias("a"));
     let path = folder.path().join("m.toml");
     let mut watch = open(&path);

@@ -153,14 +153,14 @@ fn files() -> impl Iterator<Item = String> {
 }
 
 #[test]
-fn no_type_of_value_in_the_place_of_a_secret_is_repeated() {
+fn no_value_in_place_of_a_secret_is_quoted() {
     for file in files() {
         assert_hidden(&file);
     }
 }
 
 #[test]
-fn no_mistake_on_the_line_of_a_secret_shows_it() {
+fn no_mistake_on_a_secrets_line_reveals_it() {
     for file in files() {
         let line = file.trim_end().rfind('\n').map_or(0, |at| at + 1);
         let (before, last) = file.split_at(line);
@@ -186,7 +186,7 @@ fn no_mistake_on_the_line_of_a_secret_shows_it() {
 }
 
 #[test]
-fn no_file_that_was_cut_shows_its_secrets() {
+fn no_truncated_file_reveals_its_secrets() {
     for place in PLACES {
         let start = place.find('@').expect("a place");
         for file in VALUES.map(|value| place.replace('@', value)) {
@@ -214,7 +214,7 @@ fn values(text: &str) -> Vec<Range<usize>> {
 }
 
 #[test]
-fn a_key_or_an_address_with_a_password_is_hidden_wherever_it_stands() {
+fn keys_and_urls_with_passwords_are_hidden_everywhere() {
     let canaries = [
         format!("\"{TOKEN}\""),
         format!("'{TOKEN}'"),
@@ -250,7 +250,7 @@ fn a_key_or_an_address_with_a_password_is_hidden_wherever_it_stands() {
 }
 
 #[test]
-fn what_is_harmless_is_shown() {
+fn harmless_values_are_shown() {
     for (text, shown) in [
         ("[server]\nlisten = \"localhost\"\n", "`localhost`"),
         ("[aliases]\nmonkey = \"grok/llama\"\n", "\"grok/llama\""),

@@ -21,7 +21,7 @@ fn whole() -> Config {
 }
 
 #[test]
-fn the_server_and_its_keys() {
+fn the_server_section_and_keys_are_parsed() {
     let config = whole();
     assert_eq!(config.server.listen.port(), 4200);
     assert_eq!(config.server.max_body, 32 << 20);
@@ -51,7 +51,7 @@ fn the_server_and_its_keys() {
 }
 
 #[test]
-fn providers_in_the_order_of_the_file() {
+fn providers_keep_the_order_of_the_file() {
     let config = whole();
     let names: Vec<&str> = config.providers.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["groq", "m5", "deepseek"]);
@@ -70,7 +70,7 @@ fn providers_in_the_order_of_the_file() {
 }
 
 #[test]
-fn routes_with_their_services_and_conditions() {
+fn routes_are_parsed_with_services_and_conditions() {
     let config = whole();
     let [coder, gpt] = &config.routes[..] else {
         panic!("two routes");
@@ -114,7 +114,7 @@ fn routes_with_their_services_and_conditions() {
 }
 
 #[test]
-fn vision_health_and_chain() {
+fn vision_health_and_chain_are_parsed() {
     let config = whole();
     let vision = &config.vision;
     assert_eq!(
@@ -135,7 +135,7 @@ fn vision_health_and_chain() {
 }
 
 #[test]
-fn an_empty_file_is_the_same_as_none() {
+fn an_empty_file_equals_the_defaults() {
     let parsed = Config::parse("empty.toml", "", &BTreeMap::new()).unwrap();
     let plain = Config::empty();
     assert_eq!(parsed.server.listen, plain.server.listen);

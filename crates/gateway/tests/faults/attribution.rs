@@ -49,7 +49,7 @@ async fn tell(stage: &Stage, line: &str, headers: &str) -> String {
 }
 
 #[test]
-fn what_an_upstream_said_to_one_client_reaches_no_other_and_no_page() {
+fn an_upstream_error_for_one_client_reaches_no_other_client_or_page() {
     for (status, code, other) in [
         (401, "invalid_api_key", "up/b"),
         (403, "account_deactivated", "up/b"),
@@ -81,7 +81,7 @@ fn what_an_upstream_said_to_one_client_reaches_no_other_and_no_page() {
 }
 
 #[test]
-fn a_moderated_input_of_one_client_closes_no_model_to_another() {
+fn moderated_input_of_one_client_benches_no_model_for_another() {
     case(async {
         let moderated = r#"{"error":{"code":403,"message":"Your chosen model requires moderation and your input was flagged","metadata":{"reasons":["violence"],"flagged_input":"invalid_api_key"}}}"#;
         let upstream = Upstream::start([
@@ -99,7 +99,7 @@ fn a_moderated_input_of_one_client_closes_no_model_to_another() {
 }
 
 #[test]
-fn five_good_requests_after_a_poisonous_one_are_all_served() {
+fn five_good_requests_after_a_poison_request_are_all_served() {
     case(async {
         let slow = Script::new()
             .read_request()
@@ -150,7 +150,7 @@ async fn futures<const N: usize>(work: [impl Future<Output = String>; N]) -> Vec
 }
 
 #[test]
-fn a_corrected_key_is_used_at_once_and_an_unchanged_one_stays_benched() {
+fn a_corrected_key_is_used_immediately_and_an_unchanged_one_stays_benched() {
     case(async {
         let upstream = Upstream::start([answers(401, "{}"), answers(200, GOOD)]).await;
         let config = provider(&upstream);

@@ -21,7 +21,7 @@ fn impatient() -> Limits {
 }
 
 #[test]
-fn a_request_beyond_the_limit_is_told_to_come_back_and_may() {
+fn a_request_beyond_the_limit_gets_a_503_and_succeeds_later() {
     case(async {
         let upstream = standing_still(1).await;
         let config = format!("[server]\nmax_requests = 1\n{}", provider(&upstream));
@@ -51,7 +51,7 @@ fn announcing(bytes: u64) -> String {
 }
 
 #[test]
-fn uploads_that_announce_the_whole_budget_and_send_little_keep_nobody_out() {
+fn uploads_that_declare_the_whole_budget_but_send_little_block_no_one() {
     case(async {
         let config = "[server]\nmax_body = \"1MiB\"\nmax_bytes_in_flight = \"4MiB\"\n";
         let stage = Stage::with(config, impatient()).await;
@@ -72,7 +72,7 @@ fn uploads_that_announce_the_whole_budget_and_send_little_keep_nobody_out() {
 }
 
 #[test]
-fn a_slow_upload_holds_no_seat() {
+fn a_slow_upload_holds_no_permit() {
     case(async {
         let stage = Stage::with("[server]\nmax_requests = 1\n", impatient()).await;
         let mut upload = stage.connect().await;
@@ -87,7 +87,7 @@ fn a_slow_upload_holds_no_seat() {
 }
 
 #[test]
-fn bytes_that_have_come_are_counted_and_more_is_refused() {
+fn received_bytes_count_against_the_budget() {
     case(async {
         let config = "[server]\nmax_body = \"1MiB\"\nmax_bytes_in_flight = \"1MiB\"\n";
         let stage = Stage::with(config, impatient()).await;
@@ -117,7 +117,7 @@ fn bytes_that_have_come_are_counted_and_more_is_refused() {
 }
 
 #[test]
-fn a_body_that_keeps_the_pace_for_ever_is_given_up() {
+fn a_body_at_the_minimum_rate_still_hits_the_total_timeout() {
     case(async {
         let config = "[server]\nbody_timeout = \"200ms\"\n";
         let stage = Stage::with(config, impatient()).await;
@@ -149,7 +149,7 @@ fn ask_as(key: &str) -> String {
 
 /// Two seats; eight clients of one key ask again as soon as they are answered.
 #[test]
-fn a_crowd_of_one_key_keeps_another_key_neither_out_nor_waiting() {
+fn a_crowd_of_one_key_neither_blocks_nor_delays_another_key() {
     case(async {
         let script = Script::new()
             .read_request()
@@ -187,7 +187,7 @@ fn a_crowd_of_one_key_keeps_another_key_neither_out_nor_waiting() {
 }
 
 #[test]
-fn a_whole_answer_is_charged_to_the_budget_of_its_request() {
+fn a_buffered_response_counts_against_its_requests_budget() {
     case(async {
         let large = WHOLE.replace("word", &"word ".repeat(300_000));
         let script = Script::new()

@@ -16,7 +16,7 @@ fn limits(set: impl FnOnce(&mut Limits)) -> Limits {
 }
 
 #[test]
-fn c01_a_silent_connection_is_closed() {
+fn a_silent_connection_is_closed() {
     case(async {
         let stage = Stage::with("", limits(|l| l.first_byte = SHORT)).await;
         assert_eq!(stage.raw("").await, "");
@@ -25,7 +25,7 @@ fn c01_a_silent_connection_is_closed() {
 }
 
 #[test]
-fn c02_a_head_that_is_never_complete_is_closed() {
+fn an_incomplete_request_head_times_out() {
     case(async {
         let stage = Stage::with("", limits(|l| l.header = SHORT)).await;
         assert_eq!(stage.raw("GET /healthz HTTP/1.1\r\nho").await, "");
@@ -34,7 +34,7 @@ fn c02_a_head_that_is_never_complete_is_closed() {
 }
 
 #[test]
-fn c03_a_body_that_comes_too_slowly_is_given_up() {
+fn a_body_below_the_minimum_rate_gets_a_408() {
     case(async {
         let stage = Stage::with("", limits(|l| l.body_window = SHORT)).await;
         let head =
@@ -47,7 +47,7 @@ fn c03_a_body_that_comes_too_slowly_is_given_up() {
 }
 
 #[test]
-fn c05_a_reader_that_stops_is_cut_off_together_with_its_upstream() {
+fn a_client_that_stops_reading_is_disconnected_with_its_upstream() {
     case(async {
         let length = EVENT.len();
         let chunk = format!("{length:x}\r\n{EVENT}\r\n").repeat(100);
@@ -67,7 +67,7 @@ fn c05_a_reader_that_stops_is_cut_off_together_with_its_upstream() {
 }
 
 #[test]
-fn c06_an_idle_connection_is_closed() {
+fn an_idle_keep_alive_connection_is_closed() {
     case(async {
         let stage = Stage::with("", limits(|l| l.idle = SHORT)).await;
         let answer = stage
@@ -80,7 +80,7 @@ fn c06_an_idle_connection_is_closed() {
 }
 
 #[test]
-fn c06_connections_beyond_the_limit_wait_until_another_ends() {
+fn connections_beyond_the_limit_wait_until_another_closes() {
     case(async {
         let stage = Stage::with("", limits(|l| l.connections = 1)).await;
         let request = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
@@ -115,7 +115,7 @@ fn kernel_keeps() -> usize {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn c04_a_fast_stream_waits_for_its_slow_reader() {
+fn a_slow_reader_applies_backpressure_to_the_upstream() {
     case(async {
         let chunk = format!("{:x}\r\n{EVENT}\r\n", EVENT.len()).repeat(100);
         let script = Script::new().read_request().stream_head().flood(chunk);

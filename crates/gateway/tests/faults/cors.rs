@@ -9,7 +9,7 @@ const STREAM: &str =
     r#"{"model":"demo/text","stream":true,"messages":[{"role":"user","content":"hi"}]}"#;
 
 #[test]
-fn an_allowed_site_may_ask_and_read_answers_errors_and_streams() {
+fn an_allowed_origin_can_read_responses_errors_and_streams() {
     for (config, key) in [
         (ORIGINS.to_owned(), String::new()),
         (keyed(ORIGINS), format!("x-api-key: {CLIENT_KEY}\r\n")),
@@ -68,7 +68,7 @@ fn preflight(path: &str, host: &str, origin: &str) -> String {
 }
 
 #[test]
-fn s52_only_an_allowed_site_is_let_in_by_a_preflight() {
+fn only_an_allowed_origin_passes_a_preflight() {
     for config in [ORIGINS.to_owned(), keyed(ORIGINS), String::new(), keyed("")] {
         case(async {
             let stage = Stage::start(&config).await;

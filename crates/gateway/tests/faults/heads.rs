@@ -3,7 +3,7 @@
 use crate::stage::{CLIENT_KEY, Stage, case, statuses};
 
 #[test]
-fn c17_heads_with_odd_bytes_are_refused() {
+fn malformed_request_heads_are_rejected() {
     case(async {
         let stage = Stage::start("").await;
         for head in [
@@ -22,7 +22,7 @@ fn c17_heads_with_odd_bytes_are_refused() {
 }
 
 #[test]
-fn c18_heads_that_are_too_long_are_refused() {
+fn oversized_request_heads_are_rejected() {
     case(async {
         let stage = Stage::start("").await;
         let get = |path: &str, headers: &str| {
@@ -48,7 +48,7 @@ fn c18_heads_that_are_too_long_are_refused() {
 }
 
 #[test]
-fn c20_a_request_names_one_host() {
+fn a_request_must_have_exactly_one_host() {
     case(async {
         let stage = Stage::start("").await;
         for head in [
@@ -66,7 +66,7 @@ fn c20_a_request_names_one_host() {
 }
 
 #[test]
-fn c20_only_exact_paths_lead_somewhere_and_none_to_the_operator() {
+fn only_exact_paths_match_and_none_reaches_the_operator_api() {
     case(async {
         let stage = Stage::start("").await;
         for path in [
@@ -89,7 +89,7 @@ fn c20_only_exact_paths_lead_somewhere_and_none_to_the_operator() {
 }
 
 #[test]
-fn c22_the_gateway_is_no_tunnel_and_no_mirror() {
+fn connect_trace_and_upgrade_are_not_honoured() {
     case(async {
         let stage = Stage::start("").await;
         let marker = format!("x-marker: {CLIENT_KEY}\r\n");

@@ -62,7 +62,7 @@ async fn closed_after(client: &mut Client, flood: &[u8]) {
 }
 
 #[test]
-fn c30_streams_that_are_reset_at_once_end_their_connection() {
+fn a_rapid_reset_flood_closes_the_connection() {
     case(async {
         let stage = Stage::start("").await;
         let mut client = connect(&stage, &frames::settings()).await;
@@ -75,7 +75,7 @@ fn c30_streams_that_are_reset_at_once_end_their_connection() {
 }
 
 #[test]
-fn c31_streams_that_make_the_gateway_reset_them_end_their_connection() {
+fn a_made_you_reset_flood_closes_the_connection() {
     let zero = |id| frames::window_update(id, 0).to_vec();
     let after_the_end = |id| frames::data(id, b"more", false).to_vec();
     for (ends, mistake) in [
@@ -98,7 +98,7 @@ fn c31_streams_that_make_the_gateway_reset_them_end_their_connection() {
 }
 
 #[test]
-fn c32_a_head_without_an_end_ends_its_connection() {
+fn a_continuation_flood_closes_the_connection() {
     case(async {
         let stage = Stage::start("").await;
         let mut client = connect(&stage, &frames::settings()).await;
@@ -115,7 +115,7 @@ fn c32_a_head_without_an_end_ends_its_connection() {
 }
 
 #[test]
-fn c32_a_short_head_that_unpacks_to_megabytes_is_refused() {
+fn an_hpack_bomb_is_rejected() {
     case(async {
         let stage = Stage::start("").await;
         let mut client = connect(&stage, &frames::settings()).await;
@@ -150,7 +150,7 @@ fn c32_a_short_head_that_unpacks_to_megabytes_is_refused() {
 }
 
 #[test]
-fn c33_frames_that_carry_nothing_end_their_connection() {
+fn a_flood_of_empty_data_frames_closes_the_connection() {
     case(async {
         let stage = Stage::start("").await;
         let mut client = connect(&stage, &frames::settings()).await;
@@ -165,7 +165,7 @@ fn c33_frames_that_carry_nothing_end_their_connection() {
 }
 
 #[test]
-fn c33_a_flood_that_is_answered_and_never_read_ends_with_the_stall_timer() {
+fn a_ping_or_settings_flood_that_is_never_read_hits_the_write_stall_timeout() {
     let ping = frames::frame(frames::PING, 0, 0, &[0; 8]);
     for flood in [ping, frames::settings()] {
         case(async {
@@ -185,7 +185,7 @@ fn c33_a_flood_that_is_answered_and_never_read_ends_with_the_stall_timer() {
 }
 
 #[test]
-fn c34_the_stream_beyond_the_hundredth_is_refused() {
+fn the_101st_concurrent_stream_is_refused() {
     case(async {
         let upstream = Upstream::start([Script::new().read_request().stall()]).await;
         let stage = Stage::start(&provider(&upstream)).await;
@@ -216,7 +216,7 @@ fn impatient() -> Limits {
 }
 
 #[test]
-fn c05_a_stream_whose_window_never_opens_is_reset_and_its_neighbours_go_on() {
+fn a_stream_whose_window_never_opens_is_reset_alone() {
     case(async {
         let chunk = format!("{:x}\r\n{EVENT}\r\n", EVENT.len());
         let upstream = Upstream::start([
@@ -240,7 +240,7 @@ fn c05_a_stream_whose_window_never_opens_is_reset_and_its_neighbours_go_on() {
 }
 
 #[test]
-fn c05_a_connection_of_http2_that_is_never_read_is_cut_off() {
+fn an_http2_connection_that_is_never_read_is_closed() {
     case(async {
         let chunk = format!("{:x}\r\n{EVENT}\r\n", EVENT.len()).repeat(100);
         let upstream =
@@ -255,7 +255,7 @@ fn c05_a_connection_of_http2_that_is_never_read_is_cut_off() {
 }
 
 #[test]
-fn a_stream_that_waits_for_its_model_is_not_taken_for_a_stalled_one() {
+fn a_stream_waiting_for_its_model_does_not_count_as_stalled() {
     case(async {
         let upstream = standing_still(1).await;
         let stage = Stage::with(&provider(&upstream), impatient()).await;

@@ -14,7 +14,7 @@ async fn mute() -> Upstream {
 }
 
 #[test]
-fn m24_pictures_beyond_the_budget_wait_and_are_told_to_come_back() {
+fn images_beyond_the_byte_budget_wait_and_then_get_a_503() {
     case(async {
         let upstream = mute().await;
         let config = format!(
@@ -60,7 +60,7 @@ fn bomb() -> Vec<u8> {
 }
 
 #[test]
-fn m26_a_picture_that_cannot_be_opened_is_its_clients_and_costs_nobody_else() {
+fn an_undecodable_image_is_a_400_and_benches_no_target() {
     let whole = picture(200);
     let mut flipped = whole.clone();
     let middle = flipped.len() / 2;
@@ -97,7 +97,7 @@ fn m26_a_picture_that_cannot_be_opened_is_its_clients_and_costs_nobody_else() {
 }
 
 #[test]
-fn s20_a_picture_elsewhere_is_passed_on_or_refused_and_never_fetched() {
+fn a_remote_image_is_forwarded_or_rejected_but_never_fetched() {
     case(async {
         let (host, ollama, openai) = (mute().await, mute().await, mute().await);
         let config = format!(

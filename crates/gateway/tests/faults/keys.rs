@@ -50,7 +50,7 @@ fn keys(models: &str) -> String {
 }
 
 #[test]
-fn s02_parts_of_a_key_and_its_hash_are_no_keys() {
+fn a_key_prefix_or_hash_is_not_accepted_as_a_key() {
     case(async {
         let stage = Stage::start(&keys("")).await;
         let hash = hashed(LONG_KEY);
@@ -81,7 +81,7 @@ fn s02_parts_of_a_key_and_its_hash_are_no_keys() {
 }
 
 #[test]
-fn s03_a_restricted_key_gets_one_verdict_however_it_is_sent() {
+fn a_restricted_key_gets_the_same_verdict_in_every_header() {
     case(async {
         let stage = Stage::start(&keys("models = [\"demo/vision\"]\n")).await;
         let spellings = [
@@ -120,7 +120,7 @@ fn s03_a_restricted_key_gets_one_verdict_however_it_is_sent() {
 }
 
 #[test]
-fn s08_without_a_key_nothing_is_answered_but_that_the_gateway_is_there() {
+fn without_a_key_only_health_checks_respond() {
     case(async {
         let stage = Stage::start(&keys("")).await;
         for route in ROUTES {
@@ -144,7 +144,7 @@ fn s08_without_a_key_nothing_is_answered_but_that_the_gateway_is_there() {
 }
 
 #[test]
-fn s08_with_a_key_no_path_answers_that_the_product_does_not_name() {
+fn undocumented_paths_are_not_found_even_with_a_key() {
     case(async {
         let stage = Stage::start(&keys("")).await;
         let key = format!("x-api-key: {LONG_KEY}\r\n");
@@ -184,7 +184,7 @@ fn s08_with_a_key_no_path_answers_that_the_product_does_not_name() {
 }
 
 #[test]
-fn s07_a_clients_key_opens_no_operators_page_on_the_clients_listener() {
+fn a_client_key_cannot_reach_operator_pages_on_the_client_listener() {
     case(async {
         let stage = Stage::start(&keys("")).await;
         let key = format!("x-api-key: {LONG_KEY}\r\n");

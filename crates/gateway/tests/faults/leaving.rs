@@ -24,7 +24,7 @@ fn patient() -> Limits {
 }
 
 #[test]
-fn c23_a_client_that_leaves_during_its_upload_asks_nobody() {
+fn a_disconnect_during_the_upload_calls_no_upstream() {
     for asker in Asker::ALL {
         case(async {
             let upstream = mute().await;
@@ -46,7 +46,7 @@ fn c23_a_client_that_leaves_during_its_upload_asks_nobody() {
 }
 
 #[test]
-fn c23_a_client_that_leaves_the_queue_leaves_its_place_and_asks_nobody() {
+fn a_disconnect_while_queued_frees_the_slot_and_calls_no_upstream() {
     for asker in Asker::ALL {
         case(async {
             let upstream = mute().await;
@@ -76,7 +76,7 @@ fn c23_a_client_that_leaves_the_queue_leaves_its_place_and_asks_nobody() {
 }
 
 #[test]
-fn c23_a_client_that_waits_for_room_for_its_bytes_is_seen_to_leave() {
+fn a_disconnect_while_waiting_for_the_byte_budget_is_noticed() {
     case(async {
         let upstream = mute().await;
         let config = format!(
@@ -106,7 +106,7 @@ fn c23_a_client_that_waits_for_room_for_its_bytes_is_seen_to_leave() {
 }
 
 #[test]
-fn who_waited_in_the_queue_is_served_when_its_turn_comes() {
+fn a_queued_request_is_served_when_a_slot_frees() {
     case(async {
         let upstream = mute().await;
         let config = format!("[server]\nmax_requests = 1\n{}", provider(&upstream));
@@ -127,7 +127,7 @@ fn who_waited_in_the_queue_is_served_when_its_turn_comes() {
 }
 
 #[test]
-fn c23_a_client_that_leaves_while_its_target_is_connected_to_leaves_no_socket() {
+fn a_disconnect_while_connecting_upstream_closes_the_socket() {
     for asker in Asker::ALL {
         case(async {
             let hole = BlackHole::open();
@@ -147,7 +147,7 @@ fn c23_a_client_that_leaves_while_its_target_is_connected_to_leaves_no_socket() 
 }
 
 #[test]
-fn c23_a_client_that_leaves_before_the_answer_ends_the_question() {
+fn a_disconnect_before_the_response_cancels_the_upstream_request() {
     for asker in Asker::ALL {
         case(async {
             let upstream = mute().await;
@@ -165,7 +165,7 @@ fn c23_a_client_that_leaves_before_the_answer_ends_the_question() {
 }
 
 #[test]
-fn c23_a_client_that_leaves_while_its_picture_is_described_ends_the_description() {
+fn a_disconnect_while_an_image_is_described_cancels_the_describer() {
     for asker in Asker::ALL {
         case(async {
             let (eyes, upstream) = (mute().await, mute().await);
@@ -192,7 +192,7 @@ fn c23_a_client_that_leaves_while_its_picture_is_described_ends_the_description(
 }
 
 #[test]
-fn c23_a_client_that_leaves_while_its_picture_is_made_to_fit_leaves_nothing_behind() {
+fn a_disconnect_while_an_image_is_downscaled_leaves_nothing_behind() {
     for asker in Asker::ALL {
         case(async {
             let upstream = mute().await;
@@ -216,7 +216,7 @@ fn c23_a_client_that_leaves_while_its_picture_is_made_to_fit_leaves_nothing_behi
 }
 
 #[test]
-fn c23_a_client_that_leaves_an_answer_that_flows_ends_it() {
+fn a_disconnect_during_an_active_response_closes_the_upstream() {
     for asker in Asker::ALL {
         case(async {
             let begun = Script::new().read_request();
@@ -248,7 +248,7 @@ fn c23_a_client_that_leaves_an_answer_that_flows_ends_it() {
 }
 
 #[test]
-fn c23_a_client_that_leaves_an_answer_that_stands_still_ends_it() {
+fn a_disconnect_during_a_stalled_response_closes_the_upstream() {
     for asker in Asker::ALL {
         case(async {
             let half = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\
@@ -286,7 +286,7 @@ async fn gone(stage: &Stage) {
 }
 
 #[test]
-fn c15_a_client_that_leaves_is_noticed_behind_pipelined_bytes() {
+fn a_disconnect_is_noticed_behind_pipelined_bytes() {
     case(async {
         let upstream = mute().await;
         let stage = Stage::start(&provider(&upstream)).await;
@@ -300,7 +300,7 @@ fn c15_a_client_that_leaves_is_noticed_behind_pipelined_bytes() {
 }
 
 #[test]
-fn c24_a_client_that_closes_its_half_has_left() {
+fn a_half_closed_connection_counts_as_a_disconnect() {
     case(async {
         let upstream = mute().await;
         let stage = Stage::start(&provider(&upstream)).await;

@@ -24,7 +24,7 @@ fn log_bytes() -> usize {
 }
 
 #[test]
-fn s60_random_names_fill_neither_the_figures_nor_the_traces_nor_the_log() {
+fn invented_model_names_do_not_fill_metrics_traces_or_the_log() {
     case(async {
         let dead = ClosedPort::hold();
         let config = format!(
@@ -59,7 +59,7 @@ fn s60_random_names_fill_neither_the_figures_nor_the_traces_nor_the_log() {
 }
 
 #[test]
-fn s61_a_name_or_a_chain_without_end_is_refused_in_few_words() {
+fn an_overlong_name_or_chain_is_rejected_with_a_short_error() {
     case(async {
         let stage = Stage::start("").await;
         let before = log_bytes();

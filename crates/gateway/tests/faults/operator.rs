@@ -5,7 +5,7 @@ use majordomo_testkit::{Script, Upstream};
 use crate::stage::{CLIENT_KEY, Client, Stage, ask, case, header, provider, statuses};
 
 #[test]
-fn a_benched_target_is_shown_with_its_reason_and_makes_the_gateway_unready() {
+fn a_benched_target_is_shown_with_its_reason_and_makes_the_gateway_not_ready() {
     case(async {
         let refuse = Script::new().read_request().answer(
             401,
@@ -68,7 +68,7 @@ async fn tell(stage: &Stage, line: &str, headers: &str) -> String {
 }
 
 #[test]
-fn s10_a_site_that_leads_its_name_here_sees_nothing() {
+fn dns_rebinding_against_the_operator_listener_is_rejected() {
     case(async {
         let stage = Stage::start("").await;
         let port = stage.operator.port();
@@ -124,7 +124,7 @@ async fn ask_as(address: std::net::SocketAddr, line: &str, key: &str, more: &str
 }
 
 #[test]
-fn s07_where_others_can_reach_it_a_viewer_reads_and_only_an_operator_does_more() {
+fn off_loopback_a_viewer_reads_and_only_an_operator_writes() {
     case(async {
         let (stage, address) = open_stage().await;
         let json = "content-type: application/json\r\n";
@@ -172,7 +172,7 @@ fn every_role_may_call_models() {
 }
 
 #[test]
-fn a_page_of_another_site_cannot_use_an_operators_key() {
+fn a_cross_site_page_cannot_use_an_operator_key() {
     case(async {
         let (stage, address) = open_stage().await;
         for from in [
@@ -192,7 +192,7 @@ fn a_page_of_another_site_cannot_use_an_operators_key() {
 }
 
 #[test]
-fn s06_wrong_keys_at_the_operators_listener_are_slowed_down_with_those_at_the_clients() {
+fn wrong_keys_are_throttled_across_both_listeners() {
     case(async {
         let (stage, address) = open_stage().await;
         let wrong = "GET /v1/models HTTP/1.1\r\nhost: localhost\r\nx-api-key: wrong\r\nconnection: close\r\n\r\n";
@@ -224,7 +224,7 @@ fn s06_wrong_keys_at_the_operators_listener_are_slowed_down_with_those_at_the_cl
 }
 
 #[test]
-fn s50_nothing_can_be_changed_over_the_operators_listener() {
+fn the_operator_listener_accepts_no_unlisted_write() {
     case(async {
         let stage = Stage::start("").await;
         let host = stage.operator;
@@ -277,7 +277,7 @@ fn s50_nothing_can_be_changed_over_the_operators_listener() {
 }
 
 #[test]
-fn s52_no_page_of_another_site_is_let_in_by_a_preflight_here_allowed_or_not() {
+fn no_preflight_succeeds_on_the_operator_listener() {
     case(async {
         let stage = Stage::start("[server]\norigins = [\"https://chat.example\"]\n").await;
         let host = stage.operator;

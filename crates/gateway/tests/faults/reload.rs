@@ -16,7 +16,7 @@ fn key() -> String {
 }
 
 #[test]
-fn f01_a_bad_file_leaves_the_old_one_at_work_and_the_operator_is_told() {
+fn a_rejected_file_leaves_the_old_one_in_effect_and_is_reported() {
     let good = "[aliases]\nthis = \"demo/text\"\n";
     for (bad, told) in [
         ("[aliases]\nthis = ", "majordomo.toml:2"),
@@ -57,7 +57,7 @@ fn f01_a_bad_file_leaves_the_old_one_at_work_and_the_operator_is_told() {
 }
 
 #[test]
-fn f03_a_stream_ends_well_though_its_provider_is_gone_from_the_file() {
+fn a_stream_completes_after_its_provider_is_removed_from_the_file() {
     case(async {
         let finish = EVENT.replace("\"finish_reason\":null", "\"finish_reason\":\"stop\"");
         let script = Script::new()
@@ -86,7 +86,7 @@ fn f03_a_stream_ends_well_though_its_provider_is_gone_from_the_file() {
 }
 
 #[test]
-fn f05_what_is_known_of_targets_outlives_a_reload() {
+fn target_health_survives_a_reload() {
     case(async {
         let refuse = Script::new()
             .read_request()
@@ -107,7 +107,7 @@ fn f05_what_is_known_of_targets_outlives_a_reload() {
 }
 
 #[test]
-fn f07_a_short_key_is_warned_of_by_its_name() {
+fn a_short_key_causes_a_warning_that_names_it() {
     case(async {
         let stage = Stage::start(&format!(
             "[[keys]]\nname = \"laptop\"\nkey = \"{CLIENT_KEY}\"\n"
@@ -123,7 +123,7 @@ fn f07_a_short_key_is_warned_of_by_its_name() {
 }
 
 #[test]
-fn a_stream_that_stands_still_is_not_touched_by_a_reload() {
+fn a_stalled_stream_survives_a_reload() {
     case(async {
         let upstream = standing_still(1).await;
         let stage = Stage::start(&provider(&upstream)).await;
@@ -164,7 +164,7 @@ services = [ { spec = "demo/text" } ]
 "#;
 
 #[test]
-fn r24_a_reload_with_bad_rules_reports_all_and_the_old_file_keeps_serving() {
+fn a_reload_with_invalid_rules_reports_all_of_them_and_keeps_the_old_file() {
     case(async {
         let stage = Stage::start(ROUTED).await;
         let target = async || {
@@ -212,7 +212,7 @@ services = [ {{ spec = "a/text", weight = {weight} }}, {{ spec = "b/text", weigh
 }
 
 #[test]
-fn a_reload_keeps_the_sessions_and_the_figures_of_services_that_stay() {
+fn a_reload_keeps_sessions_and_statistics_of_retained_services() {
     case(async {
         let stage = Stage::start(&weighted("before", 1)).await;
         let served_by = async || {
@@ -265,7 +265,7 @@ async fn stays_closed(stage: &Stage, told: &str) {
 }
 
 #[test]
-fn a_file_that_loses_its_keys_lets_nobody_in() {
+fn a_file_that_loses_its_keys_admits_no_one() {
     let aliases = "[aliases]\nthis = \"demo/text\"\n";
     case(async {
         let config = format!("{aliases}{}", key());
@@ -298,7 +298,7 @@ fn a_file_that_loses_its_keys_lets_nobody_in() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_file_that_is_still_written_is_not_put_to_work() {
+fn a_partially_written_file_is_not_applied() {
     use std::io::Write;
 
     case(async {
@@ -324,7 +324,7 @@ fn a_file_that_is_still_written_is_not_put_to_work() {
 }
 
 #[test]
-fn what_only_a_restart_can_change_is_told_and_the_rest_is_put_to_work() {
+fn settings_that_need_a_restart_are_reported_and_the_rest_is_applied() {
     case(async {
         let stage = Stage::start("[aliases]\nold = \"demo/text\"\n").await;
         let health = stage.look("/api/health").await;
@@ -355,7 +355,7 @@ fn what_only_a_restart_can_change_is_told_and_the_rest_is_put_to_work() {
 }
 
 #[test]
-fn fetching_that_is_turned_off_is_off_for_the_vision_proxy_too() {
+fn disabling_fetching_disables_it_for_the_vision_proxy() {
     case(async {
         let upstream = Upstream::start([Script::new().read_request().stall()]).await;
         let address = upstream.address();
@@ -389,7 +389,7 @@ fn fetching_that_is_turned_off_is_off_for_the_vision_proxy_too() {
 }
 
 #[test]
-fn a_refused_file_shows_the_operator_and_the_log_no_secret() {
+fn a_rejected_file_reveals_no_secret_to_health_or_the_log() {
     case(async {
         let stage = Stage::start("[aliases]\nthis = \"demo/text\"\n").await;
         for text in [

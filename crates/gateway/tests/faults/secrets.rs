@@ -19,7 +19,7 @@ fn keys() -> String {
 }
 
 #[test]
-fn c27_a_key_is_found_where_dialects_put_it() {
+fn keys_are_read_from_every_place_a_dialect_uses() {
     case(async {
         let stage = Stage::start(&keys()).await;
         let rows: [(&str, String, u16); 10] = [
@@ -51,7 +51,7 @@ fn c27_a_key_is_found_where_dialects_put_it() {
 }
 
 #[test]
-fn s11_no_key_is_in_any_answer_log_line_or_figure() {
+fn no_key_appears_in_a_response_log_line_or_metric() {
     case(async {
         // An upstream that repeats the key, and one that answers.
         let repeats = format!(r#"{{"error":{{"message":"bad key {UPSTREAM_KEY}"}}}}"#);
@@ -101,7 +101,7 @@ fn s11_no_key_is_in_any_answer_log_line_or_figure() {
 }
 
 #[test]
-fn nothing_that_was_asked_is_logged_though_an_upstream_repeats_it() {
+fn a_prompt_echoed_by_an_upstream_is_not_logged() {
     case(async {
         let repeats = r#"{"error":{"message":"I do not understand MARKER-of-a-prompt"}}"#;
         let refuse = Script::new().read_request();
@@ -119,7 +119,7 @@ fn nothing_that_was_asked_is_logged_though_an_upstream_repeats_it() {
 }
 
 #[test]
-fn c26_wrong_keys_are_refused_alike_and_keep_nobody_out() {
+fn wrong_keys_get_identical_responses_and_lock_no_one_out() {
     case(async {
         let stage = Stage::start(&keys()).await;
         let without_id = |answer: String| {
@@ -141,7 +141,7 @@ fn c26_wrong_keys_are_refused_alike_and_keep_nobody_out() {
 }
 
 #[test]
-fn s06_an_address_that_guesses_is_slowed_down_and_keeps_nobody_out() {
+fn an_address_that_guesses_keys_is_throttled_but_valid_keys_still_work() {
     case(async {
         let stage = Stage::start(&keys()).await;
         let guess = format!(
@@ -166,7 +166,7 @@ fn s06_an_address_that_guesses_is_slowed_down_and_keeps_nobody_out() {
 }
 
 #[test]
-fn s11_no_failure_of_an_upstream_brings_a_key_to_light() {
+fn no_upstream_failure_reveals_a_key() {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
     let read = || Script::new().read_request();
     for script in [

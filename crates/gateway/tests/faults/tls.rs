@@ -109,7 +109,7 @@ async fn answered(stream: &mut TlsStream<TcpStream>) -> String {
 }
 
 #[test]
-fn a_gateway_with_a_certificate_speaks_tls_and_nothing_else() {
+fn with_a_certificate_only_tls_is_accepted() {
     case(async {
         let folder = tempfile::tempdir().unwrap();
         let certificate = Certificate::new();
@@ -125,7 +125,7 @@ fn a_gateway_with_a_certificate_speaks_tls_and_nothing_else() {
 }
 
 #[test]
-fn the_operators_listener_speaks_tls_when_the_gateway_does() {
+fn the_operator_listener_uses_tls_when_the_client_listener_does() {
     case(async {
         let folder = tempfile::tempdir().unwrap();
         Certificate::new().write(folder.path());
@@ -158,7 +158,7 @@ fn the_operators_listener_speaks_tls_when_the_gateway_does() {
 }
 
 #[test]
-fn a_renewed_certificate_is_served_and_open_connections_go_on() {
+fn a_renewed_certificate_is_served_and_open_connections_continue() {
     case(async {
         let folder = tempfile::tempdir().unwrap();
         let (old, new) = (Certificate::new(), Certificate::new());
@@ -177,7 +177,7 @@ fn a_renewed_certificate_is_served_and_open_connections_go_on() {
 
 #[cfg(unix)]
 #[test]
-fn a_certificate_whose_link_is_swapped_is_served() {
+fn a_certificate_behind_a_swapped_symlink_is_served() {
     use std::os::unix::fs::symlink;
 
     case(async {
@@ -205,7 +205,7 @@ fn a_certificate_whose_link_is_swapped_is_served() {
 }
 
 #[test]
-fn a_broken_certificate_leaves_the_old_one_and_the_operator_is_told() {
+fn an_invalid_certificate_keeps_the_old_one_and_is_reported() {
     case(async {
         let folder = tempfile::tempdir().unwrap();
         let (old, other) = (Certificate::new(), Certificate::new());
@@ -238,7 +238,7 @@ fn a_broken_certificate_leaves_the_old_one_and_the_operator_is_told() {
 }
 
 #[test]
-fn a_certificate_that_is_named_anew_is_served_and_watched() {
+fn a_newly_configured_certificate_path_is_served_and_watched() {
     case(async {
         let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let [first, second, third] = [(); 3].map(|()| Certificate::new());
@@ -289,7 +289,7 @@ fn a_reload_does_not_turn_tls_off() {
 }
 
 #[test]
-fn files_that_cannot_be_used_are_named_at_the_start() {
+fn unusable_tls_files_are_named_at_startup() {
     case(async {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("majordomo.toml");

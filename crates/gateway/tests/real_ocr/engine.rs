@@ -34,7 +34,7 @@ fn vision() -> Arc<Vision> {
 }
 
 #[tokio::test]
-async fn words_in_an_image_of_every_format_arrive_as_text() {
+async fn text_in_images_of_every_format_arrives() {
     let Some((chain, images)) = describer() else {
         return;
     };
@@ -61,7 +61,7 @@ async fn words_in_an_image_of_every_format_arrive_as_text() {
 }
 
 #[tokio::test]
-async fn words_in_a_tools_screenshot_arrive_as_text() {
+async fn text_in_a_tools_screenshot_arrives() {
     let Some((chain, images)) = describer() else {
         return;
     };

@@ -249,11 +249,11 @@ async fn words_arrive(from: From) {
 }
 
 #[tokio::test]
-async fn words_in_the_users_images_arrive_from_every_dialect() {
+async fn text_in_user_images_arrives_from_every_dialect() {
     words_arrive(From::User).await;
 }
 
 #[tokio::test]
-async fn words_in_tools_images_arrive_from_every_dialect() {
+async fn text_in_tool_images_arrives_from_every_dialect() {
     words_arrive(From::Tool).await;
 }

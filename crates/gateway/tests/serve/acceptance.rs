@@ -38,7 +38,7 @@ services = [ {{ spec = "eyes/sharp" }} ]
 }
 
 #[tokio::test]
-async fn p9_in_a_hundred_requests_the_describer_never_answers() {
+async fn the_describer_never_serves_the_request_itself() {
     let config = r#"
 [[routes]]
 model = "blind"
@@ -61,7 +61,7 @@ services = [ { spec = "demo/vision" } ]
 }
 
 #[tokio::test]
-async fn p10_a_processor_that_fails_is_in_the_trace_and_the_request_goes_on() {
+async fn a_failing_processor_is_traced_and_the_request_continues() {
     let repeats = r#"{"error":{"message":"what is MARKER-of-a-prompt?"}}"#;
     let refuse = Script::new().read_request();
     let refuse = refuse.answer(400, "application/json", repeats);
@@ -80,7 +80,7 @@ async fn p10_a_processor_that_fails_is_in_the_trace_and_the_request_goes_on() {
 }
 
 #[tokio::test]
-async fn p12_r20_the_rule_that_describes_is_the_only_one_that_acts() {
+async fn the_first_matching_rule_is_the_only_one_applied() {
     let later = r#"
 [[routes.smart]]
 name = "everything"
@@ -105,7 +105,7 @@ services = [ { spec = "demo/vision" } ]
 }
 
 #[tokio::test]
-async fn r22_a_rule_whose_services_are_all_inactive_leaves_requests_to_the_route() {
+async fn a_rule_whose_services_are_all_inactive_falls_back_to_the_route() {
     let config = CONFIG.replace(
         "services = [ { spec = \"other/text\" } ]",
         "services = [ { spec = \"other/text\", active = false } ]",
@@ -121,7 +121,7 @@ async fn r22_a_rule_whose_services_are_all_inactive_leaves_requests_to_the_route
 }
 
 #[test]
-fn v20_a_describer_that_is_nobody_is_a_mistake_of_the_file() {
+fn an_unknown_describer_is_a_configuration_error() {
     for describe in ["", "nobody", "nobody/m", "demo/", "/m"] {
         for route in [
             format!("services = [ {{ spec = \"demo/text\" }} ]\ndescribe = \"{describe}\""),
@@ -135,7 +135,7 @@ fn v20_a_describer_that_is_nobody_is_a_mistake_of_the_file() {
 }
 
 #[tokio::test]
-async fn v25_s42_a_describer_that_hangs_is_a_marker_and_no_fault_of_the_target() {
+async fn a_describer_that_hangs_leaves_a_marker_and_does_not_count_against_the_target() {
     let stalls = Script::new().read_request().stall();
     let upstream = Upstream::start(vec![stalls; 4]).await;
     let config = blind(upstream.address(), "[vision]\ntimeout = \"200ms\"\n");
@@ -155,7 +155,7 @@ async fn v25_s42_a_describer_that_hangs_is_a_marker_and_no_fault_of_the_target()
 }
 
 #[tokio::test]
-async fn v27_a_client_that_leaves_cancels_the_call_of_the_describer() {
+async fn a_disconnect_cancels_the_describers_call() {
     let stalls = Script::new().read_request().stream_head().stall();
     let upstream = Upstream::start([stalls]).await;
     let stage = Stage::start(&blind(upstream.address(), "")).await;
@@ -188,7 +188,7 @@ fn pixel(number: u8) -> Bytes {
 }
 
 #[tokio::test]
-async fn s44_each_call_is_a_row_of_the_request_of_the_key_that_asked() {
+async fn each_describer_call_is_recorded_under_the_callers_key() {
     let response = Response {
         usage: majordomo::Usage {
             input: 30,

@@ -32,7 +32,7 @@ fn refusing(status: u16, headers: &str, body: &str) -> Script {
 }
 
 #[tokio::test]
-async fn headers_name_the_request_its_target_the_attempts_and_the_changes() {
+async fn headers_report_the_request_id_target_attempts_and_changes() {
     let response = Response::new(vec![Part::text("Hello.")]);
     let upstream = Upstream::start([wires::answering(Protocol::Messages, &response, false)]).await;
     let closed = ClosedPort::hold();
@@ -55,7 +55,7 @@ async fn headers_name_the_request_its_target_the_attempts_and_the_changes() {
 }
 
 #[tokio::test]
-async fn an_exhausted_chain_has_the_status_that_says_what_to_do() {
+async fn an_exhausted_chain_has_the_most_actionable_status() {
     let not_found = r#"{"error":{"message":"no such model","code":"model_not_found"}}"#;
     let too_long = r#"{"error":{"message":"too many tokens","code":"context_length_exceeded"}}"#;
     let unsupported = r#"{"error":{"message":"no tools","code":"unsupported_parameter"}}"#;
@@ -123,7 +123,7 @@ async fn an_exhausted_chain_has_the_status_that_says_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_conversation_that_is_too_long_for_all_is_told_so_that_agents_compact() {
+async fn an_overlong_conversation_gets_the_error_that_makes_agents_compact() {
     let closed = ClosedPort::hold();
     let config = wires::provider("up", Protocol::Chat, closed.address());
     let config = config.replace("tools = true", "context_window = 10");
@@ -146,7 +146,7 @@ async fn a_conversation_that_is_too_long_for_all_is_told_so_that_agents_compact(
 }
 
 #[tokio::test]
-async fn an_unknown_model_is_404_and_names_the_nearest() {
+async fn an_unknown_model_is_a_404_that_suggests_the_nearest() {
     let stage = Stage::start("[aliases]\nthinking = \"demo/text\"\n").await;
     for client in Protocol::ALL {
         for stream in [false, true] {
@@ -164,7 +164,7 @@ async fn an_unknown_model_is_404_and_names_the_nearest() {
 }
 
 #[tokio::test]
-async fn a_target_that_is_benched_is_503_when_it_may_not_be_tried() {
+async fn a_benched_target_that_may_not_be_tried_is_a_503() {
     let closed = ClosedPort::hold();
     let config = wires::provider("up", Protocol::Chat, closed.address());
     let stage = Stage::start(&format!("[chain]\nall_benched = \"fail\"\n{config}")).await;
@@ -182,7 +182,7 @@ async fn a_target_that_is_benched_is_503_when_it_may_not_be_tried() {
 }
 
 #[tokio::test]
-async fn a_refused_key_of_ours_is_not_the_clients_fault() {
+async fn a_rejected_upstream_key_is_not_a_client_error() {
     let upstream = Upstream::start([refusing(401, "", "{}")]).await;
     let config = wires::provider("up", Protocol::Chat, upstream.address());
     let stage = Stage::start(&config).await;
@@ -224,7 +224,7 @@ async fn a_name_from_a_providers_list_needs_no_configuration() {
 }
 
 #[tokio::test]
-async fn the_old_form_of_a_gemini_stream_is_one_array() {
+async fn a_gemini_stream_without_sse_is_one_json_array() {
     let words = ["One, ", "two."];
     let mut events = vec![Event::Start {
         id: None,

@@ -41,7 +41,7 @@ services = [ {{ spec = "special/m" }} ]
 }
 
 #[tokio::test]
-async fn an_embedding_takes_a_seat_of_its_service() {
+async fn an_embedding_takes_a_permit_of_its_service() {
     let first = Upstream::start([Script::new().read_request().stall()]).await;
     let second = Upstream::start([answering(r#"{"data":[]}"#)]).await;
     let special = Upstream::start([]).await;
@@ -81,7 +81,7 @@ async fn rules_send_embeddings_and_counts_to_their_services() {
 }
 
 #[tokio::test]
-async fn tokens_are_not_counted_by_a_target_that_is_benched() {
+async fn a_benched_target_does_not_count_tokens() {
     let sick = Script::new().read_request();
     let sick = sick.answer(500, "application/json", "{}").times(99);
     let first = Upstream::start([sick]).await;

@@ -20,7 +20,7 @@ fn told(what: &str, setting: &str) -> String {
 }
 
 #[tokio::test]
-async fn every_dialect_is_told_which_limit_its_request_is_above() {
+async fn every_dialect_names_the_exceeded_limit() {
     let (upstream, stage) = stage().await;
     let said = r#"{"role":"user","content":"hi"}"#;
     let content = r#"{"role":"user","parts":[{"text":"hi"}]}"#;
@@ -106,7 +106,7 @@ async fn every_kind_of_element_has_a_limit() {
 }
 
 #[tokio::test]
-async fn a_body_of_too_many_values_is_refused_before_it_is_read_in_every_dialect() {
+async fn a_body_with_too_many_values_is_rejected_before_decoding_in_every_dialect() {
     let upstream = Upstream::start([Script::new()]).await;
     let provider = provider("up", Protocol::Chat, upstream.address());
     let stage = Stage::start(&format!("[server]\nmax_values = 50\n{provider}")).await;

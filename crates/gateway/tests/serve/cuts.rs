@@ -19,7 +19,7 @@ fn cuts_of_a_pair() -> usize {
 }
 
 #[tokio::test]
-async fn no_cut_makes_a_false_ending_or_says_a_word_twice() {
+async fn no_truncation_causes_a_false_end_or_repeated_text() {
     let cuts = cuts_of_a_pair();
     let seed = fastrand::u64(..);
     println!("the cuts' seed: {seed}");

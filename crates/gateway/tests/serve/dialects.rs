@@ -49,7 +49,7 @@ fn questions() -> [(Protocol, String, String, &'static str); 5] {
 }
 
 #[tokio::test]
-async fn the_demo_answers_every_dialect_whole() {
+async fn the_demo_serves_every_dialect_buffered() {
     let stage = Stage::start("").await;
     for (protocol, whole, _, path) in questions() {
         let answer = stage.post(path, whole).await;
@@ -64,7 +64,7 @@ async fn the_demo_answers_every_dialect_whole() {
 }
 
 #[tokio::test]
-async fn the_demo_answers_every_dialect_streamed() {
+async fn the_demo_serves_every_dialect_streamed() {
     let stage = Stage::start("").await;
     for (protocol, _, streamed, path) in questions() {
         let path = path.replace(":generateContent", ":streamGenerateContent?alt=sse");

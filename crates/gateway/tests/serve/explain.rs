@@ -79,7 +79,7 @@ services = [ {{ spec = "up/eyes" }} ]
 }
 
 #[tokio::test]
-async fn nobody_is_asked_and_everything_is_told() {
+async fn explain_calls_no_target_and_reports_every_decision() {
     let (upstream, stage) = untouched().await;
     let chat = body(Protocol::Chat, &with_image(), "coder");
     let told = explained(&stage, "", &chat).await;
@@ -139,7 +139,7 @@ async fn nobody_is_asked_and_everything_is_told() {
 }
 
 #[tokio::test]
-async fn each_target_says_how_it_would_get_the_request() {
+async fn each_target_reports_how_it_would_receive_the_request() {
     let (upstream, stage) = untouched().await;
     let mut request = Request::user("what is it?").part(Part::image("image/png", picture(64, 64)));
     request.edit().seed = Some(7);
@@ -178,7 +178,7 @@ fn picture(width: u32, height: u32) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn headers_and_keys_are_those_of_the_client() {
+async fn headers_and_keys_are_evaluated_as_the_clients() {
     let (upstream, stage) = untouched().await;
     let plain = body(Protocol::Chat, &Request::user("hi"), "coder");
     let blue = stage
@@ -239,7 +239,7 @@ fn body_of(model: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_route_can_be_named_in_place_of_the_models_own() {
+async fn a_route_can_be_chosen_explicitly() {
     let (_upstream, stage) = untouched().await;
     let told = explained(&stage, "?route=coder", &body_of("up/small")).await;
     assert_eq!(
@@ -262,7 +262,7 @@ async fn a_route_can_be_named_in_place_of_the_models_own() {
 }
 
 #[tokio::test]
-async fn every_dialect_is_known_by_its_path_its_name_and_its_looks() {
+async fn every_dialect_is_detected_by_path_name_and_shape() {
     let stage = Stage::start(CONFIG).await;
     for protocol in Protocol::ALL {
         let request = with_image().system("You are terse.");
@@ -298,7 +298,7 @@ async fn every_dialect_is_known_by_its_path_its_name_and_its_looks() {
 /// Requests of real clients, whose paths say what they are. Those that could be
 /// of two dialects are OpenAI's by their looks.
 #[tokio::test]
-async fn the_looks_of_real_requests_are_not_mistaken() {
+async fn recorded_requests_are_detected_as_their_own_dialect() {
     let Some(folder) = majordomo_testkit::data("MAJORDOMO_CLIENT_REQUESTS") else {
         return;
     };
@@ -349,7 +349,7 @@ async fn the_looks_of_real_requests_are_not_mistaken() {
 }
 
 #[tokio::test]
-async fn s50_only_json_of_this_machine_is_explained() {
+async fn explain_accepts_only_same_origin_json() {
     let stage = Stage::start(CONFIG).await;
     let body = body_of("blind");
     let own = format!("http://{}", stage.operator);
@@ -373,7 +373,7 @@ async fn s50_only_json_of_this_machine_is_explained() {
 }
 
 #[tokio::test]
-async fn addresses_of_images_that_would_be_refused_are_refused_here() {
+async fn image_urls_that_would_be_refused_are_refused_by_explain() {
     let config = "[fetch]\nenabled = true\n[providers.eyes]\nkind = \"ollama\"\n\
                   base_url = \"http://127.0.0.1:9\"\n[providers.eyes.models.m]\nimages = { max = 4 }\n";
     let stage = Stage::start(config).await;
@@ -408,7 +408,7 @@ async fn addresses_of_images_that_would_be_refused_are_refused_here() {
 }
 
 #[tokio::test]
-async fn its_bodies_take_room_among_those_of_requests() {
+async fn explain_bodies_count_against_the_byte_budget() {
     let upstream = Upstream::start([Script::new().read_request().stall()]).await;
     let config = format!(
         "[server]\nmax_body = \"1MiB\"\nmax_bytes_in_flight = \"1MiB\"\n\

@@ -110,7 +110,7 @@ fn noise() -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_large_picture_is_sent_again_to_the_next_target() {
+async fn a_large_image_is_resent_to_the_next_target() {
     let data = noise();
     assert!(data.len() > 6_000_000);
     let request = Request::user("What is this?").part(Part::image("image/png", data.clone()));
@@ -155,7 +155,7 @@ async fn a_large_picture_is_sent_again_to_the_next_target() {
 }
 
 #[tokio::test]
-async fn a_stream_that_dies_before_its_content_is_served_whole_by_the_next() {
+async fn a_stream_that_fails_before_its_content_is_served_by_the_next_target() {
     let mut config = String::new();
     let mut upstreams = Vec::new();
     for protocol in Protocol::ALL {
@@ -199,7 +199,7 @@ async fn a_stream_that_dies_before_its_content_is_served_whole_by_the_next() {
 }
 
 #[tokio::test]
-async fn a_stream_that_dies_after_its_first_word_ends_with_the_dialects_error() {
+async fn a_stream_that_fails_after_its_first_token_ends_with_the_dialects_error() {
     let whole = Script::new().read_request().stall();
     let next = Upstream::start([whole]).await;
     let mut config = wires::provider("next", Protocol::Chat, next.address());
@@ -240,7 +240,7 @@ async fn a_stream_that_dies_after_its_first_word_ends_with_the_dialects_error() 
 }
 
 #[tokio::test]
-async fn an_error_inside_a_stream_is_one_before_its_content_and_one_after() {
+async fn an_error_event_fails_over_before_content_and_is_forwarded_after() {
     let overloaded = Error::provider(529, "overloaded").with_code("overloaded_error");
     let stream = |protocol, body: Bytes| {
         let script = Script::new().read_request();
@@ -289,7 +289,7 @@ async fn an_error_inside_a_stream_is_one_before_its_content_and_one_after() {
 }
 
 #[tokio::test]
-async fn an_answer_that_says_nothing_is_asked_of_the_next() {
+async fn an_empty_response_fails_over_to_the_next_target() {
     let silent = [
         events().remove(0),
         Event::Usage(Usage::default()),

@@ -28,7 +28,7 @@ fn question(client: Protocol, model: &str) -> (String, String) {
 }
 
 #[tokio::test]
-async fn a_key_is_found_wherever_a_dialect_puts_it() {
+async fn a_key_is_accepted_wherever_a_dialect_puts_it() {
     let stage = Stage::start(KEYS).await;
     for client in Protocol::ALL {
         let (path, body) = question(client, "demo/text");
@@ -51,7 +51,7 @@ async fn a_key_is_found_wherever_a_dialect_puts_it() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_missing_wrong_or_doubtful_is_refused_in_the_dialects_words() {
+async fn a_missing_wrong_or_ambiguous_key_is_refused_in_the_dialects_format() {
     let stage = Stage::start(KEYS).await;
     let laptop = ("x-api-key", "canary-laptop");
     let rows: [(Headers<'_>, u16, &str); 4] = [
@@ -90,7 +90,7 @@ async fn a_key_that_is_missing_wrong_or_doubtful_is_refused_in_the_dialects_word
 }
 
 #[tokio::test]
-async fn a_key_with_a_list_asks_for_nothing_else_and_sees_nothing_else() {
+async fn a_restricted_key_uses_and_lists_only_its_models() {
     let stage = Stage::start(KEYS).await;
     let guest = ("x-api-key", "canary-guest");
     for client in Protocol::ALL {
@@ -111,7 +111,7 @@ async fn a_key_with_a_list_asks_for_nothing_else_and_sees_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_clients_key_stays_here() {
+async fn a_client_key_is_not_forwarded() {
     let response = Response::new(vec![Part::text("Hello.")]);
     for client in Protocol::ALL {
         let upstream = Upstream::start([wires::answering(client, &response, false)]).await;
@@ -129,7 +129,7 @@ async fn a_clients_key_stays_here() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_large_or_in_the_wrong_form_is_refused() {
+async fn an_oversized_or_malformed_body_is_rejected() {
     let stage = Stage::start("[server]\nmax_body = \"1KiB\"\n").await;
     for client in Protocol::ALL {
         let (path, body) = question(client, "demo/text");

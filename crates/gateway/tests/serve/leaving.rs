@@ -87,7 +87,7 @@ fn after(protocol: Protocol) -> Protocol {
 }
 
 #[tokio::test]
-async fn the_provider_is_left_in_every_phase_of_a_stream() {
+async fn a_disconnect_in_any_phase_of_a_stream_closes_the_upstream() {
     for client in Protocol::ALL {
         for provider in [client, after(client)] {
             for phase in [Phase::Headers, Phase::BeforeContent, Phase::MidStream] {
@@ -98,7 +98,7 @@ async fn the_provider_is_left_in_every_phase_of_a_stream() {
 }
 
 #[tokio::test]
-async fn the_provider_is_left_in_every_phase_of_a_whole_answer() {
+async fn a_disconnect_in_any_phase_of_a_buffered_response_closes_the_upstream() {
     for client in Protocol::ALL {
         for provider in [client, after(client)] {
             for phase in [Phase::Headers, Phase::MidBody] {
@@ -109,7 +109,7 @@ async fn the_provider_is_left_in_every_phase_of_a_whole_answer() {
 }
 
 #[tokio::test]
-async fn a_stream_of_http2_that_is_reset_leaves_its_provider() {
+async fn a_reset_http2_stream_closes_the_upstream() {
     use http_body_util::Full;
     use hyper_util::rt::{TokioExecutor, TokioIo};
 
@@ -161,7 +161,7 @@ fn connections_to(port: u16) -> HashMap<String, bool> {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_connection_that_is_being_opened_is_given_up() {
+async fn a_connection_attempt_is_abandoned_on_disconnect() {
     use majordomo_testkit::BlackHole;
 
     for client in Protocol::ALL {
@@ -196,7 +196,7 @@ async fn a_connection_that_is_being_opened_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_client_who_leaves_while_it_waits_for_a_seat_never_reaches_the_provider() {
+async fn a_disconnect_while_waiting_for_a_permit_calls_no_upstream() {
     let whole = Response::new(vec![Part::text("One.")]);
     let scripts = [
         Script::new().read_request().stall(),

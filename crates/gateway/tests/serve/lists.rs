@@ -19,7 +19,7 @@ fn json(answer: &Answer) -> Value {
 }
 
 #[tokio::test]
-async fn models_are_listed_in_each_dialects_shape() {
+async fn models_are_listed_in_each_dialects_format() {
     let stage = Stage::start(CONFIG).await;
     let anthropic = ("anthropic-version", "2023-06-01");
     let google = ("x-goog-api-key", "canary");
@@ -64,7 +64,7 @@ async fn models_are_listed_in_each_dialects_shape() {
 }
 
 #[tokio::test]
-async fn one_model_is_told_by_any_of_its_names() {
+async fn a_model_is_described_under_any_of_its_names() {
     let stage = Stage::start(CONFIG).await;
     let anthropic: Headers<'_> = &[("anthropic-version", "2023-06-01")];
     for id in [
@@ -106,7 +106,7 @@ async fn one_model_is_told_by_any_of_its_names() {
 }
 
 #[tokio::test]
-async fn every_base_answers_its_own_dialect() {
+async fn every_base_path_serves_its_own_dialect() {
     let stage = Stage::start("").await;
     let chat =
         r#"{"model":"demo/text","stream":false,"messages":[{"role":"user","content":"hi"}]}"#;
@@ -143,7 +143,7 @@ async fn every_base_answers_its_own_dialect() {
 }
 
 #[tokio::test]
-async fn those_who_look_whether_somebody_is_there_are_answered() {
+async fn probes_are_served_and_unknown_paths_fail_in_their_dialect() {
     let stage = Stage::start("").await;
     for path in ["/", "/healthz", "/readyz", "/ollama", "/anthropic/"] {
         assert_eq!(stage.get(path).await.status, 200, "{path}");

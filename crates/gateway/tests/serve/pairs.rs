@@ -209,7 +209,7 @@ async fn answered(request: Request, response: Response) {
 }
 
 #[tokio::test]
-async fn a_text_is_answered_with_a_text() {
+async fn text_gets_a_text_response() {
     let request = Request::user("How are you?")
         .system("You are terse.")
         .max_tokens(50);
@@ -217,7 +217,7 @@ async fn a_text_is_answered_with_a_text() {
 }
 
 #[tokio::test]
-async fn a_question_with_a_tool_is_answered_with_a_call() {
+async fn a_request_with_a_tool_gets_a_tool_call() {
     let request = Request::user("Will it rain?")
         .tool(weather())
         .max_tokens(50);
@@ -225,7 +225,7 @@ async fn a_question_with_a_tool_is_answered_with_a_call() {
 }
 
 #[tokio::test]
-async fn a_tools_result_goes_back_to_its_call() {
+async fn a_tool_result_matches_its_call() {
     let request = Request::user("Will it rain?")
         .tool(weather())
         .max_tokens(50)
@@ -238,7 +238,7 @@ async fn a_tools_result_goes_back_to_its_call() {
 }
 
 #[tokio::test]
-async fn a_picture_arrives_byte_for_byte() {
+async fn an_image_arrives_byte_for_byte() {
     let request = Request::user("What is this?")
         .part(picture())
         .max_tokens(50);
@@ -246,7 +246,7 @@ async fn a_picture_arrives_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn a_calls_arguments_that_come_in_pieces_are_put_together() {
+async fn tool_call_argument_deltas_are_assembled() {
     let index = 0;
     let fragment = |text: &str| Event::ToolCallArguments {
         index,
@@ -298,7 +298,7 @@ async fn a_calls_arguments_that_come_in_pieces_are_put_together() {
 }
 
 #[tokio::test]
-async fn a_stream_of_the_same_dialect_is_the_same_bytes_however_it_comes() {
+async fn a_same_dialect_stream_is_byte_identical_for_any_chunking() {
     let text = response(Part::text("Well, “thank” you."));
     for protocol in Protocol::ALL {
         let mut body = wires::streamed(protocol, &text.to_events()).to_vec();
@@ -324,7 +324,7 @@ async fn a_stream_of_the_same_dialect_is_the_same_bytes_however_it_comes() {
 }
 
 #[tokio::test]
-async fn a_providers_refusal_is_told_in_the_clients_words() {
+async fn a_provider_error_is_translated_to_the_clients_dialect() {
     for (status, told) in [(400, 400), (500, 502)] {
         let script = |protocol: Protocol| {
             let error = Error::provider(status, "no such colour");

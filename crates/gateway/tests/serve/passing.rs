@@ -20,7 +20,7 @@ fn answering(body: &'static str) -> Script {
 }
 
 #[tokio::test]
-async fn tokens_are_counted_by_a_target_that_does() {
+async fn tokens_are_counted_by_a_target_that_supports_it() {
     let messages = r#"{"model":"up/m0","messages":[{"role":"user","content":"hi"}]}"#;
     let gemini = r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}"#;
     let rows = [
@@ -51,7 +51,7 @@ async fn tokens_are_counted_by_a_target_that_does() {
 }
 
 #[tokio::test]
-async fn embeddings_go_through_as_they_are() {
+async fn embeddings_pass_through_unchanged() {
     let rows = [
         (
             Protocol::Chat,
@@ -83,7 +83,7 @@ async fn embeddings_go_through_as_they_are() {
 }
 
 #[tokio::test]
-async fn embeddings_of_another_dialect_are_a_clear_400() {
+async fn embeddings_for_another_dialect_are_a_clear_400() {
     for (client, path, protocol) in [
         (Protocol::Chat, "/v1/embeddings", Protocol::Messages),
         (Protocol::Chat, "/v1/embeddings", Protocol::Ollama),
@@ -117,7 +117,7 @@ async fn embeddings_fail_over() {
 }
 
 #[tokio::test]
-async fn a_field_that_needs_memory_goes_to_its_own_dialect_or_is_refused() {
+async fn a_stateful_field_goes_to_its_own_dialect_or_is_rejected() {
     let response = Response::new(vec![Part::text("Hello.")]);
     let rows = [
         r#""previous_response_id":"resp_0""#,

@@ -11,7 +11,7 @@ const REQUESTS: usize = 200;
 const RELOADS: usize = 5;
 
 #[tokio::test]
-async fn f02_a_reload_under_load_loses_no_request() {
+async fn a_reload_under_load_loses_no_request() {
     let response = Response::new(vec![Part::text("Hello.")]);
     let upstream = async |stream| {
         let script = wires::answering(Protocol::Chat, &response, stream);

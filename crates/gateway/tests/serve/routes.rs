@@ -87,7 +87,7 @@ async fn a_rule_narrows_a_request_to_its_own_services() {
 }
 
 #[tokio::test]
-async fn a_blind_route_takes_images_in_every_dialect() {
+async fn a_text_only_route_accepts_images_in_every_dialect() {
     let stage = Stage::start(CONFIG).await;
     for protocol in Protocol::ALL {
         let answer = ask(&stage, protocol, "blind", &with_image()).await;
@@ -106,7 +106,7 @@ async fn a_blind_route_takes_images_in_every_dialect() {
 }
 
 #[tokio::test]
-async fn a_target_that_cannot_see_gets_a_description_from_its_own_describer() {
+async fn a_text_only_target_gets_a_description_from_its_own_describer() {
     let stage = Stage::start(CONFIG).await;
     let answer = ask(&stage, Protocol::Chat, "mixed", &with_image()).await;
     assert_eq!(answer.header("x-majordomo-target"), Some("demo/text"));
@@ -115,7 +115,7 @@ async fn a_target_that_cannot_see_gets_a_description_from_its_own_describer() {
 }
 
 #[tokio::test]
-async fn v18_v21_a_routes_describer_is_for_services_without_one_of_their_own() {
+async fn a_routes_describer_serves_only_services_without_their_own() {
     let stage = Stage::start(CONFIG).await;
     let mut seen = Vec::new();
     for _ in 0..2 {
@@ -140,7 +140,7 @@ async fn v18_v21_a_routes_describer_is_for_services_without_one_of_their_own() {
 }
 
 #[tokio::test]
-async fn p8_a_session_stays_with_its_service_and_is_processed_all_the_same() {
+async fn a_pinned_session_keeps_its_service_and_is_still_processed() {
     let stage = Stage::start(CONFIG).await;
     let body = body(Protocol::Chat, &with_image(), "pinned");
     let body = std::str::from_utf8(&body).unwrap();
@@ -168,7 +168,7 @@ async fn p8_a_session_stays_with_its_service_and_is_processed_all_the_same() {
 /// Describers are asked as they are: what others describe to them, what rules
 /// their route has, is not gone through again.
 #[tokio::test]
-async fn f10_two_that_describe_to_each_other_are_not_asked_in_a_circle() {
+async fn describers_that_name_each_other_are_not_called_in_a_cycle() {
     let said = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"an answer"},"finish_reason":"stop"}]}"#;
     let script = Script::new()
         .read_request()

@@ -88,7 +88,7 @@ async fn kept(client: Protocol, said: Bytes) -> (String, Bytes) {
 }
 
 #[tokio::test]
-async fn a_silent_stream_gets_signs_of_life_and_then_its_answer() {
+async fn a_silent_stream_gets_heartbeats_and_then_its_response() {
     let response = Response::new(vec![Part::text("Hello.")]);
     for client in Protocol::ALL {
         let answer = wires::streamed(client, &response.to_events());

@@ -21,7 +21,7 @@ async fn requests(stage: &Stage, count: usize) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_request_is_told_from_its_rules_to_its_outcome() {
+async fn a_trace_covers_a_request_from_its_rules_to_its_outcome() {
     let stage = Stage::start(CONFIG).await;
     let long = Request::user("word ".repeat(500)).max_tokens(50);
     let answer = ask(&stage, Protocol::Messages, "long", &long).await;
@@ -53,7 +53,7 @@ async fn a_request_is_told_from_its_rules_to_its_outcome() {
 }
 
 #[tokio::test]
-async fn descriptions_and_changes_are_told() {
+async fn descriptions_and_changes_are_traced() {
     let stage = Stage::start(CONFIG).await;
     ask(&stage, Protocol::Chat, "blind", &with_image()).await;
     ask(&stage, Protocol::Chat, "blind", &with_image()).await;
@@ -87,7 +87,7 @@ async fn descriptions_and_changes_are_told() {
 }
 
 #[tokio::test]
-async fn failed_attempts_are_told_without_what_was_said() {
+async fn failed_attempts_are_traced_without_conversation_text() {
     let repeats = r#"{"error":{"message":"MARKER-of-a-prompt with CANARY-upstream"}}"#;
     let refuse = |status| {
         Script::new()
@@ -165,7 +165,7 @@ services = [ {{ spec = "up/c" }} ]
 }
 
 #[tokio::test]
-async fn so_many_are_kept_as_the_file_says_and_none_without_a_model() {
+async fn the_configured_number_of_traces_is_kept_and_none_without_a_model() {
     let stage = Stage::start(&format!("[server]\ntraces = 2\n{CONFIG}")).await;
     for model in ["long", "demo/text", "mixed"] {
         ask(
