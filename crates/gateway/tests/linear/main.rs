@@ -7,7 +7,7 @@
 
 mod contract;
 mod fronts;
-mod house;
+mod gateway;
 mod ollama;
 mod shape;
 mod table;
@@ -19,7 +19,7 @@ use bytes::Bytes;
 use majordomo_wire::Protocol;
 
 use fronts::Front;
-use house::{House, name, needs_bytes, route};
+use gateway::{MeasuredGateway, name, needs_bytes, route};
 use shape::Shape;
 use table::{ROWS, Row};
 
@@ -64,8 +64,8 @@ fn main() -> ExitCode {
 
 /// Prints the table; gives the cells that are above the limit.
 async fn measure(rows: &[&Row]) -> Vec<String> {
-    let house = House::start().await;
-    warm_up(&house).await;
+    let gateway = MeasuredGateway::start().await;
+    warm_up(&gateway).await;
     print!("{:<34} {:<16}", "shape", "front");
     for target in Protocol::ALL {
         print!(" {:>9}", name(target));
@@ -88,7 +88,7 @@ async fn measure(rows: &[&Row]) -> Vec<String> {
             let mut longest = Duration::ZERO;
             for target in Protocol::ALL {
                 let cell = Cell {
-                    house: &house,
+                    gateway: &gateway,
                     row,
                     front,
                     target,
@@ -111,7 +111,7 @@ async fn measure(rows: &[&Row]) -> Vec<String> {
 
 /// One shape from one front to one target.
 struct Cell<'c> {
-    house: &'c House,
+    gateway: &'c MeasuredGateway,
     row: &'c Row,
     front: Front,
     target: Protocol,
@@ -146,7 +146,7 @@ impl Cell<'_> {
 
     async fn cost(&self, model: &str, headers: usize, body: &Bytes) -> Duration {
         let path = self.front.path(model);
-        let asked = self.house.ask(&path, headers, body).await;
+        let asked = self.gateway.ask(&path, headers, body).await;
         let named = self.row.name.contains("address") && needs_bytes(self.front, self.target);
         let expected = if named { 400 } else { 200 };
         let text: String = asked.text.chars().take(600).collect();
@@ -156,15 +156,15 @@ impl Cell<'_> {
 }
 
 /// What is made once is nobody's cost.
-async fn warm_up(house: &House) {
+async fn warm_up(gateway: &MeasuredGateway) {
     for front in Front::ALL {
         let fields = front
             .fields(&Shape::question())
             .expect("every dialect has questions");
         for target in Protocol::ALL {
-            let model = route(target, house::Eyes::Good);
+            let model = route(target, gateway::Eyes::Good);
             let body = Bytes::from(format!(r#"{{"model":"{model}",{fields}}}"#));
-            let asked = house.ask(&front.path(&model), 0, &body).await;
+            let asked = gateway.ask(&front.path(&model), 0, &body).await;
             assert_eq!(asked.status, 200, "{}", asked.text);
         }
     }

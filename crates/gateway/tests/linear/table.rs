@@ -1,6 +1,6 @@
 //! The rows: everything that a request can repeat, and how often.
 
-use crate::house::Eyes;
+use crate::gateway::Eyes;
 use crate::shape::{Call, Piece, Said, Shape, Who, schema};
 
 /// One row of the table.

@@ -2,10 +2,10 @@
 //! every case.
 
 mod client;
+mod fixtures;
 mod oracles;
 mod record;
 mod secure;
-mod words;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -18,10 +18,10 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 pub(crate) use client::Client;
+pub(crate) use fixtures::*;
 use oracles::Held;
 pub(crate) use record::{lines_of, logged};
 pub(crate) use secure::secure;
-pub(crate) use words::*;
 
 /// Nothing takes this long unless it is broken.
 pub(crate) const FOREVER: Duration = Duration::from_secs(30);

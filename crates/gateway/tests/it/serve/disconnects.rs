@@ -9,8 +9,8 @@ use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::Protocol;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::stage::Stage;
-use crate::wires;
+use crate::serve::stage::Stage;
+use crate::serve::wires;
 
 /// What is nominally done within 250 ms; only a broken gateway takes so long.
 const SOON: Duration = Duration::from_secs(20);

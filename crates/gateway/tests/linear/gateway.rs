@@ -79,12 +79,12 @@ pub(crate) fn route(target: Protocol, eyes: Eyes) -> String {
     format!("to-{}-{}", name(target), eyes.name())
 }
 
-pub(crate) struct House {
+pub(crate) struct MeasuredGateway {
     address: SocketAddr,
     _folder: tempfile::TempDir,
 }
 
-impl House {
+impl MeasuredGateway {
     pub(crate) async fn start() -> Self {
         let mut config = "[vision]\nquestion = true\nlatest = \"turn\"\nhistory = \"cached\"\n\
              [fetch]\nenabled = true\n"

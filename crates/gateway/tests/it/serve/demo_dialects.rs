@@ -3,7 +3,7 @@
 use majordomo::FinishReason;
 use majordomo_wire::Protocol;
 
-use crate::stage::Stage;
+use crate::serve::stage::Stage;
 
 /// One question per dialect, whole and streamed.
 fn questions() -> [(Protocol, String, String, &'static str); 5] {

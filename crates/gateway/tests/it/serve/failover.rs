@@ -5,8 +5,8 @@ use majordomo::{Error, ErrorKind, Event, FinishReason, Part, Request, Response, 
 use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::{Protocol, with_model};
 
-use crate::stage::{Answer, Stage};
-use crate::wires;
+use crate::serve::stage::{Answer, Stage};
+use crate::serve::wires;
 
 const WORDS: [&str; 6] = ["One, ", "two, ", "three, ", "four, ", "five, ", "six."];
 

@@ -7,9 +7,9 @@ use majordomo_testkit::{Script, Upstream, files};
 use majordomo_wire::Protocol;
 use serde_json::{Value, json};
 
-use crate::routes::{CONFIG, body, with_image};
-use crate::stage::Stage;
-use crate::wires::path;
+use crate::serve::routes::{CONFIG, body, with_image};
+use crate::serve::stage::Stage;
+use crate::serve::wires::path;
 
 /// Nothing takes this long unless it is broken.
 const SOON: Duration = Duration::from_secs(20);

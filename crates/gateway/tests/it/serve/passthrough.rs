@@ -4,9 +4,9 @@ use majordomo::{Part, Response};
 use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::{Protocol, with_model};
 
-use crate::answers::error_of;
-use crate::stage::Stage;
-use crate::wires;
+use crate::serve::responses::error_of;
+use crate::serve::stage::Stage;
+use crate::serve::wires;
 
 async fn up(protocol: Protocol, script: Script) -> (Upstream, Stage) {
     let upstream = Upstream::start([script]).await;

@@ -10,9 +10,9 @@ use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::Protocol;
 use serde_json::json;
 
-use crate::routes::{CONFIG, PIXEL, ask, body, with_image};
-use crate::stage::Stage;
-use crate::wires;
+use crate::serve::routes::{CONFIG, PIXEL, ask, body, with_image};
+use crate::serve::stage::Stage;
+use crate::serve::wires;
 
 /// Only a broken gateway takes so long.
 const SOON: Duration = Duration::from_secs(20);

@@ -7,8 +7,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-use crate::stage::Stage;
-use crate::wires;
+use crate::serve::stage::Stage;
+use crate::serve::wires;
 
 /// A provider that takes a connection and says this when it is told to.
 async fn patient(said: Bytes) -> (std::net::SocketAddr, oneshot::Sender<()>) {

@@ -3,7 +3,7 @@
 use majordomo_wire::Protocol;
 use serde_json::Value;
 
-use crate::stage::{Answer, Headers, Stage};
+use crate::serve::stage::{Answer, Headers, Stage};
 
 const CONFIG: &str = r#"
 [aliases]

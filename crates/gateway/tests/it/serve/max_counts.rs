@@ -3,8 +3,8 @@
 use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::Protocol;
 
-use crate::stage::Stage;
-use crate::wires::provider;
+use crate::serve::stage::Stage;
+use crate::serve::wires::provider;
 
 const LIMITS: &str = "[server]\nmax_messages = 2\nmax_parts = 4\nmax_images = 1\nmax_tools = 1\nmax_stops = 1\nmax_fields = 3\n";
 

@@ -5,8 +5,8 @@ use majordomo::{Part, Request};
 use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::{Outgoing, Protocol};
 
-use crate::stage::{Answer, Stage};
-use crate::wires::path;
+use crate::serve::stage::{Answer, Stage};
+use crate::serve::wires::path;
 
 pub(crate) const CONFIG: &str = r#"
 [providers.other]

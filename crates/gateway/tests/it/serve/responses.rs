@@ -4,8 +4,8 @@ use majordomo::{Class, Error, Event, Part, Request, Response};
 use majordomo_testkit::{ClosedPort, Script, Upstream};
 use majordomo_wire::{FailedResponse, Protocol};
 
-use crate::stage::{Answer, Stage};
-use crate::wires;
+use crate::serve::stage::{Answer, Stage};
+use crate::serve::wires;
 
 async fn ask(stage: &Stage, client: Protocol, model: &str, stream: bool) -> Answer {
     let body = wires::question(client, &Request::user("hi"), model, stream);

@@ -4,8 +4,8 @@ use majordomo::{Part, Request, Response};
 use majordomo_testkit::Upstream;
 use majordomo_wire::Protocol;
 
-use crate::stage::Stage;
-use crate::wires;
+use crate::serve::stage::Stage;
+use crate::serve::wires;
 
 const REQUESTS: usize = 200;
 const RELOADS: usize = 5;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use majordomo_gateway::config::Config;
 
-const PAGE: &str = include_str!("../../../docs/guide/configuration.md");
+const PAGE: &str = include_str!("../../../../docs/guide/configuration.md");
 
 fn examples() -> Vec<&'static str> {
     let blocks = PAGE.split("```toml\n").skip(1);

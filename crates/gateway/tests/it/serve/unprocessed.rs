@@ -5,8 +5,8 @@ use std::time::Duration;
 use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::Protocol;
 
-use crate::stage::Stage;
-use crate::wires;
+use crate::serve::stage::Stage;
+use crate::serve::wires;
 
 const SOON: Duration = Duration::from_secs(10);
 const EMBED: &str = r#"{"model":"r","input":"a"}"#;

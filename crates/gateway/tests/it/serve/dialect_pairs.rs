@@ -9,8 +9,8 @@ use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::{FailedResponse, Protocol, with_model};
 use serde_json::Value;
 
-use crate::stage::{Answer, Stage};
-use crate::wires;
+use crate::serve::stage::{Answer, Stage};
+use crate::serve::wires;
 
 /// A gateway before one provider of each dialect.
 struct House {

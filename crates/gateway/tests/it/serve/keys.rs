@@ -5,9 +5,9 @@ use majordomo::{Part, Request, Response};
 use majordomo_testkit::Upstream;
 use majordomo_wire::Protocol;
 
-use crate::answers::error_of;
-use crate::stage::{Headers, Stage};
-use crate::wires;
+use crate::serve::responses::error_of;
+use crate::serve::stage::{Headers, Stage};
+use crate::serve::wires;
 
 const KEYS: &str = r#"
 [[keys]]

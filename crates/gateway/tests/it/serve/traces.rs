@@ -4,8 +4,8 @@ use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::Protocol;
 use serde_json::{Value, json};
 
-use crate::routes::{CONFIG, ask, body, with_image};
-use crate::stage::Stage;
+use crate::serve::routes::{CONFIG, ask, body, with_image};
+use crate::serve::stage::Stage;
 use majordomo::Request;
 
 /// The last requests; waits until so many are over.

@@ -9,7 +9,7 @@ use majordomo_gateway::config::{
     Origin, Role, Tactic, Value,
 };
 
-const WHOLE: &str = include_str!("whole.toml");
+const WHOLE: &str = include_str!("../whole.toml");
 
 fn environment() -> BTreeMap<String, String> {
     BTreeMap::from([("GROQ_API_KEY".to_owned(), "canary".to_owned())])

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::Protocol;
 
-use crate::failover::{ask, check, cut, events};
-use crate::stage::Stage;
-use crate::wires;
+use crate::serve::failover::{ask, check, cut, events};
+use crate::serve::stage::Stage;
+use crate::serve::wires;
 
 /// Cuts of each of the twenty-five pairs of dialects; `MAJORDOMO_CUTS` sets
 /// another number of them in all.
