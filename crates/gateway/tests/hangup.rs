@@ -1,5 +1,6 @@
-//! SIGHUP reads the file. The signal reaches every watch of a process, so this
-//! test has a process of its own.
+//! SIGHUP reloads the file.
+//!
+//! A binary of its own because the signal reaches every watcher in the process.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;

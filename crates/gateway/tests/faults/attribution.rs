@@ -1,11 +1,11 @@
-//! Whom a failure is blamed on: what one client caused must not harm another.
+//! Failure attribution: a failure caused by one client must not affect another.
 
 use majordomo_testkit::{ClosedPort, Script, Upstream};
 
 use crate::stage::{CLIENT_KEY, Client, Stage, ask, case, logged, post, provider, statuses};
 
 const OTHER_KEY: &str = "CANARY-other-key";
-/// What the first client wrote, and its upstream repeats.
+/// Sent by the first client and echoed by its upstream.
 const SECRET: &str = "hunter2-is-my-password";
 const GOOD: &str = r#"{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}]}"#;
 
@@ -15,7 +15,7 @@ fn keys() -> String {
     )
 }
 
-/// A question of the second client.
+/// A request of the second client.
 fn other_asks(model: &str) -> String {
     let body = format!(r#"{{"model":"{model}","messages":[{{"role":"user","content":"hi"}}]}}"#);
     let headers = format!("connection: close\r\nauthorization: Bearer {OTHER_KEY}\r\n");
@@ -37,7 +37,7 @@ fn repeats(status: u16, code: &str) -> Script {
     )
 }
 
-/// Sends the operator's listener a request with these lines.
+/// Sends a request to the operator listener.
 async fn tell(stage: &Stage, line: &str, headers: &str) -> String {
     let mut client = Client::connect(stage.operator).await;
     let host = stage.operator;
@@ -128,7 +128,7 @@ fn five_good_requests_after_a_poison_request_are_all_served() {
     });
 }
 
-/// All of them at once.
+/// Sends all concurrently.
 async fn futures<const N: usize>(work: [impl Future<Output = String>; N]) -> Vec<String> {
     let mut work: Vec<_> = work.into_iter().map(Box::pin).collect();
     let mut done: Vec<Option<String>> = vec![None; N];
@@ -224,7 +224,7 @@ fn an_operator_releases_a_target_and_its_credential() {
     });
 }
 
-/// A provider where nobody listens.
+/// A provider at a closed port.
 fn dead(port: &ClosedPort) -> String {
     let address = port.address();
     format!("[providers.dead]\nkind = \"openai\"\nbase_url = \"http://{address}\"\n")

@@ -1,4 +1,4 @@
-//! Bodies that are JSON and yet no request (C-09, C-19, C-28).
+//! Bodies that are JSON but not a valid request.
 
 use majordomo_testkit::{Script, Upstream};
 
@@ -12,7 +12,7 @@ const FRONTS: [&str; 5] = [
     "/api/chat",
 ];
 
-/// A good question for each front, without its closing brace.
+/// A valid request for each front, without its closing brace.
 fn begun(path: &str) -> String {
     let message = r#"[{"role":"user","content":"hi"}]"#;
     match path {
@@ -213,7 +213,7 @@ fn the_content_of_a_bad_request_is_returned_to_its_client_and_not_logged() {
     case(async {
         let stage = Stage::start("").await;
         for path in FRONTS {
-            // The value stands where another type is expected, or an unknown name.
+            // The value is of the wrong type, or an unknown name.
             for field in ["messages", "contents", "input", "role", "type"] {
                 let body = format!(
                     r#"{{"model":"demo/text","{field}":"{PROMPT}","messages":[{{"role":"{PROMPT}"}}]}}"#

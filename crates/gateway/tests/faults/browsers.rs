@@ -1,4 +1,4 @@
-//! Pages in a browser on the same machine, and programs that are none.
+//! Browser pages on the same machine, as opposed to native clients.
 
 use bytes::Bytes;
 use http::Request;
@@ -23,7 +23,7 @@ pub(crate) fn request(line: &str, headers: &str, body: &str) -> String {
     )
 }
 
-/// Every kind of path: of each dialect, of none, with and without a body.
+/// Paths of each dialect and of none, with and without a body.
 const PATHS: [(&str, &str); 10] = [
     ("GET /v1/models", ""),
     ("GET /v1/models/demo/text", ""),
@@ -154,7 +154,7 @@ fn a_page_of_another_site_may_not_use_a_keyless_gateway() {
         for from in [
             "origin: https://evil.example\r\n",
             "origin: https://evil.example\r\nsec-fetch-site: cross-site\r\n",
-            // a form or a fetch that needs no preflight
+            // A form or a fetch that needs no preflight.
             "origin: https://evil.example\r\ncontent-type: text/plain\r\n",
             "origin: null\r\n",
             "origin: http://localhost:3000\r\nsec-fetch-site: same-site\r\n",
@@ -283,7 +283,7 @@ fn health_checks_respond_under_any_host_and_reveal_nothing_else() {
     });
 }
 
-/// The heads of real clients, each as it was sent.
+/// Recorded request heads of real clients.
 #[test]
 fn no_recorded_client_is_mistaken_for_a_page() {
     let Some(folder) = majordomo_testkit::data("MAJORDOMO_CLIENT_REQUESTS") else {
@@ -314,7 +314,7 @@ fn no_recorded_client_is_mistaken_for_a_page() {
                 .map(|(name, value)| format!("{name}: {value}\r\n"))
                 .collect();
             let line = format!("{} {}", text(&capture["method"]), text(&capture["path"]));
-            // Without a body nobody is asked; the boundary comes before that.
+            // Without a body no target is called; the boundary check comes first.
             let answer = stage.raw(request(&line, &headers, "")).await;
             let [status] = statuses(&answer)[..] else {
                 panic!("{line}: {answer}");

@@ -1,4 +1,4 @@
-//! More than the gateway has room for.
+//! Requests beyond the gateway's concurrency and byte budgets.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ fn a_request_beyond_the_limit_gets_a_503_and_succeeds_later() {
         assert_eq!(statuses(&second), [503], "{second}");
         assert_eq!(header(&second, "retry-after"), Some("1"), "{second}");
         assert!(second.contains(r#""type":"error""#), "{second}");
-        // Who only looks is not kept out.
+        // Listing models needs no permit.
         let alive = "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
         assert_eq!(statuses(&stage.raw(alive).await), [200]);
         drop(first);
@@ -99,7 +99,7 @@ fn received_bytes_count_against_the_budget() {
         let refused = async {
             loop {
                 let answer = stage.raw(&large).await;
-                // Until all of the first has come, the second may be the whole one.
+                // Until all of the first has arrived, the second may fit.
                 match *statuses(&answer) {
                     [503] => return answer,
                     [400] => tokio::time::sleep(Duration::from_millis(2)).await,
@@ -109,7 +109,7 @@ fn received_bytes_count_against_the_budget() {
         };
         let refused = timeout(FOREVER, refused).await.expect("it is counted");
         assert_eq!(header(&refused, "retry-after"), Some("1"), "{refused}");
-        // A small one still fits beside it.
+        // A small one still fits.
         let small = stage.raw(ask("demo/text", false)).await;
         assert_eq!(statuses(&small), [200], "{small}");
         stage.holds(first).await;
@@ -147,7 +147,7 @@ fn ask_as(key: &str) -> String {
     post("/v1/chat/completions", &headers, body)
 }
 
-/// Two seats; eight clients of one key ask again as soon as they are answered.
+/// Two permits; eight clients of one key send the next request as soon as one ends.
 #[test]
 fn a_crowd_of_one_key_neither_blocks_nor_delays_another_key() {
     case(async {
@@ -201,7 +201,7 @@ fn a_buffered_response_counts_against_its_requests_budget() {
                 provider(&upstream)
             );
             let stage = Stage::with(&config, impatient()).await;
-            // Twice: what an answer held is given back.
+            // Twice: the budget of the first response is released.
             for _ in 0..2 {
                 let answer = stage.raw(ask("up/m", false)).await;
                 assert_eq!(statuses(&answer), [status], "{budget}");

@@ -1,4 +1,4 @@
-//! Connections that are slow, silent, idle or too many (C-01 to C-06).
+//! Connections that are slow, silent, idle or too many.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ fn a_client_that_stops_reading_is_disconnected_with_its_upstream() {
         let mut client = stage.connect().await;
         client.send(ask("up/m", true)).await;
         client.until("word").await;
-        // The client holds its socket, and reads no more.
+        // The client keeps its socket open and stops reading.
         upstream.closed(0, FOREVER).await;
         stage
             .look_until("/metrics", "majordomo_open_streams 0")
@@ -99,13 +99,12 @@ fn connections_beyond_the_limit_wait_until_another_closes() {
     });
 }
 
-/// The most that the kernel keeps in one direction of a connection: what the
-/// sender may hold, and what the receiver may.
+/// Upper bound on the kernel's send and receive buffers of one connection.
 #[cfg(target_os = "linux")]
-fn kernel_keeps() -> usize {
+fn kernel_buffers() -> usize {
     let most = |name: &str| {
         let text = std::fs::read_to_string(format!("/proc/sys/net/ipv4/{name}"));
-        let text = text.expect("the kernel tells its limits");
+        let text = text.expect("a readable sysctl");
         let last = text.split_whitespace().last().map(str::to_owned);
         last.and_then(|n| n.parse::<usize>().ok())
             .expect("a number")
@@ -124,17 +123,17 @@ fn a_slow_reader_applies_backpressure_to_the_upstream() {
         let mut client = stage.connect().await;
         client.send(ask("up/m", true)).await;
         client.until("word").await;
-        // Two connections of kernel buffers, and what the gateway holds itself.
-        let bound = 2 * kernel_keeps() + 64 * 1024;
+        // Kernel buffers of two connections, plus the gateway's own.
+        let bound = 2 * kernel_buffers() + 64 * 1024;
         let sent = || upstream.connections()[0].bytes_sent;
         let mut before = 0;
-        // Nobody reads: what was sent before is all that fits.
+        // Wait until nothing more fits.
         while before != sent() {
             before = sent();
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
         assert!(before <= bound, "{before} bytes are more than {bound}");
-        // A reader that goes on gets the rest.
+        // Reading again lets the upstream continue.
         let mut space = vec![0; 1 << 20];
         let going_on = async {
             while sent() == before {

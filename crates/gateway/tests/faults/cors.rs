@@ -1,4 +1,4 @@
-//! Pages of sites that `origins` allows, and what their browsers are told.
+//! CORS for the sites in `origins`.
 
 use crate::browsers::{ASK, keyed, request};
 use crate::stage::{CLIENT_KEY, Stage, case, header, statuses};
@@ -42,7 +42,7 @@ fn an_allowed_origin_can_read_responses_errors_and_streams() {
                     }
                 }
             }
-            // Another site gains nothing by that, and caches keep the two apart.
+            // Another site gains nothing, and caches keep the two apart.
             let headers = format!("host: localhost\r\norigin: https://evil.example\r\n{key}");
             let answer = stage.raw(request("GET /v1/models", &headers, "")).await;
             let expected = if key.is_empty() { 403 } else { 200 };
@@ -57,7 +57,7 @@ fn an_allowed_origin_can_read_responses_errors_and_streams() {
     }
 }
 
-/// The question of a browser before it sends.
+/// A browser's preflight request.
 fn preflight(path: &str, host: &str, origin: &str) -> String {
     let headers = format!(
         "host: {host}\r\norigin: {origin}\r\naccess-control-request-method: POST\r\n\

@@ -1,4 +1,4 @@
-//! Clients that go away (C-15, C-23 to C-25): so does everything done for them.
+//! Client disconnects cancel everything done for the request.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use crate::stage::{
     EVENT, FOREVER, Stage, ask, case, post, provider, provider_at, standing_still, statuses,
 };
 
-/// An upstream that takes the question and never answers.
+/// An upstream that reads the request and never responds.
 async fn mute() -> Upstream {
     Upstream::start([Script::new().read_request().stall()]).await
 }
 
-/// Waiting for a turn alone never ends within a test.
+/// Queueing never times out within a test.
 fn patient() -> Limits {
     let mut limits = Limits::default();
     limits.queue_wait = Duration::from_secs(24 * 60 * 60);
@@ -36,7 +36,7 @@ fn a_disconnect_during_the_upload_calls_no_upstream() {
                 .look_until("/metrics", "majordomo_open_requests 1")
                 .await;
             drop(client);
-            // What came was no request, so this is its own end, not an absence.
+            // No request had arrived, so the outcome is `failed`, not `client_gone`.
             let broken = "outcome=\"failed\",status=\"400\"} 1";
             stage.look_until("/metrics", broken).await;
             assert!(upstream.connections().is_empty(), "{asker:?}");
@@ -55,7 +55,7 @@ fn a_disconnect_while_queued_frees_the_slot_and_calls_no_upstream() {
             let mut served = stage.connect().await;
             served.send(ask("up/m", false)).await;
             upstream.asked(1, FOREVER).await;
-            // The queue has one place: whoever comes behind gets it only if it is free.
+            // The queue has one slot: the next client gets it only if it is free.
             for _ in 0..3 {
                 let mut waiting = stage.connect().await;
                 waiting.send(asker.question("up/m")).await;
@@ -85,7 +85,7 @@ fn a_disconnect_while_waiting_for_the_byte_budget_is_noticed() {
         );
         let stage = Stage::with(&config, patient()).await;
         let mut first = stage.connect().await;
-        // All bytes that there are, and it is not answered.
+        // Takes the whole byte budget and gets no response.
         let start = r#"{"model":"up/m","messages":[{"role":"user","content":"hi"}]"#;
         let rest = " ".repeat((1 << 20) - start.len() - 1);
         let body = format!("{start}{rest}}}");
@@ -139,7 +139,7 @@ fn a_disconnect_while_connecting_upstream_closes_the_socket() {
                 .await;
             drop(client);
             gone(&stage).await;
-            // The socket that was being opened is among those that are counted.
+            // The connecting socket is among the counted descriptors.
             stage.holds(()).await;
             drop(hole);
         });
@@ -208,7 +208,7 @@ fn a_disconnect_while_an_image_is_downscaled_leaves_nothing_behind() {
                 .await;
             drop(client);
             gone(&stage).await;
-            // A picture that was ready first may have been asked about, once.
+            // An image that was ready first may have been sent once.
             assert!(upstream.requests().len() <= 1, "{asker:?}");
             stage.holds(upstream).await;
         });
@@ -221,7 +221,7 @@ fn a_disconnect_during_an_active_response_closes_the_upstream() {
         case(async {
             let begun = Script::new().read_request();
             let script = match asker {
-                // An answer that is wanted whole, without an end.
+                // A buffered response without an end.
                 Asker::Whole => begun
                     .send("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{")
                     .drip(" ".repeat(100_000), Duration::from_millis(1)),
@@ -275,7 +275,7 @@ fn a_disconnect_during_a_stalled_response_closes_the_upstream() {
     }
 }
 
-/// The request is over, and nobody is to blame but its client.
+/// The request ended as `client_gone` and benched no target.
 async fn gone(stage: &Stage) {
     let over = "majordomo_open_requests 0";
     stage.look_until("/metrics", over).await;

@@ -1,4 +1,4 @@
-//! The end of a gateway (P-01, P-02).
+//! Graceful shutdown.
 
 use majordomo_testkit::{Script, Upstream};
 use tokio::net::TcpStream;

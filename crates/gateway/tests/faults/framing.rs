@@ -1,4 +1,4 @@
-//! Bodies whose length is a lie, a riddle or too much (C-07 to C-16).
+//! Body framing: wrong, ambiguous and excessive lengths (RFC 9112, section 6).
 
 use majordomo_testkit::{Script, Upstream};
 use tokio::io::AsyncWriteExt;
@@ -11,7 +11,7 @@ const SMALL: &str = "[server]\nmax_body = \"1KiB\"\n";
 fn an_oversized_body_is_rejected_as_soon_as_its_size_is_known() {
     case(async {
         let stage = Stage::start(SMALL).await;
-        // Nothing of the body is sent: the announcement is enough.
+        // No body is sent: the declared length is enough.
         let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n";
         let declared = stage
             .raw(format!("{head}content-length: 1025\r\n\r\n"))

@@ -1,4 +1,4 @@
-//! What passes between client and upstream, and what does not (S-12 to S-14, S-32).
+//! Headers, keys and addresses that must not cross the gateway.
 
 use majordomo_testkit::{Script, Upstream};
 
@@ -37,7 +37,7 @@ fn an_upstream_key_echoed_by_the_upstream_is_redacted() {
                 let answer = stage.raw(ask("", "", stream)).await;
                 assert!(!answer.starts_with("HTTP/1.1 200"), "{answer}");
             }
-            // Whether the key is anywhere is looked at after every case.
+            // The check after every case searches for the key.
             stage.holds(upstream).await;
         });
     }

@@ -1,5 +1,4 @@
-//! Frames of HTTP/2 that are meant to hurt (C-30 to C-34), and answers that
-//! nobody takes.
+//! HTTP/2 frame floods, and responses that are never read.
 
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use tokio::time::timeout;
 use crate::stage::{CLIENT_KEY, Client, EVENT, FOREVER, Stage, case, provider, standing_still};
 
 const PATH: &str = "/v1/chat/completions";
-/// The code of a stream that was not looked at.
+/// Error code of a stream that was not processed (RFC 9113, section 7).
 const REFUSED_STREAM: u32 = 7;
 
 async fn connect(stage: &Stage, settings: &[u8]) -> Client {
@@ -32,12 +31,12 @@ fn question(stream: u32, model: &str) -> Vec<u8> {
     [post(stream), data.to_vec()].concat()
 }
 
-/// The ids that a client gives its streams.
+/// Client-initiated stream ids.
 fn streams(count: u32) -> impl Iterator<Item = u32> {
     (0..count).map(|n| 2 * n + 1)
 }
 
-/// The next frame: its type, its stream, and what it holds.
+/// The next frame: type, stream and payload.
 async fn next(client: &mut Client) -> Option<(u8, u32, Vec<u8>)> {
     let mut head = [0; 9];
     client.stream.read_exact(&mut head).await.ok()?;
@@ -48,14 +47,14 @@ async fn next(client: &mut Client) -> Option<(u8, u32, Vec<u8>)> {
     Some((head[3], stream, payload))
 }
 
-/// Sends it all, reading along as honest clients do, until the gateway closes.
+/// Sends the flood while reading, until the gateway closes.
 async fn closed_after(client: &mut Client, flood: &[u8]) {
     let (mut reading, mut writing) = client.stream.split();
     let mut answer = Vec::new();
     let ended = async {
         let write = tokio::io::AsyncWriteExt::write_all(&mut writing, flood);
         let read = reading.read_to_end(&mut answer);
-        // Whoever writes learns of the end by an error, whoever reads by silence.
+        // The close is an error to the writer and an end to the reader.
         let _ = tokio::join!(write, read);
     };
     timeout(FOREVER, ended).await.expect("it is closed");
@@ -103,7 +102,7 @@ fn a_continuation_flood_closes_the_connection() {
         let stage = Stage::start("").await;
         let mut client = connect(&stage, &frames::settings()).await;
         let mut flood = frames::frame(frames::HEADERS, 0, 1, &[0x83, 0x86]).to_vec();
-        // A header of a kilobyte in each, sixteen megabytes in all.
+        // One header of 1 KiB per frame, 16 MiB in all.
         let mut header = vec![0x00, 0x01, b'a', 0x7f, 0x81, 0x07];
         header.extend([b'x'; 1_024]);
         for _ in 0..16 * 1_024 {
@@ -120,7 +119,7 @@ fn an_hpack_bomb_is_rejected() {
         let stage = Stage::start("").await;
         let mut client = connect(&stage, &frames::settings()).await;
         let mut block = frames::post_block(PATH, CLIENT_KEY);
-        // Remembered once (4,000 letters), and named two thousand times.
+        // Indexed once (4,000 bytes), referenced 2,000 times.
         block.extend([0x40, 0x01, b'a', 0x7f, 0xa1, 0x1e]);
         block.extend([b'x'; 4_000]);
         block.extend([0xbe; 2_000]);
@@ -135,7 +134,7 @@ fn an_hpack_bomb_is_rejected() {
             loop {
                 match next(&mut client).await {
                     Some((frames::GOAWAY | frames::RST_STREAM, ..)) | None => return,
-                    // An answer is one, too, if it is the right one (":status 431").
+                    // A response is a rejection if its status is 431.
                     Some((frames::HEADERS, 1, head)) => {
                         let text = String::from_utf8_lossy(&head).into_owned();
                         return assert!(text.contains("431"), "{head:02x?}");

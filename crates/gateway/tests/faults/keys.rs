@@ -1,13 +1,13 @@
-//! Keys that almost fit, and doors that they open (S-02, S-03, S-07, S-08).
+//! Near-miss keys, restricted keys, and what each key gives access to.
 
 use sha2::{Digest, Sha256};
 
 use crate::stage::{CLIENT_KEY, Client, Stage, case, post, statuses};
 
-/// A key as long as real ones, so that parts of it can be tried.
+/// As long as a generated key, so that parts of it can be tried.
 const LONG_KEY: &str = "CANARY-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRS";
 
-/// Every path of the product that wants a key, with a method and a body.
+/// Every documented endpoint that needs a key, with method and body.
 const ROUTES: [(&str, &str, &str); 16] = [
     ("POST", "/v1/chat/completions", "{}"),
     ("POST", "/v1/responses", "{}"),
@@ -40,7 +40,7 @@ fn hashed(key: &str) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A key that is kept as its hash, beside the one that the stage asks with.
+/// A key stored as its hash, alongside the one that the stage uses.
 fn keys(models: &str) -> String {
     format!(
         "[[keys]]\nname = \"stage\"\nkey = \"{CLIENT_KEY}\"\n\
@@ -111,7 +111,7 @@ fn a_restricted_key_gets_the_same_verdict_in_every_header() {
                 }
             }
         }
-        // The header of Azure's clients is no place for a key here.
+        // The header of Azure's clients is not a credential here.
         let azure = format!("api-key: {LONG_KEY}\r\n");
         let answer = stage.raw(request(("GET", "/v1/models", ""), &azure)).await;
         assert_eq!(statuses(&answer), [401], "{answer}");
@@ -192,7 +192,7 @@ fn a_client_key_cannot_reach_operator_pages_on_the_client_listener() {
             let answer = stage.raw(request(("GET", path, ""), &key)).await;
             assert_eq!(statuses(&answer), [404], "{path}: {answer}");
         }
-        // And the operator's listener serves no model.
+        // The operator listener serves no model.
         let mut client = Client::connect(stage.operator).await;
         let host = stage.operator;
         let ask = format!(

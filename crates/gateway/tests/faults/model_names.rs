@@ -1,4 +1,4 @@
-//! Names that clients invent: what is kept of them is bounded in number and length.
+//! Model names that clients invent are kept in bounded number and length.
 
 use majordomo_testkit::ClosedPort;
 
@@ -6,14 +6,14 @@ use crate::stage::{PROMPT, Stage, case, logged, post, provider_at, statuses};
 
 const NAMES: usize = 6_000;
 
-/// A question to a model.
+/// A Chat request for a model.
 fn ask(model: &str) -> String {
     let body =
         format!(r#"{{"model":"{model}","messages":[{{"role":"user","content":"{PROMPT}"}}]}}"#);
     post("/v1/chat/completions", "connection: close\r\n", &body)
 }
 
-/// The bytes of what a log that is not turned up holds.
+/// Size of the log at its default level.
 fn log_bytes() -> usize {
     let log = logged();
     let kept = log.lines().filter(|line| {

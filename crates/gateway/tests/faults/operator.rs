@@ -1,4 +1,4 @@
-//! What the operator sees.
+//! The operator listener.
 
 use majordomo_testkit::{Script, Upstream};
 
@@ -59,7 +59,7 @@ fn served_requests_are_counted_with_their_tokens_and_times() {
     });
 }
 
-/// Sends the operator's listener a request with these lines.
+/// Sends a request to the operator listener.
 async fn tell(stage: &Stage, line: &str, headers: &str) -> String {
     let mut client = Client::connect(stage.operator).await;
     let head = format!("{line} HTTP/1.1\r\n{headers}connection: close\r\n\r\n");
@@ -96,8 +96,8 @@ fn dns_rebinding_against_the_operator_listener_is_rejected() {
 const VIEWER_KEY: &str = "CANARY-viewer-key";
 const PLAIN_KEY: &str = "CANARY-plain-key";
 
-/// A gateway whose operator's listener others can reach, with a key of each role,
-/// and where to ask.
+/// A gateway whose operator listener is reachable off loopback, with a key of each
+/// role, and that listener's address.
 async fn open_stage() -> (Stage, std::net::SocketAddr) {
     let config = format!(
         "[server]\noperator_listen = \"0.0.0.0:0\"\n\
@@ -128,14 +128,14 @@ fn off_loopback_a_viewer_reads_and_only_an_operator_writes() {
     case(async {
         let (stage, address) = open_stage().await;
         let json = "content-type: application/json\r\n";
-        // What each gets: nobody, a wrong key, a client, a viewer, an operator.
+        // Statuses for: no key, a wrong key, a client, a viewer, an operator.
         for (line, statuses_of) in [
             ("GET /", [401, 401, 403, 200, 200]),
             ("HEAD /metrics", [401, 401, 403, 200, 200]),
             ("GET /metrics", [401, 401, 403, 200, 200]),
             ("GET /api/health", [401, 401, 403, 200, 200]),
             ("GET /api/requests", [401, 401, 403, 200, 200]),
-            // A dry run without a question.
+            // A dry run without a request.
             ("POST /api/explain", [401, 401, 403, 400, 400]),
             ("POST /api/health", [401, 401, 403, 403, 405]),
             ("DELETE /metrics", [401, 401, 403, 403, 405]),
@@ -216,7 +216,7 @@ fn wrong_keys_are_throttled_across_both_listeners() {
         assert_eq!(header(&slowed, "retry-after"), Some("1"), "{slowed}");
         let answer = ask_as(address, "GET /metrics", "wrong", "").await;
         assert_eq!(statuses(&answer), [429], "{answer}");
-        // The right key is let in from the same address.
+        // The right key is accepted from the same address.
         let answer = ask_as(address, "GET /metrics", CLIENT_KEY, "").await;
         assert_eq!(statuses(&answer), [200], "{answer}");
         stage.holds(()).await;
@@ -246,7 +246,7 @@ fn the_operator_listener_accepts_no_unlisted_write() {
                 ] {
                     let headers = format!("host: {host}\r\n{from}content-length: 0\r\n");
                     let answer = tell(&stage, &format!("{method} {path}"), &headers).await;
-                    // A dry run may be asked for, in JSON and from here: it changes nothing.
+                    // A same-origin dry run in JSON is allowed: it changes nothing.
                     let refusals: &[u16] = match (method, path) {
                         ("POST", "/api/explain") => &[400, 403, 415],
                         _ if from.starts_with("origin") || from.starts_with("sec") => &[403],
@@ -259,7 +259,7 @@ fn the_operator_listener_accepts_no_unlisted_write() {
                 }
             }
         }
-        // S-51: nor by looking.
+        // Reading changes nothing either.
         for path in [
             "/",
             "/metrics",

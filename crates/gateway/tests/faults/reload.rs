@@ -1,4 +1,4 @@
-//! Files that change while they are served (F-01, F-03, F-05, F-07, R24).
+//! Reloads of the configuration file.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::stage::{
 };
 
 /// A request without a key.
-const NOBODY: &str = "GET /v1/models HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+const KEYLESS: &str = "GET /v1/models HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 
 fn key() -> String {
     format!("[[keys]]\nname = \"laptop\"\nkey = \"{CLIENT_KEY}\"\n")
@@ -79,7 +79,7 @@ fn a_stream_completes_after_its_provider_is_removed_from_the_file() {
         let served_by_the_new_file =
             async { while statuses(&stage.raw(ask("new", false)).await) != [200] {} };
         let served = tokio::time::timeout(crate::stage::FOREVER, served_by_the_new_file).await;
-        assert!(served.is_ok(), "the new file is never at work");
+        assert!(served.is_ok(), "the new file never takes effect");
         assert_eq!(statuses(&stage.raw(ask("up/m", false)).await), [404]);
         stage.holds((upstream, client)).await;
     });
@@ -99,7 +99,7 @@ fn target_health_survives_a_reload() {
         stage.rewrite(&format!("{config}[aliases]\nnew = \"demo/text\"\n"));
         let reloaded = async { while statuses(&stage.raw(ask("new", false)).await) != [200] {} };
         let reloaded = tokio::time::timeout(crate::stage::FOREVER, reloaded).await;
-        assert!(reloaded.is_ok(), "the new file is never at work");
+        assert!(reloaded.is_ok(), "the new file never takes effect");
         let health = stage.look("/api/health").await;
         assert!(health.contains("benched"), "{health}");
         stage.holds(upstream).await;
@@ -151,7 +151,7 @@ when = [ { position = "token", op = "ge", value = 0 } ]
 services = [ { spec = "other/text" } ]
 "#;
 
-/// Two rules that are wrong.
+/// Two invalid rules.
 const BAD: &str = r#"
 [[routes.smart]]
 name = "misspelled"
@@ -193,7 +193,7 @@ fn a_reload_with_invalid_rules_reports_all_of_them_and_keeps_the_old_file() {
     });
 }
 
-/// A route over two services, and a name that tells which file is at work.
+/// A route over two services, and an alias that identifies the active file.
 fn weighted(name: &str, weight: u32) -> String {
     format!(
         r#"
@@ -253,14 +253,14 @@ fn a_reload_keeps_sessions_and_statistics_of_retained_services() {
     });
 }
 
-/// The file is refused, the operator is told so, and nobody gets in.
+/// The file is rejected, the rejection is reported, and no client gets in.
 async fn stays_closed(stage: &Stage, told: &str) {
     stage
         .look_until("/metrics", "majordomo_config_stale 1")
         .await;
     let health = stage.look("/api/health").await;
     assert!(health.contains(told), "{told}: {health}");
-    assert_eq!(statuses(&stage.raw(NOBODY).await), [401]);
+    assert_eq!(statuses(&stage.raw(KEYLESS).await), [401]);
     assert_eq!(statuses(&stage.raw(ask("this", false)).await), [200]);
 }
 
@@ -276,7 +276,7 @@ fn a_file_that_loses_its_keys_admits_no_one() {
             (aliases, "no [[keys]] any more"),
             ("[aliases]\nother = \"demo/text\"\n", "restart majordomo"),
         ] {
-            // As a shell or a full disk does it.
+            // As a shell or a full disk does.
             std::fs::write(stage.file(), text).unwrap();
             stays_closed(&stage, told).await;
             stage.rewrite(&config);
@@ -308,7 +308,7 @@ fn a_partially_written_file_is_not_applied() {
         file.write_all(b"[aliases]\nhalf = \"demo/text\"\n")
             .unwrap();
         file.flush().unwrap();
-        // Far longer than a folder takes to be quiet.
+        // Far longer than the watcher's debounce.
         for _ in 0..40 {
             assert_eq!(statuses(&stage.raw(ask("half", false)).await), [404]);
             assert_eq!(statuses(&stage.raw(ask("this", false)).await), [200]);
@@ -369,7 +369,7 @@ fn disabling_fetching_disables_it_for_the_vision_proxy() {
             )
         };
         let stage = Stage::start(&config(true)).await;
-        // Loopback is never fetched from, and that is what a try is refused with.
+        // Loopback is never fetched from, and an attempt fails with that reason.
         let body = r#"{"model":"up/m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"http://127.0.0.1:1/cat.png"}}]}]}"#;
         let request = post("/v1/chat/completions", "connection: close\r\n", body);
         let fetched = async |enabled| {
@@ -408,7 +408,7 @@ fn a_rejected_file_reveals_no_secret_to_health_or_the_log() {
                 .await;
         }
         assert!(logged().contains("the old configuration stays"));
-        // All that was said is looked at after every case.
+        // The check after every case searches all output.
         stage.holds(()).await;
     });
 }

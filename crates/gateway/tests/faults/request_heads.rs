@@ -1,4 +1,4 @@
-//! Heads that are odd, too long, or meant for somebody else (C-17 to C-22).
+//! Request heads that are malformed, too long, or for another server.
 
 use crate::stage::{CLIENT_KEY, Stage, case, statuses};
 

@@ -1,5 +1,4 @@
-//! No key is ever seen: not in an answer, a log line or a figure (C-26, C-27, S-06,
-//! S-11).
+//! No key appears in a response, log line or metric.
 
 use majordomo_testkit::{Script, Upstream};
 
@@ -53,7 +52,7 @@ fn keys_are_read_from_every_place_a_dialect_uses() {
 #[test]
 fn no_key_appears_in_a_response_log_line_or_metric() {
     case(async {
-        // An upstream that repeats the key, and one that answers.
+        // Upstreams that echo the key.
         let repeats = format!(r#"{{"error":{{"message":"bad key {UPSTREAM_KEY}"}}}}"#);
         let scripts = [
             Script::new()
@@ -160,7 +159,7 @@ fn an_address_that_guesses_keys_is_throttled_but_valid_keys_still_work() {
         let slowed = tokio::time::timeout(crate::stage::FOREVER, guessing).await;
         let slowed = slowed.expect("it is slowed down");
         assert_eq!(header(&slowed, "retry-after"), Some("1"), "{slowed}");
-        // The right key is let in from the same address.
+        // The check after every case uses the right key from the same address.
         stage.holds(()).await;
     });
 }
@@ -199,7 +198,7 @@ fn no_upstream_failure_reveals_a_key() {
                 let answer = stage.raw(ask("up/m", stream)).await;
                 assert!(!answer.is_empty());
             }
-            // All that was said is looked at after every case.
+            // The check after every case searches all output.
             stage.holds(upstream).await;
         });
     }

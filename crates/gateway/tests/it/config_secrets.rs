@@ -1,6 +1,5 @@
-//! No message about a configuration repeats a secret of it: canaries at every
-//! place that may hold one, as every type of TOML, in files with every kind of
-//! mistake, whole or cut anywhere.
+//! No diagnostic quotes a secret: canaries in every position of a secret, as every TOML
+//! type, in files with every kind of mistake, complete or truncated anywhere.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,10 +10,9 @@ use majordomo::transport::{self, Transport};
 use majordomo_gateway::State;
 use majordomo_gateway::config::Config;
 
-/// What is looked for in messages. Each is a part of a canary that no escape of
-/// TOML takes apart.
+/// Searched for in messages: parts of the canaries that no TOML escape splits.
 const CANARIES: [&str; 5] = ["ANARY", "anary", "2718281828", "DEADBEEFCAFE", "07:32:59"];
-/// A key as services give them, for places where nobody expects one.
+/// A realistic key, for positions where none is expected.
 const TOKEN: &str = "sk-proj-CANARY0123456789abcdef";
 
 static TRANSPORT: LazyLock<Transport> =
@@ -34,7 +32,7 @@ static WHOLE: LazyLock<String> = LazyLock::new(|| {
     std::fs::read_to_string(path).expect("a readable file")
 });
 
-/// Every place of a secret, right, misspelled or wrong; `@` is the value.
+/// Every position of a secret, correct, misspelled or wrong; `@` is the value.
 const PLACES: [&str; 46] = [
     "[[keys]]\nname = \"a\"\nkey = @\n",
     "[[keys]]\nname = \"a\"\nhash = @\n",
@@ -84,7 +82,7 @@ const PLACES: [&str; 46] = [
     "[[routes]]\nmodel = \"r\"\nservices = [ { spec = \"nobody/x\", api_key = @ } ]\n",
 ];
 
-/// A canary as every type of TOML, and as what is no TOML at all.
+/// A canary as every TOML type, and as invalid TOML.
 const VALUES: [&str; 33] = [
     "\"CANARY-text\"",
     "'CANARY-text'",
@@ -121,7 +119,7 @@ const VALUES: [&str; 33] = [
     "\"\"\"CANARY-text",
 ];
 
-/// Everything that is said about a file.
+/// All diagnostics of a file.
 fn told(text: &str) -> String {
     let problems = match Config::parse("f.toml", text, &ENVIRONMENT) {
         Err(problems) => problems,
@@ -138,7 +136,7 @@ fn told(text: &str) -> String {
     told
 }
 
-/// Panics with the first line that repeats a canary.
+/// Panics with the first line that contains a canary.
 fn assert_hidden(text: &str) {
     let told = told(text);
     let repeats = |line: &&str| CANARIES.iter().any(|canary| line.contains(canary));
@@ -166,7 +164,7 @@ fn no_mistake_on_a_secrets_line_reveals_it() {
         let (before, last) = file.split_at(line);
         let last = last.trim_end();
         for mistaken in [
-            // Its line twice, on one line, with something behind and before it.
+            // Its line twice, on one line, with text before and after it.
             format!("{before}{last}\n{last}\n"),
             format!("{before}{last} {last}\n"),
             format!("{before}{last} x\n"),
@@ -176,7 +174,7 @@ fn no_mistake_on_a_secrets_line_reveals_it() {
             format!("{before}{}\n", last.replacen('=', "", 1)),
             format!("{before}\"{last}\n"),
             format!("{before}{}\n", last.replacen(" = ", " = [ ", 1)),
-            // A mistake elsewhere that is told with it.
+            // A mistake elsewhere that is reported with it.
             format!("{file}[sever]\nlisten = 1\n[server\n"),
             format!("{file}[sever]\nlisten = 1\n"),
         ] {
@@ -197,7 +195,7 @@ fn no_truncated_file_reveals_its_secrets() {
     }
 }
 
-/// Where the values of `key = value` are, also in inline tables.
+/// Ranges of the values of `key = value`, including inline tables.
 fn values(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for (at, _) in text.match_indices(" = ") {

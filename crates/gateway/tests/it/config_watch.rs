@@ -1,4 +1,4 @@
-//! The file is read anew when it changes, however it changes.
+//! The file is reloaded when it changes, however it changes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,8 +31,8 @@ async fn next(watch: &mut Watch) -> Result<Config, Problems> {
     read.expect("the change is noticed")
 }
 
-/// The aliases of the next reading that is another one than before. A file that
-/// is written in place may be seen half-written first.
+/// The aliases of the next valid, non-empty reload. A file written in place may be
+/// seen half-written first.
 async fn aliases(watch: &mut Watch) -> Vec<String> {
     loop {
         if let Ok(config) = next(watch).await {
@@ -73,7 +73,7 @@ async fn a_file_renamed_over_the_old_one_is_reloaded() {
 async fn a_swapped_symlink_is_followed() {
     use std::os::unix::fs::symlink;
 
-    // As volumes are mounted: m.toml → ..data/m.toml, ..data → ..1
+    // As Kubernetes mounts volumes: m.toml → ..data/m.toml, ..data → ..1
     let mounted = tempfile::tempdir().unwrap();
     let at = |name: &str| mounted.path().join(name);
     for (version, name) in [("..1", "a"), ("..2", "b"), ("..3", "c")] {
@@ -139,7 +139,7 @@ async fn a_fifo_directory_or_huge_file_is_reported_without_blocking() {
             std::os::unix::fs::symlink("folder", at("new")).unwrap();
         }),
         ("bytes, and at most", &|| {
-            // A gigabyte that takes no room on the disk.
+            // A sparse gigabyte.
             let file = std::fs::File::create(at("new")).unwrap();
             file.set_len(1 << 30).unwrap();
         }),

@@ -1,4 +1,4 @@
-//! What the demo provider answers.
+//! Responses of the demo provider.
 
 use majordomo::{
     Error, ErrorKind, Event, FinishReason, Json, Message, Model, Part, Provider, Request, Tool,

@@ -1,6 +1,5 @@
-//! The fetcher of remote images, on loopback through a resolver of its own: S-20
-//! to S-31 of the fault catalogue. That no proxy is used (S-29) is tested with the
-//! command itself.
+//! The fetcher of remote images, on loopback with a test resolver. The command's tests
+//! check that it uses no proxy.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -16,7 +15,8 @@ use majordomo_testkit::{ClosedPort, Script, Upstream};
 
 const GIF: &[u8] = b"GIF89a\x20\x00\x10\x00\x00\x00\x00;";
 
-/// `here.test` is this machine, `mixed.test` is it among others, `inside.test` is not it.
+/// `here.test` is the permitted address, `mixed.test` is that and a private one,
+/// `inside.test` is another loopback address.
 struct Names;
 
 impl Resolve for Names {
@@ -129,7 +129,7 @@ async fn a_name_with_any_private_address_is_rejected() {
     assert!(upstream.connections().is_empty());
 }
 
-/// Leads outside at first, and inside ever after.
+/// Resolves to the permitted address first, and to a private one afterwards.
 struct Rebinding(Arc<AtomicUsize>);
 
 impl Resolve for Rebinding {
@@ -163,7 +163,7 @@ async fn every_spelling_of_loopback_is_rejected() {
         enabled: true,
         ..Fetch::default()
     };
-    // The system's own resolver: it knows these spellings without asking anybody.
+    // The system resolver parses these spellings without a DNS query.
     let real = Fetcher::new(settings);
     for host in [
         "2130706433",
@@ -197,7 +197,7 @@ async fn only_ports_80_and_443_are_connected_to() {
         let error = refusal(&fetcher, &format!("http://here.test:{port}/a.gif")).await;
         assert_eq!(error, FetchError::Port, "{port}");
     }
-    // A redirect is looked at like the first address.
+    // A redirect is checked like the first URL.
     let upstream = Upstream::start([redirects("http://here.test:22/")]).await;
     let error = refusal(&fetcher, &at(&upstream, "here.test")).await;
     assert_eq!(error, FetchError::Port);

@@ -1,4 +1,4 @@
-//! The configuration guide is true: its examples pass, and it tells every key.
+//! The configuration guide is accurate: its examples parse and it documents every key.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ fn every_example_of_the_guide_is_valid() {
     }
 }
 
-/// The keys that an unknown one is told about: every key of its section.
+/// The keys of a section, from the hint for an unknown key.
 fn known(section: &str) -> Vec<String> {
     let problems = parse(&format!("{section} = 1\n")).expect_err("zzz is no key");
     let listed = problems
@@ -72,7 +72,7 @@ fn every_key_is_documented_in_the_guide() {
     }
 }
 
-/// What the guide says about defaults, compared with a file that says nothing.
+/// The documented defaults, compared with an empty file.
 #[test]
 fn the_examples_of_health_and_chain_are_the_defaults() {
     let of = |heading: &str| {

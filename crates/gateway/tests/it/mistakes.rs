@@ -1,8 +1,7 @@
-//! Mistakes in configuration files, and what is said about them.
+//! Snapshots of configuration diagnostics.
 //!
-//! `mistakes/<name>.toml` is a file with a mistake in it and `<name>.txt` is
-//! everything that is said about it. `MAJORDOMO_UPDATE_SNAPSHOTS=1` writes the
-//! texts anew; read the difference before you keep it.
+//! `tests/mistakes/<name>.toml` contains a mistake and `<name>.txt` its diagnostics.
+//! `MAJORDOMO_UPDATE_SNAPSHOTS=1` rewrites the snapshots; review the diff.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

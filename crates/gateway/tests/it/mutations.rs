@@ -1,6 +1,6 @@
-//! Files that somebody damaged (F-11): whatever a text says, it is put to work or
-//! refused with problems that can be printed, and nothing of the environment is
-//! in them. `fuzz/fuzz_targets/config.rs` looks for more of them.
+//! Damaged configuration files are accepted or rejected with printable diagnostics
+//! that contain nothing of the environment. `fuzz/fuzz_targets/config.rs` searches
+//! further.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use majordomo_gateway::config::Config;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// What no message may hold.
+/// Must not appear in any message.
 const HIDDEN: &str = "CANARY-environment";
 
 static ENVIRONMENT: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
@@ -23,7 +23,7 @@ static ENVIRONMENT: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
 });
 static TRANSPORT: LazyLock<Transport> =
     LazyLock::new(|| Transport::new(transport::Config::default()));
-/// A file that says everything, and every mistake that has a file.
+/// The file with every setting, and every file of `tests/mistakes`.
 static FILES: LazyLock<Vec<String>> = LazyLock::new(|| {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let read = |path: &Path| std::fs::read_to_string(path).expect("a readable file");
@@ -34,28 +34,28 @@ static FILES: LazyLock<Vec<String>> = LazyLock::new(|| {
     files
 });
 
-/// What may happen to a file. Places are taken modulo what there is.
+/// A mutation of a file. Positions are taken modulo the length.
 #[derive(Clone, Debug)]
 enum Mutation {
-    /// It ends too early.
+    /// Truncated.
     Cut(Index),
-    /// Some of it is gone, and something else is there.
+    /// A range is replaced.
     Put(Index, usize, String),
-    /// It goes on with a part of another file.
+    /// Continued with a part of another file.
     Splice {
         at: Index,
         other: Index,
         from: Index,
     },
-    /// Some lines of it come again elsewhere.
+    /// Lines are repeated elsewhere.
     Repeat {
         from: Index,
         lines: usize,
         to: Index,
     },
-    /// Two keys have each other's values.
+    /// Two values are swapped.
     Swap(Index, Index),
-    /// A key has a value that nobody would write.
+    /// A value is replaced by an odd one.
     Odd(Index, &'static str),
 }
 
@@ -136,7 +136,7 @@ fn place(text: &str, at: &Index) -> usize {
     boundary(text, at.index(text.len() + 1))
 }
 
-/// The nearest end of a character up to here.
+/// The nearest character boundary at or before `at`.
 fn boundary(text: &str, at: usize) -> usize {
     let ends = (0..=at.min(text.len())).rev();
     ends.into_iter()
@@ -144,7 +144,7 @@ fn boundary(text: &str, at: usize) -> usize {
         .unwrap_or(0)
 }
 
-/// Where the values of `key = value` lines are.
+/// Ranges of the values of `key = value` lines.
 fn values(text: &str) -> Vec<std::ops::Range<usize>> {
     let mut start = 0;
     let mut found = Vec::new();
@@ -174,7 +174,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
     ]
 }
 
-/// What is said about a text, if it is not put to work.
+/// The diagnostics of a text, if it is rejected.
 fn refused(text: &str) -> Option<String> {
     let config = match Config::parse("f.toml", text, &ENVIRONMENT) {
         Ok(config) => config,
@@ -207,7 +207,7 @@ proptest! {
         }
     }
 
-    /// The file that says everything, since each of its keys is read.
+    /// Uses the file with every setting, since each of its keys is read.
     #[test]
     fn a_single_odd_value_is_either_accepted_or_rejected_with_a_diagnostic(mutation in mutation()) {
         let mut text = FILES[0].clone();

@@ -1,4 +1,4 @@
-//! What a file says about providers, and what becomes of it.
+//! Providers from the configuration file and the environment.
 
 use std::collections::BTreeMap;
 

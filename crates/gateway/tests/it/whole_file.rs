@@ -1,4 +1,4 @@
-//! A file that says everything, as the data that it becomes.
+//! A file with every setting, parsed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

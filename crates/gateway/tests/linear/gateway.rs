@@ -1,5 +1,5 @@
-//! A gateway before one provider of each dialect, all in this process, so that
-//! its CPU time is the whole cost of a request.
+//! A gateway with one provider of each dialect, all in this process, so that its CPU
+//! time is the whole cost of a request.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::fronts::Front;
 
-/// What a target's model takes.
+/// How a target's model handles images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Eyes {
     /// Every image.
@@ -46,7 +46,7 @@ impl Eyes {
     }
 }
 
-/// Rules at every position, none of which holds: each is looked at for each request.
+/// Rules at every position, none of which matches: each is evaluated per request.
 const CONDITIONS: &[&str] = &[
     r#"position = "agent.claude_code", op = "equals", value = "subagent""#,
     r#"position = "context_system", op = "contains", value = "no such words""#,
@@ -74,7 +74,7 @@ pub(crate) fn name(protocol: Protocol) -> &'static str {
     }
 }
 
-/// The route that leads to a target.
+/// The route to a target.
 pub(crate) fn route(target: Protocol, eyes: Eyes) -> String {
     format!("to-{}-{}", name(target), eyes.name())
 }
@@ -109,7 +109,7 @@ impl MeasuredGateway {
         }
     }
 
-    /// The status of the answer, its text, and the CPU time that it took.
+    /// Status and text of the response, and the CPU time it took.
     pub(crate) async fn ask(&self, path: &str, headers: usize, body: &Bytes) -> Asked {
         let betas: String = (0..headers)
             .map(|n| format!("anthropic-beta: b{n}\r\n"))
@@ -122,7 +122,7 @@ impl MeasuredGateway {
         let before = cpu_time();
         let mut stream = TcpStream::connect(self.address).await.expect("it listens");
         let mut answer = Vec::new();
-        // A refusal may come before all of the body has gone.
+        // A refusal may arrive before the whole body is sent.
         let (mut read, mut write) = stream.split();
         let send = async {
             let _ = write.write_all(head.as_bytes()).await;
@@ -152,7 +152,7 @@ fn cpu_time() -> Duration {
     Duration::try_from(time).unwrap_or_default()
 }
 
-/// A provider with a model for each kind of eyes, and a route to each model.
+/// A provider with a model per kind of image support, and a route to each.
 fn provider(target: Protocol, at: SocketAddr) -> String {
     let (kind, base) = match target {
         Protocol::Chat => ("openai", "/v1"),
@@ -187,7 +187,7 @@ fn provider(target: Protocol, at: SocketAddr) -> String {
     text
 }
 
-/// What an upstream says.
+/// An upstream's response.
 #[derive(Clone)]
 struct Answers {
     whole: Bytes,
@@ -225,8 +225,8 @@ fn answer(kind: &str, body: &[u8]) -> Bytes {
     [head.as_bytes(), body].concat().into()
 }
 
-/// An upstream that reads whatever it gets, keeps nothing, and says yes. It
-/// streams where the path says so: describers are asked for streams.
+/// An upstream that discards any request and responds. It streams where the path
+/// requires it: describer calls are streamed.
 async fn upstream(target: Protocol) -> SocketAddr {
     let answers = Answers::of(target);
     let listener = TcpListener::bind(("127.0.0.1", 0)).await;
@@ -272,7 +272,7 @@ async fn serve(mut stream: TcpStream, answers: Answers) -> std::io::Result<()> {
     }
 }
 
-/// Whether a target takes no addresses, so that a request with some is refused.
+/// Whether a target accepts no URLs, so that a request with one is refused.
 pub(crate) fn needs_bytes(front: Front, target: Protocol) -> bool {
     let own = match target {
         Protocol::Gemini => front == Front::Gemini,

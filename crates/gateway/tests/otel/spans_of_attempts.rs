@@ -1,4 +1,4 @@
-//! The spans of those who were asked.
+//! Spans of attempts and describer calls.
 
 use majordomo_testkit::{Script, Upstream};
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
@@ -127,7 +127,7 @@ async fn a_stream_has_its_tokens_and_the_time_to_its_first_chunk() {
         let script = Script::new().read_request().stream_head();
         script.chunk(FIRST).chunk(REST).last_chunk()
     };
-    // The second client speaks another dialect than the upstream.
+    // The second client uses another dialect than the upstream.
     for (path, more) in [
         ("/v1/chat/completions", r#","stream":true"#),
         ("/v1/messages", r#","stream":true,"max_tokens":9"#),
@@ -188,8 +188,8 @@ async fn an_exhausted_chain_is_an_error_with_its_status() {
     assert_eq!(attempts.len(), 2, "the retry has a span of its own");
 }
 
-/// By a target's own describer while the request is made fit for it, or by a rule
-/// before anybody is asked.
+/// By a target's own describer while the request is shaped for it, or by a rule before
+/// any target is called.
 #[tokio::test]
 async fn a_describers_call_has_its_own_span() {
     let by_target = r#"

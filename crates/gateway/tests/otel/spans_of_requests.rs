@@ -1,4 +1,4 @@
-//! The span of a request itself, and whether there is one.
+//! The server span of a request, and when it is exported.
 
 use majordomo_testkit::ClosedPort;
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;

@@ -1,4 +1,4 @@
-//! The engine alone.
+//! The library alone.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,9 +7,9 @@ use majordomo::transport::{Config, Proxies, Transport};
 use majordomo::{Chain, Message, Part, Registry, Request, ToolCall, ToolResult};
 use majordomo_vision::{Scope, Vision, VisionConfig};
 
-use super::{Drawn, PATIENCE, letters, reader};
+use super::{Drawn, TIMEOUT, letters, reader};
 
-/// The describer as a chain, and the images.
+/// A chain to the describer, and the images.
 fn describer() -> Option<(Chain, Vec<Drawn>)> {
     let (address, images) = reader()?;
     let dsn = format!("openai+http://canary@{address}/v1");
@@ -28,7 +28,7 @@ fn part(drawn: &Drawn) -> Part {
 
 fn vision() -> Arc<Vision> {
     Arc::new(Vision::new(VisionConfig {
-        timeout: PATIENCE,
+        timeout: TIMEOUT,
         ..VisionConfig::default()
     }))
 }

@@ -1,16 +1,16 @@
-//! What clients send and upstreams answer.
+//! Client requests and upstream responses.
 
 use std::net::SocketAddr;
 
 use majordomo_testkit::{Script, Upstream};
 
-/// The client's key, and the one that the gateway shows its upstream.
+/// The client's key, and the gateway's upstream key.
 pub(crate) const CLIENT_KEY: &str = "CANARY-client-key";
 pub(crate) const UPSTREAM_KEY: &str = "CANARY-upstream-key";
-/// What a client asks; it may come back to the client, and get nowhere else.
+/// A prompt. Only the client may get it back.
 pub(crate) const PROMPT: &str = "MARKER-of-a-prompt";
 
-/// A whole request with a body, after which the connection may close.
+/// A POST request with a body.
 pub(crate) fn post(path: &str, headers: &str, body: &str) -> String {
     let length = body.len();
     format!(
@@ -18,7 +18,7 @@ pub(crate) fn post(path: &str, headers: &str, body: &str) -> String {
     )
 }
 
-/// A question in OpenAI's dialect.
+/// A Chat request.
 pub(crate) fn ask(model: &str, stream: bool) -> String {
     let body = format!(
         r#"{{"model":"{model}","stream":{stream},"messages":[{{"role":"user","content":"{PROMPT}"}}]}}"#
@@ -27,12 +27,12 @@ pub(crate) fn ask(model: &str, stream: bool) -> String {
     post("/v1/chat/completions", &headers, &body)
 }
 
-/// A provider `up` at this upstream, asked with a canary.
+/// A provider `up` at this upstream, with a canary as its key.
 pub(crate) fn provider(upstream: &Upstream) -> String {
     provider_at(upstream.address())
 }
 
-/// The same at any address.
+/// The same at another address.
 pub(crate) fn provider_at(address: SocketAddr) -> String {
     format!(
         "[providers.up]\nkind = \"openai\"\nbase_url = \"http://{address}\"\napi_key = \"{UPSTREAM_KEY}\"\n"
@@ -42,7 +42,7 @@ pub(crate) fn provider_at(address: SocketAddr) -> String {
 /// One event of a stream.
 pub(crate) const EVENT: &str = "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word \"},\"finish_reason\":null}]}\n\n";
 
-/// An upstream whose stream begins and then stands still.
+/// An upstream whose stream starts and then stalls.
 pub(crate) async fn standing_still(count: usize) -> Upstream {
     let script = Script::new()
         .read_request()
@@ -52,7 +52,7 @@ pub(crate) async fn standing_still(count: usize) -> Upstream {
     Upstream::start(vec![script; count]).await
 }
 
-/// A header's value in a raw answer.
+/// A header's value in a raw response.
 pub(crate) fn header<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
     let head = answer.split("\r\n\r\n").next()?;
     let mut headers = head.lines().filter_map(|line| line.split_once(": "));
@@ -61,7 +61,7 @@ pub(crate) fn header<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
         .map(|(_, value)| value)
 }
 
-/// The status of each answer on a connection, in order.
+/// The status of each response on a connection, in order.
 pub(crate) fn statuses(answers: &str) -> Vec<u16> {
     let found = answers.split("HTTP/1.1 ").skip(1);
     found

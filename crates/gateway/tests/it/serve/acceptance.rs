@@ -1,5 +1,4 @@
-//! Cases of the routing and fault catalogues on rules and descriptions that only
-//! the whole gateway can show.
+//! Rules and descriptions through the whole gateway.
 
 use std::time::Duration;
 
@@ -14,10 +13,10 @@ use crate::serve::routes::{CONFIG, PIXEL, ask, body, with_image};
 use crate::serve::stage::Stage;
 use crate::serve::wires;
 
-/// Only a broken gateway takes so long.
+/// Timeout that only a broken gateway reaches.
 const SOON: Duration = Duration::from_secs(20);
 
-/// A blind model on the demo, described by this provider.
+/// A text-only demo model whose images this provider describes.
 fn blind(describers: std::net::SocketAddr, more: &str) -> String {
     format!(
         r#"
@@ -180,7 +179,7 @@ async fn a_disconnect_cancels_the_describers_call() {
     assert!(metrics.text().contains(line), "{}", metrics.text());
 }
 
-/// Pictures of one pixel, each of another colour.
+/// An image of one pixel in the `number`th colour.
 fn pixel(number: u8) -> Bytes {
     let mut pixel = PIXEL.to_vec();
     pixel[13] = number;

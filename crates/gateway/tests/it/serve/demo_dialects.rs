@@ -1,11 +1,11 @@
-//! Every dialect is answered in its own words.
+//! The demo provider in every dialect.
 
 use majordomo::FinishReason;
 use majordomo_wire::Protocol;
 
 use crate::serve::stage::Stage;
 
-/// One question per dialect, whole and streamed.
+/// One request per dialect, buffered and streamed.
 fn questions() -> [(Protocol, String, String, &'static str); 5] {
     let chat = |stream| {
         format!(

@@ -1,4 +1,4 @@
-//! Every dialect of a client with every dialect of a provider.
+//! Every client dialect with every provider dialect.
 
 use bytes::Bytes;
 use majordomo::{
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::serve::stage::{Answer, Stage};
 use crate::serve::wires;
 
-/// A gateway before one provider of each dialect.
+/// A gateway with one provider of each dialect.
 struct House {
     stage: Stage,
     upstreams: Vec<(Protocol, Upstream)>,
@@ -32,8 +32,8 @@ impl House {
         Self { stage, upstreams }
     }
 
-    /// Asks each provider in each dialect, and hands over what was sent, what
-    /// the provider got, and what came back.
+    /// Calls each provider in each dialect and passes on the request sent, the request
+    /// that the provider received, and the response.
     async fn each_pair(&self, request: &Request, stream: bool, check: impl Fn(&Pair)) {
         for (upstream, server) in &self.upstreams {
             for (number, client) in Protocol::ALL.into_iter().enumerate() {
@@ -67,7 +67,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// The provider got what the client sent; the same bytes if it speaks the same.
+    /// The provider received the client's request; byte-identical in the same dialect.
     fn check_request(&self) {
         let what = &self.what;
         let id = self.model.split_once('/').expect("a target").1;
@@ -87,8 +87,7 @@ impl Pair {
         }
     }
 
-    /// The client understands what the provider said; the same bytes if it
-    /// speaks the same.
+    /// The client decodes the provider's response; byte-identical in the same dialect.
     fn check_answer(&self, response: &Response, stream: bool) {
         let what = &self.what;
         assert_eq!(self.answer.status, 200, "{what}: {}", self.answer.text());
@@ -116,7 +115,7 @@ impl Pair {
     }
 }
 
-/// What a request says, in words that all dialects share.
+/// The content of a request that all dialects share.
 fn gist(prompt: &Prompt) -> Vec<String> {
     let mut calls: Vec<String> = Vec::new();
     let mut lines = vec![format!("system: {}", prompt.system_text())];
@@ -128,7 +127,7 @@ fn gist(prompt: &Prompt) -> Vec<String> {
             tool.name, tool.description
         ));
     }
-    // Instructions may stand before the conversation or at its head.
+    // Instructions may precede the conversation or be its first message.
     let conversation = prompt.messages.iter().filter(|it| it.role != Role::System);
     for message in conversation {
         for part in &message.parts {
@@ -150,7 +149,7 @@ fn gist(prompt: &Prompt) -> Vec<String> {
     lines
 }
 
-/// What an answer says, in words that all dialects share.
+/// The content of a response that all dialects share.
 fn said(response: &Response) -> Vec<String> {
     let parts = response.parts.iter().map(|part| match part {
         Part::Text(text) => text.text.clone(),
@@ -186,7 +185,7 @@ fn call() -> ToolCall {
     ToolCall::new("call_a1", "weather", r#"{"city":"Łódź","days":3}"#)
 }
 
-/// A picture of one pixel.
+/// An image of one pixel.
 fn picture() -> Part {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, 1, 1);
@@ -303,7 +302,7 @@ async fn a_same_dialect_stream_is_byte_identical_for_any_chunking() {
     for protocol in Protocol::ALL {
         let mut body = wires::streamed(protocol, &text.to_events()).to_vec();
         if protocol != Protocol::Ollama {
-            // Signs of life are passed on, too.
+            // Heartbeats are passed on.
             body.splice(..0, *b": still here\n\n");
         }
         for size in [1, 7, 100] {

@@ -1,4 +1,4 @@
-//! A client that leaves takes its request with it, however far that had come.
+//! A disconnect cancels the request in every phase.
 
 #[cfg(target_os = "linux")]
 use std::collections::HashMap;
@@ -12,23 +12,23 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use crate::serve::stage::Stage;
 use crate::serve::wires;
 
-/// What is nominally done within 250 ms; only a broken gateway takes so long.
+/// Nominally 250 ms; only a broken gateway reaches this.
 const SOON: Duration = Duration::from_secs(20);
 
-/// How far a request has come when its client leaves.
+/// The phase of a request when its client disconnects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
-    /// The provider has the request and says nothing.
+    /// The provider has the request and sends nothing.
     Headers,
-    /// The provider began a stream, and the model has said nothing.
+    /// The provider started a stream without content.
     BeforeContent,
-    /// The client has a part of the answer.
+    /// The client has a part of the response.
     MidStream,
-    /// The provider has sent a part of an answer that is wanted whole.
+    /// The provider has sent a part of a buffered response.
     MidBody,
 }
 
-/// What the provider does, and how much it sends before it stalls.
+/// The provider's script, and how much it sends before it stalls.
 fn script(protocol: Protocol, phase: Phase) -> (Script, usize) {
     let events = [
         Event::Start {
@@ -77,7 +77,7 @@ async fn leaves(client: Protocol, provider: Protocol, phase: Phase, stream: bool
     assert_eq!(upstream.connections()[0].peer_closed, None);
     drop(connection);
     upstream.closed(0, SOON).await;
-    // Nobody is asked instead.
+    // No other target is called.
     assert_eq!(upstream.requests().len(), 1, "{client:?} {phase:?}");
 }
 
@@ -137,15 +137,15 @@ async fn a_reset_http2_stream_closes_the_upstream() {
             asked.abort();
         }
         upstream.closed(0, SOON).await;
-        // Only the stream is gone: the connection serves others.
+        // Only the stream is reset: the connection serves others.
         assert!(!driver.is_finished());
         drop(sender);
         driver.abort();
     }
 }
 
-/// The connections of this machine to a port, by their own addresses, and
-/// whether each is being opened.
+/// This machine's connections to a port, by local address, and whether each is still
+/// connecting.
 #[cfg(target_os = "linux")]
 fn connections_to(port: u16) -> HashMap<String, bool> {
     let table = std::fs::read_to_string("/proc/net/tcp").expect("a table of connections");
@@ -168,7 +168,7 @@ async fn a_connection_attempt_is_abandoned_on_disconnect() {
         for stream in [false, true] {
             let hole = BlackHole::open();
             let port = hole.address().port();
-            // The hole's own connections fill its queue, at their own pace.
+            // The black hole's own connections fill its backlog in the background.
             let fillers = connections_to(port);
             let being_opened = || {
                 let connections = connections_to(port).into_iter();
@@ -213,7 +213,7 @@ async fn a_disconnect_while_waiting_for_a_permit_calls_no_upstream() {
     upstream.asked(1, SOON).await;
     let mut waiting = stage.begin(&path, &ask("second")).await;
     waiting.shutdown().await.expect("a client may leave");
-    // The gateway has seen it leave when it closes, too.
+    // The gateway has noticed the disconnect once it closes.
     let mut rest = Vec::new();
     let closed = tokio::time::timeout(SOON, waiting.read_to_end(&mut rest)).await;
     assert!(closed.is_ok() && rest.is_empty(), "{rest:?}");

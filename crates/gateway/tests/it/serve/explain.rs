@@ -1,4 +1,4 @@
-//! `POST /api/explain`: what would become of a request, with nobody asked.
+//! `POST /api/explain`: a dry run that calls no target.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::serve::routes::{CONFIG, body, with_image};
 use crate::serve::stage::Stage;
 use crate::serve::wires::path;
 
-/// Nothing takes this long unless it is broken.
+/// Timeout that only a broken gateway reaches.
 const SOON: Duration = Duration::from_secs(20);
 
 async fn explained(stage: &Stage, query: &str, body: &[u8]) -> Value {
@@ -20,7 +20,7 @@ async fn explained(stage: &Stage, query: &str, body: &[u8]) -> Value {
     answer.json()
 }
 
-/// One upstream that must never be asked, behind everything.
+/// A configuration over one upstream that must never be called.
 async fn untouched() -> (Upstream, Stage) {
     let upstream = Upstream::start([Script::new()]).await;
     let address = upstream.address();
@@ -133,7 +133,7 @@ async fn explain_calls_no_target_and_reports_every_decision() {
         told["pick"],
         json!({"service": "up/blind", "because": "tactic", "tactic": "round_robin"})
     );
-    // No turn is taken: the next explanation picks the same.
+    // Round robin does not advance: the next dry run picks the same.
     assert_eq!(explained(&stage, "", &chat).await["pick"], told["pick"]);
     assert!(upstream.connections().is_empty());
 }
@@ -165,7 +165,7 @@ async fn each_target_reports_how_it_would_receive_the_request() {
     assert!(upstream.connections().is_empty());
 }
 
-/// A grey PNG.
+/// A grey PNG image.
 fn picture(width: u32, height: u32) -> Vec<u8> {
     let mut data = Vec::new();
     let mut encoder = png::Encoder::new(&mut data, width, height);
@@ -201,7 +201,7 @@ async fn headers_and_keys_are_evaluated_as_the_clients() {
         (&json!(true), &json!("0"))
     );
 
-    // The same in an envelope, as captures of requests have it.
+    // The same in the envelope of recorded requests.
     let body: Value = serde_json::from_slice(&plain).expect("JSON");
     let envelope = json!({"key": "intern-1", "headers": [["x-team", "blue"]], "body": body});
     let told = explained(&stage, "", envelope.to_string().as_bytes()).await;
@@ -295,8 +295,8 @@ async fn every_dialect_is_detected_by_path_name_and_shape() {
     );
 }
 
-/// Requests of real clients, whose paths say what they are. Those that could be
-/// of two dialects are OpenAI's by their looks.
+/// Recorded requests, whose paths determine their dialect. Ambiguous bodies are
+/// detected as OpenAI's.
 #[tokio::test]
 async fn recorded_requests_are_detected_as_their_own_dialect() {
     let Some(folder) = majordomo_testkit::data("MAJORDOMO_CLIENT_REQUESTS") else {
@@ -326,7 +326,7 @@ async fn recorded_requests_are_detected_as_their_own_dialect() {
             .look("/api/explain", &[], capture.to_string().as_bytes())
             .await;
         if named.status != 200 {
-            // What a client sends wrong on purpose is no request.
+            // Skip deliberately invalid recordings.
             continue;
         }
         capture.as_object_mut().expect("an object").remove("path");
@@ -431,7 +431,7 @@ async fn explain_bodies_count_against_the_byte_budget() {
     let full = stage.look("/api/explain", &[], large.as_bytes()).await;
     assert_eq!(full.status, 503, "{}", full.text());
     assert_eq!(full.header("retry-after"), Some("1"));
-    // Small ones find room beside it.
+    // Small ones still fit.
     explained(&stage, "", body("demo/text", 10).as_bytes()).await;
     drop(served);
     while stage

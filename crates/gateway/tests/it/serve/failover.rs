@@ -1,4 +1,4 @@
-//! Another target takes over as long as nothing was said, and never after.
+//! Failover before the first token, and never after it.
 
 use bytes::Bytes;
 use majordomo::{Error, ErrorKind, Event, FinishReason, Part, Request, Response, Usage};
@@ -10,13 +10,13 @@ use crate::serve::wires;
 
 const WORDS: [&str; 6] = ["One, ", "two, ", "three, ", "four, ", "five, ", "six."];
 
-/// An answer that comes in a few pieces.
+/// A response of a few events.
 pub(crate) fn events() -> Vec<Event> {
     let mut events = vec![Event::Start {
         id: Some("answer-1".into()),
         model: Some(wires::REPORTED.into()),
     }];
-    // What some servers send first: nothing.
+    // Some servers send an empty delta first.
     events.push(Event::Text(String::new()));
     events.extend(WORDS.map(|word| Event::Text(word.into())));
     events.push(Event::EndPart(None));
@@ -33,14 +33,14 @@ fn text() -> String {
     WORDS.concat()
 }
 
-/// What a dialect's stream says before the model does.
+/// What a dialect's stream sends before the first token.
 fn preamble(protocol: Protocol) -> Bytes {
     let preamble = wires::frames(protocol, &events())[..2].concat();
     assert!(!preamble.is_empty(), "{protocol:?}");
     preamble.into()
 }
 
-/// One answer that is cut after this, by ending the connection or only the body.
+/// A response truncated after this, by closing the connection or ending the body.
 pub(crate) fn cut(script: Script, bytes: &[u8], abrupt: bool) -> Script {
     let script = script.read_request().stream_head();
     let script = match bytes.is_empty() {
@@ -60,7 +60,7 @@ pub(crate) async fn ask(stage: &Stage, client: Protocol, model: &str) -> Answer 
     stage.post(&wires::path(client, model, true), body).await
 }
 
-/// What says that an answer is complete, in each dialect.
+/// The marker of a complete response, per dialect.
 fn terminator(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Chat => "[DONE]",
@@ -71,8 +71,8 @@ fn terminator(protocol: Protocol) -> &'static str {
     }
 }
 
-/// The answer is complete, or ends with the dialect's error behind a beginning
-/// of the text; gives whether it is complete.
+/// Checks that the response is complete, or is a prefix of the text followed by the
+/// dialect's error; returns whether it is complete.
 pub(crate) fn check(client: Protocol, answer: &Answer, what: &str) -> bool {
     let said = answer.text();
     assert_eq!(answer.status, 200, "{what}: {said}");
@@ -83,7 +83,7 @@ pub(crate) fn check(client: Protocol, answer: &Answer, what: &str) -> bool {
             true
         }
         Err(error) => {
-            // An error that the stream tells, not merely its end.
+            // An error event, not merely the end of the stream.
             assert_eq!(error.kind(), ErrorKind::Provider, "{what}: {error}\n{said}");
             let partial = error.partial().map(Response::text).unwrap_or_default();
             assert!(text().starts_with(&partial), "{what}: {partial}");
@@ -94,7 +94,7 @@ pub(crate) fn check(client: Protocol, answer: &Answer, what: &str) -> bool {
     }
 }
 
-/// A picture that cannot be made smaller without a loss.
+/// An incompressible image.
 fn noise() -> Vec<u8> {
     const SIDE: u32 = 1_450;
     let mut bytes = Vec::new();
@@ -129,7 +129,7 @@ async fn a_large_image_is_resent_to_the_next_target() {
             let serving = Upstream::start([wires::answering(second, &response, false)]).await;
             let mut config = wires::provider("busy", client, busy.address());
             config.push_str(&wires::provider("serving", second, serving.address()));
-            // No limit is declared, so that nothing is made smaller.
+            // No limit is declared, so that nothing is downscaled.
             let config = config.replace("images = true", "images = { max_bytes = \"9MB\" }");
             let stage = Stage::start(&config).await;
             let model = "busy/m0,serving/m1";

@@ -1,4 +1,4 @@
-//! A stream that takes long to begin is kept alive.
+//! Heartbeats keep a stream alive that is slow to start.
 
 use bytes::Bytes;
 use majordomo::{ErrorKind, Part, Request, Response};
@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use crate::serve::stage::Stage;
 use crate::serve::wires;
 
-/// A provider that takes a connection and says this when it is told to.
+/// A provider that accepts a connection and sends this on demand.
 async fn patient(said: Bytes) -> (std::net::SocketAddr, oneshot::Sender<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback");
     let address = listener.local_addr().expect("an address");
@@ -18,7 +18,7 @@ async fn patient(said: Bytes) -> (std::net::SocketAddr, oneshot::Sender<()>) {
     tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.expect("a connection");
         let _ = told.await;
-        // Nobody else is there to take over.
+        // No other target can take over.
         drop(listener);
         stream.write_all(&said).await.expect("a reader");
         let _ = stream.shutdown().await;
@@ -28,7 +28,7 @@ async fn patient(said: Bytes) -> (std::net::SocketAddr, oneshot::Sender<()>) {
     (address, go)
 }
 
-/// The body of a chunked answer, as far as it was sent.
+/// The body of a chunked response, as far as it was sent.
 fn unchunked(mut answer: &[u8]) -> Bytes {
     let mut body = Vec::new();
     let after = |bytes: &[u8], end: &[u8]| {
@@ -45,7 +45,7 @@ fn unchunked(mut answer: &[u8]) -> Bytes {
     body.into()
 }
 
-/// Waits for the sign of life, lets the provider speak, and reads the rest.
+/// Waits for a heartbeat, lets the provider respond, and reads the rest.
 async fn kept(client: Protocol, said: Bytes) -> (String, Bytes) {
     let (address, go) = patient(said).await;
     let provider = wires::provider("up", client, address);
@@ -56,7 +56,7 @@ async fn kept(client: Protocol, said: Bytes) -> (String, Bytes) {
     let mut connection = stage.begin(&path, &body).await;
     let mut answer = vec![0; 4_096];
     let mut so_far = 0;
-    // Ollama has no sign of life, but its head comes early, too.
+    // Ollama has no heartbeat, but its head is sent early as well.
     let sign = match client {
         Protocol::Messages => "event: ping\n",
         Protocol::Ollama => "\r\n\r\n",
@@ -75,7 +75,7 @@ async fn kept(client: Protocol, said: Bytes) -> (String, Bytes) {
     }
     answer.truncate(so_far);
     go.send(()).expect("the provider waits");
-    // A whole answer leaves the connection open, a broken one does not.
+    // A complete response keeps the connection open; an interrupted one closes it.
     while !answer.ends_with(b"\r\n0\r\n\r\n") {
         match connection.read_buf(&mut answer).await {
             Ok(1..) => {}
@@ -99,7 +99,7 @@ async fn a_silent_stream_gets_heartbeats_and_then_its_response() {
         let said = [head.as_bytes(), &answer].concat();
         let (head, body) = kept(client, said.into()).await;
         assert!(head.starts_with("HTTP/1.1 200"), "{client:?}: {head}");
-        // Nobody could know who would serve, and after how many attempts.
+        // Target and attempts are unknown when the head is sent.
         assert!(!head.contains("x-majordomo-target"), "{client:?}: {head}");
         assert!(!head.contains("x-majordomo-attempts"), "{client:?}: {head}");
         assert!(

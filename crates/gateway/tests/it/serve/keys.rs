@@ -1,4 +1,4 @@
-//! Who may ask, and how large.
+//! Client keys and body limits.
 
 use bytes::Bytes;
 use majordomo::{Part, Request, Response};
@@ -19,7 +19,7 @@ key = "canary-guest"
 models = ["demo/text"]
 "#;
 
-/// A question of each dialect for a model.
+/// A request of each dialect for a model.
 fn question(client: Protocol, model: &str) -> (String, String) {
     let request = Request::user("hi").max_tokens(99);
     let body = wires::question(client, &request, model, false);
@@ -44,7 +44,7 @@ async fn a_key_is_accepted_wherever_a_dialect_puts_it() {
         let path = format!("{path}?key=canary%2Dlaptop");
         let answer = stage.ask(&path, &[], &body).await;
         assert_eq!(answer.status, 200, "{client:?}");
-        // Two that are the same are one.
+        // Two equal credentials count as one.
         let answer = stage.ask(&path, &[("x-api-key", "canary-laptop")], &body);
         assert_eq!(answer.await.status, 200, "{client:?}");
     }

@@ -1,4 +1,4 @@
-//! Requests of more elements than `[server]` allows.
+//! Requests with more elements than `[server]` allows.
 
 use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::Protocol;
@@ -110,7 +110,7 @@ async fn a_body_with_too_many_values_is_rejected_before_decoding_in_every_dialec
     let upstream = Upstream::start([Script::new()]).await;
     let provider = provider("up", Protocol::Chat, upstream.address());
     let stage = Stage::start(&format!("[server]\nmax_values = 50\n{provider}")).await;
-    // None of these is a valid request: what comes behind the limit is never parsed.
+    // None of these is valid: nothing beyond the limit is parsed.
     let shapes = [
         (
             r#"{"model":"up/m0","messages":[{"role":"user","images":[LIST]}]}"#,

@@ -1,4 +1,4 @@
-//! What can be asked for, and where.
+//! Model lists and base paths.
 
 use majordomo_wire::Protocol;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What is passed on as it came, and what is told to be impossible.
+//! Fields and endpoints that pass through unchanged or are rejected.
 
 use majordomo::{Part, Response};
 use majordomo_testkit::{Script, Upstream};
@@ -26,7 +26,7 @@ async fn tokens_are_counted_by_a_target_that_supports_it() {
     let rows = [
         (Protocol::Messages, r#"{"input_tokens":42}"#),
         (Protocol::Gemini, r#"{"totalTokens":42}"#),
-        // Chat has nobody who counts: the tokens are estimated.
+        // Chat has no counting endpoint: tokens are estimated.
         (Protocol::Chat, ""),
     ];
     for (provider, counted) in rows {

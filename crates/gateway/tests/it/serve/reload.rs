@@ -1,4 +1,4 @@
-//! A configuration that changes while requests are served.
+//! Reloads under load.
 
 use majordomo::{Part, Request, Response};
 use majordomo_testkit::Upstream;
@@ -42,7 +42,7 @@ async fn a_reload_under_load_loses_no_request() {
     for reload in 1..=RELOADS {
         stage.rewrite(&config(reload));
         let ends = format!("/m{reload}");
-        // Requests go on until the new file is at work, and then some.
+        // Keep sending until the new file takes effect, and then some.
         let mut seen = false;
         while !seen || served < reload * REQUESTS / RELOADS {
             let some: [usize; 4] = std::array::from_fn(|at| served + at);

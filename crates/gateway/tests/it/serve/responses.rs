@@ -1,4 +1,4 @@
-//! What answers say beside the model's words: who served, and why nobody did.
+//! Response headers and statuses: which target served, or why none did.
 
 use majordomo::{Class, Error, Event, Part, Request, Response};
 use majordomo_testkit::{ClosedPort, Script, Upstream};
@@ -12,7 +12,7 @@ async fn ask(stage: &Stage, client: Protocol, model: &str, stream: bool) -> Answ
     stage.post(&wires::path(client, model, stream), body).await
 }
 
-/// The error as a client of this dialect reads it.
+/// The error as a client of this dialect decodes it.
 pub(crate) fn error_of(client: Protocol, answer: &Answer) -> Error {
     let header = |name: &str| answer.header(name);
     client.codec().read_error(&FailedResponse {
@@ -113,7 +113,7 @@ async fn an_exhausted_chain_has_the_most_actionable_status() {
                 for target in model.split(',') {
                     assert!(error.message().contains(target), "{what}");
                 }
-                // Ollama has no codes, and says these in words alone.
+                // Ollama has no error codes, only messages.
                 if client != Protocol::Ollama && client != Protocol::Gemini {
                     assert_eq!(error.class(), *class, "{what}");
                 }
@@ -188,7 +188,7 @@ async fn a_rejected_upstream_key_is_not_a_client_error() {
     let stage = Stage::start(&config).await;
     let first = ask(&stage, Protocol::Chat, "up/m0", false).await;
     assert_eq!(first.status, 502, "{}", first.text());
-    // The key is benched now, and is not sent again.
+    // The key is benched and not sent again.
     let second = ask(&stage, Protocol::Chat, "up/m0", false).await;
     assert_eq!(second.status, 503, "{}", second.text());
     assert_eq!(upstream.requests().len(), 1);
@@ -200,7 +200,7 @@ async fn a_name_from_a_providers_list_needs_no_configuration() {
     let list = r#"{"data":[{"type":"model","id":"claude-opus-5-5","display_name":"x","created_at":"2026-01-01T00:00:00Z"}],"has_more":false,"first_id":"claude-opus-5-5","last_id":"claude-opus-5-5"}"#;
     let response = Response::new(vec![Part::text("Hello.")]);
     let whole = wires::whole(Protocol::Messages, &response);
-    // Whatever is asked after the list is answered so; the model itself is, too.
+    // Every request after the model list gets this response.
     let answering = |script: Script| {
         (0..4).fold(script, |script, _| {
             let script = script.read_request();
@@ -246,7 +246,7 @@ async fn a_gemini_stream_without_sse_is_one_json_array() {
             assert_eq!(answer.status, 200, "{said}");
             assert_eq!(answer.header("content-type"), Some("application/json"));
             assert_eq!(answer.cut, !ends, "{said}");
-            // An array that was cut has no end, and tells why.
+            // A truncated array is unterminated and carries the error.
             let closed = if ends {
                 said.to_owned()
             } else {

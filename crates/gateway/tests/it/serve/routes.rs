@@ -1,4 +1,4 @@
-//! Rules, processors and balance, as clients see them.
+//! Rules, processors and balancing, as clients see them.
 
 use bytes::Bytes;
 use majordomo::{Part, Request};
@@ -48,7 +48,7 @@ when = [ { position = "proxy_vision", op = "enabled" } ]
 services = [ { spec = "demo/vision" } ]
 "#;
 
-/// A picture of one pixel.
+/// An image of one pixel.
 pub(crate) const PIXEL: &[u8] = b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
 
 pub(crate) fn body(protocol: Protocol, request: &Request, model: &str) -> Bytes {
@@ -165,8 +165,8 @@ async fn a_pinned_session_keeps_its_service_and_is_still_processed() {
     assert_eq!(seen.len(), 8);
 }
 
-/// Describers are asked as they are: what others describe to them, what rules
-/// their route has, is not gone through again.
+/// A describer is called directly: neither its own describer nor its route's rules
+/// apply.
 #[tokio::test]
 async fn describers_that_name_each_other_are_not_called_in_a_cycle() {
     let said = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"an answer"},"finish_reason":"stop"}]}"#;

@@ -1,4 +1,4 @@
-//! A gateway on a free port, and a client that sees every byte.
+//! Test gateway on a free port, and a client that sees every byte.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 /// A running gateway. It stops when this is dropped.
 pub(crate) struct Stage {
     pub(crate) address: SocketAddr,
-    /// Where the operator looks.
+    /// Address of the operator listener.
     pub(crate) operator: SocketAddr,
     _stop: oneshot::Sender<()>,
     _running: JoinHandle<()>,
@@ -27,18 +27,18 @@ pub(crate) struct Stage {
 /// Headers of a request.
 pub(crate) type Headers<'a> = &'a [(&'a str, &'a str)];
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    /// Whether the connection broke before the body's end.
+    /// Whether the connection closed before the end of the body.
     pub(crate) cut: bool,
 }
 
 impl Stage {
-    /// A gateway with this configuration and nothing in its environment.
+    /// Starts a gateway with this configuration and an empty environment.
     pub(crate) async fn start(config: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let file: PathBuf = folder.path().join("majordomo.toml");
@@ -64,7 +64,7 @@ impl Stage {
         }
     }
 
-    /// Sends a body of JSON and reads the whole answer.
+    /// Sends a JSON body and reads the whole response.
     pub(crate) async fn post(&self, path: &str, body: impl Into<Bytes>) -> Answer {
         let request = Request::builder()
             .method(Method::POST)
@@ -76,7 +76,7 @@ impl Stage {
         self.send(request).await
     }
 
-    /// Asks for something that needs no body.
+    /// Sends a GET.
     pub(crate) async fn get(&self, path: &str) -> Answer {
         let request = Request::builder()
             .uri(path)
@@ -86,7 +86,7 @@ impl Stage {
         self.send(request).await
     }
 
-    /// Asks for something with these headers; a body makes it a POST.
+    /// Sends a request with these headers; a body makes it a POST.
     pub(crate) async fn ask(&self, path: &str, headers: Headers<'_>, body: &str) -> Answer {
         let method = match body.is_empty() {
             true => Method::GET,
@@ -102,7 +102,7 @@ impl Stage {
         self.send(request.expect("a request can be made")).await
     }
 
-    /// Writes another configuration over the one that is served.
+    /// Overwrites the configuration file.
     pub(crate) fn rewrite(&self, config: &str) {
         let new = self.folder.path().join("new");
         std::fs::write(&new, config).expect("a file can be written");
@@ -110,8 +110,8 @@ impl Stage {
         std::fs::rename(new, file).expect("a file can be moved");
     }
 
-    /// Sends a body of JSON on a connection of its own and reads nothing; dropping
-    /// the connection is how a client leaves.
+    /// Sends a JSON body on a new connection and reads nothing; dropping the connection
+    /// is a disconnect.
     pub(crate) async fn begin(&self, path: &str, body: &[u8]) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).await.expect("it listens");
         let head = format!(
@@ -128,7 +128,7 @@ impl Stage {
         self.send_to(self.address, request).await
     }
 
-    /// Asks the operator's listener; a body makes it a POST of JSON.
+    /// Sends a request to the operator listener; a body makes it a POST of JSON.
     pub(crate) async fn look(&self, path: &str, headers: Headers<'_>, body: &[u8]) -> Answer {
         let request = Request::builder()
             .method(match body {
@@ -158,7 +158,7 @@ impl Stage {
         let answer = sender.send_request(request).await.expect("it answers");
         let (head, mut incoming) = answer.into_parts();
         let mut body = Vec::new();
-        // A body that is cut is an answer, too.
+        // A truncated body is kept.
         let cut = loop {
             match incoming.frame().await {
                 Some(Ok(frame)) => body.extend(frame.into_data().unwrap_or_default()),

@@ -1,4 +1,4 @@
-//! `GET /api/requests`: what became of the last requests.
+//! `GET /api/requests`: recent requests and their outcomes.
 
 use majordomo_testkit::{Script, Upstream};
 use majordomo_wire::Protocol;
@@ -8,7 +8,7 @@ use crate::serve::routes::{CONFIG, ask, body, with_image};
 use crate::serve::stage::Stage;
 use majordomo::Request;
 
-/// The last requests; waits until so many are over.
+/// Recent requests; waits until this many have ended.
 async fn requests(stage: &Stage, count: usize) -> Vec<Value> {
     loop {
         let told = stage.look("/api/requests", &[], b"").await.json();

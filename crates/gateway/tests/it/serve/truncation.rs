@@ -1,5 +1,5 @@
-//! However a stream is cut, the client sees the whole answer once, or a
-//! beginning of it and an error.
+//! However a stream is truncated, the client sees the whole response once, or a prefix
+//! of it and an error.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::serve::failover::{ask, check, cut, events};
 use crate::serve::stage::Stage;
 use crate::serve::wires;
 
-/// Cuts of each of the twenty-five pairs of dialects; `MAJORDOMO_CUTS` sets
-/// another number of them in all.
+/// Truncations for each of the 25 pairs of dialects; `MAJORDOMO_CUTS` overrides the
+/// total.
 fn cuts_of_a_pair() -> usize {
     let all = std::env::var("MAJORDOMO_CUTS").ok();
     let all = all.and_then(|all| all.parse::<usize>().ok());
@@ -28,7 +28,7 @@ async fn no_truncation_causes_a_false_end_or_repeated_text() {
     let mut upstreams = Vec::new();
     for protocol in Protocol::ALL {
         let whole = wires::streamed(protocol, &events());
-        // Most cuts leave the connection in use; now and then it dies with them.
+        // Most truncations keep the connection; some close it.
         let mut beginning = || &whole[..dice.usize(..=whole.len())];
         let scripts = (0..2 * cuts).map(|_| {
             let bodies = (0..20).fold(Script::new(), |script, _| cut(script, beginning(), false));
@@ -66,7 +66,7 @@ async fn no_truncation_causes_a_false_end_or_repeated_text() {
         });
     }
     for complete in clients.join_all().await {
-        // Both endings are common, or the cuts were no cuts.
+        // Both endings must be common, or nothing was truncated.
         let all = cuts * Protocol::ALL.len();
         assert!(
             (all / 50..all - all / 50).contains(&complete),

@@ -1,4 +1,4 @@
-//! Embeddings and counts of tokens go the way of answers: routes, rules, seats.
+//! Embeddings and token counts use routes, rules and permits as completions do.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn answering(body: &'static str) -> Script {
     script.answer(200, "application/json", body).times(9)
 }
 
-/// A route over `first` and `second`, with a rule that sends a team to `special`.
+/// A route over `first` and `second`, with a rule that routes one team to `special`.
 fn config(protocol: Protocol, capacity: u32, upstreams: [&Upstream; 3]) -> String {
     let names = ["first", "second", "special"];
     let providers = names.iter().zip(upstreams);

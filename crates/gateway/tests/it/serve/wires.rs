@@ -1,4 +1,4 @@
-//! Each dialect from both sides: what its clients send, what its providers say.
+//! Each dialect from both sides: client requests and provider responses.
 
 use std::net::SocketAddr;
 
@@ -7,10 +7,10 @@ use majordomo::{Assembler, Error, Event, Request, Response, Result};
 use majordomo_testkit::Script;
 use majordomo_wire::{Outgoing, Protocol, Reply};
 
-/// What providers call their model in their answers.
+/// The model name in provider responses.
 pub(crate) const REPORTED: &str = "sharp-2026";
 
-/// What Chat's servers say before the model does.
+/// What Chat servers send before the first token.
 const CHAT_PREAMBLE: &[u8] = br#"data: {"id":"answer-1","object":"chat.completion.chunk","created":1700000000,"model":"sharp-2026","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}
 
 "#;
@@ -26,8 +26,8 @@ pub(crate) fn name(protocol: Protocol) -> &'static str {
     }
 }
 
-/// A provider of this dialect at this address, whose models `m0` to `m9` can do
-/// everything. It is never asked about them.
+/// A provider of this dialect whose declared models `m0` to `m9` support everything,
+/// so that its model list is never fetched.
 pub(crate) fn provider(name: &str, protocol: Protocol, at: SocketAddr) -> String {
     let (kind, base) = match protocol {
         Protocol::Chat => ("openai", "/v1"),
@@ -46,7 +46,7 @@ pub(crate) fn provider(name: &str, protocol: Protocol, at: SocketAddr) -> String
     text
 }
 
-/// Where a client of this dialect asks.
+/// The path that a client of this dialect uses.
 pub(crate) fn path(protocol: Protocol, model: &str, stream: bool) -> String {
     match (protocol, stream) {
         (Protocol::Chat, _) => "/v1/chat/completions".into(),
@@ -58,10 +58,10 @@ pub(crate) fn path(protocol: Protocol, model: &str, stream: bool) -> String {
     }
 }
 
-/// What a client of this dialect sends.
+/// The body that a client of this dialect sends.
 pub(crate) fn question(protocol: Protocol, request: &Request, model: &str, stream: bool) -> Bytes {
     let mut to = Outgoing::new(model).stream(stream);
-    // An Ollama is always told these two, unless the client does it.
+    // Ollama always gets these two, unless the client sets them.
     to.ollama.num_ctx = Some(8_192);
     to.ollama.refuse_overlong = true;
     protocol.codec().write_request(request, &to).body
@@ -85,12 +85,12 @@ fn reply() -> Reply {
     }
 }
 
-/// A whole answer of a provider.
+/// A buffered provider response.
 pub(crate) fn whole(protocol: Protocol, response: &Response) -> Bytes {
     protocol.codec().write_response(response, &reply()).body
 }
 
-/// A streamed answer of a provider, event by event; some events have no bytes.
+/// A streamed provider response, event by event; some events have no bytes.
 pub(crate) fn frames(protocol: Protocol, events: &[Event]) -> Vec<Bytes> {
     let mut writer = protocol.codec().stream_writer(&reply());
     let written = events.iter().map(|event| {
@@ -103,8 +103,8 @@ pub(crate) fn frames(protocol: Protocol, events: &[Event]) -> Vec<Bytes> {
     frames.into_iter().map(BytesMut::freeze).collect()
 }
 
-/// Providers begin their stream before the model says a word; two of our writers
-/// wait for it.
+/// Providers start their stream before the first token; two of our writers wait for
+/// it.
 fn begin_at_once(protocol: Protocol, frames: &mut [BytesMut]) {
     match protocol {
         Protocol::Chat => frames[0] = CHAT_PREAMBLE.into(),
@@ -118,12 +118,12 @@ fn begin_at_once(protocol: Protocol, frames: &mut [BytesMut]) {
     }
 }
 
-/// A streamed answer of a provider.
+/// A streamed provider response.
 pub(crate) fn streamed(protocol: Protocol, events: &[Event]) -> Bytes {
     frames(protocol, events).concat().into()
 }
 
-/// A streamed answer of a provider that ends with an error of its own.
+/// A streamed provider response that ends with an error event.
 pub(crate) fn broken_off(protocol: Protocol, events: &[Event], error: &Error) -> Bytes {
     let mut writer = protocol.codec().stream_writer(&reply());
     let mut out = BytesMut::new();
@@ -134,7 +134,7 @@ pub(crate) fn broken_off(protocol: Protocol, events: &[Event], error: &Error) ->
     out.freeze()
 }
 
-/// A provider that answers so, again and again.
+/// An upstream that always sends this response.
 pub(crate) fn answering(protocol: Protocol, response: &Response, stream: bool) -> Script {
     let script = Script::new().read_request();
     let script = match stream {
@@ -148,7 +148,7 @@ pub(crate) fn answering(protocol: Protocol, response: &Response, stream: bool) -
     script.times(20)
 }
 
-/// What a client of this dialect understands.
+/// Decodes a response as a client of this dialect does.
 pub(crate) fn understood(protocol: Protocol, body: &Bytes, stream: bool) -> Result<Response> {
     if !stream {
         return protocol.codec().read_response(body.clone(), 0);
