@@ -35,7 +35,7 @@ fn a_request_beyond_the_limit_gets_a_503_and_succeeds_later() {
         assert_eq!(statuses(&second), [503], "{second}");
         assert_eq!(header(&second, "retry-after"), Some("1"), "{second}");
         assert!(second.contains(r#""type":"error""#), "{second}");
-        // Listing models needs no permit.
+        // Health checks need no permit.
         let alive = "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
         assert_eq!(statuses(&stage.raw(alive).await), [200]);
         drop(first);

@@ -31,7 +31,7 @@ pub(crate) enum Piece {
     Unknown(usize),
 }
 
-/// A tool call's id.
+/// A tool call; its result refers to the id.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) id: String,
