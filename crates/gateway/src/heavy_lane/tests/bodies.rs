@@ -157,14 +157,15 @@ pub(super) const SERVED: &[Shape] = &[
         ],
     ),
     served(
-        "an image, Chat to Messages",
+        "a GIF of one pixel with a long comment, Chat to Messages",
         CHAT,
         UNLIMITED,
         [
-            r#"{"model":"an/m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,"#,
-            "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ",
+            r#"{"model":"an/m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH+"#,
+            // One block of a comment.
+            "LGFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFh",
             "",
-            r#""}}]}]}"#,
+            r#"ACwAAAAAAQABAAACAkQBADs="}}]}]}"#,
         ],
     ),
     served(
