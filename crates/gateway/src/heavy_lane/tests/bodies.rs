@@ -259,6 +259,7 @@ pub(super) const SERVED: &[Shape] = &[
     ),
 ];
 
+/// Refused for other reasons than a limit.
 pub(super) const REFUSED: &[Shape] = &[
     refused(
         400,
@@ -297,6 +298,10 @@ pub(super) const REFUSED: &[Shape] = &[
             ],
         ),
     ),
+];
+
+/// Refused because of a limit in [`MaxCounts`](crate::config::MaxCounts).
+pub(super) const OVER_LIMIT: &[Shape] = &[
     refused(
         400,
         served(

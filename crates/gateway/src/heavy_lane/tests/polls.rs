@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::super::*;
-use super::bodies::{FAILOVER, REFUSED, SERVED, Shape};
+use super::bodies::{FAILOVER, OVER_LIMIT, REFUSED, SERVED, Shape};
 use super::upstream;
 use crate::config::Config;
 use crate::server::{Limits, Server, ServerContext};
@@ -144,9 +144,9 @@ async fn no_poll_takes_long_while_eight_clients_send_the_costliest_bodies() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_poll_takes_long_while_bodies_are_refused() {
-    for size in [LARGEST / 8, LARGEST] {
-        let longest = longest(|address| ask_all(address, REFUSED, size)).await;
-        assert!(longest < BOUND, "{longest:?} with {size} bytes");
+    for shapes in [REFUSED, OVER_LIMIT] {
+        let longest = longest(|address| ask_all(address, shapes, LARGEST / 8)).await;
+        assert!(longest < BOUND, "{longest:?}");
     }
 }
 
