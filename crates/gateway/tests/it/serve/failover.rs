@@ -60,12 +60,12 @@ pub(crate) async fn ask(stage: &Stage, client: Protocol, model: &str) -> Answer 
     stage.post(&wires::path(client, model, true), body).await
 }
 
-/// The marker of a complete response, per dialect.
+/// The event that ends a complete response, as errors may mention its name.
 fn terminator(protocol: Protocol) -> &'static str {
     match protocol {
-        Protocol::Chat => "[DONE]",
-        Protocol::Responses => "response.completed",
-        Protocol::Messages => "message_stop",
+        Protocol::Chat => "data: [DONE]",
+        Protocol::Responses => r#""type":"response.completed""#,
+        Protocol::Messages => r#""type":"message_stop""#,
         Protocol::Gemini => "\"finishReason\":\"",
         Protocol::Ollama => "\"done\":true",
     }
