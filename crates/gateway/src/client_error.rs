@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_image_budget_is_a_503_with_retry_after() {
+    fn m24_a_gateway_that_opens_too_many_pictures_says_when_to_come_back() {
         let error = for_client(majordomo::media::Problem::Busy.into_error(1));
         for front in [
             Front::Chat,

@@ -263,7 +263,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn keepalive_and_user_timeout_are_set_on_accepted_sockets() {
+    async fn c25_the_sockets_timers_notice_a_client_that_vanishes() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let _client = TcpStream::connect(address).await.unwrap();

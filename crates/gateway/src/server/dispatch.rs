@@ -304,7 +304,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_panic_in_a_handler_is_a_counted_error_in_the_clients_dialect() {
+    async fn p13_a_panic_is_an_error_in_the_clients_dialect_and_is_counted() {
         let metrics = Arc::<crate::metrics::Metrics>::default();
         let exchange = Exchange::new(
             "id".into(),

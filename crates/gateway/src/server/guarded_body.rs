@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_in_a_stream_ends_it_with_an_error_of_its_dialect() {
+    async fn p13_a_panic_in_a_stream_ends_it_with_the_dialects_error() {
         for (front, told) in [
             (Front::Chat, "data: {\"error\""),
             (Front::Responses, "event: error"),

@@ -254,7 +254,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_trace_is_serialized_for_any_wall_clock_time() {
+    fn p10_a_record_is_told_whatever_the_wall_clock_said() {
         for (ended, at) in [
             (UNIX_EPOCH, "1970-01-01T00:00:00.000Z"),
             (

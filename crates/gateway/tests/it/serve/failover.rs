@@ -60,7 +60,7 @@ pub(crate) async fn ask(stage: &Stage, client: Protocol, model: &str) -> Answer 
     stage.post(&wires::path(client, model, true), body).await
 }
 
-/// The event that ends a complete response, as errors may mention its name.
+/// The event that ends a complete response; errors may mention its bare name.
 fn terminator(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Chat => "data: [DONE]",
