@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use majordomo::transport::{self, Transport};
-use majordomo_gateway::State;
-use majordomo_gateway::config::{Config, Problems};
+use majordomo_gateway::GatewayState;
+use majordomo_gateway::config::{Config, Diagnostics};
 
 /// What no message may hold.
 const HIDDEN: &str = "CANARY-environment";
@@ -15,7 +15,7 @@ const HIDDEN: &str = "CANARY-environment";
 static ENVIRONMENT: LazyLock<BTreeMap<String, String>> =
     LazyLock::new(|| BTreeMap::from([("K".to_owned(), HIDDEN.to_owned())]));
 static TRANSPORT: LazyLock<Transport> =
-    LazyLock::new(|| Transport::new(transport::Config::default()));
+    LazyLock::new(|| Transport::new(transport::TransportConfig::default()));
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     if let Err(problems) = judged(text) {
@@ -30,7 +30,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
 });
 
 /// Nothing here reads a file or opens a connection.
-fn judged(text: &str) -> Result<State, Problems> {
+fn judged(text: &str) -> Result<GatewayState, Diagnostics> {
     let config = Config::parse("majordomo.toml", text, &ENVIRONMENT)?;
-    State::new(&config, &ENVIRONMENT, &TRANSPORT, None)
+    GatewayState::new(&config, &ENVIRONMENT, &TRANSPORT, None)
 }

@@ -3,26 +3,24 @@
 use std::io::Write;
 use std::path::Path;
 
-use majordomo::transport::{Config as Client, Transport};
-use majordomo_gateway::State;
-use majordomo_gateway::config::{Config, environment, find};
+use majordomo::transport::{Transport, TransportConfig as Client};
+use majordomo_gateway::{Config, Diagnostics, GatewayState, environment, find_config};
 
 use crate::args::CheckArgs;
 use crate::error::CliError;
 
 pub(crate) fn run(args: &CheckArgs) -> Result<(), CliError> {
     let environment = environment();
-    let Some(path) = find(args.config.as_deref(), &environment) else {
+    let Some(path) = find_config(args.config.as_deref(), &environment) else {
         return Err(CliError::new(
             "no configuration file found; pass one with --config or create ./majordomo.toml",
         ));
     };
-    let listed =
-        |problems: majordomo_gateway::config::Problems| CliError::Problems(problems.to_string());
+    let listed = |problems: Diagnostics| CliError::Problems(problems.to_string());
     let config = Config::load(&path, &environment).map_err(listed)?;
     let transport = Transport::new(Client::default());
     // Everything that `serve` does, except listening.
-    State::new(&config, &environment, &transport, None).map_err(listed)?;
+    GatewayState::new(&config, &environment, &transport, None).map_err(listed)?;
     writeln!(anstream::stdout(), "{}", summary(&path, &config))?;
     Ok(())
 }

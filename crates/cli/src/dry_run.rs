@@ -3,18 +3,18 @@
 use std::io::Write;
 use std::path::Path;
 
-use majordomo::transport::{Config as Client, Transport};
-use majordomo_gateway::State;
-use majordomo_gateway::config::{Config, environment, find};
-use majordomo_gateway::explain::{DialectFrom, Explanation, Question, TargetPlan};
-use majordomo_gateway::rules::{ConditionTrace, RuleTrace};
+use majordomo::transport::{Transport, TransportConfig as Client};
+use majordomo_gateway::{
+    ConditionTrace, Config, Diagnostics, DialectFrom, ExplainRequest, Explanation, GatewayState,
+    RuleTrace, TargetPlan, environment, find_config,
+};
 
 use crate::args::ExplainArgs;
 use crate::error::CliError;
 use crate::{input, output};
 
 pub(crate) async fn run(args: &ExplainArgs, request: &Path) -> Result<(), CliError> {
-    let mut question = Question::read(input::file(request)?)?;
+    let mut question = ExplainRequest::read(input::file(request)?)?;
     if args.dialect.is_some() {
         // The command line takes precedence over the file.
         question.path = None;
@@ -48,16 +48,15 @@ pub(crate) async fn run(args: &ExplainArgs, request: &Path) -> Result<(), CliErr
 }
 
 /// The gateway as `serve` configures it, without listeners.
-fn state(args: &ExplainArgs) -> Result<State, CliError> {
+fn state(args: &ExplainArgs) -> Result<GatewayState, CliError> {
     let environment = environment();
-    let listed =
-        |problems: majordomo_gateway::config::Problems| CliError::Problems(problems.to_string());
-    let config = match find(args.config.as_deref(), &environment) {
+    let listed = |problems: Diagnostics| CliError::Problems(problems.to_string());
+    let config = match find_config(args.config.as_deref(), &environment) {
         Some(path) => Config::load(&path, &environment).map_err(listed)?,
         None => Config::empty(),
     };
     let transport = Transport::new(Client::default());
-    State::new(&config, &environment, &transport, None).map_err(listed)
+    GatewayState::new(&config, &environment, &transport, None).map_err(listed)
 }
 
 fn print(it: &Explanation) -> Result<(), CliError> {

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use majordomo::ExposeSecret;
-use majordomo_gateway::keys::make_key;
+use majordomo_gateway::generate_key;
 
 use crate::args::{KeyArgs, KeyCommand};
 use crate::error::CliError;
@@ -16,7 +16,7 @@ pub(crate) fn run(args: &KeyArgs) -> Result<(), CliError> {
             "the name of the key is empty; use one that identifies the client",
         ));
     }
-    let key = make_key(name)
+    let key = generate_key(name)
         .map_err(|error| CliError::new(format!("failed to obtain random bytes: {error}")))?;
     let mut stdout = anstream::stdout();
     writeln!(

@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use majordomo_gateway::config::environment;
-use majordomo_gateway::{Gateway, Options, StartError};
+use majordomo_gateway::{Gateway, ServeOptions, StartError, environment};
 
 use crate::args::ServeArgs;
 use crate::error::CliError;
@@ -22,7 +21,7 @@ pub(crate) async fn run(args: ServeArgs) -> Result<(), CliError> {
         .with_target(false)
         .with_ansi(false)
         .init();
-    let options = Options {
+    let options = ServeOptions {
         config: args.config,
         listen: args.listen,
     };

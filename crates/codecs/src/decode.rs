@@ -8,26 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use majordomo_image_header::{Format, Header};
 
-use crate::picture::{Layout, Picture, pixel_count};
-use crate::{CodecError, Stop, gif, jpeg, png, webp};
-
-/// The size that the caller needs, in pixels as stored.
-#[derive(Clone, Copy, Debug)]
-pub enum SizeHint {
-    /// The picture is used once, at this size: it may already be reduced to it.
-    ReduceTo((u32, u32)),
-    /// The picture is kept for several sizes, of which this is the first: it has at least
-    /// this size.
-    AtLeast((u32, u32)),
-}
-
-impl SizeHint {
-    pub(crate) fn size(self) -> (u32, u32) {
-        match self {
-            Self::ReduceTo(size) | Self::AtLeast(size) => size,
-        }
-    }
-}
+use crate::picture::{Layout, Picture};
+use crate::{CodecError, SizeHint, Stop, gif, jpeg, png, webp};
 
 /// Decodes the first frame; orientation and colour profile are not applied.
 ///
@@ -63,37 +45,4 @@ fn drop_unused_alpha(mut picture: Picture) -> Picture {
         }
     }
     picture
-}
-
-/// Places the first frame of an animation on its transparent canvas.
-pub(crate) fn place_on_canvas(
-    frame: Picture,
-    (x, y): (u32, u32),
-    (width, height): (u32, u32),
-) -> Picture {
-    if (frame.width, frame.height) == (width, height) {
-        return frame;
-    }
-    let frame = frame.to_interleaved();
-    let pixel = frame.layout.bytes_per_pixel().unwrap_or(4);
-    let mut data = vec![0; pixel_count(width, height) * 4];
-    let rows = data.chunks_exact_mut(width as usize * 4).skip(y as usize);
-    let source = frame.data.chunks_exact(frame.width as usize * pixel);
-    for (row, source) in rows.zip(source) {
-        let row = row[x as usize * 4..].as_chunks_mut::<4>().0;
-        for (to, from) in row.iter_mut().zip(source.chunks_exact(pixel)) {
-            *to = [
-                from[0],
-                from[1],
-                from[2],
-                from.get(3).copied().unwrap_or(255),
-            ];
-        }
-    }
-    Picture {
-        width,
-        height,
-        layout: Layout::Rgba,
-        data,
-    }
 }

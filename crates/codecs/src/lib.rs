@@ -12,6 +12,7 @@
 //! set. There is no unsafe code: loops are compiled for each SIMD instruction set and
 //! selected at run time by `fearless_simd`.
 
+mod canvas;
 mod color;
 mod decode;
 mod downscale;
@@ -24,14 +25,16 @@ mod png;
 mod rotate;
 pub mod scale;
 mod simd_level;
+mod size_hint;
 mod stop;
 mod webp;
 
 pub use color::{color_profile, to_srgb};
-pub use decode::{SizeHint, decode};
+pub use decode::decode;
 pub use downscale::downscale;
 pub use encode::{Encoding, encode};
 pub use error::CodecError;
 pub use jpeg::estimate_jpeg_size;
 pub use picture::{ChromaSize, Layout, Picture};
+pub use size_hint::SizeHint;
 pub use stop::Stop;

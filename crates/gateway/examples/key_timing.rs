@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Instant;
 
+use majordomo_gateway::ClientKeys;
 use majordomo_gateway::config::Config;
-use majordomo_gateway::keys::Keys;
 
 const RIGHT: &str = "canary-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTU";
 const SAMPLES: usize = 20_000;
@@ -23,7 +23,7 @@ const SAMPLES: usize = 20_000;
 fn main() {
     let text = format!("[[keys]]\nname = \"it\"\nkey = \"{RIGHT}\"\n");
     let config = Config::parse("keys.toml", &text, &BTreeMap::new()).expect("a good file");
-    let keys = Keys::new(&config.keys);
+    let keys = ClientKeys::new(&config.keys);
     let mut worst = 0_f64;
     let mut presented = String::with_capacity(RIGHT.len());
     for shared in 0..RIGHT.len() {

@@ -8,13 +8,13 @@ use majordomo::{Error, ErrorKind, Result};
 
 use crate::exchange::Exchange;
 use crate::heavy_lane::Heavy;
-use crate::keys::Key;
+use crate::keys::ClientKey;
 
 /// What a front gets.
 pub(crate) struct AdmittedRequest {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    pub(crate) key: Option<Arc<Key>>,
+    pub(crate) key: Option<Arc<ClientKey>>,
     pub(crate) exchange: Exchange,
     pub(crate) heavy: Heavy,
 }

@@ -1,7 +1,7 @@
-//! The models that providers say they have, remembered for a while.
+//! Cached lists of the providers' models.
 //!
-//! Asked for when somebody needs them, all providers at once, each with little
-//! patience: one that does not answer is asked again soon and delays nobody.
+//! Lists are requested on demand, from all providers concurrently with a short timeout: a
+//! provider that does not respond is retried soon and delays no request.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,28 +12,28 @@ use majordomo::{ModelInfo, Provider, Registry};
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout};
 
-/// How long a list is believed.
-const FRESH: Duration = Duration::from_secs(300);
-/// How long a provider that did not answer is left alone.
-const SULKING: Duration = Duration::from_secs(15);
-/// How long a provider may take.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// Lifetime of a list.
+const LIST_TTL: Duration = Duration::from_secs(300);
+/// Time until a failed request is retried.
+const RETRY_AFTER: Duration = Duration::from_secs(15);
+/// Timeout for one provider.
+const LIST_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The lists of some providers, in their order.
-pub(crate) struct Catalogue {
+/// The model lists of some providers, in order.
+pub(crate) struct ModelCatalogue {
     registry: Registry,
     providers: Vec<String>,
-    lists: Mutex<HashMap<String, Entry>>,
+    lists: Mutex<HashMap<String, CachedList>>,
 }
 
-/// A list that is there, or on its way.
+/// A list that is present or being requested.
 #[derive(Clone)]
-struct Entry {
-    asked: Instant,
+struct CachedList {
+    requested_at: Instant,
     list: Arc<OnceCell<Option<Arc<[ModelInfo]>>>>,
 }
 
-impl Catalogue {
+impl ModelCatalogue {
     pub(crate) fn new(registry: Registry, providers: Vec<String>) -> Self {
         Self {
             registry,
@@ -50,7 +50,7 @@ impl Catalogue {
         found.map(|(provider, _)| format!("{provider}/{id}"))
     }
 
-    /// The first provider whose list has this id, among the lists that are there.
+    /// The first provider whose list is present and has this id.
     pub(crate) fn known(&self, id: &str) -> Option<String> {
         let lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
         let mut providers = self.providers.iter();
@@ -62,7 +62,7 @@ impl Catalogue {
         found.map(|provider| format!("{provider}/{id}"))
     }
 
-    /// Every list that could be had.
+    /// All lists that are available, requested if necessary.
     pub(crate) async fn all(&self) -> Vec<(String, Arc<[ModelInfo]>)> {
         let lists = join_all(self.providers.iter().map(|name| self.list(name))).await;
         let named = self.providers.iter().cloned().zip(lists);
@@ -75,24 +75,23 @@ impl Catalogue {
         let provider = self.registry.provider(name).ok()?;
         provider.ready().ok()?;
         let cell = self.cell(name);
-        cell.get_or_init(|| ask(provider)).await.clone()
+        cell.get_or_init(|| request_list(provider)).await.clone()
     }
 
-    /// What is known of a provider, or a place for it; everybody who asks
-    /// meanwhile waits for the same answer.
+    /// The cached list of a provider; concurrent callers share one request.
     fn cell(&self, name: &str) -> Arc<OnceCell<Option<Arc<[ModelInfo]>>>> {
         let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = lists.get(name) {
             let age = match entry.list.get() {
-                Some(None) => SULKING,
-                _ => FRESH,
+                Some(None) => RETRY_AFTER,
+                _ => LIST_TTL,
             };
-            if entry.asked.elapsed() < age {
+            if entry.requested_at.elapsed() < age {
                 return Arc::clone(&entry.list);
             }
         }
-        let entry = Entry {
-            asked: Instant::now(),
+        let entry = CachedList {
+            requested_at: Instant::now(),
             list: Arc::default(),
         };
         lists.insert(name.to_owned(), entry.clone());
@@ -100,11 +99,11 @@ impl Catalogue {
     }
 }
 
-async fn ask(provider: Arc<dyn Provider>) -> Option<Arc<[ModelInfo]>> {
-    match timeout(PATIENCE, provider.models()).await {
+async fn request_list(provider: Arc<dyn Provider>) -> Option<Arc<[ModelInfo]>> {
+    match timeout(LIST_TIMEOUT, provider.models()).await {
         Ok(Ok(models)) => Some(models.into()),
         Ok(Err(error)) => {
-            tracing::debug!(reason = %error, "a provider does not list its models");
+            tracing::debug!(reason = %error, "a provider did not list its models");
             None
         }
         Err(_) => None,

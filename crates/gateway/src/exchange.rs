@@ -333,7 +333,7 @@ mod tests {
     use majordomo::{Attempt, AttemptOutcome, Class, ErrorKind};
 
     use super::*;
-    use crate::config::Server;
+    use crate::config::ServerSettings;
 
     #[test]
     fn a_stream_that_nobody_began_has_its_attempts_from_the_error() {
@@ -351,7 +351,7 @@ mod tests {
             }],
         };
         let metrics = Arc::<Metrics>::default();
-        let traces = Arc::new(Traces::new(&Server::default()));
+        let traces = Arc::new(Traces::new(&ServerSettings::default()));
         let mut exchange = Exchange::new("id".into(), Front::Chat, Arc::clone(&metrics), traces);
         exchange.streams();
         let error = Error::new(ErrorKind::Exhausted, "nobody could");

@@ -1,27 +1,35 @@
 //! The gateway: five client dialects in, any provider out.
 //!
-//! A request goes one way: a front authenticates, bounds and reads it; rules say
-//! which route and why; processors may change it, once; balance orders the
-//! route's services; the chain serves it; a relay writes the answer back in the
-//! client's own dialect. No step is entered twice.
+//! A request takes one path, and enters no step twice:
+//!
+//! 1. `trust` and `keys` decide whether it is accepted; `server` bounds and reads it.
+//! 2. A front decodes its dialect (`fronts`, `handlers`).
+//! 3. `routes` applies the smart rules of its model, runs processors such as
+//!    `proxy_vision`, and orders the services.
+//! 4. The chain serves it.
+//! 5. `relay` encodes the response in the client's dialect.
+//!
+//! The command and the integration tests use the items re-exported here. [`config`] is
+//! public as a whole: it is the schema of the configuration file.
 
 pub mod config;
-pub mod demo;
-pub mod explain;
-pub mod fetch;
-pub mod keys;
 
 mod admitted;
 mod catalogue;
 mod client_error;
 mod clip;
 mod clock;
-mod counts;
+mod demo;
 mod exchange;
+mod explain;
+mod fetch;
 mod fronts;
+mod gateway;
 mod handlers;
 mod heavy_lane;
 mod json_values;
+mod keys;
+mod max_counts;
 mod metrics;
 mod operator;
 mod outcome;
@@ -32,7 +40,6 @@ mod respond;
 mod response_body;
 mod response_headers;
 mod routes;
-mod run;
 mod server;
 mod shapes;
 mod state;
@@ -41,14 +48,20 @@ mod telemetry;
 mod traces;
 mod trust;
 
-pub use majordomo_balance as balance;
-pub use majordomo_rules as rules;
-pub use majordomo_vision as vision;
-pub use run::{Gateway, Options, StartError};
+pub use config::{Config, Diagnostics, environment, find_config};
+pub use demo::Demo;
+pub use explain::{
+    Candidate, DialectFrom, ExcludedService, ExplainRequest, Explanation, PickedService,
+    ProcessorPlan, TargetPlan,
+};
+pub use fetch::{AddressPolicy, FetchError, Fetcher, is_public};
+pub use gateway::{Gateway, ServeOptions, StartError};
+pub use keys::{ClientKey, ClientKeys, NewKey, generate_key};
+pub use majordomo_rules::{ConditionTrace, RuleTrace};
 pub use server::{Handle, Limits, Server};
-pub use state::State;
+pub use state::GatewayState;
 
-/// The allocator that the command has: the system's may trim its heap in any call.
+/// The allocator of the command: the system's may trim its heap in any call.
 #[cfg(test)]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

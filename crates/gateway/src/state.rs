@@ -1,4 +1,7 @@
-//! Everything that one configuration means, swapped whole when it changes.
+//! The state built from one configuration; a reload replaces it as a whole.
+//!
+//! May use everything below the server: `admitted`, `catalogue`, `config`,
+//! `fetch`, `keys`, `routes`, `shapes`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,48 +12,48 @@ use majordomo::{
     Registry, Request, Result, SpecError, nearest,
 };
 use majordomo_balance::{SessionHints, SessionKey};
-use majordomo_vision::{DescribeForTextOnly, FetchImage, Scope, Vision};
+use majordomo_vision::{DescribeForTextOnly, FetchImage, Scope, Vision, VisionConfig};
 
 use crate::admitted::AdmittedRequest;
-use crate::catalogue::Catalogue;
-use crate::config::{Config, Detected, Problems, Server};
+use crate::catalogue::ModelCatalogue;
+use crate::config::{Config, Detected, Diagnostics, ServerSettings};
 use crate::fetch::Fetcher;
-use crate::keys::Keys;
-use crate::routes::{Asking, PartitionSnapshot, RouteTrace, Routed, Routes};
+use crate::keys::ClientKeys;
+use crate::routes::{PartitionSnapshot, RouteTrace, Routed, Routes, RoutingContext};
 use crate::shapes::{RemoteImages, Stateful};
 
-/// One configuration at work. Requests keep the one that they began with.
-pub struct State {
-    pub(crate) server: Server,
-    pub(crate) keys: Keys,
+/// An active configuration. A request uses the same one from start to end.
+pub struct GatewayState {
+    pub(crate) server: ServerSettings,
+    pub(crate) keys: ClientKeys,
     pub(crate) registry: Registry,
     config: Config,
     pub(crate) routes: Routes,
-    /// Every target that the configuration names, as `provider/model`.
+    /// Every target named in the configuration, as `provider/model`.
     pub(crate) targets: Vec<String>,
-    pub(crate) catalogue: Catalogue,
+    pub(crate) catalogue: ModelCatalogue,
     pub(crate) vision: Arc<Vision>,
 }
 
-/// Who may serve a request, and what it became on the way there.
-pub(crate) struct Plan {
+/// A request ready to be served, and the chain that serves it.
+pub(crate) struct RequestPlan {
     pub(crate) chain: Chain,
     pub(crate) request: Request,
-    /// What was changed before any target was chosen.
+    /// Changes made before any target was chosen.
     pub(crate) changes: Vec<Change>,
-    /// Why it goes there, if a route says where.
+    /// How it was routed, if it has a route.
     pub(crate) trace: Option<RouteTrace>,
 }
 
-impl State {
-    /// Puts a configuration to work. What an earlier one learned about targets
-    /// and services that stay is kept.
+impl GatewayState {
+    /// Builds the state of a configuration. Health and statistics of `earlier` are kept
+    /// for targets and services that remain.
     pub fn new(
         config: &Config,
         environment: &BTreeMap<String, String>,
         transport: &Transport,
         earlier: Option<&Self>,
-    ) -> Result<Self, Problems> {
+    ) -> Result<Self, Diagnostics> {
         let fetcher = Fetcher::new(config.fetch.clone());
         let mut chain: ChainConfig = config.chain_config();
         chain
@@ -66,13 +69,16 @@ impl State {
             }
         })?;
         registry.forget_changed_providers();
-        let settings = config.vision.settings();
+        let settings = VisionConfig {
+            max_request_images: config.server.max_counts.images,
+            ..config.vision.settings()
+        };
         let vision = match earlier {
             Some(old) => old.vision.reconfigured(settings),
             None => Vision::new(settings),
         };
         let vision = match config.fetch.enabled {
-            true => vision.fetching(Arc::new(Fetching(fetcher))),
+            true => vision.fetching(Arc::new(VisionFetcher(fetcher))),
             false => vision,
         };
         let routes = Routes::new(config, &registry, earlier.map(|old| &old.routes))?;
@@ -89,65 +95,65 @@ impl State {
         }
         Ok(Self {
             server: config.server.clone(),
-            keys: Keys::new(&config.keys),
+            keys: ClientKeys::new(&config.keys),
             config: config.clone(),
             routes,
             targets,
-            catalogue: Catalogue::new(registry.clone(), order),
+            catalogue: ModelCatalogue::new(registry.clone(), order),
             vision: Arc::new(vision),
             registry,
         })
     }
 
-    /// The configuration that this is made of.
+    /// The configuration this state was built from.
     pub(crate) fn config(&self) -> &Config {
         &self.config
     }
 
-    /// The way of one request.
+    /// Resolves the model, applies its route and returns the chain.
     pub(crate) async fn plan(
         &self,
         model: &str,
         request: Request,
         admitted: &AdmittedRequest,
         scope: Scope,
-    ) -> Result<Plan> {
+    ) -> Result<RequestPlan> {
         let Some(route) = self.routes.find(model) else {
             let chain = self.chain(model).await?;
-            return Ok(Plan {
-                chain: self.seeing(chain, &request, &self.routes.describers, scope),
+            return Ok(RequestPlan {
+                chain: self.with_descriptions(chain, &request, &self.routes.describers, scope),
                 request,
                 changes: Vec::new(),
                 trace: None,
             });
         };
-        let asking = self.asking(model, &request, admitted, &scope);
+        let context = self.routing_context(model, &request, admitted, &scope);
         let Routed {
             chain,
             request,
             changes,
             trace,
-        } = route.route(&asking, request).await?;
-        Ok(Plan {
-            chain: self.seeing(chain, &request, &route.describers, scope),
+        } = route.route(&context, request).await?;
+        Ok(RequestPlan {
+            chain: self.with_descriptions(chain, &request, &route.describers, scope),
             request,
             changes,
             trace: Some(trace),
         })
     }
 
-    /// What a request to a route is judged by.
-    fn asking<'a>(
+    /// The routing context of a request.
+    fn routing_context<'a>(
         &'a self,
         model: &'a str,
         request: &Request,
         admitted: &'a AdmittedRequest,
         scope: &'a Scope,
-    ) -> Asking<'a> {
+    ) -> RoutingContext<'a> {
         let key = admitted.key.as_ref().map(|key| key.name());
         let named = admitted.headers.get("x-session-id");
         let named = named.and_then(|value| value.to_str().ok());
-        Asking {
+        RoutingContext {
             model,
             key,
             session: session(request, named, key),
@@ -160,9 +166,9 @@ impl State {
         }
     }
 
-    /// Who serves what is no conversation. `binding` is whether they will be asked
-    /// for an answer, and not only about one.
-    pub(crate) async fn beside(
+    /// Resolves requests that are not conversations. `binding` is false if the pick is
+    /// only a preview.
+    pub(crate) async fn plan_unprocessed(
         &self,
         model: &str,
         request: &Request,
@@ -174,16 +180,16 @@ impl State {
         };
         let key = admitted.key.as_ref().map(|key| key.name());
         let scope = Scope::of_key(key.unwrap_or_default());
-        let asking = Asking {
+        let context = RoutingContext {
             binding,
-            ..self.asking(model, request, admitted, &scope)
+            ..self.routing_context(model, request, admitted, &scope)
         };
-        let (chain, trace) = route.beside(&asking, request)?;
+        let (chain, trace) = route.route_unprocessed(&context, request)?;
         Ok((chain, Some(trace)))
     }
 
-    /// The chain, whose blind targets get descriptions where somebody gives them.
-    pub(crate) fn seeing(
+    /// Adds descriptions of images for targets that accept none.
+    pub(crate) fn with_descriptions(
         &self,
         chain: Chain,
         request: &Request,
@@ -198,29 +204,32 @@ impl State {
         chain.shaped_by(Arc::new(shape))
     }
 
-    /// What a name stands for: a route, an alias, a spec, or a model of a provider.
+    /// Resolves a model: a route, an alias, a spec, or a model from a provider's list.
     pub(crate) async fn chain(&self, model: &str) -> Result<Chain> {
         if let Some(route) = self.routes.find(model) {
-            return route.plain(model, &self.registry);
+            return route.declared_chain(model, &self.registry);
         }
         let problem = match self.registry.resolve(model).await {
             Ok(chain) => return Ok(chain),
             Err(problem) => problem,
         };
         match self.catalogue.find(model).await {
-            Some(spec) => self.registry.parse(&spec).map_err(|_| unknown(&problem)),
-            None => Err(self.unknown(model, &problem).await),
+            Some(spec) => self
+                .registry
+                .parse(&spec)
+                .map_err(|_| unknown_model(&problem)),
+            None => Err(self.unknown_model(model, &problem).await),
         }
     }
 
-    /// What this client can ask for.
+    /// The models this client may use.
     pub(crate) async fn models(&self, admitted: &AdmittedRequest) -> Vec<ModelInfo> {
         let mut models: Vec<ModelInfo> = Vec::new();
         let named = self.routes.names().map(str::to_owned);
         let aliases = self.registry.aliases().into_iter().map(|(name, _)| name);
         for name in named.chain(aliases) {
             let chain = match self.routes.find(&name) {
-                Some(route) => route.plain(&name, &self.registry).ok(),
+                Some(route) => route.declared_chain(&name, &self.registry).ok(),
                 None => self.registry.parse(&name).ok(),
             };
             models.push(ModelInfo {
@@ -242,7 +251,7 @@ impl State {
         models
     }
 
-    /// The names of everything that can be asked for.
+    /// The names of all models.
     pub(crate) async fn names(&self) -> Vec<String> {
         let routes = self.routes.names().map(str::to_owned);
         let aliases = self.registry.aliases().into_iter().map(|(name, _)| name);
@@ -254,17 +263,17 @@ impl State {
         routes.chain(aliases).chain(listed).collect()
     }
 
-    /// How the services of all routes are doing.
+    /// Statistics of all services.
     pub(crate) fn services(&self) -> Vec<PartitionSnapshot> {
         self.routes.snapshots()
     }
 
-    /// Whether a benched target is still asked when nobody else can serve.
+    /// Whether a benched target may be tried as a last resort.
     pub(crate) fn has_last_resort(&self) -> bool {
         self.config.chain.all_benched == AllBenched::LeastBad
     }
 
-    /// Every target that the file names, wherever it does.
+    /// Every target named anywhere in the configuration.
     pub(crate) fn named_targets(&self) -> BTreeSet<String> {
         let models = self.config.providers.iter().flat_map(|provider| {
             let models = provider.models.iter();
@@ -279,8 +288,8 @@ impl State {
         targets
     }
 
-    /// Nobody knows the name: says what was looked for and what is near.
-    async fn unknown(&self, model: &str, problem: &SpecError) -> Error {
+    /// The error for an unknown model, with a suggestion.
+    async fn unknown_model(&self, model: &str, problem: &SpecError) -> Error {
         let lists = self.catalogue.all().await;
         let listed = lists
             .iter()
@@ -289,7 +298,7 @@ impl State {
         let aliases = aliases.iter().map(|(name, _)| name.as_str());
         let known = self.routes.names().chain(aliases).chain(listed);
         let mut text =
-            format!("`{model}` is no route, no alias, no spec and in no provider's list of models");
+            format!("`{model}` is not a route, an alias, a spec or a model of any provider");
         match nearest(model, known) {
             Some(near) => text.push_str(&format!("; did you mean `{near}`?")),
             None => text.push_str(&format!(" ({problem})")),
@@ -298,13 +307,13 @@ impl State {
     }
 }
 
-/// Every target that a route, an alias or a provider's list of models names.
+/// Every target named by a route, an alias or a model entry.
 fn targets(config: &Config, registry: &Registry, routes: &Routes) -> Vec<String> {
     let mut targets: Vec<String> = routes.targets().collect();
     let aliases = registry.aliases().into_iter().map(|(name, _)| name);
     for name in routes.names().map(str::to_owned).chain(aliases) {
         let chain = match routes.find(&name) {
-            Some(route) => route.plain(&name, registry).ok(),
+            Some(route) => route.declared_chain(&name, registry).ok(),
             None => registry.parse(&name).ok(),
         };
         let found = chain.iter().flat_map(|chain| chain.targets());
@@ -319,13 +328,13 @@ fn targets(config: &Config, registry: &Registry, routes: &Routes) -> Vec<String>
     targets
 }
 
-/// What the first target of a chain takes.
+/// The capabilities of a chain's first target.
 fn head(chain: &Chain) -> Option<majordomo::Capabilities> {
     let mut described = chain.describe().map(|(_, known)| (*known).clone());
     described.next()
 }
 
-/// The conversation that a request belongs to.
+/// The session that a request belongs to.
 pub(crate) fn session(
     request: &Request,
     header: Option<&str>,
@@ -339,14 +348,14 @@ pub(crate) fn session(
     })
 }
 
-fn unknown(problem: &SpecError) -> Error {
+fn unknown_model(problem: &SpecError) -> Error {
     Error::new(ErrorKind::ModelNotFound, problem.to_string())
 }
 
-/// The gateway's fetcher, for descriptions.
-struct Fetching(Fetcher);
+/// Lets the vision proxy fetch remote images.
+struct VisionFetcher(Fetcher);
 
-impl FetchImage for Fetching {
+impl FetchImage for VisionFetcher {
     fn fetch<'a>(&'a self, url: &'a str) -> BoxFuture<'a, Result<Image>> {
         Box::pin(async move {
             let fetched = self.0.fetch(url).await;
@@ -355,5 +364,5 @@ impl FetchImage for Fetching {
     }
 }
 
-/// The configuration at work, for those who ask for it anew each time.
-pub(crate) type Shared = Arc<arc_swap::ArcSwap<State>>;
+/// The active state, replaced on reload.
+pub(crate) type SharedState = Arc<arc_swap::ArcSwap<GatewayState>>;

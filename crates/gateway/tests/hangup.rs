@@ -6,14 +6,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use majordomo_gateway::config::Watch;
+use majordomo_gateway::config::ConfigWatch;
 
 #[tokio::test]
 async fn sighup_reloads_an_unchanged_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m.toml");
     std::fs::write(&path, "[aliases]\na = \"demo/text\"\n").unwrap();
-    let (first, mut watch) = Watch::open(&path, BTreeMap::new());
+    let (first, mut watch) = ConfigWatch::open(&path, BTreeMap::new());
     assert!(first.is_ok());
     let id = std::process::id().to_string();
     let sent = std::process::Command::new("kill")

@@ -4,7 +4,7 @@
 //! directories cannot cause a loop.
 
 use crate::Orientation;
-use crate::header::{be16, be32, le16, le32};
+use crate::endian::{be16, be32, le16, le32};
 
 const ORIENTATION: u16 = 0x0112;
 const SHORT: u16 = 3;

@@ -1,6 +1,6 @@
 //! GIF89a blocks, from the logical screen descriptor to the trailer.
 
-use crate::header::le16;
+use crate::endian::le16;
 use crate::{Compression, Format, Header, Orientation};
 
 const EXTENSION: u8 = 0x21;

@@ -1,6 +1,6 @@
 //! The header of an image: dimensions, frames, depth, orientation.
 
-use crate::{Format, HeaderError, Orientation, gif, jpeg, png, sniff, webp};
+use crate::{Format, Orientation};
 
 /// An image as its header describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,55 +64,4 @@ impl Header {
     pub fn upright(&self) -> (u32, u32) {
         self.orientation.upright(self.width, self.height)
     }
-}
-
-/// Parses the header of a JPEG, PNG, GIF or WebP.
-///
-/// ```
-/// let gif = b"GIF89a\x20\x00\x10\x00\x00\x00\x00;";
-/// let header = majordomo_image_header::measure(gif).unwrap();
-/// assert_eq!((header.width, header.height), (32, 16));
-/// ```
-pub fn measure(data: &[u8]) -> Result<Header, HeaderError> {
-    if data.is_empty() {
-        return Err(HeaderError::Empty);
-    }
-    let format = sniff(data).ok_or(HeaderError::Unrecognised)?;
-    let header = match format {
-        Format::Jpeg => jpeg::measure(data),
-        Format::Png => png::measure(data),
-        Format::Gif => gif::measure(data),
-        Format::Webp => webp::measure(data),
-        other => return Err(HeaderError::NotParsed(other)),
-    };
-    let header = header.ok_or(HeaderError::Damaged(format))?;
-    if header.pixels() == 0 {
-        return Err(HeaderError::NoPixels);
-    }
-    Ok(header)
-}
-
-pub(crate) fn be16(data: &[u8], at: usize) -> Option<u16> {
-    let bytes = data.get(at..)?.first_chunk()?;
-    Some(u16::from_be_bytes(*bytes))
-}
-
-pub(crate) fn be32(data: &[u8], at: usize) -> Option<u32> {
-    let bytes = data.get(at..)?.first_chunk()?;
-    Some(u32::from_be_bytes(*bytes))
-}
-
-pub(crate) fn le16(data: &[u8], at: usize) -> Option<u16> {
-    let bytes = data.get(at..)?.first_chunk()?;
-    Some(u16::from_le_bytes(*bytes))
-}
-
-pub(crate) fn le24(data: &[u8], at: usize) -> Option<u32> {
-    let [a, b, c] = *data.get(at..)?.first_chunk()?;
-    Some(u32::from_le_bytes([a, b, c, 0]))
-}
-
-pub(crate) fn le32(data: &[u8], at: usize) -> Option<u32> {
-    let bytes = data.get(at..)?.first_chunk()?;
-    Some(u32::from_le_bytes(*bytes))
 }

@@ -1,6 +1,6 @@
 //! JPEG marker segments up to the first scan (ITU T.81, Annex B).
 
-use crate::header::be16;
+use crate::endian::be16;
 use crate::{Compression, Format, Header, Orientation, exif};
 
 const START_OF_SCAN: u8 = 0xDA;

@@ -8,17 +8,20 @@
 //! The modules [`jpeg`], [`png`] and [`webp`] iterate over the segments and chunks of
 //! a file, for decoders.
 
+mod endian;
 mod error;
 mod exif;
 mod format;
 mod gif;
 mod header;
 pub mod jpeg;
+mod measure;
 mod orientation;
 pub mod png;
 pub mod webp;
 
 pub use error::HeaderError;
 pub use format::{Format, sniff};
-pub use header::{Compression, Header, measure};
+pub use header::{Compression, Header};
+pub use measure::measure;
 pub use orientation::Orientation;

@@ -1,6 +1,6 @@
 //! PNG chunks, from `IHDR` to `IEND` (PNG specification, section 5).
 
-use crate::header::be32;
+use crate::endian::be32;
 use crate::{Compression, Format, Header, Orientation, exif};
 
 pub(crate) fn measure(data: &[u8]) -> Option<Header> {

@@ -1,6 +1,6 @@
 //! WebP containers (RFC 9649, section 2) and the headers of their bitstreams.
 
-use crate::header::{le16, le24, le32};
+use crate::endian::{le16, le24, le32};
 use crate::{Compression, Format, Header, Orientation, exif};
 
 const ALPHA: u8 = 0x10;

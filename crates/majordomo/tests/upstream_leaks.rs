@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use cap::Cap;
 use majordomo::fake::Fake;
-use majordomo::transport::{Config, Proxies, Transport};
+use majordomo::transport::{Proxies, Transport, TransportConfig};
 use majordomo::{Chain, HealthConfig, ProviderKind, Registry, Request, Settings};
 use majordomo_testkit::{Script, Upstream};
 
@@ -121,7 +121,7 @@ fn registry() -> Registry {
 #[tokio::test]
 async fn a_failing_head_leaks_no_connection_task_file_or_memory() {
     let (files, tasks_before) = (open_files(), tasks());
-    let config = Config::default().proxies(Proxies::Direct);
+    let config = TransportConfig::default().proxies(Proxies::Direct);
     let transport = Transport::new(config.idle_connections(16, Duration::from_secs(1)));
     let (registry, tail) = (registry(), Fake::new("tail"));
     registry.register(tail.clone());

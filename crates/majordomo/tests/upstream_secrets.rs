@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use majordomo::transport::{Config, Proxies, Timeouts, Transport};
+use majordomo::transport::{Proxies, Timeouts, Transport, TransportConfig};
 use majordomo::{Notice, Provider, ProviderKind, Registry, Request, Settings};
 use majordomo_testkit::{Script, Upstream};
 use tracing_subscriber::filter::LevelFilter;
@@ -82,7 +82,7 @@ async fn a_key_is_sent_to_the_provider_and_printed_nowhere() {
     for kind in ProviderKind::ALL {
         for script in echoing_the_key() {
             let upstream = Upstream::start([script]).await;
-            let transport = Transport::new(Config::default().proxies(Proxies::Direct));
+            let transport = Transport::new(TransportConfig::default().proxies(Proxies::Direct));
             let mut settings = Settings::new("head", transport)
                 .base_url(upstream.uri("").to_string())
                 .key(Some(KEY.to_owned().into()));

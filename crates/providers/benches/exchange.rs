@@ -1,11 +1,11 @@
-//! What one exchange costs, over the transport and as a direct call of a
-//! model, beside bare hyper.
+//! CPU time of one exchange: over the transport and as a direct call of a model,
+//! compared with bare hyper.
 //!
-//! `cargo bench -p majordomo-providers --bench exchange`; the same request and
-//! answer on loopback, the client alone on its thread, CPU time of that thread
-//! per exchange (wall time where the system does not tell). Rounds take turns,
-//! so that a busy machine slows all of them; the median of each is printed. A
-//! direct call may cost 60 µs more than bare hyper, which reads no JSON.
+//! Run with `cargo bench -p majordomo-providers --bench exchange`. All clients send
+//! the same request over loopback, alone on their thread. The unit is CPU time of
+//! that thread per exchange (wall time without `/proc`). Rounds alternate between
+//! the clients, so that noise affects all of them; the median of each is printed. A
+//! direct call may cost 60 µs more than bare hyper, which parses no JSON.
 
 use std::convert::Infallible;
 use std::io::{Read, Write};
@@ -22,7 +22,9 @@ use hyper::client::conn::http1;
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use majordomo_llm::{Model, Provider};
-use majordomo_providers::transport::{Config, Outgoing, Proxies, Reply, Transport};
+use majordomo_providers::transport::{
+    Proxies, Transport, TransportConfig, TransportRequest, TransportResponse,
+};
 use majordomo_providers::{ProviderKind, Settings};
 use tokio::runtime::Runtime;
 use tokio::time::Instant;
@@ -32,48 +34,48 @@ const EXCHANGES: u32 = 1_000;
 const STREAMS: u32 = 50;
 const CHUNKS: usize = 200;
 
-const QUESTION: &str = r#"{"model":"m","messages":[{"role":"user","content":"How are you?"}]}"#;
+const REQUEST: &str = r#"{"model":"m","messages":[{"role":"user","content":"How are you?"}]}"#;
 
 fn main() {
     let text = "word ".repeat(100);
-    let answer = format!(
+    let body = format!(
         r#"{{"id":"c1","object":"chat.completion","model":"m","choices":[{{"index":0,"message":{{"role":"assistant","content":"{text}"}},"finish_reason":"stop"}}],"usage":{{"prompt_tokens":9,"completion_tokens":100}}}}"#
     );
     let head = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-        answer.len()
+        body.len()
     );
-    let whole = serve(vec![format!("{head}{answer}")]);
-    let mut pieces = vec![
+    let whole = serve(vec![format!("{head}{body}")]);
+    let mut chunks = vec![
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
             .to_owned(),
     ];
     let event = r#"data: {"id":"c1","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"content":"word "}}]}"#;
     let end = r#"data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
     let events = (0..CHUNKS).map(|_| event).chain([end, "data: [DONE]"]);
-    pieces.extend(events.map(|event| format!("{:x}\r\n{event}\n\n\r\n", event.len() + 2)));
-    pieces.push("0\r\n\r\n".to_owned());
-    let stream = serve(pieces);
+    chunks.extend(events.map(|event| format!("{:x}\r\n{event}\n\n\r\n", event.len() + 2)));
+    chunks.push("0\r\n\r\n".to_owned());
+    let stream = serve(chunks);
 
-    compare("whole answer", whole, EXCHANGES, Direct::generate);
-    compare("200-chunk stream", stream, STREAMS, Direct::events);
+    compare("buffered response", whole, EXCHANGES, DirectCall::generate);
+    compare("200-chunk stream", stream, STREAMS, DirectCall::events);
 }
 
-/// Measures the clients in turns.
-fn compare(what: &str, server: SocketAddr, exchanges: u32, call: fn(&Direct, &Runtime)) {
+/// Measures the clients in alternating rounds.
+fn compare(what: &str, server: SocketAddr, exchanges: u32, call: fn(&DirectCall, &Runtime)) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .expect("a runtime starts");
-    let mut bare = Bare::connect(&runtime, server);
-    let pooled = Pooled::new(server);
-    let ours = Ours::new(server);
-    let direct = Direct::new(server);
+    let mut bare = BareHyper::connect(&runtime, server);
+    let pooled = HyperUtilClient::new(server);
+    let ours = OurTransport::new(server);
+    let direct = DirectCall::new(server);
     let mut times = [const { Vec::new() }; 4];
     for _ in 0..ROUNDS {
-        times[0].push(cost(exchanges, || runtime.block_on(bare.ask())));
-        times[1].push(cost(exchanges, || runtime.block_on(pooled.ask())));
-        times[2].push(cost(exchanges, || runtime.block_on(ours.ask())));
+        times[0].push(cost(exchanges, || runtime.block_on(bare.call())));
+        times[1].push(cost(exchanges, || runtime.block_on(pooled.call())));
+        times[2].push(cost(exchanges, || runtime.block_on(ours.call())));
         times[3].push(cost(exchanges, || call(&direct, &runtime)));
     }
     let [bare, pooled, ours, direct] = times.map(median);
@@ -91,11 +93,11 @@ fn compare(what: &str, server: SocketAddr, exchanges: u32, call: fn(&Direct, &Ru
     }
 }
 
-fn cost(exchanges: u32, mut ask: impl FnMut()) -> Duration {
-    ask();
+fn cost(exchanges: u32, mut exchange: impl FnMut()) -> Duration {
+    exchange();
     let began = thread_time();
     for _ in 0..exchanges {
-        ask();
+        exchange();
     }
     (thread_time() - began) / exchanges
 }
@@ -105,32 +107,32 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-/// The CPU time of this thread where Linux tells it, else the time that passes.
+/// The CPU time of this thread on Linux, else wall time.
 fn thread_time() -> Duration {
     static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat");
-    let nanos = told
+    let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat");
+    let nanos = schedstat
         .ok()
         .and_then(|text| text.split(' ').next()?.parse().ok());
     nanos.map_or_else(|| BEGAN.elapsed(), Duration::from_nanos)
 }
 
-/// A server that answers every request with the same pieces.
-fn serve(pieces: Vec<String>) -> SocketAddr {
+/// A server that sends the same chunks in response to every request.
+fn serve(chunks: Vec<String>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback can be bound");
     let address = listener
         .local_addr()
         .expect("a bound socket has an address");
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            let pieces = pieces.clone();
-            std::thread::spawn(move || answer(stream, &pieces));
+            let chunks = chunks.clone();
+            std::thread::spawn(move || respond(stream, &chunks));
         }
     });
     address
 }
 
-fn answer(mut stream: std::net::TcpStream, pieces: &[String]) {
+fn respond(mut stream: std::net::TcpStream, chunks: &[String]) {
     stream
         .set_nodelay(true)
         .expect("a new socket takes options");
@@ -141,25 +143,25 @@ fn answer(mut stream: std::net::TcpStream, pieces: &[String]) {
             Ok(size) if size > 0 => filled += size,
             _ => return,
         }
-        // The head ends with a line, the body with a brace.
+        // The head ends with a line break, the body with a brace.
         if !buffer[..filled].ends_with(b"}") {
             continue;
         }
         filled = 0;
-        for piece in pieces {
-            if stream.write_all(piece.as_bytes()).is_err() {
+        for chunk in chunks {
+            if stream.write_all(chunk.as_bytes()).is_err() {
                 return;
             }
         }
     }
 }
 
-struct Bare {
-    sender: http1::SendRequest<Question>,
+struct BareHyper {
+    sender: http1::SendRequest<RequestBody>,
     host: String,
 }
 
-impl Bare {
+impl BareHyper {
     fn connect(runtime: &Runtime, server: SocketAddr) -> Self {
         let connecting = async {
             let stream = tokio::net::TcpStream::connect(server).await?;
@@ -174,22 +176,22 @@ impl Bare {
         Self { sender, host }
     }
 
-    async fn ask(&mut self) {
+    async fn call(&mut self) {
         self.sender.ready().await.expect("the server keeps it open");
         let request = Request::post("/v1/chat").header("host", &self.host);
         let request = request.header("content-type", "application/json");
-        let request = request.body(Question::new()).expect("a valid request");
+        let request = request.body(RequestBody::new()).expect("a valid request");
         let response = self.sender.send_request(request).await;
-        drain(response.expect("the server answers").into_body()).await;
+        drain(response.expect("the server responds").into_body()).await;
     }
 }
 
-struct Pooled {
-    client: Client<HttpConnector, Question>,
+struct HyperUtilClient {
+    client: Client<HttpConnector, RequestBody>,
     uri: Uri,
 }
 
-impl Pooled {
+impl HyperUtilClient {
     fn new(server: SocketAddr) -> Self {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
@@ -199,47 +201,47 @@ impl Pooled {
         }
     }
 
-    async fn ask(&self) {
+    async fn call(&self) {
         let request = Request::post(self.uri.clone()).header("content-type", "application/json");
-        let request = request.body(Question::new()).expect("a valid request");
+        let request = request.body(RequestBody::new()).expect("a valid request");
         let response = self.client.request(request).await;
-        drain(response.expect("the server answers").into_body()).await;
+        drain(response.expect("the server responds").into_body()).await;
     }
 }
 
-struct Ours {
+struct OurTransport {
     transport: Transport,
     uri: Uri,
 }
 
-impl Ours {
+impl OurTransport {
     fn new(server: SocketAddr) -> Self {
         Self {
-            transport: Transport::new(Config::default().proxies(Proxies::Direct)),
+            transport: Transport::new(TransportConfig::default().proxies(Proxies::Direct)),
             uri: uri(server),
         }
     }
 
-    async fn ask(&self) {
-        let request = Outgoing::post(self.uri.clone(), QUESTION)
+    async fn call(&self) {
+        let request = TransportRequest::post(self.uri.clone(), REQUEST)
             .header("content-type", "application/json")
             .expect("a valid header");
-        let reply = self.transport.stream(request).await;
-        let Ok(Reply::Accepted(_, mut body)) = reply else {
-            panic!("the server answers");
+        let response = self.transport.stream(request).await;
+        let Ok(TransportResponse::Success(_, mut body)) = response else {
+            panic!("the server responds");
         };
-        while let Some(piece) = body.next().await {
-            std::hint::black_box(piece.expect("the server finishes"));
+        while let Some(chunk) = body.next().await {
+            std::hint::black_box(chunk.expect("the server finishes"));
         }
     }
 }
 
-/// A model of a provider, asked without a chain.
-struct Direct(Arc<dyn Model>);
+/// A model of a provider, called without a chain.
+struct DirectCall(Arc<dyn Model>);
 
-impl Direct {
+impl DirectCall {
     fn new(server: SocketAddr) -> Self {
-        let transport = Transport::new(Config::default().proxies(Proxies::Direct));
+        let transport = Transport::new(TransportConfig::default().proxies(Proxies::Direct));
         let settings = Settings::new("x", transport).base_url(format!("http://{server}/v1"));
         let provider = ProviderKind::OpenAi
             .provider(settings)
@@ -248,13 +250,17 @@ impl Direct {
     }
 
     fn generate(&self, runtime: &Runtime) {
-        let answer = runtime.block_on(self.0.generate(question()));
-        std::hint::black_box(answer.expect("the server answers"));
+        let response = runtime.block_on(self.0.generate(chat_request()));
+        std::hint::black_box(response.expect("the server responds"));
     }
 
     fn events(&self, runtime: &Runtime) {
         runtime.block_on(async {
-            let mut events = self.0.events(question()).await.expect("the server answers");
+            let mut events = self
+                .0
+                .events(chat_request())
+                .await
+                .expect("the server responds");
             while let Some(event) = std::future::poll_fn(|cx| events.as_mut().poll_next(cx)).await {
                 std::hint::black_box(event.expect("the server finishes"));
             }
@@ -262,7 +268,7 @@ impl Direct {
     }
 }
 
-fn question() -> majordomo_llm::Request {
+fn chat_request() -> majordomo_llm::Request {
     majordomo_llm::Request::user("How are you?")
 }
 
@@ -278,16 +284,16 @@ async fn drain(body: hyper::body::Incoming) {
     }
 }
 
-/// The simplest body there is.
-struct Question(Option<Bytes>);
+/// A minimal request body.
+struct RequestBody(Option<Bytes>);
 
-impl Question {
+impl RequestBody {
     fn new() -> Self {
-        Self(Some(Bytes::from_static(QUESTION.as_bytes())))
+        Self(Some(Bytes::from_static(REQUEST.as_bytes())))
     }
 }
 
-impl Body for Question {
+impl Body for RequestBody {
     type Data = Bytes;
     type Error = Infallible;
 

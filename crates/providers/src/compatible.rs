@@ -1,39 +1,31 @@
-//! Services that speak Chat Completions, by name.
+//! Named services with an OpenAI-compatible Chat Completions API.
 
 use majordomo_llm::{ByteCount, ImageLimits, PatchLimit, Result};
 use std::sync::Arc;
 
-use crate::openai::{OpenAi, local_images, types};
+use crate::discovery::DiscoverySource;
+use crate::image_types::{local_images, media_types};
+use crate::openai::OpenAi;
 use crate::quirks::{self, Quirk};
 use crate::{HttpProvider, Settings};
 
-/// A service whose address, key and quirks are known.
+/// A service with known endpoint, key variables and quirks.
 #[derive(Clone, Copy, Debug)]
 pub struct Compatible {
-    /// The name that specs use.
+    /// The provider name in specs.
     pub name: &'static str,
-    /// Where it is.
+    /// The default base URL.
     pub base_url: &'static str,
-    /// The variables that hold its key; none for a server on this machine.
+    /// Environment variables that may hold the key; none for local servers.
     pub key_variables: &'static [&'static str],
-    pub(crate) images: fn() -> Option<ImageLimits>,
-    pub(crate) legacy_max_tokens: bool,
-    pub(crate) local: bool,
-    pub(crate) tells: Tells,
-    pub(crate) quirk: Quirk,
+    images: fn() -> Option<ImageLimits>,
+    legacy_max_tokens: bool,
+    local: bool,
+    discovery: DiscoverySource,
+    quirk: Quirk,
 }
 
-/// Where a server tells what its models take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tells {
-    Nothing,
-    /// llama.cpp's `/props`.
-    Props,
-    /// Its list of models, where that is short.
-    List,
-}
-
-/// The services by name.
+/// All known services.
 const SERVICES: &[Compatible] = &[
     hosted(
         "openrouter",
@@ -70,7 +62,7 @@ const SERVICES: &[Compatible] = &[
         )
     },
     Compatible {
-        tells: Tells::List,
+        discovery: DiscoverySource::ModelList,
         quirk: quirks::mistral,
         ..hosted(
             "mistral",
@@ -100,15 +92,20 @@ const SERVICES: &[Compatible] = &[
             "lmstudio",
             "http://localhost:1234/v1",
             lmstudio_images,
-            Tells::Nothing,
+            DiscoverySource::None,
         )
     },
-    local("vllm", "http://localhost:8000/v1", vllm_images, Tells::List),
+    local(
+        "vllm",
+        "http://localhost:8000/v1",
+        vllm_images,
+        DiscoverySource::ModelList,
+    ),
     local(
         "llamacpp",
         "http://localhost:8080/v1",
         local_images,
-        Tells::Props,
+        DiscoverySource::LlamaCppProps,
     ),
 ];
 
@@ -126,7 +123,7 @@ const fn hosted(
         images,
         legacy_max_tokens,
         local: false,
-        tells: Tells::Nothing,
+        discovery: DiscoverySource::None,
         quirk: quirks::none,
     }
 }
@@ -135,7 +132,7 @@ const fn local(
     name: &'static str,
     base_url: &'static str,
     images: fn() -> Option<ImageLimits>,
-    tells: Tells,
+    discovery: DiscoverySource,
 ) -> Compatible {
     Compatible {
         name,
@@ -144,31 +141,45 @@ const fn local(
         images,
         legacy_max_tokens: true,
         local: true,
-        tells,
+        discovery,
         quirk: quirks::none,
     }
 }
 
-/// A service by name.
+/// Looks up a service by name.
 ///
 /// ```
 /// use majordomo_providers::compatible;
 ///
 /// assert_eq!(compatible("groq").unwrap().key_variables, ["GROQ_API_KEY"]);
-/// assert!(compatible("nobody").is_none());
+/// assert!(compatible("unknown").is_none());
 /// ```
 pub fn compatible(name: &str) -> Option<&'static Compatible> {
     SERVICES.iter().find(|service| service.name == name)
 }
 
 impl Compatible {
-    /// All of them.
+    /// All known services.
     pub const ALL: &'static [Self] = SERVICES;
 
-    /// The service as a provider.
+    /// Creates a provider for the service.
     pub fn provider(&self, settings: Settings) -> Result<HttpProvider> {
-        let recipe = OpenAi::compatible(self).with(&settings);
+        let recipe = self.recipe().with_settings(&settings);
         HttpProvider::new(Arc::new(recipe), settings)
+    }
+
+    fn recipe(&self) -> OpenAi {
+        OpenAi {
+            base_url: Some(self.base_url),
+            key_variables: self.key_variables,
+            images: self.images,
+            own_models: false,
+            discovery: self.discovery,
+            legacy_max_tokens: self.legacy_max_tokens,
+            loads_models: self.local,
+            quirk: self.quirk,
+            ..OpenAi::chat()
+        }
     }
 }
 
@@ -185,31 +196,31 @@ fn groq_images() -> Option<ImageLimits> {
         max_count: Some(5),
         max_total_bytes: Some(4_000_000),
         counted: ByteCount::Base64,
-        // 33 million pixels.
+        // 33 megapixels.
         patches: Some(PatchLimit {
             size: 1,
             max: 33_000_000,
         }),
-        types: types(&["image/jpeg", "image/png", "image/webp"]),
+        types: media_types(&["image/jpeg", "image/png", "image/webp"]),
         ..ImageLimits::default()
     })
 }
 
 fn lmstudio_images() -> Option<ImageLimits> {
     Some(ImageLimits {
-        types: types(&["image/jpeg", "image/png", "image/webp"]),
+        types: media_types(&["image/jpeg", "image/png", "image/webp"]),
         ..ImageLimits::default()
     })
 }
 
-/// Whatever Pillow opens, up to its guard against bombs.
+/// The formats of Pillow, up to its decompression-bomb limit.
 fn vllm_images() -> Option<ImageLimits> {
     Some(ImageLimits {
         patches: Some(PatchLimit {
             size: 1,
             max: 178_956_970,
         }),
-        types: types(&["image/png", "image/jpeg", "image/webp", "image/gif"]),
+        types: media_types(&["image/png", "image/jpeg", "image/webp", "image/gif"]),
         ..ImageLimits::default()
     })
 }
@@ -217,7 +228,7 @@ fn vllm_images() -> Option<ImageLimits> {
 fn xai_images() -> Option<ImageLimits> {
     Some(ImageLimits {
         max_bytes: Some(20 << 20),
-        types: types(&["image/jpeg", "image/png"]),
+        types: media_types(&["image/jpeg", "image/png"]),
         ..ImageLimits::default()
     })
 }
@@ -226,7 +237,7 @@ fn mistral_images() -> Option<ImageLimits> {
     Some(ImageLimits {
         max_count: Some(8),
         max_bytes: Some(10_000_000),
-        types: types(&["image/png", "image/jpeg", "image/webp", "image/gif"]),
+        types: media_types(&["image/png", "image/jpeg", "image/webp", "image/gif"]),
         ..ImageLimits::default()
     })
 }

@@ -1,7 +1,6 @@
-//! Asking a server what one of its models takes.
+//! Requests for a model's capabilities, and the decoding of their responses.
 //!
-//! Pure: how the question is put and how its answer is read. When it is asked,
-//! and who waits for it, is decided in `http::known`.
+//! Pure: `http::discovered_traits` decides when to send them.
 
 use std::sync::Arc;
 
@@ -11,47 +10,68 @@ use majordomo_wire::{Protocol, ollama};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 
-/// What is known about a model; cheap to clone.
+/// The capabilities of a model; cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Knowledge {
+pub(crate) struct ModelTraits {
     pub(crate) capabilities: Arc<Capabilities>,
-    /// How an Ollama model can be told to think.
+    /// Which values of `think` an Ollama model accepts.
     pub(crate) thinking: ollama::ThinkSupport,
 }
 
-/// What a server told about a model.
+/// The capabilities that a server reported for a model.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Told {
+pub(crate) struct DiscoveryResponse {
     pub(crate) capabilities: Capabilities,
     pub(crate) thinking: ollama::ThinkSupport,
 }
 
-/// A question to a server about one model.
-pub(crate) struct Question {
-    /// The path behind the base URL.
-    pub(crate) path: String,
-    /// Whether the path stands beside the API's `/v1` instead of below it.
-    pub(crate) beside_v1: bool,
-    /// The body of a POST; none is a GET.
-    pub(crate) body: Option<Bytes>,
-    /// Reads the answer; none if it says nothing about this model.
-    pub(crate) read: fn(&[u8], &str) -> Result<Option<Told>>,
+/// The API that reports a model's capabilities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DiscoverySource {
+    None,
+    /// llama.cpp's `/props`.
+    LlamaCppProps,
+    /// The model list, for servers that list few models.
+    ModelList,
 }
 
-/// What may stand in a path without being escaped.
-pub(crate) const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
+impl DiscoverySource {
+    /// The request to send, if there is such an API.
+    pub(crate) fn request(self) -> Option<DiscoveryRequest> {
+        match self {
+            Self::None => None,
+            Self::LlamaCppProps => Some(DiscoveryRequest::llamacpp_props()),
+            Self::ModelList => Some(DiscoveryRequest::model_list()),
+        }
+    }
+}
+
+/// A request for one model's capabilities.
+pub(crate) struct DiscoveryRequest {
+    /// The path below the base URL.
+    pub(crate) path: String,
+    /// Whether the path is a sibling of `/v1` instead of below it.
+    pub(crate) outside_v1: bool,
+    /// The body of a POST; `None` for a GET.
+    pub(crate) body: Option<Bytes>,
+    /// Decodes the response; `None` if it does not cover the model.
+    pub(crate) decode: fn(&[u8], &str) -> Result<Option<DiscoveryResponse>>,
+}
+
+/// Escapes everything but the unreserved characters of RFC 3986.
+pub(crate) const PATH_SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-impl Question {
-    fn get(path: String, read: fn(&[u8], &str) -> Result<Option<Told>>) -> Self {
+impl DiscoveryRequest {
+    fn get(path: String, decode: fn(&[u8], &str) -> Result<Option<DiscoveryResponse>>) -> Self {
         Self {
             path,
-            beside_v1: false,
+            outside_v1: false,
             body: None,
-            read,
+            decode,
         }
     }
 
@@ -64,42 +84,43 @@ impl Question {
         }
     }
 
-    /// Anthropic's entry of one model.
+    /// Anthropic's entry for one model.
     pub(crate) fn anthropic_model(model: &str) -> Self {
-        let model = utf8_percent_encode(model, PLAIN);
+        let model = utf8_percent_encode(model, PATH_SEGMENT);
         Self::get(format!("/v1/models/{model}"), read_anthropic)
     }
 
-    /// llama.cpp's `/props`, which is about the model that it serves.
-    pub(crate) fn llamacpp_props() -> Self {
+    /// llama.cpp's `/props`, which describes the loaded model.
+    fn llamacpp_props() -> Self {
         Self {
-            beside_v1: true,
+            outside_v1: true,
             ..Self::get("/props".into(), read_props)
         }
     }
 
-    /// The list of models, for servers whose list is short and says much.
-    pub(crate) fn list() -> Self {
+    /// The model list.
+    fn model_list() -> Self {
         Self::get("/models".into(), read_list)
     }
 }
 
-impl Told {
-    /// What is known now: limits of images are not told, so they stay as assumed.
-    pub(crate) fn over(self, assumed: &Capabilities) -> Capabilities {
-        let told = self.capabilities;
+impl DiscoveryResponse {
+    /// Combines reported and assumed capabilities. Image limits are never reported,
+    /// so the assumed ones remain.
+    pub(crate) fn merge_into(self, assumed: &Capabilities) -> Capabilities {
+        let reported = self.capabilities;
         Capabilities {
-            images: told.images.and(assumed.images.clone()),
-            tools: told.tools && assumed.tools,
-            structured: told.structured && assumed.structured,
-            streaming: told.streaming && assumed.streaming,
-            context_window: told.context_window.or(assumed.context_window),
-            max_output: told.max_output.or(assumed.max_output),
+            images: reported.images.and(assumed.images.clone()),
+            tools: reported.tools && assumed.tools,
+            structured: reported.structured && assumed.structured,
+            streaming: reported.streaming && assumed.streaming,
+            context_window: reported.context_window.or(assumed.context_window),
+            max_output: reported.max_output.or(assumed.max_output),
         }
     }
 }
 
-impl From<Capabilities> for Told {
+impl From<Capabilities> for DiscoveryResponse {
     fn from(capabilities: Capabilities) -> Self {
         Self {
             capabilities,
@@ -108,41 +129,49 @@ impl From<Capabilities> for Told {
     }
 }
 
-fn read_show(body: &[u8], _model: &str) -> Result<Option<Told>> {
+fn read_show(body: &[u8], _model: &str) -> Result<Option<DiscoveryResponse>> {
     let shown = ollama::read_show(body)?;
-    Ok(Some(Told {
+    Ok(Some(DiscoveryResponse {
         capabilities: shown.capabilities,
         thinking: shown.thinking,
     }))
 }
 
-/// One entry is the same object as in the list, so it is read as a list of one.
-fn read_anthropic(body: &[u8], model: &str) -> Result<Option<Told>> {
+/// The entry has the format of a list element, so it is decoded as a list of one.
+fn read_anthropic(body: &[u8], model: &str) -> Result<Option<DiscoveryResponse>> {
     let list = [br#"{"data":["#, body, b"]}"].concat();
     let models = Protocol::Messages.codec().read_models(&list)?;
-    Ok(told_of(models.into_iter().take(1), model, false))
+    Ok(reported_capabilities(
+        models.into_iter().take(1),
+        model,
+        false,
+    ))
 }
 
-fn read_list(body: &[u8], model: &str) -> Result<Option<Told>> {
+fn read_list(body: &[u8], model: &str) -> Result<Option<DiscoveryResponse>> {
     let models = Protocol::Chat.codec().read_models(body)?;
-    Ok(told_of(models.into_iter(), model, true))
+    Ok(reported_capabilities(models.into_iter(), model, true))
 }
 
-/// An alias may be answered with the name behind it, so only a list is searched.
-fn told_of(mut models: impl Iterator<Item = ModelInfo>, id: &str, search: bool) -> Option<Told> {
+/// Only a list is searched by id: a single entry may have the id behind an alias.
+fn reported_capabilities(
+    mut models: impl Iterator<Item = ModelInfo>,
+    id: &str,
+    search: bool,
+) -> Option<DiscoveryResponse> {
     let found = models.find(|model| !search || model.id == id)?;
-    found.capabilities.map(Told::from)
+    found.capabilities.map(DiscoveryResponse::from)
 }
 
 #[derive(Deserialize)]
-struct Props {
+struct LlamaCppProps {
     #[serde(default)]
-    default_generation_settings: Generation,
+    default_generation_settings: GenerationSettings,
     modalities: Option<Modalities>,
 }
 
 #[derive(Default, Deserialize)]
-struct Generation {
+struct GenerationSettings {
     n_ctx: Option<u64>,
 }
 
@@ -152,14 +181,14 @@ struct Modalities {
     vision: bool,
 }
 
-fn read_props(body: &[u8], _model: &str) -> Result<Option<Told>> {
-    let props: Props = serde_json::from_slice(body).map_err(|_| {
-        let text = "the server's properties could not be read";
+fn read_props(body: &[u8], _model: &str) -> Result<Option<DiscoveryResponse>> {
+    let props: LlamaCppProps = serde_json::from_slice(body).map_err(|_| {
+        let text = "the server's properties are malformed";
         Error::new(ErrorKind::BadResponse, text)
     })?;
-    let blind = props.modalities.is_some_and(|can| !can.vision);
-    Ok(Some(Told::from(Capabilities {
-        images: (!blind).then(ImageLimits::default),
+    let no_vision = props.modalities.is_some_and(|can| !can.vision);
+    Ok(Some(DiscoveryResponse::from(Capabilities {
+        images: (!no_vision).then(ImageLimits::default),
         context_window: props.default_generation_settings.n_ctx.filter(|n| *n > 0),
         ..Capabilities::default()
     })))
@@ -170,50 +199,53 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_answer_is_read() {
+    fn every_kind_of_response_is_decoded() {
         let rows = [
             (
-                Question::ollama_show("m"),
+                DiscoveryRequest::ollama_show("m"),
                 r#"{"capabilities":["completion","tools"],"model_info":{"general.architecture":"q","q.context_length":40960}}"#,
                 (false, true, Some(40_960)),
             ),
             (
-                Question::anthropic_model("m"),
+                DiscoveryRequest::anthropic_model("m"),
                 r#"{"type":"model","id":"other","max_input_tokens":200000,"capabilities":{"image_input":{"supported":true}}}"#,
                 (true, true, Some(200_000)),
             ),
             (
-                Question::llamacpp_props(),
+                DiscoveryRequest::llamacpp_props(),
                 r#"{"default_generation_settings":{"n_ctx":4096},"modalities":{"vision":false,"audio":false}}"#,
                 (false, true, Some(4_096)),
             ),
             (
-                Question::list(),
+                DiscoveryRequest::model_list(),
                 r#"{"data":[{"id":"x","max_model_len":1},{"id":"m","max_model_len":8192}]}"#,
                 (true, true, Some(8_192)),
             ),
         ];
-        for (question, body, expected) in rows {
-            let told = (question.read)(body.as_bytes(), "m").unwrap().unwrap();
-            let can = told.over(&Capabilities::default());
+        for (request, body, expected) in rows {
+            let response = (request.decode)(body.as_bytes(), "m").unwrap().unwrap();
+            let can = response.merge_into(&Capabilities::default());
             let found = (can.takes_images(), can.tools, can.context_window);
-            assert_eq!(found, expected, "{}", question.path);
+            assert_eq!(found, expected, "{}", request.path);
         }
     }
 
     #[test]
-    fn a_model_that_the_list_does_not_name_stays_unknown() {
+    fn a_model_missing_from_the_list_stays_unknown() {
         let list = br#"{"data":[{"id":"x","max_model_len":1}]}"#;
-        assert_eq!((Question::list().read)(list, "m").unwrap(), None);
+        assert_eq!(
+            (DiscoveryRequest::model_list().decode)(list, "m").unwrap(),
+            None
+        );
     }
 
     #[test]
-    fn what_is_told_never_widens_what_is_assumed() {
+    fn reported_capabilities_never_extend_the_assumed_ones() {
         let assumed = Capabilities {
             structured: false,
             ..Capabilities::text_only()
         };
-        let can = Told::from(Capabilities::default()).over(&assumed);
+        let can = DiscoveryResponse::from(Capabilities::default()).merge_into(&assumed);
         assert_eq!(can, assumed);
     }
 }

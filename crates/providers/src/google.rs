@@ -1,4 +1,4 @@
-//! Google's Gemini.
+//! Recipe for the Google Gemini API.
 
 use ::http::HeaderName;
 use majordomo_llm::{ByteCount, Capabilities, Change, ImageLimits, Request, Result};
@@ -7,18 +7,18 @@ use percent_encoding::utf8_percent_encode;
 use secrecy::SecretString;
 use serde::Deserialize;
 
-use crate::discovery::PLAIN;
-use crate::estimate::{ImageTokens, TokenRule};
-use crate::openai::types;
+use crate::discovery::PATH_SEGMENT;
+use crate::estimate::{ImageTokenRule, TokenRule};
+use crate::image_types::media_types;
 use crate::recipe::Recipe;
 use crate::transport::Credential;
 
 pub(crate) struct Google;
 
-/// The end of a page of the list of models.
+/// The pagination field of the model list.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct PageEnd {
+struct GeminiPage {
     next_page_token: Option<String>,
 }
 
@@ -32,7 +32,8 @@ impl Recipe for Google {
     }
 
     fn path(&self, model: &str, _request: &Request, stream: bool) -> String {
-        let model = utf8_percent_encode(model.strip_prefix("models/").unwrap_or(model), PLAIN);
+        let model =
+            utf8_percent_encode(model.strip_prefix("models/").unwrap_or(model), PATH_SEGMENT);
         if stream {
             format!("/v1beta/models/{model}:streamGenerateContent?alt=sse")
         } else {
@@ -45,33 +46,37 @@ impl Recipe for Google {
     }
 
     fn count_path(&self, model: &str) -> Option<String> {
-        let model = utf8_percent_encode(model.strip_prefix("models/").unwrap_or(model), PLAIN);
+        let model =
+            utf8_percent_encode(model.strip_prefix("models/").unwrap_or(model), PATH_SEGMENT);
         Some(format!("/v1beta/models/{model}:countTokens"))
     }
 
     fn next_page(&self, page: &[u8]) -> Option<String> {
-        let end: PageEnd = serde_json::from_slice(page).ok()?;
-        let token = end.next_page_token.filter(|token| !token.is_empty())?;
-        Some(format!("&pageToken={}", utf8_percent_encode(&token, PLAIN)))
+        let page: GeminiPage = serde_json::from_slice(page).ok()?;
+        let token = page.next_page_token.filter(|token| !token.is_empty())?;
+        Some(format!(
+            "&pageToken={}",
+            utf8_percent_encode(&token, PATH_SEGMENT)
+        ))
     }
 
     fn key_variables(&self) -> &'static [&'static str] {
         &["GOOGLE_API_KEY", "GEMINI_API_KEY"]
     }
 
-    /// In a header, never in the query, where logs would keep it.
+    /// Sent as a header, because query strings end up in logs.
     fn credential(&self, key: &SecretString) -> Result<Credential> {
         Credential::header(HeaderName::from_static("x-goog-api-key"), key)
     }
 
-    /// The whole request may have 20 MB, so its images must share them.
+    /// A request is limited to 20 MB, which its images share.
     fn capabilities(&self, model: &str) -> Capabilities {
         let images = ImageLimits {
             max_count: Some(3_600),
             max_bytes: Some(20 << 20),
             max_total_bytes: Some(20 << 20),
             counted: ByteCount::Base64,
-            types: types(&[
+            types: media_types(&[
                 "image/jpeg",
                 "image/png",
                 "image/webp",
@@ -83,16 +88,16 @@ impl Recipe for Google {
         };
         Capabilities {
             images: Some(images),
-            // Gemma and other models of the same API have less.
+            // Gemma and other models of the API have smaller windows.
             context_window: generation(model).map(|_| 1_048_576),
             ..Capabilities::default()
         }
     }
 
-    fn tokens(&self, model: &str) -> TokenRule {
+    fn token_rule(&self, model: &str) -> TokenRule {
         let image = match generation(model) {
-            Some(1 | 2) => ImageTokens::GeminiTiles,
-            _ => ImageTokens::Fixed(1_120),
+            Some(1 | 2) => ImageTokenRule::GeminiTiles,
+            _ => ImageTokenRule::Fixed(1_120),
         };
         TokenRule {
             image,
@@ -100,18 +105,18 @@ impl Recipe for Google {
         }
     }
 
-    /// Gemini 3 answers penalties with an error.
+    /// Gemini 3 rejects penalties.
     fn prepare(&self, mut request: Request, model: &str) -> Request {
         let penalties = [
             ("presence_penalty", request.presence_penalty.is_some()),
             ("frequency_penalty", request.frequency_penalty.is_some()),
         ];
-        let refused = generation(model).is_some_and(|generation| generation >= 3);
-        if !refused || penalties.iter().all(|(_, set)| !set) {
+        let rejected = generation(model).is_some_and(|generation| generation >= 3);
+        if !rejected || penalties.iter().all(|(_, set)| !set) {
             return request;
         }
         for (name, _) in penalties.iter().filter(|(_, set)| *set) {
-            request.record_change(Change::new(*name, "dropped").detail("the model refuses it"));
+            request.record_change(Change::new(*name, "dropped").detail("the model rejects it"));
         }
         let prompt = request.edit();
         prompt.presence_penalty = None;
@@ -120,7 +125,7 @@ impl Recipe for Google {
     }
 }
 
-/// The 3 of `gemini-3.8-flash`.
+/// The major version: 3 for `gemini-3.8-flash`.
 fn generation(model: &str) -> Option<u32> {
     let id = model.strip_prefix("models/").unwrap_or(model);
     let number = id.strip_prefix("gemini-")?.split(['.', '-']).next()?;
@@ -132,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_generation_is_read_from_the_id() {
+    fn the_generation_is_parsed_from_the_id() {
         for (model, expected) in [
             ("gemini-3.8-flash", Some(3)),
             ("models/gemini-2.5-pro", Some(2)),
@@ -144,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_page_is_named_by_its_token() {
+    fn the_next_page_is_selected_by_its_token() {
         let next = |page: &str| Google.next_page(page.as_bytes());
         assert_eq!(
             next(r#"{"nextPageToken":"a/b="}"#).unwrap(),
@@ -156,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn penalties_are_dropped_only_where_they_are_refused() {
+    fn penalties_are_dropped_only_for_models_that_reject_them() {
         let mut request = Request::user("hi");
         request.edit().presence_penalty = Some(0.5);
         let (request, notes) = request.recording_changes();

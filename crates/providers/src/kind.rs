@@ -1,4 +1,4 @@
-//! The kinds of providers, by the names that configurations and DSNs use.
+//! Provider kinds, by the names used in configurations and DSNs.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use majordomo_llm::{Error, ErrorKind, Result};
 
 use crate::anthropic::Anthropic;
 use crate::google::Google;
-use crate::ollama::{Flavour, Ollama};
+use crate::ollama::{Ollama, OllamaVariant};
 use crate::openai::OpenAi;
 use crate::recipe::Recipe;
 use crate::{HttpProvider, Settings};
@@ -22,26 +22,26 @@ use crate::{HttpProvider, Settings};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProviderKind {
-    /// OpenAI's Chat Completions, and every server that speaks them.
+    /// OpenAI Chat Completions and compatible servers.
     OpenAi,
-    /// OpenAI's Responses.
+    /// OpenAI Responses.
     OpenAiResponses,
-    /// Anthropic's Messages, and servers that speak them.
+    /// Anthropic Messages and compatible servers.
     Anthropic,
-    /// Google's Gemini.
+    /// Google Gemini.
     Google,
-    /// An Ollama on this machine or in reach.
+    /// A local or self-hosted Ollama server.
     Ollama,
-    /// Ollama's own cloud.
+    /// Ollama's cloud.
     OllamaCloud,
-    /// A queue before an Ollama.
+    /// A queue in front of an Ollama server.
     Foreman,
-    /// A llama-swap, which loads models on demand.
+    /// A llama-swap server, which loads models on demand.
     LlamaSwap,
 }
 
 impl ProviderKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 8] = [
         Self::OpenAi,
         Self::OpenAiResponses,
@@ -53,7 +53,7 @@ impl ProviderKind {
         Self::LlamaSwap,
     ];
 
-    /// Its name in a configuration, and its scheme in a DSN.
+    /// The name in a configuration and the scheme in a DSN.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
@@ -67,17 +67,17 @@ impl ProviderKind {
         }
     }
 
-    /// The variables that hold its key.
+    /// The environment variables that may hold the key.
     pub fn key_variables(self) -> &'static [&'static str] {
         self.recipe().key_variables()
     }
 
-    /// A provider of this kind. A missing key shows when it is used; only an
-    /// address that is none is refused here.
+    /// Creates a provider. Fails only for an invalid base URL; a missing key
+    /// surfaces on use.
     pub fn provider(self, settings: Settings) -> Result<HttpProvider> {
         let recipe: Arc<dyn Recipe> = match self {
-            Self::OpenAi => Arc::new(OpenAi::chat().with(&settings)),
-            Self::LlamaSwap => Arc::new(OpenAi::llama_swap().with(&settings)),
+            Self::OpenAi => Arc::new(OpenAi::chat().with_settings(&settings)),
+            Self::LlamaSwap => Arc::new(OpenAi::llama_swap().with_settings(&settings)),
             Self::Anthropic => Arc::new(Anthropic {
                 version: settings.anthropic_version,
             }),
@@ -92,9 +92,9 @@ impl ProviderKind {
             Self::OpenAiResponses => Arc::new(OpenAi::responses()),
             Self::Anthropic => Arc::new(Anthropic::default()),
             Self::Google => Arc::new(Google),
-            Self::Ollama => Arc::new(Ollama(Flavour::Local)),
-            Self::OllamaCloud => Arc::new(Ollama(Flavour::Cloud)),
-            Self::Foreman => Arc::new(Ollama(Flavour::Foreman)),
+            Self::Ollama => Arc::new(Ollama(OllamaVariant::Local)),
+            Self::OllamaCloud => Arc::new(Ollama(OllamaVariant::Cloud)),
+            Self::Foreman => Arc::new(Ollama(OllamaVariant::Foreman)),
             Self::LlamaSwap => Arc::new(OpenAi::llama_swap()),
         }
     }

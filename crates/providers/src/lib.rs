@@ -1,21 +1,22 @@
-//! Where the contract meets those who answer.
+//! Providers: they encode a request for an upstream, send it and decode the
+//! response.
 //!
-//! One [`transport`] for all; one small *recipe* per provider says what is its
-//! own (endpoint, key, dialect, limits), and [`http`](HttpProvider) does the rest.
-//! Providers translate and send: they never retry and never judge health.
+//! All share one [`transport`]. A *recipe* per provider specifies endpoint,
+//! credential, dialect and limits; [`HttpProvider`] implements the rest. Providers
+//! neither retry nor track health.
 //!
-//! The [`fake`] provider is public, so that users can test their own code with it.
+//! The scriptable [`fake`] provider is public, for tests of user code.
 //!
 //! ```no_run
 //! use majordomo_llm::{Provider, Request};
-//! use majordomo_providers::transport::{Config, Transport};
+//! use majordomo_providers::transport::{TransportConfig, Transport};
 //! use majordomo_providers::{ProviderKind, Settings};
 //!
 //! # async fn example() -> majordomo_llm::Result<()> {
-//! let transport = Transport::new(Config::default());
+//! let transport = Transport::new(TransportConfig::default());
 //! let ollama = ProviderKind::Ollama.provider(Settings::new("ollama", transport))?;
-//! let reply = ollama.model("qwen3:8b")?.generate(Request::user("hi")).await?;
-//! println!("{}", reply.text());
+//! let response = ollama.model("qwen3:8b")?.generate(Request::user("hi")).await?;
+//! println!("{}", response.text());
 //! # Ok(()) }
 //! ```
 
@@ -28,6 +29,7 @@ mod discovery;
 mod estimate;
 mod google;
 mod http;
+mod image_types;
 mod kind;
 mod llama_swap;
 mod ollama;
@@ -43,5 +45,5 @@ pub use compatible::{Compatible, compatible};
 pub use estimate::count_text;
 pub use http::HttpProvider;
 pub use kind::ProviderKind;
-pub use llama_swap::{LlamaSwap, Running};
+pub use llama_swap::{LlamaSwap, RunningModel};
 pub use settings::{CapabilityOverrides, Settings};

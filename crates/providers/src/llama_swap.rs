@@ -1,4 +1,4 @@
-//! llama-swap: Chat Completions, and what it has loaded.
+//! llama-swap: Chat Completions, plus listing and unloading of models.
 
 use ::http::Uri;
 use majordomo_llm::{BoxFuture, Error, ErrorKind, Model, ModelInfo, Provider, Result};
@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use crate::{HttpProvider, ProviderKind, Settings};
 
-/// A llama-swap. As a [`Provider`] it is what [`ProviderKind::LlamaSwap`] makes; beside
-/// that it tells which models are loaded, and unloads them.
+/// A llama-swap server. It is the [`Provider`] of [`ProviderKind::LlamaSwap`] that
+/// also lists loaded models and unloads them.
 ///
 /// ```no_run
-/// use majordomo_providers::transport::{Config, Transport};
+/// use majordomo_providers::transport::{TransportConfig, Transport};
 /// use majordomo_providers::{LlamaSwap, Settings};
 ///
 /// # async fn example() -> majordomo_llm::Result<()> {
-/// let settings = Settings::new("box", Transport::new(Config::default()));
+/// let settings = Settings::new("box", Transport::new(TransportConfig::default()));
 /// let swap = LlamaSwap::new(settings.base_url("http://box:8080"))?;
 /// for running in swap.running().await? {
 ///     println!("{} is {}", running.model, running.state);
@@ -26,33 +26,33 @@ use crate::{HttpProvider, ProviderKind, Settings};
 #[derive(Clone, Debug)]
 pub struct LlamaSwap(HttpProvider);
 
-/// A model that is loaded, or on its way.
+/// A model that is loaded or loading.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Running {
-    /// Its id.
+pub struct RunningModel {
+    /// The model id.
     pub model: String,
-    /// What it is doing, in llama-swap's own word: `ready`, `starting`, `stopping`.
+    /// The state in llama-swap's terms: `ready`, `starting`, `stopping`.
     #[serde(default)]
     pub state: String,
 }
 
 #[derive(Deserialize)]
-struct RunningList {
+struct RunningModels {
     #[serde(default)]
-    running: Vec<Running>,
+    running: Vec<RunningModel>,
 }
 
 impl LlamaSwap {
-    /// A llama-swap with these settings; they must have its address.
+    /// Creates the provider; `settings` must have a base URL.
     pub fn new(settings: Settings) -> Result<Self> {
         ProviderKind::LlamaSwap.provider(settings).map(Self)
     }
 
-    /// The models that are loaded.
-    pub async fn running(&self) -> Result<Vec<Running>> {
+    /// Lists the loaded models.
+    pub async fn running(&self) -> Result<Vec<RunningModel>> {
         let body = self.0.get("/running").await?;
-        let list: RunningList = serde_json::from_slice(&body).map_err(|_| {
-            let text = "the list of running models could not be read";
+        let list: RunningModels = serde_json::from_slice(&body).map_err(|_| {
+            let text = "the list of running models is malformed";
             Error::new(ErrorKind::BadResponse, text).with_provider(self.name())
         })?;
         Ok(list.running)
@@ -60,10 +60,11 @@ impl LlamaSwap {
 
     /// Unloads one model.
     pub async fn unload(&self, model: &str) -> Result<()> {
-        // The id is the end of the path: these would make it another path.
-        let odd = model.contains(['/', '?', '#']) || model.is_empty();
-        if odd || format!("/{model}").parse::<Uri>().is_err() {
-            let text = "this id cannot be named in an address, so it cannot be unloaded alone";
+        // The id becomes the last path segment and must not alter the path.
+        let alters_path = model.contains(['/', '?', '#']) || model.is_empty();
+        if alters_path || format!("/{model}").parse::<Uri>().is_err() {
+            let text =
+                "the model id is not valid in a URL, so the model cannot be unloaded by itself";
             return Err(Error::new(ErrorKind::Unsupported, text).with_target(self.name(), model));
         }
         let path = format!("/api/models/unload/{model}");
@@ -97,11 +98,11 @@ impl Provider for LlamaSwap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::{Config, Transport};
+    use crate::transport::{Transport, TransportConfig};
 
     #[test]
-    fn it_tells_its_address_without_a_trailing_slash() {
-        let settings = Settings::new("box", Transport::new(Config::default()));
+    fn the_base_url_has_no_trailing_slash() {
+        let settings = Settings::new("box", Transport::new(TransportConfig::default()));
         let swap = LlamaSwap::new(settings.base_url("http://box:8080/")).unwrap();
         assert_eq!(swap.base_url(), Some("http://box:8080"));
     }

@@ -1,23 +1,23 @@
-//! Ollama: on this machine, in its cloud, and behind a foreman.
+//! Recipe for Ollama: local, in its cloud, and behind a foreman.
 
 use majordomo_llm::{Capabilities, Dialect, ImageLimits, Request, Result};
 use majordomo_wire::{Outgoing, Protocol, ollama};
 use secrecy::SecretString;
 
-use crate::discovery::{Knowledge, Question};
-use crate::estimate::{TokenRule, tokens};
-use crate::openai::types;
+use crate::discovery::{DiscoveryRequest, ModelTraits};
+use crate::estimate::{TokenRule, estimate_tokens};
+use crate::image_types::media_types;
 use crate::recipe::Recipe;
 use crate::transport::{Credential, Timeouts};
 
-pub(crate) struct Ollama(pub(crate) Flavour);
+pub(crate) struct Ollama(pub(crate) OllamaVariant);
 
-/// Where the Ollama is.
+/// Where the server runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flavour {
+pub(crate) enum OllamaVariant {
     Local,
     Cloud,
-    /// A queue with one Ollama behind it; its answers come in one piece.
+    /// A queue in front of one Ollama server; it does not stream.
     Foreman,
 }
 
@@ -28,13 +28,13 @@ impl Recipe for Ollama {
 
     fn base_url(&self) -> Option<String> {
         match self.0 {
-            Flavour::Local => Some("http://localhost:11434".into()),
-            Flavour::Cloud => Some("https://ollama.com".into()),
-            Flavour::Foreman => None,
+            OllamaVariant::Local => Some("http://localhost:11434".into()),
+            OllamaVariant::Cloud => Some("https://ollama.com".into()),
+            OllamaVariant::Foreman => None,
         }
     }
 
-    /// A client's generate request stays one as long as it can.
+    /// A `generate` request of a client stays one if possible.
     fn path(&self, _model: &str, request: &Request, _stream: bool) -> String {
         match ollama::endpoint(request) {
             ollama::OllamaEndpoint::Chat => "/api/chat".into(),
@@ -52,8 +52,8 @@ impl Recipe for Ollama {
 
     fn key_variables(&self) -> &'static [&'static str] {
         match self.0 {
-            Flavour::Cloud => &["OLLAMA_API_KEY"],
-            Flavour::Local | Flavour::Foreman => &[],
+            OllamaVariant::Cloud => &["OLLAMA_API_KEY"],
+            OllamaVariant::Local | OllamaVariant::Foreman => &[],
         }
     }
 
@@ -64,7 +64,7 @@ impl Recipe for Ollama {
     fn capabilities(&self, _model: &str) -> Capabilities {
         let images = ImageLimits {
             max_count: Some(8),
-            types: types(&["image/png", "image/jpeg"]),
+            types: media_types(&["image/png", "image/jpeg"]),
             ..ImageLimits::default()
         };
         Capabilities {
@@ -73,44 +73,50 @@ impl Recipe for Ollama {
         }
     }
 
-    /// A foreman would put the question into its queue.
-    fn question(&self, model: &str) -> Option<Question> {
-        (self.0 != Flavour::Foreman).then(|| Question::ollama_show(model))
+    /// A foreman would queue the discovery request.
+    fn discovery_request(&self, model: &str) -> Option<DiscoveryRequest> {
+        (self.0 != OllamaVariant::Foreman).then(|| DiscoveryRequest::ollama_show(model))
     }
 
-    /// Models load and queues wait: only the caller's deadline counts.
+    /// Model loading and queueing take arbitrarily long: only the caller's deadline
+    /// limits them.
     fn timeouts(&self) -> Timeouts {
-        Timeouts::patient()
+        Timeouts::for_model_loading()
     }
 
-    fn write<'a>(&self, to: Outgoing<'a>, request: &Request, known: &Knowledge) -> Outgoing<'a> {
-        let most = known.capabilities.context_window;
-        let num_ctx = (self.0 != Flavour::Cloud).then(|| window(request, most));
+    fn encoding<'a>(
+        &self,
+        to: Outgoing<'a>,
+        request: &Request,
+        traits: &ModelTraits,
+    ) -> Outgoing<'a> {
+        let max = traits.capabilities.context_window;
+        let num_ctx = (self.0 != OllamaVariant::Cloud).then(|| context_window(request, max));
         Outgoing {
             ollama: ollama::OllamaTarget {
                 num_ctx,
                 refuse_overlong: true,
-                schema_in_words: self.0 == Flavour::Cloud,
-                thinking: known.thinking,
+                schema_in_words: self.0 == OllamaVariant::Cloud,
+                thinking: traits.thinking,
             },
             ..to
         }
     }
 }
 
-/// Room for an answer when the request does not say how long it may be.
-const USUAL_ANSWER: u64 = 4_096;
-const SMALLEST_WINDOW: u64 = 4_096;
+/// Output tokens to reserve if the request has no `max_tokens`.
+const DEFAULT_OUTPUT: u64 = 4_096;
+const MIN_WINDOW: u64 = 4_096;
 
-/// The context window to ask for: a server left to itself takes a small one and
-/// cuts longer prompts in silence. Powers of two, so that a growing conversation
-/// does not load the model anew at every turn.
-fn window(request: &Request, most: Option<u64>) -> u64 {
-    let prompt = tokens(request, &TokenRule::default());
-    // The estimate may be low by a quarter for text that is not English.
-    let wanted = prompt + prompt / 4 + request.max_tokens.unwrap_or(USUAL_ANSWER);
-    let window = wanted.max(SMALLEST_WINDOW).next_power_of_two();
-    window.min(most.unwrap_or(u64::MAX))
+/// The context window to request: Ollama's default is small, and it truncates
+/// longer prompts silently. A power of two, so that a growing conversation seldom
+/// reloads the model.
+fn context_window(request: &Request, max: Option<u64>) -> u64 {
+    let prompt = estimate_tokens(request, &TokenRule::default());
+    // For text other than English the estimate may be low by a quarter.
+    let wanted = prompt + prompt / 4 + request.max_tokens.unwrap_or(DEFAULT_OUTPUT);
+    let window = wanted.max(MIN_WINDOW).next_power_of_two();
+    window.min(max.unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -118,11 +124,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_window_holds_prompt_and_answer_and_is_no_larger_than_the_models() {
+    fn the_window_holds_prompt_and_output_up_to_the_models_limit() {
         let prompt = |tokens: usize| Request::user("word".repeat(tokens));
-        assert_eq!(window(&prompt(10), None), 8_192);
-        assert_eq!(window(&prompt(10).max_tokens(100), None), 4_096);
-        assert_eq!(window(&prompt(20_000), None), 32_768);
-        assert_eq!(window(&prompt(20_000), Some(16_384)), 16_384);
+        assert_eq!(context_window(&prompt(10), None), 8_192);
+        assert_eq!(context_window(&prompt(10).max_tokens(100), None), 4_096);
+        assert_eq!(context_window(&prompt(20_000), None), 32_768);
+        assert_eq!(context_window(&prompt(20_000), Some(16_384)), 16_384);
     }
 }

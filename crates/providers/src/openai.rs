@@ -1,37 +1,38 @@
-//! OpenAI, and servers that speak its dialects.
+//! Recipe for OpenAI and servers with its APIs.
 
 use majordomo_llm::{Capabilities, Dialect, ImageLimits, Request, Result};
 use majordomo_wire::{Outgoing, Protocol};
 use secrecy::SecretString;
 
 use crate::Settings;
-use crate::compatible::Tells;
-use crate::discovery::{Knowledge, Question};
-use crate::estimate::{ImageTokens, TokenRule};
-use crate::openai_models::{image_limits, image_tokens, text_tokens};
+use crate::discovery::{DiscoveryRequest, DiscoverySource, ModelTraits};
+use crate::estimate::{ImageTokenRule, TokenRule};
+use crate::image_types::local_images;
+use crate::openai_models::{image_limits, image_token_rule, text_counter};
 use crate::quirks::{self, Quirk};
 use crate::recipe::Recipe;
 use crate::transport::{Credential, Timeouts};
 
-/// One recipe for everything that speaks Chat Completions or Responses.
+/// Recipe for Chat Completions and Responses.
 pub(crate) struct OpenAi {
-    protocol: Protocol,
-    base_url: Option<&'static str>,
-    key_variables: &'static [&'static str],
-    images: fn() -> Option<ImageLimits>,
-    /// Whether the models are OpenAI's own, about which more is known.
-    own_models: bool,
-    tells: Tells,
-    /// Only the old `max_tokens` is known.
-    legacy_max_tokens: bool,
-    /// What goes before `/chat/completions` and `/models`.
-    prefix: &'static str,
-    patient: bool,
-    quirk: Quirk,
+    pub(crate) protocol: Protocol,
+    pub(crate) base_url: Option<&'static str>,
+    pub(crate) key_variables: &'static [&'static str],
+    pub(crate) images: fn() -> Option<ImageLimits>,
+    /// Whether the models are OpenAI's own, whose limits are known by id.
+    pub(crate) own_models: bool,
+    pub(crate) discovery: DiscoverySource,
+    /// Whether the server supports only the deprecated `max_tokens`.
+    pub(crate) legacy_max_tokens: bool,
+    /// Path prefix of all endpoints.
+    pub(crate) prefix: &'static str,
+    /// Whether the server loads models on demand, which takes long.
+    pub(crate) loads_models: bool,
+    pub(crate) quirk: Quirk,
 }
 
 impl OpenAi {
-    /// OpenAI's Chat Completions.
+    /// OpenAI Chat Completions.
     pub(crate) fn chat() -> Self {
         Self {
             protocol: Protocol::Chat,
@@ -39,15 +40,15 @@ impl OpenAi {
             key_variables: &["OPENAI_API_KEY"],
             images: || None,
             own_models: true,
-            tells: Tells::Nothing,
+            discovery: DiscoverySource::None,
             legacy_max_tokens: false,
             prefix: "",
-            patient: false,
+            loads_models: false,
             quirk: quirks::none,
         }
     }
 
-    /// OpenAI's Responses.
+    /// OpenAI Responses.
     pub(crate) fn responses() -> Self {
         Self {
             protocol: Protocol::Responses,
@@ -55,7 +56,7 @@ impl OpenAi {
         }
     }
 
-    /// llama-swap: Chat Completions below `/v1`, models that load while one waits.
+    /// llama-swap: Chat Completions below `/v1`; models load on demand.
     pub(crate) fn llama_swap() -> Self {
         Self {
             base_url: None,
@@ -64,32 +65,17 @@ impl OpenAi {
             own_models: false,
             legacy_max_tokens: true,
             prefix: "/v1",
-            patient: true,
+            loads_models: true,
             ..Self::chat()
         }
     }
 
-    /// The same, with the exceptions that a user knows of.
-    pub(crate) fn with(self, settings: &Settings) -> Self {
+    /// Applies the settings.
+    pub(crate) fn with_settings(self, settings: &Settings) -> Self {
         let legacy = settings.legacy_max_tokens;
         Self {
             legacy_max_tokens: legacy.unwrap_or(self.legacy_max_tokens),
             ..self
-        }
-    }
-
-    /// A server that is known by name.
-    pub(crate) fn compatible(service: &crate::Compatible) -> Self {
-        Self {
-            base_url: Some(service.base_url),
-            key_variables: service.key_variables,
-            images: service.images,
-            own_models: false,
-            tells: service.tells,
-            legacy_max_tokens: service.legacy_max_tokens,
-            patient: service.local,
-            quirk: service.quirk,
-            ..Self::chat()
         }
     }
 }
@@ -147,30 +133,26 @@ impl Recipe for OpenAi {
         }
     }
 
-    fn question(&self, _model: &str) -> Option<Question> {
-        match self.tells {
-            Tells::Nothing => None,
-            Tells::Props => Some(Question::llamacpp_props()),
-            Tells::List => Some(Question::list()),
-        }
+    fn discovery_request(&self, _model: &str) -> Option<DiscoveryRequest> {
+        self.discovery.request()
     }
 
-    fn tokens(&self, model: &str) -> TokenRule {
+    fn token_rule(&self, model: &str) -> TokenRule {
         match self.own_models {
             true => TokenRule {
-                text: text_tokens(model),
-                image: image_tokens(model),
+                text: text_counter(model),
+                image: image_token_rule(model),
             },
             false => TokenRule {
-                image: ImageTokens::Unknown,
+                image: ImageTokenRule::Unknown,
                 ..TokenRule::default()
             },
         }
     }
 
     fn timeouts(&self) -> Timeouts {
-        if self.patient {
-            Timeouts::patient()
+        if self.loads_models {
+            Timeouts::for_model_loading()
         } else {
             Timeouts::default()
         }
@@ -180,24 +162,12 @@ impl Recipe for OpenAi {
         (self.quirk)(request)
     }
 
-    /// Answers are not left with the provider unless somebody asks for it.
-    fn write<'a>(&self, to: Outgoing<'a>, _: &Request, _: &Knowledge) -> Outgoing<'a> {
+    /// Responses are not stored with the provider unless the client asks for it.
+    fn encoding<'a>(&self, to: Outgoing<'a>, _: &Request, _: &ModelTraits) -> Outgoing<'a> {
         Outgoing {
             legacy_max_tokens: self.legacy_max_tokens,
             store: Some(false),
             ..to
         }
     }
-}
-
-/// What every local server's decoder takes.
-pub(crate) fn local_images() -> Option<ImageLimits> {
-    Some(ImageLimits {
-        types: types(&["image/png", "image/jpeg"]),
-        ..ImageLimits::default()
-    })
-}
-
-pub(crate) fn types(names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
 }

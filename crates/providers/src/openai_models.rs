@@ -1,108 +1,108 @@
-//! What is known of OpenAI's own models by their ids.
+//! Limits and token rules of OpenAI's models, by id.
 //!
-//! Only what the ids say for sure: an unknown one is taken for one of the newest.
+//! An unknown id is treated as one of the newest models.
 
 use majordomo_llm::{ImageLimits, PatchLimit};
 
-use crate::estimate::ImageTokens;
-use crate::openai::types;
+use crate::estimate::ImageTokenRule;
+use crate::image_types::media_types;
 
-/// How a model treats pictures.
+/// How a model sizes images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sight {
-    /// Takes every size as it is and refuses more than 30,000 patches.
-    Original,
-    /// Scales down to so many patches.
-    Scales { patches: u64, longest: u32 },
-    /// Small models: scales down, and counts a patch as more than a token.
-    Small { percent: u64 },
-    /// The oldest: tiles of 512 px.
+enum ImageSizing {
+    /// Unscaled; more than 30,000 patches are rejected.
+    Native,
+    /// Downscaled to a number of patches.
+    ScaledPatches { patches: u64, longest: u32 },
+    /// Small models: downscaled, with more than one token per patch.
+    ScaledSmall { percent: u64 },
+    /// Tiles of 512 px, in the oldest models.
     Tiles { base: u64, each: u64 },
 }
 
-fn sight(model: &str) -> Sight {
+fn image_sizing(model: &str) -> ImageSizing {
     let has = |name: &str| model.starts_with(name);
     let small = |name: &str| model.contains(name);
     match model {
-        _ if has("gpt-4o-mini") => Sight::Tiles {
+        _ if has("gpt-4o-mini") => ImageSizing::Tiles {
             base: 2_833,
             each: 5_667,
         },
-        _ if has("o4-mini") => Sight::Small { percent: 172 },
+        _ if has("o4-mini") => ImageSizing::ScaledSmall { percent: 172 },
         _ if has("gpt-4.1-mini") || has("gpt-5-mini") || small("codex-mini") => {
-            Sight::Small { percent: 162 }
+            ImageSizing::ScaledSmall { percent: 162 }
         }
-        _ if has("gpt-4.1-nano") || has("gpt-5-nano") => Sight::Small { percent: 246 },
-        _ if has("gpt-5.2") => Sight::Small { percent: 100 },
-        _ if has("gpt-5.4") && small("-mini") => Sight::Small { percent: 162 },
-        _ if has("gpt-5.4") && small("-nano") => Sight::Small { percent: 246 },
-        _ if has("gpt-5.4") => Sight::Scales {
+        _ if has("gpt-4.1-nano") || has("gpt-5-nano") => ImageSizing::ScaledSmall { percent: 246 },
+        _ if has("gpt-5.2") => ImageSizing::ScaledSmall { percent: 100 },
+        _ if has("gpt-5.4") && small("-mini") => ImageSizing::ScaledSmall { percent: 162 },
+        _ if has("gpt-5.4") && small("-nano") => ImageSizing::ScaledSmall { percent: 246 },
+        _ if has("gpt-5.4") => ImageSizing::ScaledPatches {
             patches: 2_500,
             longest: 2_048,
         },
-        _ if has("gpt-5.5") => Sight::Scales {
+        _ if has("gpt-5.5") => ImageSizing::ScaledPatches {
             patches: 10_000,
             longest: 6_000,
         },
-        _ if has("gpt-4o") || has("gpt-4.1") || has("gpt-4-") => Sight::Tiles {
+        _ if has("gpt-4o") || has("gpt-4.1") || has("gpt-4-") => ImageSizing::Tiles {
             base: 85,
             each: 170,
         },
-        _ if model == "gpt-5" || has("gpt-5-") => Sight::Tiles {
+        _ if model == "gpt-5" || has("gpt-5-") => ImageSizing::Tiles {
             base: 70,
             each: 140,
         },
-        _ if has("o1") || has("o3") => Sight::Tiles {
+        _ if has("o1") || has("o3") => ImageSizing::Tiles {
             base: 75,
             each: 150,
         },
-        _ => Sight::Original,
+        _ => ImageSizing::Native,
     }
 }
 
-/// What pictures a model takes.
+/// The image limits of a model.
 pub(crate) fn image_limits(model: &str) -> ImageLimits {
-    let patches = (sight(model) == Sight::Original).then_some(PatchLimit {
+    let patches = (image_sizing(model) == ImageSizing::Native).then_some(PatchLimit {
         size: 32,
         max: 30_000,
     });
     ImageLimits {
         max_count: Some(1_500),
         patches,
-        types: types(&["image/png", "image/jpeg", "image/webp", "image/gif"]),
+        types: media_types(&["image/png", "image/jpeg", "image/webp", "image/gif"]),
         ..ImageLimits::default()
     }
 }
 
-/// How a model counts pictures.
-pub(crate) fn image_tokens(model: &str) -> ImageTokens {
-    let patches = |most, longest, percent| ImageTokens::Patches {
+/// The image token rule of a model.
+pub(crate) fn image_token_rule(model: &str) -> ImageTokenRule {
+    let patches = |most, longest, percent| ImageTokenRule::Patches {
         size: 32,
         longest,
         most,
         percent,
     };
-    match sight(model) {
-        Sight::Original => patches(30_000, 65_535, 100),
-        Sight::Scales {
+    match image_sizing(model) {
+        ImageSizing::Native => patches(30_000, 65_535, 100),
+        ImageSizing::ScaledPatches {
             patches: most,
             longest,
         } => patches(most, longest, 100),
-        Sight::Small { percent } => patches(1_536, 2_048, percent),
-        Sight::Tiles { base, each } => ImageTokens::Tiles { base, each },
+        ImageSizing::ScaledSmall { percent } => patches(1_536, 2_048, percent),
+        ImageSizing::Tiles { base, each } => ImageTokenRule::Tiles { base, each },
     }
 }
 
-/// How a model counts text.
+/// The text token counter of a model.
 #[cfg(not(feature = "exact-tokens"))]
-pub(crate) fn text_tokens(_model: &str) -> fn(&str) -> u64 {
-    crate::estimate::guess
+pub(crate) fn text_counter(_model: &str) -> fn(&str) -> u64 {
+    crate::estimate::estimate_text
 }
 
-/// How a model counts text.
+/// The text token counter of a model.
 #[cfg(feature = "exact-tokens")]
-pub(crate) fn text_tokens(model: &str) -> fn(&str) -> u64 {
-    crate::estimate::counter(model)
+pub(crate) fn text_counter(model: &str) -> fn(&str) -> u64 {
+    crate::estimate::exact_counter(model)
 }
 
 #[cfg(test)]
@@ -110,8 +110,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_newest_models_refuse_many_patches() {
-        for (model, refuses) in [
+    fn only_the_newest_models_reject_many_patches() {
+        for (model, rejects) in [
             ("gpt-6-sol", true),
             ("gpt-5.6-luna", true),
             ("something-new", true),
@@ -120,7 +120,7 @@ mod tests {
             ("gpt-4o-2024-08-06", false),
             ("o4-mini", false),
         ] {
-            assert_eq!(image_limits(model).patches.is_some(), refuses, "{model}");
+            assert_eq!(image_limits(model).patches.is_some(), rejects, "{model}");
         }
     }
 }

@@ -1,24 +1,24 @@
-//! What compatible services want otherwise than OpenAI does.
+//! Differences between compatible services and OpenAI.
 //!
-//! Each is a change to the request before it is written. What says the same in
-//! the service's own words is no loss; what it cannot do is noted.
+//! A quirk edits the request before it is encoded. An equivalent in the service's
+//! own fields is not a loss; anything else is recorded as a change.
 
 use majordomo_llm::{Change, Effort, Json, Native, OutputFormat, Request};
 use majordomo_wire::Protocol;
 
-/// How a service's requests differ.
+/// Adapts a request to one service.
 pub(crate) type Quirk = fn(Request) -> Request;
 
-/// Nothing.
+/// No difference.
 pub(crate) fn none(request: Request) -> Request {
     request
 }
 
-/// Thinks unless it is told not to, at three levels.
+/// Thinks unless disabled, with three efforts.
 pub(crate) fn deepseek(mut request: Request) -> Request {
     if request.effort == Some(Effort::None) {
         let off = Json::parse(r#"{"type":"disabled"}"#).expect("a JSON object");
-        own_field(&mut request, "thinking", off);
+        set_service_field(&mut request, "thinking", off);
         request.edit().effort = None;
         return request;
     }
@@ -29,7 +29,7 @@ pub(crate) fn deepseek(mut request: Request) -> Request {
     })
 }
 
-/// Its models know three efforts, and cannot be kept from thinking.
+/// Three efforts; thinking cannot be disabled.
 pub(crate) fn xai(request: Request) -> Request {
     nearest_effort(request, |effort| match effort {
         Effort::None | Effort::Minimal | Effort::Low => Effort::Low,
@@ -38,21 +38,21 @@ pub(crate) fn xai(request: Request) -> Request {
     })
 }
 
-/// Calls the seed by another name.
+/// The seed is called `random_seed`.
 pub(crate) fn mistral(mut request: Request) -> Request {
     if let Some(seed) = request.seed {
         let seed = Json::parse(seed.to_string()).expect("a number is JSON");
-        own_field(&mut request, "random_seed", seed);
+        set_service_field(&mut request, "random_seed", seed);
         request.edit().seed = None;
     }
     request
 }
 
-/// Binds an answer to a schema or not at all.
+/// Structured output requires a schema.
 pub(crate) fn lmstudio(mut request: Request) -> Request {
     if request.output == OutputFormat::Json {
         let change = Change::new("output", "dropped");
-        request.record_change(change.detail("it takes a schema, not JSON of any shape"));
+        request.record_change(change.detail("JSON output requires a schema"));
         request.edit().output = OutputFormat::Text;
     }
     request
@@ -71,16 +71,16 @@ fn nearest_effort(mut request: Request, nearest: fn(Effort) -> Effort) -> Reques
     request
 }
 
-/// Adds a field that only the service knows. A client of the same dialect that
-/// has written it keeps its own.
-fn own_field(request: &mut Request, name: &str, value: Json) {
+/// Adds a field that only the service supports. The field of a Chat Completions
+/// client takes precedence.
+fn set_service_field(request: &mut Request, name: &str, value: Json) {
     let chat = Protocol::Chat.dialect();
     let mut own = match request.edit().native.take() {
         Some(native) if *native.dialect() == chat => native,
         foreign => {
             for (field, _) in foreign.iter().flat_map(|native| native.fields()) {
                 request.record_change(
-                    Change::new(field, "dropped").detail("only its own dialect has it"),
+                    Change::new(field, "dropped").detail("specific to another dialect"),
                 );
             }
             Box::new(Native::new(chat))
@@ -96,8 +96,8 @@ fn own_field(request: &mut Request, name: &str, value: Json) {
 mod tests {
     use super::*;
 
-    /// What is written, and what is noted.
-    fn written(quirk: Quirk, request: Request) -> (String, String) {
+    /// The encoded fields and the recorded changes.
+    fn encoded(quirk: Quirk, request: Request) -> (String, String) {
         let (request, notes) = request.recording_changes();
         let request = quirk(request);
         let to = majordomo_wire::Outgoing::new("m");
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn each_service_is_asked_in_its_own_words() {
+    fn each_service_gets_its_own_fields() {
         let rows: [(Quirk, Request, &str, &str); 10] = [
             (none, seeded(), r#","seed":7}"#, ""),
             (
@@ -165,18 +165,18 @@ mod tests {
             (lmstudio, Request::user("hi"), "}", ""),
         ];
         for (quirk, request, expected, notes) in rows {
-            let (rest, noted) = written(quirk, request);
+            let (rest, noted) = encoded(quirk, request);
             assert_eq!((&*rest, &*noted), (expected, notes));
         }
     }
 
     #[test]
-    fn fields_of_another_dialect_that_make_room_are_noted() {
+    fn dropped_fields_of_another_dialect_are_recorded() {
         let mut request = seeded();
         let messages = Protocol::Messages.dialect();
         let native = Native::new(messages).with("speed", Json::string("fast"));
         request.edit().native = native.into_option();
-        let (rest, notes) = written(mistral, request);
+        let (rest, notes) = encoded(mistral, request);
         assert_eq!(rest, r#","random_seed":7}"#);
         assert_eq!(notes, "speed dropped");
     }

@@ -1,84 +1,89 @@
-//! What is a provider's own.
+//! The interface between [`HttpProvider`](crate::HttpProvider) and each provider.
 
 use ::http::HeaderMap;
 use majordomo_llm::{Capabilities, Dialect, Request, Result};
 use majordomo_wire::{Outgoing, Protocol};
 use secrecy::SecretString;
 
-use crate::discovery::{Knowledge, Question};
+use crate::discovery::{DiscoveryRequest, ModelTraits};
 use crate::estimate::TokenRule;
 use crate::transport::{Credential, Timeouts};
 
-/// Everything in which one provider differs from the next.
+/// Everything that differs between HTTP providers.
 pub(crate) trait Recipe: Send + Sync {
-    /// The dialect that it speaks.
+    /// The dialect.
     fn protocol(&self) -> Protocol;
 
-    /// Where it is, unless the settings say otherwise; none if only they can know.
+    /// The default base URL; `None` if it must be configured.
     fn base_url(&self) -> Option<String>;
 
-    /// The path of a call, put behind the base URL.
+    /// The path of a call, below the base URL.
     fn path(&self, model: &str, request: &Request, stream: bool) -> String;
 
-    /// The path of the list of models.
+    /// The path of the model list.
     fn models_path(&self) -> &'static str;
 
-    /// The path where it counts the tokens of a request, if it does.
+    /// The path for counting tokens, if supported.
     fn count_path(&self, _model: &str) -> Option<String> {
         None
     }
 
-    /// The path where it makes embeddings for clients of a dialect, if it does.
+    /// The path for embeddings in a client's dialect, if supported.
     fn embeddings_path(&self, _dialect: &Dialect) -> Option<&'static str> {
         None
     }
 
-    /// What is added to the query for the page after this one, if there is one.
+    /// The query suffix of the next page, if there is one.
     fn next_page(&self, _page: &[u8]) -> Option<String> {
         None
     }
 
-    /// The variables that hold its key, in the order in which they are looked
-    /// at; none means that it needs no key.
+    /// Environment variables that may hold the key, in order of precedence. Empty
+    /// if no key is needed.
     fn key_variables(&self) -> &'static [&'static str];
 
     /// The header that carries the key.
     fn credential(&self, key: &SecretString) -> Result<Credential>;
 
-    /// Headers beside the key, for a call with this request or for no call.
+    /// Headers besides the credential; `request` is `None` outside model calls.
     fn headers(&self, _request: Option<&Request>) -> HeaderMap {
         HeaderMap::new()
     }
 
-    /// What a model takes, as far as it is known without asking.
+    /// Capabilities assumed for a model before discovery.
     fn capabilities(&self, model: &str) -> Capabilities;
 
-    /// How to ask the server what a model takes, if it tells.
-    fn question(&self, _model: &str) -> Option<Question> {
+    /// The request that discovers a model's capabilities, if supported.
+    fn discovery_request(&self, _model: &str) -> Option<DiscoveryRequest> {
         None
     }
 
-    /// Adjusts limits that depend on what the server told.
-    fn learned(&self, _capabilities: &mut Capabilities) {}
+    /// Adjusts limits that depend on discovered capabilities.
+    fn adjust_discovered(&self, _capabilities: &mut Capabilities) {}
 
-    /// How it counts tokens.
-    fn tokens(&self, _model: &str) -> TokenRule {
+    /// How the provider counts tokens.
+    fn token_rule(&self, _model: &str) -> TokenRule {
         TokenRule::default()
     }
 
-    /// How long its answers may take.
+    /// Default timeouts.
     fn timeouts(&self) -> Timeouts {
         Timeouts::default()
     }
 
-    /// Changes what this provider's models are known to refuse; each change is
-    /// noted on the request.
+    /// Changes what the provider's models are known to reject, recording each
+    /// change.
     fn prepare(&self, request: Request, _model: &str) -> Request {
         request
     }
 
-    /// Chooses among the ways in which the dialect can be written.
-    fn write<'a>(&self, to: Outgoing<'a>, _request: &Request, _known: &Knowledge) -> Outgoing<'a> {
+    /// Sets the encoder's options.
+    fn encoding<'a>(
+        &self,
+        to: Outgoing<'a>,
+        _request: &Request,
+        _traits: &ModelTraits,
+    ) -> Outgoing<'a> {
         to
     }
 }

@@ -1,4 +1,4 @@
-//! What a user may say about a provider.
+//! Per-provider settings.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,47 +9,47 @@ use secrecy::SecretString;
 use crate::AnthropicVersion;
 use crate::transport::{Timeouts, Transport};
 
-/// A provider's name, address, key and exceptions. Unset is the provider's default.
+/// A provider's name, endpoint, key and overrides. `None` selects the provider's
+/// default.
 #[derive(Clone)]
 pub struct Settings {
-    /// The name that specs use.
+    /// The provider name in specs.
     pub name: String,
-    /// The client to send with.
+    /// The transport to send with.
     pub transport: Transport,
-    /// Where the provider is.
+    /// The base URL.
     pub base_url: Option<String>,
-    /// Its key.
+    /// The API key.
     pub key: Option<SecretString>,
-    /// How long its answers may take.
+    /// The timeouts.
     pub timeouts: Option<Timeouts>,
-    /// What the defaults get wrong for all of its models.
+    /// Capability overrides for all models.
     pub limits: CapabilityOverrides,
-    /// What they get wrong for one model, by id. The server is not asked then.
+    /// Capabilities of single models, by id. They disable discovery for the model.
     pub models: BTreeMap<String, Capabilities>,
-    /// Whether servers that can tell what a model takes are asked for it, beside
-    /// the first request to the model.
+    /// Whether to discover capabilities, concurrently with the first request to a
+    /// model.
     pub discovery: bool,
-    /// For Anthropic: the version of its API. A client of the same dialect that
-    /// names another one is heard.
+    /// Anthropic: the API version. A Messages client may select another one.
     pub anthropic_version: AnthropicVersion,
-    /// For servers that speak Chat Completions: whether only the old `max_tokens`
-    /// is known there, and not `max_completion_tokens`.
+    /// Chat Completions: whether the server supports only `max_tokens`, not
+    /// `max_completion_tokens`.
     pub legacy_max_tokens: Option<bool>,
 }
 
-/// Corrections to what a provider is thought to take.
+/// Overrides of assumed or discovered capabilities.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CapabilityOverrides {
-    /// Whether it takes images.
+    /// Whether images are supported.
     pub images: Option<bool>,
-    /// Whether it calls tools.
+    /// Whether tools are supported.
     pub tools: Option<bool>,
-    /// Its context window in tokens.
+    /// The context window in tokens.
     pub context: Option<u64>,
 }
 
 impl Settings {
-    /// A provider of this name with its defaults.
+    /// Default settings for a provider of this name.
     pub fn new(name: impl Into<String>, transport: Transport) -> Self {
         Self {
             name: name.into(),
@@ -65,7 +65,7 @@ impl Settings {
         }
     }
 
-    /// Sets the address.
+    /// Sets the base URL.
     #[must_use]
     pub fn base_url(mut self, url: impl Into<String>) -> Self {
         self.base_url = Some(url.into());
@@ -79,14 +79,14 @@ impl Settings {
         self
     }
 
-    /// Says whether servers are asked what their models take.
+    /// Enables or disables discovery.
     #[must_use]
     pub fn discovery(mut self, on: bool) -> Self {
         self.discovery = on;
         self
     }
 
-    /// Corrects what one model takes.
+    /// Sets the capabilities of one model.
     #[must_use]
     pub fn model(mut self, id: impl Into<String>, capabilities: Capabilities) -> Self {
         self.models.insert(id.into(), capabilities);
@@ -95,7 +95,7 @@ impl Settings {
 }
 
 impl CapabilityOverrides {
-    /// Lets the corrections overrule what is assumed.
+    /// Applies the overrides.
     pub fn apply(&self, capabilities: &mut Capabilities) {
         match self.images {
             Some(false) => capabilities.images = None,
@@ -113,7 +113,7 @@ impl CapabilityOverrides {
     }
 }
 
-/// The key cannot be printed, and the address may hold a password.
+/// Prints neither the key nor the URL, which may contain a password.
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Settings")

@@ -57,6 +57,8 @@ pub struct VisionConfig {
     pub total: usize,
     /// Most distinct images described per request; the newest ones win.
     pub max_images: usize,
+    /// Most images of a request, opaque blocks included; a request with more is rejected.
+    pub max_request_images: usize,
     /// The prompt for the describer.
     pub prompt: String,
     /// Whether the user's question is added to the prompt.
@@ -81,6 +83,7 @@ impl Default for VisionConfig {
             per_request: 4,
             total: 16,
             max_images: 20,
+            max_request_images: 2_000,
             prompt: DEFAULT_PROMPT.to_owned(),
             question: false,
             cache: 64 << 20,

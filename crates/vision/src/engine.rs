@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use majordomo::{
     AttemptLog, Chain, Clock, Error, ErrorKind, Part, Prompt, Request, Result, RuntimeClock, Usage,
 };
-use majordomo_limits::{BudgetExhausted, Charge};
+use majordomo_limits::{Bounds, BudgetExhausted, Charge, FairSemaphore, Flow};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
@@ -56,7 +56,8 @@ pub struct Vision {
     pub(super) config: VisionConfig,
     pub(super) cache: Arc<DescriptionCache>,
     single_flight: Arc<SingleFlight>,
-    semaphore: Arc<Semaphore>,
+    /// Limits calls of the process; tenants take turns.
+    calls: FairSemaphore,
     fetcher: Option<Arc<dyn FetchImage>>,
     clock: Arc<dyn Clock>,
 }
@@ -76,7 +77,7 @@ impl Vision {
                 Arc::clone(&clock),
             )),
             single_flight: Arc::default(),
-            semaphore: Arc::new(semaphore(config.total)),
+            calls: FairSemaphore::new(Bounds::new(config.total.max(1) as u64)),
             fetcher: None,
             clock,
             config,
@@ -102,7 +103,7 @@ impl Vision {
             new.cache = Arc::clone(&self.cache);
         }
         if new.config.total == self.config.total {
-            new.semaphore = Arc::clone(&self.semaphore);
+            new.calls = self.calls.clone();
         }
         new
     }
@@ -130,6 +131,7 @@ impl Vision {
         describers: Option<&Chain>,
         scope: &Scope,
     ) -> Result<Described> {
+        self.check_count(&request)?;
         // Covers the rewritten request and the images in it.
         let mut charge = Charge::begin();
         let needed = image_slots::opaque_bytes(&request).saturating_mul(2);
@@ -159,6 +161,21 @@ impl Vision {
             images,
             calls,
         })
+    }
+
+    /// Rejects a request with too many images. Those inside opaque blocks are found only
+    /// here, and each costs far more memory than its few bytes of JSON.
+    pub fn check_count(&self, request: &Prompt) -> Result<()> {
+        let most = self.config.max_request_images;
+        let count = image_slots::count(request);
+        if count <= most {
+            return Ok(());
+        }
+        let text = format!(
+            "the request has {count} images, and this gateway takes {most} \
+             (`max_images` in its `[server]` section)"
+        );
+        Err(Error::new(ErrorKind::Local, text).with_status(400))
     }
 
     /// Splits the time between the describers: one that hangs must not use up the time of
@@ -248,7 +265,8 @@ impl Vision {
         chain: &Chain,
         scope: &Scope,
     ) -> DescriptionResult {
-        let _permit = self.semaphore.acquire().await;
+        // The queue has no bound, so only a permit can come of this.
+        let _permit = self.calls.acquire(Flow::current(), 1).await.ok();
         let reply = match job.content.to_part() {
             Some(part) => self.describe_image(part, job, chain, scope).await,
             None => DescribeResult::Unseen,

@@ -31,6 +31,23 @@ fn contains_image(parts: &[Part]) -> bool {
     })
 }
 
+/// Number of images, without decoding any.
+pub(super) fn count(prompt: &Prompt) -> usize {
+    fn of(parts: &[Part]) -> usize {
+        let of_part = |part: &Part| match part {
+            Part::ToolResult(result) => of(&result.parts),
+            Part::Opaque(block) => opaque::count(block),
+            part => usize::from(ImageContent::of(part).is_some()),
+        };
+        parts.iter().map(of_part).sum()
+    }
+    prompt
+        .messages
+        .iter()
+        .map(|message| of(&message.parts))
+        .sum()
+}
+
 /// All images, in order.
 pub(super) fn find(prompt: &Prompt) -> Vec<ImageSlot> {
     let mut places = Vec::new();

@@ -30,6 +30,11 @@ const TYPE: usize = 0;
 const OUTPUT: usize = 1;
 const GEMINI: Range<usize> = 2..6;
 
+/// Number of images in a block.
+pub(super) fn count(block: &Opaque) -> usize {
+    OpaqueImage::all(block).len()
+}
+
 /// Whether a block contains an image.
 pub(super) fn contains_image(block: &Opaque) -> bool {
     !OpaqueImage::all(block).is_empty()

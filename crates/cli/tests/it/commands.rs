@@ -323,6 +323,6 @@ async fn explain_accepts_a_route_a_path_a_key_and_headers() {
         "codr",
     ];
     let done = majordomo(&wrong).x(&upstream).output().await;
-    let sentence = "error: no route is called `codr`; did you mean `coder`?\n";
+    let sentence = "error: no route is named `codr`; did you mean `coder`?\n";
     assert_eq!(done, failed(1, sentence));
 }

@@ -81,12 +81,12 @@ async fn every_problem_of_an_invalid_file_is_reported() {
             stdout: String::new(),
             stderr: format!(
                 "\
-error: this address can be reached from other machines, and no key is configured
+error: this address is reachable from other machines, but no key is configured
  --> {path}:2:10
   |
 2 | listen = \"0.0.0.0:4100\"
   |          ^^^^^^^^^^^^^^
-  hint: make a key with `majordomo key new NAME` and put its [[keys]] entry here, or listen on 127.0.0.1
+  hint: generate a key with `majordomo key new NAME` and add its [[keys]] entry, or listen on 127.0.0.1
 
 error: unknown key `alises` in the file
  --> {path}:4:2
@@ -111,7 +111,7 @@ async fn a_missing_file_is_reported() {
             Some(1),
             "error: the configuration cannot be read: No such file or directory (os error 2)\n  \
              --> nowhere.toml\n  \
-             hint: name another file with `--config` or MAJORDOMO_CONFIG\n"
+             hint: specify another file with `--config` or MAJORDOMO_CONFIG\n"
         )
     );
     let done = majordomo(&["check"]).output().await;

@@ -245,7 +245,7 @@ async fn ten_thousand_keys_and_a_thousand_rules_are_served_and_reloaded() {
     assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
     let began = Instant::now();
     gateway.signal("HUP");
-    gateway.log_until("read anew").await;
+    gateway.log_until("configuration reloaded").await;
     println!("reloaded after {:?}", began.elapsed());
     assert!(!gateway.log().contains("CANARY"));
 }

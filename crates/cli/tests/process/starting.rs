@@ -169,7 +169,7 @@ async fn no_proxy_fetches_an_address_the_gateway_may_not() {
     let body = r#"{"model":"eyes/m","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"http://localhost/x.png"}}]}]}"#;
     let answer = gateway.send(post("/v1/chat/completions", "", body)).await;
     assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
-    assert!(answer.contains("not a public one"), "{answer}");
+    assert!(answer.contains("is not public"), "{answer}");
     let fetched: Vec<_> = proxy.requests().into_iter().map(|it| it.head).collect();
     assert!(
         fetched.iter().all(|head| !head.contains("x.png")),

@@ -3,7 +3,7 @@
 use gif::{ColorOutput, DecodeOptions, MemoryLimit};
 use majordomo_image_header::{Format, Header};
 
-use crate::decode::place_on_canvas;
+use crate::canvas::place_on_canvas;
 use crate::picture::{Layout, Picture};
 use crate::stop::StoppableReader;
 use crate::{CodecError, Stop};

@@ -9,7 +9,7 @@ use majordomo_image_header::{
 };
 
 use super::{fallback, vp8};
-use crate::decode::place_on_canvas;
+use crate::canvas::place_on_canvas;
 use crate::picture::Picture;
 use crate::{CodecError, Stop};
 

@@ -1,4 +1,4 @@
-//! What can be asked without any configuration.
+//! Detects providers that work without a configuration file.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,18 +10,18 @@ use super::Config;
 use super::providers::DEMO;
 use super::specs::provider_variables;
 
-/// How long an Ollama on this machine may take to answer.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// Timeout for listing the models of a local Ollama.
+const OLLAMA_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// What the environment and this machine offer. Printed, it is a few lines for
-/// people; it never holds a key.
+/// Providers found in the environment and on this machine. `Display` prints a short
+/// summary that never contains a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Detected {
     /// Built-in providers whose key is set.
     pub keys: Vec<DetectedKey>,
-    /// Providers of `LLM_*` variables.
+    /// Providers defined by `LLM_*` variables.
     pub dsns: Vec<DetectedDsn>,
-    /// The models of an Ollama on this machine, if one answers.
+    /// The models of a local Ollama, if it responds.
     pub ollama: Option<Vec<String>>,
 }
 
@@ -34,18 +34,18 @@ pub struct DetectedKey {
     pub variable: String,
 }
 
-/// A provider of an `LLM_*` variable.
+/// A provider defined by an `LLM_*` variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DetectedDsn {
     /// The provider's name.
     pub provider: String,
     /// The variable.
     pub variable: String,
-    /// Why it cannot be used, if it cannot.
+    /// Why the provider is unusable, if it is.
     pub problem: Option<String>,
 }
 
-/// Looks at the environment, and asks the registry's Ollama for its models.
+/// Inspects the environment and lists the models of the registry's Ollama.
 pub async fn autodetect(registry: &Registry, environment: &BTreeMap<String, String>) -> Detected {
     Detected {
         keys: keys(environment),
@@ -90,7 +90,7 @@ fn dsns(registry: &Registry, environment: &BTreeMap<String, String>) -> Vec<Dete
 
 async fn ollama(registry: &Registry) -> Option<Vec<String>> {
     let provider = registry.provider(ProviderKind::Ollama.as_str()).ok()?;
-    let models = tokio::time::timeout(PATIENCE, provider.models())
+    let models = tokio::time::timeout(OLLAMA_TIMEOUT, provider.models())
         .await
         .ok()?
         .ok()?;
@@ -98,9 +98,8 @@ async fn ollama(registry: &Registry) -> Option<Vec<String>> {
 }
 
 impl Config {
-    /// The providers whose lists are searched for a bare model name, in this
-    /// order: those of the file, what was found beside them, the demo if there is
-    /// one.
+    /// The providers whose model lists are searched for a bare model name, in order:
+    /// those of the file, those detected, then the demo if it is available.
     pub fn lookup_order(&self, found: &Detected) -> Vec<String> {
         let own = self.providers.iter().map(|provider| provider.name.clone());
         let mut order: Vec<String> = Vec::new();
@@ -115,7 +114,7 @@ impl Config {
 }
 
 impl Detected {
-    /// The providers that can be asked.
+    /// The names of all usable providers.
     pub fn providers(&self) -> Vec<String> {
         let keys = self.keys.iter().map(|key| key.provider.clone());
         let dsns = self.dsns.iter().filter(|dsn| dsn.problem.is_none());

@@ -1,4 +1,4 @@
-//! `[health]` and `[chain]`: how targets are benched and chains gone down.
+//! `[health]` and `[chain]`: benches and failover.
 
 use std::time::Duration;
 
@@ -6,20 +6,20 @@ use majordomo::{AllBenched, HealthConfig};
 
 use super::reader::Section;
 
-/// How a chain goes from target to target.
+/// Failover within a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chain {
-    /// Immediate retries of one target after a transient failure.
+pub struct ChainSettings {
+    /// Immediate retries on one target after a transient failure.
     pub retries: u32,
-    /// Whether a bad request or a policy stop goes on to the next target.
+    /// Whether a bad request or a policy stop advances to the next target.
     pub advance_on_permanent: bool,
     /// What happens when every target is benched.
     pub all_benched: AllBenched,
-    /// The longest that a request may take over all attempts; none is no limit.
+    /// Time limit of a request over all attempts; `None` means no limit.
     pub deadline: Option<Duration>,
 }
 
-impl Default for Chain {
+impl Default for ChainSettings {
     fn default() -> Self {
         Self {
             retries: 1,
@@ -30,8 +30,8 @@ impl Default for Chain {
     }
 }
 
-pub(super) fn read_chain(mut section: Section<'_>) -> Chain {
-    let mut chain = Chain::default();
+pub(super) fn read_chain(mut section: Section<'_>) -> ChainSettings {
+    let mut chain = ChainSettings::default();
     if let Some(retries) = section.number("retries", 0, 10) {
         chain.retries = u32::try_from(retries).unwrap_or(u32::MAX);
     }
@@ -64,7 +64,7 @@ pub(super) fn read_health(mut section: Section<'_>) -> HealthConfig {
     health.max = longest.unwrap_or(health.max.max(health.base));
     if let Some(max) = max.filter(|_| health.max < health.base) {
         let message = "`max` is shorter than `base`: the first bench is `base` long";
-        max.report(message, "make `max` the longer one");
+        max.report(message, "set `max` to at least `base`");
     }
     if let Some(factor) = section.take("factor").and_then(|f| f.decimal(1.1, 100.0)) {
         health.factor = factor;

@@ -1,67 +1,67 @@
-//! Conditions of smart rules, as data: what they mean is compiled elsewhere.
+//! Conditions of smart rules as plain data; `routes` compiles them.
 
 use toml::de::DeValue;
 
 use super::Span;
-use super::reader::{Field, Section};
+use super::reader::{ConfigField, Section};
 
 /// A condition, or a group of them.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Condition {
-    /// Compares one thing.
-    Leaf(Leaf),
-    /// Holds if one of them does.
+pub enum ConditionEntry {
+    /// A single comparison.
+    Leaf(ComparisonEntry),
+    /// Matches if any member matches.
     Any {
         /// The members.
-        conditions: Vec<Condition>,
-        /// Where the group stands.
+        conditions: Vec<ConditionEntry>,
+        /// Position in the file.
         span: Span,
     },
-    /// Holds if its member does not.
+    /// Matches if its member does not.
     Not {
         /// The member.
-        condition: Box<Condition>,
-        /// Where the group stands.
+        condition: Box<ConditionEntry>,
+        /// Position in the file.
         span: Span,
     },
 }
 
-/// Looks at one thing of the request.
+/// Compares one property of the request.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Leaf {
-    /// What is looked at.
+pub struct ComparisonEntry {
+    /// The property: `token`, `header`, …
     pub position: String,
-    /// Which one of several: a header's name.
+    /// Selects one of several, such as a header's name.
     pub name: Option<String>,
-    /// How it is compared; empty if it was left out.
+    /// The operator; empty if omitted.
     pub op: String,
-    /// With what.
-    pub value: Option<Value>,
-    /// Where the condition stands.
+    /// The operand.
+    pub value: Option<ConditionValue>,
+    /// Position of the condition.
     pub span: Span,
-    /// Where its value stands; the whole condition if it has none.
+    /// Position of its value, or of the whole condition if it has none.
     pub value_span: Span,
 }
 
-/// A value of the file.
+/// A value from the file.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// A text.
+pub enum ConditionValue {
+    /// A string.
     Text(String),
-    /// A whole number.
+    /// An integer.
     Integer(i64),
-    /// Another number.
+    /// A floating-point number.
     Decimal(f64),
-    /// True or false.
+    /// A boolean.
     Flag(bool),
     /// A list.
-    List(Vec<Value>),
-    /// A table, in the order of the file: the hours of `time`.
-    Table(Vec<(String, Value)>),
+    List(Vec<ConditionValue>),
+    /// A table in file order, such as the hours of `time`.
+    Table(Vec<(String, ConditionValue)>),
 }
 
-impl Condition {
-    /// Where it stands.
+impl ConditionEntry {
+    /// Position in the file.
     pub fn span(&self) -> &Span {
         match self {
             Self::Leaf(leaf) => &leaf.span,
@@ -70,19 +70,19 @@ impl Condition {
     }
 }
 
-/// Groups within groups beyond this are a mistake rather than a wish.
-const DEEPEST: usize = 8;
+/// Maximum nesting depth of groups.
+const MAX_DEPTH: usize = 8;
 
 /// Reads `when = [ … ]`.
-pub(super) fn read_all(field: &Field<'_>) -> Option<Vec<Condition>> {
+pub(super) fn read_conditions(field: &ConfigField<'_>) -> Option<Vec<ConditionEntry>> {
     let items = field.items()?;
     Some(items.iter().filter_map(|item| read(item, 0)).collect())
 }
 
-fn read(field: &Field<'_>, depth: usize) -> Option<Condition> {
-    if depth > DEEPEST {
+fn read(field: &ConfigField<'_>, depth: usize) -> Option<ConditionEntry> {
+    if depth > MAX_DEPTH {
         field.report(
-            format!("conditions are nested more than {DEEPEST} deep"),
+            format!("conditions are nested more than {MAX_DEPTH} levels deep"),
             "write several smart rules instead",
         );
         return None;
@@ -96,41 +96,44 @@ fn read(field: &Field<'_>, depth: usize) -> Option<Condition> {
     section.finish();
     match (any, not) {
         (Some(_), Some(not)) => {
-            let hint = "write two conditions; all of `when` must hold";
-            not.report("a condition has either `any` or `not`", hint);
+            let hint = "write two conditions; all conditions in `when` must match";
+            not.report(
+                "a condition has either `any` or `not`, not both, not both",
+                hint,
+            );
             None
         }
         (Some(any), None) => {
             let items = any.items()?;
             if items.is_empty() {
-                any.report("`any` of nothing never holds", "put conditions into it");
+                any.report("an empty `any` never matches", "add conditions to it");
                 return None;
             }
             let conditions = items.iter().filter_map(|item| read(item, depth + 1));
-            Some(Condition::Any {
+            Some(ConditionEntry::Any {
                 conditions: conditions.collect(),
                 span,
             })
         }
-        (None, Some(not)) => Some(Condition::Not {
+        (None, Some(not)) => Some(ConditionEntry::Not {
             condition: Box::new(read(&not, depth + 1)?),
             span,
         }),
-        (None, None) => leaf.map(Condition::Leaf),
+        (None, None) => leaf.map(ConditionEntry::Leaf),
     }
 }
 
-fn leaf(section: &mut Section<'_>, is_group: bool) -> Option<Leaf> {
+fn leaf(section: &mut Section<'_>, is_group: bool) -> Option<ComparisonEntry> {
     let position = section.take("position");
     let op = section.take("op");
     let name = section.take("name");
     let value = section.take("value");
     if is_group {
         for field in [position, op, name, value].into_iter().flatten() {
-            let hint = "a group holds whole conditions: `{ any = [ { position = … }, … ] }`";
+            let hint = "a group contains complete conditions: `{ any = [ { position = … }, … ] }`";
             section.reader.report(
                 field.key_span.clone(),
-                format!("a group has no `{}`", field.key),
+                format!("a group cannot have `{}`", field.key),
                 hint,
             );
         }
@@ -140,26 +143,28 @@ fn leaf(section: &mut Section<'_>, is_group: bool) -> Option<Leaf> {
         section.reader.report(
             section.span.clone(),
             "the condition has no `position`",
-            "say what to look at: `{ position = \"token\", op = \"ge\", value = 60000 }`",
+            "name what to inspect: `{ position = \"token\", op = \"ge\", value = 60000 }`",
         );
         return None;
     };
-    let position = position.filled()?;
+    let position = position.non_empty()?;
     if op.is_none() && position.value != "time" {
         section.reader.report(
             section.span.clone(),
             format!("the condition on {} has no `op`", position.shown()),
-            "say how to compare, such as `op = \"contains\"` or `op = \"ge\"`",
+            "specify the comparison, such as `op = \"contains\"` or `op = \"ge\"`",
         );
         return None;
     }
     let op = match op {
-        Some(field) => field.filled()?.value,
+        Some(field) => field.non_empty()?.value,
         None => String::new(),
     };
-    Some(Leaf {
+    Some(ComparisonEntry {
         position: position.value,
-        name: name.and_then(|field| field.filled()).map(|text| text.value),
+        name: name
+            .and_then(|field| field.non_empty())
+            .map(|text| text.value),
         op,
         value_span: value
             .as_ref()
@@ -172,32 +177,29 @@ fn leaf(section: &mut Section<'_>, is_group: bool) -> Option<Leaf> {
     })
 }
 
-fn read_value(field: &Field<'_>) -> Option<Value> {
+fn read_value(field: &ConfigField<'_>) -> Option<ConditionValue> {
     Some(match field.value {
-        DeValue::String(_) => Value::Text(field.text()?.value),
-        DeValue::Boolean(flag) => Value::Flag(*flag),
-        DeValue::Float(number) => Value::Decimal(number.as_str().parse().ok()?),
+        DeValue::String(_) => ConditionValue::Text(field.text()?.value),
+        DeValue::Boolean(flag) => ConditionValue::Flag(*flag),
+        DeValue::Float(number) => ConditionValue::Decimal(number.as_str().parse().ok()?),
         DeValue::Integer(number) => {
             let Ok(number) = i64::from_str_radix(number.as_str(), number.radix()) else {
                 field.report("the number is too large", "write a smaller one");
                 return None;
             };
-            Value::Integer(number)
+            ConditionValue::Integer(number)
         }
         DeValue::Array(_) => {
             let items = field.items()?;
-            Value::List(items.iter().filter_map(read_value).collect())
+            ConditionValue::List(items.iter().filter_map(read_value).collect())
         }
         DeValue::Table(_) => {
             let entries = field.section("`value`")?.entries();
-            let pair = |entry: &Field<'_>| Some((entry.key.clone(), read_value(entry)?));
-            Value::Table(entries.iter().filter_map(pair).collect())
+            let pair = |entry: &ConfigField<'_>| Some((entry.key.clone(), read_value(entry)?));
+            ConditionValue::Table(entries.iter().filter_map(pair).collect())
         }
         DeValue::Datetime(_) => {
-            field.report(
-                "dates and times are written as texts",
-                "put it in quotes: `\"09:00\"`",
-            );
+            field.report("dates and times must be strings", "quote it: `\"09:00\"`");
             return None;
         }
     })

@@ -1,15 +1,17 @@
-//! Whether the built-in demo can be asked.
+//! Availability of the built-in demo provider.
 
 use super::providers::DEMO;
-use super::{Config, Spec};
+use super::{Config, SpecEntry};
 
 impl Config {
-    /// Whether there is a demo: always, as long as the file names no provider; then
-    /// only if it names the demo, as a provider or in a spec. What a key may ask for
-    /// names nobody.
+    /// Whether the demo provider is registered: if the file names no provider at all, or
+    /// if it names the demo as a provider or in a spec. The models allowed to a key do
+    /// not count.
     pub(super) fn has_demo(&self) -> bool {
         let own = self.providers.iter().map(|provider| provider.name.as_str());
-        let mut named = own.chain(self.specs().flat_map(Spec::providers)).peekable();
+        let mut named = own
+            .chain(self.specs().flat_map(SpecEntry::providers))
+            .peekable();
         named.peek().is_none() || named.any(|name| name == DEMO)
     }
 }

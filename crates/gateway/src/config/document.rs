@@ -1,27 +1,27 @@
-//! The whole file: its sections, and what must agree between them.
+//! Reads all sections and checks references between them.
 
 use std::collections::BTreeSet;
 
-use super::reader::{Reader, Section};
-use super::specs::{self, Names, Spec};
+use super::reader::{ConfigReader, Section};
+use super::specs::{self, SpecEntry, SpecNames};
 use super::{
-    Config, Role, Server, Service, chain, fetch, keys, providers, refuse_open,
-    refuse_open_operator, routes, server, vision,
+    Config, KeyRole, ServerSettings, ServiceEntry, chain, exposed_without_keys, fetch, keys,
+    operator_exposed_without_role, providers, routes, server, vision,
 };
 
-/// Reads everything, and checks what needs more than one section.
-pub(super) fn read(mut root: Section<'_>) -> Config {
+/// Reads every section, then checks what involves more than one.
+pub(super) fn read_document(mut root: Section<'_>) -> Config {
     let reader = root.reader;
     let mut config = Config::empty();
     let mut section = |key, title| root.take(key).and_then(|field| field.section(title));
     if let Some(section) = section("server", "[server]") {
-        config.server = server::read(section);
+        config.server = server::read_server(section);
     }
     if let Some(section) = section("fetch", "[fetch]") {
-        config.fetch = fetch::read(section);
+        config.fetch = fetch::read_fetch(section);
     }
     if let Some(section) = section("vision", "[vision]") {
-        config.vision = vision::read(section);
+        config.vision = vision::read_vision(section);
     }
     if let Some(section) = section("health", "[health]") {
         config.health = chain::read_health(section);
@@ -36,27 +36,28 @@ pub(super) fn read(mut root: Section<'_>) -> Config {
         entries.into_iter().map(|field| field.key).collect()
     };
     let (provider_names, alias_names) = (names(&providers), names(&aliases));
-    config.providers = providers.map(providers::read).unwrap_or_default();
+    config.providers = providers.map(providers::read_providers).unwrap_or_default();
     config.aliases = aliases.map(specs::read_aliases).unwrap_or_default();
     let keys = root.take("keys");
     let sections = keys.as_ref().map(|field| field.sections("[[keys]]"));
     let has_keys = sections.as_ref().is_some_and(|found| {
-        // What is no list of tables was told already.
+        // A value of another type has already been reported.
         found.as_ref().is_none_or(|entries| !entries.is_empty())
     });
     let keys = sections.flatten();
     let written = keys.as_ref().map(Vec::len);
-    config.keys = keys.map(keys::read).unwrap_or_default();
+    config.keys = keys.map(keys::read_keys).unwrap_or_default();
     let routes = root
         .take("routes")
         .and_then(|field| field.sections("[[routes]]"));
-    config.routes = routes.map(routes::read).unwrap_or_default();
-    root.finish_beside(&[("[server]", server::KEYS)]);
-    // Entries that are wrong count as keys of any role here: one mistake is told once.
+    config.routes = routes.map(routes::read_routes).unwrap_or_default();
+    root.finish_among(&[("[server]", server::KEYS)]);
+    // Invalid entries count as keys of any role here, so that one mistake is reported
+    // once.
     let some_wrong = written != Some(config.keys.len());
-    let has_role = some_wrong || config.opens_the_operators_listener();
-    refuse_open_addresses(reader, &config.server, has_keys, has_role);
-    let names = Names {
+    let has_role = some_wrong || config.has_operator_key();
+    check_exposure(reader, &config.server, has_keys, has_role);
+    let names = SpecNames {
         reader,
         providers: provider_names,
         aliases: alias_names,
@@ -70,38 +71,42 @@ pub(super) fn read(mut root: Section<'_>) -> Config {
     config
 }
 
-fn refuse_open_addresses(reader: &Reader<'_>, server: &Server, has_keys: bool, has_role: bool) {
-    let places = &server.places;
+fn check_exposure(
+    reader: &ConfigReader<'_>,
+    server: &ServerSettings,
+    has_keys: bool,
+    has_role: bool,
+) {
+    let spans = &server.spans;
     for (address, span, hint) in [
-        (server.listen, &places.listen, server::CLOSE_IT),
+        (server.listen, &spans.listen, server::EXPOSED_HINT),
         (
             server.operator_listen,
-            &places.operator_listen,
-            server::CLOSE_OPERATOR,
+            &spans.operator_listen,
+            server::EXPOSED_OPERATOR_HINT,
         ),
     ] {
-        if refuse_open(address, has_keys).is_some() {
-            let message =
-                "this address can be reached from other machines, and no key is configured";
+        if exposed_without_keys(address, has_keys).is_some() {
+            let message = "this address is reachable from other machines, but no key is configured";
             reader.report(span.clone(), message, hint);
         }
     }
-    if has_keys && refuse_open_operator(server.operator_listen, has_role).is_some() {
-        let message = "the operator's address can be reached from other machines, and no key has \
+    if has_keys && operator_exposed_without_role(server.operator_listen, has_role).is_some() {
+        let message = "the operator's address is reachable from other machines, but no key has \
                        the role `operator` or `viewer`";
-        let span = places.operator_listen.clone();
-        reader.report(span, message, server::GIVE_A_ROLE);
+        let span = spans.operator_listen.clone();
+        reader.report(span, message, server::MISSING_ROLE_HINT);
     }
 }
 
 impl Config {
-    /// Whether some key opens the operator's listener where others can reach it.
-    pub(super) fn opens_the_operators_listener(&self) -> bool {
-        self.keys.iter().any(|key| key.role >= Role::Viewer)
+    /// Whether some key may use an exposed operator listener.
+    pub(super) fn has_operator_key(&self) -> bool {
+        self.keys.iter().any(|key| key.role >= KeyRole::Viewer)
     }
 
-    /// The services of all routes, those of their rules included.
-    fn services(&self) -> impl Iterator<Item = &Service> {
+    /// The services of all routes, including those of smart rules.
+    fn services(&self) -> impl Iterator<Item = &ServiceEntry> {
         self.routes.iter().flat_map(|route| {
             let rules = route.smart.iter().flat_map(|rule| &rule.services);
             route.services.iter().chain(rules)
@@ -109,7 +114,7 @@ impl Config {
     }
 
     /// Every spec of the file.
-    pub(crate) fn specs(&self) -> impl Iterator<Item = &Spec> {
+    pub(crate) fn specs(&self) -> impl Iterator<Item = &SpecEntry> {
         let aliases = self.aliases.iter().map(|alias| &alias.spec);
         let models = self.providers.iter().flat_map(|provider| &provider.models);
         let of_models = models.filter_map(|model| model.describe.as_ref());
@@ -123,11 +128,11 @@ impl Config {
     }
 }
 
-fn check_specs(names: &Names<'_>, config: &Config) {
+fn check_specs(names: &SpecNames<'_>, config: &Config) {
     for spec in config.specs() {
         names.check(spec);
     }
-    names.check_circles(&config.aliases);
+    names.check_alias_cycles(&config.aliases);
     for provider in &config.providers {
         for model in &provider.models {
             let target = format!("{}/{}", provider.name, model.id);

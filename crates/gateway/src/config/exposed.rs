@@ -1,11 +1,11 @@
-//! Keys in a file that everybody on the machine can read.
+//! Warns about secrets in a world-readable file.
 
 use std::path::Path;
 
 use super::Config;
 
-/// Says so once if the file holds keys and its mode lets others read it. A file
-/// that only names variables may be read by anybody.
+/// Logs a warning if the file contains keys and its mode lets other users read it. A file
+/// that only references variables may be readable by all.
 #[cfg(unix)]
 pub(crate) fn warn_if_exposed(path: &Path, config: &Config) {
     use std::os::unix::fs::PermissionsExt;
@@ -17,12 +17,12 @@ pub(crate) fn warn_if_exposed(path: &Path, config: &Config) {
     if config.source.holds_secrets() && about.permissions().mode() & OTHERS_READ != 0 {
         tracing::warn!(
             file = %path.display(),
-            "this file holds keys, and every user of this machine can read it: take that right \
-             away with `chmod o-r`, or put the keys into variables and name those: `${{NAME}}`"
+            "this file contains keys and is readable by every user of this machine: run `chmod \
+             o-r` on it, or move the keys to variables and reference them as `${{NAME}}`"
         );
     }
 }
 
-/// Other systems have other rights, which are not looked at.
+/// Permissions of other systems are not checked.
 #[cfg(not(unix))]
 pub(crate) fn warn_if_exposed(_path: &Path, _config: &Config) {}

@@ -1,23 +1,23 @@
-//! `[fetch]`: remote images.
+//! `[fetch]`: fetching of remote images.
 
 use std::time::Duration;
 
 use super::reader::Section;
 
-/// Whether and how remote images are fetched where a target needs their bytes.
+/// Fetching of remote images for targets that need their bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fetch {
-    /// Whether they are fetched at all.
+pub struct FetchSettings {
+    /// Whether remote images are fetched at all.
     pub enabled: bool,
-    /// Bytes of one image.
+    /// Maximum size of one image in bytes.
     pub max_bytes: u64,
-    /// How long one image may take, redirects included.
+    /// Timeout for one image, including redirects.
     pub timeout: Duration,
-    /// How many redirects are followed.
+    /// Maximum number of redirects.
     pub max_redirects: u32,
 }
 
-impl Default for Fetch {
+impl Default for FetchSettings {
     fn default() -> Self {
         Self {
             enabled: false,
@@ -28,8 +28,8 @@ impl Default for Fetch {
     }
 }
 
-pub(super) fn read(mut section: Section<'_>) -> Fetch {
-    let mut fetch = Fetch::default();
+pub(super) fn read_fetch(mut section: Section<'_>) -> FetchSettings {
+    let mut fetch = FetchSettings::default();
     if let Some(enabled) = section.flag("enabled") {
         fetch.enabled = enabled;
     }

@@ -1,16 +1,19 @@
-//! Where the file is looked for.
+//! Locates the configuration file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The file's name where nobody gave one.
+/// Default file name.
 const NAME: &str = "majordomo.toml";
 
-/// The file that a user means: the one that was given, `$MAJORDOMO_CONFIG`,
-/// `majordomo.toml` in this folder, or the one in the user's configuration
-/// folder. A file that was named is given back whether it is there or not; none
-/// means that there is no configuration.
-pub fn find(given: Option<&Path>, environment: &BTreeMap<String, String>) -> Option<PathBuf> {
+/// Returns the file to load: `given`, `$MAJORDOMO_CONFIG`, `majordomo.toml` in the
+/// working directory, or the one in the user's configuration directory. An explicitly
+/// named file is returned whether or not it exists; `None` means that there is no
+/// configuration.
+pub fn find_config(
+    given: Option<&Path>,
+    environment: &BTreeMap<String, String>,
+) -> Option<PathBuf> {
     let named = environment
         .get("MAJORDOMO_CONFIG")
         .filter(|path| !path.is_empty());
@@ -24,7 +27,7 @@ pub fn find(given: Option<&Path>, environment: &BTreeMap<String, String>) -> Opt
         .find(|path| path.exists())
 }
 
-/// The user's folder for configurations.
+/// The user's configuration directory.
 fn user_folder(environment: &BTreeMap<String, String>) -> Option<PathBuf> {
     let set = |name: &str| {
         environment
@@ -43,30 +46,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_given_comes_before_the_variable() {
+    fn the_given_path_takes_precedence_over_the_variable() {
         let environment = BTreeMap::from([("MAJORDOMO_CONFIG".to_owned(), "b.toml".to_owned())]);
         assert_eq!(
-            find(Some(Path::new("a.toml")), &environment),
+            find_config(Some(Path::new("a.toml")), &environment),
             Some("a.toml".into())
         );
-        assert_eq!(find(None, &environment), Some("b.toml".into()));
+        assert_eq!(find_config(None, &environment), Some("b.toml".into()));
     }
 
     #[test]
-    fn the_users_folder_is_looked_at_last() {
+    fn the_user_directory_is_searched_last() {
         let home = tempfile::tempdir().unwrap();
         let set = |name: &str, path: &Path| {
             BTreeMap::from([(name.to_owned(), path.to_str().unwrap().to_owned())])
         };
-        assert_eq!(find(None, &set("HOME", home.path())), None);
+        assert_eq!(find_config(None, &set("HOME", home.path())), None);
         let folder = home.path().join(".config/majordomo");
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join(NAME), "").unwrap();
         assert_eq!(
-            find(None, &set("HOME", home.path())),
+            find_config(None, &set("HOME", home.path())),
             Some(folder.join(NAME))
         );
         let xdg = set("XDG_CONFIG_HOME", &home.path().join(".config"));
-        assert_eq!(find(None, &xdg), Some(folder.join(NAME)));
+        assert_eq!(find_config(None, &xdg), Some(folder.join(NAME)));
     }
 }

@@ -1,13 +1,13 @@
-//! `[[keys]]`: who may ask, and for what.
+//! `[[keys]]`: client keys and the models they may use.
 
 use std::collections::HashSet;
 
-use super::reader::{Field, Section, Text};
-use crate::keys::{KeyEntry, KeySecret, Role};
+use super::reader::{ConfigField, ConfigText, Section};
+use crate::keys::{KeyEntry, KeyRole, KeySecret};
 
-const MAKE_ONE: &str = "`majordomo key new NAME` makes a key and the line to put here";
+const GENERATE_HINT: &str = "`majordomo key new NAME` generates a key and its [[keys]] entry";
 
-pub(super) fn read(sections: Vec<Section<'_>>) -> Vec<KeyEntry> {
+pub(super) fn read_keys(sections: Vec<Section<'_>>) -> Vec<KeyEntry> {
     let mut entries: Vec<KeyEntry> = Vec::new();
     let mut names = HashSet::new();
     let mut hashes = HashSet::new();
@@ -17,8 +17,8 @@ pub(super) fn read(sections: Vec<Section<'_>>) -> Vec<KeyEntry> {
             continue;
         };
         if !names.insert(entry.name.clone()) {
-            let message = format!("there are two keys named {}", name.shown());
-            reader.report(name.span, message, "give each key a name of its own");
+            let message = format!("duplicate key name {}", name.shown());
+            reader.report(name.span, message, "give each key a unique name");
             continue;
         }
         if let KeySecret::Sha256(hash) = &entry.secret
@@ -26,8 +26,8 @@ pub(super) fn read(sections: Vec<Section<'_>>) -> Vec<KeyEntry> {
         {
             reader.report(
                 entry.span,
-                "this is the same key as an earlier one",
-                MAKE_ONE,
+                "an earlier entry has the same key",
+                GENERATE_HINT,
             );
             continue;
         }
@@ -36,11 +36,11 @@ pub(super) fn read(sections: Vec<Section<'_>>) -> Vec<KeyEntry> {
     entries
 }
 
-fn entry(mut section: Section<'_>) -> Option<(KeyEntry, Text)> {
+fn entry(mut section: Section<'_>) -> Option<(KeyEntry, ConfigText)> {
     let reader = section.reader;
     let span = section.span.clone();
-    let name = section.need("name", "say whose key it is: `name = \"laptop\"`");
-    let name = name.and_then(|field| field.filled());
+    let name = section.require("name", "name the owner: `name = \"laptop\"`");
+    let name = name.and_then(|field| field.non_empty());
     let hash = section.take("hash");
     let key = section.take("key");
     let secret = match (&hash, &key) {
@@ -52,7 +52,7 @@ fn entry(mut section: Section<'_>) -> Option<(KeyEntry, Text)> {
             field.secret().map(KeySecret::Plain)
         }
         (Some(_), Some(key)) => {
-            let hint = "keep the `hash` and take the `key` out";
+            let hint = "keep `hash` and remove `key`";
             reader.report(
                 key.key_span.clone(),
                 "a key has either `hash` or `key`, not both",
@@ -61,13 +61,15 @@ fn entry(mut section: Section<'_>) -> Option<(KeyEntry, Text)> {
             None
         }
         (None, None) => {
-            reader.report(span.clone(), "[[keys]] has no `hash`", MAKE_ONE);
+            reader.report(span.clone(), "[[keys]] has no `hash`", GENERATE_HINT);
             None
         }
     };
     let models = section.take("models").and_then(|field| models(&field));
     let role = section.take("role");
-    let role = role.map_or(Some(Role::default()), |field| field.choice(&Role::WORDS));
+    let role = role.map_or(Some(KeyRole::default()), |field| {
+        field.choice(&KeyRole::WORDS)
+    });
     section.finish();
     let name = name?;
     let entry = KeyEntry {
@@ -80,30 +82,30 @@ fn entry(mut section: Section<'_>) -> Option<(KeyEntry, Text)> {
     Some((entry, name))
 }
 
-fn models(field: &Field<'_>) -> Option<Vec<String>> {
+fn models(field: &ConfigField<'_>) -> Option<Vec<String>> {
     let models = field.texts()?;
     if models.is_empty() {
-        let hint = "name the models that it may ask for, or leave `models` out for all";
-        field.report("a key that may ask for nothing is of no use", hint);
+        let hint = "list the models it may use, or omit `models` to allow all";
+        field.report("`models` is empty, so the key allows no model", hint);
     }
     Some(models.into_iter().map(|text| text.value).collect())
 }
 
-fn read_hash(field: &Field<'_>) -> Option<KeySecret> {
+fn read_hash(field: &ConfigField<'_>) -> Option<KeySecret> {
     let text = field.text()?;
     let Some(digits) = text.value.strip_prefix("sha256:") else {
-        // Somebody may have put the key itself here.
+        // It may be the key itself.
         field.reader.hide(field.span.clone());
-        field.report("`hash` must begin with `sha256:`", MAKE_ONE);
+        field.report("`hash` must begin with `sha256:`", GENERATE_HINT);
         return None;
     };
     let hash = unhex(digits);
     if hash.is_none() {
         let message = format!(
-            "`hash` needs 64 hexadecimal digits after `sha256:`, and here are {} characters",
+            "`hash` needs 64 hexadecimal digits after `sha256:`, found {} characters",
             digits.chars().count()
         );
-        field.report(message, MAKE_ONE);
+        field.report(message, GENERATE_HINT);
     }
     hash.map(KeySecret::Sha256)
 }

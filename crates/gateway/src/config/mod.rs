@@ -1,16 +1,22 @@
-//! The configuration file: read, checked, explained, reloaded.
+//! The configuration file: parsing, diagnostics, reload.
 //!
-//! [`Config::load`] reads a file into plain data, or gives *all* of its
-//! [`Problems`], each with its line and a hint. Reading goes through the small
-//! typed reader in `reader`: each section takes the keys that it knows and
-//! reports the rest. What a file says is data here; [`Config::registry`] makes
-//! the providers, and [`Watch`] reads the file anew when it changes.
+//! [`Config::load`] reads a file into plain data or returns *all* of its [`Diagnostics`],
+//! each with its line and a hint. Parsing goes through the typed `reader`: each section
+//! takes the keys it knows and reports the rest. [`Config::registry`] builds the
+//! providers, and [`ConfigWatch`] reads the file again when it changes.
+//!
+//! To add a setting: add a field to the type of its section (`server.rs`, `chain.rs`, …),
+//! read it in the `read_…` function there, and list its key in
+//! `secrets::names::SETTINGS` so that diagnostics may show its value.
+//!
+//! May use `demo`, `keys`, `max_counts` and the types of `trust`.
 
 mod alias_cycles;
 mod autodetect;
 mod chain;
 mod condition;
 mod demo;
+mod diagnostic;
 mod document;
 mod exposed;
 mod fetch;
@@ -18,7 +24,6 @@ mod find;
 mod keys;
 mod models;
 mod origins;
-mod problem;
 mod providers;
 mod reader;
 mod registry;
@@ -39,33 +44,33 @@ use std::sync::Arc;
 
 use toml::de::{DeTable, DeValue};
 
-pub use crate::counts::MaxCounts;
-pub use crate::keys::Role;
+pub use crate::keys::KeyRole;
 pub use crate::keys::{KeyEntry, KeySecret};
+pub use crate::max_counts::MaxCounts;
 pub use crate::trust::{OriginError, Origins};
 pub use autodetect::{Detected, DetectedDsn, DetectedKey, autodetect};
-pub use chain::Chain;
-pub use condition::{Condition, Leaf, Value};
+pub use chain::ChainSettings;
+pub use condition::{ComparisonEntry, ConditionEntry, ConditionValue};
+pub use diagnostic::{Diagnostic, Diagnostics, Span};
 pub(crate) use exposed::warn_if_exposed;
-pub use fetch::Fetch;
-pub use find::find;
+pub use fetch::FetchSettings;
+pub use find::find_config;
 pub use majordomo::HealthConfig;
 pub use majordomo_balance::Tactic;
 pub use majordomo_vision::{History, Latest, OnFailure};
-pub use models::{Images, ModelEntry};
-pub use problem::{Problem, Problems, Span};
-pub use providers::{DeclaredKind, Origin, Provider};
-pub use routes::{Route, Service, SmartRule};
-pub use server::{Server, Tls, refuse_open, refuse_open_operator};
-pub use source::Source;
-pub use specs::{Alias, Spec};
-pub use vision::Vision;
-pub(crate) use watch::Files;
-pub use watch::Watch;
+pub use models::{ImageSupport, ModelEntry};
+pub use providers::{DeclaredKind, ProviderEntry, ProviderSource};
+pub use routes::{RouteEntry, ServiceEntry, SmartRule};
+pub use server::{ServerSettings, TlsFiles, exposed_without_keys, operator_exposed_without_role};
+pub use source::ConfigSource;
+pub use specs::{Alias, SpecEntry};
+pub use vision::VisionSettings;
+pub use watch::ConfigWatch;
+pub(crate) use watch::WatchedFiles;
 
-use reader::{Reader, Section};
+use reader::{ConfigReader, Section};
 
-/// Everything that a configuration file says, and the defaults for the rest.
+/// The contents of a configuration file, with defaults for everything unset.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -76,34 +81,34 @@ use reader::{Reader, Section};
 /// assert_eq!(config.aliases[0].name, "fast");
 /// assert_eq!(config.server.listen.port(), 4100);
 ///
-/// let wrong = Config::parse("majordomo.toml", "[alises]", &BTreeMap::new()).unwrap_err();
-/// assert_eq!(wrong.list()[0].hint.as_deref(), Some("did you mean `aliases`?"));
+/// let invalid = Config::parse("majordomo.toml", "[alises]", &BTreeMap::new()).unwrap_err();
+/// assert_eq!(invalid.list()[0].hint.as_deref(), Some("did you mean `aliases`?"));
 /// ```
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where the gateway listens and how much it takes.
-    pub server: Server,
-    /// Who may ask; none means this machine only.
+    /// Listeners and request limits.
+    pub server: ServerSettings,
+    /// Client keys; without any, only this machine is served.
     pub keys: Vec<KeyEntry>,
     /// Remote images.
-    pub fetch: Fetch,
-    /// Who answers, in the order of the file.
-    pub providers: Vec<Provider>,
-    /// Names for specs, in the order of the file.
+    pub fetch: FetchSettings,
+    /// Providers, in file order.
+    pub providers: Vec<ProviderEntry>,
+    /// Names for specs, in file order.
     pub aliases: Vec<Alias>,
-    /// What clients ask for, in the order of the file.
-    pub routes: Vec<Route>,
+    /// Models that clients request, in file order.
+    pub routes: Vec<RouteEntry>,
     /// The vision proxy.
-    pub vision: Vision,
-    /// How targets are benched.
+    pub vision: VisionSettings,
+    /// Bench settings.
     pub health: HealthConfig,
-    /// How chains are gone down.
-    pub chain: Chain,
-    /// The file, for problems that are found later.
-    pub source: Arc<Source>,
+    /// Failover settings.
+    pub chain: ChainSettings,
+    /// The file's text, for diagnostics found later.
+    pub source: Arc<ConfigSource>,
 }
 
-/// The process's environment, as far as it is text.
+/// The process environment, without variables that are not UTF-8.
 pub fn environment() -> BTreeMap<String, String> {
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -111,59 +116,59 @@ pub fn environment() -> BTreeMap<String, String> {
     std::env::vars_os().filter_map(text).collect()
 }
 
-/// No file is larger than this by intention.
-const LARGEST: u64 = 4 << 20;
+/// Maximum size of a file in bytes.
+const MAX_FILE_BYTES: u64 = 4 << 20;
 
 impl Config {
-    /// What holds when there is no file.
+    /// The defaults, used without a file.
     pub fn empty() -> Self {
         Self {
-            server: Server::default(),
+            server: ServerSettings::default(),
             keys: Vec::new(),
-            fetch: Fetch::default(),
+            fetch: FetchSettings::default(),
             providers: Vec::new(),
             aliases: Vec::new(),
             routes: Vec::new(),
-            vision: Vision::default(),
+            vision: VisionSettings::default(),
             health: HealthConfig::default(),
-            chain: Chain::default(),
-            source: Arc::new(Source::new("no file", "")),
+            chain: ChainSettings::default(),
+            source: Arc::new(ConfigSource::new("no file", "")),
         }
     }
 
-    /// Reads a file.
-    pub fn load(path: &Path, environment: &BTreeMap<String, String>) -> Result<Self, Problems> {
+    /// Loads and checks a file.
+    pub fn load(path: &Path, environment: &BTreeMap<String, String>) -> Result<Self, Diagnostics> {
         let name = path.display().to_string();
         match read_text(path) {
             Ok(text) => Self::parse(name, text, environment),
             Err(reason) => {
                 let message = format!("the configuration cannot be read: {reason}");
-                let hint = "name another file with `--config` or MAJORDOMO_CONFIG";
-                let problem = Problem::at(0..0, message, hint);
-                Err(Problems::new(
-                    Arc::new(Source::missing(name)),
+                let hint = "specify another file with `--config` or MAJORDOMO_CONFIG";
+                let problem = Diagnostic::at(0..0, message, hint);
+                Err(Diagnostics::new(
+                    Arc::new(ConfigSource::missing(name)),
                     vec![problem],
                 ))
             }
         }
     }
 
-    /// Reads a text; its name is for messages.
+    /// Parses a text; `name` appears in diagnostics.
     pub fn parse(
         name: impl Into<String>,
         text: impl Into<String>,
         environment: &BTreeMap<String, String>,
-    ) -> Result<Self, Problems> {
-        let mut source = Source::new(name, text);
+    ) -> Result<Self, Diagnostics> {
+        let mut source = ConfigSource::new(name, text);
         let (table, errors) = DeTable::parse_recoverable(source.text());
         let blank = is_blank(table.get_ref());
         let hidden = secrets::positions::find(source.text(), table.get_ref());
-        let reader = Reader::new(environment, hidden);
+        let reader = ConfigReader::new(environment, hidden);
         let root = Section::new(&reader, "the file", table.span(), table.get_ref());
-        // A text that is no TOML says nothing reliable about its keys.
-        let config = errors.is_empty().then(|| document::read(root));
+        // The keys of an invalid document are unreliable.
+        let config = errors.is_empty().then(|| document::read_document(root));
         let holds_secrets = reader.holds_secrets();
-        let (mut problems, hidden) = reader.finish();
+        let (mut diagnostics, hidden) = reader.finish();
         let (mut spans, words) = (hidden.spans, hidden.words);
         match errors.is_empty() {
             true => spans.extend(secrets::comments::find(source.text())),
@@ -172,18 +177,18 @@ impl Config {
         source.note_secrets(holds_secrets);
         source.note_blank(blank);
         source.hide(spans);
-        source.keep_out(words);
-        problems.extend(errors.iter().map(|error| broken(error, &source)));
+        source.redact_words(words);
+        diagnostics.extend(errors.iter().map(|error| syntax_diagnostic(error, &source)));
         let source = Arc::new(source);
         match config {
-            Some(config) if problems.is_empty() => Ok(Self { source, ..config }),
-            _ => Err(Problems::new(source, problems)),
+            Some(config) if diagnostics.is_empty() => Ok(Self { source, ..config }),
+            _ => Err(Diagnostics::new(source, diagnostics)),
         }
     }
 
-    /// The problems of this file that somebody else found, with their lines.
-    pub fn problems(&self, list: Vec<Problem>) -> Problems {
-        Problems::new(Arc::clone(&self.source), list)
+    /// Diagnostics of this file that were found after parsing, with their lines.
+    pub fn diagnostics(&self, list: Vec<Diagnostic>) -> Diagnostics {
+        Diagnostics::new(Arc::clone(&self.source), list)
     }
 }
 
@@ -200,39 +205,42 @@ fn read_text(path: &Path) -> Result<String, String> {
     String::from_utf8(read_bytes(path)?).map_err(|_| "it is not UTF-8 text".to_owned())
 }
 
-/// What a file holds. A pipe or a device could keep its reader for ever.
+/// Reads a regular file of limited size. A pipe or a device could block forever.
 pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
     let about = std::fs::metadata(path).map_err(|error| error.to_string())?;
     if !about.is_file() {
-        return Err("it is no file".to_owned());
+        return Err("it is not a regular file".to_owned());
     }
     let size = about.len();
-    if size > LARGEST {
+    if size > MAX_FILE_BYTES {
         return Err(format!(
-            "it has {size} bytes, and at most {LARGEST} are read"
+            "it has {size} bytes, and the limit is {MAX_FILE_BYTES}"
         ));
     }
     std::fs::read(path).map_err(|error| error.to_string())
 }
 
-/// What the parser says, with a hint where its words need one.
-fn broken(error: &toml::de::Error, source: &Source) -> Problem {
+/// Converts a parser error, adding a hint.
+fn syntax_diagnostic(error: &toml::de::Error, source: &ConfigSource) -> Diagnostic {
     let span = error.span().unwrap_or(0..0);
-    let told = error.message().lines().next().unwrap_or_default().trim();
-    if told.contains("duplicate key") {
+    let message = error.message().lines().next().unwrap_or_default().trim();
+    if message.contains("duplicate key") {
         let name = source.shown(span.clone());
         let name = name.unwrap_or_else(|| "a name".to_owned());
-        let message = format!("`{name}` is here for the second time");
-        return Problem::at(span, message, "put both into one, or take one of them out");
+        return Diagnostic::at(
+            span,
+            format!("`{name}` is defined twice"),
+            "merge both, or remove one",
+        );
     }
-    let hint = if told.contains("string") && told.contains('"') {
-        "close the text with `\"` before the line ends"
-    } else if told.contains("unclosed") {
-        "close every bracket that was opened"
-    } else if told.contains("invalid") || told.contains("quoted") {
-        "put texts in quotes: `key = \"value\"`"
+    let hint = if message.contains("string") && message.contains('"') {
+        "close the string with `\"` before the end of the line"
+    } else if message.contains("unclosed") {
+        "close every open bracket"
+    } else if message.contains("invalid") || message.contains("quoted") {
+        "quote strings: `key = \"value\"`"
     } else {
         "the file must be TOML: `[section]` lines and `key = value` lines"
     };
-    Problem::at(span, format!("this is not TOML: {told}"), hint)
+    Diagnostic::at(span, format!("invalid TOML: {message}"), hint)
 }

@@ -1,45 +1,46 @@
-//! `[providers.<name>.models."<id>"]`: what the defaults get wrong for a model.
+//! `[providers.<name>.models."<id>"]`: capabilities of a model that differ from the
+//! defaults.
 
 use majordomo::{Capabilities, ImageLimits};
 
 use super::Span;
-use super::reader::{Field, Section};
-use super::specs::Spec;
+use super::reader::{ConfigField, Section};
+use super::specs::SpecEntry;
 use super::suggest::suggest;
 
-/// What is different about one model. Unset is the provider's default.
+/// Overrides for one model; unset fields keep the provider's defaults.
 #[derive(Clone, Debug)]
 pub struct ModelEntry {
     /// The model's id at the provider.
     pub id: String,
-    /// What it takes as images.
-    pub images: Option<Images>,
-    /// Tokens of prompt and answer together.
+    /// Image support.
+    pub images: Option<ImageSupport>,
+    /// Size of the context window in tokens, prompt and response together.
     pub context_window: Option<u64>,
-    /// Tokens of answer.
+    /// Maximum response tokens.
     pub max_output: Option<u64>,
-    /// Whether it calls tools.
+    /// Whether it supports tools.
     pub tools: Option<bool>,
-    /// Whether it can bind its answer to a schema.
+    /// Whether it supports structured output.
     pub structured: Option<bool>,
-    /// Who describes images to it.
-    pub describe: Option<Spec>,
-    /// Where the entry stands.
+    /// The describer of images for it.
+    pub describe: Option<SpecEntry>,
+    /// Position in the file.
     pub span: Span,
 }
 
-/// What a model takes as images.
+/// The images a model accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Images {
-    /// Nothing.
+pub enum ImageSupport {
+    /// No images.
     None,
-    /// What the provider's defaults say, or anything.
+    /// The provider's default limits, or no limits.
     Any,
-    /// Images within these limits; unset ones are the provider's defaults.
+    /// Images within these limits; unset ones keep the provider's defaults.
     Within {
-        /// Images in one request.
+        /// Images per request.
         max: Option<usize>,
-        /// Bytes of one image.
+        /// Bytes per image.
         max_bytes: Option<u64>,
         /// Pixels on the longer side.
         max_px: Option<u32>,
@@ -49,7 +50,7 @@ pub enum Images {
 }
 
 impl ModelEntry {
-    /// Whether it says anything about what the model takes.
+    /// Whether it overrides any capability.
     pub fn corrects_capabilities(&self) -> bool {
         self.images.is_some()
             || self.context_window.is_some()
@@ -58,7 +59,7 @@ impl ModelEntry {
             || self.structured.is_some()
     }
 
-    /// Lets the entry overrule what the provider assumes.
+    /// Applies the overrides to the provider's defaults.
     pub fn apply(&self, capabilities: &mut Capabilities) {
         if let Some(images) = &self.images {
             images.apply(&mut capabilities.images);
@@ -70,7 +71,7 @@ impl ModelEntry {
     }
 }
 
-impl Images {
+impl ImageSupport {
     fn apply(&self, limits: &mut Option<ImageLimits>) {
         match self {
             Self::None => *limits = None,
@@ -95,16 +96,16 @@ impl Images {
     }
 }
 
-pub(super) fn read(section: Section<'_>) -> Vec<ModelEntry> {
+pub(super) fn read_models(section: Section<'_>) -> Vec<ModelEntry> {
     let entries = section.entries();
-    let read = |field: &Field<'_>| {
+    let read = |field: &ConfigField<'_>| {
         let title = format!("the model `{}`", field.key);
         Some(entry(field, field.section(title)?))
     };
     entries.iter().filter_map(read).collect()
 }
 
-fn entry(field: &Field<'_>, mut section: Section<'_>) -> ModelEntry {
+fn entry(field: &ConfigField<'_>, mut section: Section<'_>) -> ModelEntry {
     let entry = ModelEntry {
         id: field.key.clone(),
         images: section.take("images").and_then(|field| images(&field)),
@@ -114,7 +115,7 @@ fn entry(field: &Field<'_>, mut section: Section<'_>) -> ModelEntry {
         structured: section.flag("structured"),
         describe: section
             .take("describe")
-            .and_then(|field| Spec::describer(&field)),
+            .and_then(|field| SpecEntry::describer(&field)),
         span: field.key_span.clone(),
     };
     if let (Some(window), Some(output)) = (entry.context_window, entry.max_output)
@@ -123,18 +124,18 @@ fn entry(field: &Field<'_>, mut section: Section<'_>) -> ModelEntry {
         section.reader.report(
             field.key_span.clone(),
             format!("`max_output` ({output}) is more than `context_window` ({window})"),
-            "the window holds prompt and answer together",
+            "the context window covers prompt and response together",
         );
     }
     section.finish();
     entry
 }
 
-fn images(field: &Field<'_>) -> Option<Images> {
+fn images(field: &ConfigField<'_>) -> Option<ImageSupport> {
     use toml::de::DeValue;
     match field.value {
-        DeValue::Boolean(true) => Some(Images::Any),
-        DeValue::Boolean(false) => Some(Images::None),
+        DeValue::Boolean(true) => Some(ImageSupport::Any),
+        DeValue::Boolean(false) => Some(ImageSupport::None),
         DeValue::Table(_) => limits(field.section("`images`")?),
         _ => {
             field.report(
@@ -146,17 +147,17 @@ fn images(field: &Field<'_>) -> Option<Images> {
     }
 }
 
-fn limits(mut section: Section<'_>) -> Option<Images> {
+fn limits(mut section: Section<'_>) -> Option<ImageSupport> {
     let max = section.take("max");
     let none = max.as_ref().filter(|field| field.shown() == "0");
     let max = match none {
         Some(field) => {
-            field.report("`max = 0` takes no image", "write `images = false`");
+            field.report("`max = 0` allows no image", "write `images = false`");
             None
         }
         None => max.and_then(|field| field.number(1, 10_000)),
     };
-    let images = Images::Within {
+    let images = ImageSupport::Within {
         max: max.and_then(|max| usize::try_from(max).ok()),
         max_bytes: section.size("max_bytes"),
         max_px: section
@@ -168,24 +169,24 @@ fn limits(mut section: Section<'_>) -> Option<Images> {
     Some(images)
 }
 
-/// The types that pictures can be made into.
+/// Types that images can be converted to.
 const TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-fn types(field: &Field<'_>) -> Option<Vec<String>> {
+fn types(field: &ConfigField<'_>) -> Option<Vec<String>> {
     let mut types = Vec::new();
     for text in field.texts()? {
         if TYPES.contains(&text.value.as_str()) {
             types.push(text.value);
             continue;
         }
-        let message = format!("{} is no image type that is known here", text.shown());
+        let message = format!("{} is not a supported image type", text.shown());
         let hint = suggest(&text.value, &TYPES);
         field.reader.report(text.span.clone(), message, hint);
     }
     if types.is_empty() {
         field.report(
-            "`types` has no type in it",
-            "name some, or leave it out for all",
+            "`types` is empty",
+            "list some types, or omit it to allow all",
         );
         return None;
     }

@@ -1,59 +1,59 @@
-//! `[providers.<name>]`: who answers.
+//! `[providers.<name>]`: upstream providers.
 
 use majordomo::{Compatible, Dsn, DsnError, ProviderKind, nearest};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::Span;
 use super::models::{self, ModelEntry};
-use super::reader::{Field, Section};
+use super::reader::{ConfigField, Section};
 use super::suggest::{listed, suggest};
 
-/// A provider of the file.
+/// A provider defined in the file.
 #[derive(Clone, Debug)]
-pub struct Provider {
-    /// The name that specs use.
+pub struct ProviderEntry {
+    /// Its name in specs.
     pub name: String,
-    /// What it is and where.
-    pub origin: Origin,
-    /// What the provider's defaults get wrong for some models.
+    /// Its kind, address and credential.
+    pub origin: ProviderSource,
+    /// Overrides for some of its models.
     pub models: Vec<ModelEntry>,
-    /// Where the provider's name stands.
+    /// Position of the provider's name.
     pub span: Span,
 }
 
-/// What a provider is and where.
+/// Kind, address and credential of a provider.
 #[derive(Clone, Debug)]
-pub enum Origin {
-    /// Said key by key.
+pub enum ProviderSource {
+    /// Given as separate keys.
     Declared {
-        /// What it speaks.
+        /// The kind.
         kind: DeclaredKind,
-        /// Its address, if it is not the kind's own.
+        /// The address, if not the kind's default.
         base_url: Option<String>,
-        /// Its key. Without one and without an address of its own, the key is
-        /// looked for in the kind's usual variables.
+        /// The credential. If neither a credential nor an address is set, the kind's
+        /// usual environment variables are used.
         api_key: Option<SecretString>,
     },
-    /// Said in one line.
+    /// Given as a DSN.
     Dsn(Dsn),
 }
 
-/// What a provider speaks.
+/// The kind of a provider.
 #[derive(Clone, Copy, Debug)]
 pub enum DeclaredKind {
-    /// One of the library's kinds.
+    /// A kind defined by its protocol.
     Wire(ProviderKind),
-    /// A service that the library knows by name.
+    /// A hosted service with a known address.
     Service(&'static Compatible),
-    /// The built-in one that answers without anybody behind it.
+    /// The built-in demo.
     Demo,
 }
 
-/// The name of the built-in demo kind.
+/// The name of the demo kind and of the demo provider.
 pub(super) const DEMO: &str = "demo";
 
 impl DeclaredKind {
-    /// The built-in provider of this name, if there is one.
+    /// The built-in provider with this name.
     pub fn builtin(name: &str) -> Option<Self> {
         if name == DEMO {
             return Some(Self::Demo);
@@ -73,7 +73,7 @@ impl DeclaredKind {
         kinds.chain(services).chain([DEMO])
     }
 
-    /// Whether only the file can know where it is.
+    /// Whether the kind has no default address.
     fn needs_address(self) -> bool {
         matches!(
             self,
@@ -82,14 +82,14 @@ impl DeclaredKind {
     }
 }
 
-pub(super) fn read(section: Section<'_>) -> Vec<Provider> {
+pub(super) fn read_providers(section: Section<'_>) -> Vec<ProviderEntry> {
     let mut providers = Vec::new();
     for field in section.entries() {
         if !is_name(&field.key) {
             section.reader.report(
                 field.key_span.clone(),
                 format!("`{}` cannot be a provider's name", field.key),
-                "use one word without `/`, `,` and spaces: specs say `name/model`",
+                "use a name without `/`, `,` or spaces: specs contain `name/model`",
             );
             continue;
         }
@@ -101,19 +101,19 @@ pub(super) fn read(section: Section<'_>) -> Vec<Provider> {
     providers
 }
 
-/// Whether a spec can name it.
+/// Whether a spec can contain the name.
 pub(super) fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.contains(|c: char| c == '/' || c == ',' || c.is_whitespace())
 }
 
-fn provider(field: &Field<'_>, mut section: Section<'_>) -> Option<Provider> {
+fn provider(field: &ConfigField<'_>, mut section: Section<'_>) -> Option<ProviderEntry> {
     let name = &field.key;
     let kind_field = section.take("kind");
     let base_url = section.take("base_url");
     let api_key = section.take("api_key");
     let dsn = section.take("dsn");
-    let key = api_key.as_ref().and_then(Field::secret);
-    if api_key.as_ref().is_some_and(Field::is_literal) {
+    let key = api_key.as_ref().and_then(ConfigField::secret);
+    if api_key.as_ref().is_some_and(ConfigField::is_literal) {
         section.reader.note_secret();
     }
     let origin = if let Some(dsn) = &dsn {
@@ -121,10 +121,10 @@ fn provider(field: &Field<'_>, mut section: Section<'_>) -> Option<Provider> {
             section.reader.report(
                 other.key_span.clone(),
                 format!("{} has both `dsn` and `{}`", section.title, other.key),
-                "a DSN says kind, address and key in one line: keep the one or the others",
+                "a DSN contains kind, address and key: use either the DSN or the separate keys",
             );
         }
-        read_dsn(dsn).map(Origin::Dsn)
+        read_dsn(dsn).map(ProviderSource::Dsn)
     } else {
         let kind = match &kind_field {
             Some(field) => read_kind(field),
@@ -136,16 +136,16 @@ fn provider(field: &Field<'_>, mut section: Section<'_>) -> Option<Provider> {
             && base_url.is_none()
         {
             let message = format!("{} has no `base_url`", section.title);
-            let hint = "say where the server is: `base_url = \"http://box.local:8080\"`";
+            let hint = "set the server's address: `base_url = \"http://box.local:8080\"`";
             section.reader.report(section.span.clone(), message, hint);
         }
-        // An address that cannot be read was reported; a missing one is none.
+        // An invalid address has already been reported; a missing one is allowed.
         match (kind, base_url) {
             (Some(kind), None) => Some((kind, None)),
             (Some(kind), Some(Some(url))) => Some((kind, Some(url))),
             _ => None,
         }
-        .map(|(kind, base_url)| Origin::Declared {
+        .map(|(kind, base_url)| ProviderSource::Declared {
             kind,
             base_url,
             api_key: key,
@@ -153,9 +153,9 @@ fn provider(field: &Field<'_>, mut section: Section<'_>) -> Option<Provider> {
     };
     let models = section.take("models");
     let models = models.and_then(|field| field.section(format!("[providers.{name}.models]")));
-    let models = models.map(models::read).unwrap_or_default();
+    let models = models.map(models::read_models).unwrap_or_default();
     section.finish();
-    Some(Provider {
+    Some(ProviderEntry {
         name: name.clone(),
         origin: origin?,
         models,
@@ -170,7 +170,7 @@ fn builtin(name: &str, section: &Section<'_>) -> Option<DeclaredKind> {
             Some(close) => format!("add `kind` or `dsn`, or did you mean the built-in `{close}`?"),
             None => format!("add `dsn`, or `kind`: one of {}", listed(&kinds())),
         };
-        let message = format!("{} does not say what it speaks", section.title);
+        let message = format!("{} has no `kind`", section.title);
         section.reader.report(section.span.clone(), message, hint);
     }
     kind
@@ -184,7 +184,7 @@ fn kinds() -> Vec<&'static str> {
         .collect()
 }
 
-fn read_kind(field: &Field<'_>) -> Option<DeclaredKind> {
+fn read_kind(field: &ConfigField<'_>) -> Option<DeclaredKind> {
     let text = field.text()?;
     if text.value == DEMO {
         return Some(DeclaredKind::Demo);
@@ -201,35 +201,35 @@ fn read_kind(field: &Field<'_>) -> Option<DeclaredKind> {
     kind
 }
 
-fn address(field: &Field<'_>) -> Option<String> {
-    let text = field.filled()?;
+fn address(field: &ConfigField<'_>) -> Option<String> {
+    let text = field.non_empty()?;
     let url = text.value.trim();
     let uri = url.parse::<http::Uri>().ok();
     let scheme = uri.as_ref().and_then(http::Uri::scheme_str);
     let host = uri.as_ref().and_then(http::Uri::authority);
     if url.contains('@') {
         field.reader.hide(field.span.clone());
-        let hint = "put the key into `api_key = \"${NAME}\"` and leave it out of the address";
-        field.report("`base_url` has a name or a password in it", hint);
+        let hint = "move the key to `api_key = \"${NAME}\"`";
+        field.report("`base_url` contains credentials", hint);
         return None;
     }
     if !matches!(scheme, Some("http" | "https")) || host.is_none() {
-        let message = format!("{} is no address of a server", text.shown());
+        let message = format!("{} is not a server's URL", text.shown());
         field.report(
             message,
-            "write it with its scheme: `https://host/path` or `http://host:port`",
+            "include the scheme: `https://host/path` or `http://host:port`",
         );
         return None;
     }
     if uri.is_some_and(|uri| uri.query().is_some()) {
-        let hint = "end it before the `?`; paths are put behind it";
-        field.report("`base_url` has a query in it", hint);
+        let hint = "remove the query; request paths are appended to the URL";
+        field.report("`base_url` contains a query", hint);
         return None;
     }
     Some(url.to_owned())
 }
 
-fn read_dsn(field: &Field<'_>) -> Option<Dsn> {
+fn read_dsn(field: &ConfigField<'_>) -> Option<Dsn> {
     let secret = field.secret()?;
     match secret.expose_secret().parse::<Dsn>() {
         Ok(dsn) if dsn.kind().is_some() => {
@@ -240,8 +240,8 @@ fn read_dsn(field: &Field<'_>) -> Option<Dsn> {
         }
         Ok(dsn) => {
             let hint = suggest(&dsn.scheme, &kinds()[..kinds().len() - 1]);
-            // A DSN from the environment shows nothing of itself.
-            field.report("the DSN's scheme is no provider kind", hint);
+            // The scheme may come from a variable, so it is not quoted.
+            field.report("the DSN's scheme is not a provider kind", hint);
             None
         }
         Err(error) => {
@@ -251,7 +251,7 @@ fn read_dsn(field: &Field<'_>) -> Option<Dsn> {
     }
 }
 
-fn report_dsn(field: &Field<'_>, error: &DsnError) {
+fn report_dsn(field: &ConfigField<'_>, error: &DsnError) {
     let text = error.to_string();
     let (message, hint) = match text.split_once([';', ':']) {
         Some((message, hint)) => (message.to_owned(), hint.trim().to_owned()),

@@ -1,19 +1,21 @@
-//! The providers and aliases of a file, ready to be asked.
+//! Builds the registry of a configuration's providers and aliases.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use majordomo::transport::Transport;
 use majordomo::{
-    Capabilities, ChainConfig, Error, Provider as Answers, ProviderKind, Registry, RegistryBuilder,
+    Capabilities, ChainConfig, Error, Provider, ProviderKind, Registry, RegistryBuilder,
     SecretString, Settings,
 };
 
-use super::{Config, DeclaredKind, ModelEntry, Origin, Problem, Problems, Provider};
+use super::{
+    Config, DeclaredKind, Diagnostic, Diagnostics, ModelEntry, ProviderEntry, ProviderSource,
+};
 use crate::demo::Demo;
 
 impl Config {
-    /// The chain's switches, with the library's own shapes.
+    /// The `[chain]` settings, with the library's default shapes.
     pub fn chain_config(&self) -> ChainConfig {
         ChainConfig {
             retries: self.chain.retries,
@@ -24,15 +26,14 @@ impl Config {
         }
     }
 
-    /// A registry of the built-in providers with their keys from the environment,
-    /// its `LLM_*` providers, what this file says, and the demo unless the file
-    /// names providers and not that one. The builder comes with the file's rules
-    /// for health and chains and may be changed before it is used: observers,
-    /// shapes.
+    /// Builds a registry with the built-in providers and their keys from the environment,
+    /// the `LLM_*` providers, the providers and aliases of this file, and the demo if it
+    /// is available. `change` receives the builder with the file's health and chain
+    /// settings, and may add observers and shapes.
     ///
     /// ```
     /// use std::collections::BTreeMap;
-    /// use majordomo::transport::{Config as Client, Transport};
+    /// use majordomo::transport::{TransportConfig as Client, Transport};
     /// use majordomo_gateway::config::Config;
     ///
     /// let text = "[aliases]\nfast = \"demo/text\"";
@@ -47,7 +48,7 @@ impl Config {
         environment: &BTreeMap<String, String>,
         transport: &Transport,
         change: impl FnOnce(RegistryBuilder) -> RegistryBuilder,
-    ) -> Result<Registry, Problems> {
+    ) -> Result<Registry, Diagnostics> {
         let builder = Registry::builder()
             .environment(environment.clone())
             .transport(transport.clone())
@@ -58,42 +59,46 @@ impl Config {
         if self.has_demo() {
             registry.register(Demo::new(super::providers::DEMO));
         }
-        let mut problems = Vec::new();
+        let mut diagnostics = Vec::new();
         for provider in &self.providers {
             match make(provider, environment, transport) {
                 Ok(made) => registry.register_arc(made),
                 Err(error) => {
                     let message = format!("[providers.{}] cannot be used", provider.name);
-                    problems.push(Problem::at(provider.span.clone(), message, error.reason()));
+                    diagnostics.push(Diagnostic::at(
+                        provider.span.clone(),
+                        message,
+                        error.reason(),
+                    ));
                 }
             }
         }
         for alias in &self.aliases {
             if let Err(error) = registry.alias(&alias.name, &alias.spec.text) {
                 let hint = "choose another name";
-                problems.push(Problem::at(
+                diagnostics.push(Diagnostic::at(
                     alias.spec.span.clone(),
                     error.to_string(),
                     hint,
                 ));
             }
         }
-        if problems.is_empty() {
+        if diagnostics.is_empty() {
             Ok(registry)
         } else {
-            Err(self.problems(problems))
+            Err(self.diagnostics(diagnostics))
         }
     }
 }
 
 fn make(
-    provider: &Provider,
+    provider: &ProviderEntry,
     environment: &BTreeMap<String, String>,
     transport: &Transport,
-) -> Result<Arc<dyn Answers>, Error> {
+) -> Result<Arc<dyn Provider>, Error> {
     let settings = |base_url: &Option<String>, key: &Option<SecretString>, variables| Settings {
         base_url: base_url.clone(),
-        // A key of the environment goes to the address that it is for, only.
+        // A key from the environment is only sent to the default address.
         key: match (key, base_url) {
             (None, None) => key_in(environment, variables),
             (key, _) => key.clone(),
@@ -101,11 +106,11 @@ fn make(
         ..Settings::new(&provider.name, transport.clone())
     };
     match &provider.origin {
-        Origin::Declared {
+        ProviderSource::Declared {
             kind: DeclaredKind::Demo,
             ..
         } => Ok(Arc::new(demo(provider)?)),
-        Origin::Declared {
+        ProviderSource::Declared {
             kind: DeclaredKind::Wire(kind),
             base_url,
             api_key,
@@ -119,7 +124,7 @@ fn make(
                 kind.provider(settings)
             })
         }
-        Origin::Declared {
+        ProviderSource::Declared {
             kind: DeclaredKind::Service(service),
             base_url,
             api_key,
@@ -129,7 +134,7 @@ fn make(
                 service.provider(settings)
             })
         }
-        Origin::Dsn(dsn) => {
+        ProviderSource::Dsn(dsn) => {
             let settings = dsn.settings(&provider.name, transport);
             let kind = dsn.kind().unwrap_or(ProviderKind::OpenAi);
             corrected(settings, &provider.models, |settings| {
@@ -145,12 +150,12 @@ fn key_in(environment: &BTreeMap<String, String>, variables: &[&str]) -> Option<
     Some(SecretString::from(key.clone()))
 }
 
-/// A provider whose defaults were corrected for the models that the file names.
-fn corrected<P: Answers + 'static>(
+/// Builds a provider whose defaults are overridden for the models in the file.
+fn corrected<P: Provider + 'static>(
     mut settings: Settings,
     entries: &[ModelEntry],
     make: impl Fn(Settings) -> Result<P, Error>,
-) -> Result<Arc<dyn Answers>, Error> {
+) -> Result<Arc<dyn Provider>, Error> {
     let plain = make(settings.clone())?;
     settings.models = corrections(&plain, entries)?;
     if settings.models.is_empty() {
@@ -159,15 +164,15 @@ fn corrected<P: Answers + 'static>(
     Ok(Arc::new(make(settings)?))
 }
 
-fn demo(provider: &Provider) -> Result<Demo, Error> {
+fn demo(provider: &ProviderEntry) -> Result<Demo, Error> {
     let plain = Demo::new(&provider.name);
     let models = corrections(&plain, &provider.models)?;
     Ok(plain.with_models(models))
 }
 
-/// What each named model takes: what the provider assumes, corrected.
+/// Capabilities of each listed model: the provider's defaults with the overrides applied.
 fn corrections(
-    provider: &dyn Answers,
+    provider: &dyn Provider,
     entries: &[ModelEntry],
 ) -> Result<BTreeMap<String, Capabilities>, Error> {
     let entries = entries.iter().filter(|entry| entry.corrects_capabilities());

@@ -1,4 +1,4 @@
-//! `[[routes]]`: what clients ask for, and who serves it.
+//! `[[routes]]`: requested models and the services behind them.
 
 use std::time::Duration;
 
@@ -6,87 +6,92 @@ use majordomo_balance::Tactic;
 use majordomo_rules::Glob;
 
 use super::Span;
-use super::condition::{self, Condition};
-use super::reader::{Field, Reader, Section, Text};
-use super::specs::Spec;
+use super::condition::{self, ConditionEntry};
+use super::reader::{ConfigField, ConfigReader, ConfigText, Section};
+use super::specs::SpecEntry;
 
-/// What clients ask for, and who serves it.
+/// A model name and the services behind it.
 #[derive(Clone, Debug)]
-pub struct Route {
-    /// The name that clients ask for, `*` and `?` allowed.
+pub struct RouteEntry {
+    /// The model name that clients request; may contain `*` and `?`.
     pub model: String,
-    /// Who serves it.
-    pub services: Vec<Service>,
-    /// How one of them is chosen.
+    /// The services.
+    pub services: Vec<ServiceEntry>,
+    /// The tactic that picks a service.
     pub balance: Tactic,
-    /// How one is chosen inside a tier.
+    /// The tactic within a tier.
     pub within: Tactic,
-    /// How long a conversation stays with its service; none is not at all.
+    /// How long a session stays with its service; `None` disables affinity.
     pub affinity: Option<Duration>,
-    /// Who describes images to its services that have nobody of their own.
-    pub describe: Option<Spec>,
-    /// Rules that look into the request, in order.
+    /// The describer for services that have none.
+    pub describe: Option<SpecEntry>,
+    /// Smart rules, in order.
     pub smart: Vec<SmartRule>,
-    /// Where the route's name stands.
+    /// Position of the route's name.
     pub span: Span,
 }
 
-/// One that can serve a route.
+/// A service of a route.
 #[derive(Clone, Debug)]
-pub struct Service {
-    /// A target, an alias or a chain; `{model}` is what the client asked for.
-    pub spec: Spec,
-    /// Its share, compared with the others'.
+pub struct ServiceEntry {
+    /// A target, an alias or a chain; `{model}` stands for the requested model.
+    pub spec: SpecEntry,
+    /// Relative weight.
     pub weight: u32,
-    /// Its tier; lower ones are asked first.
+    /// The tier; lower ones are preferred.
     pub tier: u32,
-    /// Requests that it takes at the same time; none is not known.
+    /// Concurrent requests; `None` if unknown.
     pub capacity: Option<u32>,
-    /// Whether it is used at all.
+    /// Whether the service is in use.
     pub active: bool,
-    /// Who describes images to it.
-    pub describe: Option<Spec>,
-    /// Where the service stands.
+    /// The describer of images for it.
+    pub describe: Option<SpecEntry>,
+    /// Position in the file.
     pub span: Span,
 }
 
-/// A rule that looks into the request.
+/// Conditions on a request, and the services for requests that match.
 #[derive(Clone, Debug)]
 pub struct SmartRule {
-    /// What it is for.
+    /// Its name in logs and traces.
     pub name: String,
-    /// What must hold, all of it.
-    pub when: Vec<Condition>,
-    /// Who serves then, or describes.
-    pub services: Vec<Service>,
-    /// Where the rule stands.
+    /// Conditions, all of which must match.
+    pub when: Vec<ConditionEntry>,
+    /// Services that serve, or describe images of, matching requests.
+    pub services: Vec<ServiceEntry>,
+    /// Position in the file.
     pub span: Span,
 }
 
-/// Every tactic by its name.
+/// All tactics by name.
 fn tactics() -> [(&'static str, Tactic); 9] {
     Tactic::ALL.map(|tactic| (tactic.name(), tactic))
 }
 
-pub(super) fn read(sections: Vec<Section<'_>>) -> Vec<Route> {
-    let mut routes: Vec<Route> = Vec::new();
+pub(super) fn read_routes(sections: Vec<Section<'_>>) -> Vec<RouteEntry> {
+    let mut routes: Vec<RouteEntry> = Vec::new();
     for section in sections {
         let reader = section.reader;
         if let Some((route, name)) = route(section) {
-            refuse_unreachable(reader, &routes, &route, &name);
+            check_reachable(reader, &routes, &route, &name);
             routes.push(route);
         }
     }
     routes
 }
 
-/// The first match wins, so a later route of the same name is never reached.
-fn refuse_unreachable(reader: &Reader<'_>, earlier: &[Route], route: &Route, name: &Text) {
+/// The first match wins, so a later route with the same name is unreachable.
+fn check_reachable(
+    reader: &ConfigReader<'_>,
+    earlier: &[RouteEntry],
+    route: &RouteEntry,
+    name: &ConfigText,
+) {
     let literal = Glob::new(&route.model).is_literal();
     let (message, hint) = if earlier.iter().any(|first| first.model == route.model) {
         (
-            format!("there are two routes for {}", name.shown()),
-            "put their services into one",
+            format!("duplicate route {}", name.shown()),
+            "merge their services into one route",
         )
     } else if literal
         && earlier
@@ -98,7 +103,7 @@ fn refuse_unreachable(reader: &Reader<'_>, earlier: &[Route], route: &Route, nam
                 "{} is never reached: an earlier route matches it",
                 name.shown()
             ),
-            "put the more exact name before the pattern",
+            "move the exact name before the pattern",
         )
     } else {
         return;
@@ -106,14 +111,19 @@ fn refuse_unreachable(reader: &Reader<'_>, earlier: &[Route], route: &Route, nam
     reader.report(route.span.clone(), message, hint);
 }
 
-fn route(mut section: Section<'_>) -> Option<(Route, Text)> {
-    let model = section.need("model", "say what clients ask for: `model = \"coder\"`");
+fn route(mut section: Section<'_>) -> Option<(RouteEntry, ConfigText)> {
+    let model = section.require(
+        "model",
+        "set the model that clients request: `model = \"coder\"`",
+    );
     let model = model.and_then(|field| name(&field));
-    let services = section.need("services", SERVICES_HINT).and_then(|field| {
-        let services = services(&field)?;
-        refuse_idle(&field, &services);
-        Some(services)
-    });
+    let services = section
+        .require("services", SERVICES_HINT)
+        .and_then(|field| {
+            let services = services(&field)?;
+            check_active(&field, &services);
+            Some(services)
+        });
     let balance_field = section.take("balance");
     let balance = balance_field
         .as_ref()
@@ -124,17 +134,11 @@ fn route(mut section: Section<'_>) -> Option<(Route, Text)> {
         .and_then(|field| field.choice(&tactics()));
     if let Some(field) = &within_field {
         if within == Some(Tactic::Tier) {
-            field.report(
-                "a tier has no tiers in it",
-                "choose another tactic inside the tier",
-            );
+            field.report("`within` cannot be \"tier\"", "choose another tactic");
         }
         if balance_field.is_none() || balance.is_some_and(|tactic| tactic != Tactic::Tier) {
-            let hint = "add `balance = \"tier\"` or take `within` out";
-            field.report(
-                "`within` is the tactic inside a tier, and `balance` is not \"tier\"",
-                hint,
-            );
+            let hint = "add `balance = \"tier\"` or remove `within`";
+            field.report("`within` requires `balance = \"tier\"`", hint);
         }
     }
     let affinity = section
@@ -142,14 +146,14 @@ fn route(mut section: Section<'_>) -> Option<(Route, Text)> {
         .and_then(|field| field.duration_or_off());
     let describe = section
         .take("describe")
-        .and_then(|field| Spec::describer(&field));
+        .and_then(|field| SpecEntry::describer(&field));
     let smart = section
         .take("smart")
         .and_then(|field| field.sections("[[routes.smart]]"));
     let smart = smart.map(smart_rules).unwrap_or_default();
     section.finish();
     let name = model?;
-    let route = Route {
+    let route = RouteEntry {
         model: name.value.clone(),
         services: services.unwrap_or_default(),
         balance: balance.unwrap_or_default(),
@@ -162,63 +166,64 @@ fn route(mut section: Section<'_>) -> Option<(Route, Text)> {
     Some((route, name))
 }
 
-const SERVICES_HINT: &str = "say who serves it: `services = [ { spec = \"provider/model\" } ]`";
+const SERVICES_HINT: &str = "list the services: `services = [ { spec = \"provider/model\" } ]`";
 
-fn name(field: &Field<'_>) -> Option<Text> {
-    let text = field.filled()?;
+fn name(field: &ConfigField<'_>) -> Option<ConfigText> {
+    let text = field.non_empty()?;
     if text.value.contains(|c: char| c == ',' || c.is_whitespace()) {
         let message = format!("{} cannot be a route's name", text.shown());
         field.report(
             message,
-            "use one word without commas; a route for several names has a `*` in it",
+            "use a name without commas or spaces; a pattern such as `gpt-*` matches several names",
         );
         return None;
     }
     Some(text)
 }
 
-fn services(field: &Field<'_>) -> Option<Vec<Service>> {
+fn services(field: &ConfigField<'_>) -> Option<Vec<ServiceEntry>> {
     let items = field.items()?;
     if items.is_empty() {
-        field.report("there are no services", SERVICES_HINT);
+        field.report("`services` is empty", SERVICES_HINT);
     }
     Some(items.iter().filter_map(service).collect())
 }
 
-/// A route needs somebody. A rule without anybody leaves its requests to the route.
-fn refuse_idle(field: &Field<'_>, services: &[Service]) {
+/// A route needs an active service; the requests of a rule without one fall through to
+/// the route.
+fn check_active(field: &ConfigField<'_>, services: &[ServiceEntry]) {
     if !services.is_empty() && services.iter().all(|service| !service.active) {
         field.report("no service is active", "set `active = true` on one of them");
     }
 }
 
-fn service(field: &Field<'_>) -> Option<Service> {
+fn service(field: &ConfigField<'_>) -> Option<ServiceEntry> {
     if let toml::de::DeValue::String(spec) = field.value {
         let hint = format!("write it as `{{ spec = \"{spec}\" }}`");
-        field.report("a service is a table", hint);
+        field.report("a service must be a table", hint);
         return None;
     }
     let mut section = field.section("a service")?;
     section.span = field.span.clone();
-    let spec = section.need(
+    let spec = section.require(
         "spec",
         "name a target, an alias or a chain: `spec = \"provider/model\"`",
     );
     let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     let service = (
-        spec.as_ref().and_then(Spec::service),
+        spec.as_ref().and_then(SpecEntry::service),
         section.number("weight", 0, 10_000).map_or(1, small),
         section.number("tier", 0, 1_000).map_or(0, small),
         section.number("capacity", 1, 1_000_000).map(small),
         section.flag("active").unwrap_or(true),
         section
             .take("describe")
-            .and_then(|field| Spec::describer(&field)),
+            .and_then(|field| SpecEntry::describer(&field)),
     );
     let span = section.span.clone();
     section.finish();
     let (spec, weight, tier, capacity, active, describe) = service;
-    Some(Service {
+    Some(ServiceEntry {
         spec: spec?,
         weight,
         tier,
@@ -232,31 +237,28 @@ fn service(field: &Field<'_>) -> Option<Service> {
 fn smart_rules(sections: Vec<Section<'_>>) -> Vec<SmartRule> {
     let mut rules: Vec<SmartRule> = Vec::new();
     for mut section in sections {
-        let name = section.need(
-            "name",
-            "say what the rule is for: `name = \"long prompts\"`",
-        );
-        let title = name.as_ref().and_then(|field| field.filled());
-        let when = section.need(
+        let name = section.require("name", "name the rule: `name = \"long prompts\"`");
+        let title = name.as_ref().and_then(|field| field.non_empty());
+        let when = section.require(
             "when",
-            "say when it holds: `when = [ { position = \"token\", op = \"ge\", value = 60000 } ]`",
+            "add its conditions: `when = [ { position = \"token\", op = \"ge\", value = 60000 } ]`",
         );
-        let conditions = when.as_ref().and_then(condition::read_all);
+        let conditions = when.as_ref().and_then(condition::read_conditions);
         if let (Some(field), Some([])) = (&when, conditions.as_deref())
             && field.items().is_some_and(|items| items.is_empty())
         {
-            let hint = "put a condition in, or put these services into the route itself";
-            field.report("a smart rule without conditions would always hold", hint);
+            let hint = "add a condition, or move these services to the route";
+            field.report("a smart rule without conditions would always match", hint);
         }
         let services = section
-            .need("services", SERVICES_HINT)
+            .require("services", SERVICES_HINT)
             .and_then(|field| services(&field));
         let (reader, span) = (section.reader, section.span.clone());
         section.finish();
         let Some(title) = title else { continue };
         if rules.iter().any(|known| known.name == title.value) {
-            let message = format!("the route has two smart rules named {}", title.shown());
-            reader.report(title.span, message, "give each rule a name of its own");
+            let message = format!("duplicate smart rule {}", title.shown());
+            reader.report(title.span, message, "give each rule a unique name");
             continue;
         }
         rules.push(SmartRule {

@@ -1,63 +1,63 @@
-//! `[server]`: where the gateway listens and how much it takes.
+//! `[server]`: listeners and request limits.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::reader::{Reader, Section};
+use super::reader::{ConfigReader, Section};
 use super::{Origins, Span, origins};
-use crate::counts::MaxCounts;
+use crate::max_counts::MaxCounts;
 
-/// Where the gateway listens and how much it takes.
+/// Listeners and request limits.
 #[derive(Clone, Debug)]
-pub struct Server {
-    /// Where clients ask.
+pub struct ServerSettings {
+    /// Address for clients.
     pub listen: SocketAddr,
-    /// Where the operator looks.
+    /// Address for the operator.
     pub operator_listen: SocketAddr,
-    /// Bytes of one request's body.
+    /// Maximum body size in bytes.
     pub max_body: u64,
-    /// Requests at the same time.
+    /// Maximum concurrent requests.
     pub max_requests: usize,
-    /// Bytes of all bodies that are held at the same time.
+    /// Maximum total size of the bodies held at the same time.
     pub max_bytes_in_flight: u64,
-    /// Repeated elements of one request.
+    /// Maximum numbers of repeated elements in a request.
     pub max_counts: MaxCounts,
-    /// The time for a request's body to arrive; a large one gets more, by
+    /// Timeout for a request's body; a large body gets more time, by
     /// [`Limits::body_rate`](crate::Limits::body_rate).
     pub body_timeout: Duration,
-    /// How often a waiting stream gets a sign of life; none is off.
+    /// Interval of keep-alives in idle streams; `None` disables them.
     pub keepalive: Option<Duration>,
-    /// How long requests may go on after the gateway was told to stop.
+    /// Time for requests to finish during shutdown.
     pub drain: Duration,
-    /// How many requests are remembered for the operator; 0 is none.
+    /// Number of recent requests kept for the operator; 0 keeps none.
     pub traces: usize,
-    /// Bytes of what is remembered of them.
+    /// Maximum size of all kept traces in bytes.
     pub trace_bytes: u64,
-    /// The certificate to serve with; none is plain HTTP.
-    pub tls: Option<Tls>,
-    /// The sites whose pages may ask.
+    /// Certificate to serve with; `None` serves plain HTTP.
+    pub tls: Option<TlsFiles>,
+    /// Sites whose pages may call the gateway.
     pub origins: Origins,
-    /// Where the two addresses stand, for what is found out later.
-    pub(super) places: Places,
+    /// Positions of both addresses, for checks across sections.
+    pub(super) spans: ListenSpans,
 }
 
-/// A certificate and its key, as PEM files.
+/// Certificate chain and private key as PEM files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tls {
+pub struct TlsFiles {
     /// The certificate chain.
     pub cert: PathBuf,
-    /// Its private key.
+    /// The private key.
     pub key: PathBuf,
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Places {
+pub(super) struct ListenSpans {
     pub(super) listen: Span,
     pub(super) operator_listen: Span,
 }
 
-impl Default for Server {
+impl Default for ServerSettings {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 4100)),
@@ -73,47 +73,46 @@ impl Default for Server {
             trace_bytes: 4 << 20,
             tls: None,
             origins: Origins::default(),
-            places: Places::default(),
+            spans: ListenSpans::default(),
         }
     }
 }
 
-/// Why an address may not be listened on, if it may not: without a key only this
-/// machine is served.
+/// Why the gateway must not listen on `address`: without keys, only loopback addresses
+/// are allowed.
 ///
 /// ```
-/// use majordomo_gateway::config::refuse_open;
+/// use majordomo_gateway::config::exposed_without_keys;
 ///
-/// assert!(refuse_open("127.0.0.1:4100".parse().unwrap(), false).is_none());
-/// assert!(refuse_open("0.0.0.0:4100".parse().unwrap(), true).is_none());
-/// assert!(refuse_open("0.0.0.0:4100".parse().unwrap(), false).is_some());
+/// assert!(exposed_without_keys("127.0.0.1:4100".parse().unwrap(), false).is_none());
+/// assert!(exposed_without_keys("0.0.0.0:4100".parse().unwrap(), true).is_none());
+/// assert!(exposed_without_keys("0.0.0.0:4100".parse().unwrap(), false).is_some());
 /// ```
-pub fn refuse_open(address: SocketAddr, has_keys: bool) -> Option<String> {
+pub fn exposed_without_keys(address: SocketAddr, has_keys: bool) -> Option<String> {
     let open = !has_keys && !address.ip().to_canonical().is_loopback();
-    open.then(|| format!("{address} can be reached from other machines, and no key is configured"))
+    open.then(|| format!("{address} is reachable from other machines, but no key is configured"))
 }
 
-/// Why the operator may not listen on an address, if so: other machines reach it
-/// and no key has a role that opens it.
+/// Why the operator's listener must not use `address`: it is reachable from other
+/// machines and no key has a role for it.
 ///
 /// ```
-/// use majordomo_gateway::config::refuse_open_operator;
+/// use majordomo_gateway::config::operator_exposed_without_role;
 ///
-/// assert!(refuse_open_operator("127.0.0.1:4101".parse().unwrap(), false).is_none());
-/// assert!(refuse_open_operator("0.0.0.0:4101".parse().unwrap(), true).is_none());
-/// assert!(refuse_open_operator("0.0.0.0:4101".parse().unwrap(), false).is_some());
+/// assert!(operator_exposed_without_role("127.0.0.1:4101".parse().unwrap(), false).is_none());
+/// assert!(operator_exposed_without_role("0.0.0.0:4101".parse().unwrap(), true).is_none());
+/// assert!(operator_exposed_without_role("0.0.0.0:4101".parse().unwrap(), false).is_some());
 /// ```
-pub fn refuse_open_operator(address: SocketAddr, has_role: bool) -> Option<String> {
+pub fn operator_exposed_without_role(address: SocketAddr, has_role: bool) -> Option<String> {
     let open = !has_role && !address.ip().to_canonical().is_loopback();
     open.then(|| {
         format!(
-            "the operator's listener on {address} can be reached from other machines, and no key \
-             has the role `operator` or `viewer`"
+            "the operator's listener on {address} is reachable from other machines, but no key has the role `operator` or `viewer`"
         )
     })
 }
 
-/// The keys of the section.
+/// All keys of the section.
 pub(super) const KEYS: &[&str] = &[
     "listen",
     "operator_listen",
@@ -136,24 +135,25 @@ pub(super) const KEYS: &[&str] = &[
     "origins",
 ];
 
-/// What to do about an open address.
-pub(super) const CLOSE_IT: &str = "make a key with `majordomo key new NAME` and put its [[keys]] entry here, or listen on 127.0.0.1";
+/// Hint for an exposed address without keys.
+pub(super) const EXPOSED_HINT: &str = "generate a key with `majordomo key new NAME` and add its [[keys]] entry, or listen on 127.0.0.1";
 
-/// The same for the operator's.
-pub(super) const CLOSE_OPERATOR: &str = "make a key with `majordomo key new NAME` and put its [[keys]] entry here with `role = \"operator\"`, or listen on 127.0.0.1";
+/// Hint for an exposed operator address without keys.
+pub(super) const EXPOSED_OPERATOR_HINT: &str = "generate a key with `majordomo key new NAME` and add its [[keys]] entry with `role = \"operator\"`, or listen on 127.0.0.1";
 
-/// What to do where keys are there and none is the operator's.
-pub(super) const GIVE_A_ROLE: &str = "add `role = \"operator\"` to the [[keys]] entry of whoever runs the gateway, or listen on 127.0.0.1";
+/// Hint for an exposed operator address without a key that has a role for it.
+pub(super) const MISSING_ROLE_HINT: &str =
+    "add `role = \"operator\"` to the operator's [[keys]] entry, or listen on 127.0.0.1";
 
-pub(super) fn read(mut section: Section<'_>) -> Server {
-    let mut server = Server::default();
+pub(super) fn read_server(mut section: Section<'_>) -> ServerSettings {
+    let mut server = ServerSettings::default();
     if let Some((address, span)) = address(&mut section, "listen") {
         server.listen = address;
-        server.places.listen = span;
+        server.spans.listen = span;
     }
     if let Some((address, span)) = address(&mut section, "operator_listen") {
         server.operator_listen = address;
-        server.places.operator_listen = span;
+        server.spans.operator_listen = span;
     }
     let body = section.take("max_body");
     if let Some(size) = body.as_ref().and_then(|field| field.size()) {
@@ -195,15 +195,15 @@ pub(super) fn read(mut section: Section<'_>) -> Server {
         .and_then(|field| tls(field.section("`tls`")?));
     server.origins = section
         .take("origins")
-        .map(origins::read)
+        .map(origins::read_origins)
         .unwrap_or_default();
     let reader = section.reader;
     section.finish();
-    refuse_shared_port(reader, &server);
+    check_distinct_addresses(reader, &server);
     server
 }
 
-/// A limit of zero forbids what a request can do without.
+/// Requests always have messages and parts, so their limits start at 1.
 fn counts(section: &mut Section<'_>, most: &mut MaxCounts) {
     let MaxCounts {
         messages,
@@ -233,20 +233,20 @@ fn address(section: &mut Section<'_>, key: &'static str) -> Option<(SocketAddr, 
     let field = section.take(key)?;
     let text = field.text()?;
     let Ok(address) = text.value.trim().parse() else {
-        let message = format!("{} is no address to listen on", text.shown());
+        let message = format!("{} is not a listen address", text.shown());
         field.report(message, hint_for(key, &text.value));
         return None;
     };
     Some((address, field.span))
 }
 
-/// What was probably meant; an address from the environment is not repeated.
+/// The likely fix; a value from the environment is not quoted.
 fn hint_for(key: &str, text: &str) -> &'static str {
     let text = text.trim();
     if text.starts_with("localhost") {
-        "write the address itself: `127.0.0.1:4100`"
+        "use a numeric address: `127.0.0.1:4100`"
     } else if text.contains("://") {
-        "leave the scheme out: an address and a port, such as `127.0.0.1:4100`"
+        "omit the scheme: an address and a port, such as `127.0.0.1:4100`"
     } else if text.parse::<std::net::IpAddr>().is_ok() {
         "add a port, such as `127.0.0.1:4100`, or `[::1]:4100` for IPv6"
     } else if key == "operator_listen" {
@@ -256,29 +256,25 @@ fn hint_for(key: &str, text: &str) -> &'static str {
     }
 }
 
-fn tls(mut section: Section<'_>) -> Option<Tls> {
+fn tls(mut section: Section<'_>) -> Option<TlsFiles> {
     let hint = "TLS needs both files: `tls = { cert = \"cert.pem\", key = \"key.pem\" }`";
-    let cert = section.need("cert", hint).and_then(|f| f.filled());
-    let key = section.need("key", hint).and_then(|f| f.filled());
+    let cert = section.require("cert", hint).and_then(|f| f.non_empty());
+    let key = section.require("key", hint).and_then(|f| f.non_empty());
     section.finish();
-    Some(Tls {
+    Some(TlsFiles {
         cert: PathBuf::from(cert?.value),
         key: PathBuf::from(key?.value),
     })
 }
 
-fn refuse_shared_port(reader: &Reader<'_>, server: &Server) {
+fn check_distinct_addresses(reader: &ConfigReader<'_>, server: &ServerSettings) {
     if server.listen == server.operator_listen && server.listen.port() != 0 {
-        let span = if server.places.operator_listen.is_empty() {
-            server.places.listen.clone()
+        let span = if server.spans.operator_listen.is_empty() {
+            server.spans.listen.clone()
         } else {
-            server.places.operator_listen.clone()
+            server.spans.operator_listen.clone()
         };
-        let hint = "give `operator_listen` a port of its own";
-        reader.report(
-            span,
-            "clients and the operator cannot share an address",
-            hint,
-        );
+        let hint = "give `operator_listen` another port";
+        reader.report(span, "`listen` and `operator_listen` must differ", hint);
     }
 }

@@ -1,35 +1,36 @@
-//! The text of a file, and how a line of it may be shown.
+//! The text of a configuration file, and how its lines are displayed.
 
 use std::fmt;
 use std::ops::Range;
 
 use super::Span;
-use super::secrets::shape;
+use super::secrets::patterns;
 
-/// Shorter texts are also parts of ordinary words; they are hidden by their place.
+/// Shorter secrets are masked only at their position, since they may be parts of ordinary
+/// words.
 const SHORTEST_WORD: usize = 6;
 
-/// A configuration file's name and text. It is only ever shown line by line, and
-/// without its secrets.
+/// Name and text of a configuration file. The text is only displayed line by line, with
+/// secrets masked.
 #[derive(Clone)]
-pub struct Source {
+pub struct ConfigSource {
     name: String,
-    /// None if there is no text because the file could not be read.
+    /// `None` if the file could not be read.
     text: Option<String>,
-    /// The places that are not shown, in order and apart.
+    /// Masked spans, sorted and disjoint.
     secrets: Vec<Span>,
-    /// What must not be in any message: secrets of the file and of variables.
+    /// Secrets of the file and of variables, masked in every message.
     words: Vec<String>,
     holds_secrets: bool,
     blank: bool,
 }
 
-impl Source {
+impl ConfigSource {
     pub(super) fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         let text = text.into();
         Self {
             name: name.into(),
-            secrets: shape::merged(shape::addresses(&text).collect()),
+            secrets: patterns::merged(patterns::addresses(&text).collect()),
             words: Vec::new(),
             text: Some(text),
             holds_secrets: false,
@@ -49,7 +50,7 @@ impl Source {
         }
     }
 
-    /// Whether keys stand in the text itself, and not only names of variables.
+    /// Whether the text itself contains keys, not just references to variables.
     pub fn holds_secrets(&self) -> bool {
         self.holds_secrets
     }
@@ -58,7 +59,7 @@ impl Source {
         self.holds_secrets = held;
     }
 
-    /// Whether the text says nothing: comments and empty sections at most.
+    /// Whether the file contains only comments and empty sections.
     pub(crate) fn is_blank(&self) -> bool {
         self.blank
     }
@@ -67,7 +68,7 @@ impl Source {
         self.blank = blank;
     }
 
-    /// The file's name as the user gave it.
+    /// The file's name as given by the user.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -80,14 +81,14 @@ impl Source {
         self.text.as_deref().unwrap_or_default()
     }
 
-    /// Shows stars in these places from now on.
+    /// Masks these spans.
     pub(super) fn hide(&mut self, secrets: impl IntoIterator<Item = Span>) {
         self.secrets.extend(secrets);
-        self.secrets = shape::merged(std::mem::take(&mut self.secrets));
+        self.secrets = patterns::merged(std::mem::take(&mut self.secrets));
     }
 
-    /// Keeps these texts out of all messages.
-    pub(super) fn keep_out(&mut self, words: Vec<String>) {
+    /// Masks these words in all messages.
+    pub(super) fn redact_words(&mut self, words: Vec<String>) {
         let long = words
             .into_iter()
             .map(|word| word.trim().to_ascii_lowercase());
@@ -96,27 +97,33 @@ impl Source {
         self.words.dedup();
     }
 
-    /// A message without the file's secrets, however they got into it.
-    pub(super) fn scrubbed(&self, message: &str) -> String {
-        // ASCII keeps its length, so that places are the same in both.
+    /// The message with all secrets masked.
+    pub(crate) fn scrubbed(&self, message: &str) -> String {
+        // ASCII lowercasing preserves lengths, so offsets are valid in both strings.
         let lower = message.to_ascii_lowercase();
         let found = self.words.iter().flat_map(|word| {
             let places = lower.match_indices(word.as_str());
             places.map(|(at, _)| at..at + word.len())
         });
-        shape::masked(message, &shape::merged(found.collect()))
+        patterns::masked(message, &patterns::merged(found.collect()))
     }
 
-    /// What may be shown of a place.
+    /// Whether this text is a proper beginning of another one: a file that was cut off.
+    pub(crate) fn is_cut_from(&self, whole: &Self) -> bool {
+        let (cut, whole) = (self.text().trim_end(), whole.text().trim_end());
+        cut.len() < whole.len() && whole.starts_with(cut)
+    }
+
+    /// The masked text of a span.
     pub(super) fn shown(&self, span: Span) -> Option<String> {
         let text = self.text().get(span.clone())?;
         Some(self.masked(text, span.start))
     }
 
-    pub(super) fn line_at(&self, offset: usize) -> Line {
+    pub(super) fn line_at(&self, offset: usize) -> SourceLine {
         let text = self.text();
         let mut offset = offset.min(text.len());
-        // A place at the very end is shown on the last line that has text.
+        // An offset at the end of the file is shown on the last line with text.
         if offset == text.len() && text.ends_with('\n') {
             offset = text.trim_end().len();
         }
@@ -128,7 +135,7 @@ impl Source {
             .find('\n')
             .map_or(text.len(), |at| offset + at);
         let shown = text[start..end].trim_end_matches('\r');
-        Line {
+        SourceLine {
             number: text[..start].matches('\n').count() + 1,
             column: text[start..offset].chars().count() + 1,
             text: self.masked(shown, start),
@@ -144,21 +151,22 @@ impl Source {
         let here = here.take_while(|span| span.start < end);
         let inside = |span: &Span| span.start.max(start) - start..span.end.min(end) - start;
         let places: Vec<Span> = here.map(inside).collect();
-        shape::masked(line, &places)
+        // A secret may stand a second time where it is not recognized by its position.
+        self.scrubbed(&patterns::masked(line, &places))
     }
 }
 
-/// The text may hold keys.
-impl fmt::Debug for Source {
+/// Omits the text, which may contain keys.
+impl fmt::Debug for ConfigSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Source")
+        f.debug_struct("ConfigSource")
             .field("name", &self.name)
             .finish_non_exhaustive()
     }
 }
 
-/// A line as it may be shown.
-pub(super) struct Line {
+/// A line with secrets masked.
+pub(super) struct SourceLine {
     pub(super) number: usize,
     pub(super) column: usize,
     pub(super) text: String,
@@ -166,14 +174,14 @@ pub(super) struct Line {
     original: String,
 }
 
-impl Line {
-    /// White space up to the marked place; tabs stay, so that marks line up.
+impl SourceLine {
+    /// Whitespace before the column; tabs are kept so that markers line up.
     pub(super) fn indent(&self) -> String {
         let before = self.original.chars().take(self.column - 1);
         before.map(|c| if c == '\t' { '\t' } else { ' ' }).collect()
     }
 
-    /// How many marks the place gets on this line; at least one.
+    /// Length of the marker on this line, at least 1.
     pub(super) fn marks(&self, span: &Span) -> usize {
         let line_end = self.start + self.original.len();
         let marked: Range<usize> = span.start.min(line_end)..span.end.min(line_end);
@@ -189,7 +197,7 @@ mod tests {
 
     #[test]
     fn lines_and_columns_count_characters_from_one() {
-        let source = Source::new("f", "a = 1\r\nß = \"é\" x\n");
+        let source = ConfigSource::new("f", "a = 1\r\nß = \"é\" x\n");
         let at = source.text().find('x').unwrap();
         let line = source.line_at(at);
         assert_eq!((line.number, line.column), (2, 9));
@@ -203,9 +211,9 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_kept_out_of_messages_in_any_case() {
-        let mut source = Source::new("f", "");
-        source.keep_out(vec!["CANARY-one".into(), "Canary".into(), "key".into()]);
+    fn secrets_are_masked_in_messages_ignoring_case() {
+        let mut source = ConfigSource::new("f", "");
+        source.redact_words(vec!["CANARY-one".into(), "Canary".into(), "key".into()]);
         for (message, scrubbed) in [
             ("no `CANARY-one` here", "no `**********` here"),
             ("set LLM_CANARY for a key", "set LLM_****** for a key"),

@@ -1,25 +1,25 @@
-//! Specs of the file, checked against the names that the file knows.
+//! Specs of the file, and the checks of the names they use.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use majordomo::nearest;
 
 use super::Span;
-use super::alias_cycles::circles;
+use super::alias_cycles::alias_cycles;
 use super::providers::DeclaredKind;
-use super::reader::{Field, Reader, Section};
-use super::secrets::shape;
+use super::reader::{ConfigField, ConfigReader, Section};
+use super::secrets::patterns;
 
-/// A model spec, and where it stands.
+/// A spec and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spec {
+pub struct SpecEntry {
     /// The spec.
     pub text: String,
-    /// Where it stands.
+    /// Position in the file.
     pub span: Span,
-    /// How messages quote it, when some of it came from the environment.
+    /// How diagnostics quote it if it contains variables.
     quoted: Option<String>,
-    place: Place,
+    role: SpecRole,
 }
 
 /// A name for a spec.
@@ -27,39 +27,39 @@ pub struct Spec {
 pub struct Alias {
     /// The name.
     pub name: String,
-    /// What it stands for.
-    pub spec: Spec,
+    /// The spec it stands for.
+    pub spec: SpecEntry,
 }
 
-/// What a spec is for; that decides what it may hold.
+/// The use of a spec, which decides what it may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum SpecRole {
     Alias,
-    /// May hold `{model}`.
+    /// May contain `{model}`.
     Service,
     /// May name a route.
     Describer,
 }
 
-/// What a service's spec may hold for the name that the client asked for.
-pub(super) const ASKED: &str = "{model}";
+/// Placeholder for the requested model in a service's spec.
+pub(super) const REQUESTED_MODEL: &str = "{model}";
 
-impl Spec {
-    pub(super) fn service(field: &Field<'_>) -> Option<Self> {
-        Self::read(field, Place::Service)
+impl SpecEntry {
+    pub(super) fn service(field: &ConfigField<'_>) -> Option<Self> {
+        Self::read(field, SpecRole::Service)
     }
 
-    pub(super) fn describer(field: &Field<'_>) -> Option<Self> {
-        Self::read(field, Place::Describer)
+    pub(super) fn describer(field: &ConfigField<'_>) -> Option<Self> {
+        Self::read(field, SpecRole::Describer)
     }
 
-    fn read(field: &Field<'_>, place: Place) -> Option<Self> {
-        let text = field.filled()?;
+    fn read(field: &ConfigField<'_>, role: SpecRole) -> Option<Self> {
+        let text = field.non_empty()?;
         Some(Self {
             quoted: text.is_substituted().then(|| text.shown()),
             span: field.span.clone(),
             text: text.value,
-            place,
+            role,
         })
     }
 
@@ -68,16 +68,16 @@ impl Spec {
         elements.filter(|element| !element.is_empty())
     }
 
-    /// The providers that it names.
+    /// The providers it names.
     pub(super) fn providers(&self) -> impl Iterator<Item = &str> {
         let targets = self
             .elements()
             .filter_map(|element| element.split_once('/'));
         let names = targets.map(|(provider, _)| provider.trim());
-        names.filter(|name| !name.contains(ASKED))
+        names.filter(|name| !name.contains(REQUESTED_MODEL))
     }
 
-    /// An element as messages quote it.
+    /// Quotes an element for diagnostics.
     fn quote(&self, element: &str) -> String {
         self.quoted
             .clone()
@@ -93,9 +93,9 @@ pub(super) fn read_aliases(section: Section<'_>) -> Vec<Alias> {
             section.reader.report(
                 field.key_span.clone(),
                 format!("`{}` cannot be an alias", field.key),
-                "use one word without `/`, `,` and spaces",
+                "use a name without `/`, `,` or spaces",
             );
-        } else if let Some(spec) = Spec::read(&field, Place::Alias) {
+        } else if let Some(spec) = SpecEntry::read(&field, SpecRole::Alias) {
             aliases.push(Alias {
                 name: field.key,
                 spec,
@@ -105,22 +105,22 @@ pub(super) fn read_aliases(section: Section<'_>) -> Vec<Alias> {
     aliases
 }
 
-/// Every name that a spec may use. Names whose own entries are wrong count, so
-/// that one mistake is told once.
-pub(super) struct Names<'a> {
-    pub(super) reader: &'a Reader<'a>,
+/// The names that specs may use. Names with invalid entries are included so that one
+/// mistake is reported once.
+pub(super) struct SpecNames<'a> {
+    pub(super) reader: &'a ConfigReader<'a>,
     pub(super) providers: BTreeSet<String>,
     pub(super) aliases: BTreeSet<String>,
     pub(super) routes: BTreeSet<String>,
 }
 
-impl Names<'_> {
-    /// Reports what is wrong with a spec.
-    pub(super) fn check(&self, spec: &Spec) {
+impl SpecNames<'_> {
+    /// Reports the mistakes of a spec.
+    pub(super) fn check(&self, spec: &SpecEntry) {
         let mut empty = true;
         for element in spec.elements() {
             empty = false;
-            if let Some((message, hint)) = self.mistake(spec, element) {
+            if let Some((message, hint)) = self.check_element(spec, element) {
                 self.reader.report(spec.span.clone(), message, hint);
             }
         }
@@ -131,21 +131,24 @@ impl Names<'_> {
         }
     }
 
-    fn mistake(&self, spec: &Spec, element: &str) -> Option<(String, String)> {
+    fn check_element(&self, spec: &SpecEntry, element: &str) -> Option<(String, String)> {
         let quote = spec.quote(element);
-        let asks = element.contains(ASKED);
-        if asks && spec.place != Place::Service {
-            let hint = "it stands for what the client asked for, in a route's `services` only";
-            return Some((format!("{quote} may not hold `{ASKED}`"), hint.into()));
-        }
-        if element.replace(ASKED, "").contains(['{', '}']) {
-            let message = format!("{quote} has braces in it");
+        let has_placeholder = element.contains(REQUESTED_MODEL);
+        if has_placeholder && spec.role != SpecRole::Service {
+            let hint = "it stands for the requested model and is only allowed in `services`";
             return Some((
-                message,
-                format!("only `{ASKED}` is put in: what the client asked for"),
+                format!("{quote} must not contain `{REQUESTED_MODEL}`"),
+                hint.into(),
             ));
         }
-        if element == ASKED {
+        if element.replace(REQUESTED_MODEL, "").contains(['{', '}']) {
+            let message = format!("{quote} contains braces");
+            return Some((
+                message,
+                format!("only `{REQUESTED_MODEL}` is substituted: the requested model"),
+            ));
+        }
+        if element == REQUESTED_MODEL {
             return None;
         }
         match element.split_once('/') {
@@ -153,18 +156,18 @@ impl Names<'_> {
             Some((provider, model)) => {
                 let as_target = || "write it as `provider/model`".to_owned();
                 if provider.trim().is_empty() {
-                    return Some((format!("{quote} names no provider"), as_target()));
+                    return Some((format!("{quote} has no provider"), as_target()));
                 }
                 if model.trim().is_empty() {
-                    return Some((format!("{quote} names no model"), as_target()));
+                    return Some((format!("{quote} has no model"), as_target()));
                 }
                 self.provider(spec, provider)
             }
         }
     }
 
-    fn bare(&self, spec: &Spec, name: &str, quote: &str) -> Option<(String, String)> {
-        let routes = Some(&self.routes).filter(|_| spec.place == Place::Describer);
+    fn bare(&self, spec: &SpecEntry, name: &str, quote: &str) -> Option<(String, String)> {
+        let routes = Some(&self.routes).filter(|_| spec.role == SpecRole::Describer);
         let mut sets = [&self.aliases].into_iter().chain(routes);
         if sets.clone().any(|names| names.contains(name)) {
             return None;
@@ -172,14 +175,16 @@ impl Names<'_> {
         let known = sets.by_ref().flatten().map(String::as_str);
         let hint = match nearest(name, known) {
             Some(close) => format!("did you mean `{close}`?"),
-            None => "a target is written `provider/model`; aliases stand in [aliases]".to_owned(),
+            None => {
+                "a target is written `provider/model`; aliases are defined in [aliases]".to_owned()
+            }
         };
         Some((format!("there is no alias {quote}"), hint))
     }
 
-    fn provider(&self, spec: &Spec, name: &str) -> Option<(String, String)> {
+    fn provider(&self, spec: &SpecEntry, name: &str) -> Option<(String, String)> {
         let variable = variable_name(name);
-        if name.contains(ASKED)
+        if name.contains(REQUESTED_MODEL)
             || self.providers.contains(name)
             || DeclaredKind::builtin(name).is_some()
             || self.reader.variable(&variable).is_some()
@@ -198,7 +203,7 @@ impl Names<'_> {
         );
         let hint = match nearest(name, known) {
             Some(close) => format!("did you mean `{close}`?"),
-            None if spec.quoted.is_some() || !shape::parts(name).is_empty() => {
+            None if spec.quoted.is_some() || !patterns::secret_spans(name).is_empty() => {
                 "add it under [providers]".to_owned()
             }
             None => format!("add [providers.{name}], or set {variable} to its DSN"),
@@ -206,8 +211,8 @@ impl Names<'_> {
         Some((format!("there is no provider {}", spec.quote(name)), hint))
     }
 
-    /// Reports a describer that is nobody but the one who needs it.
-    pub(super) fn check_describer(&self, target: &str, describer: Option<&Spec>) {
+    /// Reports a describer that consists only of the target it describes for.
+    pub(super) fn check_describer(&self, target: &str, describer: Option<&SpecEntry>) {
         let Some(describer) = describer else {
             return;
         };
@@ -215,30 +220,30 @@ impl Names<'_> {
         if elements.clone().next().is_some() && elements.all(|element| element == target.trim()) {
             let quote = describer.quote(target.trim());
             let message = format!("{quote} cannot describe images to itself");
-            let hint = "name another model, one that takes images";
+            let hint = "name another model that accepts images";
             self.reader.report(describer.span.clone(), message, hint);
         }
     }
 
-    /// Reports aliases that lead back to themselves, each circle once.
-    pub(super) fn check_circles(&self, aliases: &[Alias]) {
-        for circle in circles(aliases) {
-            let ways = circle.iter().chain(circle.first());
-            let names: Vec<&str> = ways.map(|at| aliases[*at].name.as_str()).collect();
-            let message = format!("the aliases go in a circle: {}", names.join(" → "));
-            let hint = "let one of them name targets: `provider/model`";
-            let span = &aliases[circle[0]].spec.span;
+    /// Reports alias cycles, each once.
+    pub(super) fn check_alias_cycles(&self, aliases: &[Alias]) {
+        for cycle in alias_cycles(aliases) {
+            let members = cycle.iter().chain(cycle.first());
+            let names: Vec<&str> = members.map(|at| aliases[*at].name.as_str()).collect();
+            let message = format!("alias cycle: {}", names.join(" → "));
+            let hint = "make one of them name a target: `provider/model`";
+            let span = &aliases[cycle[0]].spec.span;
             self.reader.report(span.clone(), message, hint);
         }
     }
 }
 
-/// The variable that may hold a provider's DSN.
+/// The environment variable for a provider's DSN.
 fn variable_name(provider: &str) -> String {
     format!("LLM_{}", provider.to_uppercase().replace('-', "_"))
 }
 
-/// The providers that variables define: their names and the variables.
+/// Names and variables of all providers defined in the environment.
 pub(super) fn provider_variables(
     environment: &BTreeMap<String, String>,
 ) -> impl Iterator<Item = (String, &str)> {

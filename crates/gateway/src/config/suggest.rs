@@ -1,17 +1,17 @@
-//! Hints that name what is known.
+//! Hints that suggest known names.
 
 use majordomo::nearest;
 
-/// A hint that suggests the nearest name, or else lists all of them.
+/// Suggests the nearest name, or lists all of them.
 pub(super) fn suggest(wanted: &str, known: &[&str]) -> String {
     match nearest(wanted, known.iter().copied()) {
         Some(name) => format!("did you mean `{name}`?"),
         None if known.is_empty() => String::new(),
-        None => format!("known are {}", listed(known)),
+        None => format!("expected one of {}", listed(known)),
     }
 }
 
-/// Names as a sentence lists them.
+/// Formats names as a list.
 pub(super) fn listed(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")

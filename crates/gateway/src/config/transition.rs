@@ -1,108 +1,129 @@
-//! Whether a running gateway may go from one configuration to another.
+//! Decides whether a running gateway may switch to another configuration.
 //!
-//! A reload fails closed: a file may be empty because a disk is full, or lack its
-//! end because somebody is still writing it, and neither may open what was closed.
-//! To open it on purpose, restart. This module is pure. It compares two
-//! configurations and what the process took at its start, and knows nobody else.
+//! A reload fails closed: a file may be empty because the disk is full, or truncated
+//! because a write is in progress, and neither may remove protection. Removing it on
+//! purpose requires a restart. The module is pure: it compares two configurations and
+//! what was fixed at startup.
 
 use std::net::SocketAddr;
 
-use super::{Config, Server, refuse_open, refuse_open_operator};
+use super::{Config, ServerSettings, exposed_without_keys, operator_exposed_without_role};
 
-/// What the process took when it started and keeps until it ends.
+/// Settings that are fixed until the process ends.
 #[derive(Clone, Debug)]
 pub(crate) struct AtStartup {
-    /// The addresses as the configuration named them.
+    /// The configured addresses.
     pub(crate) listen: SocketAddr,
     pub(crate) operator_listen: SocketAddr,
-    /// The addresses that clients and the operator really reach.
+    /// The addresses actually bound, for clients and the operator.
     pub(crate) bound: [SocketAddr; 2],
-    /// Whether TLS is spoken there.
+    /// Whether the listeners use TLS.
     pub(crate) tls: bool,
 }
 
-/// Why the old configuration stays.
+/// Why a reload is rejected and the old configuration stays active.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refusal {
-    /// A disk is full, or a writer has only begun.
-    #[error(
-        "the file is empty; if nothing is to be configured any more, restart majordomo with it"
-    )]
+pub(crate) enum ReloadRejection {
+    /// The disk is full, or a write is in progress.
+    #[error("the file is empty; if that is intended, restart majordomo")]
     Empty,
     #[error(
-        "the file has no [[keys]] any more, and without the last key everybody who reaches the \
-         gateway could ask; if that is meant, restart majordomo"
+        "the last of the [[keys]] was removed, which would let every client in; if that is \
+         intended, restart majordomo"
     )]
     LastKey,
     #[error(
-        "the file has no `tls` in [server] any more, and clients would send their keys in plain \
-         text; if that is meant, restart majordomo"
+        "the file ends within the [[keys]] entry `{0}`, whose `models` are missing: it looks cut \
+         off; if that is intended, restart majordomo"
+    )]
+    WiderKey(String),
+    #[error(
+        "`tls` in [server] was removed, and clients would send their keys in plain text; if that \
+         is intended, restart majordomo"
     )]
     TlsOff,
     #[error(
-        "the file allows pages of {0} to ask (`origins` in [server]), and no key is configured; \
-         add a key, or restart majordomo if everybody who opens that site may use the gateway"
+        "`origins` in [server] now allows {0}, but no key is configured; add a key, or restart \
+         majordomo if every visitor of that site may use the gateway"
     )]
     Origin(String),
     #[error("{0}; add a key, or listen on 127.0.0.1 and restart majordomo")]
     Open(String),
 }
 
-/// A setting of the new configuration that waits for the next start.
+/// A setting of the new configuration that requires a restart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Notice {
+pub(crate) struct RestartNotice {
     pub(crate) setting: &'static str,
-    /// One sentence that names the setting and what to do.
+    /// One sentence that names the setting and the fix.
     pub(crate) text: String,
 }
 
-/// Whether `new` may take the place of `old`, and what of it must wait.
-pub(crate) fn judge(
+/// Checks whether `new` may replace `old`; returns the settings that require a restart.
+pub(crate) fn check_reload(
     at_startup: &AtStartup,
     old: &Config,
     new: &Config,
-) -> Result<Vec<Notice>, Refusal> {
-    let keyed = !new.keys.is_empty();
+) -> Result<Vec<RestartNotice>, ReloadRejection> {
+    let has_keys = !new.keys.is_empty();
     if new.source.is_blank() && !old.source.is_blank() {
-        return Err(Refusal::Empty);
+        return Err(ReloadRejection::Empty);
     }
-    if !keyed && !old.keys.is_empty() {
-        return Err(Refusal::LastKey);
+    if !has_keys && !old.keys.is_empty() {
+        return Err(ReloadRejection::LastKey);
+    }
+    if let Some(key) = new
+        .source
+        .is_cut_from(&old.source)
+        .then(|| wider_key(old, new))
+        .flatten()
+    {
+        return Err(ReloadRejection::WiderKey(key));
     }
     if at_startup.tls && new.server.tls.is_none() {
-        return Err(Refusal::TlsOff);
+        return Err(ReloadRejection::TlsOff);
     }
     let site = new.server.origins.beyond(&old.server.origins);
-    if let Some(site) = site.filter(|_| !keyed) {
-        return Err(Refusal::Origin(site.to_owned()));
+    if let Some(site) = site.filter(|_| !has_keys) {
+        return Err(ReloadRejection::Origin(site.to_owned()));
     }
     let [_, operator] = at_startup.bound;
     let mut open = at_startup
         .bound
         .iter()
-        .filter_map(|at| refuse_open(*at, keyed));
-    let roleless = refuse_open_operator(operator, new.opens_the_operators_listener());
+        .filter_map(|at| exposed_without_keys(*at, has_keys));
+    let roleless = operator_exposed_without_role(operator, new.has_operator_key());
     if let Some(reason) = open.next().or(roleless) {
-        return Err(Refusal::Open(reason));
+        return Err(ReloadRejection::Open(reason));
     }
     Ok(notices(at_startup, &new.server))
 }
 
-/// What a listener is told once, when it is made.
-fn notices(at_startup: &AtStartup, new: &Server) -> Vec<Notice> {
+/// A key that was restricted to some models and no longer is.
+fn wider_key(old: &Config, new: &Config) -> Option<String> {
+    let restricted = |name: &str| {
+        let same = old.keys.iter().find(|key| key.name == name);
+        same.is_some_and(|key| key.models.is_some())
+    };
+    let wider = |key: &&crate::keys::KeyEntry| key.models.is_none() && restricted(&key.name);
+    new.keys.iter().find(wider).map(|key| key.name.clone())
+}
+
+/// Settings that a listener reads only when it is bound.
+fn notices(at_startup: &AtStartup, new: &ServerSettings) -> Vec<RestartNotice> {
     let moved = |setting, was: SocketAddr, is: SocketAddr| {
-        (was != is).then(|| Notice {
+        (was != is).then(|| RestartNotice {
             setting,
             text: format!(
-                "`{setting}` in [server] is {is} now, and the gateway still listens on {was}: \
-                 restart majordomo to change it"
+                "`{setting}` in [server] is now {is}, but the gateway still listens on {was}: \
+                 restart majordomo to apply it"
             ),
         })
     };
-    let tls = (!at_startup.tls && new.tls.is_some()).then(|| Notice {
+    let tls = (!at_startup.tls && new.tls.is_some()).then(|| RestartNotice {
         setting: "tls",
-        text: "`tls` in [server] is set now, and the gateway still speaks plain HTTP: restart \
-               majordomo to change it"
+        text: "`tls` in [server] is now set, but the gateway still serves plain HTTP: restart \
+             majordomo to apply it"
             .to_owned(),
     });
     let listen = moved("listen", at_startup.listen, new.listen);
@@ -121,6 +142,8 @@ mod tests {
     use super::*;
 
     const KEY: &str = "[[keys]]\nname = \"a\"\nkey = \"sk-canary-client\"\n";
+    const NARROW: &str =
+        "[[keys]]\nname = \"a\"\nkey = \"sk-canary-client\"\nmodels = [\"coder\"]\n";
     const TLS: &str = "[server]\ntls = { cert = \"c.pem\", key = \"k.pem\" }\n";
     const ALIAS: &str = "[aliases]\na = \"demo/text\"\n";
 
@@ -128,7 +151,7 @@ mod tests {
         Config::parse("m.toml", text, &BTreeMap::new()).expect("the file is fine")
     }
 
-    /// What a gateway holds that was started with this file.
+    /// What is fixed in a gateway started with this file.
     fn at_startup(start: &Config) -> AtStartup {
         AtStartup {
             listen: start.server.listen,
@@ -138,34 +161,45 @@ mod tests {
         }
     }
 
-    /// The settings that wait, or why the old file stays.
-    type Judged<'a> = Result<&'a [&'a str], Refusal>;
+    /// The settings that require a restart, or why the reload is rejected.
+    type Checked<'a> = Result<&'a [&'a str], ReloadRejection>;
 
     #[test]
-    fn what_was_closed_stays_closed() {
+    fn a_reload_never_removes_protection() {
         let moved = "[server]\nlisten = \"127.0.0.1:1\"\noperator_listen = \"127.0.0.1:2\"\n";
         let both = format!("{TLS}{KEY}");
-        let rows: &[(&str, &str, Judged<'_>)] = &[
-            // An empty file says nothing, whatever was at work.
-            (ALIAS, "", Err(Refusal::Empty)),
-            (ALIAS, " \n\t\n", Err(Refusal::Empty)),
-            (ALIAS, "# [aliases]\n", Err(Refusal::Empty)),
-            (ALIAS, "[aliases]\n[server]\n", Err(Refusal::Empty)),
-            (KEY, "", Err(Refusal::Empty)),
+        let rows: &[(&str, &str, Checked<'_>)] = &[
+            // An empty file is never accepted.
+            (ALIAS, "", Err(ReloadRejection::Empty)),
+            (ALIAS, " \n\t\n", Err(ReloadRejection::Empty)),
+            (ALIAS, "# [aliases]\n", Err(ReloadRejection::Empty)),
+            (ALIAS, "[aliases]\n[server]\n", Err(ReloadRejection::Empty)),
+            (KEY, "", Err(ReloadRejection::Empty)),
+            // A file that was cut off must not widen what a key may use.
+            (NARROW, KEY, Err(ReloadRejection::WiderKey("a".to_owned()))),
+            (
+                NARROW,
+                "[[keys]]\nname = \"a\"\nkey = \"sk-canary-other\"\n",
+                Ok(&[]),
+            ),
             ("# one", "# two", Ok(&[])),
-            // Keys may be changed, added and taken away, but for the last.
-            (KEY, ALIAS, Err(Refusal::LastKey)),
-            (KEY, "keys = []\n", Err(Refusal::Empty)),
-            (KEY, &format!("keys = []\n{ALIAS}"), Err(Refusal::LastKey)),
+            // Keys may be changed, added and removed, except for the last.
+            (KEY, ALIAS, Err(ReloadRejection::LastKey)),
+            (KEY, "keys = []\n", Err(ReloadRejection::Empty)),
+            (
+                KEY,
+                &format!("keys = []\n{ALIAS}"),
+                Err(ReloadRejection::LastKey),
+            ),
             (KEY, &KEY.replace("canary", "another"), Ok(&[])),
             (ALIAS, KEY, Ok(&[])),
             (ALIAS, "[chain]\nretries = 0\n", Ok(&[])),
-            // TLS stays on.
-            (TLS, ALIAS, Err(Refusal::TlsOff)),
-            (&both, KEY, Err(Refusal::TlsOff)),
-            (&both, TLS, Err(Refusal::LastKey)),
+            // TLS cannot be turned off.
+            (TLS, ALIAS, Err(ReloadRejection::TlsOff)),
+            (&both, KEY, Err(ReloadRejection::TlsOff)),
+            (&both, TLS, Err(ReloadRejection::LastKey)),
             (TLS, &TLS.replace("c.pem", "d.pem"), Ok(&[])),
-            // What waits for a restart says so.
+            // Settings that require a restart are reported.
             (ALIAS, TLS, Ok(&["tls"])),
             (ALIAS, moved, Ok(&["listen", "operator_listen"])),
             (moved, ALIAS, Ok(&["listen", "operator_listen"])),
@@ -173,62 +207,69 @@ mod tests {
         ];
         for (old, new, expected) in rows {
             let (before, after) = (config(old), config(new));
-            let judged = judge(&at_startup(&before), &before, &after);
-            let settings = judged.as_ref().map(|notices| {
+            let checked = check_reload(&at_startup(&before), &before, &after);
+            let settings = checked.as_ref().map(|notices| {
                 let settings = notices.iter().map(|notice| notice.setting);
                 settings.collect::<Vec<_>>()
             });
             let expected = expected.as_ref().map(|settings| settings.to_vec());
             assert_eq!(settings, expected, "{old:?} to {new:?}");
-            let told: Vec<String> = match &judged {
+            let texts: Vec<String> = match &checked {
                 Ok(notices) => notices.iter().map(|notice| notice.text.clone()).collect(),
                 Err(refusal) => vec![refusal.to_string()],
             };
-            for text in told {
+            for text in texts {
                 assert!(text.contains("restart majordomo"), "{text}");
             }
         }
     }
 
     #[test]
-    fn an_address_that_others_reach_is_never_opened() {
+    fn an_exposed_address_is_never_left_without_keys() {
         let public = SocketAddr::from(([192, 0, 2, 1], 4100));
         let config = config(ALIAS);
         for place in 0..2 {
             let mut at_startup = at_startup(&config);
             at_startup.bound[place] = public;
-            let judged = judge(&at_startup, &config, &config);
-            let refused = matches!(&judged, Err(Refusal::Open(why)) if why.contains("192.0.2.1"));
-            assert!(refused, "{judged:?}");
+            let checked = check_reload(&at_startup, &config, &config);
+            let refused =
+                matches!(&checked, Err(ReloadRejection::Open(why)) if why.contains("192.0.2.1"));
+            assert!(refused, "{checked:?}");
         }
     }
 
     #[test]
-    fn what_waits_for_a_restart_is_told_until_it_happens() {
+    fn a_setting_that_requires_a_restart_is_reported_until_restart() {
         let start = config(ALIAS);
         let at_startup = at_startup(&start);
         let moved = config("[server]\nlisten = \"127.0.0.1:1\"\n");
-        assert_eq!(judge(&at_startup, &start, &moved).map(|n| n.len()), Ok(1));
-        assert_eq!(judge(&at_startup, &moved, &moved).map(|n| n.len()), Ok(1));
-        assert_eq!(judge(&at_startup, &moved, &start), Ok(vec![]));
+        assert_eq!(
+            check_reload(&at_startup, &start, &moved).map(|n| n.len()),
+            Ok(1)
+        );
+        assert_eq!(
+            check_reload(&at_startup, &moved, &moved).map(|n| n.len()),
+            Ok(1)
+        );
+        assert_eq!(check_reload(&at_startup, &moved, &start), Ok(vec![]));
     }
 
     #[test]
-    fn tls_that_was_never_spoken_may_be_left_out_again() {
+    fn tls_that_never_took_effect_may_be_removed() {
         let (plain, secure) = (config(ALIAS), config(TLS));
         let at_startup = at_startup(&plain);
-        assert_eq!(judge(&at_startup, &secure, &plain), Ok(vec![]));
+        assert_eq!(check_reload(&at_startup, &secure, &plain), Ok(vec![]));
     }
 
     #[test]
-    fn a_site_is_added_only_where_keys_are_needed() {
+    fn an_origin_is_added_only_if_keys_are_configured() {
         let sites =
             |names: &str, keys: &str| config(&format!("[server]\norigins = {names}\n{keys}"));
         let (a, ab) = (r#"["https://a"]"#, r#"["https://a", "https://b"]"#);
         let added = |old: &str, new: &str, keys: &str| {
             let (old, new) = (sites(old, keys), sites(new, keys));
-            match judge(&at_startup(&old), &old, &new) {
-                Err(Refusal::Origin(site)) => Some(site),
+            match check_reload(&at_startup(&old), &old, &new) {
+                Err(ReloadRejection::Origin(site)) => Some(site),
                 other => {
                     assert_eq!(other, Ok(vec![]));
                     None
@@ -243,16 +284,16 @@ mod tests {
     }
 
     #[test]
-    fn an_operators_listener_that_others_reach_keeps_a_key_that_opens_it() {
+    fn an_exposed_operator_listener_keeps_a_key_with_a_role() {
         let key = |role: &str| config(&format!("{KEY}{role}"));
         let operator = key("role = \"operator\"\n");
         let mut at_startup = at_startup(&operator);
         at_startup.bound[1] = SocketAddr::from(([192, 0, 2, 1], 4101));
-        let judged = judge(&at_startup, &operator, &key(""));
-        let refused = matches!(&judged, Err(Refusal::Open(why)) if why.contains("role"));
-        assert!(refused, "{judged:?}");
+        let checked = check_reload(&at_startup, &operator, &key(""));
+        let refused = matches!(&checked, Err(ReloadRejection::Open(why)) if why.contains("role"));
+        assert!(refused, "{checked:?}");
         assert_eq!(
-            judge(&at_startup, &operator, &key("role = \"viewer\"\n")),
+            check_reload(&at_startup, &operator, &key("role = \"viewer\"\n")),
             Ok(vec![])
         );
     }

@@ -1,8 +1,8 @@
-//! Numbers with units: `32MiB`, `30m`.
+//! Parses sizes and durations: `32MiB`, `30m`.
 
 use std::time::Duration;
 
-/// Units of sizes; the longer name comes before its own end.
+/// Units of sizes; a unit comes before its own suffix.
 const SIZES: [(&str, u64); 10] = [
     ("kib", 1 << 10),
     ("mib", 1 << 20),
@@ -16,7 +16,7 @@ const SIZES: [(&str, u64); 10] = [
     ("b", 1),
 ];
 
-/// Reads a size in bytes: `4MB` is 4,000,000 and `4MiB` is 4,194,304, as is `4M`.
+/// Parses a size in bytes: `4MB` is 4,000,000; `4MiB` and `4M` are 4,194,304.
 pub(super) fn size(text: &str) -> Option<u64> {
     let text = text.trim().to_lowercase();
     let unit = SIZES.iter().find(|(name, _)| text.ends_with(name));
@@ -34,10 +34,10 @@ pub(super) fn size(text: &str) -> Option<u64> {
     (bytes < u64::MAX as f64).then_some(bytes as u64)
 }
 
-/// The longest time that a configuration may name; clocks count further.
+/// Maximum duration; `Instant` arithmetic does not overflow below it.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
 
-/// Reads a duration: `500ms`, `30s`, `1h 30m`.
+/// Parses a duration: `500ms`, `30s`, `1h 30m`.
 pub(super) fn duration(text: &str) -> Option<Duration> {
     let duration = humantime::parse_duration(text.trim()).ok()?;
     (duration <= LONGEST).then_some(duration)
@@ -87,7 +87,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_panics(text in ".*", number in "[0-9.]{0,30}", unit in "[a-zA-Z]{0,3}") {
+        fn no_size_or_duration_panics(text in ".*", number in "[0-9.]{0,30}", unit in "[a-zA-Z]{0,3}") {
             let _ = (size(&text), duration(&text));
             let _ = (size(&format!("{number}{unit}")), duration(&format!("{number}{unit}")));
         }

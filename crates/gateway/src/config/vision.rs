@@ -6,35 +6,35 @@ use majordomo_vision::{History, Latest, OnFailure, VisionConfig};
 
 use super::reader::Section;
 
-/// How images become text for models that cannot see.
+/// Descriptions of images for models that accept none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Vision {
-    /// What becomes of images of earlier turns.
+pub struct VisionSettings {
+    /// Handling of images in earlier turns.
     pub history: History,
     /// Which images count as the latest.
     pub latest: Latest,
-    /// Descriptions in flight for one request.
+    /// Concurrent descriptions per request.
     pub per_request: usize,
-    /// Descriptions in flight for the whole process.
+    /// Concurrent descriptions per process.
     pub total: usize,
-    /// What the describer is asked; none is the built-in question.
+    /// Prompt for the describer; `None` uses the built-in one.
     pub prompt: Option<String>,
-    /// Whether the user's question is passed to the describer.
+    /// Whether the describer receives the user's question.
     pub question: bool,
-    /// Bytes of descriptions that are remembered.
+    /// Size of the description cache in bytes.
     pub cache: u64,
-    /// How long a description is remembered.
+    /// Lifetime of a cached description.
     pub ttl: Duration,
-    /// How long one description may take.
+    /// Timeout for one description.
     pub timeout: Duration,
-    /// Tokens of one description.
+    /// Maximum tokens of one description.
     pub max_tokens: u64,
-    /// What happens when an image cannot be described.
+    /// Handling of images that cannot be described.
     pub on_failure: OnFailure,
 }
 
-impl Vision {
-    /// The settings of the engine.
+impl VisionSettings {
+    /// The engine's settings.
     pub fn settings(&self) -> VisionConfig {
         let usual = VisionConfig::default();
         VisionConfig {
@@ -50,11 +50,12 @@ impl Vision {
             max_tokens: self.max_tokens,
             on_failure: self.on_failure,
             max_images: usual.max_images,
+            max_request_images: usual.max_request_images,
         }
     }
 }
 
-impl Default for Vision {
+impl Default for VisionSettings {
     fn default() -> Self {
         Self {
             history: History::default(),
@@ -72,10 +73,10 @@ impl Default for Vision {
     }
 }
 
-const MOST_IN_FLIGHT: u64 = 1_000;
+const MAX_CONCURRENT: u64 = 1_000;
 
-pub(super) fn read(mut section: Section<'_>) -> Vision {
-    let mut vision = Vision::default();
+pub(super) fn read_vision(mut section: Section<'_>) -> VisionSettings {
+    let mut vision = VisionSettings::default();
     let history = [("omit", History::Omit), ("cached", History::Cached)];
     if let Some(found) = section.take("history").and_then(|f| f.choice(&history)) {
         vision.history = found;
@@ -85,16 +86,16 @@ pub(super) fn read(mut section: Section<'_>) -> Vision {
         vision.latest = found;
     }
     let count = |most: u64| usize::try_from(most).unwrap_or(usize::MAX);
-    let per_request = section.number("per_request", 1, MOST_IN_FLIGHT);
+    let per_request = section.number("per_request", 1, MAX_CONCURRENT);
     vision.per_request = per_request.map_or(vision.per_request, count);
     let total_field = section.take("total");
     let total = total_field
         .as_ref()
-        .and_then(|field| field.number(1, MOST_IN_FLIGHT));
+        .and_then(|field| field.number(1, MAX_CONCURRENT));
     vision.total = total.map_or(vision.total.max(vision.per_request), count);
     vision.prompt = section
         .take("prompt")
-        .and_then(|f| f.filled())
+        .and_then(|f| f.non_empty())
         .map(|text| text.value);
     vision.question = section.flag("question").unwrap_or(vision.question);
     vision.cache = section.size("cache").unwrap_or(vision.cache);
@@ -115,7 +116,7 @@ pub(super) fn read(mut section: Section<'_>) -> Vision {
                 "`total` ({}) is less than `per_request` ({})",
                 vision.total, vision.per_request
             ),
-            "`total` is for the whole process: make it at least as large",
+            "`total` applies to the whole process: set it to at least `per_request`",
         );
     }
     section.finish();

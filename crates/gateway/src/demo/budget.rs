@@ -1,60 +1,59 @@
-//! What one generated instance may cost: how many values it holds, and how many
-//! bytes of JSON it is. One budget is spent by the whole instance, so that no
-//! nesting, reference or list of names multiplies it.
+//! The budget of one generated instance: values and bytes of JSON. The whole instance
+//! shares it, so that no nesting, reference or list of names multiplies it.
 
 use serde_json::Value;
 use thiserror::Error;
 
-/// The most values of an instance, keys of objects included.
-pub(super) const MOST_NODES: usize = 4_096;
-/// The most bytes of an instance as JSON.
-pub(super) const MOST_BYTES: usize = 128 << 10;
-/// What a value takes beside its text: quotes, brackets, a comma, the digits of
-/// the longest number.
+/// Maximum number of values in an instance, including object keys.
+pub(super) const MAX_NODES: usize = 4_096;
+/// Maximum size of an instance as JSON.
+pub(super) const MAX_BYTES: usize = 128 << 10;
+/// Overhead of a value besides its text: quotes, brackets, a comma, the digits of the
+/// longest number.
 const PER_NODE: usize = 28;
 
-/// Why there is no instance.
+/// Why no instance is generated.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-pub(super) enum TooLarge {
-    #[error("needs an answer of more than {MOST_NODES} values, and the demo makes no more")]
+pub(super) enum InstanceError {
+    #[error("needs an instance of more than {MAX_NODES} values, the demo's limit")]
     Nodes,
-    #[error("needs an answer of more than {MOST_BYTES} bytes, and the demo makes no more")]
+    #[error("needs an instance of more than {MAX_BYTES} bytes, the demo's limit")]
     Bytes,
-    #[error("nests deeper than {0} levels, and the demo goes no deeper")]
+    #[error("nests deeper than {0} levels, the demo's limit")]
     Depth(usize),
-    #[error("has more than {0} bytes, and the demo reads no more")]
+    #[error("has more than {0} bytes, the demo's limit")]
     Schema(usize),
 }
 
-/// What is left.
+/// The remaining budget.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(super) struct InstanceBudget {
     nodes: usize,
     bytes: usize,
 }
 
-impl Budget {
+impl InstanceBudget {
     pub(super) fn new() -> Self {
         Self {
-            nodes: MOST_NODES,
-            bytes: MOST_BYTES,
+            nodes: MAX_NODES,
+            bytes: MAX_BYTES,
         }
     }
 
-    /// Pays for one value, or for one step of work that makes none.
-    pub(super) fn node(&mut self) -> Result<(), TooLarge> {
-        self.nodes = self.nodes.checked_sub(1).ok_or(TooLarge::Nodes)?;
+    /// Charges one value, or one step of work without a value.
+    pub(super) fn node(&mut self) -> Result<(), InstanceError> {
+        self.nodes = self.nodes.checked_sub(1).ok_or(InstanceError::Nodes)?;
         self.bytes(PER_NODE)
     }
 
-    /// Pays for so many bytes.
-    pub(super) fn bytes(&mut self, bytes: usize) -> Result<(), TooLarge> {
-        self.bytes = self.bytes.checked_sub(bytes).ok_or(TooLarge::Bytes)?;
+    /// Charges a number of bytes.
+    pub(super) fn bytes(&mut self, bytes: usize) -> Result<(), InstanceError> {
+        self.bytes = self.bytes.checked_sub(bytes).ok_or(InstanceError::Bytes)?;
         Ok(())
     }
 
-    /// Pays for a text as JSON writes it.
-    pub(super) fn text(&mut self, text: &str) -> Result<(), TooLarge> {
+    /// Charges a string as written in JSON.
+    pub(super) fn text(&mut self, text: &str) -> Result<(), InstanceError> {
         self.bytes(text.len())?;
         let escaped = |byte: u8| match byte {
             0x00..=0x1f => 5,
@@ -64,8 +63,8 @@ impl Budget {
         self.bytes(text.bytes().map(escaped).sum())
     }
 
-    /// Pays for a value that the schema holds, before it is copied.
-    pub(super) fn copy(&mut self, value: &Value) -> Result<(), TooLarge> {
+    /// Charges a value of the schema before it is copied.
+    pub(super) fn copy(&mut self, value: &Value) -> Result<(), InstanceError> {
         self.node()?;
         match value {
             Value::String(text) => self.text(text),

@@ -1,46 +1,46 @@
-//! The smallest value that satisfies a simple JSON Schema, within one [`Budget`].
+//! Generates a minimal instance of a simple JSON Schema, within an [`InstanceBudget`].
 //!
-//! Schemas come from clients. Work and memory are bounded by the budget and by
-//! the size of the schema, whatever the schema multiplies.
+//! Schemas come from clients. Work and memory are bounded by the budget and by the size
+//! of the schema, whatever the schema multiplies.
 
 use serde_json::{Map, Value, json};
 
-use super::budget::{Budget, TooLarge};
+use super::budget::{InstanceBudget, InstanceError};
 
-/// Schemas of more bytes are not read.
-const LARGEST_SCHEMA: usize = 256 << 10;
-/// More levels of schemas, references included, are not followed.
-const DEEPEST: usize = 64;
-/// So many entries of `anyOf`, `oneOf` and `type` are looked at.
-const MOST_CHOICES: usize = 64;
+/// Maximum size of a schema in bytes.
+const MAX_SCHEMA_BYTES: usize = 256 << 10;
+/// Maximum nesting depth, including references.
+const MAX_DEPTH: usize = 64;
+/// How many entries of `anyOf`, `oneOf` and `type` are considered.
+const MAX_CHOICES: usize = 64;
 
-/// An instance as JSON text; `{}` for a text that is no schema.
-pub(super) fn instance_of(schema: &str) -> Result<String, TooLarge> {
-    if schema.len() > LARGEST_SCHEMA {
-        return Err(TooLarge::Schema(LARGEST_SCHEMA));
+/// Returns an instance as JSON text, or `{}` if the text is not a schema.
+pub(super) fn instance_of(schema: &str) -> Result<String, InstanceError> {
+    if schema.len() > MAX_SCHEMA_BYTES {
+        return Err(InstanceError::Schema(MAX_SCHEMA_BYTES));
     }
     let Ok(root) = serde_json::from_str::<Value>(schema) else {
         return Ok("{}".to_owned());
     };
-    let mut maker = Maker {
+    let mut builder = InstanceBuilder {
         root: &root,
-        budget: Budget::new(),
+        budget: InstanceBudget::new(),
         followed: vec!["#"],
     };
-    Ok(maker.make(&root, 0)?.to_string())
+    Ok(builder.make(&root, 0)?.to_string())
 }
 
-struct Maker<'a> {
+struct InstanceBuilder<'a> {
     root: &'a Value,
-    budget: Budget,
-    /// The references between the root and the value that is being made.
+    budget: InstanceBudget,
+    /// The references between the root and the current value.
     followed: Vec<&'a str>,
 }
 
-impl<'a> Maker<'a> {
-    fn make(&mut self, schema: &'a Value, depth: usize) -> Result<Value, TooLarge> {
-        if depth > DEEPEST {
-            return Err(TooLarge::Depth(DEEPEST));
+impl<'a> InstanceBuilder<'a> {
+    fn make(&mut self, schema: &'a Value, depth: usize) -> Result<Value, InstanceError> {
+        if depth > MAX_DEPTH {
+            return Err(InstanceError::Depth(MAX_DEPTH));
         }
         self.budget.node()?;
         if let Some(reference) = schema["$ref"].as_str() {
@@ -71,8 +71,8 @@ impl<'a> Maker<'a> {
         }
     }
 
-    fn referenced(&mut self, reference: &'a str, depth: usize) -> Result<Value, TooLarge> {
-        // Following it takes as long as it is.
+    fn referenced(&mut self, reference: &'a str, depth: usize) -> Result<Value, InstanceError> {
+        // Resolving takes time proportional to its length.
         self.budget.bytes(reference.len())?;
         let pointer = reference.strip_prefix('#').unwrap_or(reference);
         let target = self.root.pointer(pointer).unwrap_or(&Value::Null);
@@ -82,13 +82,13 @@ impl<'a> Maker<'a> {
         made
     }
 
-    /// The first choice that is neither nothing nor what is being made already: a
-    /// list whose `next` may be null ends at once.
-    fn pick(&mut self, choices: &'a [Value]) -> Result<Option<&'a Value>, TooLarge> {
+    /// The first choice that is neither null nor already being generated, so that a list
+    /// whose `next` may be null ends at once.
+    fn pick(&mut self, choices: &'a [Value]) -> Result<Option<&'a Value>, InstanceError> {
         let mut fallback = None;
-        for choice in choices.iter().take(MOST_CHOICES) {
+        for choice in choices.iter().take(MAX_CHOICES) {
             let reference = choice["$ref"].as_str().unwrap_or_default();
-            // Comparing it takes as long as it is.
+            // Comparing takes time proportional to its length.
             self.budget.bytes(reference.len())?;
             if self.followed.contains(&reference) {
                 continue;
@@ -101,8 +101,8 @@ impl<'a> Maker<'a> {
         Ok(fallback.or(choices.first()))
     }
 
-    /// Objects are merged; of anything else the first is taken.
-    fn all_of(&mut self, all: &'a [Value], depth: usize) -> Result<Value, TooLarge> {
+    /// Merges objects; otherwise returns the first instance.
+    fn all_of(&mut self, all: &'a [Value], depth: usize) -> Result<Value, InstanceError> {
         let mut merged = Map::new();
         for schema in all {
             match self.make(schema, depth + 1)? {
@@ -113,7 +113,7 @@ impl<'a> Maker<'a> {
         Ok(Value::Object(merged))
     }
 
-    fn object(&mut self, schema: &'a Value, depth: usize) -> Result<Value, TooLarge> {
+    fn object(&mut self, schema: &'a Value, depth: usize) -> Result<Value, InstanceError> {
         let mut fields = Map::new();
         for name in schema["required"].as_array().into_iter().flatten() {
             self.budget.node()?;
@@ -136,7 +136,7 @@ impl<'a> Maker<'a> {
                 fields.insert(name.clone(), value);
             }
         }
-        // Names of our own, where the schema has too few.
+        // Generated names, if the schema has too few.
         for number in 1.. {
             if fields.len() >= least {
                 break;
@@ -149,12 +149,17 @@ impl<'a> Maker<'a> {
         Ok(Value::Object(fields))
     }
 
-    fn property(&mut self, schema: &'a Value, name: &str, depth: usize) -> Result<Value, TooLarge> {
+    fn property(
+        &mut self,
+        schema: &'a Value,
+        name: &str,
+        depth: usize,
+    ) -> Result<Value, InstanceError> {
         self.budget.text(name)?;
         self.make(&schema["properties"][name], depth + 1)
     }
 
-    fn array(&mut self, schema: &'a Value, depth: usize) -> Result<Value, TooLarge> {
+    fn array(&mut self, schema: &'a Value, depth: usize) -> Result<Value, InstanceError> {
         let tuple = schema["prefixItems"].as_array();
         let tuple = tuple
             .or(schema["items"].as_array())
@@ -167,7 +172,7 @@ impl<'a> Maker<'a> {
         Ok(Value::Array(items))
     }
 
-    fn string(&mut self, schema: &Value) -> Result<Value, TooLarge> {
+    fn string(&mut self, schema: &Value) -> Result<Value, InstanceError> {
         let mut text = match schema["format"].as_str() {
             Some("date") => "2026-01-01",
             Some("time") => "09:00:00Z",
@@ -189,7 +194,7 @@ impl<'a> Maker<'a> {
     }
 }
 
-/// A bound of the schema; 0 if it has none.
+/// A bound of the schema, or 0.
 fn size(schema: &Value, name: &str) -> usize {
     let bound = schema[name].as_u64().unwrap_or(0);
     usize::try_from(bound).unwrap_or(usize::MAX)
@@ -199,7 +204,7 @@ fn type_of(schema: &Value) -> &str {
     let named = match &schema["type"] {
         Value::String(name) => Some(name.as_str()),
         Value::Array(names) => {
-            let mut names = names.iter().take(MOST_CHOICES).filter_map(Value::as_str);
+            let mut names = names.iter().take(MAX_CHOICES).filter_map(Value::as_str);
             names.find(|name| *name != "null")
         }
         _ => None,
@@ -207,7 +212,7 @@ fn type_of(schema: &Value) -> &str {
     let guessed = || match schema {
         Value::Object(fields) if fields.contains_key("properties") => "object",
         Value::Object(fields) if fields.contains_key("items") => "array",
-        // Anything goes, and a text is something.
+        // No constraint: a string will do.
         _ => "string",
     };
     named.unwrap_or_else(guessed)

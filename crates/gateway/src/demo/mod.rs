@@ -1,13 +1,15 @@
-//! The built-in provider that answers without anybody behind it.
+//! The built-in demo provider, which needs no upstream.
 //!
-//! `demo/text` takes text, `demo/vision` sees images and names their format and
-//! size, `demo/flaky` fails at every third request. The same request gets the
-//! same answer, so that a first `curl`, a guide and a test can rely on it.
+//! `demo/text` accepts text, `demo/vision` reports format and size of images,
+//! `demo/flaky` fails every third request. Equal requests get equal responses, so that a
+//! first `curl`, a guide and a test can rely on them.
+//!
+//! May use `clip`.
 
-mod answer;
 mod budget;
 mod instance;
 mod model;
+mod response;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,11 +19,11 @@ use majordomo::{BoxFuture, Capabilities, Model, ModelInfo, Provider, Result};
 
 use model::DemoModel;
 
-/// The demo provider. Clones share its count of requests.
+/// The demo provider. Clones share its request counter.
 ///
 /// ```
 /// use majordomo::{Registry, Request};
-/// use majordomo_gateway::demo::Demo;
+/// use majordomo_gateway::Demo;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> majordomo::Result<()> {
 /// let registry = Registry::empty();
@@ -43,7 +45,7 @@ impl Demo {
 
     const FLAKY: &'static str = "flaky";
 
-    /// The demo under this name.
+    /// Creates the provider under this name.
     pub fn new(name: &str) -> Self {
         Self {
             name: name.into(),
@@ -52,7 +54,7 @@ impl Demo {
         }
     }
 
-    /// Corrects what some models take, by id.
+    /// Overrides capabilities of some models, by id.
     #[must_use]
     pub fn with_models(mut self, models: BTreeMap<String, Capabilities>) -> Self {
         self.corrections = Arc::new(models);
@@ -67,7 +69,7 @@ impl Demo {
         Arc::new(self.corrections.get(id).cloned().unwrap_or_else(assumed))
     }
 
-    /// Counts a request of the flaky model: every third one fails.
+    /// Counts a request to the flaky model: every third one fails.
     fn fails_now(&self) -> bool {
         self.flaky_requests.fetch_add(1, Ordering::Relaxed) % 3 == 2
     }

@@ -1,4 +1,4 @@
-//! One model of the demo.
+//! A model of the demo.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -11,10 +11,10 @@ use majordomo::{
 };
 
 use super::Demo;
-use super::answer::answer;
+use super::response::respond;
 
-/// About how many bytes come at once.
-const PIECE: usize = 24;
+/// Approximate chunk size of streams in bytes.
+const CHUNK_BYTES: usize = 24;
 
 pub(super) struct DemoModel {
     demo: Demo,
@@ -31,10 +31,10 @@ impl DemoModel {
         }
     }
 
-    fn answer(&self, request: &Request) -> Result<Response> {
+    fn respond(&self, request: &Request) -> Result<Response> {
         let mut response = self
             .check(request)
-            .and_then(|()| answer(&self.id, request))
+            .and_then(|()| respond(&self.id, request))
             .map_err(|error| error.with_target(&self.demo.name, &self.id))?;
         response.model.clone_from(&self.name);
         Ok(response)
@@ -43,18 +43,18 @@ impl DemoModel {
     fn check(&self, request: &Request) -> Result<()> {
         if !Demo::MODELS.contains(&self.id.as_str()) {
             let text = format!(
-                "there is no model `{}`; there are {}",
+                "there is no model `{}`; expected one of {}",
                 self.id,
                 Demo::MODELS.join(", ")
             );
             return Err(Error::new(ErrorKind::ModelNotFound, text));
         }
         if request.image_count() > 0 && !self.capabilities().takes_images() {
-            let text = "it takes no images; `vision` does";
+            let text = "it accepts no images; `vision` does";
             return Err(Error::new(ErrorKind::Unsupported, text));
         }
         if self.id == Demo::FLAKY && self.demo.fails_now() {
-            let text = "every third request fails here, so that failover can be seen";
+            let text = "every third request fails, to demonstrate failover";
             return Err(Error::provider(503, text));
         }
         Ok(())
@@ -71,57 +71,62 @@ impl Model for DemoModel {
     }
 
     fn generate(&self, request: Request) -> BoxFuture<'_, Result<Response>> {
-        let response = self.answer(&request);
+        let response = self.respond(&request);
         Box::pin(std::future::ready(response))
     }
 
     fn events(&self, request: Request) -> BoxFuture<'_, Result<EventStream>> {
-        let events = self.answer(&request).map(|response| {
-            let events = response.to_events().into_iter().flat_map(pieces).collect();
-            Box::pin(Pieces(events)) as EventStream
+        let events = self.respond(&request).map(|response| {
+            let events = response
+                .to_events()
+                .into_iter()
+                .flat_map(split_event)
+                .collect();
+            Box::pin(DemoStream(events)) as EventStream
         });
         Box::pin(std::future::ready(events))
     }
 }
 
-/// An event in several, where it is long.
-fn pieces(event: Event) -> Vec<Event> {
+/// Splits a long event.
+fn split_event(event: Event) -> Vec<Event> {
     match event {
         Event::Text(text) => split(&text)
-            .map(|piece| Event::Text(piece.to_owned()))
+            .map(|chunk| Event::Text(chunk.to_owned()))
             .collect(),
         Event::ToolCallArguments { index, fragment } => split(&fragment)
-            .map(|piece| Event::ToolCallArguments {
+            .map(|chunk| Event::ToolCallArguments {
                 index,
-                fragment: piece.to_owned(),
+                fragment: chunk.to_owned(),
             })
             .collect(),
         other => vec![other],
     }
 }
 
-/// Pieces that end after a word, or where they get long.
+/// Splits after a word, or where a chunk gets too long.
 fn split(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
-        let long =
-            |(at, c): &(usize, char)| *at >= PIECE && (c.is_whitespace() || *at >= 2 * PIECE);
+        let long = |(at, c): &(usize, char)| {
+            *at >= CHUNK_BYTES && (c.is_whitespace() || *at >= 2 * CHUNK_BYTES)
+        };
         let end = rest
             .char_indices()
             .find(long)
             .map_or(rest.len(), |(at, _)| at);
-        let (piece, after) = rest.split_at(end);
+        let (chunk, after) = rest.split_at(end);
         rest = after;
-        Some(piece)
+        Some(chunk)
     })
 }
 
-struct Pieces(VecDeque<Event>);
+struct DemoStream(VecDeque<Event>);
 
-impl Stream for Pieces {
+impl Stream for DemoStream {
     type Item = Result<Event>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -1,21 +1,21 @@
-//! Which dialect a body is in: named, or guessed from what it looks like.
+//! Determines the dialect of a request body: given, or guessed from its fields.
 
 use http::{HeaderMap, Method, Uri};
 use majordomo::{Result, did_you_mean, nearest};
 use serde_json::Value;
 
-use super::question::Question;
+use super::request::ExplainRequest;
 use super::{DialectFrom, bad};
 use crate::fronts::{Endpoint, Front, endpoint};
 
-/// The front that would read a body, and the model that its path names.
-pub(super) struct Chosen {
+/// The front that would decode the body, and the model named by its path.
+pub(super) struct ChosenFront {
     front: Front,
     pub(super) from: DialectFrom,
     pub(super) model: Option<String>,
 }
 
-impl std::ops::Deref for Chosen {
+impl std::ops::Deref for ChosenFront {
     type Target = Front;
 
     fn deref(&self) -> &Front {
@@ -23,33 +23,33 @@ impl std::ops::Deref for Chosen {
     }
 }
 
-pub(super) fn choose(question: &Question) -> Result<Chosen> {
-    if let Some(path) = &question.path {
-        return at(path, &question.headers);
+pub(super) fn choose(input: &ExplainRequest) -> Result<ChosenFront> {
+    if let Some(path) = &input.path {
+        return at(path, &input.headers);
     }
-    let (front, from) = match &question.dialect {
+    let (front, from) = match &input.dialect {
         Some(name) => (named(name)?, DialectFrom::Name),
-        None => (guess(question)?, DialectFrom::Guess),
+        None => (guess(input)?, DialectFrom::Guess),
     };
-    Ok(Chosen {
+    Ok(ChosenFront {
         front,
         from,
         model: None,
     })
 }
 
-fn at(path: &str, headers: &HeaderMap) -> Result<Chosen> {
+fn at(path: &str, headers: &HeaderMap) -> Result<ChosenFront> {
     let uri: Uri = path
         .parse()
-        .map_err(|_| bad(format!("`{path}` is no path")))?;
+        .map_err(|_| bad(format!("`{path}` is not a path")))?;
     match endpoint(&Method::POST, &uri, headers) {
-        Endpoint::Ask { front, model, .. } | Endpoint::Count { front, model } => Ok(Chosen {
+        Endpoint::Ask { front, model, .. } | Endpoint::Count { front, model } => Ok(ChosenFront {
             front,
             from: DialectFrom::Path,
             model,
         }),
         _ => Err(bad(format!(
-            "nobody answers requests at `{path}`; `/v1/chat/completions` is such a path"
+            "`{path}` is not an endpoint for requests, such as `/v1/chat/completions`"
         ))),
     }
 }
@@ -63,10 +63,10 @@ fn named(name: &str) -> Result<Front> {
         "ollama" | "ollama-chat" => Ok(Front::OllamaChat),
         "generate" => Ok(Front::OllamaGenerate),
         other => {
-            let near = nearest(other, Question::DIALECTS);
-            let known = Question::DIALECTS.join(", ");
+            let near = nearest(other, ExplainRequest::DIALECTS);
+            let known = ExplainRequest::DIALECTS.join(", ");
             Err(bad(format!(
-                "`{other}` is no dialect{}; there are {known}",
+                "`{other}` is not a dialect{}; expected one of {known}",
                 did_you_mean(near)
             )))
         }
@@ -85,25 +85,25 @@ const OF_ANTHROPIC: [&str; 7] = [
 ];
 const OF_OLLAMA: [&str; 4] = ["options", "keep_alive", "think", "format"];
 
-fn guess(question: &Question) -> Result<Front> {
-    let body: Value = serde_json::from_slice(&question.body)
-        .map_err(|error| bad(format!("the request is no JSON: {error}")))?;
+fn guess(input: &ExplainRequest) -> Result<Front> {
+    let body: Value = serde_json::from_slice(&input.body)
+        .map_err(|error| bad(format!("the request is not JSON: {error}")))?;
     let has = |field: &str| body.get(field).is_some();
     if has("contents") {
         Ok(Front::Gemini)
     } else if has("messages") {
-        Ok(among_messages(&body, &question.headers))
+        Ok(among_messages(&body, &input.headers))
     } else if has("input") || has("previous_response_id") {
         Ok(Front::Responses)
     } else if has("prompt") {
         Ok(Front::OllamaGenerate)
     } else {
-        let text = "the request looks like none of any dialect; name the `path` that it is for";
+        let text = "the dialect of the request cannot be determined; specify its `path`";
         Err(bad(text))
     }
 }
 
-/// Three dialects have `messages`; what looks like any of them is OpenAI's.
+/// Three dialects have `messages`; an ambiguous body is OpenAI's.
 fn among_messages(body: &Value, headers: &HeaderMap) -> Front {
     let has = |field: &&str| body.get(*field).is_some();
     let each = |field: &str| body[field].as_array().into_iter().flatten();

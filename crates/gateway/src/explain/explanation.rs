@@ -1,38 +1,38 @@
-//! The answer to the question what would become of a request.
+//! The result of a dry run.
 
 use majordomo_rules::RuleTrace;
 use serde::Serialize;
 
-pub use crate::routes::{Candidate, LeftOut};
-/// What would become of a request.
+pub use crate::routes::{Candidate, ExcludedService};
+/// What would happen to a request.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
-    /// The dialect that it was read as.
+    /// The dialect it was decoded as.
     pub dialect: String,
-    /// How that was chosen.
+    /// How the dialect was determined.
     pub dialect_from: DialectFrom,
-    /// The model that is asked for.
+    /// The requested model.
     pub model: String,
     /// The name of the client's key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// About how many tokens it is.
+    /// Estimated number of tokens.
     pub tokens: u64,
-    /// How many images it holds.
+    /// Number of images.
     pub images: usize,
-    /// The route; none if the model is an alias, a spec or a provider's model.
+    /// The route; `None` if the model is an alias, a spec or a provider's model.
     pub route: Option<String>,
-    /// The rules that are looked at, in order, up to the one that matches.
+    /// The evaluated rules, in order, up to the one that matches.
     pub rules: Vec<RuleTrace>,
     /// The processors that would run.
     pub processors: Vec<ProcessorPlan>,
-    /// The services in the order in which they would be asked.
+    /// The services, in the order in which they would be tried.
     pub candidates: Vec<Candidate>,
-    /// The services that would not be asked.
-    pub left_out: Vec<LeftOut>,
-    /// The service that would be asked first.
-    pub pick: Option<Pick>,
-    /// How each target would get the request, in order.
+    /// The services that would not be tried.
+    pub left_out: Vec<ExcludedService>,
+    /// The service that would be tried first.
+    pub pick: Option<PickedService>,
+    /// What each target would receive, in order.
     pub targets: Vec<TargetPlan>,
 }
 
@@ -61,15 +61,15 @@ impl Explanation {
     }
 }
 
-/// How a dialect was chosen.
+/// How a dialect was determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DialectFrom {
-    /// The path that it would be sent to was named.
+    /// By the path.
     Path,
-    /// The dialect was named.
+    /// By the dialect's name.
     Name,
-    /// From what the body looks like.
+    /// By the fields of the body.
     Guess,
 }
 
@@ -80,36 +80,36 @@ pub struct ProcessorPlan {
     pub position: &'static str,
     /// Its operation.
     pub op: &'static str,
-    /// Whom it would ask: the specs of the rule's services.
+    /// The specs of the rule's services, which it would call.
     pub services: Vec<String>,
     /// What it would change: `image:2 described`.
     pub changes: Vec<String>,
 }
 
-/// The service that would be asked first.
+/// The service that would be tried first.
 #[derive(Clone, Debug, Serialize)]
-pub struct Pick {
-    /// Its spec, as the file has it.
+pub struct PickedService {
+    /// Its spec as written in the file.
     pub service: String,
-    /// Why it: `affinity`, `tactic` or `least_bad`.
+    /// The reason: `affinity`, `tactic` or `least_bad`.
     pub because: &'static str,
-    /// The tactic of its route. One that rolls dice may pick another the next time.
+    /// The tactic of its route. A random tactic may pick another one next time.
     pub tactic: &'static str,
 }
 
-/// How one target would get the request.
+/// What one target would receive.
 #[derive(Clone, Debug, Serialize)]
 pub struct TargetPlan {
     /// The target, as `provider/model`.
     pub target: String,
-    /// The dialect that it speaks, where that is known.
+    /// Its dialect, if known.
     pub dialect: Option<String>,
-    /// What it would get differently: `image:1 resized`, `top_k dropped`.
+    /// Differences from the request: `image:1 resized`, `top_k dropped`.
     pub changes: Vec<String>,
-    /// Why it would be passed over, if it would.
+    /// Why it would be skipped, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passed_over: Option<String>,
-    /// Why it is benched now, if it is.
+    /// Why it is benched now, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub benched: Option<String>,
 }

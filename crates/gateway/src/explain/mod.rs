@@ -1,15 +1,17 @@
-//! What would become of a request, without asking anybody: the dry run behind
-//! `POST /api/explain` and `majordomo explain --request`.
+//! Dry run of a request without upstream calls: `POST /api/explain` and `majordomo
+//! explain --request`.
 //!
-//! It goes the way of a real request (read, rules, processors, balance, shapes)
-//! and stops before each step that would ask somebody: images that would be
-//! described or fetched are only counted, no turn of a tactic is taken, no session
-//! is pinned, and lists of models that are not there are not asked for.
+//! Takes the path of a real request (decode, rules, processors, balancing, shapes) and
+//! stops before each step that would call an upstream: images that would be described or
+//! fetched are only counted, no turn is taken, no session is pinned, and missing model
+//! lists are not requested.
+//!
+//! May use `fronts`, `keys`, `routes` and `state`.
 
 mod dialect;
 mod explanation;
 mod names;
-mod question;
+mod request;
 mod targets;
 
 use majordomo::{Chain, Error, ErrorKind, HeuristicEstimator, Request, Result, TokenEstimator};
@@ -17,40 +19,41 @@ use majordomo_vision::Scope;
 use majordomo_wire::Incoming;
 
 pub use explanation::{
-    Candidate, DialectFrom, Explanation, LeftOut, Pick, ProcessorPlan, TargetPlan,
+    Candidate, DialectFrom, ExcludedService, Explanation, PickedService, ProcessorPlan, TargetPlan,
 };
-pub use question::Question;
+pub use request::ExplainRequest;
 
 use crate::fronts;
-use crate::routes::{Asking, Rehearsed, Route};
-use crate::state::{State, session};
+use crate::routes::{DryRun, Route, RoutingContext};
+use crate::state::{GatewayState, session};
 
-impl State {
-    /// Says what would become of a request.
-    pub async fn explain(&self, question: &Question) -> Result<Explanation> {
-        let front = dialect::choose(question)?;
-        self.server.max_counts.check_body(&question.body)?;
-        let incoming = front.codec().read_request(question.body.clone());
+impl GatewayState {
+    /// Explains what would happen to a request.
+    pub async fn explain(&self, input: &ExplainRequest) -> Result<Explanation> {
+        let front = dialect::choose(input)?;
+        self.server.max_counts.check_body(&input.body)?;
+        let incoming = front.codec().read_request(input.body.clone());
         let Incoming { model, request, .. } = incoming.map_err(|error| {
-            let hint = "; name another with `path` or `dialect`";
+            let hint = "; specify another with `path` or `dialect`";
             let guessed = front.from == DialectFrom::Guess;
             bad(format!(
-                "as {} it cannot be read: {error}{}",
+                "it cannot be decoded as {}: {error}{}",
                 front.dialect(),
                 if guessed { hint } else { "" }
             ))
         })?;
         self.server.max_counts.check(&request)?;
-        let key = self.known_key(question)?;
-        let route = self.named_route(question)?;
-        let asked = front.model.clone().or(model).or(question.route.clone());
-        let Some(model) = asked.filter(|model| !model.is_empty()) else {
+        self.vision.check_count(&request)?;
+        let key = self.known_key(input)?;
+        let route = self.named_route(input)?;
+        let requested = front.model.clone().or(model).or(input.route.clone());
+        let Some(model) = requested.filter(|model| !model.is_empty()) else {
             return Err(bad("the request names no model"));
         };
         if let Some(key) = &key {
             key.allow(&model)?;
         }
-        let passed_on = fronts::passed_on(&question.headers);
+        let passed_on = fronts::passed_on(&input.headers);
         let request = request.client_headers(passed_on);
         let mut explanation = Explanation {
             dialect: front.dialect().to_string(),
@@ -64,8 +67,8 @@ impl State {
         let route = route.or_else(|| self.routes.find(&model));
         let (chain, request, describers) = match route {
             Some(route) => {
-                let way = self.rehearsed(route, question, &mut explanation, request, &scope);
-                let (chain, request) = way.await?;
+                let dry_run = self.dry_run_route(route, input, &mut explanation, request, &scope);
+                let (chain, request) = dry_run.await?;
                 (chain, request, &route.describers)
             }
             None => {
@@ -73,7 +76,7 @@ impl State {
                 (chain, request, &self.routes.describers)
             }
         };
-        let chain = self.seeing(chain, &request, describers, scope);
+        let chain = self.with_descriptions(chain, &request, describers, scope);
         let previews = chain.preview(&request).await;
         explanation.targets = previews
             .into_iter()
@@ -82,30 +85,30 @@ impl State {
         Ok(explanation)
     }
 
-    /// The way through a route, written into the explanation.
-    async fn rehearsed(
+    /// Runs the route's dry run and adds its result to the explanation.
+    async fn dry_run_route(
         &self,
         route: &Route,
-        question: &Question,
+        input: &ExplainRequest,
         explanation: &mut Explanation,
         request: Request,
         scope: &Scope,
     ) -> Result<(Chain, Request)> {
-        let named = question.headers.get("x-session-id");
+        let named = input.headers.get("x-session-id");
         let named = named.and_then(|value| value.to_str().ok());
         let key = explanation.key.as_deref();
-        let asking = Asking {
+        let context = RoutingContext {
             model: &explanation.model,
             key,
             session: session(&request, named, key),
-            headers: &question.headers,
+            headers: &input.headers,
             scope,
             vision: &self.vision,
             registry: &self.registry,
             traced: false,
             binding: false,
         };
-        let Rehearsed {
+        let DryRun {
             verdict,
             applied,
             request,
@@ -114,7 +117,7 @@ impl State {
             source,
             tactic,
             chain,
-        } = route.rehearse(&asking, request).await?;
+        } = route.dry_run(&context, request).await?;
         let describers = verdict
             .matched
             .map(|rule| route.rule_services(rule))
@@ -128,7 +131,7 @@ impl State {
                 changes: ran.changes,
             })
             .collect();
-        explanation.pick = candidates.first().map(|first| Pick {
+        explanation.pick = candidates.first().map(|first| PickedService {
             service: first.service.clone(),
             because: source.name(),
             tactic,

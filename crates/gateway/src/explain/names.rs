@@ -1,43 +1,43 @@
-//! What the names in a question stand for, as far as that is known without asking.
+//! Resolves the names in a dry run from what is already known.
 
 use std::sync::Arc;
 
 use majordomo::{Chain, Error, ErrorKind, Result, did_you_mean, nearest};
 
 use super::bad;
-use super::question::Question;
-use crate::keys::Key;
+use super::request::ExplainRequest;
+use crate::keys::ClientKey;
 use crate::routes::Route;
-use crate::state::State;
+use crate::state::GatewayState;
 
-impl State {
-    /// The key that is named.
-    pub(super) fn known_key(&self, question: &Question) -> Result<Option<Arc<Key>>> {
-        let Some(name) = &question.key else {
+impl GatewayState {
+    /// The named key.
+    pub(super) fn known_key(&self, input: &ExplainRequest) -> Result<Option<Arc<ClientKey>>> {
+        let Some(name) = &input.key else {
             return Ok(None);
         };
         let known = self.keys.named(name);
         known.map(Some).ok_or_else(|| {
             let near = nearest(name, self.keys.names());
-            bad(format!("no key is called `{name}`{}", did_you_mean(near)))
+            bad(format!("no key is named `{name}`{}", did_you_mean(near)))
         })
     }
 
-    /// The route that is named.
-    pub(super) fn named_route(&self, question: &Question) -> Result<Option<&Route>> {
-        let Some(name) = &question.route else {
+    /// The named route.
+    pub(super) fn named_route(&self, input: &ExplainRequest) -> Result<Option<&Route>> {
+        let Some(name) = &input.route else {
             return Ok(None);
         };
         let written = self.routes.find_exactly(name);
         let found = written.or_else(|| self.routes.find(name));
         found.map(Some).ok_or_else(|| {
             let near = nearest(name, self.routes.names());
-            let text = format!("no route is called `{name}`{}", did_you_mean(near));
+            let text = format!("no route is named `{name}`{}", did_you_mean(near));
             Error::new(ErrorKind::ModelNotFound, text)
         })
     }
 
-    /// The targets of a model that has no route.
+    /// The targets of a model without a route.
     pub(super) fn known_chain(&self, model: &str) -> Result<Chain> {
         let problem = match self.registry.parse(model) {
             Ok(chain) => return Ok(chain),
@@ -48,7 +48,8 @@ impl State {
             return Ok(chain);
         }
         let text = format!(
-            "`{model}` is no route, no alias and no spec, and a dry run asks no provider for its list of models ({problem})"
+            "`{model}` is not a route, an alias or a spec, and a dry run does not query \
+             providers for their models ({problem})"
         );
         Err(Error::new(ErrorKind::ModelNotFound, text))
     }

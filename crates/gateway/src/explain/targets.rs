@@ -1,11 +1,11 @@
-//! How one target would get a request.
+//! What one target would receive.
 
 use majordomo::{Change, Preview};
 
 use super::TargetPlan;
-use crate::state::State;
+use crate::state::GatewayState;
 
-impl State {
+impl GatewayState {
     pub(super) fn target_plan(&self, preview: Preview) -> TargetPlan {
         let name = preview.target;
         let health = self.registry.health();

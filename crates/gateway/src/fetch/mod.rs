@@ -1,17 +1,18 @@
-//! Remote images, fetched safely where a target needs their bytes.
+//! Fetches remote images safely, for targets that need their bytes.
 //!
-//! A client chooses the address, so nothing about it is trusted. Names are
-//! resolved by a resolver that refuses them if any address is not public, and the
-//! connection goes to what it found: there is no second look-up to lie to. Each
-//! redirect is looked at like the first address. Size, time and type are bounded,
-//! the bytes decide the type, and no key or cookie is ever sent. Proxies are not
-//! used, since they would resolve names themselves.
+//! The client chooses the URL, so it is not trusted. The resolver rejects a name if any
+//! of its addresses is not public, and the connection goes to the addresses it returned:
+//! there is no second lookup to manipulate (DNS rebinding). Each redirect is checked like
+//! the first URL. Size and time are limited, the bytes determine the type, and no key or
+//! cookie is sent. Proxies are not used, since they would resolve names themselves.
+//!
+//! May use `config` for its settings.
 
-mod address;
 mod error;
-mod fill;
-mod guard;
-mod link;
+mod fetch_all;
+mod public_address;
+mod resolver;
+mod url;
 
 use std::net::IpAddr;
 
@@ -20,54 +21,58 @@ use http::{StatusCode, Uri};
 use majordomo::Image;
 use majordomo::media::sniff;
 use majordomo::transport::{
-    ByteStream, Config as Client, Head, Outgoing, Protocol, Proxies, Resolve, SystemResolver,
-    Timeouts, Transport,
+    ByteStream, HttpVersions, Proxies, Resolve, ResponseHead, SystemResolver, Timeouts, Transport,
+    TransportConfig as Client, TransportRequest,
 };
 use majordomo_limits::{Bounds, Charge, FairSemaphore, Flow};
 
-use crate::config::Fetch;
-pub use address::is_public;
+use crate::config::FetchSettings;
 pub use error::FetchError;
-use guard::GuardedResolver;
+pub use public_address::is_public;
+use resolver::GuardedResolver;
 
-/// Images that are fetched at the same time, by all requests together.
-const MOST_AT_ONCE: u64 = 16;
+/// Concurrent fetches of all requests together.
+const MAX_CONCURRENT: u64 = 16;
 
-/// What has come of an image is charged in such steps.
-const STEP: u64 = 64 * 1024;
+/// Granularity of charges for received bytes.
+const CHARGE_STEP: u64 = 64 * 1024;
 
-/// Says whether an address may be connected to.
-pub type Allows = fn(IpAddr) -> bool;
+/// Decides whether an address may be connected to.
+pub type AddressPolicy = fn(IpAddr) -> bool;
 
-/// Fetches images from public addresses, if the configuration allows it.
+/// Fetches images from public addresses, if enabled.
 #[derive(Clone, Debug)]
 pub struct Fetcher {
-    settings: Fetch,
+    settings: FetchSettings,
     transport: Transport,
-    allows: Allows,
-    /// Only the ports of web servers are connected to.
+    allows: AddressPolicy,
+    /// Whether only ports 80 and 443 are allowed.
     web_only: bool,
     turns: FairSemaphore,
 }
 
 impl Fetcher {
-    /// A fetcher by these settings, which reaches public addresses only.
-    pub fn new(settings: Fetch) -> Self {
+    /// Creates a fetcher that reaches public addresses only.
+    pub fn new(settings: FetchSettings) -> Self {
         Self::reaching(settings, SystemResolver, is_public).web_only()
     }
 
-    /// Connects to the ports 80 and 443 only.
+    /// Restricts ports to 80 and 443.
     #[must_use]
     pub fn web_only(mut self) -> Self {
         self.web_only = true;
         self
     }
 
-    /// A fetcher with another resolver and another idea of what may be reached,
-    /// for tests and for those who know their network.
-    pub fn reaching(settings: Fetch, resolver: impl Resolve, allows: Allows) -> Self {
+    /// Creates a fetcher with another resolver and another address policy, for tests and
+    /// special networks.
+    pub fn reaching(
+        settings: FetchSettings,
+        resolver: impl Resolve,
+        allows: AddressPolicy,
+    ) -> Self {
         let client = Client::default()
-            .protocol(Protocol::Http1)
+            .http_versions(HttpVersions::Http1)
             .proxies(Proxies::Direct)
             .resolver(GuardedResolver::new(resolver, allows));
         Self {
@@ -75,21 +80,21 @@ impl Fetcher {
             transport: Transport::new(client),
             allows,
             web_only: false,
-            turns: FairSemaphore::new(Bounds::new(MOST_AT_ONCE)),
+            turns: FairSemaphore::new(Bounds::new(MAX_CONCURRENT)),
         }
     }
 
-    /// An address that may be fetched, as far as it tells by itself.
+    /// Checks a URL without network access.
     fn permitted(&self, url: &str) -> Result<Uri, FetchError> {
         if !self.settings.enabled {
             return Err(FetchError::Disabled);
         }
-        let uri = link::read(url)?;
+        let uri = url::parse_image_url(url)?;
         self.check(&uri)?;
         Ok(uri)
     }
 
-    /// The image behind an address.
+    /// Fetches an image.
     pub async fn fetch(&self, url: &str) -> Result<Image, FetchError> {
         let uri = self.permitted(url)?;
         let fetching = async {
@@ -108,7 +113,7 @@ impl Fetcher {
             if !head.status().is_redirection() {
                 return self.take(&uri, &head, body).await;
             }
-            uri = link::follow(&uri, &head)?;
+            uri = url::resolve_redirect(&uri, &head)?;
             self.check(&uri)?;
         }
         Err(FetchError::TooManyRedirects {
@@ -116,7 +121,7 @@ impl Fetcher {
         })
     }
 
-    /// A host that is an address itself never meets the resolver.
+    /// A host that is an IP address bypasses the resolver.
     fn check(&self, uri: &Uri) -> Result<(), FetchError> {
         let host = uri.host().unwrap_or_default();
         let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -132,8 +137,8 @@ impl Fetcher {
         }
     }
 
-    async fn visit(&self, uri: &Uri) -> Result<(Head, ByteStream), FetchError> {
-        let request = Outgoing::get(uri.clone())
+    async fn visit(&self, uri: &Uri) -> Result<(ResponseHead, ByteStream), FetchError> {
+        let request = TransportRequest::get(uri.clone())
             .header("accept", "image/*")
             .and_then(|request| request.header("accept-encoding", "identity"))
             .and_then(|request| {
@@ -144,11 +149,16 @@ impl Fetcher {
             })
             .map_err(|error| FetchError::failed(uri, &error))?
             .timeouts(Timeouts::default());
-        let visited = self.transport.visit(request).await;
+        let visited = self.transport.send_unpooled(request).await;
         visited.map_err(|error| FetchError::failed(uri, &error))
     }
 
-    async fn take(&self, uri: &Uri, head: &Head, body: ByteStream) -> Result<Image, FetchError> {
+    async fn take(
+        &self,
+        uri: &Uri,
+        head: &ResponseHead,
+        body: ByteStream,
+    ) -> Result<Image, FetchError> {
         let host = uri.host().unwrap_or_default().to_owned();
         if head.status() != StatusCode::OK {
             return Err(FetchError::Status {
@@ -185,7 +195,7 @@ impl Fetcher {
     async fn collect(
         &self,
         uri: &Uri,
-        head: &Head,
+        head: &ResponseHead,
         mut body: ByteStream,
     ) -> Result<Bytes, FetchError> {
         let limit = self.settings.max_bytes;
@@ -198,20 +208,20 @@ impl Fetcher {
         }
         let mut charge = Charge::begin();
         let mut data = BytesMut::new();
-        while let Some(piece) = body.next().await {
-            let piece = piece.map_err(|error| FetchError::failed(uri, &error))?;
-            if (data.len() + piece.len()) as u64 > limit {
+        while let Some(chunk) = body.next().await {
+            let chunk = chunk.map_err(|error| FetchError::failed(uri, &error))?;
+            if (data.len() + chunk.len()) as u64 > limit {
                 return Err(too_large());
             }
-            data.extend_from_slice(&piece);
-            let held = (data.len() as u64).next_multiple_of(STEP);
+            data.extend_from_slice(&chunk);
+            let held = (data.len() as u64).next_multiple_of(CHARGE_STEP);
             charge.reach(held).map_err(FetchError::Exhausted)?;
         }
         Ok(charge.hold(data.freeze()))
     }
 }
 
-/// Servers that do not know say so; the bytes decide then.
+/// For a generic type, the bytes decide.
 fn may_be_image(content_type: &str) -> bool {
     let essence = content_type
         .split(';')

@@ -11,11 +11,11 @@ use crate::admitted::AdmittedRequest;
 use crate::fronts::Front;
 use crate::respond::refuse;
 use crate::response_body::Body;
-use crate::state::State;
+use crate::state::GatewayState;
 
 /// Answers with the provider's own count where it has one, else with an estimate.
 pub(crate) async fn count(
-    state: &Arc<State>,
+    state: &Arc<GatewayState>,
     front: Front,
     model: Option<String>,
     mut admitted: AdmittedRequest,
@@ -32,7 +32,7 @@ pub(crate) async fn count(
 }
 
 async fn counted(
-    state: &Arc<State>,
+    state: &Arc<GatewayState>,
     front: Front,
     model: Option<String>,
     admitted: &mut AdmittedRequest,
@@ -48,7 +48,9 @@ async fn counted(
     admitted.exchange.asks_for(&model);
     admitted.allow(&model)?;
     let request = incoming.request;
-    let (chain, trace) = state.beside(&model, &request, admitted, false).await?;
+    let (chain, trace) = state
+        .plan_unprocessed(&model, &request, admitted, false)
+        .await?;
     admitted.exchange.goes_to(&chain, trace);
     let tokens = chain.count_tokens(request).await;
     Ok(counter.write_response(tokens))

@@ -13,11 +13,11 @@ use crate::admitted::AdmittedRequest;
 use crate::fronts::Front;
 use crate::respond::refuse;
 use crate::response_body::Body;
-use crate::state::State;
+use crate::state::GatewayState;
 
 /// Answers with what the target said, byte for byte.
 pub(crate) async fn embed(
-    state: &Arc<State>,
+    state: &Arc<GatewayState>,
     front: Front,
     mut admitted: AdmittedRequest,
 ) -> Response<Body> {
@@ -39,7 +39,7 @@ pub(crate) async fn embed(
 }
 
 async fn embedded(
-    state: &Arc<State>,
+    state: &Arc<GatewayState>,
     front: Front,
     admitted: &mut AdmittedRequest,
 ) -> Result<(Bytes, AttemptLog)> {
@@ -50,7 +50,9 @@ async fn embedded(
     admitted.allow(&model)?;
     // What is embedded is not read, so that rules see a request that says nothing.
     let nothing = Request::default();
-    let (chain, trace) = state.beside(&model, &nothing, admitted, true).await?;
+    let (chain, trace) = state
+        .plan_unprocessed(&model, &nothing, admitted, true)
+        .await?;
     admitted.exchange.goes_to(&chain, trace);
     #[cfg(feature = "otel")]
     admitted.exchange.asks(None);

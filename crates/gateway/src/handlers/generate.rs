@@ -19,11 +19,11 @@ use crate::request_id::new_id;
 use crate::respond::refuse;
 use crate::response_body::Body;
 use crate::response_headers;
-use crate::state::State;
+use crate::state::GatewayState;
 
 /// Answers a request for an answer.
 pub(crate) async fn ask(
-    state: &Arc<State>,
+    state: &Arc<GatewayState>,
     front: Front,
     model: Option<String>,
     stream: Stream,
@@ -49,7 +49,7 @@ struct Question {
 }
 
 async fn question(
-    state: &Arc<State>,
+    state: &Arc<GatewayState>,
     front: Front,
     model: Option<String>,
     stream: Stream,
@@ -154,7 +154,7 @@ fn written(
 }
 
 async fn streamed(
-    state: &Arc<State>,
+    state: &Arc<GatewayState>,
     front: Front,
     question: Question,
     array: bool,

@@ -15,14 +15,14 @@ use crate::clock::unix_now;
 use crate::fronts::Front;
 use crate::respond::refuse;
 use crate::response_body::Body;
-use crate::state::State;
+use crate::state::GatewayState;
 
 /// Clients look for features by version; this one has all that we serve.
 const OLLAMA_VERSION: &str = "0.34.4";
 
 /// Every route, alias and known target that the client may use.
 pub(crate) async fn list(
-    state: &Arc<State>,
+    state: &Arc<GatewayState>,
     front: Front,
     admitted: AdmittedRequest,
 ) -> Response<Body> {
@@ -35,7 +35,7 @@ pub(crate) async fn list(
 
 /// One model of the list.
 pub(crate) async fn one(
-    state: &Arc<State>,
+    state: &Arc<GatewayState>,
     front: Front,
     id: String,
     admitted: AdmittedRequest,
@@ -50,12 +50,12 @@ pub(crate) async fn one(
 }
 
 /// Ollama's list has the same content under another name.
-pub(crate) async fn tags(state: &Arc<State>, admitted: AdmittedRequest) -> Response<Body> {
+pub(crate) async fn tags(state: &Arc<GatewayState>, admitted: AdmittedRequest) -> Response<Body> {
     list(state, Front::OllamaChat, admitted).await
 }
 
 /// One model as Ollama tells about it.
-pub(crate) async fn show(state: &Arc<State>, admitted: AdmittedRequest) -> Response<Body> {
+pub(crate) async fn show(state: &Arc<GatewayState>, admitted: AdmittedRequest) -> Response<Body> {
     let asked = ollama::read_show_request(&admitted.body).map_err(unreadable);
     let told = match asked {
         Ok(model) => info(state, &model, &admitted).await,
@@ -77,7 +77,11 @@ fn done(mut admitted: AdmittedRequest, answer: Response<Body>) -> Response<Body>
     answer
 }
 
-async fn info(state: &Arc<State>, id: &str, admitted: &AdmittedRequest) -> Result<ModelInfo> {
+async fn info(
+    state: &Arc<GatewayState>,
+    id: &str,
+    admitted: &AdmittedRequest,
+) -> Result<ModelInfo> {
     admitted.allow(id)?;
     let chain = state.chain(id).await?;
     let head = chain.describe().next();

@@ -4,28 +4,28 @@ use std::ops::Range;
 
 use majordomo::SecretString;
 
-use super::Role;
+use super::KeyRole;
 
-/// One client's key.
+/// A client key.
 #[derive(Clone, Debug)]
 pub struct KeyEntry {
-    /// Whose it is; told in logs.
+    /// The owner's name, used in logs.
     pub name: String,
-    /// How it is recognised.
+    /// How the key is recognized.
     pub secret: KeySecret,
-    /// What it is for.
-    pub role: Role,
-    /// The models that it may ask for, globs allowed; none means all of them.
+    /// What the key may be used for.
+    pub role: KeyRole,
+    /// The models it may use, as globs; `None` means all.
     pub models: Option<Vec<String>>,
-    /// Where the entry stands.
+    /// Position in the file.
     pub span: Range<usize>,
 }
 
-/// How a presented key is recognised.
+/// How a presented key is recognized.
 #[derive(Clone, Debug)]
 pub enum KeySecret {
     /// By its SHA-256.
     Sha256([u8; 32]),
-    /// By itself.
+    /// By its plain text.
     Plain(SecretString),
 }

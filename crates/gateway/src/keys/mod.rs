@@ -1,11 +1,12 @@
-//! Who may ask, and for what.
+//! Client keys: who may call the gateway, and which models.
 //!
-//! Keys are kept as their SHA-256, found by a part of it and compared in constant
-//! time. Whoever auth_throttle cannot choose a hash, so the time that finding takes says
-//! nothing about how near a guess is.
+//! Keys are stored as their SHA-256, looked up by a prefix of it and compared in constant
+//! time. A client cannot choose a hash, so lookup time reveals nothing about how close a
+//! guess is. `trust` extracts the key from a request and checks it here; `config` reads
+//! the entries. Uses no other module.
 
 mod entry;
-mod make;
+mod generate;
 mod role;
 
 use std::collections::HashMap;
@@ -19,40 +20,40 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 pub use entry::{KeyEntry, KeySecret};
-pub use make::{NewKey, make_key};
-pub use role::Role;
+pub use generate::{NewKey, generate_key};
+pub use role::KeyRole;
 
 type Hash = [u8; 32];
 
-/// Keys below this length are warned of.
+/// Shorter keys cause a warning.
 const SHORT: usize = 20;
 
 /// The keys of a configuration.
 #[derive(Clone, Default)]
-pub struct Keys {
-    /// By a part of the hash.
-    keys: HashMap<u64, Vec<(Hash, Arc<Key>)>>,
+pub struct ClientKeys {
+    /// By hash prefix.
+    keys: HashMap<u64, Vec<(Hash, Arc<ClientKey>)>>,
 }
 
-/// A client that was recognised.
+/// An authenticated client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct ClientKey {
     name: String,
-    role: Role,
-    /// None means everything.
+    role: KeyRole,
+    /// `None` means all.
     models: Option<Vec<Glob>>,
 }
 
-impl Keys {
-    /// Compiles the entries of a file.
+impl ClientKeys {
+    /// Compiles the entries of a configuration.
     ///
     /// ```
     /// use std::collections::BTreeMap;
-    /// use majordomo_gateway::{config::Config, keys::Keys};
+    /// use majordomo_gateway::{ClientKeys, Config};
     ///
     /// let text = "[[keys]]\nname = \"laptop\"\nkey = \"canary\"\nmodels = [\"coder\"]";
     /// let config = Config::parse("majordomo.toml", text, &BTreeMap::new()).unwrap();
-    /// let keys = Keys::new(&config.keys);
+    /// let keys = ClientKeys::new(&config.keys);
     /// let laptop = keys.check("canary").unwrap();
     /// assert!(laptop.may_use("coder") && !laptop.may_use("thinking"));
     /// assert!(keys.check("guess").is_none());
@@ -65,34 +66,35 @@ impl Keys {
                     if key.expose_secret().len() < SHORT {
                         tracing::warn!(
                             key = entry.name,
-                            "this key is short enough to be guessed; `majordomo key new` makes a better one"
+                            "this key is short enough to be guessed; generate a better one with \
+                             `majordomo key new`"
                         );
                     }
                     sha256(key.expose_secret())
                 }
             };
             let globs = |models: &Vec<String>| models.iter().map(|m| Glob::new(m)).collect();
-            let key = Key {
+            let key = ClientKey {
                 name: entry.name.clone(),
                 role: entry.role,
                 models: entry.models.as_ref().map(globs),
             };
             (hash, Arc::new(key))
         };
-        let mut keys: HashMap<u64, Vec<(Hash, Arc<Key>)>> = HashMap::new();
+        let mut keys: HashMap<u64, Vec<(Hash, Arc<ClientKey>)>> = HashMap::new();
         for (hash, key) in entries.iter().map(compile) {
             keys.entry(part(&hash)).or_default().push((hash, key));
         }
         Self { keys }
     }
 
-    /// Whether there is none: everybody on this machine may ask for everything.
+    /// Whether no key is configured: every client on this machine may use every model.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// The key of this name.
-    pub(crate) fn named(&self, name: &str) -> Option<Arc<Key>> {
+    /// The key with this name.
+    pub(crate) fn named(&self, name: &str) -> Option<Arc<ClientKey>> {
         self.all().find(|key| key.name == name).cloned()
     }
 
@@ -101,12 +103,12 @@ impl Keys {
         self.all().map(|key| key.name())
     }
 
-    fn all(&self) -> impl Iterator<Item = &Arc<Key>> {
+    fn all(&self) -> impl Iterator<Item = &Arc<ClientKey>> {
         self.keys.values().flatten().map(|(_, key)| key)
     }
 
-    /// Whose key was presented.
-    pub fn check(&self, presented: &str) -> Option<Arc<Key>> {
+    /// Looks up a presented key.
+    pub fn check(&self, presented: &str) -> Option<Arc<ClientKey>> {
         let presented = sha256(presented);
         let near = self.keys.get(&part(&presented))?;
         let same = near
@@ -116,24 +118,24 @@ impl Keys {
     }
 }
 
-/// What a hash is found by.
+/// The hash prefix used for lookup.
 fn part(hash: &Hash) -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = *hash;
     u64::from_be_bytes([a, b, c, d, e, f, g, h])
 }
 
-impl Key {
-    /// Whose it is.
+impl ClientKey {
+    /// The owner's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it is for.
-    pub fn role(&self) -> Role {
+    /// What the key may be used for.
+    pub fn role(&self) -> KeyRole {
         self.role
     }
 
-    /// Whether it may ask for a model. Every element of a chain must be allowed.
+    /// Whether it may use a model. Every element of a chain must be allowed.
     pub fn may_use(&self, model: &str) -> bool {
         let Some(allowed) = &self.models else {
             return true;
@@ -147,8 +149,8 @@ impl Key {
     }
 }
 
-impl Key {
-    /// Refuses a model that it may not ask for.
+impl ClientKey {
+    /// Rejects a model that it may not use.
     pub(crate) fn allow(&self, model: &str) -> Result<(), Error> {
         if self.may_use(model) {
             return Ok(());
@@ -159,8 +161,8 @@ impl Key {
     }
 }
 
-/// Not even hashes are printed.
-impl fmt::Debug for Keys {
+/// Prints no secrets, not even hashes.
+impl fmt::Debug for ClientKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list()
             .entries(self.keys.values().flatten().map(|(_, key)| &key.name))
@@ -176,22 +178,22 @@ fn sha256(text: &str) -> Hash {
 mod tests {
     use super::*;
 
-    fn keys(entries: &[(&str, KeySecret, Option<Vec<&str>>)]) -> Keys {
+    fn keys(entries: &[(&str, KeySecret, Option<Vec<&str>>)]) -> ClientKeys {
         let entry = |(name, secret, models): &(&str, KeySecret, Option<Vec<&str>>)| KeyEntry {
             name: (*name).to_owned(),
             secret: secret.clone(),
-            role: Role::Client,
+            role: KeyRole::Client,
             models: models
                 .as_ref()
                 .map(|all| all.iter().map(|m| (*m).to_owned()).collect()),
             span: 0..0,
         };
         let entries: Vec<KeyEntry> = entries.iter().map(entry).collect();
-        Keys::new(&entries)
+        ClientKeys::new(&entries)
     }
 
     #[test]
-    fn each_key_is_recognised_by_itself_or_by_its_hash() {
+    fn keys_are_recognized_by_plain_text_or_hash() {
         let keys = keys(&[
             ("a", KeySecret::Plain("CANARY-a".into()), None),
             ("b", KeySecret::Sha256(sha256("CANARY-b")), None),
@@ -202,12 +204,12 @@ mod tests {
         for wrong in ["", "CANARY", "CANARY-a ", "canary-a"] {
             assert_eq!(name(wrong), None, "{wrong}");
         }
-        assert!(!keys.is_empty() && Keys::default().is_empty());
-        assert_eq!(Keys::default().check(""), None);
+        assert!(!keys.is_empty() && ClientKeys::default().is_empty());
+        assert_eq!(ClientKeys::default().check(""), None);
     }
 
     #[test]
-    fn a_chain_is_allowed_only_if_each_element_is() {
+    fn a_chain_is_allowed_only_if_every_element_is() {
         let keys = keys(&[(
             "a",
             KeySecret::Plain("k".into()),
@@ -228,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_key_is_printed() {
+    fn debug_output_contains_no_key() {
         let keys = keys(&[("laptop", KeySecret::Plain("CANARY".into()), None)]);
         assert_eq!(format!("{keys:?}"), "[\"laptop\"]");
     }

@@ -1,21 +1,21 @@
-//! What a key is for.
+//! Roles of client keys.
 
 use std::fmt;
 
-/// What a key opens. Each role can do what the ones before it can.
+/// What a key may be used for. Each role includes the previous ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
+pub enum KeyRole {
     /// Calls models.
     #[default]
     Client,
-    /// Also reads the operator's listener.
+    /// Also reads from the operator's listener.
     Viewer,
-    /// Also changes things there.
+    /// Also makes changes there.
     Operator,
 }
 
-impl Role {
-    /// As it stands in the configuration file.
+impl KeyRole {
+    /// Names in the configuration file.
     pub(crate) const WORDS: [(&'static str, Self); 3] = [
         ("client", Self::Client),
         ("viewer", Self::Viewer),
@@ -23,7 +23,7 @@ impl Role {
     ];
 }
 
-impl fmt::Display for Role {
+impl fmt::Display for KeyRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = Self::WORDS.iter().find(|(_, role)| role == self);
         f.write_str(word.map_or("", |(word, _)| word))

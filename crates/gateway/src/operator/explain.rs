@@ -13,15 +13,15 @@ use percent_encoding::percent_decode_str;
 use serde_json::json;
 
 use super::{json_page, text};
-use crate::explain::Question;
+use crate::explain::ExplainRequest;
 use crate::fronts::Front;
 use crate::server::{ServerContext, look_in};
-use crate::state::State;
+use crate::state::GatewayState;
 
 /// Answers with an explanation, or with why there is none.
 pub(super) async fn answer(
     context: &ServerContext,
-    state: &Arc<State>,
+    state: &Arc<GatewayState>,
     request: Request<Incoming>,
 ) -> Response<Full<Bytes>> {
     let (head, body) = request.into_parts();
@@ -44,8 +44,8 @@ pub(super) async fn answer(
     context.lane.spawn(flow, bytes, explaining).await
 }
 
-async fn explained(state: &State, body: Bytes, head: Parts) -> Response<Full<Bytes>> {
-    let question = Question::read(body);
+async fn explained(state: &GatewayState, body: Bytes, head: Parts) -> Response<Full<Bytes>> {
+    let question = ExplainRequest::read(body);
     let question = question.map(|question| told_by(question, head.uri.query(), head.headers));
     let explained = match question {
         Ok(question) => state.explain(&question).await,
@@ -59,7 +59,11 @@ async fn explained(state: &State, body: Bytes, head: Parts) -> Response<Full<Byt
 
 /// What the query says, which counts more than the envelope, and what the headers
 /// say where the envelope has none.
-fn told_by(mut question: Question, query: Option<&str>, headers: HeaderMap) -> Question {
+fn told_by(
+    mut question: ExplainRequest,
+    query: Option<&str>,
+    headers: HeaderMap,
+) -> ExplainRequest {
     let (mut told_path, mut told_dialect) = (false, None);
     for pair in query.unwrap_or_default().split('&') {
         let Some((name, value)) = pair.split_once('=') else {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::routes::PartitionSnapshot;
 use crate::server::{ServerContext, ready};
-use crate::state::State as Configured;
+use crate::state::GatewayState as Configured;
 
 /// So many targets that only clients named are listed; the rest is counted.
 const MOST_OTHERS: usize = 256;

@@ -29,9 +29,9 @@ use open_connections::{InFlight, OpenConnections};
 pub(crate) use thread::OperatorThread;
 
 use crate::server::{ServerContext, TlsAcceptorHandle, ready};
-use crate::state::State;
+use crate::state::GatewayState;
 use crate::traces::Record;
-use crate::trust::{Boundary, authorize, identify};
+use crate::trust::{Boundary, authenticate_client, authorize};
 
 /// The only path that takes a body.
 const EXPLAIN: &str = "/api/explain";
@@ -167,7 +167,7 @@ async fn answer(
 /// The trust boundary, for every path but the probes and before a body is read.
 fn admit(
     context: &ServerContext,
-    state: &State,
+    state: &GatewayState,
     visitor: Visitor,
     request: &Request<Incoming>,
 ) -> Result<(), Error> {
@@ -175,12 +175,12 @@ fn admit(
     let boundary = Boundary::Operator {
         on_loopback: visitor.on_loopback,
     };
-    let judged = boundary.judge(method, uri, headers);
+    let judged = boundary.check(method, uri, headers);
     judged.map_err(|refusal| refusal.error())?;
     if visitor.on_loopback {
         return Ok(());
     }
-    let key = identify(
+    let key = authenticate_client(
         &state.keys,
         &context.auth_throttle,
         visitor.from,

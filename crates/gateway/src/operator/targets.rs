@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{json_page, text};
-use crate::state::State;
+use crate::state::GatewayState;
 
 const PREFIX: &str = "/api/targets/";
 const RELEASE: &str = "/release";
@@ -33,7 +33,11 @@ pub(super) fn is_action(path: &str) -> bool {
 }
 
 /// Releases a target and its provider's credential.
-pub(super) fn answer(state: &State, path: &str, headers: &HeaderMap) -> Response<Full<Bytes>> {
+pub(super) fn answer(
+    state: &GatewayState,
+    path: &str,
+    headers: &HeaderMap,
+) -> Response<Full<Bytes>> {
     if !is_harmless(headers) {
         let told = "send no body, or JSON\n";
         return text(StatusCode::UNSUPPORTED_MEDIA_TYPE, told);
@@ -83,7 +87,7 @@ fn is_harmless(headers: &HeaderMap) -> bool {
     })
 }
 
-fn unknown(state: &State, target: &str) -> Response<Full<Bytes>> {
+fn unknown(state: &GatewayState, target: &str) -> Response<Full<Bytes>> {
     let health = state.registry.health().snapshot();
     let known = health.iter().map(|status| status.subject.as_str());
     let near = nearest_few(target, known, SUGGESTIONS);

@@ -66,7 +66,7 @@ mod tests {
     use std::sync::{Arc, Mutex, mpsc};
     use std::time::Duration;
 
-    use crate::{Gateway, Options};
+    use crate::{Gateway, ServeOptions};
 
     const SOON: Duration = Duration::from_secs(20);
 
@@ -74,7 +74,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let text = "[server]\nlisten = \"127.0.0.1:0\"\n[providers.demo]\nkind = \"demo\"\n";
         std::fs::write(file.path(), text).unwrap();
-        let options = Options {
+        let options = ServeOptions {
             config: Some(file.path().to_owned()),
             listen: None,
         };

@@ -1,10 +1,12 @@
-//! Puts new versions of the configuration and of the certificate to work.
+//! Applies new versions of the configuration and the certificate at run time.
 //!
-//! The file is read by [`Watch`], judged by [`transition`] and made into a
-//! [`State`], which takes the place of the old one whole or not at all. The
-//! certificate's files are watched by themselves: a renewed certificate is taken
-//! though the configuration is broken, and a broken certificate does not hold up
-//! a key that must go. Whatever is not at work is told to the operator.
+//! The file is read by [`ConfigWatch`], checked by [`transition`] and built into a
+//! [`GatewayState`], which replaces the old one as a whole or not at all. The
+//! certificate's files are watched separately: a renewed certificate is used even while
+//! the configuration is broken, and a broken certificate does not delay the removal of a
+//! key. The operator sees every version that is not in effect.
+//!
+//! May use `config`, `server` and `state`.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -13,32 +15,32 @@ use std::sync::Arc;
 
 use majordomo::transport::Transport;
 
-use crate::config::transition::{self, AtStartup, Notice};
-use crate::config::{self, Config, Files, Problems, Tls, Watch};
+use crate::config::transition::{self, AtStartup, RestartNotice};
+use crate::config::{self, Config, ConfigWatch, Diagnostics, TlsFiles, WatchedFiles};
 use crate::server::{Identity, TlsAcceptorHandle};
-use crate::{Handle, State};
+use crate::{GatewayState, Handle};
 
-/// Makes a state of a configuration, the same way each time.
+/// Builds states from configurations.
 #[derive(Clone)]
-pub(crate) struct Loader {
+pub(crate) struct StateLoader {
     pub(crate) environment: BTreeMap<String, String>,
     pub(crate) transport: Transport,
-    /// The address to listen on in place of the file's.
+    /// Overrides `listen` of the file.
     pub(crate) listen: Option<SocketAddr>,
 }
 
-impl Loader {
+impl StateLoader {
     pub(crate) fn state(
         &self,
         config: &Config,
-        earlier: Option<&State>,
-    ) -> Result<Arc<State>, Problems> {
-        let state = State::new(config, &self.environment, &self.transport, earlier)?;
+        earlier: Option<&GatewayState>,
+    ) -> Result<Arc<GatewayState>, Diagnostics> {
+        let state = GatewayState::new(config, &self.environment, &self.transport, earlier)?;
         Ok(Arc::new(state))
     }
 
-    /// The configuration with what the command line says.
-    pub(crate) fn overridden(&self, mut config: Config) -> Config {
+    /// Applies the command line to the configuration.
+    pub(crate) fn with_overrides(&self, mut config: Config) -> Config {
         if let Some(listen) = self.listen {
             config.server.listen = listen;
         }
@@ -46,29 +48,29 @@ impl Loader {
     }
 }
 
-/// Changes a gateway while it runs. Whoever runs it owns it.
-pub(crate) struct Reload {
-    loader: Loader,
+/// Reloads a running gateway.
+pub(crate) struct Reloader {
+    loader: StateLoader,
     handle: Handle,
     at_startup: AtStartup,
     tls: Option<TlsAcceptorHandle>,
-    /// Why the file's newest version is not at work.
+    /// Why the newest configuration is not in effect.
     config_fault: Option<String>,
-    /// Why the certificate's newest version is not served.
+    /// Why the newest certificate is not in effect.
     tls_fault: Option<String>,
 }
 
-/// A configuration that may be put to work.
-struct Ready {
-    state: Arc<State>,
-    notices: Vec<Notice>,
-    /// None where no TLS is spoken.
+/// A checked configuration, ready to be applied.
+struct PreparedReload {
+    state: Arc<GatewayState>,
+    notices: Vec<RestartNotice>,
+    /// `None` without TLS.
     identity: Option<Result<Identity, String>>,
 }
 
-impl Reload {
+impl Reloader {
     pub(crate) fn new(
-        loader: Loader,
+        loader: StateLoader,
         handle: Handle,
         at_startup: AtStartup,
         tls: Option<TlsAcceptorHandle>,
@@ -83,73 +85,73 @@ impl Reload {
         }
     }
 
-    /// Follows the file and the certificate until it is dropped.
-    pub(crate) async fn run(mut self, mut watch: Watch) {
-        let mut certificate = Files::new(self.certificate_paths());
+    /// Follows the configuration and the certificate until dropped.
+    pub(crate) async fn run(mut self, mut watch: ConfigWatch) {
+        let mut certificate = WatchedFiles::new(self.certificate_paths());
         loop {
             tokio::select! {
                 read = watch.next() => {
                     if let Ok(config) = &read {
                         config::warn_if_exposed(watch.path(), config);
                     }
-                    self.configuration(read).await;
+                    self.reload_config(read).await;
                     if certificate.paths() != self.certificate_paths() {
-                        certificate = Files::new(self.certificate_paths());
-                        // It may have changed between reading and watching it.
-                        self.certificate().await;
+                        certificate = WatchedFiles::new(self.certificate_paths());
+                        // It may have changed between reading and watching.
+                        self.reload_certificate().await;
                     } else if self.config_fault.is_some() {
-                        // SIGHUP is for the certificate, too.
-                        self.certificate().await;
+                        // SIGHUP also reloads the certificate.
+                        self.reload_certificate().await;
                     }
                 }
                 () = certificate.changed() => {
-                    certificate.note();
-                    self.certificate().await;
+                    certificate.snapshot();
+                    self.reload_certificate().await;
                 }
             }
         }
     }
 
-    /// The files of the certificate that is served; none where no TLS is spoken.
+    /// The files of the active certificate; empty without TLS.
     fn certificate_paths(&self) -> Vec<PathBuf> {
-        let files = self.files();
+        let files = self.certificate_files();
         files.map_or_else(Vec::new, |tls| vec![tls.cert, tls.key])
     }
 
-    fn files(&self) -> Option<Tls> {
+    fn certificate_files(&self) -> Option<TlsFiles> {
         let state = self.handle.state();
         self.tls.as_ref().and(state.server.tls.clone())
     }
 
-    /// Puts a new version of the file to work, or says what is wrong with it.
-    async fn configuration(&mut self, read: Result<Config, Problems>) {
+    /// Applies a new configuration, or records why it is rejected.
+    async fn reload_config(&mut self, read: Result<Config, Diagnostics>) {
         let ready = match read {
             Ok(config) => {
                 let (loader, at_startup) = (self.loader.clone(), self.at_startup.clone());
                 let old = self.handle.state();
-                // Files are read and patterns compiled: not here, where others wait.
-                let made = tokio::task::spawn_blocking(move || {
+                // Reads files and compiles patterns: off the async threads.
+                let prepared = tokio::task::spawn_blocking(move || {
                     prepare(&loader, &at_startup, &old, config)
                 });
-                made.await.unwrap_or_else(|_| Err(PANICKED.to_owned()))
+                prepared.await.unwrap_or_else(|_| Err(PANICKED.to_owned()))
             }
-            Err(problems) => Err(format!("\n{problems}")),
+            Err(diagnostics) => Err(format!("\n{diagnostics}")),
         };
         match ready {
-            Ok(ready) => self.take(ready),
+            Ok(ready) => self.apply(ready),
             Err(reason) => {
-                tracing::error!("the old configuration stays: {reason}");
+                tracing::error!("the old configuration stays in effect: {reason}");
                 self.config_fault = Some(reason);
             }
         }
         self.publish();
     }
 
-    fn take(&mut self, ready: Ready) {
+    fn apply(&mut self, ready: PreparedReload) {
         self.handle.swap(ready.state);
         self.config_fault = None;
         if let Some(identity) = ready.identity {
-            self.serve(identity);
+            self.replace_certificate(identity);
         }
         let mut notes = Vec::new();
         for notice in ready.notices {
@@ -157,20 +159,20 @@ impl Reload {
             notes.push(notice.text);
         }
         self.handle.notes(notes);
-        tracing::info!("the configuration was read anew");
+        tracing::info!("configuration reloaded");
     }
 
-    /// Serves the newest version of the certificate, or says what is wrong with it.
-    async fn certificate(&mut self) {
-        let Some(files) = self.files() else {
+    /// Applies the newest certificate, or records why it is rejected.
+    async fn reload_certificate(&mut self) {
+        let Some(files) = self.certificate_files() else {
             return;
         };
         let loaded = tokio::task::spawn_blocking(move || Identity::load(&files)).await;
-        self.serve(loaded.unwrap_or_else(|_| Err(PANICKED.to_owned())));
+        self.replace_certificate(loaded.unwrap_or_else(|_| Err(PANICKED.to_owned())));
         self.publish();
     }
 
-    fn serve(&mut self, identity: Result<Identity, String>) {
+    fn replace_certificate(&mut self, identity: Result<Identity, String>) {
         let Some(tls) = &self.tls else {
             return;
         };
@@ -178,10 +180,10 @@ impl Reload {
             Ok(identity) => {
                 tls.replace(identity);
                 self.tls_fault = None;
-                tracing::info!("the certificate was read anew");
+                tracing::info!("certificate reloaded");
             }
             Err(reason) => {
-                let reason = format!("the old certificate stays: {reason}");
+                let reason = format!("the old certificate stays in effect: {reason}");
                 tracing::error!("{reason}");
                 self.tls_fault = Some(reason);
             }
@@ -198,31 +200,31 @@ impl Reload {
     }
 }
 
-/// A mistake of ours leaves everything as it was.
-const PANICKED: &str = "it could not be read, which is a bug of majordomo";
+/// After a panic, everything stays as it was.
+const PANICKED: &str = "loading it panicked, which is a bug in majordomo";
 
-/// Everything that can go wrong with a configuration goes wrong here.
+/// Does all fallible work of a reload.
 fn prepare(
-    loader: &Loader,
+    loader: &StateLoader,
     at_startup: &AtStartup,
-    old: &State,
+    old: &GatewayState,
     config: Config,
-) -> Result<Ready, String> {
-    let config = loader.overridden(config);
-    let notices = transition::judge(at_startup, old.config(), &config)
-        .map_err(|refusal| refusal.to_string())?;
+) -> Result<PreparedReload, String> {
+    let config = loader.with_overrides(config);
+    let notices = transition::check_reload(at_startup, old.config(), &config)
+        .map_err(|rejection| rejection.to_string())?;
     let files = config.server.tls.as_ref().filter(|_| at_startup.tls);
     let identity = files.map(Identity::load);
-    // Files that were named anew belong to the configuration: it would not start
-    // with them. Those that were renewed in place are the certificate's affair.
+    // Newly named files belong to the configuration: the gateway would not start with
+    // them. Files renewed in place only affect the certificate.
     if files != old.config().server.tls.as_ref()
         && let Some(Err(reason)) = &identity
     {
-        return Err(reason.clone());
+        return Err(config.source.scrubbed(reason));
     }
     let state = loader.state(&config, Some(old));
-    let state = state.map_err(|problems| format!("\n{problems}"))?;
-    Ok(Ready {
+    let state = state.map_err(|diagnostics| format!("\n{diagnostics}"))?;
+    Ok(PreparedReload {
         state,
         notices,
         identity,

@@ -1,4 +1,4 @@
-//! No series of files opens what was closed.
+//! No sequence of reloads removes protection.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,11 +14,11 @@ use rcgen::{CertificateParams, KeyPair};
 use tempfile::TempDir;
 
 use super::*;
-use crate::trust::{AuthThrottle, identify};
+use crate::trust::{AuthThrottle, authenticate_client};
 
-static LOADER: LazyLock<Loader> = LazyLock::new(|| Loader {
+static LOADER: LazyLock<StateLoader> = LazyLock::new(|| StateLoader {
     environment: BTreeMap::new(),
-    transport: Transport::new(transport::Config::default()),
+    transport: Transport::new(transport::TransportConfig::default()),
     listen: Some(SocketAddr::from(([127, 0, 0, 1], 0))),
 });
 /// A certificate and its key, and a file that is neither.
@@ -26,16 +26,16 @@ static FILES: LazyLock<TempDir> = LazyLock::new(|| {
     let key = KeyPair::generate().unwrap();
     let params = CertificateParams::new(vec!["gateway.test".to_owned()]).unwrap();
     let certificate = params.self_signed(&key).unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let put = |name: &str, kind: &str, der: &[u8]| {
         let text = STANDARD.encode(der);
         let text = format!("-----BEGIN {kind}-----\n{text}\n-----END {kind}-----\n");
-        std::fs::write(folder.path().join(name), text).unwrap();
+        std::fs::write(directory.path().join(name), text).unwrap();
     };
     put("c.pem", "CERTIFICATE", certificate.der());
     put("k.pem", "PRIVATE KEY", &key.serialize_der());
-    std::fs::write(folder.path().join("bad.pem"), "").unwrap();
-    folder
+    std::fs::write(directory.path().join("bad.pem"), "").unwrap();
+    directory
 });
 
 fn tls(cert: &str) -> String {
@@ -43,7 +43,7 @@ fn tls(cert: &str) -> String {
     format!("tls = {{ cert = {:?}, key = {:?} }}", at(cert), at("k.pem"))
 }
 
-/// Files as they are written, in the order that people choose.
+/// Configuration files with their sections in any order.
 fn files() -> impl Strategy<Value = String> {
     let server = prop_oneof![
         Just(String::new()),
@@ -71,7 +71,7 @@ fn files() -> impl Strategy<Value = String> {
         let parts = Just(vec![server, keys, rest]);
         parts.prop_shuffle().prop_map(|parts| parts.concat())
     });
-    // Some are cut short, as a full disk or a slow writer leaves them.
+    // Some are truncated, as by a full disk or a slow writer.
     (whole, any::<Index>(), any::<bool>()).prop_map(|(mut text, at, cut)| {
         if cut {
             text.truncate(at.index(text.len() + 1));
@@ -82,14 +82,14 @@ fn files() -> impl Strategy<Value = String> {
 
 fn parsed(text: &str) -> Result<Config, String> {
     let config = Config::parse("m.toml", text, &LOADER.environment);
-    config.map_err(|problems| problems.to_string())
+    config.map_err(|diagnostics| diagnostics.to_string())
 }
 
-/// Whether somebody without a key is served.
-fn is_open(state: &State) -> bool {
+/// Whether a client without a key is served.
+fn is_open(state: &GatewayState) -> bool {
     let (from, nothing) = ([127, 0, 0, 1].into(), HeaderMap::new());
     let auth_throttle = AuthThrottle::default();
-    identify(
+    authenticate_client(
         &state.keys,
         &auth_throttle,
         from,
@@ -99,9 +99,9 @@ fn is_open(state: &State) -> bool {
     .is_ok()
 }
 
-/// The state of a gateway that starts with this file, if it starts.
-fn started(text: &str) -> Option<(AtStartup, Arc<State>)> {
-    let config = LOADER.overridden(parsed(text).ok()?);
+/// The state of a gateway started with this file, if it starts.
+fn started(text: &str) -> Option<(AtStartup, Arc<GatewayState>)> {
+    let config = LOADER.with_overrides(parsed(text).ok()?);
     let state = LOADER.state(&config, None).ok()?;
     let files = state.server.tls.as_ref();
     files.map(Identity::load).transpose().ok()?;
@@ -114,15 +114,15 @@ fn started(text: &str) -> Option<(AtStartup, Arc<State>)> {
     Some((at_startup, state))
 }
 
-/// What is at work after this file was read.
-fn reloaded(at_startup: &AtStartup, old: &Arc<State>, text: &str) -> Arc<State> {
+/// The state in effect after a reload of this file.
+fn reloaded(at_startup: &AtStartup, old: &Arc<GatewayState>, text: &str) -> Arc<GatewayState> {
     let ready = parsed(text).and_then(|config| prepare(&LOADER, at_startup, old, config));
     ready.map_or_else(|_| Arc::clone(old), |ready| ready.state)
 }
 
 proptest! {
     #[test]
-    fn no_series_of_reloads_lets_anybody_in_or_turns_tls_off(
+    fn no_sequence_of_reloads_removes_keys_or_tls(
         first in files(),
         later in proptest::collection::vec(files(), 1..5),
     ) {
@@ -139,7 +139,7 @@ proptest! {
 }
 
 #[test]
-fn no_beginning_of_a_file_with_keys_lets_anybody_in() {
+fn no_truncation_of_a_file_with_keys_removes_keys_or_tls() {
     let whole = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/whole.toml");
     let mut whole = std::fs::read_to_string(whole).unwrap();
     for (variable, value) in [("${GROQ_API_KEY}", "sk-canary-groq"), ("cert.pem", "c.pem")] {
@@ -158,10 +158,10 @@ fn no_beginning_of_a_file_with_keys_lets_anybody_in() {
 }
 
 #[test]
-fn a_certificate_that_was_renewed_badly_does_not_hold_up_the_rest_of_the_file() {
+fn an_invalid_renewed_certificate_does_not_delay_the_configuration() {
     let key = "[[keys]]\nname = \"a\"\nkey = \"sk-canary-a\"\n";
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
     for name in ["c.pem", "k.pem"] {
         std::fs::copy(FILES.path().join(name), at(name)).unwrap();
     }

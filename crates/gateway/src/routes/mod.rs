@@ -1,68 +1,70 @@
-//! Names that clients ask for, and the services behind them.
+//! Routes: requested model names and the services behind them.
 //!
-//! A route's smart rules narrow a request to their own services or let a
-//! processor change it; then the route's pool says in which order services are
-//! asked. What comes out is one chain.
+//! The smart rules of a route select a partition of services, or run a processor that
+//! edits the request (`proxy_vision`); then the partition's pool orders its services. The
+//! result is one chain.
+//!
+//! May use `config`, `clock` and `outcome`.
 
-mod beside;
 mod conditions;
-mod describe;
-mod figures;
+mod dry_run;
 mod partition;
-mod rehearse;
+mod proxy_vision;
 mod route;
+mod snapshot;
+mod unprocessed;
 
 use std::sync::Arc;
 
 use majordomo::{Chain, Registry, Result};
 use majordomo_vision::Describers;
 
-pub(crate) use figures::PartitionSnapshot;
-pub(crate) use rehearse::Rehearsed;
-pub use rehearse::{Candidate, LeftOut};
-pub(crate) use route::{Asking, Route, RouteTrace, Routed};
+pub(crate) use dry_run::DryRun;
+pub use dry_run::{Candidate, ExcludedService};
+pub(crate) use route::{Route, RouteTrace, Routed, RoutingContext};
+pub(crate) use snapshot::PartitionSnapshot;
 
-use crate::config::{Config, Problem, Problems, Spec};
+use crate::config::{Config, Diagnostic, Diagnostics, SpecEntry};
 
-/// All routes in the order of the file; the first that matches is taken.
+/// All routes in file order; the first match wins.
 pub(crate) struct Routes {
     routes: Vec<Route>,
-    /// Who describes images to blind targets that are asked for by themselves.
+    /// Describers for targets requested without a route.
     pub(crate) describers: Arc<Describers>,
 }
 
 impl Routes {
-    /// Makes the routes of a file; what earlier ones know is kept.
+    /// Builds the routes of a configuration, keeping the statistics of `earlier`.
     pub(crate) fn new(
         config: &Config,
         registry: &Registry,
         earlier: Option<&Self>,
-    ) -> Result<Self, Problems> {
-        let mut problems = Vec::new();
+    ) -> Result<Self, Diagnostics> {
+        let mut diagnostics = Vec::new();
         let routes = config.routes.iter().map(|route| {
             let known = earlier.and_then(|routes| routes.find_exactly(&route.model));
-            Route::new(route, registry, known, &mut problems)
+            Route::new(route, registry, known, &mut diagnostics)
         });
         let mut made = Self {
             routes: routes.collect(),
             describers: Arc::default(),
         };
-        made.introduce_describers(config, registry, &mut problems);
-        if problems.is_empty() {
+        made.resolve_describers(config, registry, &mut diagnostics);
+        if diagnostics.is_empty() {
             Ok(made)
         } else {
-            Err(config.problems(problems))
+            Err(config.diagnostics(diagnostics))
         }
     }
 
-    /// The route of a name.
+    /// The route that matches a model name.
     pub(crate) fn find(&self, model: &str) -> Option<&Route> {
         self.routes
             .iter()
             .find(|route| route.pattern.matches(model))
     }
 
-    /// Names that can be asked for as they are.
+    /// Names of routes without wildcards.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let literal = self
             .routes
@@ -71,31 +73,31 @@ impl Routes {
         literal.map(|route| &*route.name)
     }
 
-    /// The targets of all services in use, those of rules included, as far as they
-    /// are known without a request.
+    /// The targets of all active services, including those of rules, unless they depend
+    /// on the request.
     pub(crate) fn targets(&self) -> impl Iterator<Item = String> {
         let services = self.routes.iter().flat_map(Route::services);
-        let fixed = services.filter(|service| service.active);
-        let chains = fixed.filter_map(|service| service.fixed());
+        let static_chain = services.filter(|service| service.active);
+        let chains = static_chain.filter_map(|service| service.static_chain());
         chains.flat_map(|chain| chain.targets().map(ToString::to_string).collect::<Vec<_>>())
     }
 
-    /// How all services are doing.
+    /// Snapshots of all partitions.
     pub(crate) fn snapshots(&self) -> Vec<PartitionSnapshot> {
         self.routes.iter().flat_map(Route::snapshots).collect()
     }
 
-    /// The route that is written like this.
+    /// The route declared with exactly this name or pattern.
     pub(crate) fn find_exactly(&self, name: &str) -> Option<&Route> {
         self.routes.iter().find(|route| *route.name == *name)
     }
 
-    /// Notes who describes images to whom: for models, and for services of routes.
-    fn introduce_describers(
+    /// Resolves the describers of models, services and routes.
+    fn resolve_describers(
         &mut self,
         config: &Config,
         registry: &Registry,
-        problems: &mut Vec<Problem>,
+        diagnostics: &mut Vec<Diagnostic>,
     ) {
         let mut known = Describers::new();
         for provider in &config.providers {
@@ -104,27 +106,33 @@ impl Routes {
                 let (Some(spec), Ok(target)) = (&model.describe, target) else {
                     continue;
                 };
-                if let Some(chain) = self.describer(spec, registry, problems) {
+                if let Some(chain) = self.describer(spec, registry, diagnostics) {
                     known = known.for_model(&target, chain);
                 }
             }
         }
         let mut of_routes = Vec::with_capacity(self.routes.len());
-        for (route, said) in self.routes.iter().zip(&config.routes) {
+        for (route, declared) in self.routes.iter().zip(&config.routes) {
             let mut own = known.clone();
-            let rules = said.smart.iter().flat_map(|rule| &rule.services);
-            for (service, said) in route.services().zip(said.services.iter().chain(rules)) {
-                let (Some(spec), Some(targets)) = (&said.describe, service.fixed()) else {
+            let rules = declared.smart.iter().flat_map(|rule| &rule.services);
+            for (service, declared_service) in
+                route.services().zip(declared.services.iter().chain(rules))
+            {
+                let (Some(spec), Some(targets)) =
+                    (&declared_service.describe, service.static_chain())
+                else {
                     continue;
                 };
-                if let Some(chain) = self.describer(spec, registry, problems) {
+                if let Some(chain) = self.describer(spec, registry, diagnostics) {
                     for target in targets.targets() {
                         own = own.for_service(target, chain.clone());
                     }
                 }
             }
-            let all = said.describe.as_ref();
-            if let Some(chain) = all.and_then(|spec| self.describer(spec, registry, problems)) {
+            let of_route = declared.describe.as_ref();
+            if let Some(chain) =
+                of_route.and_then(|spec| self.describer(spec, registry, diagnostics))
+            {
                 own = own.for_route(chain);
             }
             of_routes.push(Arc::new(own));
@@ -135,21 +143,21 @@ impl Routes {
         self.describers = Arc::new(known);
     }
 
-    /// A describer is a spec, or a route's name.
+    /// Resolves a describer, which is a spec or a route's name.
     fn describer(
         &self,
-        spec: &Spec,
+        spec: &SpecEntry,
         registry: &Registry,
-        problems: &mut Vec<Problem>,
+        diagnostics: &mut Vec<Diagnostic>,
     ) -> Option<Chain> {
         if let Some(route) = self.find(&spec.text) {
-            return route.plain(&spec.text, registry).ok();
+            return route.declared_chain(&spec.text, registry).ok();
         }
         match registry.parse(&spec.text) {
             Ok(chain) => Some(chain),
             Err(error) => {
                 let hint = "name a spec or a route";
-                problems.push(Problem::at(spec.span.clone(), error.to_string(), hint));
+                diagnostics.push(Diagnostic::at(spec.span.clone(), error.to_string(), hint));
                 None
             }
         }

@@ -1,4 +1,4 @@
-//! The services of a route or of one of its rules: who shares the work.
+//! A partition: the services of a route or of one of its rules, balanced together.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,59 +10,61 @@ use majordomo_balance::{
 };
 
 use crate::config;
-use crate::config::Problem;
+use crate::config::Diagnostic;
 
-/// Services with a pool that orders them.
+/// Services and the pool that orders them.
 pub(super) struct Partition {
     pub(super) pool: Pool,
-    pub(super) services: Vec<Arc<Service>>,
+    pub(super) services: Vec<Arc<RouteService>>,
 }
 
-/// One of those who share the work.
-pub(crate) struct Service {
+/// A service of a partition.
+pub(crate) struct RouteService {
     pub(crate) spec: String,
-    /// Ready, unless the spec holds the name that the client asked for.
+    /// `None` if the spec depends on the requested model.
     chain: Option<Chain>,
     stats: Arc<ServiceStats>,
     pub(super) active: bool,
 }
 
 impl Partition {
-    /// Makes the chains of some services. What an earlier pool knows is kept.
+    /// Builds the chains of the services, keeping the statistics of `earlier`.
     pub(super) fn new(
-        services: &[config::Service],
-        sharing: PoolConfig,
+        services: &[config::ServiceEntry],
+        pool_config: PoolConfig,
         registry: &Registry,
         earlier: Option<&Pool>,
-        problems: &mut Vec<Problem>,
+        diagnostics: &mut Vec<Diagnostic>,
     ) -> Self {
-        let sharing = PoolConfig {
+        let pool_config = PoolConfig {
             services: services.iter().map(settings).collect(),
-            ..sharing
+            ..pool_config
         };
         let pool = match earlier {
-            Some(pool) => pool.reload(sharing),
-            None => Pool::new(sharing, RuntimeClock.now()),
+            Some(pool) => pool.reload(pool_config),
+            None => Pool::new(pool_config, RuntimeClock.now()),
         };
         let made = pool.services().zip(services).map(|((_, known), service)| {
             let stats = Arc::clone(known.stats());
-            Arc::new(Service::new(service, stats, registry, problems))
+            Arc::new(RouteService::new(service, stats, registry, diagnostics))
         });
         let services = made.collect();
         Self { pool, services }
     }
 
-    /// Whether anybody of them may be asked at all.
+    /// Whether any service is active.
     pub(super) fn is_active(&self) -> bool {
         self.services.iter().any(|service| service.active)
     }
 
-    /// The services in the order in which they are to be asked, and why the first
-    /// is the first.
+    /// Orders the services; also returns the reason for the first.
     pub(super) fn order<'a>(
         &'a self,
         pick: &Pick,
-    ) -> (PickSource, impl Iterator<Item = &'a Arc<Service>> + use<'a>) {
+    ) -> (
+        PickSource,
+        impl Iterator<Item = &'a Arc<RouteService>> + use<'a>,
+    ) {
         let usable = |index: ServiceIndex| self.services[index.get()].usability();
         let order = self.pool.order(pick, usable);
         let source = order.source();
@@ -70,12 +72,12 @@ impl Partition {
     }
 }
 
-impl Service {
+impl RouteService {
     fn new(
-        service: &config::Service,
+        service: &config::ServiceEntry,
         stats: Arc<ServiceStats>,
         registry: &Registry,
-        problems: &mut Vec<Problem>,
+        diagnostics: &mut Vec<Diagnostic>,
     ) -> Self {
         let spec = service.spec.text.clone();
         let chain = if spec.contains("{model}") {
@@ -85,7 +87,7 @@ impl Service {
                 Ok(chain) => Some(metered(&chain, &stats)),
                 Err(error) => {
                     let hint = "write a target as `provider/model`";
-                    problems.push(Problem::at(
+                    diagnostics.push(Diagnostic::at(
                         service.spec.span.clone(),
                         error.to_string(),
                         hint,
@@ -102,19 +104,19 @@ impl Service {
         }
     }
 
-    /// Its targets, for a client who asked for this.
-    pub(crate) fn chain(&self, asked: &str, registry: &Registry) -> Result<Chain> {
+    /// Its targets for a requested model.
+    pub(crate) fn chain(&self, requested: &str, registry: &Registry) -> Result<Chain> {
         if let Some(chain) = &self.chain {
             return Ok(chain.clone());
         }
-        let spec = self.spec.replace("{model}", asked);
+        let spec = self.spec.replace("{model}", requested);
         let parsed = registry.parse(&spec);
         let chain =
             parsed.map_err(|error| Error::new(ErrorKind::ModelNotFound, error.to_string()))?;
         Ok(metered(&chain, &self.stats))
     }
 
-    /// Whether it can be asked now, as far as that is known beforehand.
+    /// Whether it is usable now, as far as known in advance.
     pub(super) fn usability(&self) -> Usability {
         let chain = self.chain.as_ref();
         chain.map_or(Usability::Usable, |chain| {
@@ -122,8 +124,8 @@ impl Service {
         })
     }
 
-    /// Its targets, if they do not depend on what was asked for.
-    pub(super) fn fixed(&self) -> Option<&Chain> {
+    /// Its targets, unless they depend on the request.
+    pub(super) fn static_chain(&self) -> Option<&Chain> {
         self.chain.as_ref()
     }
 
@@ -142,7 +144,7 @@ fn metered(chain: &Chain, stats: &Arc<ServiceStats>) -> Chain {
     })
 }
 
-fn settings(service: &config::Service) -> ServiceConfig {
+fn settings(service: &config::ServiceEntry) -> ServiceConfig {
     ServiceConfig {
         weight: service.weight,
         tier: service.tier,
@@ -152,7 +154,7 @@ fn settings(service: &config::Service) -> ServiceConfig {
     }
 }
 
-/// The moment of a pick.
+/// The time of a pick.
 pub(super) fn now() -> Instant {
     RuntimeClock.now()
 }

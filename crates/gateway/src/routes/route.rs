@@ -1,4 +1,4 @@
-//! One name that clients ask for: its rules, its services, and how they share.
+//! One route: its rules and partitions.
 
 use std::sync::Arc;
 
@@ -6,29 +6,29 @@ use http::HeaderMap;
 use majordomo::{Chain, Change, Error, ErrorKind, Registry, Request, Result};
 use majordomo_balance::{Pick, PickSource, PoolConfig, SessionKey};
 use majordomo_rules::Glob;
-use majordomo_rules::processors::{Bypassed, Destination, ProcessorTrace, Processors, apply};
+use majordomo_rules::processors::{Bypassed, Destination, ProcessorTrace, apply};
 use majordomo_rules::{Notes, RuleIndex, RuleSet, RuleSpec, Subject};
 use majordomo_vision::{Describers, Scope, Vision};
 
 use super::conditions;
-use super::describe::Describe;
-use super::partition::{Partition, Service, now};
+use super::partition::{Partition, RouteService, now};
+use super::proxy_vision::bind_processors;
 use crate::clock::wall_clock;
-use crate::config::{self, Problem};
+use crate::config::{self, Diagnostic};
 
-/// One name, or one pattern of names.
+/// A model name or pattern, with its rules and partitions.
 pub(crate) struct Route {
     pub(super) name: Arc<str>,
     pub(super) pattern: Glob,
     pub(super) base: Partition,
-    pub(super) rules: RuleSet<Arc<Service>>,
+    pub(super) rules: RuleSet<Arc<RouteService>>,
     /// One per rule.
-    pub(super) narrowed: Vec<Partition>,
+    pub(super) rule_partitions: Vec<Partition>,
     pub(crate) describers: Arc<Describers>,
 }
 
-/// What a request is judged by, beside itself.
-pub(crate) struct Asking<'a> {
+/// What routing uses besides the request itself.
+pub(crate) struct RoutingContext<'a> {
     pub(crate) model: &'a str,
     pub(crate) key: Option<&'a str>,
     pub(crate) headers: &'a HeaderMap,
@@ -36,13 +36,13 @@ pub(crate) struct Asking<'a> {
     pub(crate) scope: &'a Scope,
     pub(crate) vision: &'a Arc<Vision>,
     pub(crate) registry: &'a Registry,
-    /// Whether a trace will be kept.
+    /// Whether a trace is recorded.
     pub(crate) traced: bool,
-    /// Whether it takes its turn and pins its session; else it only wants to know.
+    /// Whether the pick takes a turn and pins the session, or is only a preview.
     pub(crate) binding: bool,
 }
 
-/// Who is to serve a request, and what became of it on the way.
+/// A routed request and the chain that serves it.
 pub(crate) struct Routed {
     pub(crate) chain: Chain,
     pub(crate) request: Request,
@@ -50,23 +50,22 @@ pub(crate) struct Routed {
     pub(crate) trace: RouteTrace,
 }
 
-/// Why a request went where it went, in a form that can be kept: it quotes
-/// nothing of what the client said.
+/// Why a request was routed as it was. Quotes nothing of the request, so it may be kept.
 #[derive(Debug)]
 pub(crate) struct RouteTrace {
     /// The route's name.
     pub(crate) route: Arc<str>,
-    /// What was looked at in its rules; none if it has none, or no traces are kept.
+    /// How its rules were evaluated; `None` without rules or without tracing.
     pub(crate) rules: Option<Notes>,
     /// The processors that ran.
     pub(crate) processors: Vec<ProcessorTrace>,
-    /// Why the first service was the first.
+    /// Why the first service comes first.
     pub(crate) because: &'static str,
 }
 
-/// The turn of some services in a request.
-pub(super) struct Turn<'a> {
-    /// The rule whose services they are; none for the route's own.
+/// A partition to pick from, and how.
+pub(super) struct PartitionPick<'a> {
+    /// The rule it belongs to; `None` for the route itself.
     pub(super) rule: Option<RuleIndex>,
     pub(super) partition: &'a Partition,
     pub(super) pick: Pick,
@@ -74,44 +73,51 @@ pub(super) struct Turn<'a> {
 
 impl Route {
     pub(super) fn new(
-        route: &config::Route,
+        route: &config::RouteEntry,
         registry: &Registry,
         earlier: Option<&Self>,
-        problems: &mut Vec<Problem>,
+        diagnostics: &mut Vec<Diagnostic>,
     ) -> Self {
-        let sharing = PoolConfig {
+        let pool_config = PoolConfig {
             tactic: route.balance,
             within: route.within,
             affinity: route.affinity,
             ..PoolConfig::default()
         };
         let known = earlier.map(|route| &route.base.pool);
-        let base = Partition::new(&route.services, sharing.clone(), registry, known, problems);
-        let mut narrowed = Vec::with_capacity(route.smart.len());
+        let base = Partition::new(
+            &route.services,
+            pool_config.clone(),
+            registry,
+            known,
+            diagnostics,
+        );
+        let mut rule_partitions = Vec::with_capacity(route.smart.len());
         for (index, rule) in route.smart.iter().enumerate() {
-            let known = earlier.and_then(|route| route.narrowed.get(index));
+            let known = earlier.and_then(|route| route.rule_partitions.get(index));
             let known = known.map(|partition| &partition.pool);
-            let sharing = sharing.clone();
-            narrowed.push(Partition::new(
+            let pool_config = pool_config.clone();
+            rule_partitions.push(Partition::new(
                 &rule.services,
-                sharing,
+                pool_config,
                 registry,
                 known,
-                problems,
+                diagnostics,
             ));
         }
         let specs = route
             .smart
             .iter()
-            .zip(&narrowed)
+            .zip(&rule_partitions)
             .map(|(rule, partition)| RuleSpec {
                 name: rule.name.clone(),
-                when: rule.when.iter().map(conditions::spec).collect(),
+                when: rule.when.iter().map(conditions::condition_spec).collect(),
                 services: partition.services.clone(),
             });
         let rules = RuleSet::compile(specs.collect()).unwrap_or_else(|errors| {
             let errors = errors.iter();
-            problems.extend(errors.map(|error| conditions::problem(&route.smart, error)));
+            diagnostics
+                .extend(errors.map(|error| conditions::rule_diagnostic(&route.smart, error)));
             RuleSet::default()
         });
         Self {
@@ -119,23 +125,27 @@ impl Route {
             pattern: Glob::new(&route.model),
             base,
             rules,
-            narrowed,
+            rule_partitions,
             describers: Arc::default(),
         }
     }
 
-    /// The way of one request: rules, processors, balance.
-    pub(crate) async fn route(&self, asking: &Asking<'_>, request: Request) -> Result<Routed> {
+    /// Routes a request: rules, processors, balancing.
+    pub(crate) async fn route(
+        &self,
+        context: &RoutingContext<'_>,
+        request: Request,
+    ) -> Result<Routed> {
         let seen = request.clone();
         let mut request = request;
         let mut changes = Vec::new();
         let mut destination = Destination::Route;
         let mut rules = None;
         let mut ran = Vec::new();
-        if !self.narrowed.is_empty() {
-            let header = |name: &str| asking.headers.get(name)?.to_str().ok();
-            let subject = self.subject(&seen, asking, &header);
-            let matched = if asking.traced {
+        if !self.rule_partitions.is_empty() {
+            let header = |name: &str| context.headers.get(name)?.to_str().ok();
+            let subject = self.subject(&seen, context, &header);
+            let matched = if context.traced {
                 let (matched, notes) = self.rules.evaluate_with_notes(&subject);
                 rules = Some(notes);
                 matched
@@ -143,23 +153,23 @@ impl Route {
                 self.rules.evaluate(&subject)
             };
             if matched.is_some() {
-                let mut had_their_turn = Bypassed::new();
+                let mut bypassed = Bypassed::new();
                 let applied = apply(
                     &self.rules,
                     matched,
-                    &processors(asking),
+                    &bind_processors(context),
                     &subject,
                     &mut request,
-                    &mut had_their_turn,
+                    &mut bypassed,
                 )
                 .await;
                 destination = applied.destination;
                 changes = applied.changes;
                 ran = applied.processors;
-                self.tell_failures(&ran);
+                self.log_failures(&ran);
             }
         }
-        let (chain, source) = self.ordered(asking, destination)?;
+        let (chain, source) = self.ordered(context, destination)?;
         Ok(Routed {
             chain,
             request,
@@ -173,89 +183,94 @@ impl Route {
         })
     }
 
-    /// A request as the rules look at it.
+    /// The request as seen by rules.
     pub(super) fn subject<'a>(
         &'a self,
         request: &'a Request,
-        asking: &'a Asking<'_>,
+        context: &'a RoutingContext<'_>,
         header: &'a (dyn Fn(&str) -> Option<&'a str> + Sync),
     ) -> Subject<'a> {
-        let subject = Subject::new(request, asking.model)
+        let subject = Subject::new(request, context.model)
             .at(wall_clock())
             .headers(header)
             .services(self);
-        match asking.key {
+        match context.key {
             Some(key) => subject.key(key),
             None => subject,
         }
     }
 
-    fn tell_failures(&self, ran: &[ProcessorTrace]) {
+    fn log_failures(&self, ran: &[ProcessorTrace]) {
         for failed in ran.iter().filter(|processor| processor.error.is_some()) {
             tracing::warn!(
                 route = &*self.name,
                 processor = failed.position,
                 reason = failed.error,
-                "a processor failed; the request goes on"
+                "a processor failed; the request continues without it"
             );
         }
     }
 
-    /// The services in order: those of the destination first, then the route's.
+    /// Orders the services: those of the destination first, then the route's.
     pub(super) fn ordered(
         &self,
-        asking: &Asking<'_>,
+        context: &RoutingContext<'_>,
         destination: Destination,
     ) -> Result<(Chain, PickSource)> {
         let mut chains = Vec::new();
         let mut source = PickSource::LeastBad;
-        for turn in self.turns(asking, destination) {
-            let (why, services) = turn.partition.order(&turn.pick);
+        for picked_from in self.partition_picks(context, destination) {
+            let (why, services) = picked_from.partition.order(&picked_from.pick);
             if chains.is_empty() {
                 source = why;
             }
             for service in services {
-                chains.push(service.chain(asking.model, asking.registry)?);
+                chains.push(service.chain(context.model, context.registry)?);
             }
         }
-        let chain = Chain::join(&chains).ok_or_else(|| self.closed())?;
+        let chain = Chain::join(&chains).ok_or_else(|| self.no_active_service())?;
         Ok((chain, source))
     }
 
-    /// Whose services are asked, in order: those of the matched rule if it has any
-    /// in use, then the route's own.
-    pub(super) fn turns(
+    /// The partitions to pick from, in order: the matched rule's if it has an active
+    /// service, then the route's.
+    pub(super) fn partition_picks(
         &self,
-        asking: &Asking<'_>,
+        context: &RoutingContext<'_>,
         destination: Destination,
-    ) -> impl Iterator<Item = Turn<'_>> {
-        let pick = Pick::at(now()).of(asking.session);
-        let pick = match asking.binding {
+    ) -> impl Iterator<Item = PartitionPick<'_>> {
+        let pick = Pick::at(now()).of(context.session);
+        let pick = match context.binding {
             true => pick,
             false => pick.preview(),
         };
-        let narrowed = match destination {
-            Destination::Rule(rule) => self.narrowed.get(rule.0).map(|partition| Turn {
-                rule: Some(rule),
-                partition,
-                pick,
-            }),
+        let rule_partitions = match destination {
+            Destination::Rule(rule) => {
+                self.rule_partitions
+                    .get(rule.0)
+                    .map(|partition| PartitionPick {
+                        rule: Some(rule),
+                        partition,
+                        pick,
+                    })
+            }
             Destination::Route => None,
         };
-        let narrowed = narrowed.filter(|turn| turn.partition.is_active());
-        let base = Turn {
+        let rule_partitions =
+            rule_partitions.filter(|picked_from| picked_from.partition.is_active());
+        let base = PartitionPick {
             rule: None,
             partition: &self.base,
-            pick: match narrowed {
-                // Only a second choice: it takes no turn and pins nobody.
+            pick: match rule_partitions {
+                // Only a fallback: it takes no turn and pins no session.
                 Some(_) => pick.preview(),
                 None => pick,
             },
         };
-        narrowed.into_iter().chain([base])
+        rule_partitions.into_iter().chain([base])
     }
 
-    /// What clients ask for.
+    /// The route's name.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -266,30 +281,23 @@ impl Route {
         services.map(|service| service.spec.clone()).collect()
     }
 
-    /// The services in the order of the file, for questions that are no requests.
-    pub(crate) fn plain(&self, asked: &str, registry: &Registry) -> Result<Chain> {
+    /// The active services in file order, for uses other than serving a request.
+    pub(crate) fn declared_chain(&self, requested: &str, registry: &Registry) -> Result<Chain> {
         let active = self.base.services.iter().filter(|service| service.active);
         let chains: Result<Vec<Chain>> = active
-            .map(|service| service.chain(asked, registry))
+            .map(|service| service.chain(requested, registry))
             .collect();
-        Chain::join(&chains?).ok_or_else(|| self.closed())
+        Chain::join(&chains?).ok_or_else(|| self.no_active_service())
     }
 
-    /// Every service whose targets are known beforehand, those of rules included.
-    pub(super) fn services(&self) -> impl Iterator<Item = &Arc<Service>> {
-        let narrowed = self.narrowed.iter().flat_map(|it| &it.services);
-        self.base.services.iter().chain(narrowed)
+    /// Every service, including those of rules.
+    pub(super) fn services(&self) -> impl Iterator<Item = &Arc<RouteService>> {
+        let rule_partitions = self.rule_partitions.iter().flat_map(|it| &it.services);
+        self.base.services.iter().chain(rule_partitions)
     }
 
-    pub(super) fn closed(&self) -> Error {
+    pub(super) fn no_active_service(&self) -> Error {
         let text = format!("no service of the route `{}` is active", self.name);
         Error::new(ErrorKind::Local, text).with_status(503)
     }
-}
-
-/// What may change a request on the way.
-pub(super) fn processors(asking: &Asking<'_>) -> Processors<Arc<Service>> {
-    let mut processors = Processors::default();
-    processors.register("proxy_vision", "enabled", Describe::new(asking));
-    processors
 }

@@ -17,8 +17,8 @@ use majordomo::{Error, ErrorKind, Result};
 use majordomo_limits::{Acquire, Bounds, Budget, FairSemaphore, Flow, Permit as Units};
 use tokio::time::{Instant, timeout};
 
-use crate::config::Server;
-use crate::keys::{Key, Keys};
+use crate::config::ServerSettings;
+use crate::keys::{ClientKey, ClientKeys};
 
 /// What a request costs before a byte of its body has come: its head and its task.
 const FEE: u64 = 16 * 1024;
@@ -32,7 +32,7 @@ const QUEUES: usize = 8;
 const COME_BACK: Duration = Duration::from_secs(1);
 
 /// Whose request it is: the key's, or the peer's where nobody has a key.
-pub(crate) fn flow_of(key: Option<&Key>, from: IpAddr) -> Flow {
+pub(crate) fn flow_of(key: Option<&ClientKey>, from: IpAddr) -> Flow {
     key.map_or_else(|| Flow::peer(from), |key| Flow::named(key.name()))
 }
 
@@ -54,7 +54,7 @@ struct Room {
 }
 
 impl Room {
-    fn of(server: &Server, keys: &Keys) -> Self {
+    fn of(server: &ServerSettings, keys: &ClientKeys) -> Self {
         Self {
             requests: server.max_requests,
             bytes: server.max_bytes_in_flight,
@@ -91,7 +91,7 @@ pub(crate) struct Patience<'a> {
 
 impl Admission {
     /// Room as a file says, and how long to wait for it.
-    pub(crate) fn new(server: &Server, keys: &Keys, wait: Duration) -> Arc<Self> {
+    pub(crate) fn new(server: &ServerSettings, keys: &ClientKeys, wait: Duration) -> Arc<Self> {
         Self::with_room(Room::of(server, keys), wait)
     }
 
@@ -109,7 +109,7 @@ impl Admission {
     }
 
     /// Whether a file gives the same room.
-    pub(crate) fn fits(&self, server: &Server, keys: &Keys) -> bool {
+    pub(crate) fn fits(&self, server: &ServerSettings, keys: &ClientKeys) -> bool {
         self.room == Room::of(server, keys)
     }
 

@@ -192,14 +192,14 @@ mod tests {
     use std::collections::BTreeMap;
 
     use majordomo::fake::{Fake, Step};
-    use majordomo::transport::{Config as Client, Transport};
+    use majordomo::transport::{Transport, TransportConfig as Client};
     use majordomo_testkit::frames;
     use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
     use super::super::limits::Limits;
     use super::*;
     use crate::config::Config;
-    use crate::state::State;
+    use crate::state::GatewayState;
 
     /// The next frame, its type and what it holds; pings are answered.
     async fn frame(client: &mut DuplexStream) -> Option<(u8, Vec<u8>)> {
@@ -227,7 +227,8 @@ mod tests {
         let slow = Fake::new("slow");
         slow.enqueue("m", [Step::reply("at last").after(limits.write_stall * 4)]);
         let transport = Transport::new(Client::default());
-        let state = State::new(&Config::empty(), &BTreeMap::new(), &transport, None).unwrap();
+        let state =
+            GatewayState::new(&Config::empty(), &BTreeMap::new(), &transport, None).unwrap();
         state.registry.register(slow);
         let context = ServerContext::new(Arc::new(state), limits.clone());
         let (mut client, server) = tokio::io::duplex(1 << 16);

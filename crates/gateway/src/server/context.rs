@@ -10,13 +10,13 @@ use super::polls::Polls;
 use super::shutdown::ShutdownSignal;
 use crate::heavy_lane::Lane;
 use crate::metrics::Metrics;
-use crate::state::{Shared, State};
+use crate::state::{GatewayState, SharedState};
 use crate::traces::Traces;
 use crate::trust::AuthThrottle;
 
 /// Shared by all connections and the operator's listener.
 pub(crate) struct ServerContext {
-    pub(crate) state: Shared,
+    pub(crate) state: SharedState,
     pub(crate) limits: Limits,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) traces: Arc<Traces>,
@@ -41,7 +41,7 @@ pub(crate) struct ServerContext {
 
 impl ServerContext {
     /// To be made in the runtime that serves.
-    pub(crate) fn new(state: Arc<State>, limits: Limits) -> Arc<Self> {
+    pub(crate) fn new(state: Arc<GatewayState>, limits: Limits) -> Arc<Self> {
         let metrics = Arc::<Metrics>::default();
         metrics.configure(state.named_targets());
         Arc::new(Self {
@@ -72,7 +72,7 @@ impl ServerContext {
 
     /// Puts another configuration to work. Where its room is the same, what runs
     /// is still counted; else it is counted in the old room until it ends.
-    pub(crate) fn swap(&self, state: Arc<State>) {
+    pub(crate) fn swap(&self, state: Arc<GatewayState>) {
         if !self.admission.load().fits(&state.server, &state.keys) {
             let room = Admission::new(&state.server, &state.keys, self.limits.queue_wait);
             self.admission.store(room);

@@ -26,8 +26,8 @@ use crate::handlers;
 use crate::heavy_lane::Heavy;
 use crate::respond::{bare, refuse};
 use crate::response_body::Body;
-use crate::state::State;
-use crate::trust::{Boundary, Caller, Refusal, identify, share};
+use crate::state::GatewayState;
+use crate::trust::{Boundary, BoundaryRefusal, Caller, add_cors_headers, authenticate_client};
 
 /// The longest path with its query.
 const LONGEST_URI: usize = 8 * 1024;
@@ -46,13 +46,13 @@ pub(super) async fn dispatch(
         keyless: state.keys.is_empty(),
         origins,
     };
-    let caller = boundary.judge(request.method(), request.uri(), request.headers());
+    let caller = boundary.check(request.method(), request.uri(), request.headers());
     if let (Ok(Caller::Preflight(preflight)), None) = (&caller, refused) {
-        return (allowed(preflight.clone().answer()), None);
+        return (allowed(preflight.clone().response_headers()), None);
     }
     let outside = caller.as_ref().err();
     let (mut answer, permit) = admit(context, &state, from, refused, outside, request).await;
-    share(&caller, origins, answer.headers_mut());
+    add_cors_headers(&caller, origins, answer.headers_mut());
     (answer, permit)
 }
 
@@ -60,10 +60,10 @@ pub(super) async fn dispatch(
 /// boundary, or it has no key.
 async fn admit(
     context: &Arc<ServerContext>,
-    state: &Arc<State>,
+    state: &Arc<GatewayState>,
     from: IpAddr,
     refused: Option<Refused>,
-    outside: Option<&Refusal>,
+    outside: Option<&BoundaryRefusal>,
     request: Request<Incoming>,
 ) -> (Response<Body>, Option<Permit>) {
     let (head, body) = request.into_parts();
@@ -86,7 +86,7 @@ async fn admit(
     if let Some(refusal) = outside {
         return (refuse(front, exchange, refusal.error()), None);
     }
-    let key = match identify(
+    let key = match authenticate_client(
         &state.keys,
         &context.auth_throttle,
         from,
@@ -146,7 +146,7 @@ async fn admit(
 async fn answer_heavy(
     context: &ServerContext,
     front: Front,
-    state: Arc<State>,
+    state: Arc<GatewayState>,
     endpoint: Endpoint,
     admitted: AdmittedRequest,
     permit: Permit,
@@ -176,7 +176,7 @@ async fn surviving(front: Front, work: impl Future<Output = Response<Body>>) -> 
 }
 
 async fn served(
-    state: &Arc<State>,
+    state: &Arc<GatewayState>,
     endpoint: Endpoint,
     admitted: AdmittedRequest,
 ) -> Response<Body> {
@@ -263,7 +263,7 @@ fn allowed(headers: HeaderMap) -> Response<Body> {
 fn simple(
     context: &ServerContext,
     endpoint: &Endpoint,
-    outside: Option<&Refusal>,
+    outside: Option<&BoundaryRefusal>,
 ) -> Response<Body> {
     let is_probe = matches!(endpoint, Endpoint::Healthz | Endpoint::Readyz);
     if let Some(refusal) = outside.filter(|_| !is_probe) {
@@ -310,7 +310,7 @@ mod tests {
             "id".into(),
             Front::Messages,
             Arc::clone(&metrics),
-            Arc::new(Traces::new(&crate::config::Server::default())),
+            Arc::new(Traces::new(&crate::config::ServerSettings::default())),
         );
         let work = async move {
             let _served = exchange;

@@ -173,7 +173,7 @@ mod tests {
             (Front::OllamaChat, "{\"error\""),
         ] {
             let metrics = Arc::<Metrics>::default();
-            let traces = Arc::new(Traces::new(&crate::config::Server::default()));
+            let traces = Arc::new(Traces::new(&crate::config::ServerSettings::default()));
             let exchange = Exchange::new("id".into(), front, Arc::clone(&metrics), traces);
             let opener =
                 Box::new(move |_: Option<&str>| front.codec().stream_writer(&Reply::default()));

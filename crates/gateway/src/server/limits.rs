@@ -24,7 +24,7 @@ pub struct Limits {
     pub body_window: Duration,
     /// The fewest bytes of a body per second.
     pub slowest_body: u64,
-    /// Bytes of a body that extend [`body_timeout`](crate::config::Server::body_timeout)
+    /// Bytes of a body that extend [`body_timeout`](crate::config::ServerSettings::body_timeout)
     /// by one second.
     pub body_rate: u64,
     /// A client that takes nothing of its answer for so long is cut off.

@@ -39,7 +39,7 @@ pub use limits::Limits;
 pub(crate) use readiness::ready;
 pub(crate) use tls::{Identity, TlsAcceptorHandle};
 
-use crate::state::State;
+use crate::state::GatewayState;
 
 /// How long the last words of cut answers may take.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -53,12 +53,12 @@ pub struct Server {
 
 impl Server {
     /// Takes the address of the configuration, and its certificate.
-    pub async fn bind(state: Arc<State>) -> io::Result<Self> {
+    pub async fn bind(state: Arc<GatewayState>) -> io::Result<Self> {
         Self::bind_with(state, Limits::default()).await
     }
 
     /// The same with other limits.
-    pub async fn bind_with(state: Arc<State>, limits: Limits) -> io::Result<Self> {
+    pub async fn bind_with(state: Arc<GatewayState>, limits: Limits) -> io::Result<Self> {
         let files = state.server.tls.as_ref();
         let identity = files.map(Identity::load).transpose();
         let identity =
@@ -146,12 +146,12 @@ pub struct Handle(Arc<ServerContext>);
 
 impl Handle {
     /// The configuration at work.
-    pub fn state(&self) -> Arc<State> {
+    pub fn state(&self) -> Arc<GatewayState> {
         self.0.state.load_full()
     }
 
     /// Puts another configuration to work; requests that run keep theirs.
-    pub fn swap(&self, state: Arc<State>) {
+    pub fn swap(&self, state: Arc<GatewayState>) {
         self.0.swap(state);
     }
 

@@ -15,7 +15,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::{Accept, TlsAcceptor};
 
-use crate::config::{Tls, read_bytes};
+use crate::config::{TlsFiles, read_bytes};
 
 /// A path longer than this is no path; somebody put the file's text there.
 const LONGEST_PATH: usize = 1024;
@@ -25,7 +25,7 @@ pub(crate) struct Identity(Arc<ServerConfig>);
 
 impl Identity {
     /// Reads both files. The two versions of HTTP are offered.
-    pub(crate) fn load(files: &Tls) -> Result<Self, String> {
+    pub(crate) fn load(files: &TlsFiles) -> Result<Self, String> {
         let unusable = |path: &Path, reason: &dyn std::fmt::Display| {
             format!("{} cannot be used for TLS: {reason}", shown(path))
         };
@@ -103,7 +103,7 @@ mod tests {
             "CANARY\nCANARY".to_owned(),
             "CANARY".repeat(200),
         ] {
-            let files = Tls {
+            let files = TlsFiles {
                 cert: PathBuf::from(&text),
                 key: PathBuf::from(&text),
             };

@@ -1,5 +1,6 @@
-//! What a gateway adds to the shaping of requests: things that a library's
-//! caller never has.
+//! Shapes that only a gateway needs, in addition to the library's.
+//!
+//! May use `fetch`.
 
 mod remote_images;
 mod stateful;

@@ -1,8 +1,7 @@
-//! Images that a client named by their address.
+//! Handles images given by URL.
 //!
-//! They are passed on where the target's dialect has addresses; elsewhere they
-//! are fetched if the operator allows that, and are an error if not. They are
-//! never dropped.
+//! They are passed on if the target's dialect supports URLs. Otherwise they are fetched
+//! if the operator allows it, or the target is skipped. They are never dropped.
 
 use majordomo::{
     BoxFuture, Change, Dialect, Error, ErrorKind, Part, Prompt, Request, Result, Shape, Shaped,
@@ -12,7 +11,7 @@ use majordomo_wire::Protocol;
 
 use crate::fetch::{FetchError, Fetcher};
 
-/// Fetches what a target cannot fetch itself.
+/// Fetches images for targets that cannot.
 pub(crate) struct RemoteImages(pub(crate) Fetcher);
 
 /// Dialects whose servers fetch images themselves.
@@ -38,8 +37,8 @@ impl Shape for RemoteImages {
         })
     }
 
-    /// Addresses that would be refused before anybody is asked are refused here,
-    /// too; what lies behind the others is not known.
+    /// Rejects URLs that can be rejected without network access; the others may still
+    /// fail.
     fn preview<'a>(
         &'a self,
         request: Request,
@@ -63,7 +62,7 @@ fn unsupported(why: FetchError) -> Error {
     Error::new(ErrorKind::Unsupported, why.to_string())
 }
 
-/// A dialect that names its own files keeps them to itself.
+/// A dialect's references to its own files stay valid within that dialect.
 fn needs_bytes(request: &Request, dialect: &Dialect) -> bool {
     let own = request
         .source()

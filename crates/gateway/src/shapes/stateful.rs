@@ -1,12 +1,11 @@
-//! Fields that stand for a conversation which the provider keeps.
+//! Handles fields that refer to a conversation stored by the provider.
 //!
-//! We have no memory of it. They pass to the dialect that they were written in,
-//! and another target cannot take the request: an answer to half a conversation
-//! would be worse than none.
+//! The gateway does not store it. Such fields are passed on to their own dialect, and
+//! other targets are skipped: a response to half a conversation would be worse than none.
 
 use majordomo::{BoxFuture, Error, ErrorKind, Request, Result, Shape, Shaped, TargetView};
 
-/// Keeps requests that need a provider's memory away from others.
+/// Rejects targets that lack the provider's stored conversation.
 pub(crate) struct Stateful;
 
 const NEEDS_MEMORY: [&str; 3] = ["previous_response_id", "conversation", "thread"];
@@ -26,8 +25,8 @@ impl Shape for Stateful {
     ) -> BoxFuture<'a, Result<Shaped>> {
         let name = field(&request).unwrap_or_default();
         let text = format!(
-            "`{name}` stands for a conversation that the provider keeps, and this target \
-             speaks another dialect: send the whole conversation instead"
+            "`{name}` refers to a conversation stored by the provider, but this target has \
+             another dialect: send the whole conversation instead"
         );
         Box::pin(std::future::ready(Err(Error::new(
             ErrorKind::Unsupported,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use majordomo::Error;
-use majordomo::transport::{Outgoing, Reply, Timeouts, Transport};
+use majordomo::transport::{Timeouts, Transport, TransportRequest, TransportResponse};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::transform::common::tonic::ResourceAttributesWithSchema;
 use opentelemetry_proto::transform::trace::tonic::group_spans_by_resource_and_scope;
@@ -39,7 +39,7 @@ impl Exporter {
         }
     }
 
-    fn request(&self, batch: Vec<SpanData>) -> majordomo::Result<Outgoing> {
+    fn request(&self, batch: Vec<SpanData>) -> majordomo::Result<TransportRequest> {
         let message = ExportTraceServiceRequest {
             resource_spans: group_spans_by_resource_and_scope(batch, &self.resource),
         };
@@ -49,7 +49,7 @@ impl Exporter {
             ..Timeouts::default()
         };
         let body = message.encode_to_vec();
-        Outgoing::post(self.settings.endpoint.clone(), body)
+        TransportRequest::post(self.settings.endpoint.clone(), body)
             .headers(self.settings.headers.clone())
             .timeouts(timeouts)
             .header("content-type", "application/x-protobuf")
@@ -60,10 +60,12 @@ impl Exporter {
         let transport = self.transport.clone();
         let sending = self
             .runtime
-            .spawn(async move { transport.whole(request).await });
+            .spawn(async move { transport.send(request).await });
         match sending.await {
-            Ok(Ok(Reply::Accepted(..))) => Ok(()),
-            Ok(Ok(Reply::Refused(head, _))) => Err(format!("HTTP {}", head.status().as_u16())),
+            Ok(Ok(TransportResponse::Success(..))) => Ok(()),
+            Ok(Ok(TransportResponse::ErrorStatus(head, _))) => {
+                Err(format!("HTTP {}", head.status().as_u16()))
+            }
             Ok(Err(error)) if taken(&error) => Ok(()),
             Ok(Err(error)) => Err(error.to_string()),
             Err(_) => Err("the gateway ended first".to_owned()),
@@ -111,7 +113,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use http::HeaderMap;
-    use majordomo::transport::Config;
+    use majordomo::transport::TransportConfig;
     use majordomo_testkit::{ClosedPort, Script, Upstream};
 
     use super::*;
@@ -123,7 +125,7 @@ mod tests {
             timeout: std::time::Duration::from_secs(10),
             service: None,
         };
-        Exporter::new(settings, Transport::new(Config::default()))
+        Exporter::new(settings, Transport::new(TransportConfig::default()))
     }
 
     #[derive(Clone, Default)]

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) use record::{Described, Record};
 
-use crate::config::Server;
+use crate::config::ServerSettings;
 
 /// What is remembered of the last requests.
 pub(crate) struct Traces {
@@ -28,7 +28,7 @@ struct Ring {
 }
 
 impl Traces {
-    pub(crate) fn new(server: &Server) -> Self {
+    pub(crate) fn new(server: &ServerSettings) -> Self {
         let traces = Self {
             kept: AtomicBool::new(false),
             ring: Mutex::new(Ring {
@@ -43,7 +43,7 @@ impl Traces {
     }
 
     /// Goes by another configuration; what is too much then is forgotten.
-    pub(crate) fn resize(&self, server: &Server) {
+    pub(crate) fn resize(&self, server: &ServerSettings) {
         let mut ring = self.ring();
         ring.most = server.traces;
         ring.most_bytes = usize::try_from(server.trace_bytes).unwrap_or(usize::MAX);
@@ -101,8 +101,8 @@ impl Ring {
 mod tests {
     use super::*;
 
-    fn server(traces: usize, trace_bytes: u64) -> Server {
-        let mut server = Server::default();
+    fn server(traces: usize, trace_bytes: u64) -> ServerSettings {
+        let mut server = ServerSettings::default();
         server.traces = traces;
         server.trace_bytes = trace_bytes;
         server

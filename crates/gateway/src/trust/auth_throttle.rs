@@ -1,7 +1,7 @@
-//! How often each address has sent a wrong key lately.
+//! Throttles wrong keys per address with a token bucket.
 //!
-//! Only wrong keys count and only wrong keys are turned away: whoever shares an
-//! address with somebody who auth_throttle still gets in.
+//! Only wrong keys count, and only wrong keys are rejected: a client with a valid key is
+//! not affected by others at its address.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use quick_cache::sync::Cache;
 use tokio::time::Instant;
 
-/// The most addresses that are remembered.
+/// Maximum number of tracked addresses.
 const ADDRESSES: usize = 10_000;
-/// So many wrong keys are answered one by one.
-const AT_ONCE: f64 = 120.0;
-/// And so many more each second.
-const A_SECOND: f64 = 1.0;
+/// Bucket size: wrong keys accepted in a burst.
+const BURST: f64 = 120.0;
+/// Refill rate per second.
+const REFILL_PER_SECOND: f64 = 1.0;
 
-/// The wrong keys of all addresses.
+/// The buckets of all addresses.
 pub(crate) struct AuthThrottle(Cache<IpAddr, Arc<Mutex<Bucket>>>);
 
 struct Bucket {
@@ -25,11 +25,11 @@ struct Bucket {
 }
 
 impl AuthThrottle {
-    /// Counts a wrong key; says whether there were too many.
-    pub(crate) fn too_many(&self, from: IpAddr) -> bool {
-        let bucket = self.0.get_or_insert_with(&neighbourhood(from), || {
+    /// Counts a wrong key; returns whether the address is throttled.
+    pub(crate) fn is_throttled(&self, from: IpAddr) -> bool {
+        let bucket = self.0.get_or_insert_with(&throttled_prefix(from), || {
             Ok::<_, std::convert::Infallible>(Arc::new(Mutex::new(Bucket {
-                left: AT_ONCE,
+                left: BURST,
                 at: Instant::now(),
             })))
         });
@@ -37,7 +37,7 @@ impl AuthThrottle {
         let mut bucket = bucket.lock().unwrap_or_else(PoisonError::into_inner);
         let passed = bucket.at.elapsed().as_secs_f64();
         bucket.at = Instant::now();
-        bucket.left = (bucket.left + passed * A_SECOND).min(AT_ONCE);
+        bucket.left = (bucket.left + passed * REFILL_PER_SECOND).min(BURST);
         let none_left = bucket.left < 1.0;
         if !none_left {
             bucket.left -= 1.0;
@@ -52,8 +52,9 @@ impl Default for AuthThrottle {
     }
 }
 
-/// One customer of a provider has 2^64 addresses of IPv6.
-fn neighbourhood(address: IpAddr) -> IpAddr {
+/// The unit of throttling: an IPv4 address, or an IPv6 /64, since one subscriber has a
+/// whole /64.
+fn throttled_prefix(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => {
             let [a, b, c, d, ..] = v6.segments();
@@ -70,27 +71,27 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn s06_an_address_that_guesses_is_slowed_down_and_forgiven() {
+    async fn an_address_that_guesses_keys_is_throttled_and_recovers() {
         let auth_throttle = AuthThrottle::default();
         let address = IpAddr::from([192, 0, 2, 1]);
         let other = IpAddr::from([192, 0, 2, 2]);
         let free = (0..1_000)
-            .take_while(|_| !auth_throttle.too_many(address))
+            .take_while(|_| !auth_throttle.is_throttled(address))
             .count();
         assert_eq!(free, 120);
-        assert!(!auth_throttle.too_many(other));
+        assert!(!auth_throttle.is_throttled(other));
         tokio::time::advance(Duration::from_secs(3)).await;
         let more = (0..1_000)
-            .take_while(|_| !auth_throttle.too_many(address))
+            .take_while(|_| !auth_throttle.is_throttled(address))
             .count();
         assert_eq!(more, 3);
     }
 
     #[tokio::test]
-    async fn s06_what_is_remembered_is_bounded() {
+    async fn the_number_of_tracked_addresses_is_bounded() {
         let auth_throttle = AuthThrottle::default();
         for n in 0..50_000_u32 {
-            auth_throttle.too_many(IpAddr::from(n.to_be_bytes()));
+            auth_throttle.is_throttled(IpAddr::from(n.to_be_bytes()));
         }
         assert!(
             auth_throttle.0.len() <= ADDRESSES,
@@ -100,8 +101,8 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_of_ipv6_are_one() {
-        let near = |text: &str| neighbourhood(text.parse().unwrap());
+    fn addresses_of_one_ipv6_prefix_share_a_bucket() {
+        let near = |text: &str| throttled_prefix(text.parse().unwrap());
         assert_eq!(near("2001:db8::1"), near("2001:db8::ffff:1"));
         assert_ne!(near("2001:db8::1"), near("2001:db8:0:1::1"));
         assert_eq!(near("::ffff:192.0.2.1"), near("192.0.2.1"));

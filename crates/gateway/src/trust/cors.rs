@@ -1,8 +1,7 @@
-//! What browsers are told about other origins (CORS): preflights, and the headers
-//! by which an answer may be read.
+//! CORS: responses to preflights, and the headers that let a page read a response.
 //!
-//! Only allowed origins are told anything, each by its name and never by `*`. There
-//! are no cookies here, so credentials are never allowed.
+//! Only allowed origins receive CORS headers, each by name and never `*`. The gateway
+//! uses no cookies, so credentials are never allowed.
 
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -11,52 +10,52 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue, Method};
 
-use super::{Caller, Origins, Refusal};
+use super::{BoundaryRefusal, Caller, Origins};
 
-/// Every method that a client's path takes.
+/// All methods of the client endpoints.
 const METHODS: &str = "GET, HEAD, POST";
-/// How many seconds a browser may remember a preflight. A site that is no longer
-/// allowed is refused at its next request anyway.
+/// Lifetime of a preflight in the browser's cache, in seconds. A site that is no longer
+/// allowed is rejected at its next request regardless.
 const MAX_AGE: &str = "600";
-/// What an answer says about itself beyond the headers that any page may read.
+/// Response headers that pages may read in addition to the safelisted ones.
 const EXPOSED: &str = "x-majordomo-request-id, x-majordomo-target, x-majordomo-attempts, \
                        x-majordomo-changes, request-id, retry-after, x-should-retry";
-/// What the answer to a preflight depends on.
+/// Request headers that a preflight response depends on.
 const PREFLIGHT_VARIES: &str = "origin, access-control-request-method, \
                                 access-control-request-headers, \
                                 access-control-request-private-network";
-const PRIVATE_ASKED: &str = "access-control-request-private-network";
-const PRIVATE_ALLOWED: &str = "access-control-allow-private-network";
+const REQUEST_PRIVATE_NETWORK: &str = "access-control-request-private-network";
+const ALLOW_PRIVATE_NETWORK: &str = "access-control-allow-private-network";
 
-/// A browser's question before it sends a page's request.
+/// A CORS preflight request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Preflight {
     origin: HeaderValue,
-    /// The headers that the page wants to send.
+    /// The headers that the page will send.
     headers: Option<HeaderValue>,
-    /// The page comes from a public address, and we are at a private one.
+    /// The page has a public address and the gateway a private one.
     private_network: bool,
 }
 
 impl Preflight {
-    /// The preflight that a head is, if it is one.
+    /// Recognizes a preflight from its head.
     pub(super) fn read(method: &Method, origin: &HeaderValue, headers: &HeaderMap) -> Option<Self> {
         if method != Method::OPTIONS || !headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD) {
             return None;
         }
-        let asked = headers.get(ACCESS_CONTROL_REQUEST_HEADERS);
+        let requested = headers.get(ACCESS_CONTROL_REQUEST_HEADERS);
         Some(Self {
             origin: origin.clone(),
-            headers: asked.filter(|names| are_names(names)).cloned(),
+            headers: requested.filter(|names| are_names(names)).cloned(),
             private_network: headers
-                .get(PRIVATE_ASKED)
-                .is_some_and(|asks| asks == "true"),
+                .get(REQUEST_PRIVATE_NETWORK)
+                .is_some_and(|value| value == "true"),
         })
     }
 
-    /// The headers of its answer. Whatever headers were asked for are allowed: SDKs
-    /// send many of their own, and none means anything before it is read.
-    pub(crate) fn answer(self) -> HeaderMap {
+    /// The response headers. All requested headers are allowed: SDKs send many of their
+    /// own, and none has an effect before it is read.
+    pub(crate) fn response_headers(self) -> HeaderMap {
         let mut map = HeaderMap::new();
         map.insert(ACCESS_CONTROL_ALLOW_ORIGIN, self.origin);
         map.insert(
@@ -68,7 +67,7 @@ impl Preflight {
         }
         map.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static(MAX_AGE));
         if self.private_network {
-            map.insert(PRIVATE_ALLOWED, HeaderValue::from_static("true"));
+            map.insert(ALLOW_PRIVATE_NETWORK, HeaderValue::from_static("true"));
         }
         map.insert(VARY, HeaderValue::from_static(PREFLIGHT_VARIES));
         map
@@ -81,10 +80,14 @@ fn are_names(value: &HeaderValue) -> bool {
     value.as_bytes().iter().copied().all(plain)
 }
 
-/// Lets a page of an allowed site read its answer. Where sites are allowed, every
-/// answer says that it depends on who asks, so that no cache gives one page's to
-/// another.
-pub(crate) fn share(caller: &Result<Caller, Refusal>, origins: &Origins, map: &mut HeaderMap) {
+/// Adds the headers that let a page of an allowed site read the response. If any site is
+/// allowed, every response varies by origin, so that no cache serves one page's response
+/// to another.
+pub(crate) fn add_cors_headers(
+    caller: &Result<Caller, BoundaryRefusal>,
+    origins: &Origins,
+    map: &mut HeaderMap,
+) {
     if origins.is_empty() {
         return;
     }

@@ -1,12 +1,12 @@
-//! Which names in `Host` are this machine's and cannot be anybody else's.
+//! Recognizes `Host` values that can only mean this machine.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Whether `host[:port]` is a loopback name or address.
 ///
-/// Only forms that a URL parser leaves as they are count: no user, no trailing dot,
-/// no decimal, octal or hexadecimal address. Browsers rewrite those before they send
-/// them, so whoever sends one wants to be read in two ways.
+/// Accepts only forms that a URL parser leaves unchanged: no user, no trailing dot, no
+/// decimal, octal or hexadecimal address. Browsers normalize those before sending, so
+/// such a value is an attempt at ambiguity.
 pub(super) fn is_loopback(host: &str) -> bool {
     if let Some(rest) = host.strip_prefix('[') {
         let Some((address, port)) = rest.split_once(']') else {
@@ -28,8 +28,8 @@ fn is_port(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok()
 }
 
-/// `localhost` and what is below it, which no resolver of a browser looks up
-/// (RFC 6761).
+/// `localhost` and its subdomains, which browsers never resolve by DNS (RFC 6761, section
+/// 6.3).
 fn is_localhost(name: &str) -> bool {
     let Some(at) = name.len().checked_sub("localhost".len()) else {
         return false;
@@ -46,7 +46,7 @@ fn is_localhost(name: &str) -> bool {
     }
 }
 
-/// One part of a name.
+/// Whether the text is one label of a host name.
 pub(super) fn is_label(label: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     !label.is_empty() && label.bytes().all(plain)
@@ -142,20 +142,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_before_or_behind_a_loopback_name_keeps_it_one(
+        fn no_prefix_or_suffix_keeps_a_name_loopback(
             name in prop_oneof![Just("localhost"), Just("127.0.0.1"), Just("[::1]")],
             more in "[a-z0-9@:/?#%\\\\. -]{0,12}[a-z@/?#%\\\\. -]",
         ) {
-            let behind = format!("{}{}", name, more);
-            prop_assert!(!is_loopback(&behind), "{}", behind);
-            let before = format!("{}{}", more, name);
+            let suffixed = format!("{}{}", name, more);
+            prop_assert!(!is_loopback(&suffixed), "{}", suffixed);
+            let prefixed = format!("{}{}", more, name);
             let below = more.strip_suffix('.').filter(|_| name == "localhost");
             let is_below = below.is_some_and(|labels| labels.split('.').all(is_label));
-            prop_assert_eq!(is_loopback(&before), is_below, "{}", before);
+            prop_assert_eq!(is_loopback(&prefixed), is_below, "{}", prefixed);
         }
 
         #[test]
-        fn no_text_makes_it_panic(host in "\\PC{0,40}") {
+        fn no_host_panics(host in "\\PC{0,40}") {
             let _ = is_loopback(&host);
         }
     }

@@ -1,14 +1,16 @@
-//! The trust boundary: which requests either listener answers at all.
+//! The trust boundary: decides which requests either listener accepts.
 //!
-//! Host and origin are judged from the head alone, before a body is read and for
-//! every path but the probes. A browser sends requests on behalf of whatever page
-//! is open in it, and says so: in `Origin`, in `Sec-Fetch-Site`, and by the name
-//! that the page gave it as `Host`. Credentials, their roles and the throttle for
-//! wrong keys stand beside it. Nothing here knows a dialect, a route or a target.
+//! `Host` and `Origin` are checked from the head alone, before the body is read, for
+//! every path except the health checks. A browser sends requests on behalf of any open
+//! page and says so: in `Origin`, in `Sec-Fetch-Site`, and in the name that the page used
+//! as `Host`. `client_key` checks keys, `role` their roles on the operator's listener,
+//! and `auth_throttle` limits wrong keys.
+//!
+//! May use `keys`. Knows no dialect, route or target.
 
 mod auth_throttle;
+mod client_key;
 mod cors;
-mod credential;
 mod host;
 mod origin;
 mod role;
@@ -21,53 +23,53 @@ use http::{HeaderMap, HeaderValue, Method, Uri};
 use majordomo::{Error, ErrorKind};
 
 pub(crate) use auth_throttle::AuthThrottle;
-pub(crate) use cors::{Preflight, share};
-pub(crate) use credential::identify;
+pub(crate) use client_key::authenticate_client;
+pub(crate) use cors::{Preflight, add_cors_headers};
 pub use origin::{OriginError, Origins};
 pub(crate) use role::authorize;
 
-/// One listener's boundary.
+/// The boundary of one listener.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Boundary<'a> {
-    /// Where clients ask.
+    /// The clients' listener.
     Clients {
-        /// No key is configured, so nothing but the head says who may ask.
+        /// No key is configured, so only the head decides.
         keyless: bool,
-        /// The sites whose pages may ask.
+        /// Sites whose pages may call the gateway.
         origins: &'a Origins,
     },
-    /// Where the operator looks. It serves its own pages and nobody else's.
+    /// The operator's listener. It serves only its own pages.
     Operator {
-        /// On loopback it needs no key.
+        /// On loopback no key is needed.
         on_loopback: bool,
     },
 }
 
-/// Who sent a request that is let in.
+/// The sender of an accepted request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Caller {
-    /// A program, or a page of this listener's own. With keys also a page of any
-    /// site: no browser adds a key by itself, and without CORS headers it keeps the
-    /// answer from the page.
+    /// A program, or a page of this listener. With keys configured also a page of any
+    /// site: browsers never add a key on their own, and without CORS headers they
+    /// withhold the response from the page.
     Direct,
-    /// A page of an allowed site, by its origin.
+    /// A page of an allowed site, with its origin.
     Page(HeaderValue),
-    /// The browser of such a page, which asks before it sends.
+    /// A preflight for such a page.
     Preflight(Preflight),
 }
 
-/// Why a request is not let in.
+/// Why a request is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refusal {
+pub(crate) enum BoundaryRefusal {
     /// A site may have pointed its own name at this machine (DNS rebinding).
     #[error(
-        "without a key only names of this machine are answered: ask for `localhost`, \
+        "without keys, only names of this machine are served: use `localhost`, \
          `127.0.0.1` or `[::1]`, or configure [[keys]] to serve under another name"
     )]
     Host,
-    /// The same at the operator's listener, where keys change nothing on loopback.
+    /// The same on the operator's listener, which ignores keys on loopback.
     #[error(
-        "on loopback the operator's listener answers only to names of this machine: ask for \
+        "on loopback, the operator's listener serves only names of this machine: use \
          `localhost`, `127.0.0.1` or `[::1]`"
     )]
     OperatorHost,
@@ -77,7 +79,7 @@ pub(crate) enum Refusal {
          such as `origins = [\"https://chat.example\"]`", page(.0.as_deref())
     )]
     Origin(Option<String>),
-    /// The operator's listener allows no site.
+    /// The operator's listener allows no sites.
     #[error(
         "{} may not use the operator's listener: `[server] origins` allows sites on the \
          clients' listener only", page(.0.as_deref())
@@ -92,7 +94,7 @@ fn page(origin: Option<&str>) -> String {
     }
 }
 
-impl Refusal {
+impl BoundaryRefusal {
     /// The error for the client.
     pub(crate) fn error(&self) -> Error {
         Error::new(ErrorKind::Local, self.to_string()).with_status(403)
@@ -100,22 +102,22 @@ impl Refusal {
 }
 
 impl Boundary<'_> {
-    /// Judges a head.
-    pub(crate) fn judge(
+    /// Checks the head of a request.
+    pub(crate) fn check(
         self,
         method: &Method,
         uri: &Uri,
         headers: &HeaderMap,
-    ) -> Result<Caller, Refusal> {
+    ) -> Result<Caller, BoundaryRefusal> {
         if self.needs_loopback_host() && !names_this_machine(uri, headers) {
             return Err(match self {
-                Self::Clients { .. } => Refusal::Host,
-                Self::Operator { .. } => Refusal::OperatorHost,
+                Self::Clients { .. } => BoundaryRefusal::Host,
+                Self::Operator { .. } => BoundaryRefusal::OperatorHost,
             });
         }
         let mut all = headers.get_all(ORIGIN).iter();
         let Some(origin) = all.next() else {
-            return match self.refuses_foreign() && is_elsewhere(headers) {
+            return match self.refuses_foreign() && is_cross_origin(headers) {
                 true => Err(self.refusal(None)),
                 false => Ok(Caller::Direct),
             };
@@ -132,12 +134,12 @@ impl Boundary<'_> {
                 None => Caller::Page(origin.clone()),
             });
         }
-        let own = origin::is_own(origin, uri, headers) && !is_elsewhere(headers);
+        let own = origin::is_own(origin, uri, headers) && !is_cross_origin(headers);
         let near = own || (origin::is_app(origin) && matches!(self, Self::Clients { .. }));
-        // A page of our own needs no preflight; any other is told that it may not.
+        // Our own pages need no preflight; all others are rejected.
         let asks_first = Preflight::read(method, origin, headers).is_some();
         if asks_first || (self.refuses_foreign() && !near) {
-            return Err(self.refusal(origin::shown(origin)));
+            return Err(self.refusal(origin::quotable(origin)));
         }
         Ok(Caller::Direct)
     }
@@ -156,27 +158,27 @@ impl Boundary<'_> {
         }
     }
 
-    fn refusal(self, origin: Option<String>) -> Refusal {
+    fn refusal(self, origin: Option<String>) -> BoundaryRefusal {
         match self {
-            Self::Clients { .. } => Refusal::Origin(origin),
-            Self::Operator { .. } => Refusal::OperatorOrigin(origin),
+            Self::Clients { .. } => BoundaryRefusal::Origin(origin),
+            Self::Operator { .. } => BoundaryRefusal::OperatorOrigin(origin),
         }
     }
 }
 
-/// Whether every name that the request is addressed to is one of this machine's.
+/// Whether every name that the request is addressed to belongs to this machine.
 fn names_this_machine(uri: &Uri, headers: &HeaderMap) -> bool {
     let named = uri.authority().map(|authority| authority.as_str());
     let hosts = headers.get_all(HOST).iter();
-    // What is no text is no name of this machine.
+    // A value that is not text cannot be a loopback name.
     let hosts = hosts.map(|host| host.to_str().unwrap_or_default());
     let mut names = named.into_iter().chain(hosts).peekable();
     names.peek().is_some() && names.all(host::is_loopback)
 }
 
-/// Whether a browser says that a page of another origin asks. `same-site` is
-/// another origin, too: any server of this machine, or of a shared domain.
-fn is_elsewhere(headers: &HeaderMap) -> bool {
+/// Whether the browser reports a page of another origin. `same-site` also means another
+/// origin: any server on this machine, or on a shared domain.
+fn is_cross_origin(headers: &HeaderMap) -> bool {
     let sites = headers.get_all("sec-fetch-site").iter();
     sites
         .into_iter()

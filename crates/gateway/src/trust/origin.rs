@@ -1,4 +1,4 @@
-//! Origins: which sites' pages may ask, and which of them is our own.
+//! Origins: parsing, the allow list, and the gateway's own origin.
 
 use std::net::Ipv6Addr;
 
@@ -7,57 +7,59 @@ use http::{HeaderMap, HeaderValue, Uri};
 
 use super::host::is_label;
 
-/// Schemes of desktop apps' own pages. No site can have such an origin, and an app
-/// on this machine needs no browser to reach it. They are let in as programs are,
-/// without CORS headers; naming one in `origins` gives it those, too.
+/// Schemes of desktop apps. No site can have such an origin, and an app on this machine
+/// could connect without a browser. They are treated like programs, without CORS headers;
+/// listing one in `origins` adds those.
 const APPS: [&str; 5] = ["app", "file", "tauri", "vscode-file", "vscode-webview"];
 
-/// The longest origin that an error repeats.
+/// Maximum length of an origin quoted in an error.
 const LONGEST_SHOWN: usize = 120;
 
-/// The sites whose pages may ask: `origins` of `[server]`.
+/// Allowed origins: `origins` of `[server]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Origins(Vec<Allowed>);
+pub struct Origins(Vec<AllowedOrigin>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Allowed {
-    /// `https://chat.example`, as browsers write it.
+enum AllowedOrigin {
+    /// `https://chat.example`, as serialized by browsers.
     Exactly(String),
-    /// `vscode-webview://`: every page of an app that names its pages at random.
-    /// With the `://`.
+    /// `vscode-webview://`, including the `://`: all pages of an app with random host
+    /// names.
     Scheme(String),
 }
 
-/// Why a text is no origin that can be allowed.
+/// Why a text is not an origin that can be allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OriginError {
-    /// It has a `*`.
-    #[error("is a wildcard, and every page of the web could match it")]
+    /// It contains a `*`.
+    #[error("is a wildcard, which could match any site")]
     Wildcard,
-    /// It is what pages without an origin send.
-    #[error("is sent by sandboxed pages of every site and by local files, so it names nobody")]
+    /// The value sent by pages without an origin.
+    #[error("is sent by sandboxed pages and local files, so it identifies no site")]
     Null,
-    /// It does not begin with a scheme.
+    /// It has no scheme.
     #[error("has no scheme")]
     NoScheme,
-    /// There is more behind the host.
-    #[error("does not end after its host and port")]
+    /// It continues after host and port.
+    #[error("continues after host and port")]
     Path,
-    /// Host or port cannot be read.
-    #[error("is no origin")]
+    /// Host or port is invalid.
+    #[error("is not an origin")]
     Malformed,
 }
 
 impl OriginError {
-    /// What to do about it.
+    /// How to fix it.
     pub fn hint(self) -> &'static str {
         match self {
             Self::Wildcard => "name each site, such as `https://chat.example`",
-            Self::Null => "serve the page over HTTP, and name the address that it has then",
-            Self::NoScheme => "write it with its scheme, such as `https://chat.example`",
-            Self::Path => "leave out what stands behind it, a slash too: `https://chat.example`",
+            Self::Null => "serve the page over HTTP and list its address",
+            Self::NoScheme => "include the scheme, such as `https://chat.example`",
+            Self::Path => {
+                "remove everything after the host and port, even a slash: `https://chat.example`"
+            }
             Self::Malformed => {
-                "write it as browsers send it: `https://chat.example`, `http://localhost:3000`, \
+                "write it as sent by browsers: `https://chat.example`, `http://localhost:3000`, \
                  `https://xn--bcher-kva.example` for other letters, or `vscode-webview://` for \
                  every page of an app"
             }
@@ -66,7 +68,7 @@ impl OriginError {
 }
 
 impl Origins {
-    /// Adds a site.
+    /// Adds an origin.
     ///
     /// ```
     /// use majordomo_gateway::config::Origins;
@@ -83,35 +85,35 @@ impl Origins {
         Ok(())
     }
 
-    /// Whether none is allowed.
+    /// Whether no origin is allowed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The first site of these that is not among the others.
+    /// The first origin that is not in `others`.
     pub fn beyond(&self, others: &Self) -> Option<&str> {
         let new = self.0.iter().find(|allowed| !others.0.contains(allowed))?;
         match new {
-            Allowed::Exactly(text) | Allowed::Scheme(text) => Some(text),
+            AllowedOrigin::Exactly(text) | AllowedOrigin::Scheme(text) => Some(text),
         }
     }
 
-    /// Whether a page of this origin may ask.
+    /// Whether pages of this origin may call the gateway.
     pub(super) fn allow(&self, origin: &HeaderValue) -> bool {
         let Ok(origin) = origin.to_str() else {
             return false;
         };
         self.0.iter().any(|allowed| match allowed {
-            Allowed::Exactly(known) => known.eq_ignore_ascii_case(origin),
-            Allowed::Scheme(scheme) => {
-                let behind = behind(origin, scheme);
-                behind.is_some_and(|name| name.is_empty() || is_place(name))
+            AllowedOrigin::Exactly(known) => known.eq_ignore_ascii_case(origin),
+            AllowedOrigin::Scheme(scheme) => {
+                let after_scheme = after_scheme(origin, scheme);
+                after_scheme.is_some_and(|name| name.is_empty() || is_host_port(name))
             }
         })
     }
 }
 
-fn parse(text: &str) -> Result<Allowed, OriginError> {
+fn parse(text: &str) -> Result<AllowedOrigin, OriginError> {
     if text.contains('*') {
         return Err(OriginError::Wildcard);
     }
@@ -126,19 +128,19 @@ fn parse(text: &str) -> Result<Allowed, OriginError> {
     let standard_port = match &*scheme {
         "http" => Some(":80"),
         "https" => Some(":443"),
-        _ if place.is_empty() => return Ok(Allowed::Scheme(format!("{scheme}://"))),
+        _ if place.is_empty() => return Ok(AllowedOrigin::Scheme(format!("{scheme}://"))),
         _ => None,
     };
     if place.contains(['/', '?', '#']) {
         return Err(OriginError::Path);
     }
-    if !is_place(place) {
+    if !is_host_port(place) {
         return Err(OriginError::Malformed);
     }
     let place = standard_port
         .and_then(|port| place.strip_suffix(port))
         .unwrap_or(place);
-    Ok(Allowed::Exactly(format!(
+    Ok(AllowedOrigin::Exactly(format!(
         "{scheme}://{}",
         place.to_ascii_lowercase()
     )))
@@ -149,8 +151,8 @@ fn is_scheme(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(inner)
 }
 
-/// `host[:port]`, and nothing that could be read in another way.
-fn is_place(text: &str) -> bool {
+/// `host[:port]` in an unambiguous form.
+fn is_host_port(text: &str) -> bool {
     let (host, port) = match text.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
         _ => (text, None),
@@ -168,19 +170,19 @@ fn is_place(text: &str) -> bool {
     port_fits && host_fits
 }
 
-/// What stands behind `scheme://`, if that is how the origin begins.
-fn behind<'o>(origin: &'o str, scheme: &str) -> Option<&'o str> {
+/// The part after `scheme://`, if the origin has this scheme.
+fn after_scheme<'o>(origin: &'o str, scheme: &str) -> Option<&'o str> {
     let (found, rest) = origin.split_at_checked(scheme.len())?;
     found.eq_ignore_ascii_case(scheme).then_some(rest)
 }
 
-/// Whether the page was served by this listener: its origin is the name by which
-/// the request came. TLS may end at a proxy, so both schemes of the web will do.
+/// Whether this listener served the page: its origin matches the name in the request. A
+/// proxy may terminate TLS, so both `http` and `https` match.
 pub(super) fn is_own(origin: &HeaderValue, uri: &Uri, headers: &HeaderMap) -> bool {
     let Ok(origin) = origin.to_str() else {
         return false;
     };
-    let place = behind(origin, "http://").or_else(|| behind(origin, "https://"));
+    let place = after_scheme(origin, "http://").or_else(|| after_scheme(origin, "https://"));
     let named = uri
         .authority()
         .map(|authority| authority.as_str().as_bytes());
@@ -191,7 +193,7 @@ pub(super) fn is_own(origin: &HeaderValue, uri: &Uri, headers: &HeaderMap) -> bo
     }
 }
 
-/// Whether a desktop app's own page asks.
+/// Whether the origin is a desktop app's.
 pub(super) fn is_app(origin: &HeaderValue) -> bool {
     let Ok(origin) = origin.to_str() else {
         return false;
@@ -200,15 +202,15 @@ pub(super) fn is_app(origin: &HeaderValue) -> bool {
         return false;
     };
     let known = APPS.iter().any(|app| app.eq_ignore_ascii_case(scheme));
-    known && (place.is_empty() || is_place(place))
+    known && (place.is_empty() || is_host_port(place))
 }
 
-/// The origin as an error may repeat it.
-pub(super) fn shown(origin: &HeaderValue) -> Option<String> {
+/// The origin for an error message, if it is safe to quote.
+pub(super) fn quotable(origin: &HeaderValue) -> Option<String> {
     let text = origin.to_str().ok()?;
     let (scheme, place) = text.split_once("://")?;
     let sane = text.len() <= LONGEST_SHOWN && is_scheme(scheme);
-    (sane && (place.is_empty() || is_place(place))).then(|| text.to_owned())
+    (sane && (place.is_empty() || is_host_port(place))).then(|| text.to_owned())
 }
 
 #[cfg(test)]
@@ -224,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_allows_its_own_origin_and_no_neighbour() {
+    fn an_entry_allows_exactly_its_origin() {
         let rows: [(&str, &[&str], &[&str]); 6] = [
             (
                 "https://chat.example",
@@ -282,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_origin_is_told_apart_from_what_is_too_much() {
+    fn each_invalid_origin_has_its_own_error() {
         use OriginError as E;
         for (text, expected) in [
             ("*", E::Wildcard),
@@ -309,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_list_is_not_within_a_shorter_one() {
+    fn added_origins_are_found() {
         let (one, two) = (
             origins(&["https://a"]),
             origins(&["https://b", "https://a"]),

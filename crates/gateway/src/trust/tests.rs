@@ -1,4 +1,4 @@
-//! The boundary's table: Host × Origin × Sec-Fetch-Site × keys × listener.
+//! Table-driven tests of the boundary: Host × Origin × Sec-Fetch-Site × keys × listener.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use proptest::prelude::*;
@@ -24,11 +24,11 @@ fn headers(lines: &[(&str, &str)]) -> HeaderMap {
     map
 }
 
-fn judge(boundary: Boundary<'_>, lines: &[(&str, &str)]) -> Result<Caller, Refusal> {
-    boundary.judge(&Method::POST, &Uri::from_static("/"), &headers(lines))
+fn check(boundary: Boundary<'_>, lines: &[(&str, &str)]) -> Result<Caller, BoundaryRefusal> {
+    boundary.check(&Method::POST, &Uri::from_static("/"), &headers(lines))
 }
 
-/// What clients without a page send, as far as it could matter here.
+/// Headers of clients other than web pages, as far as they matter here.
 const PROGRAMS: [&[(&str, &str)]; 8] = [
     // curl -d, Python's and Go's SDKs
     &[],
@@ -58,7 +58,7 @@ const PROGRAMS: [&[(&str, &str)]; 8] = [
 ];
 
 #[test]
-fn programs_and_desktop_apps_are_let_in() {
+fn programs_and_desktop_apps_are_accepted() {
     let origins = Origins::default();
     for keyless in [true, false] {
         let boundary = Boundary::Clients {
@@ -73,44 +73,47 @@ fn programs_and_desktop_apps_are_let_in() {
         ] {
             for lines in PROGRAMS {
                 let lines = [&[("host", host)][..], lines].concat();
-                assert_eq!(judge(boundary, &lines), Ok(Caller::Direct), "{lines:?}");
+                assert_eq!(check(boundary, &lines), Ok(Caller::Direct), "{lines:?}");
             }
         }
     }
 }
 
 #[test]
-fn a_page_is_told_which_setting_allows_its_site() {
+fn a_rejected_page_learns_which_setting_allows_its_site() {
     let origins = Origins::default();
     let boundary = Boundary::Clients {
         keyless: true,
         origins: &origins,
     };
-    let told = |lines: &[(&str, &str)]| {
+    let rejection = |lines: &[(&str, &str)]| {
         let lines = [&[("host", "localhost:4100")][..], lines].concat();
-        let error = judge(boundary, &lines).unwrap_err().error();
+        let error = check(boundary, &lines).unwrap_err().error();
         assert_eq!(error.status(), Some(403));
         error.message().to_owned()
     };
-    let named = told(&[("origin", "https://evil.example")]);
+    let named = rejection(&[("origin", "https://evil.example")]);
     assert!(
         named.contains("a page of `https://evil.example`"),
         "{named}"
     );
     assert!(named.contains("`[server] origins`"), "{named}");
-    let unnamed = told(&[("sec-fetch-site", "cross-site")]);
+    let unnamed = rejection(&[("sec-fetch-site", "cross-site")]);
     assert!(unnamed.contains("`[server] origins`"), "{unnamed}");
-    // What is no origin is not repeated.
+    // An invalid origin is not quoted.
     for odd in ["null", "https://a/\"<script>", "x", "https://a@b"] {
-        let told = told(&[("origin", odd)]);
-        assert!(told.starts_with("a page of another site"), "{told}");
+        let rejection = rejection(&[("origin", odd)]);
+        assert!(
+            rejection.starts_with("a page of another site"),
+            "{rejection}"
+        );
     }
     let long = format!("https://{}", "a".repeat(500));
-    assert!(told(&[("origin", &long)]).len() < 250);
+    assert!(rejection(&[("origin", &long)]).len() < 250);
 }
 
 #[test]
-fn every_name_of_a_request_must_be_this_machines() {
+fn every_host_of_a_keyless_request_must_be_loopback() {
     let origins = Origins::default();
     let boundary = Boundary::Clients {
         keyless: true,
@@ -130,13 +133,13 @@ fn every_name_of_a_request_must_be_this_machines() {
         ("http://evil.example@localhost/", &["localhost"], false),
     ] {
         let lines: Vec<_> = hosts.iter().map(|host| ("host", *host)).collect();
-        let judged = boundary.judge(&Method::GET, &uri.parse().unwrap(), &headers(&lines));
-        assert_eq!(judged.is_ok(), fits, "{uri} {hosts:?}");
+        let checked = boundary.check(&Method::GET, &uri.parse().unwrap(), &headers(&lines));
+        assert_eq!(checked.is_ok(), fits, "{uri} {hosts:?}");
     }
 }
 
 #[test]
-fn an_allowed_site_is_a_page_and_its_preflight_is_answered() {
+fn an_allowed_site_is_recognized_and_its_preflight_succeeds() {
     let origins = origins();
     for keyless in [true, false] {
         let boundary = Boundary::Clients {
@@ -155,12 +158,12 @@ fn an_allowed_site_is_a_page_and_its_preflight_is_answered() {
             ("access-control-request-private-network", "true"),
         ]);
         let uri = Uri::from_static("/v1/messages");
-        let sent = boundary.judge(&Method::POST, &uri, &page);
+        let sent = boundary.check(&Method::POST, &uri, &page);
         assert_eq!(sent, Ok(Caller::Page(HeaderValue::from_static(SITE))));
-        let Ok(Caller::Preflight(preflight)) = boundary.judge(&Method::OPTIONS, &uri, &page) else {
+        let Ok(Caller::Preflight(preflight)) = boundary.check(&Method::OPTIONS, &uri, &page) else {
             panic!("no preflight");
         };
-        let answer = preflight.answer();
+        let headers_sent = preflight.response_headers();
         for (name, value) in [
             ("access-control-allow-origin", SITE),
             ("access-control-allow-methods", "GET, HEAD, POST"),
@@ -171,15 +174,20 @@ fn an_allowed_site_is_a_page_and_its_preflight_is_answered() {
             ("access-control-allow-private-network", "true"),
             ("access-control-max-age", "600"),
         ] {
-            assert_eq!(answer.get(name).unwrap(), value, "{name}");
+            assert_eq!(headers_sent.get(name).unwrap(), value, "{name}");
         }
-        assert!(answer["vary"].to_str().unwrap().starts_with("origin, "));
-        assert!(!answer.contains_key("access-control-allow-credentials"));
+        assert!(
+            headers_sent["vary"]
+                .to_str()
+                .unwrap()
+                .starts_with("origin, ")
+        );
+        assert!(!headers_sent.contains_key("access-control-allow-credentials"));
     }
 }
 
 #[test]
-fn a_preflight_of_any_other_origin_is_refused_also_where_keys_are_asked_for() {
+fn a_preflight_of_any_other_origin_is_rejected_even_with_keys() {
     let origins = origins();
     let uri = Uri::from_static("/v1/messages");
     for origin in [
@@ -205,17 +213,17 @@ fn a_preflight_of_any_other_origin_is_refused_also_where_keys_are_asked_for() {
                 ("origin", origin),
                 ("access-control-request-method", "POST"),
             ]);
-            let judged = boundary.judge(&Method::OPTIONS, &uri, &lines);
-            assert!(judged.is_err(), "{origin} {boundary:?}");
+            let checked = boundary.check(&Method::OPTIONS, &uri, &lines);
+            assert!(checked.is_err(), "{origin} {boundary:?}");
         }
     }
 }
 
-/// A value, and what it is.
+/// The expected classification of an origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum From {
-    Nobody,
-    /// The very name in `Host`.
+enum OriginClass {
+    Absent,
+    /// Identical to `Host`.
     Own,
     Allowed,
     App,
@@ -237,27 +245,30 @@ const HOSTS: [(&str, bool); 12] = [
     ("192.168.1.5:4100", false),
 ];
 
-const ORIGINS: [(&str, From); 20] = [
-    ("", From::Nobody),
-    ("{host}", From::Own),
-    (SITE, From::Allowed),
-    ("chrome-extension://abcdef", From::Allowed),
-    ("app://obsidian.md", From::App),
-    ("tauri://localhost", From::App),
-    ("vscode-webview://1f2e", From::App),
-    ("vscode-file://vscode-app", From::App),
-    ("file://", From::App),
-    ("null", From::Foreign),
-    ("https://evil.example", From::Foreign),
-    ("http://chat.example", From::Foreign),
-    ("https://chat.example.evil.example", From::Foreign),
-    ("http://localhost:3000", From::Foreign),
-    ("http://127.0.0.1:9999", From::Foreign),
-    ("http://localhost:4100@evil.example", From::Foreign),
-    ("moz-extension://abcdef", From::Foreign),
-    ("capacitor://localhost", From::Foreign),
-    ("app://a, https://evil.example", From::Foreign),
-    ("https://chat.example https://evil.example", From::Foreign),
+const ORIGINS: [(&str, OriginClass); 20] = [
+    ("", OriginClass::Absent),
+    ("{host}", OriginClass::Own),
+    (SITE, OriginClass::Allowed),
+    ("chrome-extension://abcdef", OriginClass::Allowed),
+    ("app://obsidian.md", OriginClass::App),
+    ("tauri://localhost", OriginClass::App),
+    ("vscode-webview://1f2e", OriginClass::App),
+    ("vscode-file://vscode-app", OriginClass::App),
+    ("file://", OriginClass::App),
+    ("null", OriginClass::Foreign),
+    ("https://evil.example", OriginClass::Foreign),
+    ("http://chat.example", OriginClass::Foreign),
+    ("https://chat.example.evil.example", OriginClass::Foreign),
+    ("http://localhost:3000", OriginClass::Foreign),
+    ("http://127.0.0.1:9999", OriginClass::Foreign),
+    ("http://localhost:4100@evil.example", OriginClass::Foreign),
+    ("moz-extension://abcdef", OriginClass::Foreign),
+    ("capacitor://localhost", OriginClass::Foreign),
+    ("app://a, https://evil.example", OriginClass::Foreign),
+    (
+        "https://chat.example https://evil.example",
+        OriginClass::Foreign,
+    ),
 ];
 
 const SITES: [(&str, bool); 7] = [
@@ -276,8 +287,13 @@ enum Listener {
     Operator { on_loopback: bool },
 }
 
-/// The rules of the decision record, written down a second time.
-fn expected(listener: Listener, local: bool, from: From, near: bool) -> Result<bool, &'static str> {
+/// The rules of the decision record, implemented independently.
+fn expected(
+    listener: Listener,
+    local: bool,
+    from: OriginClass,
+    near: bool,
+) -> Result<bool, &'static str> {
     let (needs_local, shares, refuses) = match listener {
         Listener::Clients { keyless } => (keyless, true, keyless),
         Listener::Operator { on_loopback } => (on_loopback, false, true),
@@ -286,9 +302,9 @@ fn expected(listener: Listener, local: bool, from: From, near: bool) -> Result<b
         return Err("host");
     }
     match from {
-        From::Allowed if shares => Ok(true),
-        From::App if shares => Ok(false),
-        From::Nobody | From::Own if near => Ok(false),
+        OriginClass::Allowed if shares => Ok(true),
+        OriginClass::App if shares => Ok(false),
+        OriginClass::Absent | OriginClass::Own if near => Ok(false),
         _ if refuses => Err("origin"),
         _ => Ok(false),
     }
@@ -297,7 +313,7 @@ fn expected(listener: Listener, local: bool, from: From, near: bool) -> Result<b
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4_000))]
     #[test]
-    fn the_verdict_is_the_tables_for_every_host_origin_site_and_listener(
+    fn the_boundary_follows_the_table_for_every_host_origin_site_and_listener(
         (host, local) in prop::sample::select(&HOSTS[..]),
         (origin, from) in prop::sample::select(&ORIGINS[..]),
         (site, near) in prop::sample::select(&SITES[..]),
@@ -311,7 +327,7 @@ proptest! {
     ) {
         let scheme = if secure { "https" } else { "http" };
         let own = format!("{scheme}://{host}");
-        let origin = if from == From::Own { &*own } else { origin };
+        let origin = if from == OriginClass::Own { &*own } else { origin };
         let mut lines = vec![];
         let uri: Uri = if by_authority {
             format!("http://{host}/v1/models").parse().unwrap()
@@ -326,27 +342,27 @@ proptest! {
             Listener::Clients { keyless } => Boundary::Clients { keyless, origins: &origins },
             Listener::Operator { on_loopback } => Boundary::Operator { on_loopback },
         };
-        let verdict = boundary.judge(&method, &uri, &headers(&lines));
+        let verdict = boundary.check(&method, &uri, &headers(&lines));
         let verdict = match verdict {
             Ok(Caller::Page(_)) => Ok(true),
             Ok(_) => Ok(false),
-            Err(Refusal::Host | Refusal::OperatorHost) => Err("host"),
+            Err(BoundaryRefusal::Host | BoundaryRefusal::OperatorHost) => Err("host"),
             Err(_) => Err("origin"),
         };
         let expected = expected(listener, local, from, near);
         prop_assert_eq!(verdict, expected, "{:?} {} {:?}", listener, uri, lines);
     }
 
-    /// Nothing that a page could send to a keyless gateway is served unless its
-    /// origin is allowed, an app's or its own.
+    /// A keyless gateway serves no page unless its origin is allowed, an app's or its
+    /// own.
     #[test]
-    fn no_origin_that_was_not_thought_of_is_let_in(origin in "[!-~]{1,40}") {
+    fn no_unexpected_origin_is_accepted(origin in "[!-~]{1,40}") {
         let none = Origins::default();
         let boundary = Boundary::Clients { keyless: true, origins: &none };
-        let judged = judge(boundary, &[("host", "localhost"), ("origin", &origin)]);
+        let checked = check(boundary, &[("host", "localhost"), ("origin", &origin)]);
         let scheme = origin.split("://").next().unwrap_or_default().to_lowercase();
         let known = ["app", "file", "tauri", "vscode-file", "vscode-webview"];
         let own = ["http://localhost", "https://localhost"].contains(&&*origin.to_lowercase());
-        prop_assert!(judged.is_err() || own || known.contains(&&*scheme), "{}", origin);
+        prop_assert!(checked.is_err() || own || known.contains(&&*scheme), "{}", origin);
     }
 }

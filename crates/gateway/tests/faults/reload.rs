@@ -25,7 +25,7 @@ fn a_rejected_file_leaves_the_old_one_in_effect_and_is_reported() {
         ("[aliases]\na = \"b\"\nb = \"a\"\n", "majordomo.toml:2"),
         (
             "[providers.x]\nkind = \"demo\"\n[providers.x]\nkind = \"demo\"\n",
-            "second time",
+            "is defined twice",
         ),
         (
             "[[routes]]\nmodel = \"r\"\nservices = [ { spec = \"demo/text\" } ]\n[[routes.smart]]\nname = \"s\"\n\
@@ -273,7 +273,7 @@ fn a_file_that_loses_its_keys_admits_no_one() {
         for (text, told) in [
             ("", "the file is empty"),
             ("\n# [[keys]]\n", "the file is empty"),
-            (aliases, "no [[keys]] any more"),
+            (aliases, "the last of the [[keys]] was removed"),
             ("[aliases]\nother = \"demo/text\"\n", "restart majordomo"),
         ] {
             // As a shell or a full disk does.

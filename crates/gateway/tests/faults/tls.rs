@@ -12,7 +12,7 @@ use http::Request;
 use http_body_util::Full;
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use majordomo_gateway::{Gateway, Options, StartError};
+use majordomo_gateway::{Gateway, ServeOptions, StartError};
 use rcgen::{CertificateParams, KeyPair};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -298,7 +298,7 @@ fn unusable_tls_files_are_named_at_startup() {
         for cert in [folder.path().join("missing.pem"), empty] {
             let config = format!("[server]\ntls = {{ cert = {cert:?}, key = {cert:?} }}\n");
             std::fs::write(&file, config).unwrap();
-            let options = Options {
+            let options = ServeOptions {
                 config: Some(file.clone()),
                 listen: Some(([127, 0, 0, 1], 0).into()),
             };

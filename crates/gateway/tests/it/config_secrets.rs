@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use majordomo::transport::{self, Transport};
-use majordomo_gateway::State;
+use majordomo_gateway::GatewayState;
 use majordomo_gateway::config::Config;
 
 /// Searched for in messages: parts of the canaries that no TOML escape splits.
@@ -16,7 +16,7 @@ const CANARIES: [&str; 5] = ["ANARY", "anary", "2718281828", "DEADBEEFCAFE", "07
 const TOKEN: &str = "sk-proj-CANARY0123456789abcdef";
 
 static TRANSPORT: LazyLock<Transport> =
-    LazyLock::new(|| Transport::new(transport::Config::default()));
+    LazyLock::new(|| Transport::new(transport::TransportConfig::default()));
 static ENVIRONMENT: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
     let variables = [
         ("SET", "CANARY-variable"),
@@ -123,7 +123,7 @@ const VALUES: [&str; 33] = [
 fn told(text: &str) -> String {
     let problems = match Config::parse("f.toml", text, &ENVIRONMENT) {
         Err(problems) => problems,
-        Ok(config) => match State::new(&config, &ENVIRONMENT, &TRANSPORT, None) {
+        Ok(config) => match GatewayState::new(&config, &ENVIRONMENT, &TRANSPORT, None) {
             Ok(_) => return String::new(),
             Err(problems) => problems,
         },

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use majordomo_gateway::config::{Config, Problems, Watch};
+use majordomo_gateway::config::{Config, ConfigWatch, Diagnostics};
 use tempfile::TempDir;
 
 /// Far longer than any change takes; reached only when something is broken.
@@ -20,20 +20,20 @@ fn folder(text: &str) -> TempDir {
     folder
 }
 
-fn open(path: &Path) -> Watch {
-    let (config, watch) = Watch::open(path, BTreeMap::new());
+fn open(path: &Path) -> ConfigWatch {
+    let (config, watch) = ConfigWatch::open(path, BTreeMap::new());
     config.expect("the first reading is fine");
     watch
 }
 
-async fn next(watch: &mut Watch) -> Result<Config, Problems> {
+async fn next(watch: &mut ConfigWatch) -> Result<Config, Diagnostics> {
     let read = tokio::time::timeout(LONG, watch.next()).await;
     read.expect("the change is noticed")
 }
 
 /// The aliases of the next valid, non-empty reload. A file written in place may be
 /// seen half-written first.
-async fn aliases(watch: &mut Watch) -> Vec<String> {
+async fn aliases(watch: &mut ConfigWatch) -> Vec<String> {
     loop {
         if let Ok(config) = next(watch).await {
             let names: Vec<String> = config.aliases.into_iter().map(|a| a.name).collect();
@@ -130,15 +130,15 @@ async fn a_fifo_directory_or_huge_file_is_reported_without_blocking() {
     let mut watch = open(&path);
     let at = |name: &str| folder.path().join(name);
     let put: [(&str, &dyn Fn()); 3] = [
-        ("it is no file", &|| {
+        ("it is not a regular file", &|| {
             let made = std::process::Command::new("mkfifo").arg(at("new")).status();
             assert!(made.unwrap().success());
         }),
-        ("it is no file", &|| {
+        ("it is not a regular file", &|| {
             std::fs::create_dir(at("folder")).unwrap();
             std::os::unix::fs::symlink("folder", at("new")).unwrap();
         }),
-        ("bytes, and at most", &|| {
+        ("bytes, and the limit is", &|| {
             // A sparse gigabyte.
             let file = std::fs::File::create(at("new")).unwrap();
             file.set_len(1 << 30).unwrap();

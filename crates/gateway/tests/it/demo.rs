@@ -4,7 +4,7 @@ use majordomo::{
     Error, ErrorKind, Event, FinishReason, Json, Message, Model, Part, Provider, Request, Tool,
     ToolChoice, ToolResult,
 };
-use majordomo_gateway::demo::Demo;
+use majordomo_gateway::Demo;
 
 fn model(id: &str) -> std::sync::Arc<dyn Model> {
     Demo::new("demo")
@@ -86,7 +86,7 @@ async fn vision_reports_format_and_size_even_in_tool_results() {
         "{text}"
     );
     assert!(
-        text.contains("Image 2 of 2: 9 bytes that are no picture known here."),
+        text.contains("Image 2 of 2: 9 bytes in an unknown format."),
         "{text}"
     );
 
@@ -202,7 +202,7 @@ async fn a_schema_that_expands_exponentially_is_rejected_by_name() {
     for (request, name) in [
         (
             Request::user("hi").schema(schema, "tree"),
-            "the answer `tree`",
+            "the response `tree`",
         ),
         (Request::user("use bomb").tool(tool), "the tool `bomb`"),
     ] {

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use majordomo::transport::Resolve;
 use majordomo::{BoxFuture, Part, RemoteImage, Request};
-use majordomo_gateway::config::Fetch;
-use majordomo_gateway::fetch::{Allows, FetchError, Fetcher, is_public};
+use majordomo_gateway::config::FetchSettings;
+use majordomo_gateway::{AddressPolicy, FetchError, Fetcher, is_public};
 use majordomo_testkit::{ClosedPort, Script, Upstream};
 
 const GIF: &[u8] = b"GIF89a\x20\x00\x10\x00\x00\x00\x00;";
@@ -40,11 +40,11 @@ fn only_here(address: IpAddr) -> bool {
     address == IpAddr::V4(Ipv4Addr::LOCALHOST)
 }
 
-fn fetcher_that(allows: Allows) -> Fetcher {
-    let settings = Fetch {
+fn fetcher_that(allows: AddressPolicy) -> Fetcher {
+    let settings = FetchSettings {
         enabled: true,
         max_bytes: 1_000,
-        ..Fetch::default()
+        ..FetchSettings::default()
     };
     Fetcher::reaching(settings, Names, allows)
 }
@@ -95,7 +95,7 @@ async fn a_fetched_image_is_identified_by_its_bytes() {
 
 #[tokio::test]
 async fn nothing_is_fetched_unless_fetching_is_enabled() {
-    let off = Fetcher::reaching(Fetch::default(), Names, only_here);
+    let off = Fetcher::reaching(FetchSettings::default(), Names, only_here);
     let error = refusal(&off, "http://here.test/a.gif").await;
     assert_eq!(error, FetchError::Disabled);
     assert!(error.to_string().contains("[fetch]"));
@@ -147,9 +147,9 @@ impl Resolve for Rebinding {
 async fn the_connection_uses_the_address_that_was_checked() {
     let upstream = Upstream::start([sends("image/gif", GIF)]).await;
     let lookups = Arc::<AtomicUsize>::default();
-    let settings = Fetch {
+    let settings = FetchSettings {
         enabled: true,
-        ..Fetch::default()
+        ..FetchSettings::default()
     };
     let fetcher = Fetcher::reaching(settings, Rebinding(Arc::clone(&lookups)), only_here);
     assert!(fetcher.fetch(&at(&upstream, "any.test")).await.is_ok());
@@ -159,9 +159,9 @@ async fn the_connection_uses_the_address_that_was_checked() {
 
 #[tokio::test]
 async fn every_spelling_of_loopback_is_rejected() {
-    let settings = Fetch {
+    let settings = FetchSettings {
         enabled: true,
-        ..Fetch::default()
+        ..FetchSettings::default()
     };
     // The system resolver parses these spellings without a DNS query.
     let real = Fetcher::new(settings);
@@ -188,9 +188,9 @@ async fn every_spelling_of_loopback_is_rejected() {
 
 #[tokio::test]
 async fn only_ports_80_and_443_are_connected_to() {
-    let settings = Fetch {
+    let settings = FetchSettings {
         enabled: true,
-        ..Fetch::default()
+        ..FetchSettings::default()
     };
     let fetcher = Fetcher::reaching(settings, Names, only_here).web_only();
     for port in [22, 25, 6379, 8080, 9200] {
@@ -351,10 +351,10 @@ async fn a_failing_or_unresolvable_server_is_named() {
 #[tokio::test]
 async fn a_server_that_never_finishes_times_out() {
     let upstream = Upstream::start([Script::new().read_request().stall()]).await;
-    let settings = Fetch {
+    let settings = FetchSettings {
         enabled: true,
         timeout: Duration::from_millis(50),
-        ..Fetch::default()
+        ..FetchSettings::default()
     };
     let fetcher = Fetcher::reaching(settings, Names, only_here);
     let error = refusal(&fetcher, &at(&upstream, "here.test")).await;

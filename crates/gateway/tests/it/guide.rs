@@ -40,7 +40,7 @@ fn known(section: &str) -> Vec<String> {
     let problems = parse(&format!("{section} = 1\n")).expect_err("zzz is no key");
     let listed = problems
         .lines()
-        .find_map(|line| line.split_once("known here are "));
+        .find_map(|line| line.split_once("expected one of "));
     let (_, names) = listed.expect("a list of the known keys");
     names
         .split(", ")

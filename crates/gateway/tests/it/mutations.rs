@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use majordomo::transport::{self, Transport};
-use majordomo_gateway::State;
+use majordomo_gateway::GatewayState;
 use majordomo_gateway::config::Config;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -22,7 +22,7 @@ static ENVIRONMENT: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
         .into()
 });
 static TRANSPORT: LazyLock<Transport> =
-    LazyLock::new(|| Transport::new(transport::Config::default()));
+    LazyLock::new(|| Transport::new(transport::TransportConfig::default()));
 /// The file with every setting, and every file of `tests/mistakes`.
 static FILES: LazyLock<Vec<String>> = LazyLock::new(|| {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
@@ -183,7 +183,7 @@ fn refused(text: &str) -> Option<String> {
             return Some(problems.to_string());
         }
     };
-    let state = State::new(&config, &ENVIRONMENT, &TRANSPORT, None);
+    let state = GatewayState::new(&config, &ENVIRONMENT, &TRANSPORT, None);
     state.err().map(|problems| problems.to_string())
 }
 

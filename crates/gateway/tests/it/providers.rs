@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use majordomo::transport::{Config as Client, Proxies, Transport};
+use majordomo::transport::{Proxies, Transport, TransportConfig as Client};
 use majordomo::{Registry, Request, TargetName};
 use majordomo_gateway::config::{Config, DetectedDsn, DetectedKey, autodetect};
 use majordomo_testkit::{ClosedPort, Script, Upstream};

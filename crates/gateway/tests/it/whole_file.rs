@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use majordomo::AllBenched;
 use majordomo_gateway::config::{
-    Condition, Config, DeclaredKind, History, Images, KeySecret, Latest, MaxCounts, OnFailure,
-    Origin, Role, Tactic, Value,
+    ConditionEntry, ConditionValue, Config, DeclaredKind, History, ImageSupport, KeyRole,
+    KeySecret, Latest, MaxCounts, OnFailure, ProviderSource, Tactic,
 };
 
 const WHOLE: &str = include_str!("../whole.toml");
@@ -40,8 +40,8 @@ fn the_server_section_and_keys_are_parsed() {
     assert_eq!(config.server.keepalive, Some(Duration::from_secs(15)));
     assert!(config.server.tls.is_some() && config.fetch.enabled);
     assert!(!config.server.origins.is_empty());
-    assert_eq!(config.keys[0].role, Role::Viewer);
-    assert_eq!(config.keys[1].role, Role::Client);
+    assert_eq!(config.keys[0].role, KeyRole::Viewer);
+    assert_eq!(config.keys[1].role, KeyRole::Client);
     assert!(matches!(
         config.keys[0].secret,
         KeySecret::Sha256([0x2c, 0x26, ..])
@@ -55,12 +55,12 @@ fn providers_keep_the_order_of_the_file() {
     let config = whole();
     let names: Vec<&str> = config.providers.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["groq", "m5", "deepseek"]);
-    assert!(matches!(config.providers[1].origin, Origin::Dsn(_)));
-    let Origin::Declared { kind, .. } = &config.providers[2].origin else {
+    assert!(matches!(config.providers[1].origin, ProviderSource::Dsn(_)));
+    let ProviderSource::Declared { kind, .. } = &config.providers[2].origin else {
         panic!("deepseek is known by name");
     };
     assert!(matches!(kind, DeclaredKind::Service(service) if service.name == "deepseek"));
-    let limits = Images::Within {
+    let limits = ImageSupport::Within {
         max: Some(5),
         max_bytes: Some(4_000_000),
         max_px: Some(2_000),
@@ -88,28 +88,28 @@ fn routes_are_parsed_with_services_and_conditions() {
     assert_eq!(gpt.services[0].spec.text, "openai/{model}");
 
     let [
-        Condition::Leaf(tokens),
-        Condition::Any { conditions, .. },
-        Condition::Leaf(time),
+        ConditionEntry::Leaf(tokens),
+        ConditionEntry::Any { conditions, .. },
+        ConditionEntry::Leaf(time),
     ] = &coder.smart[1].when[..]
     else {
         panic!("two leaves around a group");
     };
-    assert_eq!(tokens.value, Some(Value::Integer(60_000)));
+    assert_eq!(tokens.value, Some(ConditionValue::Integer(60_000)));
     assert_eq!(&WHOLE[tokens.value_span.clone()], "60000");
     assert!(WHOLE[tokens.span.clone()].starts_with("{ position = \"token\""));
-    let Condition::Not { condition, .. } = &conditions[0] else {
+    let ConditionEntry::Not { condition, .. } = &conditions[0] else {
         panic!("a not");
     };
     assert!(
-        matches!(&**condition, Condition::Leaf(leaf) if leaf.name.as_deref() == Some("x-team"))
+        matches!(&**condition, ConditionEntry::Leaf(leaf) if leaf.name.as_deref() == Some("x-team"))
     );
-    let Some(Value::Table(hours)) = &time.value else {
+    let Some(ConditionValue::Table(hours)) = &time.value else {
         panic!("a table");
     };
     assert_eq!(
         hours.iter().find(|(key, _)| key == "outside").unwrap().1,
-        Value::Flag(false)
+        ConditionValue::Flag(false)
     );
 }
 

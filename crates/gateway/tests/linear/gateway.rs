@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use majordomo::{Part, Response};
-use majordomo_gateway::{Gateway, Options};
+use majordomo_gateway::{Gateway, ServeOptions};
 use majordomo_wire::{Protocol, Reply};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -95,7 +95,7 @@ impl MeasuredGateway {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let file = folder.path().join("majordomo.toml");
         std::fs::write(&file, config).expect("a file can be written");
-        let options = Options {
+        let options = ServeOptions {
             config: Some(file),
             listen: Some(([127, 0, 0, 1], 0).into()),
         };

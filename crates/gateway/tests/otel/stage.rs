@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::TokioIo;
-use majordomo_gateway::{Gateway, Options};
+use majordomo_gateway::{Gateway, ServeOptions};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -33,7 +33,7 @@ impl Stage {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let file = folder.path().join("majordomo.toml");
         std::fs::write(&file, config).expect("a file can be written");
-        let options = Options {
+        let options = ServeOptions {
             config: Some(file),
             listen: Some(([127, 0, 0, 1], 0).into()),
         };

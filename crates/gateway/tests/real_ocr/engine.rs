@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use majordomo::transport::{Config, Proxies, Transport};
+use majordomo::transport::{Proxies, Transport, TransportConfig};
 use majordomo::{Chain, Message, Part, Registry, Request, ToolCall, ToolResult};
 use majordomo_vision::{Scope, Vision, VisionConfig};
 
@@ -15,7 +15,9 @@ fn describer() -> Option<(Chain, Vec<Drawn>)> {
     let dsn = format!("openai+http://canary@{address}/v1");
     let registry = Registry::builder()
         .environment(BTreeMap::from([("LLM_OCR".to_owned(), dsn)]))
-        .transport(Transport::new(Config::default().proxies(Proxies::Direct)))
+        .transport(Transport::new(
+            TransportConfig::default().proxies(Proxies::Direct),
+        ))
         .builtins()
         .build();
     let chain = registry.parse("ocr/ocr").expect("the spec of a test");

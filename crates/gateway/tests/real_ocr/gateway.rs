@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::TokioIo;
-use majordomo_gateway::{Gateway, Options};
+use majordomo_gateway::{Gateway, ServeOptions};
 use majordomo_testkit::{Script, Upstream};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -215,7 +215,7 @@ async fn words_arrive(from: From) {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let file = folder.path().join("majordomo.toml");
     std::fs::write(&file, config(&reader, upstream.address())).expect("a file can be written");
-    let options = Options {
+    let options = ServeOptions {
         config: Some(file),
         listen: Some(([127, 0, 0, 1], 0).into()),
     };

@@ -38,18 +38,6 @@ impl<'a> AttemptRecorder<'a> {
         self.clock.now()
     }
 
-    /// Whether a target that could have served was called. Targets that lack the
-    /// model, cannot take the request or forbid it do not count.
-    pub(super) fn called_capable_target(&self) -> bool {
-        let could_serve = |attempt: &Attempt| {
-            matches!(
-                attempt.outcome,
-                AttemptOutcome::Failed { class, .. } if !class.is_incapable() && class != Class::Forbidden
-            )
-        };
-        self.attempt_log.attempts.iter().any(could_serve)
-    }
-
     /// Whether every target was skipped, or failed, because it cannot take the
     /// request: none was unhealthy or benched.
     pub(super) fn all_incapable(&self) -> bool {

@@ -121,6 +121,11 @@ impl TargetPermit {
         self.credential.succeed();
     }
 
+    /// Whether this request finds out if a benched target is back.
+    pub(super) fn is_probe(&self) -> bool {
+        self.target.is_probe()
+    }
+
     /// Whether neither target nor credential has been benched since admission.
     pub(super) fn still_good(&self) -> bool {
         self.target.still_good() && self.credential.still_good()

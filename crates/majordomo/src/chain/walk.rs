@@ -17,6 +17,7 @@ use super::retry::RetryBudget;
 use super::shaping::{ShapeMode, reduce_request, shape_for};
 use super::target::TargetPermit;
 use super::{AllBenched, Chain, ChainConfig, ChainTarget, Shaped};
+use crate::health::is_unreachable;
 
 /// One request on its way down the chain.
 pub(super) struct Walk<'a, O> {
@@ -30,6 +31,9 @@ pub(super) struct Walk<'a, O> {
     reductions: Vec<Change>,
     /// The last rejected response, with the usage of all rejected ones.
     rejected: Option<Response>,
+    /// A target in service was reached, could take the request, and failed. Probes do not
+    /// count: others must not lose their request because it found a target still down.
+    failed_in_service: bool,
 }
 
 /// A served request. The permit has yet to report the outcome.
@@ -77,6 +81,7 @@ impl<'a, O: Operation> Walk<'a, O> {
             operation,
             reductions: Vec::new(),
             rejected: None,
+            failed_in_service: false,
         }
     }
 
@@ -107,14 +112,13 @@ impl<'a, O: Operation> Walk<'a, O> {
                 Err(refusal) => {
                     self.recorder.not_admitted(target, &refusal);
                     if !refusal.by_credential {
-                        benched.push((refusal.denied.wait, target));
+                        benched.push((refusal.denied.last_resort_order(), target));
                     }
                 }
             }
         }
-        if !self.recorder.called_capable_target() && self.config.all_benched == AllBenched::LeastBad
-        {
-            benched.sort_by_key(|(wait, _)| *wait);
+        if !self.failed_in_service && self.config.all_benched == AllBenched::LeastBad {
+            benched.sort_by_key(|(order, _)| *order);
             let targets = benched.into_iter().map(|(_, target)| target);
             return self.last_resort(targets).await;
         }
@@ -132,14 +136,15 @@ impl<'a, O: Operation> Walk<'a, O> {
         true
     }
 
-    /// Calls the first benched target that admits forced requests, once. Every request
-    /// may do so: one that failed for reasons of its own must not keep others out.
+    /// Calls the most promising benched target that admits forced requests, once, and the
+    /// next one only if no server was reached: an outage must not multiply requests. Every
+    /// request may do so: one that failed for reasons of its own must not keep others out.
     async fn last_resort(
         &mut self,
         targets: impl Iterator<Item = &'a ChainTarget>,
     ) -> WalkStep<'a, O::Output> {
         for target in targets {
-            if self.recorder.called_capable_target() {
+            if self.failed_in_service {
                 break;
             }
             let Ok(permit) = target.force() else {
@@ -192,6 +197,9 @@ impl<'a, O: Operation> Walk<'a, O> {
             let error = error.with_target(target.name().provider(), target.name().model());
             let class = self.config.class_of(&error);
             self.recorder.failed(target, began, changes, class, &error);
+            let could_serve = !class.is_incapable() && class != Class::Forbidden;
+            self.failed_in_service |=
+                could_serve && !permit.is_probe() && !is_unreachable(error.kind());
             permit.fail(class, &error);
             if !permit.still_good() || !budget.allows(class) {
                 return self.advance(class, error);

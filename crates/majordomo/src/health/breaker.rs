@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use majordomo_llm::{ErrorKind, Timer};
+
 use crate::bench_cause::BenchCause;
 
 /// Configures benches.
@@ -129,6 +131,31 @@ pub(crate) struct Denied {
     pub(crate) wait: Duration,
     pub(crate) probing: bool,
     pub(crate) cause: Option<BenchCause>,
+    /// Benches since the last success.
+    rounds: u32,
+}
+
+impl Denied {
+    /// Sorts benched targets for the last resort, most promising first. The fewer benches
+    /// since its last success, the more likely one request caused the bench; a target that
+    /// could not be reached comes after one that answered, and one that was benched by
+    /// hand comes last. Among equals, the bench that ends first.
+    pub(crate) fn last_resort_order(&self) -> (bool, u32, bool, Duration) {
+        let (by_hand, unreachable) = match &self.cause {
+            Some(BenchCause::ByHand { .. }) => (true, false),
+            Some(BenchCause::Failed { kind, .. }) => (false, is_unreachable(*kind)),
+            None => (false, false),
+        };
+        (by_hand, self.rounds, unreachable, self.wait)
+    }
+}
+
+/// Whether a failure means that no server was reached.
+pub(crate) fn is_unreachable(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::Connect | ErrorKind::Dns | ErrorKind::Tls | ErrorKind::Timeout(Timer::Connect)
+    )
 }
 
 /// The effect of a failed attempt.
@@ -179,6 +206,7 @@ impl CircuitBreaker {
             wait: bench.map_or(Duration::ZERO, |b| b.until.saturating_duration_since(now)),
             probing: self.probe.is_some(),
             cause: bench.map(|b| b.cause.clone()),
+            rounds: self.rounds,
         })
     }
 

@@ -43,6 +43,11 @@ impl HealthPermit {
         self.fail(HealthFailure::Counted(at_least), cause);
     }
 
+    /// Whether the target is being probed after a bench.
+    pub(crate) fn is_probe(&self) -> bool {
+        matches!(self.pass, Pass::Probe(_))
+    }
+
     /// Whether the target may be called again: no request has benched it since admission.
     pub(crate) fn still_good(&self) -> bool {
         let now = self.subject.rules.clock.now();

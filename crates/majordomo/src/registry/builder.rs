@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
 
 use majordomo_llm::{Error, Provider};
-use majordomo_providers::transport::{Config, Transport};
+use majordomo_providers::transport::{Transport, TransportConfig};
 
 use super::{Registry, RegistryNames, RegistryShared, SchemeFactory, builtin};
 use crate::chain::ChainConfig;
@@ -131,7 +131,7 @@ impl RegistryBuilder {
         let mut names = self.names;
         if self.builtins {
             let transport = self.transport;
-            let transport = transport.unwrap_or_else(|| Transport::new(Config::default()));
+            let transport = transport.unwrap_or_else(|| Transport::new(TransportConfig::default()));
             builtin::add_schemes(&mut names, &transport);
             builtin::add_providers(&mut names, &transport, &self.environment);
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::support::{Fixture, lines, pass, secs, status, status_after};
 use majordomo::fake::Step;
-use majordomo::{AllBenched, Capabilities, ChainConfig, ErrorKind, Part, Request};
+use majordomo::{AllBenched, Capabilities, ChainConfig, Error, ErrorKind, Part, Request};
 
 /// `fp/a` for a minute, `fp/b` for half of one.
 fn benched(config: ChainConfig) -> Fixture {
@@ -151,6 +151,52 @@ async fn a_failed_head_is_the_only_target_called_when_the_rest_is_benched() {
     fixture.script("failing", [status(500), status(500)]);
     fixture.refused("fp/failing,fp/a,fp/b").await;
     assert_eq!(fixture.calls(), ["failing", "failing"]);
+}
+
+/// One bad request benches the only target that works, alongside one that never does.
+#[tokio::test(start_paused = true)]
+async fn a_poisoned_target_serves_others_alongside_a_dead_one() {
+    let fixture = Fixture::new();
+    fixture.fp.otherwise(|call| match call.model.as_str() {
+        "dead" => status(503),
+        _ => Step::reply("served"),
+    });
+    // The dead target has been benched more than once since its last success.
+    for _ in 0..2 {
+        fixture.served_by("fp/dead,fp/works").await;
+        pass(10).await;
+    }
+    for _ in 0..5 {
+        fixture.script("works", [status(500), status(500)]);
+        fixture.refused("fp/dead,fp/works").await;
+        for _ in 0..3 {
+            assert_eq!(fixture.served_by("fp/dead,fp/works").await, "fp/works");
+            pass(7).await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_probe_leaves_the_last_resort_open() {
+    let fixture = Fixture::new();
+    fixture.script("a", [status(500), status(500)]);
+    fixture.refused("fp/a").await;
+    fixture
+        .registry
+        .health()
+        .bench("fp/b", secs(60), "unhealthy");
+    pass(5).await;
+    fixture.script("a", [status(500)]);
+    assert_eq!(fixture.served_by("fp/a,fp/b").await, "fp/b");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unreachable_target_gives_way_to_the_next_benched_one() {
+    let fixture = benched(ChainConfig::default());
+    let refused = || Step::fail(Error::new(ErrorKind::Connect, "connection refused"));
+    fixture.script("b", [refused()]);
+    assert_eq!(fixture.served_by("fp/a,fp/b").await, "fp/a");
+    assert_eq!(fixture.calls(), ["b", "a"]);
 }
 
 /// A fixture whose only target was benched by one bad request and is healthy now.

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use majordomo::fake::Fake;
-use majordomo::transport::{Config, Proxies, Transport};
+use majordomo::transport::{Proxies, Transport, TransportConfig};
 use majordomo::{ProviderKind, Registry, Request, Settings, StreamItem};
 use majordomo_testkit::{Script, Upstream};
 
@@ -22,7 +22,7 @@ struct Fixture {
 
 impl Fixture {
     fn new(kind: ProviderKind, url: impl ToString) -> Self {
-        let transport = Transport::new(Config::default().proxies(Proxies::Direct));
+        let transport = Transport::new(TransportConfig::default().proxies(Proxies::Direct));
         let settings = Settings::new("head", transport)
             .base_url(url.to_string())
             .key(Some("canary".to_owned().into()));

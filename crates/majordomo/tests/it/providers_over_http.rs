@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use majordomo::transport::{Config, Proxies, Transport};
+use majordomo::transport::{Proxies, Transport, TransportConfig};
 use majordomo::{
     AttemptOutcome, Class, Error, ErrorKind, Model, Provider, ProviderKind, Registry, Request,
     Result, Settings, Timer,
@@ -12,7 +12,7 @@ use majordomo_testkit::{Authority, Script, Upstream};
 use tokio::time::Instant;
 
 fn transport() -> Transport {
-    Transport::new(Config::default().proxies(Proxies::Direct))
+    Transport::new(TransportConfig::default().proxies(Proxies::Direct))
 }
 
 fn json(body: &str) -> Script {
@@ -171,7 +171,7 @@ async fn a_foreman_from_the_environment_is_called_over_tls() -> Result<()> {
         .read_request()
         .answer(200, "application/json", ROWS[4].whole);
     let upstream = Upstream::start([script]).await;
-    let config = Config::default()
+    let config = TransportConfig::default()
         .proxies(Proxies::Direct)
         .trust(authority.root());
     let dsn = format!(

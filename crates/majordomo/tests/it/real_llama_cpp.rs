@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use majordomo::agent::{ObjectItem, TypedOutput};
-use majordomo::transport::{Config, Proxies, Transport};
+use majordomo::transport::{Proxies, Transport, TransportConfig};
 use majordomo::{
     AttemptOutcome, Chain, Class, ErrorKind, FinishReason, Part, Registry, Request, Settings,
     StreamItem,
@@ -47,7 +47,9 @@ fn registry(address: &str) -> Registry {
         .collect();
     Registry::builder()
         .environment(variables)
-        .transport(Transport::new(Config::default().proxies(Proxies::Direct)))
+        .transport(Transport::new(
+            TransportConfig::default().proxies(Proxies::Direct),
+        ))
         .builtins()
         .build()
 }
@@ -316,7 +318,7 @@ async fn a_built_in_name_works_with_another_address() {
         .iter()
         .find(|service| service.name == "llamacpp")
         .expect("llama.cpp has a name");
-    let transport = Transport::new(Config::default().proxies(Proxies::Direct));
+    let transport = Transport::new(TransportConfig::default().proxies(Proxies::Direct));
     let settings = Settings::new("here", transport).base_url(format!("http://{address}/v1"));
     let registry = Registry::empty();
     registry.register(service.provider(settings).unwrap());

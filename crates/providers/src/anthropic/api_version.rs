@@ -1,10 +1,10 @@
-//! The versions of Anthropic's API.
+//! Versions of the Anthropic API.
 
 use std::str::FromStr;
 
 use majordomo_llm::{Error, ErrorKind, Result};
 
-/// A version of Anthropic's API, in whose rules requests are written.
+/// A version of the Anthropic API, sent as `anthropic-version`.
 ///
 /// ```
 /// use majordomo_providers::AnthropicVersion;
@@ -16,18 +16,18 @@ use majordomo_llm::{Error, ErrorKind, Result};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AnthropicVersion {
-    /// Known by every server of this dialect.
+    /// Supported by every server of this dialect.
     #[default]
     V2023_06_01,
-    /// Has no sampling settings.
+    /// Without sampling parameters.
     V2026_10_21,
 }
 
 impl AnthropicVersion {
-    /// All of them.
+    /// All versions.
     pub const ALL: [Self; 2] = [Self::V2023_06_01, Self::V2026_10_21];
 
-    /// As the header says it.
+    /// The value of the header.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::V2023_06_01 => "2023-06-01",
@@ -43,8 +43,7 @@ impl FromStr for AnthropicVersion {
         let found = Self::ALL.into_iter().find(|it| it.as_str() == text);
         found.ok_or_else(|| {
             let known = Self::ALL.map(Self::as_str).join(" and ");
-            let text =
-                format!("there is no version `{text}` of Anthropic's API; known are {known}");
+            let text = format!("unknown Anthropic API version `{text}`; known are {known}");
             Error::new(ErrorKind::Spec, text)
         })
     }

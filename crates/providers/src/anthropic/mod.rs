@@ -1,12 +1,11 @@
-//! Anthropic's Messages.
+//! Recipe for the Anthropic Messages API.
 //!
-//! Its models differ in what they refuse: [`version`] reads that from their ids,
-//! [`thinking`] rewrites how hard they are to think, [`api_version`] names the
-//! versions of the API itself.
+//! [`claude_model`] derives a model's restrictions from its id, [`thinking`]
+//! converts between efforts and budgets, [`api_version`] lists the API versions.
 
 mod api_version;
+mod claude_model;
 mod thinking;
-mod version;
 
 use ::http::{HeaderMap, HeaderName, HeaderValue};
 use majordomo_llm::{
@@ -17,28 +16,28 @@ use percent_encoding::utf8_percent_encode;
 use secrecy::SecretString;
 use serde::Deserialize;
 
-use crate::discovery::{PLAIN, Question};
-use crate::estimate::{ImageTokens, TokenRule};
-use crate::openai::types;
+use crate::discovery::{DiscoveryRequest, PATH_SEGMENT};
+use crate::estimate::{ImageTokenRule, TokenRule};
+use crate::image_types::media_types;
 use crate::recipe::Recipe;
 use crate::transport::Credential;
 pub use api_version::AnthropicVersion;
-use version::Claude;
+use claude_model::ClaudeModel;
 
 #[derive(Default)]
 pub(crate) struct Anthropic {
-    /// The version whose rules our own requests are written for.
+    /// The API version of requests whose client did not choose one.
     pub(crate) version: AnthropicVersion,
 }
 
-/// Pictures in one request, for windows of 200,000 tokens and for larger ones.
-const FEW_IMAGES: usize = 100;
-const MANY_IMAGES: usize = 600;
-const USUAL_WINDOW: u64 = 200_000;
+/// Maximum images per request, for context windows up to 200,000 tokens and above.
+const MAX_IMAGES: usize = 100;
+const MAX_IMAGES_LARGE_WINDOW: usize = 600;
+const STANDARD_WINDOW: u64 = 200_000;
 
-/// The end of a page of the list of models.
+/// The pagination fields of the model list.
 #[derive(Deserialize)]
-struct PageEnd {
+struct AnthropicPage {
     #[serde(default)]
     has_more: bool,
     last_id: Option<String>,
@@ -66,9 +65,12 @@ impl Recipe for Anthropic {
     }
 
     fn next_page(&self, page: &[u8]) -> Option<String> {
-        let end: PageEnd = serde_json::from_slice(page).ok()?;
-        let last = end.last_id.filter(|_| end.has_more)?;
-        Some(format!("&after_id={}", utf8_percent_encode(&last, PLAIN)))
+        let page: AnthropicPage = serde_json::from_slice(page).ok()?;
+        let last = page.last_id.filter(|_| page.has_more)?;
+        Some(format!(
+            "&after_id={}",
+            utf8_percent_encode(&last, PATH_SEGMENT)
+        ))
     }
 
     fn key_variables(&self) -> &'static [&'static str] {
@@ -79,8 +81,8 @@ impl Recipe for Anthropic {
         Credential::header(HeaderName::from_static("x-api-key"), key)
     }
 
-    /// A client of the same dialect wrote its body for its own version and
-    /// betas, so these go with it.
+    /// Forwards the version and betas of a Messages client, whose body depends on
+    /// them.
     fn headers(&self, request: Option<&Request>) -> HeaderMap {
         let mut headers = HeaderMap::new();
         let version = request.map_or(self.version, |request| self.version_of(request));
@@ -99,7 +101,7 @@ impl Recipe for Anthropic {
 
     fn capabilities(&self, model: &str) -> Capabilities {
         let images = ImageLimits {
-            max_count: Some(FEW_IMAGES),
+            max_count: Some(MAX_IMAGES),
             max_bytes: Some(10 << 20),
             counted: ByteCount::Base64,
             max_total_bytes: Some(30 << 20),
@@ -108,38 +110,39 @@ impl Recipe for Anthropic {
                 above: 20,
                 max_px: 2_000,
             }),
-            types: types(&["image/jpeg", "image/png", "image/gif", "image/webp"]),
+            types: media_types(&["image/jpeg", "image/png", "image/gif", "image/webp"]),
             animations: Some(true),
             ..ImageLimits::default()
         };
         Capabilities {
             images: Some(images),
-            structured: Claude::read(model).is_none_or(Claude::takes_schemas),
+            structured: ClaudeModel::parse(model).is_none_or(ClaudeModel::supports_schemas),
             ..Capabilities::default()
         }
     }
 
-    fn question(&self, model: &str) -> Option<Question> {
-        Some(Question::anthropic_model(model))
+    fn discovery_request(&self, model: &str) -> Option<DiscoveryRequest> {
+        Some(DiscoveryRequest::anthropic_model(model))
     }
 
-    fn learned(&self, capabilities: &mut Capabilities) {
-        let large = capabilities.context_window > Some(USUAL_WINDOW);
+    fn adjust_discovered(&self, capabilities: &mut Capabilities) {
+        let large = capabilities.context_window > Some(STANDARD_WINDOW);
         if let Some(images) = capabilities.images.as_mut().filter(|_| large) {
-            images.max_count = Some(MANY_IMAGES);
+            images.max_count = Some(MAX_IMAGES_LARGE_WINDOW);
         }
     }
 
-    /// Pictures are scaled down first, by older models to less.
-    fn tokens(&self, model: &str) -> TokenRule {
-        let sharp = Claude::read(model).is_none_or(Claude::sees_sharply);
-        let (longest, most) = if sharp {
+    /// Images are downscaled first; older models have a lower limit.
+    fn token_rule(&self, model: &str) -> TokenRule {
+        let high_resolution =
+            ClaudeModel::parse(model).is_none_or(ClaudeModel::has_high_resolution_vision);
+        let (longest, most) = if high_resolution {
             (2_576, 4_784)
         } else {
             (1_568, 1_568)
         };
         TokenRule {
-            image: ImageTokens::Patches {
+            image: ImageTokenRule::Patches {
                 size: 28,
                 longest,
                 most,
@@ -149,35 +152,35 @@ impl Recipe for Anthropic {
         }
     }
 
-    /// The newest models refuse forced tools and sampling knobs, older ones an
-    /// effort; an unknown id is left as it is.
+    /// Newer models reject forced tools and sampling parameters, older ones an
+    /// effort. An unknown id changes nothing.
     fn prepare(&self, mut request: Request, model: &str) -> Request {
         thinking::strip_unsigned(&mut request);
-        let claude = Claude::read(model);
+        let claude = ClaudeModel::parse(model);
         let forced = matches!(
             request.tool_choice,
             ToolChoice::Required | ToolChoice::Named(_)
         );
-        if forced && claude.is_some_and(Claude::refuses_forced_tools) {
+        if forced && claude.is_some_and(ClaudeModel::rejects_forced_tools) {
             request.record_change(
                 Change::new("tool_choice", "relaxed").detail("the model takes only auto"),
             );
             request.edit().tool_choice = ToolChoice::Auto;
         }
         if let Some(claude) = claude {
-            thinking::fit(&mut request, claude);
+            thinking::fit_thinking(&mut request, claude);
         }
         if self.version_of(&request) == AnthropicVersion::V2026_10_21 {
-            drop_sampling(&mut request, "this version of the API has none");
-        } else if claude.is_some_and(Claude::refuses_sampling) {
-            drop_sampling(&mut request, "the model refuses it");
+            drop_sampling(&mut request, "not supported by this API version");
+        } else if claude.is_some_and(ClaudeModel::rejects_sampling) {
+            drop_sampling(&mut request, "the model rejects it");
         }
         request
     }
 }
 
 impl Anthropic {
-    /// The version that a request is sent with: its client's, where we know it.
+    /// The API version to send: the client's, if it is a known one.
     fn version_of(&self, request: &Request) -> AnthropicVersion {
         let messages = Protocol::Messages.dialect();
         let own = request.client_header(&messages, "anthropic-version");
@@ -187,15 +190,15 @@ impl Anthropic {
 }
 
 fn drop_sampling(request: &mut Request, why: &str) {
-    let knobs = [
+    let parameters = [
         ("temperature", request.temperature.is_some()),
         ("top_p", request.top_p.is_some()),
         ("top_k", request.top_k.is_some()),
     ];
-    if knobs.iter().all(|(_, set)| !set) {
+    if parameters.iter().all(|(_, set)| !set) {
         return;
     }
-    for (name, _) in knobs.iter().filter(|(_, set)| *set) {
+    for (name, _) in parameters.iter().filter(|(_, set)| *set) {
         request.record_change(Change::new(*name, "dropped").detail(why));
     }
     let prompt = request.edit();
@@ -216,7 +219,7 @@ mod tests {
     };
 
     #[test]
-    fn forced_tools_are_relaxed_only_where_they_are_refused() {
+    fn forced_tools_are_relaxed_only_for_models_that_reject_them() {
         let choice = |model: &str| {
             let request = Request::user("hi").tool_choice(ToolChoice::Required);
             ANTHROPIC.prepare(request, model).tool_choice.clone()
@@ -230,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn sampling_is_dropped_with_a_note_and_left_alone_elsewhere() {
+    fn sampling_is_dropped_with_a_change_only_for_models_that_reject_it() {
         let (request, notes) = Request::user("hi").temperature(0.5).recording_changes();
         let old = ANTHROPIC.prepare(request.clone(), "claude-haiku-4-5-20251001");
         assert!(old.same_prompt(&request));
@@ -249,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clients_version_and_betas_go_with_its_body() {
+    fn a_clients_version_and_betas_are_forwarded() {
         let request = read(&[
             ("anthropic-version", "2026-10-21"),
             ("anthropic-beta", "a,b"),
@@ -258,17 +261,17 @@ mod tests {
         assert_eq!(headers["anthropic-version"], "2026-10-21");
         assert_eq!(headers["anthropic-beta"], "a,b");
         let prepared = ANTHROPIC.prepare(request, "claude-haiku-4-5");
-        assert_eq!(prepared.temperature, None, "unknown to that version");
+        assert_eq!(prepared.temperature, None, "unsupported by that version");
     }
 
     #[test]
-    fn the_version_of_the_settings_is_that_of_our_own_requests() {
+    fn the_configured_version_applies_unless_the_client_chose_one() {
         let request = Request::user("hi").temperature(0.5);
         let headers = NEWEST.headers(Some(&request));
         assert_eq!(headers["anthropic-version"], "2026-10-21");
         assert_eq!(NEWEST.headers(None)["anthropic-version"], "2026-10-21");
         let prepared = NEWEST.prepare(request, "claude-haiku-4-5");
-        assert_eq!(prepared.temperature, None, "unknown to that version");
+        assert_eq!(prepared.temperature, None, "unsupported by that version");
 
         let older = read(&[("anthropic-version", "2023-06-01")]);
         let headers = NEWEST.headers(Some(&older));
@@ -277,12 +280,12 @@ mod tests {
         assert_eq!(
             prepared.temperature,
             Some(0.5),
-            "its client's version stands"
+            "the client's version applies"
         );
     }
 
     #[test]
-    fn a_version_that_we_do_not_know_is_not_promised() {
+    fn an_unknown_client_version_is_not_forwarded() {
         let request = read(&[("anthropic-version", "2031-01-01")]);
         let headers = ANTHROPIC.headers(Some(&request));
         assert_eq!(headers["anthropic-version"], "2023-06-01");
@@ -294,14 +297,14 @@ mod tests {
         let count = |window| {
             let mut can = ANTHROPIC.capabilities("claude-opus-5-5");
             can.context_window = Some(window);
-            ANTHROPIC.learned(&mut can);
+            ANTHROPIC.adjust_discovered(&mut can);
             can.images.unwrap().max_count
         };
         assert_eq!((count(200_000), count(1_000_000)), (Some(100), Some(600)));
     }
 
     #[test]
-    fn the_next_page_begins_after_the_last_id() {
+    fn the_next_page_starts_after_the_last_id() {
         let next = |page: &str| ANTHROPIC.next_page(page.as_bytes());
         assert_eq!(
             next(r#"{"has_more":true,"last_id":"a b"}"#).unwrap(),

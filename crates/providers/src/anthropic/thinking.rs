@@ -1,51 +1,51 @@
-//! Thinking as each model takes it: an effort, a budget, or not at all.
+//! Converts the thinking settings of a request to what a model supports.
 
 use majordomo_llm::{Change, Effort, Part, Request, ToolChoice};
 use majordomo_wire::Protocol;
 
-use super::version::{Claude, Thinks};
+use super::claude_model::{ClaudeModel, ThinkingSupport};
 
-/// The smallest budget that is taken.
-const SMALLEST: u64 = 1_024;
+/// Smallest budget that the API accepts.
+const MIN_BUDGET: u64 = 1_024;
 
-/// Changes what the model would refuse. A client of the same dialect that wrote
-/// a kind of thinking which the contract does not model keeps it.
-pub(super) fn fit(request: &mut Request, claude: Claude) {
+/// Changes settings that the model would reject. A `thinking` object of a Messages
+/// client that the contract cannot represent is kept.
+pub(super) fn fit_thinking(request: &mut Request, claude: ClaudeModel) {
     let native = request.native.as_deref();
     if native.is_some_and(|native| native.get("thinking").is_some()) {
         return;
     }
-    match claude.thinks() {
-        Thinks::Never => {
-            drop_effort(request, "the model cannot think");
-            drop_budget(request, "the model cannot think");
+    match claude.thinking_support() {
+        ThinkingSupport::Unsupported => {
+            drop_effort(request, "the model does not support thinking");
+            drop_budget(request, "the model does not support thinking");
         }
-        Thinks::Budget => effort_to_budget(request),
-        Thinks::Both => {}
-        Thinks::Adaptive => budget_to_effort(request),
-        Thinks::Always => {
+        ThinkingSupport::BudgetOnly => effort_to_budget(request),
+        ThinkingSupport::BudgetOrAdaptive => {}
+        ThinkingSupport::Adaptive => budget_to_effort(request),
+        ThinkingSupport::AlwaysOn => {
             if request.effort == Some(Effort::None) {
                 let change = Change::new("effort", "raised");
-                request.record_change(change.detail("the model always thinks; the least is low"));
+                request.record_change(change.detail("the model always thinks; low is the minimum"));
                 request.edit().effort = Some(Effort::Low);
             }
             budget_to_effort(request);
         }
     }
-    if request.effort == Some(Effort::XHigh) && !claude.knows_xhigh() {
+    if request.effort == Some(Effort::XHigh) && !claude.supports_xhigh() {
         request.record_change(Change::new("effort", "lowered").detail("the nearest is high"));
         request.edit().effort = Some(Effort::High);
     }
 }
 
-/// Older models count tokens of thought instead of efforts. They cannot think
-/// and be forced to call a tool at once, and sample freely only without thought.
+/// Converts an effort for models that take only a budget. These reject thinking
+/// together with a forced tool call, `temperature` or `top_k`.
 fn effort_to_budget(request: &mut Request) {
     let Some(effort) = request.effort.filter(|effort| *effort != Effort::None) else {
         return;
     };
     let wanted = match effort {
-        Effort::None | Effort::Minimal => SMALLEST,
+        Effort::None | Effort::Minimal => MIN_BUDGET,
         Effort::Low => 2_048,
         Effort::Medium => 8_192,
         Effort::High => 16_384,
@@ -53,21 +53,21 @@ fn effort_to_budget(request: &mut Request) {
         Effort::Max => 32_000,
     };
     if request.reasoning_budget.is_some() {
-        return drop_effort(request, "the budget says it");
+        return drop_effort(request, "the budget takes precedence");
     }
     if matches!(
         request.tool_choice,
         ToolChoice::Required | ToolChoice::Named(_)
     ) {
-        return drop_effort(request, "the model cannot think when a tool is forced");
+        return drop_effort(request, "the model does not think when a tool is forced");
     }
-    // The limit counts thought as well, and something must be left to say.
+    // `max_tokens` includes thinking, so half is left for the text.
     let budget = match request.max_tokens {
-        Some(most) => wanted.min(most / 2),
+        Some(max) => wanted.min(max / 2),
         None => wanted,
     };
-    if budget < SMALLEST {
-        return drop_effort(request, "max_tokens leaves no room for thought");
+    if budget < MIN_BUDGET {
+        return drop_effort(request, "max_tokens is too small for thinking");
     }
     let text = format!("the model takes a budget: {budget} tokens");
     request.record_change(Change::new("effort", "rewritten").detail(text));
@@ -76,7 +76,7 @@ fn effort_to_budget(request: &mut Request) {
         ("top_k", request.top_k.is_some()),
     ];
     for (name, _) in sampling.iter().filter(|(_, set)| *set) {
-        request.record_change(Change::new(*name, "dropped").detail("the model thinks without it"));
+        request.record_change(Change::new(*name, "dropped").detail("not supported with thinking"));
     }
     let prompt = request.edit();
     prompt.effort = None;
@@ -85,12 +85,12 @@ fn effort_to_budget(request: &mut Request) {
     prompt.top_k = None;
 }
 
-/// Newer models see themselves how long to think, guided by an effort.
+/// Converts a budget for models with adaptive thinking.
 fn budget_to_effort(request: &mut Request) {
     let Some(budget) = request.reasoning_budget else {
         return;
     };
-    drop_budget(request, "the model takes efforts");
+    drop_budget(request, "the model takes an effort instead");
     if request.effort.is_none() {
         request.edit().effort = Some(match budget {
             ..4_096 => Effort::Low,
@@ -116,8 +116,8 @@ fn drop_budget(request: &mut Request, why: &str) {
     request.edit().reasoning_budget = None;
 }
 
-/// Thought that was shown to a client without a signature comes back with an
-/// empty one, which is refused.
+/// Drops reasoning with an empty signature, which the API rejects. A client that was
+/// shown reasoning without a signature sends it back like this.
 pub(super) fn strip_unsigned(request: &mut Request) {
     let messages = Protocol::Messages.dialect();
     let unsigned = |part: &Part| {
@@ -150,7 +150,7 @@ mod tests {
     fn fitted(model: &str, mut request: Request) -> (Option<Effort>, Option<u64>, Vec<String>) {
         let (noting, notes) = request.recording_changes();
         request = noting;
-        fit(&mut request, Claude::read(model).unwrap());
+        fit_thinking(&mut request, ClaudeModel::parse(model).unwrap());
         let notes = notes.take().iter().map(ToString::to_string).collect();
         (request.effort, request.reasoning_budget, notes)
     }
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn each_model_gets_the_kind_of_thinking_that_it_takes() {
+    fn each_model_gets_a_supported_kind_of_thinking() {
         const OLD: &str = "claude-haiku-4-5-20251001";
         let effort = |effort| Request::user("hi").effort(effort);
         let forced = || effort(Effort::High).tool_choice(ToolChoice::Required);
@@ -235,8 +235,8 @@ mod tests {
     }
 
     #[test]
-    fn thought_without_a_signature_is_not_sent_back() {
-        let thought = |signature: &str| {
+    fn unsigned_reasoning_is_not_sent_back() {
+        let reasoning = |signature: &str| {
             let native = Native::new(Protocol::Messages.dialect());
             Part::Reasoning(Reasoning {
                 text: "hm".into(),
@@ -245,18 +245,18 @@ mod tests {
                     .into_option(),
             })
         };
-        let mut answer = Message::assistant(thought(""));
-        answer.parts.push(thought("abc"));
-        let (mut request, notes) = Request::user("hi").message(answer).recording_changes();
+        let mut message = Message::assistant(reasoning(""));
+        message.parts.push(reasoning("abc"));
+        let (mut request, notes) = Request::user("hi").message(message).recording_changes();
         strip_unsigned(&mut request);
-        assert_eq!(request.messages[1].parts, [thought("abc")]);
+        assert_eq!(request.messages[1].parts, [reasoning("abc")]);
         assert_eq!(notes.take()[0].to_string(), "reasoning:1 dropped");
 
         let before = request.clone();
         strip_unsigned(&mut request);
         assert!(
             request.same_prompt(&before),
-            "nothing to strip, nothing edited"
+            "nothing to strip, so nothing is edited"
         );
     }
 }

@@ -1,55 +1,56 @@
-//! Tokens of an image by its pixels, as each provider counts them.
+//! Token counts of images, by each provider's rule.
 
 use majordomo_image_header::measure;
 use majordomo_llm::Image;
 
-/// A provider's rule. Sizes are what is left after the provider's own scaling.
+/// A provider's rule. All sizes apply after the provider's own downscaling.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum ImageTokens {
-    /// A token per square patch, `percent` of one where a model counts otherwise.
+pub(crate) enum ImageTokenRule {
+    /// Square patches of one token each, scaled by `percent`.
     Patches {
-        /// Side of a patch.
+        /// Side length of a patch, in pixels.
         size: u32,
-        /// The longer side is scaled down to this.
+        /// Maximum length of the longer side.
         longest: u32,
-        /// The picture is scaled down to so many patches.
+        /// Maximum number of patches.
         most: u64,
         /// Tokens per hundred patches.
         percent: u64,
     },
-    /// Tiles of 512 px after fitting into 2048 px and 768 px on the shorter side.
+    /// Tiles of 512 px, after fitting into 2048 × 2048 px and 768 px on the shorter
+    /// side.
     Tiles {
-        /// Tokens of every picture.
+        /// Tokens per image.
         base: u64,
-        /// Tokens of each tile.
+        /// Tokens per tile.
         each: u64,
     },
-    /// Gemini up to 2.5: 258 for a small picture, and for each tile of 768 px.
+    /// Gemini up to 2.5: 258 tokens for a small image, or per tile of 768 px.
     GeminiTiles,
-    /// The same for every picture.
+    /// The same for every image.
     Fixed(u64),
-    /// Local models: patches of 28 px are the most common, up to a bound.
+    /// Local models: patches of 28 px, which are the most common.
     Unknown,
 }
 
-/// What a picture without a readable header is taken for.
-const USUAL_SIDE: u32 = 1_024;
+/// Assumed side length of an image whose size is unknown.
+const DEFAULT_SIDE: u32 = 1_024;
 
-impl ImageTokens {
-    /// The tokens of an image; only its header is looked at.
+impl ImageTokenRule {
+    /// The tokens of an image; reads only its header.
     pub(crate) fn of(self, image: &Image) -> u64 {
         match measure(&image.data) {
-            Ok(header) => self.sized(header.width, header.height),
-            Err(_) => self.unseen(),
+            Ok(header) => self.of_size(header.width, header.height),
+            Err(_) => self.of_unknown_size(),
         }
     }
 
-    /// The tokens of an image that is somewhere else.
-    pub(crate) fn unseen(self) -> u64 {
-        self.sized(USUAL_SIDE, USUAL_SIDE)
+    /// The tokens of an image of unknown size.
+    pub(crate) fn of_unknown_size(self) -> u64 {
+        self.of_size(DEFAULT_SIDE, DEFAULT_SIDE)
     }
 
-    fn sized(self, width: u32, height: u32) -> u64 {
+    fn of_size(self, width: u32, height: u32) -> u64 {
         let (wide, high) = (f64::from(width), f64::from(height));
         match self {
             Self::Fixed(tokens) => tokens,
@@ -76,9 +77,9 @@ fn patches(wide: f64, high: f64, size: u32, longest: u32, most: u64) -> u64 {
     squares(wide * scale, high * scale, f64::from(size)).min(most)
 }
 
-/// Squares that cover a picture.
+/// The number of squares that cover an image.
 fn squares(wide: f64, high: f64, side: f64) -> u64 {
-    // Scaling may leave a hair above a whole number.
+    // Scaling may exceed a whole number by a rounding error.
     let across = |length: f64| ((length / side - 1e-6).ceil() as u64).max(1);
     across(wide) * across(high)
 }
@@ -88,20 +89,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_rule_counts_as_its_provider_says() {
-        let claude = ImageTokens::Patches {
+    fn each_rule_matches_its_providers_documentation() {
+        let claude = ImageTokenRule::Patches {
             size: 28,
             longest: 2_576,
             most: 4_784,
             percent: 100,
         };
-        let mini = ImageTokens::Patches {
+        let mini = ImageTokenRule::Patches {
             size: 32,
             longest: 2_048,
             most: 1_536,
             percent: 162,
         };
-        let tiles = ImageTokens::Tiles {
+        let tiles = ImageTokenRule::Tiles {
             base: 85,
             each: 170,
         };
@@ -114,13 +115,13 @@ mod tests {
             (tiles, 1_024, 1_024, 85 + 4 * 170),
             (tiles, 2_048, 4_096, 85 + 6 * 170),
             (tiles, 100, 100, 85 + 170),
-            (ImageTokens::GeminiTiles, 384, 384, 258),
-            (ImageTokens::GeminiTiles, 1_536, 768, 2 * 258),
-            (ImageTokens::Fixed(1_120), 9_000, 1, 1_120),
-            (ImageTokens::Unknown, 280, 280, 100),
+            (ImageTokenRule::GeminiTiles, 384, 384, 258),
+            (ImageTokenRule::GeminiTiles, 1_536, 768, 2 * 258),
+            (ImageTokenRule::Fixed(1_120), 9_000, 1, 1_120),
+            (ImageTokenRule::Unknown, 280, 280, 100),
         ] {
             assert_eq!(
-                rule.sized(width, height),
+                rule.of_size(width, height),
                 tokens,
                 "{rule:?} {width}×{height}"
             );
@@ -128,13 +129,13 @@ mod tests {
     }
 
     #[test]
-    fn sides_of_any_length_are_counted() {
+    fn extreme_sizes_are_counted() {
         for rule in [
-            ImageTokens::Unknown,
-            ImageTokens::GeminiTiles,
-            ImageTokens::Tiles { base: 1, each: 1 },
+            ImageTokenRule::Unknown,
+            ImageTokenRule::GeminiTiles,
+            ImageTokenRule::Tiles { base: 1, each: 1 },
         ] {
-            assert!(rule.sized(1, u32::MAX) > 0 && rule.sized(u32::MAX, u32::MAX) > 0);
+            assert!(rule.of_size(1, u32::MAX) > 0 && rule.of_size(u32::MAX, u32::MAX) > 0);
         }
     }
 }

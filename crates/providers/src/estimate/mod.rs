@@ -1,8 +1,8 @@
-//! About how many tokens a request is for a provider.
+//! Token estimates, accurate enough to choose a target and to size a context
+//! window.
 //!
-//! Good enough to choose a target by, and to size a context window. [`text`]
-//! guesses by the kind of characters, [`image`] follows each provider's own rule
-//! for pixels, and `exact` counts OpenAI's encodings (feature `exact-tokens`).
+//! [`text`] estimates by character class, [`image`] implements the providers' rules
+//! for pixels, and `exact` counts with OpenAI's encodings (feature `exact-tokens`).
 
 #[cfg(feature = "exact-tokens")]
 mod exact;
@@ -14,41 +14,41 @@ use majordomo_llm::{Message, Part, Request, Tool};
 #[cfg(feature = "exact-tokens")]
 pub use exact::count_text;
 #[cfg(feature = "exact-tokens")]
-pub(crate) use exact::counter;
-pub(crate) use image::ImageTokens;
-pub(crate) use text::guess;
+pub(crate) use exact::exact_counter;
+pub(crate) use image::ImageTokenRule;
+pub(crate) use text::estimate_text;
 
-/// How a provider counts.
+/// How a provider counts tokens.
 #[derive(Clone, Copy)]
 pub(crate) struct TokenRule {
-    /// Tokens of a text.
+    /// Counts the tokens of a text.
     pub(crate) text: fn(&str) -> u64,
-    /// Tokens of an image.
-    pub(crate) image: ImageTokens,
+    /// The rule for images.
+    pub(crate) image: ImageTokenRule,
 }
 
 impl Default for TokenRule {
     fn default() -> Self {
         Self {
-            text: guess,
-            image: ImageTokens::Unknown,
+            text: estimate_text,
+            image: ImageTokenRule::Unknown,
         }
     }
 }
 
-/// Roles and separators around a message.
+/// Role and separators of a message.
 const PER_MESSAGE: u64 = 4;
-/// What a definition needs beside its name, description and schema.
+/// Overhead of a tool definition.
 const PER_TOOL: u64 = 8;
-/// About what a page of a document with its picture is, and its bytes.
+/// Tokens and bytes of an average document page, including its image.
 const PER_PAGE: u64 = 2_000;
 const BYTES_PER_PAGE: u64 = 50_000;
 
-/// The estimate of a whole request.
-pub(crate) fn tokens(request: &Request, rule: &TokenRule) -> u64 {
+/// Estimates the tokens of a request.
+pub(crate) fn estimate_tokens(request: &Request, rule: &TokenRule) -> u64 {
     let system = request.system.iter().map(|text| (rule.text)(&text.text));
-    let messages = request.messages.iter().map(|m| message(m, rule));
-    let tools = request.tools.iter().map(|t| tool(t, rule));
+    let messages = request.messages.iter().map(|m| message_tokens(m, rule));
+    let tools = request.tools.iter().map(|t| tool_tokens(t, rule));
     let hosted = request.hosted_tools.iter();
     let hosted = hosted.map(|tool| (rule.text)(tool.raw.as_str()));
     let schema = match &request.output {
@@ -59,23 +59,28 @@ pub(crate) fn tokens(request: &Request, rule: &TokenRule) -> u64 {
     parts.sum::<u64>() + schema
 }
 
-fn tool(tool: &Tool, rule: &TokenRule) -> u64 {
+fn tool_tokens(tool: &Tool, rule: &TokenRule) -> u64 {
     let description = tool.description.as_deref().map_or(0, rule.text);
     let schema = tool.parameters.as_ref();
     let schema = schema.map_or(0, |schema| (rule.text)(schema.as_str()));
     PER_TOOL + (rule.text)(&tool.name) + description + schema
 }
 
-fn message(message: &Message, rule: &TokenRule) -> u64 {
-    PER_MESSAGE + message.parts.iter().map(|p| part(p, rule)).sum::<u64>()
+fn message_tokens(message: &Message, rule: &TokenRule) -> u64 {
+    PER_MESSAGE
+        + message
+            .parts
+            .iter()
+            .map(|p| part_tokens(p, rule))
+            .sum::<u64>()
 }
 
-fn part(part: &Part, rule: &TokenRule) -> u64 {
+fn part_tokens(part: &Part, rule: &TokenRule) -> u64 {
     match part {
         Part::Text(text) | Part::Refusal(text) => (rule.text)(&text.text),
         Part::Reasoning(reasoning) => (rule.text)(&reasoning.text),
         Part::Image(image) => rule.image.of(image),
-        Part::RemoteImage(_) => rule.image.unseen(),
+        Part::RemoteImage(_) => rule.image.of_unknown_size(),
         Part::ToolCall(call) => {
             PER_MESSAGE + (rule.text)(&call.name) + (rule.text)(&call.arguments)
         }
@@ -84,14 +89,14 @@ fn part(part: &Part, rule: &TokenRule) -> u64 {
                 + result
                     .parts
                     .iter()
-                    .map(|p| self::part(p, rule))
+                    .map(|p| part_tokens(p, rule))
                     .sum::<u64>()
         }
         Part::File(file) => match std::str::from_utf8(&file.data) {
             Ok(text) => (rule.text)(text),
             Err(_) => PER_PAGE * (file.data.len() as u64).div_ceil(BYTES_PER_PAGE),
         },
-        // Blocks of a dialect may hold base64, which is never read as text.
+        // An opaque part may contain base64, which is not billed as text.
         Part::Opaque(opaque) => (opaque.raw.as_str().len() as u64 / 4).min(PER_PAGE),
     }
 }
@@ -103,8 +108,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_that_is_sent_counts() {
-        let estimate = |request: &Request| tokens(request, &TokenRule::default());
+    fn every_part_of_a_request_counts() {
+        let estimate = |request: &Request| estimate_tokens(request, &TokenRule::default());
         let base = Request::user("How are you today?");
         let schema = || Json::parse(r#"{"type":"object","properties":{}}"#).unwrap();
         let call = ToolCall::new("call_0", "look", r#"{"at":"the sky"}"#);
@@ -112,7 +117,7 @@ mod tests {
         let grown = [
             base.clone().system("Be brief."),
             base.clone().tool(Tool::new("look").parameters(schema())),
-            base.clone().schema(schema(), "answer"),
+            base.clone().schema(schema(), "reply"),
             base.clone().part(Part::image("image/png", vec![0])),
             base.clone()
                 .message(Message::assistant(Part::ToolCall(call))),
@@ -132,6 +137,9 @@ mod tests {
             Request::user(Part::image("image/gif", data))
         };
         let rule = TokenRule::default();
-        assert_eq!(tokens(&image(20), &rule), tokens(&image(900_000), &rule));
+        assert_eq!(
+            estimate_tokens(&image(20), &rule),
+            estimate_tokens(&image(900_000), &rule)
+        );
     }
 }

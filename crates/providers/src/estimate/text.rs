@@ -1,15 +1,14 @@
-//! Guesses the tokens of a text by the kind of its characters.
+//! Estimates the tokens of a text by character class.
 //!
-//! Byte-pair encodings of today agree roughly on what they merge: words of Latin
-//! letters to four or five characters a token, digits to three, marks one by
-//! one or in pairs, other alphabets to two or three letters, and of Chinese,
-//! Japanese and Korean hardly more than a character.
+//! Current byte-pair encodings merge similarly: four to five Latin letters per
+//! token, three digits, one or two punctuation marks, two to three letters of other
+//! alphabets, and little more than one character of Chinese, Japanese or Korean.
 
-/// Parts of a token, so that the sum needs no fractions.
+/// Fixed-point unit: weights are in sixtieths of a token.
 const TOKEN: u64 = 60;
 
-/// The guess.
-pub(crate) fn guess(text: &str) -> u64 {
+/// Estimates the tokens of a text.
+pub(crate) fn estimate_text(text: &str) -> u64 {
     let parts: u64 = text.chars().map(weight).sum();
     parts.div_ceil(TOKEN)
 }
@@ -28,10 +27,10 @@ fn weight(c: char) -> u64 {
         '\u{900}'..='\u{10ff}' => 30,
         // General punctuation.
         '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{303f}' => 45,
-        // Kana, Hangul, and what is most of Chinese.
+        // Kana and Hangul, then Han.
         '\u{3040}'..='\u{30ff}' | '\u{ac00}'..='\u{d7af}' => 50,
         '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}' => 54,
-        // Emoji, symbols and rare scripts are spelled in bytes.
+        // Emoji, symbols and rare scripts are encoded byte by byte.
         _ => 120,
     }
 }
@@ -41,27 +40,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_texts_are_guessed_within_a_third_of_their_real_count() {
+    fn known_texts_are_estimated_within_a_third_of_their_count() {
         // Counted with o200k_base.
         for (real, text) in SAMPLES {
-            let guessed = guess(text);
+            let estimated = estimate_text(text);
             let (low, high) = (real * 2 / 3, real.div_ceil(3) * 4);
             assert!(
-                (low..=high).contains(&guessed),
-                "{guessed} for {real}: {text}"
+                (low..=high).contains(&estimated),
+                "{estimated} for {real}: {text}"
             );
         }
     }
 
     #[test]
-    fn nothing_is_no_token() {
-        assert_eq!(guess(""), 0);
-        assert_eq!(guess("a"), 1);
+    fn an_empty_text_has_no_tokens() {
+        assert_eq!(estimate_text(""), 0);
+        assert_eq!(estimate_text("a"), 1);
     }
 
     #[cfg(feature = "exact-tokens")]
     #[test]
-    fn the_real_counts_are_real() {
+    fn the_sample_counts_are_exact() {
         for (real, text) in SAMPLES {
             assert_eq!(
                 crate::estimate::count_text("gpt-6-sol", text),

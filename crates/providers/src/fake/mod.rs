@@ -1,4 +1,4 @@
-//! A provider that does what a script says.
+//! A scriptable provider for tests.
 //!
 //! ```
 //! use majordomo_llm::{Error, Provider, Request};
@@ -27,24 +27,24 @@ use majordomo_llm::{BoxFuture, Capabilities, Model, ModelInfo, Provider, Request
 use model::FakeModel;
 pub use step::{Beat, Step};
 
-/// What an unscripted call gets.
-type DefaultStep = Arc<dyn Fn(&Call) -> Step + Send + Sync>;
+/// Creates the step of an unscripted call.
+type DefaultStep = Arc<dyn Fn(&FakeCall) -> Step + Send + Sync>;
 
-/// A scriptable provider. Clones share one script and one record.
+/// A scriptable provider. Clones share the script and the recorded calls.
 #[derive(Clone)]
 pub struct Fake {
     name: Arc<str>,
     script: Arc<Mutex<Script>>,
 }
 
-/// A request that reached the fake.
+/// A request that the fake received.
 #[derive(Clone, Debug)]
-pub struct Call {
-    /// The model that was asked.
+pub struct FakeCall {
+    /// The requested model.
     pub model: String,
-    /// What was asked.
+    /// The request.
     pub request: Request,
-    /// Whether a stream was asked for.
+    /// Whether a stream was requested.
     pub streamed: bool,
 }
 
@@ -53,11 +53,11 @@ struct Script {
     default: DefaultStep,
     capabilities: Arc<Capabilities>,
     overrides: HashMap<String, Arc<Capabilities>>,
-    calls: Vec<Call>,
+    calls: Vec<FakeCall>,
 }
 
 impl Fake {
-    /// A fake that answers everything with `ok`.
+    /// Creates a fake that replies `ok` to everything.
     pub fn new(name: impl Into<String>) -> Self {
         let script = Script {
             queues: HashMap::new(),
@@ -72,7 +72,7 @@ impl Fake {
         }
     }
 
-    /// Adds steps to a model's queue; each call takes one.
+    /// Appends steps to a model's queue; each call takes one.
     pub fn enqueue(&self, model: &str, steps: impl IntoIterator<Item = Step>) -> &Self {
         self.script()
             .queues
@@ -82,19 +82,19 @@ impl Fake {
         self
     }
 
-    /// Says what a call gets when its model's queue is empty.
-    pub fn otherwise(&self, step: impl Fn(&Call) -> Step + Send + Sync + 'static) -> &Self {
+    /// Sets the step of calls whose model has an empty queue.
+    pub fn otherwise(&self, step: impl Fn(&FakeCall) -> Step + Send + Sync + 'static) -> &Self {
         self.script().default = Arc::new(step);
         self
     }
 
-    /// What every model of this fake can take.
+    /// Sets the capabilities of all models.
     pub fn set_capabilities(&self, capabilities: Capabilities) -> &Self {
         self.script().capabilities = Arc::new(capabilities);
         self
     }
 
-    /// What one model can take.
+    /// Sets the capabilities of one model.
     pub fn set_model_capabilities(&self, model: &str, capabilities: Capabilities) -> &Self {
         self.script()
             .overrides
@@ -102,23 +102,23 @@ impl Fake {
         self
     }
 
-    /// Every call so far, in order.
-    pub fn calls(&self) -> Vec<Call> {
+    /// All calls so far, in order.
+    pub fn calls(&self) -> Vec<FakeCall> {
         self.script().calls.clone()
     }
 
-    /// How often a model was called.
+    /// The number of calls to a model.
     pub fn call_count(&self, model: &str) -> usize {
         let calls = &self.script().calls;
         calls.iter().filter(|call| call.model == model).count()
     }
 
-    /// Forgets the calls so far; for programs that run for long.
+    /// Clears the recorded calls, for long-running programs.
     pub fn forget_calls(&self) {
         self.script().calls.clear();
     }
 
-    fn next_step(&self, call: Call) -> Step {
+    fn next_step(&self, call: FakeCall) -> Step {
         let mut script = self.script();
         let queued = script
             .queues
@@ -126,7 +126,7 @@ impl Fake {
             .and_then(VecDeque::pop_front);
         let default = Arc::clone(&script.default);
         script.calls.push(call.clone());
-        // The default is the caller's code: it runs without our lock.
+        // `default` is the caller's code: the lock is released first.
         drop(script);
         queued.unwrap_or_else(|| default(&call))
     }
@@ -137,7 +137,7 @@ impl Fake {
         Arc::clone(own.unwrap_or(&script.capabilities))
     }
 
-    /// A caller's panic in `otherwise` leaves the script usable.
+    /// Ignores poisoning, so that a panic in `otherwise` leaves the script usable.
     fn script(&self) -> MutexGuard<'_, Script> {
         self.script.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! One model of the fake.
+//! A model of the fake provider.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use majordomo_llm::{
 };
 
 use super::playback::Playback;
-use super::{Call, Fake};
+use super::{Fake, FakeCall};
 
 pub(super) struct FakeModel {
     fake: Fake,
@@ -30,7 +30,7 @@ impl FakeModel {
 
     fn play(&self, request: Request, streamed: bool) -> Playback {
         self.fake
-            .next_step(Call {
+            .next_step(FakeCall {
                 model: self.id.clone(),
                 request,
                 streamed,
@@ -38,7 +38,7 @@ impl FakeModel {
             .into()
     }
 
-    fn named(&self, error: Error) -> Error {
+    fn attribute(&self, error: Error) -> Error {
         error.with_target(&self.fake.name, &self.id)
     }
 }
@@ -57,14 +57,14 @@ impl Model for FakeModel {
             let first_call = request.next_call_number();
             let events: EventStream = Box::pin(self.play(request, false));
             let stream = ResponseStream::new(events, &self.name, first_call);
-            stream.finish().await.map_err(|error| self.named(error))
+            stream.finish().await.map_err(|error| self.attribute(error))
         })
     }
 
-    /// Opens at once; a scripted failure shows when the stream is read.
+    /// Opens immediately; a scripted failure surfaces on the first poll.
     fn events(&self, request: Request) -> BoxFuture<'_, Result<EventStream>> {
         let target = (self.fake.name.to_string(), self.id.clone());
-        let events = NamedErrors {
+        let events = AttributedErrors {
             events: self.play(request, true),
             target,
         };
@@ -72,13 +72,13 @@ impl Model for FakeModel {
     }
 }
 
-/// Errors that say where they come from, as a real provider's do.
-struct NamedErrors {
+/// Adds the target to errors, as a real provider does.
+struct AttributedErrors {
     events: Playback,
     target: (String, String),
 }
 
-impl Stream for NamedErrors {
+impl Stream for AttributedErrors {
     type Item = Result<Event>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {

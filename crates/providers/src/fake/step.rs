@@ -1,33 +1,33 @@
-//! What a script is made of.
+//! The elements of a script.
 
 use std::time::Duration;
 
 use majordomo_llm::{Error, Event, FinishReason, Part, Response, Usage};
 
-/// What one call gets: a list of beats, played in order.
+/// The behaviour of one call: a sequence of beats.
 ///
-/// A stream that runs out of beats without [`Event::Finish`] was cut, as on a
-/// real wire.
+/// A stream that runs out of beats without [`Event::Finish`] is truncated, as on a
+/// real connection.
 #[derive(Clone, Debug, Default)]
 pub struct Step {
     pub(super) beats: Vec<Beat>,
 }
 
-/// One thing that happens during a call.
+/// One beat of a [`Step`].
 #[derive(Clone, Debug)]
 pub enum Beat {
-    /// The model says something.
+    /// Yields an event.
     Event(Event),
-    /// The call fails here.
+    /// Fails the call.
     Fail(Error),
-    /// Time passes (virtual time in tests).
+    /// Sleeps (in virtual time under a paused clock).
     Wait(Duration),
-    /// Nothing ever happens again.
+    /// Never completes.
     Hang,
 }
 
 impl Step {
-    /// A text answer of one token in and one token out.
+    /// A text response with one input token and one output token.
     pub fn reply(text: impl Into<String>) -> Self {
         let usage = Usage {
             input: 1,
@@ -40,41 +40,41 @@ impl Step {
         })
     }
 
-    /// Any answer.
+    /// A response.
     pub fn respond(response: Response) -> Self {
         Self::events(response.to_events())
     }
 
-    /// An answer of these events.
+    /// A response of these events.
     pub fn events(events: impl IntoIterator<Item = Event>) -> Self {
         Self {
             beats: events.into_iter().map(Beat::Event).collect(),
         }
     }
 
-    /// A failure before anything was said.
+    /// An immediate failure.
     pub fn fail(error: Error) -> Self {
         Self::default().then(Beat::Fail(error))
     }
 
-    /// An answer that says nothing.
+    /// A response without content.
     pub fn empty() -> Self {
         Self::events([Event::Finish(FinishReason::Stop)])
     }
 
-    /// A call that never ends.
+    /// A call that never completes.
     pub fn hang() -> Self {
         Self::default().then(Beat::Hang)
     }
 
-    /// Adds a beat at the end.
+    /// Appends a beat.
     #[must_use]
     pub fn then(mut self, beat: Beat) -> Self {
         self.beats.push(beat);
         self
     }
 
-    /// Lets time pass first.
+    /// Delays the step.
     #[must_use]
     pub fn after(mut self, wait: Duration) -> Self {
         self.beats.insert(0, Beat::Wait(wait));

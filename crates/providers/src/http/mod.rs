@@ -1,20 +1,19 @@
-//! A provider over HTTP: a recipe, the settings, and the transport.
+//! Providers over HTTP: a recipe, settings, and the transport.
 //!
-//! [`HttpProvider`] makes models, [`model`] asks them, [`known`] keeps what the
-//! server told about them, [`answer`] is a streamed body, [`events`] turns it into
-//! events, [`pieces`] passes it on as it came,
-//! [`list`] reads lists of models page by page, [`offload`] reads what is large off
-//! the async threads, and [`backstop`] refuses what a
-//! target is known not to take before anything is sent.
+//! [`HttpProvider`] creates [`model`]s. [`preflight`] rejects requests that a
+//! target is known not to support. [`streamed_body`] reads a streamed response,
+//! which [`event_decoder`] decodes and [`raw_chunks`] forwards verbatim.
+//! [`discovered_traits`] caches discovered capabilities, [`model_list`] pages
+//! through model lists, and [`offload`] decodes large bodies off the async threads.
 
-mod answer;
-mod backstop;
-mod events;
-mod known;
-mod list;
+mod discovered_traits;
+mod event_decoder;
 mod model;
+mod model_list;
 mod offload;
-mod pieces;
+mod preflight;
+mod raw_chunks;
+mod streamed_body;
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,60 +28,61 @@ use quick_cache::sync::Cache;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::Settings;
-use crate::discovery::Knowledge;
+use crate::discovery::ModelTraits;
 use crate::recipe::Recipe;
-use crate::transport::{Head, Outgoing, Reply, Timeouts, Transport};
-use known::Known;
+use crate::transport::{ResponseHead, Timeouts, Transport, TransportRequest, TransportResponse};
+use discovered_traits::DiscoveredTraits;
 use model::HttpModel;
 
-/// How many models of one provider are remembered.
-const MOST_KNOWN: usize = 1_024;
-/// A longer id is nobody's model; clients may make up any.
-const LONGEST_KNOWN: usize = 256;
-/// How long a question about a model may take.
-const LONGEST_QUESTION: Duration = Duration::from_secs(10);
+/// Maximum number of models per provider whose traits are cached.
+const MAX_CACHED_MODELS: usize = 1_024;
+/// Longer ids are not cached: clients can invent any id.
+const MAX_CACHED_ID: usize = 256;
+/// Timeout of a discovery request.
+const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A provider that is reached over HTTP. Clones share everything.
+/// A provider over HTTP. Clones share all state.
 #[derive(Clone)]
-pub struct HttpProvider(Arc<Inner>);
+pub struct HttpProvider(Arc<HttpProviderInner>);
 
-struct Inner {
+struct HttpProviderInner {
     name: String,
     recipe: Arc<dyn Recipe>,
     transport: Transport,
-    /// Without a trailing slash; none if nobody said where the provider is.
+    /// Without a trailing slash; `None` if it is not configured and has no default.
     base_url: Option<String>,
-    /// Whether it is the service itself and no server of the user's own.
-    at_home: bool,
+    /// Whether this is the recipe's default endpoint rather than a self-hosted
+    /// server.
+    is_default_endpoint: bool,
     key: Option<SecretString>,
     fingerprint: Fingerprint,
     timeouts: Timeouts,
     settings: Settings,
-    known: Cache<String, Arc<Known>>,
+    traits: Cache<String, Arc<DiscoveredTraits>>,
 }
 
 impl HttpProvider {
     pub(crate) fn new(recipe: Arc<dyn Recipe>, settings: Settings) -> Result<Self> {
-        let home = recipe.base_url();
-        let base_url = settings.base_url.clone().or_else(|| home.clone());
+        let default_url = recipe.base_url();
+        let base_url = settings.base_url.clone().or_else(|| default_url.clone());
         let base_url = base_url.map(|url| url.trim_end_matches('/').to_owned());
         if let Some(url) = &base_url {
             check_base_url(url).map_err(|error| error.with_provider(&settings.name))?;
         }
-        let kind = (&home, recipe.key_variables(), recipe.protocol());
+        let kind = (&default_url, recipe.key_variables(), recipe.protocol());
         let key = settings.key.as_ref().map(|key| key.expose_secret());
         let fingerprint = Fingerprint::of((kind, &base_url, key));
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(HttpProviderInner {
             fingerprint,
             name: settings.name.clone(),
             transport: settings.transport.clone(),
-            at_home: base_url == home,
+            is_default_endpoint: base_url == default_url,
             base_url,
             key: settings.key.clone(),
             timeouts: settings.timeouts.unwrap_or_else(|| recipe.timeouts()),
             recipe,
             settings,
-            known: Cache::new(MOST_KNOWN),
+            traits: Cache::new(MAX_CACHED_MODELS),
         })))
     }
 
@@ -94,122 +94,126 @@ impl HttpProvider {
         &self.0.transport
     }
 
-    /// What is known about a model, shared by all who ask for it.
-    fn known(&self, model: &str) -> Arc<Known> {
-        if model.len() > LONGEST_KNOWN {
-            return Arc::new(Known::new(self.assumed(model)));
+    /// The traits of a model, shared by all its instances.
+    fn traits(&self, model: &str) -> Arc<DiscoveredTraits> {
+        if model.len() > MAX_CACHED_ID {
+            return Arc::new(DiscoveredTraits::new(self.assumed(model)));
         }
-        let make = || Ok::<_, Error>(Arc::new(Known::new(self.assumed(model))));
-        let known = self.0.known.get_or_insert_with(model, make);
-        known.unwrap_or_else(|_| Arc::new(Known::new(self.assumed(model))))
+        let make = || Ok::<_, Error>(Arc::new(DiscoveredTraits::new(self.assumed(model))));
+        let traits = self.0.traits.get_or_insert_with(model, make);
+        traits.unwrap_or_else(|_| Arc::new(DiscoveredTraits::new(self.assumed(model))))
     }
 
-    /// The provider's default, corrected by the settings.
-    fn assumed(&self, model: &str) -> Knowledge {
+    /// The recipe's defaults, corrected by the settings.
+    fn assumed(&self, model: &str) -> ModelTraits {
         let explicit = self.0.settings.models.get(model).cloned();
         let capabilities = explicit.unwrap_or_else(|| {
             let mut capabilities = self.recipe().capabilities(model);
             self.0.settings.limits.apply(&mut capabilities);
             capabilities
         });
-        Knowledge {
+        ModelTraits {
             capabilities: Arc::new(capabilities),
             thinking: Default::default(),
         }
     }
 
-    /// Lets the settings overrule what the server's list says.
-    fn correct(&self, model: &mut ModelInfo) {
+    /// Overrides listed capabilities with those of the settings.
+    fn override_capabilities(&self, model: &mut ModelInfo) {
         let settings = &self.0.settings;
         if let Some(explicit) = settings.models.get(&model.id) {
             model.capabilities = Some(explicit.clone());
-        } else if let Some(told) = &mut model.capabilities {
-            settings.limits.apply(told);
+        } else if let Some(discovered) = &mut model.capabilities {
+            settings.limits.apply(discovered);
         }
     }
 
-    /// Asks the server about a model if that is due, without waiting. What the
-    /// settings say about a model is never questioned.
-    fn learn(&self, model: &str, known: &Arc<Known>) {
+    /// Starts discovery for a model if it is due, without waiting. Capabilities
+    /// from the settings are never discovered.
+    fn start_discovery(&self, model: &str, traits: &Arc<DiscoveredTraits>) {
         let settings = &self.0.settings;
         if !settings.discovery || settings.models.contains_key(model) {
             return;
         }
-        known.refresh(|| self.ask(model, known.assumed()));
+        traits.refresh(|| self.discovery_call(model, traits.assumed()));
     }
 
-    /// The question about a model. It holds nothing of the provider but the
-    /// transport and the recipe.
-    fn ask(
+    /// The discovery call. It keeps only the transport and the recipe alive, not
+    /// the provider.
+    fn discovery_call(
         &self,
         model: &str,
-        assumed: &Knowledge,
-    ) -> Option<impl Future<Output = Result<Option<Knowledge>>> + Send + use<>> {
-        let question = self.recipe().question(model)?;
+        assumed: &ModelTraits,
+    ) -> Option<impl Future<Output = Result<Option<ModelTraits>>> + Send + use<>> {
+        let discovery = self.recipe().discovery_request(model)?;
         let base = self.0.base_url.as_deref()?;
-        let base = match question.beside_v1 {
+        let base = match discovery.outside_v1 {
             true => base.strip_suffix("/v1").unwrap_or(base),
             false => base,
         };
-        let address = format!("{base}{}", question.path).parse().ok()?;
-        let request = match question.body {
-            Some(body) => Outgoing::post(address, body)
+        let uri = format!("{base}{}", discovery.path).parse().ok()?;
+        let request = match discovery.body {
+            Some(body) => TransportRequest::post(uri, body)
                 .header("content-type", "application/json")
                 .ok()?,
-            None => Outgoing::get(address),
+            None => TransportRequest::get(uri),
         };
-        let request = self.dress(request, None).ok()?.timeouts(Timeouts {
-            total: Some(LONGEST_QUESTION),
+        let request = self.apply_settings(request, None).ok()?.timeouts(Timeouts {
+            total: Some(DISCOVERY_TIMEOUT),
             ..self.0.timeouts
         });
         let (transport, recipe) = (self.transport().clone(), Arc::clone(&self.0.recipe));
         let limits = self.0.settings.limits.clone();
         let (assumed, model) = (Arc::clone(&assumed.capabilities), model.to_owned());
         Some(async move {
-            let body = match transport.whole(request).await? {
-                Reply::Accepted(_, body) => body,
-                // A server that does not tell is not asked again soon.
-                Reply::Refused(..) => return Ok(None),
+            let body = match transport.send(request).await? {
+                TransportResponse::Success(_, body) => body,
+                // Unsupported here: cached as a negative result.
+                TransportResponse::ErrorStatus(..) => return Ok(None),
             };
-            let Some(told) = (question.read)(&body, &model)? else {
+            let Some(discovered) = (discovery.decode)(&body, &model)? else {
                 return Ok(None);
             };
-            let thinking = told.thinking;
-            let mut capabilities = told.over(&assumed);
-            recipe.learned(&mut capabilities);
+            let thinking = discovered.thinking;
+            let mut capabilities = discovered.merge_into(&assumed);
+            recipe.adjust_discovered(&mut capabilities);
             limits.apply(&mut capabilities);
-            Ok(Some(Knowledge {
+            Ok(Some(ModelTraits {
                 capabilities: Arc::new(capabilities),
                 thinking,
             }))
         })
     }
 
-    /// The address of a path below the provider's base.
-    fn address(&self, path: &str) -> Result<Uri> {
+    /// The URI of a path below the base URL.
+    fn uri(&self, path: &str) -> Result<Uri> {
         let Some(base) = &self.0.base_url else {
-            let text = "its address is not known: set its base URL, or a DSN in LLM_<NAME>";
+            let text = "no base URL is configured: set one, or a DSN in LLM_<NAME>";
             return Err(Error::new(ErrorKind::Spec, text));
         };
-        let address: Result<Uri, _> = format!("{base}{path}").parse();
-        address.map_err(|_| {
-            let text = "the model's id cannot be part of an address";
+        let uri: Result<Uri, _> = format!("{base}{path}").parse();
+        uri.map_err(|_| {
+            let text = "the model id is not valid in a URL";
             Error::new(ErrorKind::ModelNotFound, text)
         })
     }
 
-    /// Adds key, headers and timers. A server of the user's own may need no key,
-    /// and says so if it does; the service itself always does.
-    fn dress(&self, outgoing: Outgoing, request: Option<&Request>) -> Result<Outgoing> {
+    /// Adds credential, headers and timeouts. A self-hosted server may need no key;
+    /// the default endpoint always does.
+    fn apply_settings(
+        &self,
+        outgoing: TransportRequest,
+        request: Option<&Request>,
+    ) -> Result<TransportRequest> {
         let recipe = self.recipe();
         let timers = request.map(Request::get_timers).unwrap_or_default();
         let request = outgoing
             .headers(recipe.headers(request))
-            .timeouts(self.0.timeouts.with(timers));
+            .timeouts(self.0.timeouts.with_overrides(timers));
         match (&self.0.key, recipe.key_variables()) {
             (Some(key), _) => Ok(request.credential(&recipe.credential(key)?)),
             (None, []) => Ok(request),
-            (None, _) if !self.0.at_home => Ok(request),
+            (None, _) if !self.0.is_default_endpoint => Ok(request),
             (None, variables) => {
                 let text = format!("no key is configured: set {}", variables.join(" or "));
                 Err(Error::new(ErrorKind::MissingKey, text))
@@ -217,24 +221,24 @@ impl HttpProvider {
         }
     }
 
-    /// Asks for something beside models and answers.
+    /// Sends a GET request outside the models API.
     pub(crate) async fn get(&self, path: &str) -> Result<Bytes> {
-        let body = list::get(self, path).await;
+        let body = model_list::get(self, path).await;
         body.map_err(|error| error.with_provider(&self.0.name))
     }
 
-    /// Tells it to do something beside answering.
+    /// Sends a POST request outside the models API.
     pub(crate) async fn post(&self, path: &str) -> Result<Bytes> {
         let sent = async {
-            let request = Outgoing::post(self.address(path)?, Bytes::new());
-            list::send(self, request, None).await
+            let request = TransportRequest::post(self.uri(path)?, Bytes::new());
+            model_list::send(self, request, None).await
         };
         sent.await
             .map_err(|error| error.with_provider(&self.0.name))
     }
 
-    /// What the provider said instead of an answer.
-    fn refusal(&self, head: &Head, body: &[u8]) -> Error {
+    /// Decodes an error response.
+    fn decode_error(&self, head: &ResponseHead, body: &[u8]) -> Error {
         let header = |name: &str| head.header(name);
         let failed = majordomo_wire::FailedResponse {
             status: head.status().as_u16(),
@@ -243,13 +247,13 @@ impl HttpProvider {
             now: self.transport().now(),
         };
         let error = self.recipe().protocol().codec().read_error(&failed);
-        // Not every dialect's body names the wait or the request; the head may.
-        let wait = error.retry_after().or(head.retry_after());
-        head.explain(error).with_retry_after(wait)
+        // Not every dialect has the delay in the body; the header may have it.
+        let delay = error.retry_after().or(head.retry_after());
+        head.add_to(error).with_retry_after(delay)
     }
 
-    /// An error of this provider, without its key.
-    fn named(&self, error: Error) -> Error {
+    /// Names the provider in an error and redacts its key.
+    fn attribute(&self, error: Error) -> Error {
         let error = error.with_provider(&self.0.name);
         match &self.0.key {
             Some(key) => error.redacting(key.expose_secret()),
@@ -276,8 +280,8 @@ impl Provider for HttpProvider {
     }
 
     fn ready(&self) -> Result<()> {
-        let address = self.address(self.recipe().models_path());
-        let ready = address.and_then(|address| self.dress(Outgoing::get(address), None));
+        let uri = self.uri(self.recipe().models_path());
+        let ready = uri.and_then(|uri| self.apply_settings(TransportRequest::get(uri), None));
         ready
             .map(drop)
             .map_err(|error| error.with_provider(&self.0.name))
@@ -285,34 +289,34 @@ impl Provider for HttpProvider {
 
     fn models(&self) -> BoxFuture<'_, Result<Vec<ModelInfo>>> {
         Box::pin(async move {
-            let mut models = list::models(self)
+            let mut models = model_list::list_models(self)
                 .await
-                .map_err(|error| self.named(error))?;
+                .map_err(|error| self.attribute(error))?;
             for model in &mut models {
-                self.correct(model);
+                self.override_capabilities(model);
             }
             Ok(models)
         })
     }
 }
 
-/// A base URL is `http` or `https`, a host, maybe a path, and nothing else.
+/// Accepts `http` or `https` with a host and an optional path.
 fn check_base_url(url: &str) -> Result<()> {
     let bad = |why: &str| Err(Error::new(ErrorKind::Spec, format!("its base URL {why}")));
     let Ok(uri) = url.parse::<Uri>() else {
         return bad("is not a URL");
     };
     if !matches!(uri.scheme_str(), Some("http" | "https")) {
-        return bad("must begin with http:// or https://");
+        return bad("must start with http:// or https://");
     }
     if uri.host().is_none_or(str::is_empty) {
-        return bad("names no host");
+        return bad("has no host");
     }
     if uri.query().is_some() {
         return bad("must not have a query");
     }
     if uri.authority().is_some_and(|a| a.as_str().contains('@')) {
-        return bad("must not hold a user or password; give the key on its own");
+        return bad("must not hold a user or password; set the key separately");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! One model of a provider over HTTP.
+//! A model of a provider over HTTP.
 
 use std::sync::Arc;
 
@@ -9,26 +9,26 @@ use majordomo_llm::{
 };
 use majordomo_wire::Codec;
 
-use super::answer::Answer;
-use super::events::Events;
-use super::known::Known;
-use super::pieces::Pieces;
-use super::{HttpProvider, backstop, list, offload};
+use super::discovered_traits::DiscoveredTraits;
+use super::event_decoder::EventDecoder;
+use super::raw_chunks::RawChunks;
+use super::streamed_body::StreamedBody;
+use super::{HttpProvider, model_list, offload, preflight};
 use crate::estimate;
-use crate::transport::{Outgoing, Reply};
+use crate::transport::{TransportRequest, TransportResponse};
 
 pub(super) struct HttpModel {
     provider: HttpProvider,
     id: String,
     name: String,
-    known: Arc<Known>,
+    traits: Arc<DiscoveredTraits>,
 }
 
 impl HttpModel {
     pub(super) fn new(provider: HttpProvider, id: &str) -> Self {
         Self {
             name: format!("{}/{id}", provider.0.name),
-            known: provider.known(id),
+            traits: provider.traits(id),
             id: id.to_owned(),
             provider,
         }
@@ -38,29 +38,29 @@ impl HttpModel {
         self.provider.recipe().protocol().codec()
     }
 
-    /// The request as bytes for this model; what they do not say is noted.
-    fn write(&self, request: Request, stream: bool) -> Result<Outgoing> {
+    /// Encodes a request for this model, recording what is lost.
+    fn encode(&self, request: Request, stream: bool) -> Result<TransportRequest> {
         let recipe = self.provider.recipe();
-        let known = self.known.now();
-        backstop::check(&request, &known.capabilities, stream)?;
+        let traits = self.traits.current();
+        preflight::check_request(&request, &traits.capabilities, stream)?;
         let request = recipe.prepare(request, &self.id);
         let to = majordomo_wire::Outgoing::new(&self.id).stream(stream);
-        let to = recipe.write(to, &request, &known);
+        let to = recipe.encoding(to, &request, &traits);
         let written = self.codec().write_request(&request, &to);
         for loss in written.losses {
             request.record_change(loss.into());
         }
-        let address = self
+        let uri = self
             .provider
-            .address(&recipe.path(&self.id, &request, stream))?;
-        let post = Outgoing::post(address, written.body);
+            .uri(&recipe.path(&self.id, &request, stream))?;
+        let post = TransportRequest::post(uri, written.body);
         let post = post.header("content-type", "application/json")?;
-        self.provider.dress(post, Some(&request))
+        self.provider.apply_settings(post, Some(&request))
     }
 
-    /// Sends a request with images, unless the server tells meanwhile that the
-    /// model cannot see them: some answer as if there were none.
-    async fn unless_blind<T>(
+    /// Sends a request, but aborts one with images if discovery finds that the
+    /// model takes none: some servers ignore images silently.
+    async fn unless_images_unsupported<T>(
         &self,
         images: bool,
         sending: impl Future<Output = Result<T>>,
@@ -70,46 +70,50 @@ impl HttpModel {
         }
         tokio::select! {
             biased;
-            () = self.known.blind() => Err(backstop::takes_no_images()),
+            () = self.traits.images_unsupported() => Err(preflight::takes_no_images()),
             sent = sending => sent,
         }
     }
 
-    async fn answer(&self, request: Request) -> Result<Response> {
+    async fn generate_response(&self, request: Request) -> Result<Response> {
         let first_call = request.next_call_number();
         let images = request.image_count() > 0;
-        let outgoing = self.write(request, false)?;
-        self.provider.learn(&self.id, &self.known);
-        let sending = self.provider.transport().whole(outgoing);
-        match self.unless_blind(images, sending).await? {
-            Reply::Accepted(head, body) => {
+        let outgoing = self.encode(request, false)?;
+        self.provider.start_discovery(&self.id, &self.traits);
+        let sending = self.provider.transport().send(outgoing);
+        match self.unless_images_unsupported(images, sending).await? {
+            TransportResponse::Success(head, body) => {
                 let body = without_byte_order_mark(body);
                 let codec = self.codec();
                 let response =
-                    offload::read(body, move |body| codec.read_response(body, first_call)).await;
-                let mut response = response.map_err(|error| head.describe(error))?;
+                    offload::decode(body, move |body| codec.read_response(body, first_call)).await;
+                let mut response = response.map_err(|error| head.add_request_id(error))?;
                 response.model.clone_from(&self.name);
                 Ok(response)
             }
-            Reply::Refused(head, body) => Err(self.provider.refusal(&head, &body)),
-        }
-    }
-
-    async fn open(&self, request: Request) -> Result<Answer> {
-        let images = request.image_count() > 0;
-        let outgoing = self.write(request, true)?;
-        self.provider.learn(&self.id, &self.known);
-        let sending = self.provider.transport().stream(outgoing);
-        match self.unless_blind(images, sending).await? {
-            Reply::Accepted(head, body) => {
-                let (provider, model) = (self.provider.clone(), self.id.clone());
-                Ok(Answer::new(body, &head, provider, model))
+            TransportResponse::ErrorStatus(head, body) => {
+                Err(self.provider.decode_error(&head, &body))
             }
-            Reply::Refused(head, body) => Err(self.provider.refusal(&head, &body)),
         }
     }
 
-    async fn count(&self, request: Request) -> Result<u64> {
+    async fn open_stream(&self, request: Request) -> Result<StreamedBody> {
+        let images = request.image_count() > 0;
+        let outgoing = self.encode(request, true)?;
+        self.provider.start_discovery(&self.id, &self.traits);
+        let sending = self.provider.transport().stream(outgoing);
+        match self.unless_images_unsupported(images, sending).await? {
+            TransportResponse::Success(head, body) => {
+                let (provider, model) = (self.provider.clone(), self.id.clone());
+                Ok(StreamedBody::new(body, &head, provider, model))
+            }
+            TransportResponse::ErrorStatus(head, body) => {
+                Err(self.provider.decode_error(&head, &body))
+            }
+        }
+    }
+
+    async fn request_token_count(&self, request: Request) -> Result<u64> {
         let recipe = self.provider.recipe();
         let (Some(counter), Some(path)) =
             (self.codec().count_tokens(), recipe.count_path(&self.id))
@@ -118,27 +122,27 @@ impl HttpModel {
         };
         let request = recipe.prepare(request, &self.id);
         let to = majordomo_wire::Outgoing::new(&self.id);
-        let to = recipe.write(to, &request, &self.known.now());
+        let to = recipe.encoding(to, &request, &self.traits.current());
         let written = counter.write_request(&request, &to);
-        let post = Outgoing::post(self.provider.address(&path)?, written.body);
+        let post = TransportRequest::post(self.provider.uri(&path)?, written.body);
         let post = post.header("content-type", "application/json")?;
-        let body = list::send(&self.provider, post, Some(&request)).await?;
+        let body = model_list::send(&self.provider, post, Some(&request)).await?;
         counter.read_response(&body)
     }
 
-    async fn embedded(&self, path: Option<&str>, body: Bytes) -> Result<Bytes> {
+    async fn request_embedding(&self, path: Option<&str>, body: Bytes) -> Result<Bytes> {
         let Some(path) = path else {
-            return Err(unsupported("it makes no embeddings for this dialect"));
+            return Err(unsupported("it has no embeddings for this dialect"));
         };
         let body = majordomo_wire::with_model(&body, &self.id);
-        let post = Outgoing::post(self.provider.address(path)?, body);
+        let post = TransportRequest::post(self.provider.uri(path)?, body);
         let post = post.header("content-type", "application/json")?;
-        list::send(&self.provider, post, None).await
+        model_list::send(&self.provider, post, None).await
     }
 
-    fn named(&self, error: Error) -> Error {
+    fn attribute(&self, error: Error) -> Error {
         let error = error.with_target(&self.provider.0.name, &self.id);
-        self.provider.named(error)
+        self.provider.attribute(error)
     }
 }
 
@@ -146,7 +150,7 @@ fn unsupported(text: &str) -> Error {
     Error::new(ErrorKind::Unsupported, text)
 }
 
-/// Some proxies put one before the JSON.
+/// Strips the byte order mark that some proxies prepend.
 fn without_byte_order_mark(body: Bytes) -> Bytes {
     match body.strip_prefix("\u{feff}".as_bytes()) {
         Some(rest) => body.slice_ref(rest),
@@ -160,24 +164,31 @@ impl Model for HttpModel {
     }
 
     fn capabilities(&self) -> Arc<Capabilities> {
-        self.known.now().capabilities
+        self.traits.current().capabilities
     }
 
     fn generate(&self, request: Request) -> BoxFuture<'_, Result<Response>> {
-        Box::pin(async move { self.answer(request).await.map_err(|e| self.named(e)) })
+        Box::pin(async move {
+            self.generate_response(request)
+                .await
+                .map_err(|e| self.attribute(e))
+        })
     }
 
     fn events(&self, request: Request) -> BoxFuture<'_, Result<EventStream>> {
         Box::pin(async move {
-            let answer = self.open(request).await.map_err(|e| self.named(e))?;
-            let events = Events::new(answer, self.codec().stream_reader());
+            let body = self
+                .open_stream(request)
+                .await
+                .map_err(|e| self.attribute(e))?;
+            let events = EventDecoder::new(body, self.codec().stream_reader());
             Ok(Box::pin(events) as EventStream)
         })
     }
 
     fn preview(&self, request: Request) -> Result<Vec<Change>> {
         let (request, notes) = request.recording_changes();
-        self.write(request, false).map_err(|e| self.named(e))?;
+        self.encode(request, false).map_err(|e| self.attribute(e))?;
         Ok(notes.take())
     }
 
@@ -187,26 +198,33 @@ impl Model for HttpModel {
 
     fn raw_chunks(&self, request: Request) -> BoxFuture<'_, Result<RawChunkStream>> {
         Box::pin(async move {
-            let answer = self.open(request).await.map_err(|e| self.named(e))?;
+            let body = self
+                .open_stream(request)
+                .await
+                .map_err(|e| self.attribute(e))?;
             let frames = self.provider.recipe().protocol().frames();
-            let pieces = Pieces::new(answer, self.codec().stream_reader(), frames);
-            Ok(Box::pin(pieces) as RawChunkStream)
+            let chunks = RawChunks::new(body, self.codec().stream_reader(), frames);
+            Ok(Box::pin(chunks) as RawChunkStream)
         })
     }
 
     fn count_tokens(&self, request: Request) -> BoxFuture<'_, Result<u64>> {
-        Box::pin(async move { self.count(request).await.map_err(|e| self.named(e)) })
+        Box::pin(async move {
+            self.request_token_count(request)
+                .await
+                .map_err(|e| self.attribute(e))
+        })
     }
 
     fn embed<'a>(&'a self, dialect: &Dialect, body: Bytes) -> BoxFuture<'a, Result<Bytes>> {
         let path = self.provider.recipe().embeddings_path(dialect);
         Box::pin(async move {
-            let embedded = self.embedded(path, body).await;
-            embedded.map_err(|e| self.named(e))
+            let embedding = self.request_embedding(path, body).await;
+            embedding.map_err(|e| self.attribute(e))
         })
     }
 
     fn estimate_tokens(&self, request: &Request) -> u64 {
-        estimate::tokens(request, &self.provider.recipe().tokens(&self.id))
+        estimate::estimate_tokens(request, &self.provider.recipe().token_rule(&self.id))
     }
 }

@@ -1,100 +1,102 @@
-//! What a transport is made with.
+//! Configuration of a transport.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::dial::{Resolve, SystemResolver};
+use super::connect::{Resolve, SystemResolver};
 
-/// The settings of a [`Transport`](super::Transport). The defaults are right
-/// for programs; tests change the rest.
+/// Configuration of a [`Transport`](super::Transport). The defaults suit programs;
+/// most setters exist for tests.
 #[derive(Clone)]
-pub struct Config {
-    pub(crate) protocol: Protocol,
+pub struct TransportConfig {
+    pub(crate) http_versions: HttpVersions,
     pub(crate) proxies: Proxies,
     pub(crate) extra_roots: Vec<Vec<u8>>,
     pub(crate) resolver: Arc<dyn Resolve>,
-    pub(crate) idle_connections: usize,
-    pub(crate) idle_connection_age: Duration,
-    pub(crate) largest_answer: usize,
+    pub(crate) max_idle_connections: usize,
+    pub(crate) idle_timeout: Duration,
+    pub(crate) max_response_bytes: usize,
     pub(crate) wall_clock: fn() -> SystemTime,
 }
 
-/// Which versions of HTTP are spoken.
+/// The HTTP versions to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Protocol {
-    /// HTTP/2 where the server offers it in TLS, HTTP/1.1 elsewhere.
+pub enum HttpVersions {
+    /// HTTP/2 if the server selects it by ALPN, else HTTP/1.1.
     #[default]
     Negotiate,
     /// HTTP/1.1 only.
     Http1,
-    /// HTTP/2 only, without asking where there is no TLS.
+    /// HTTP/2 only; with prior knowledge on plain-text connections (RFC 9113,
+    /// section 3.3).
     Http2,
 }
 
-/// Who stands between us and the provider. A loopback address is always
-/// reached directly, so that a local server works behind a company's proxy.
+/// Proxy selection. Loopback addresses always bypass the proxy, so that a local
+/// server works on a machine with a corporate proxy.
 #[derive(Clone, Default)]
 pub enum Proxies {
-    /// What `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` say.
+    /// As configured by `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`.
     #[default]
     Environment,
-    /// Nobody.
+    /// No proxy.
     Direct,
-    /// This one, for every host that is not excepted.
+    /// One proxy for all hosts outside `no_proxy`.
     Fixed {
-        /// The proxy's address: `http`, `https`, `socks5` or `socks5h`.
+        /// The proxy's URL: `http`, `https`, `socks5` or `socks5h`.
         proxy: String,
-        /// Hosts that are reached directly, as in `NO_PROXY`.
-        except: String,
+        /// Hosts to connect to directly, in the syntax of `NO_PROXY`.
+        no_proxy: String,
     },
 }
 
-impl Config {
-    /// Chooses the versions of HTTP.
+impl TransportConfig {
+    /// Sets the HTTP versions.
     #[must_use]
-    pub fn protocol(mut self, protocol: Protocol) -> Self {
-        self.protocol = protocol;
+    pub fn http_versions(mut self, versions: HttpVersions) -> Self {
+        self.http_versions = versions;
         self
     }
 
-    /// Chooses the proxies.
+    /// Sets the proxies.
     #[must_use]
     pub fn proxies(mut self, proxies: Proxies) -> Self {
         self.proxies = proxies;
         self
     }
 
-    /// Trusts one more root certificate (DER), besides the machine's own.
+    /// Trusts another root certificate (DER) in addition to the platform's.
     #[must_use]
     pub fn trust(mut self, root: impl Into<Vec<u8>>) -> Self {
         self.extra_roots.push(root.into());
         self
     }
 
-    /// Resolves names in another way.
+    /// Replaces the DNS resolver.
     #[must_use]
     pub fn resolver(mut self, resolver: impl Resolve) -> Self {
         self.resolver = Arc::new(resolver);
         self
     }
 
-    /// How many unused connections are kept per server (256), and how long (60 s).
+    /// Sets the maximum number of idle connections per origin (256) and their idle
+    /// timeout (60 s).
     #[must_use]
-    pub fn idle_connections(mut self, most: usize, age: Duration) -> Self {
-        self.idle_connections = most;
-        self.idle_connection_age = age;
+    pub fn idle_connections(mut self, max: usize, timeout: Duration) -> Self {
+        self.max_idle_connections = max;
+        self.idle_timeout = timeout;
         self
     }
 
-    /// The size above which a whole answer is refused (32 MiB).
+    /// Sets the maximum size of a buffered response (32 MiB).
     #[must_use]
-    pub fn largest_answer(mut self, bytes: usize) -> Self {
-        self.largest_answer = bytes;
+    pub fn max_response_bytes(mut self, bytes: usize) -> Self {
+        self.max_response_bytes = bytes;
         self
     }
 
-    /// The clock that a Retry-After date is compared with.
+    /// Sets the clock that `Retry-After` dates are compared with.
     #[must_use]
     pub fn wall_clock(mut self, clock: fn() -> SystemTime) -> Self {
         self.wall_clock = clock;
@@ -102,16 +104,16 @@ impl Config {
     }
 }
 
-impl Default for Config {
+impl Default for TransportConfig {
     fn default() -> Self {
         Self {
-            protocol: Protocol::default(),
+            http_versions: HttpVersions::default(),
             proxies: Proxies::default(),
             extra_roots: Vec::new(),
             resolver: Arc::new(SystemResolver),
-            idle_connections: 256,
-            idle_connection_age: Duration::from_secs(60),
-            largest_answer: 32 * 1024 * 1024,
+            max_idle_connections: 256,
+            idle_timeout: Duration::from_secs(60),
+            max_response_bytes: 32 * 1024 * 1024,
             wall_clock: system_time,
         }
     }
@@ -119,26 +121,26 @@ impl Default for Config {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the one place where the transport meets the wall clock"
+    reason = "the transport's only use of the wall clock"
 )]
 fn system_time() -> SystemTime {
     SystemTime::now()
 }
 
-impl fmt::Debug for Config {
+impl fmt::Debug for TransportConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Config")
-            .field("protocol", &self.protocol)
+        f.debug_struct("TransportConfig")
+            .field("http_versions", &self.http_versions)
             .field("proxies", &self.proxies)
             .field("extra_roots", &self.extra_roots.len())
-            .field("idle_connections", &self.idle_connections)
-            .field("idle_connection_age", &self.idle_connection_age)
-            .field("largest_answer", &self.largest_answer)
+            .field("max_idle_connections", &self.max_idle_connections)
+            .field("idle_timeout", &self.idle_timeout)
+            .field("max_response_bytes", &self.max_response_bytes)
             .finish_non_exhaustive()
     }
 }
 
-/// A proxy's address may hold a password.
+/// Prints no addresses: a proxy's URL may contain a password.
 impl fmt::Debug for Proxies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

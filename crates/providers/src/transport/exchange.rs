@@ -1,4 +1,4 @@
-//! One request and the head of its answer, over one connection.
+//! Sends one request and receives the response head, over one connection.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -12,106 +12,111 @@ use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
 use majordomo_llm::{Error, ErrorKind, Result};
 
-use super::body::ByteStream;
-use super::dial::{Dialer, Route};
-use super::fault;
-use super::outgoing::Outgoing;
-use super::pool::{Link, Place};
-use super::timers::{Kind, Timers};
-use super::upload::{Progress, Upload};
+use super::byte_stream::ByteStream;
+use super::connect::{Connector, ProxyRoute};
+use super::errors;
+use super::pool::{OriginPool, PooledConnection};
+use super::request::TransportRequest;
+use super::request_body::{RequestBody, UploadProgress};
+use super::timers::{ResponseMode, Timers};
 
-/// Interim answers (100, 103) before the real one.
-const MOST_INTERIM: usize = 16;
+/// Maximum number of interim (1xx) responses.
+const MAX_INTERIM: usize = 16;
 
-const AGENT: HeaderValue =
+const DEFAULT_USER_AGENT: HeaderValue =
     HeaderValue::from_static(concat!("majordomo/", env!("CARGO_PKG_VERSION")));
 
-/// Sends a request and waits for the head of its answer.
+/// Sends a request and waits for the response head.
 pub(crate) async fn exchange(
-    dialer: &Dialer,
-    place: Arc<Place>,
-    outgoing: Outgoing,
-    kind: Kind,
+    connector: &Connector,
+    origin: Arc<OriginPool>,
+    outgoing: TransportRequest,
+    mode: ResponseMode,
 ) -> Result<Response<ByteStream>> {
-    let mut timers = Timers::start(outgoing.timeouts, kind);
-    let mut link = place.link(dialer, &outgoing.timeouts).await?;
-    let (upload, progress) = Upload::new(outgoing.body);
-    let mut request = Request::new(upload);
+    let mut timers = Timers::start(outgoing.timeouts, mode);
+    let mut connection = origin.check_out(connector, &outgoing.timeouts).await?;
+    let (body, progress) = RequestBody::new(outgoing.body);
+    let mut request = Request::new(body);
     *request.method_mut() = outgoing.method;
     *request.headers_mut() = outgoing.headers;
     let headers = request.headers_mut();
-    // A compressed answer would need a bound of its own, and a compressed
-    // stream arrives in lumps; nobody compresses unless asked to.
+    // Compression would need a decompression limit and delays streamed events.
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    headers.entry(USER_AGENT).or_insert(AGENT);
+    headers.entry(USER_AGENT).or_insert(DEFAULT_USER_AGENT);
 
-    let mut waiting = Waiting {
-        place: &place,
+    let mut pending = PendingResponse {
+        origin: &origin,
         timers: &mut timers,
         progress,
         left: None,
         interim: Arc::default(),
     };
     loop {
-        waiting.address(&mut request, &link, &outgoing.uri);
-        let reused = link.is_reused();
-        let sent = match &mut link {
-            Link::Http1(connection) => {
-                let response = connection.sender.try_send_request(request);
-                waiting.for_head(response, &mut link).await?
+        pending.set_target(&mut request, &connection, &outgoing.uri);
+        let reused = connection.is_reused();
+        let sent = match &mut connection {
+            PooledConnection::Http1(http1) => {
+                let response = http1.sender.try_send_request(request);
+                pending.receive_head(response, &mut connection).await?
             }
-            Link::Http2(lease) => {
-                let response = lease.sender.try_send_request(request);
-                waiting.for_head(response, &mut link).await?
+            PooledConnection::Http2(permit) => {
+                let response = permit.sender.try_send_request(request);
+                pending.receive_head(response, &mut connection).await?
             }
         };
         let mut error = match sent {
             Ok(response) => {
-                return Ok(response.map(|body| ByteStream::new(body, link, place, timers)));
+                return Ok(response.map(|body| ByteStream::new(body, connection, origin, timers)));
             }
             Err(error) => error,
         };
-        let untouched = error.take_message();
-        let fault = fault::sending(&place.name, &error.into_error());
-        if fault.kind() == ErrorKind::NeverSent || untouched.is_some() {
-            place.distrust(&link);
+        let unsent = error.take_message();
+        let failure = errors::sending(&origin.name, &error.into_error());
+        if failure.kind() == ErrorKind::NeverSent || unsent.is_some() {
+            origin.discard(&connection);
         }
-        // A kept connection may have died unnoticed. HTTP hands the request
-        // back when not a byte of it has left, so it goes out on another one.
-        match untouched {
-            Some(untouched) if reused => request = untouched,
-            _ => return Err(fault),
+        // A pooled connection may have been closed unnoticed. hyper returns the
+        // request if none of it was sent, so another connection is safe.
+        match unsent {
+            Some(unsent) if reused => request = unsent,
+            _ => return Err(failure),
         }
-        link = place.link(dialer, &outgoing.timeouts).await?;
+        connection = origin.check_out(connector, &outgoing.timeouts).await?;
     }
 }
 
-/// Waiting for a head: what else can happen meanwhile.
-struct Waiting<'a> {
-    place: &'a Place,
+/// A sent request that waits for its response head.
+struct PendingResponse<'a> {
+    origin: &'a OriginPool,
     timers: &'a mut Timers,
-    progress: Progress,
-    /// What was left of the request when last looked at.
+    progress: UploadProgress,
+    /// Unsent bytes of the request at the last check.
     left: Option<usize>,
     interim: Arc<AtomicUsize>,
 }
 
-type Sent = std::result::Result<Response<Incoming>, TrySendError<Request<Upload>>>;
+type SendResult = std::result::Result<Response<Incoming>, TrySendError<Request<RequestBody>>>;
 
-impl Waiting<'_> {
-    /// Writes the address as this kind of connection wants it.
-    fn address(&self, request: &mut Request<Upload>, link: &Link, uri: &Uri) {
-        let Link::Http1(_) = link else {
-            *request.uri_mut() = self.place.absolute(uri);
+impl PendingResponse<'_> {
+    /// Sets the request target in the form that the connection requires (RFC 9112,
+    /// section 3.2).
+    fn set_target(
+        &self,
+        request: &mut Request<RequestBody>,
+        connection: &PooledConnection,
+        uri: &Uri,
+    ) {
+        let PooledConnection::Http1(_) = connection else {
+            *request.uri_mut() = self.origin.absolute(uri);
             return;
         };
         let headers = request.headers_mut();
-        headers.insert(HOST, self.place.host.clone());
-        if let Route::Forward { authorization, .. } = &self.place.route {
+        headers.insert(HOST, self.origin.host.clone());
+        if let ProxyRoute::Forward { authorization, .. } = &self.origin.route {
             if let Some(authorization) = authorization {
                 headers.insert(PROXY_AUTHORIZATION, authorization.clone());
             }
-            *request.uri_mut() = self.place.absolute(uri);
+            *request.uri_mut() = self.origin.absolute(uri);
         } else {
             let path = uri.path_and_query().cloned();
             *request.uri_mut() = path.map(Uri::from).unwrap_or_default();
@@ -122,53 +127,53 @@ impl Waiting<'_> {
         });
     }
 
-    async fn for_head(
+    async fn receive_head(
         &mut self,
-        response: impl Future<Output = Sent>,
-        link: &mut Link,
-    ) -> Result<Sent> {
+        response: impl Future<Output = SendResult>,
+        connection: &mut PooledConnection,
+    ) -> Result<SendResult> {
         let mut response = pin!(response);
-        self.note_progress();
+        self.record_progress();
         poll_fn(|cx| {
             loop {
-                link.drive(cx);
+                connection.drive(cx);
                 if let Poll::Ready(sent) = response.as_mut().poll(cx) {
-                    // An early answer ends the request before all of it has gone.
+                    // An early response ends the upload.
                     if sent.is_ok() && self.left != Some(0) {
                         self.timers.written();
                     }
                     return Poll::Ready(Ok(sent));
                 }
-                // As long as HTTP takes more, it may take yet more.
-                if !self.note_progress() {
-                    return self.poll_trouble(cx).map(Err);
+                // Poll again as long as hyper accepts more of the body.
+                if !self.record_progress() {
+                    return self.poll_failure(cx).map(Err);
                 }
             }
         })
         .await
     }
 
-    /// Says whether a piece of the request was taken since the last look.
-    fn note_progress(&mut self) -> bool {
-        let taken = self.progress.taken();
-        let left = taken.map_or(0, |taken| taken.left);
+    /// Whether hyper has taken more of the body since the last call.
+    fn record_progress(&mut self) -> bool {
+        let position = self.progress.position();
+        let left = position.map_or(0, |position| position.left);
         if self.left.replace(left) == Some(left) {
             return false;
         }
-        match taken {
-            Some(taken) if left > 0 => self.timers.writing(taken.at),
+        match position {
+            Some(position) if left > 0 => self.timers.writing(position.at),
             _ => self.timers.written(),
         }
         true
     }
 
-    fn poll_trouble(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
-        let name = &self.place.name;
-        if self.interim.load(Ordering::Relaxed) > MOST_INTERIM {
-            let what = "sent interim answers without end";
-            return Poll::Ready(fault::bad_response(name, what));
+    fn poll_failure(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
+        let name = &self.origin.name;
+        if self.interim.load(Ordering::Relaxed) > MAX_INTERIM {
+            let what = "sent too many interim responses";
+            return Poll::Ready(errors::bad_response(name, what));
         }
         let timer = ready!(self.timers.poll_expired(cx));
-        Poll::Ready(fault::timeout(name, timer, self.timers.limits()))
+        Poll::Ready(errors::timeout(name, timer, self.timers.limits()))
     }
 }

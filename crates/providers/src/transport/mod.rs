@@ -1,34 +1,38 @@
-//! One HTTP transport for every provider: pooled, timed, bounded.
+//! The HTTP client that all providers share: connection pool, timeouts, size
+//! limits.
 //!
-//! It knows nothing of dialects. It sends bytes, follows no redirect, retries
-//! nothing, and turns every failure into a [`majordomo_llm::Error`] that says
-//! which host did what. Dropping a call or a stream closes the connection.
+//! It is independent of dialects. It follows no redirects and does not retry; every
+//! failure becomes a [`majordomo_llm::Error`] that names the host. Dropping a call
+//! or a stream closes its connection or resets its HTTP/2 stream.
+//!
+//! `connect` establishes connections, `pool` reuses them, `exchange` runs one
+//! request; `timers` enforces [`Timeouts`] and `errors` maps failures.
 //!
 //! ```no_run
 //! use http::Uri;
-//! use majordomo_providers::transport::{Config, Outgoing, Reply, Transport};
+//! use majordomo_providers::transport::{TransportConfig, TransportRequest, TransportResponse, Transport};
 //!
 //! # async fn example() -> majordomo_llm::Result<()> {
-//! let transport = Transport::new(Config::default());
-//! let request = Outgoing::get(Uri::from_static("http://localhost:11434/api/tags"));
-//! match transport.whole(request).await? {
-//!     Reply::Accepted(_, body) => println!("{} bytes", body.len()),
-//!     Reply::Refused(head, body) => println!("{}: {body:?}", head.status()),
+//! let transport = Transport::new(TransportConfig::default());
+//! let request = TransportRequest::get(Uri::from_static("http://localhost:11434/api/tags"));
+//! match transport.send(request).await? {
+//!     TransportResponse::Success(_, body) => println!("{} bytes", body.len()),
+//!     TransportResponse::ErrorStatus(head, body) => println!("{}: {body:?}", head.status()),
 //! }
 //! # Ok(()) }
 //! ```
 
-mod body;
+mod byte_stream;
 mod config;
-mod dial;
+mod connect;
+mod errors;
 mod exchange;
-mod fault;
-mod outgoing;
 mod pool;
-mod reply;
+mod request;
+mod request_body;
+mod response;
 mod timeouts;
 mod timers;
-mod upload;
 
 use std::fmt;
 use std::sync::Arc;
@@ -38,139 +42,143 @@ use bytes::Bytes;
 use http::header::CONTENT_ENCODING;
 use majordomo_llm::Result;
 
-pub use body::ByteStream;
-pub use config::{Config, Protocol, Proxies};
-pub use dial::{Resolve, SystemResolver};
-pub use outgoing::{Credential, Outgoing};
-pub use reply::{Head, Reply};
+pub use byte_stream::ByteStream;
+pub use config::{HttpVersions, Proxies, TransportConfig};
+pub use connect::{Resolve, SystemResolver};
+pub use request::{Credential, TransportRequest};
+pub use response::{ResponseHead, TransportResponse};
 pub use timeouts::Timeouts;
 
-use dial::Dialer;
+use connect::Connector;
 use exchange::exchange;
-use pool::{Place, Pool};
-use timers::Kind;
+use pool::{ConnectionPool, OriginPool};
+use timers::ResponseMode;
 
-/// What is kept of an error's body, and how long it may take to come.
-const LARGEST_EXPLANATION: usize = 64 * 1024;
-const LONGEST_EXPLANATION: Duration = Duration::from_secs(10);
+/// Limits on the size and duration of an error response's body.
+const MAX_ERROR_BODY: usize = 64 * 1024;
+const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The client that all providers share. Clones share the connections.
+/// An HTTP client. Clones share the connection pool.
 #[derive(Clone)]
-pub struct Transport(Arc<Inner>);
+pub struct Transport(Arc<TransportInner>);
 
-struct Inner {
-    dialer: Dialer,
-    pool: Pool,
-    largest_answer: usize,
+struct TransportInner {
+    connector: Connector,
+    pool: ConnectionPool,
+    max_response_bytes: usize,
     wall_clock: fn() -> SystemTime,
 }
 
 impl Transport {
-    /// A transport without connections. Roots and names are looked up when the
-    /// first request needs them, so this cannot fail.
-    pub fn new(config: Config) -> Self {
-        Self(Arc::new(Inner {
-            dialer: Dialer::new(&config),
-            pool: Pool::new(&config),
-            largest_answer: config.largest_answer,
+    /// Creates a transport without connections. Certificates and names are loaded
+    /// on first use, so this cannot fail.
+    pub fn new(config: TransportConfig) -> Self {
+        Self(Arc::new(TransportInner {
+            connector: Connector::new(&config),
+            pool: ConnectionPool::new(&config),
+            max_response_bytes: config.max_response_bytes,
             wall_clock: config.wall_clock,
         }))
     }
 
-    /// The wall clock, for dates in answers.
+    /// The wall clock, for dates in responses.
     pub fn now(&self) -> SystemTime {
         (self.0.wall_clock)()
     }
 
-    /// Sends a request and gives the whole answer.
-    pub async fn whole(&self, request: Outgoing) -> Result<Reply<Bytes>> {
-        let place = self.0.pool.place(&request.uri)?;
-        let (head, body) = match self.open(&place, request, Kind::Whole).await? {
-            Reply::Accepted(head, body) => (head, body),
-            Reply::Refused(head, explanation) => return Ok(Reply::Refused(head, explanation)),
+    /// Sends a request and buffers the response.
+    pub async fn send(&self, request: TransportRequest) -> Result<TransportResponse<Bytes>> {
+        let origin = self.0.pool.origin(&request.uri)?;
+        let (head, body) = match self.open(&origin, request, ResponseMode::Buffered).await? {
+            TransportResponse::Success(head, body) => (head, body),
+            TransportResponse::ErrorStatus(head, error_body) => {
+                return Ok(TransportResponse::ErrorStatus(head, error_body));
+            }
         };
-        let most = self.0.largest_answer;
-        let collected = if body.announced().is_some_and(|size| size > most as u64) {
+        let max = self.0.max_response_bytes;
+        let collected = if body.remaining().is_some_and(|size| size > max as u64) {
             Ok(None)
         } else {
-            body.collect(most).await
+            body.collect(max).await
         };
         match collected {
-            Ok(Some(body)) => Ok(Reply::Accepted(head, body)),
+            Ok(Some(body)) => Ok(TransportResponse::Success(head, body)),
             Ok(None) => {
-                let what = format!("sent an answer of more than {most} bytes");
-                Err(head.describe(fault::bad_response(&place.name, what)))
+                let what = format!("sent a response of more than {max} bytes");
+                Err(head.add_request_id(errors::bad_response(&origin.name, what)))
             }
-            Err(error) => Err(head.describe(error)),
+            Err(error) => Err(head.add_request_id(error)),
         }
     }
 
-    /// Sends a request and gives the answer as it comes.
-    pub async fn stream(&self, request: Outgoing) -> Result<Reply<ByteStream>> {
-        let place = self.0.pool.place(&request.uri)?;
-        self.open(&place, request, Kind::Stream).await
+    /// Sends a request and streams the response.
+    pub async fn stream(&self, request: TransportRequest) -> Result<TransportResponse<ByteStream>> {
+        let origin = self.0.pool.origin(&request.uri)?;
+        self.open(&origin, request, ResponseMode::Streamed).await
     }
 
-    /// Sends a request to an address that somebody else chose, and gives what
-    /// comes back unjudged: redirects and errors, too. No connection is kept.
-    pub async fn visit(&self, request: Outgoing) -> Result<(Head, ByteStream)> {
-        let place = self.0.pool.passing(&request.uri)?;
-        let response = exchange(&self.0.dialer, place, request, Kind::Stream).await?;
+    /// Sends a request to an address that did not come from the configuration.
+    /// Redirects and error statuses are returned as they are. The connection is not
+    /// pooled.
+    pub async fn send_unpooled(
+        &self,
+        request: TransportRequest,
+    ) -> Result<(ResponseHead, ByteStream)> {
+        let origin = self.0.pool.temporary_origin(&request.uri)?;
+        let response = exchange(&self.0.connector, origin, request, ResponseMode::Streamed).await?;
         let (parts, body) = response.into_parts();
-        Ok((Head::new(parts, self.0.wall_clock), body))
+        Ok((ResponseHead::new(parts, self.0.wall_clock), body))
     }
 
     async fn open(
         &self,
-        place: &Arc<Place>,
-        request: Outgoing,
-        kind: Kind,
-    ) -> Result<Reply<ByteStream>> {
-        let response = exchange(&self.0.dialer, Arc::clone(place), request, kind).await?;
+        origin: &Arc<OriginPool>,
+        request: TransportRequest,
+        mode: ResponseMode,
+    ) -> Result<TransportResponse<ByteStream>> {
+        let response = exchange(&self.0.connector, Arc::clone(origin), request, mode).await?;
         let (parts, body) = response.into_parts();
-        let head = Head::new(parts, self.0.wall_clock);
+        let head = ResponseHead::new(parts, self.0.wall_clock);
         let status = head.status();
         if status.is_client_error() || status.is_server_error() || status.as_u16() >= 600 {
-            // What cannot be read is left out: the status says enough.
-            let explanation = match encoding(&head) {
+            // A compressed body is omitted; the status suffices.
+            let error_body = match content_coding(&head) {
                 Some(_) => Bytes::new(),
-                None => {
-                    body.explanation(LARGEST_EXPLANATION, LONGEST_EXPLANATION)
-                        .await
-                }
+                None => body.error_body(MAX_ERROR_BODY, ERROR_BODY_TIMEOUT).await,
             };
-            return Ok(Reply::Refused(head, explanation));
+            return Ok(TransportResponse::ErrorStatus(head, error_body));
         }
         match unusable(&head) {
-            None => Ok(Reply::Accepted(head, body)),
-            Some(what) => Err(head.explain(fault::bad_response(&place.name, what))),
+            None => Ok(TransportResponse::Success(head, body)),
+            Some(what) => Err(head.add_to(errors::bad_response(&origin.name, what))),
         }
     }
 }
 
-/// Why an answer that is no error is no answer either.
-fn unusable(head: &Head) -> Option<String> {
+/// Why a response that is not an error status is unusable.
+fn unusable(head: &ResponseHead) -> Option<String> {
     let status = head.status();
     if status.is_redirection() {
         return Some(format!(
-            "wants to redirect us ({}), which is not followed; check the base URL",
+            "responded with a redirect ({}), which is not followed; check the base URL",
             status.as_u16()
         ));
     }
     if !status.is_success() || matches!(status.as_u16(), 204 | 205) {
         return Some(format!(
-            "sent no answer, only the status {}",
+            "responded with status {}, which carries no response",
             status.as_u16()
         ));
     }
-    let encoding = encoding(head)?;
+    let encoding = content_coding(head)?;
     Some(format!(
-        "compressed its answer ({encoding}) although asked not to"
+        "sent a compressed response ({encoding}) despite `accept-encoding: identity`"
     ))
 }
 
-/// Anything but plain bytes. Nothing is decompressed here, so no bomb goes off.
-fn encoding(head: &Head) -> Option<&str> {
+/// The content coding, unless it is `identity`. Nothing is decompressed, so
+/// decompression bombs have no effect.
+fn content_coding(head: &ResponseHead) -> Option<&str> {
     let encoding = head.headers().get(CONTENT_ENCODING)?;
     let name = encoding.to_str().unwrap_or("unreadable").trim();
     (!name.is_empty() && !name.eq_ignore_ascii_case("identity")).then_some(name)

@@ -1,59 +1,61 @@
-//! How long each part of an exchange may take.
+//! Timeouts of one exchange.
 
 use std::time::Duration;
 
 use majordomo_llm::Timer;
 
-/// The limits of one exchange; `None` is no limit. Each one that runs out names
-/// itself in the error, as a [`majordomo_llm::Timer`].
+/// Timeouts of one exchange; `None` disables one. An expired timeout is named in
+/// the error, as a [`majordomo_llm::Timer`].
 ///
-/// A whole answer obeys `connect`, `write` and `total`; a stream obeys all but
-/// `total`. The caller's own deadline is not here: dropping the call ends it.
+/// `connect` and `write` apply to every exchange, `total` to buffered responses
+/// only, the others to streamed ones only. The caller's deadline is not among them:
+/// dropping the call enforces it.
 ///
 /// ```
 /// use std::time::Duration;
 /// use majordomo_providers::transport::Timeouts;
 ///
-/// let hurried = Timeouts { idle: Some(Duration::from_secs(5)), ..Timeouts::default() };
-/// assert_eq!(hurried.total, Some(Duration::from_secs(600)));
-/// assert_eq!(Timeouts::patient().total, None);
+/// let short_idle = Timeouts { idle: Some(Duration::from_secs(5)), ..Timeouts::default() };
+/// assert_eq!(short_idle.total, Some(Duration::from_secs(600)));
+/// assert_eq!(Timeouts::for_model_loading().total, None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Resolving, connecting and TLS together.
+    /// DNS, TCP and TLS together.
     pub connect: Option<Duration>,
-    /// From the end of the request to the first byte of a streamed answer's
-    /// body, however early its head came and however slowly it drips.
+    /// From the end of the request to the first byte of a streamed body, however
+    /// early or slowly the head arrives.
     pub first_byte: Option<Duration>,
-    /// From the end of the request to the first event that carries something.
+    /// From the end of the request to the first semantic event.
     pub first_event: Option<Duration>,
-    /// Between two pieces of a streamed answer.
+    /// Between two chunks of a streamed response.
     pub idle: Option<Duration>,
-    /// Between two events that carry something, where events are read: a server
-    /// may keep a connection alive whose model is dead.
+    /// Between two semantic events, if events are tracked: a server may send
+    /// heartbeats for a model that is stuck.
     pub event_idle: Option<Duration>,
-    /// Between two pieces of the request that the server takes, 256 KiB at most.
+    /// Between two chunks of the request body (at most 256 KiB each) that the
+    /// server accepts.
     pub write: Option<Duration>,
-    /// A whole answer, from the call to its last byte.
+    /// A buffered response, from the call to the last byte.
     pub total: Option<Duration>,
 }
 
 impl Timeouts {
-    /// For servers that load models and keep queues: no limit until the answer
-    /// begins, and none on a whole answer.
-    pub const fn patient() -> Self {
+    /// For servers that load models on demand or queue requests: no limit on the
+    /// start of a response or on a buffered response.
+    pub const fn for_model_loading() -> Self {
         Self {
             first_byte: None,
             first_event: None,
             total: None,
-            ..Self::STANDARD
+            ..Self::DEFAULT
         }
     }
 
-    /// With the timers that a request sets for itself.
-    pub(crate) fn with(mut self, timers: &[(Timer, Duration)]) -> Self {
+    /// Applies the timeouts set by a request.
+    pub(crate) fn with_overrides(mut self, timers: &[(Timer, Duration)]) -> Self {
         for (timer, limit) in timers {
-            let place = match timer {
+            let timeout = match timer {
                 Timer::Connect => &mut self.connect,
                 Timer::FirstByte => &mut self.first_byte,
                 Timer::FirstEvent => &mut self.first_event,
@@ -62,12 +64,12 @@ impl Timeouts {
                 Timer::Write => &mut self.write,
                 Timer::Total => &mut self.total,
             };
-            *place = Some(*limit);
+            *timeout = Some(*limit);
         }
         self
     }
 
-    const STANDARD: Self = Self {
+    const DEFAULT: Self = Self {
         connect: Some(Duration::from_secs(5)),
         first_byte: Some(Duration::from_secs(60)),
         first_event: Some(Duration::from_secs(120)),
@@ -80,6 +82,6 @@ impl Timeouts {
 
 impl Default for Timeouts {
     fn default() -> Self {
-        Self::STANDARD
+        Self::DEFAULT
     }
 }

@@ -1,8 +1,8 @@
-//! The running timers of one exchange: several deadlines, one sleep.
+//! The running timers of one exchange: several deadlines, one `Sleep`.
 //!
-//! Progress only moves a deadline, which is a store. The sleep is touched when
-//! it fires too early or a nearer deadline appears, so that a stream of many
-//! small pieces costs the timer wheel nothing.
+//! Progress only stores a new deadline. The `Sleep` is reset when it fires early or
+//! a nearer deadline appears, so that a stream of many small chunks does not touch
+//! the timer wheel.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -13,45 +13,45 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::Timeouts;
 
-/// Which timers an exchange obeys.
+/// How the response is consumed, which selects the timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// The answer is wanted in one piece.
-    Whole,
-    /// The answer is wanted as it comes.
-    Stream,
+pub(crate) enum ResponseMode {
+    /// Collected in memory.
+    Buffered,
+    /// Delivered as it arrives.
+    Streamed,
 }
 
 pub(crate) struct Timers {
     limits: Timeouts,
-    kind: Kind,
+    mode: ResponseMode,
     write: Option<Instant>,
     first_byte: Option<Instant>,
     first_event: Option<Instant>,
     idle: Option<Instant>,
     event_idle: Option<Instant>,
-    /// Whether somebody says when events come.
-    events_told: bool,
+    /// Whether the caller reports semantic events.
+    tracks_events: bool,
     total: Option<Instant>,
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
 impl Timers {
-    /// Starts the clock of a whole answer; a stream has none.
-    pub(crate) fn start(limits: Timeouts, kind: Kind) -> Self {
-        let total = match kind {
-            Kind::Whole => after(limits.total),
-            Kind::Stream => None,
+    /// Starts the total timer of a buffered response; a streamed one has none.
+    pub(crate) fn start(limits: Timeouts, mode: ResponseMode) -> Self {
+        let total = match mode {
+            ResponseMode::Buffered => deadline(limits.total),
+            ResponseMode::Streamed => None,
         };
         Self {
             limits,
-            kind,
+            mode,
             write: None,
             first_byte: None,
             first_event: None,
             idle: None,
             event_idle: None,
-            events_told: false,
+            tracks_events: false,
             total,
             sleep: None,
         }
@@ -61,53 +61,53 @@ impl Timers {
         &self.limits
     }
 
-    /// The server took a piece of the request, or the request began, at `last`.
+    /// The upload started or made progress at `last`.
     pub(crate) fn writing(&mut self, last: Instant) {
         self.write = self.limits.write.and_then(|limit| last.checked_add(limit));
     }
 
-    /// The request has left: from now on it is the server's turn.
+    /// The whole request was sent: the server's timers start.
     pub(crate) fn written(&mut self) {
         self.write = None;
-        if self.kind == Kind::Stream {
-            self.first_byte = after(self.limits.first_byte);
-            self.first_event = after(self.limits.first_event);
+        if self.mode == ResponseMode::Streamed {
+            self.first_byte = deadline(self.limits.first_byte);
+            self.first_event = deadline(self.limits.first_event);
         }
     }
 
-    /// A piece of the answer came.
+    /// A chunk of the response arrived.
     pub(crate) fn received(&mut self) {
-        if self.kind == Kind::Stream {
+        if self.mode == ResponseMode::Streamed {
             self.first_byte = None;
-            self.idle = after(self.limits.idle);
+            self.idle = deadline(self.limits.idle);
         }
     }
 
-    /// Whoever reads the stream will tell of every event that carries something.
-    pub(crate) fn events_will_be_told(&mut self) {
-        self.events_told = true;
+    /// The caller will report every semantic event.
+    pub(crate) fn track_events(&mut self) {
+        self.tracks_events = true;
     }
 
-    /// An event that carries something came.
-    pub(crate) fn event_seen(&mut self) {
+    /// A semantic event arrived.
+    pub(crate) fn event_received(&mut self) {
         self.first_event = None;
-        if self.events_told {
-            self.event_idle = after(self.limits.event_idle);
+        if self.tracks_events {
+            self.event_idle = deadline(self.limits.event_idle);
         }
     }
 
-    /// Forgets every timer and allows `limit` for what is left of the answer.
+    /// Replaces all timers by one `limit` for the rest of the response.
     pub(crate) fn finish_within(&mut self, limit: Duration) {
-        self.kind = Kind::Whole;
+        self.mode = ResponseMode::Buffered;
         self.write = None;
         self.first_byte = None;
         self.first_event = None;
         self.idle = None;
         self.event_idle = None;
-        self.total = after(Some(limit));
+        self.total = deadline(Some(limit));
     }
 
-    /// Ready with the timer that ran out.
+    /// Resolves to the timer that expired.
     pub(crate) fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<Timer> {
         loop {
             let Some((at, timer)) = self.nearest() else {
@@ -140,8 +140,8 @@ impl Timers {
     }
 }
 
-/// A limit too far away to be an instant is no limit.
-fn after(limit: Option<Duration>) -> Option<Instant> {
+/// The deadline; none if it exceeds the range of `Instant`.
+fn deadline(limit: Option<Duration>) -> Option<Instant> {
     Instant::now().checked_add(limit?)
 }
 
@@ -166,8 +166,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_stream_waits_for_the_first_byte_from_the_end_of_the_request() {
-        let mut timers = Timers::start(limits(), Kind::Stream);
+    async fn the_first_byte_timer_starts_at_the_end_of_the_request() {
+        let mut timers = Timers::start(limits(), ResponseMode::Streamed);
         timers.writing(Instant::now());
         tokio::time::advance(Duration::from_secs(20)).await;
         timers.written();
@@ -176,8 +176,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_request_that_the_server_stops_taking_runs_into_the_write_timer() {
-        let mut timers = Timers::start(limits(), Kind::Whole);
+    async fn a_stalled_upload_expires_the_write_timer() {
+        let mut timers = Timers::start(limits(), ResponseMode::Buffered);
         timers.writing(Instant::now());
         tokio::time::advance(Duration::from_secs(29)).await;
         timers.writing(Instant::now());
@@ -186,10 +186,10 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn every_piece_gives_the_idle_timer_a_new_start() {
-        let mut timers = Timers::start(limits(), Kind::Stream);
+    async fn every_chunk_restarts_the_idle_timer() {
+        let mut timers = Timers::start(limits(), ResponseMode::Streamed);
         timers.written();
-        timers.event_seen();
+        timers.event_received();
         for _ in 0..10 {
             timers.received();
             tokio::time::advance(Duration::from_secs(80)).await;
@@ -202,8 +202,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn pieces_without_an_event_run_into_the_first_event_timer() {
-        let mut timers = Timers::start(limits(), Kind::Stream);
+    async fn chunks_without_an_event_expire_the_first_event_timer() {
+        let mut timers = Timers::start(limits(), ResponseMode::Streamed);
         timers.written();
         timers.received();
         tokio::time::advance(Duration::from_secs(60)).await;
@@ -213,12 +213,12 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn pieces_without_a_further_event_run_into_the_event_idle_timer() {
-        let mut timers = Timers::start(limits(), Kind::Stream);
-        timers.events_will_be_told();
+    async fn chunks_without_a_further_event_expire_the_event_idle_timer() {
+        let mut timers = Timers::start(limits(), ResponseMode::Streamed);
+        timers.track_events();
         timers.written();
         for _ in 0..2 {
-            timers.event_seen();
+            timers.event_received();
             for _ in 0..4 {
                 timers.received();
                 tokio::time::advance(Duration::from_secs(60)).await;
@@ -230,10 +230,10 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_stream_that_is_passed_on_unread_has_no_event_idle_timer() {
-        let mut timers = Timers::start(limits(), Kind::Stream);
+    async fn without_event_tracking_there_is_no_event_idle_timer() {
+        let mut timers = Timers::start(limits(), ResponseMode::Streamed);
         timers.written();
-        timers.event_seen();
+        timers.event_received();
         for _ in 0..10 {
             timers.received();
             tokio::time::advance(Duration::from_secs(60)).await;
@@ -243,8 +243,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_whole_answer_has_only_the_total_once_the_request_has_left() {
-        let mut timers = Timers::start(limits(), Kind::Whole);
+    async fn a_buffered_response_has_only_the_total_timer_after_the_upload() {
+        let mut timers = Timers::start(limits(), ResponseMode::Buffered);
         timers.writing(Instant::now());
         timers.written();
         timers.received();
@@ -253,8 +253,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_patient_stream_waits_for_its_first_byte_without_end() {
-        let mut timers = Timers::start(Timeouts::patient(), Kind::Stream);
+    async fn a_model_loading_stream_waits_indefinitely_for_its_first_byte() {
+        let mut timers = Timers::start(Timeouts::for_model_loading(), ResponseMode::Streamed);
         timers.written();
         let forever = poll_fn(|cx| timers.poll_expired(cx));
         let waited = tokio::time::timeout(Duration::from_secs(86_400), forever).await;
@@ -262,12 +262,12 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_limit_beyond_the_clock_is_no_limit() {
+    async fn a_limit_beyond_the_range_of_the_clock_is_ignored() {
         let far = Timeouts {
             total: Some(Duration::MAX),
             ..limits()
         };
-        let timers = Timers::start(far, Kind::Whole);
+        let timers = Timers::start(far, ResponseMode::Buffered);
         assert!(timers.nearest().is_none());
     }
 }

@@ -1,8 +1,13 @@
 //! Malicious images and describers, and images in unusual places.
 
+use std::time::Duration;
+
 use majordomo::{Message, Part, Request, Role};
-use majordomo_vision::{MAX_DESCRIPTION_BYTES, OMITTED, UNAVAILABLE, Vision};
+use majordomo_limits::{Bounds, Budget, FairSemaphore, Flow};
+use majordomo_vision::{MAX_DESCRIPTION_BYTES, OMITTED, UNAVAILABLE, Vision, VisionConfig};
 use majordomo_wire::Protocol;
+
+use tokio::time::Instant;
 
 use crate::support::{VisionFixture, gif, image, question, texts, through, written};
 
@@ -202,4 +207,51 @@ async fn an_image_in_a_nested_tool_result_is_replaced() {
     let described = VisionFixture::new().describe(request).await;
     assert!(!Vision::has_images(&described.request));
     assert!(texts(&described.request).contains(&"[image: picture 3]".to_owned()));
+}
+
+#[tokio::test]
+async fn images_inside_opaque_blocks_count_towards_the_limit() {
+    let bare = r#"{"type":"image"}"#;
+    let list = vec![bare; 2_001].join(",");
+    let document =
+        format!(r#"{{"type":"document","source":{{"type":"content","content":[{list}]}}}}"#);
+    let result = format!(r#"{{"type":"tool_result","tool_use_id":"t","content":[{document}]}}"#);
+    for block in [document, result] {
+        let incoming = Protocol::Messages
+            .codec()
+            .read_request(message(&block).into())
+            .unwrap();
+        let fixture = VisionFixture::new();
+        let error = fixture.try_describe(incoming.request).await.unwrap_err();
+        assert_eq!(error.status(), Some(400));
+        assert!(error.message().contains("2001 images"), "{error}");
+        assert_eq!(fixture.describer.calls(), 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crowd_of_one_tenants_images_delays_another_tenants_by_one_turn() {
+    let fixture = VisionFixture::with(VisionConfig {
+        total: 1,
+        per_request: 12,
+        ..VisionConfig::default()
+    });
+    fixture.describer.delay(|_| 1_000);
+    let bytes = FairSemaphore::new(Bounds::new(2));
+    let [crowd, single] = ["crowd", "single"].map(|name| {
+        let permit = bytes.try_acquire(Flow::named(name), 1).unwrap();
+        (Budget::of(&permit), permit)
+    });
+    let numbers: Vec<u8> = (1..=12).collect();
+    let began = Instant::now();
+    let crowded = crowd
+        .0
+        .scope(fixture.describe_for("crowd", question(&numbers)));
+    let alone = single.0.scope(async {
+        tokio::task::yield_now().await;
+        fixture.describe_for("single", question(&[13])).await;
+        began.elapsed()
+    });
+    let (_, waited) = tokio::join!(crowded, alone);
+    assert!(waited <= Duration::from_secs(2), "{waited:?}");
 }

@@ -1,7 +1,7 @@
 //! Describers of every dialect behind real sockets.
 
 use bytes::BytesMut;
-use majordomo::transport::{Config, Proxies, Transport};
+use majordomo::transport::{Proxies, Transport, TransportConfig};
 use majordomo::{
     Chain, Part, ProviderKind, Registry, RemoteImage, Request, Response, Settings, Usage,
 };
@@ -46,7 +46,7 @@ async fn describer(kind: ProviderKind, protocol: Protocol) -> (Upstream, Chain) 
         .read_request()
         .answer(200, content_type, body.freeze());
     let upstream = Upstream::start([script]).await;
-    let transport = Transport::new(Config::default().proxies(Proxies::Direct));
+    let transport = Transport::new(TransportConfig::default().proxies(Proxies::Direct));
     let settings = Settings::new("eyes", transport)
         .base_url(format!("http://{}", upstream.address()))
         .key(Some("canary".to_owned().into()))

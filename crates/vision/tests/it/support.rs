@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
-use majordomo::fake::{Call, Fake, Step};
+use majordomo::fake::{Fake, FakeCall, Step};
 use majordomo::{
     BoxFuture, Capabilities, Chain, Change, EventStream, Message, Model, Part, Provider, Registry,
     Request, Response, Result, Role, ToolCall, ToolResult,
@@ -153,7 +153,7 @@ impl FakeDescriber {
 }
 
 /// The number of the image in a call; 0 for a URL.
-pub(crate) fn number(call: &Call) -> u8 {
+pub(crate) fn number(call: &FakeCall) -> u8 {
     let parts = &call.request.messages[0].parts;
     parts
         .iter()
@@ -265,6 +265,12 @@ impl VisionFixture {
     /// Describes a request of the key `laptop`.
     pub(crate) async fn describe(&self, request: Request) -> Described {
         self.describe_for("laptop", request).await
+    }
+
+    pub(crate) async fn try_describe(&self, request: Request) -> Result<Described> {
+        let scope = Scope::of_key("laptop");
+        let describers = Some(&self.describers);
+        self.vision.describe(request, describers, &scope).await
     }
 
     pub(crate) async fn describe_for(&self, key: &str, request: Request) -> Described {

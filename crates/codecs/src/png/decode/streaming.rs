@@ -9,11 +9,10 @@ use fearless_simd::{Level, dispatch};
 use majordomo_image_header::{Header, png::chunks as png_chunks};
 
 use super::unfilter::unfilter;
-use crate::Stop;
-use crate::decode::SizeHint;
 use crate::picture::{Layout, Picture, pixel_count};
 use crate::scale::{Channels, Reducer};
 use crate::simd_level::level;
+use crate::{SizeHint, Stop};
 
 /// The DEFLATE window (RFC 1951, section 2).
 const DEFLATE_WINDOW: usize = 32 << 10;

@@ -1,63 +1,63 @@
-//! One value of the file, read as what it should be.
+//! Typed access to one value.
 
 use std::time::Duration;
 
 use secrecy::SecretString;
 use toml::de::DeValue;
 
-use super::{Reader, Section, Text};
+use super::{ConfigReader, ConfigText, Section};
 use crate::config::secrets::names::is_reference;
-use crate::config::secrets::shape;
+use crate::config::secrets::patterns;
 use crate::config::suggest::suggest;
 use crate::config::{Span, units};
 
 /// A key's value, or one item of an array.
 #[derive(Clone)]
-pub(in crate::config) struct Field<'a> {
-    pub(in crate::config) reader: &'a Reader<'a>,
+pub(in crate::config) struct ConfigField<'a> {
+    pub(in crate::config) reader: &'a ConfigReader<'a>,
     pub(in crate::config) key: String,
     pub(in crate::config) key_span: Span,
     pub(in crate::config) span: Span,
     pub(in crate::config) value: &'a DeValue<'a>,
 }
 
-impl<'a> Field<'a> {
-    /// Writes down what is wrong with this value.
+impl<'a> ConfigField<'a> {
+    /// Reports a diagnostic at this value.
     pub(in crate::config) fn report(&self, message: impl Into<String>, hint: impl Into<String>) {
         self.reader.report(self.span.clone(), message, hint);
     }
 
-    /// A text, with variables of the environment put in.
-    pub(in crate::config) fn text(&self) -> Option<Text> {
+    /// A string, with variables substituted.
+    pub(in crate::config) fn text(&self) -> Option<ConfigText> {
         let DeValue::String(raw) = self.value else {
-            return self.wrong("a text in quotes", "put it in quotes");
+            return self.type_error("a quoted string", "quote it");
         };
-        Text::read(self.reader, raw, self.span.clone())
+        ConfigText::read(self.reader, raw, self.span.clone())
     }
 
-    /// A text that must have something in it.
-    pub(in crate::config) fn filled(&self) -> Option<Text> {
+    /// A string that is not blank.
+    pub(in crate::config) fn non_empty(&self) -> Option<ConfigText> {
         let text = self.text()?;
         if text.value.trim().is_empty() {
             self.report(
                 format!("`{}` is empty", self.key),
-                "write something or leave the key out",
+                "set a value or remove the key",
             );
             return None;
         }
         Some(text)
     }
 
-    /// A text that is never shown.
+    /// A string that is never displayed.
     pub(in crate::config) fn secret(&self) -> Option<SecretString> {
         if !matches!(self.value, DeValue::String(raw) if is_reference(raw)) {
             self.reader.hide(self.span.clone());
         }
-        let text = self.filled()?;
+        let text = self.non_empty()?;
         Some(SecretString::from(text.value))
     }
 
-    /// Whether the text stands in the file as it is, without variables.
+    /// Whether the string contains no variables.
     pub(in crate::config) fn is_literal(&self) -> bool {
         matches!(self.value, DeValue::String(raw) if !raw.contains("${"))
     }
@@ -65,19 +65,19 @@ impl<'a> Field<'a> {
     pub(in crate::config) fn flag(&self) -> Option<bool> {
         match self.value {
             DeValue::Boolean(flag) => Some(*flag),
-            _ => self.wrong("`true` or `false`", "without quotes"),
+            _ => self.type_error("`true` or `false`", "remove the quotes"),
         }
     }
 
-    /// A whole number within bounds; the most is only told when it is near.
+    /// An integer within bounds; a very large upper bound is not mentioned.
     pub(in crate::config) fn number(&self, least: u64, most: u64) -> Option<u64> {
         let expected = if most >= u64::from(u32::MAX) {
-            format!("a whole number of at least {least}")
+            format!("an integer of at least {least}")
         } else {
-            format!("a whole number from {least} to {most}")
+            format!("an integer from {least} to {most}")
         };
         let DeValue::Integer(number) = self.value else {
-            return self.wrong(&expected, "without quotes");
+            return self.type_error(&expected, "remove the quotes");
         };
         let number = u64::from_str_radix(number.as_str(), number.radix()).ok();
         let fits = number.filter(|number| (least..=most).contains(number));
@@ -90,13 +90,13 @@ impl<'a> Field<'a> {
         fits
     }
 
-    /// A number with or without a fraction, within bounds.
+    /// A number within bounds.
     pub(in crate::config) fn decimal(&self, least: f64, most: f64) -> Option<f64> {
         let expected = format!("a number from {least} to {most}");
         let number: Option<f64> = match self.value {
             DeValue::Integer(number) => number.as_str().parse().ok(),
             DeValue::Float(number) => number.as_str().parse().ok(),
-            _ => return self.wrong(&expected, "without quotes"),
+            _ => return self.type_error(&expected, "remove the quotes"),
         };
         let fits = number.filter(|number| (least..=most).contains(number));
         if fits.is_none() {
@@ -110,16 +110,16 @@ impl<'a> Field<'a> {
 
     pub(in crate::config) fn duration(&self) -> Option<Duration> {
         if let DeValue::Integer(number) = self.value {
-            let hint = format!("write its unit: `{} = \"{}s\"`", self.key, number.as_str());
-            return self.wrong("a duration in quotes", &hint);
+            let hint = format!("add a unit: `{} = \"{}s\"`", self.key, number.as_str());
+            return self.type_error("a quoted duration", &hint);
         }
         let text = self.text()?;
         let duration = units::duration(&text.value);
         if duration.is_none() {
-            let message = format!("{} is no duration", text.shown());
+            let message = format!("{} is not a duration", text.shown());
             self.report(
                 message,
-                "write a number and its unit, such as `500ms`, `30s`, `5m` or `1h`",
+                "write a number with a unit, such as `500ms`, `30s`, `5m` or `1h`",
             );
         }
         duration
@@ -147,40 +147,40 @@ impl<'a> Field<'a> {
         Some(duration)
     }
 
-    /// A size in bytes, above zero.
+    /// A positive size in bytes.
     pub(in crate::config) fn size(&self) -> Option<u64> {
-        let hint = "write bytes with their unit, such as `4MB` or `32MiB`";
+        let hint = "write a size with a unit, such as `4MB` or `32MiB`";
         let size = match self.value {
             DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix()).ok(),
             DeValue::String(_) => units::size(&self.text()?.value),
-            _ => return self.wrong("a size", hint),
+            _ => return self.type_error("a size", hint),
         };
         match size {
             Some(0) => self.report(format!("`{}` is zero", self.key), hint),
             Some(size) => return Some(size),
-            None => self.report(format!("{} is no size", self.shown()), hint),
+            None => self.report(format!("{} is not a size", self.shown()), hint),
         }
         None
     }
 
-    /// One of some words.
+    /// One of the given keywords.
     pub(in crate::config) fn choice<T: Copy>(&self, words: &[(&str, T)]) -> Option<T> {
         let text = self.text()?;
         let found = words.iter().find(|(word, _)| *word == text.value);
         if found.is_none() {
             let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            let message = format!("{} is no value of `{}`", text.shown(), self.key);
+            let message = format!("{} is not a value of `{}`", text.shown(), self.key);
             self.report(message, suggest(&text.value, &known));
         }
         found.map(|(_, value)| *value)
     }
 
     /// The items of an array.
-    pub(in crate::config) fn items(&self) -> Option<Vec<Field<'a>>> {
+    pub(in crate::config) fn items(&self) -> Option<Vec<ConfigField<'a>>> {
         let DeValue::Array(array) = self.value else {
-            return self.wrong("a list in square brackets", "put it in `[` and `]`");
+            return self.type_error("an array", "enclose it in `[` and `]`");
         };
-        let item = |value: &'a toml::Spanned<DeValue<'a>>| Field {
+        let item = |value: &'a toml::Spanned<DeValue<'a>>| ConfigField {
             reader: self.reader,
             key: self.key.clone(),
             key_span: value.span(),
@@ -190,16 +190,16 @@ impl<'a> Field<'a> {
         Some(array.iter().map(item).collect())
     }
 
-    /// An array of texts.
-    pub(in crate::config) fn texts(&self) -> Option<Vec<Text>> {
+    /// An array of strings.
+    pub(in crate::config) fn texts(&self) -> Option<Vec<ConfigText>> {
         let items = self.items()?;
-        Some(items.iter().filter_map(Field::filled).collect())
+        Some(items.iter().filter_map(ConfigField::non_empty).collect())
     }
 
-    /// A table; messages call it by this title.
+    /// A table; `title` names it in diagnostics.
     pub(in crate::config) fn section(&self, title: impl Into<String>) -> Option<Section<'a>> {
         let DeValue::Table(table) = self.value else {
-            return self.wrong("a table", &format!("write it as `[{}]`", self.key));
+            return self.type_error("a table", &format!("write it as `[{}]`", self.key));
         };
         Some(Section::new(
             self.reader,
@@ -209,11 +209,11 @@ impl<'a> Field<'a> {
         ))
     }
 
-    /// An array of tables; messages call each by this title.
+    /// An array of tables; `title` names each in diagnostics.
     pub(in crate::config) fn sections(&self, title: &str) -> Option<Vec<Section<'a>>> {
         if !matches!(self.value, DeValue::Array(_)) {
             let hint = format!("write it as `[[{}]]`", self.key);
-            return self.wrong("a list of tables", &hint);
+            return self.type_error("an array of tables", &hint);
         }
         let items = self.items()?;
         Some(
@@ -224,11 +224,11 @@ impl<'a> Field<'a> {
         )
     }
 
-    /// How the value may be shown: as it stands in the file.
+    /// The value for diagnostics, as written in the file.
     pub(in crate::config) fn shown(&self) -> String {
         match self.value {
             _ if self.reader.hides(&self.span) => "this".to_owned(),
-            DeValue::String(raw) => format!("\"{}\"", shape::concealed(raw)),
+            DeValue::String(raw) => format!("\"{}\"", patterns::redacted(raw)),
             DeValue::Integer(number) => number.as_str().to_owned(),
             DeValue::Float(number) => number.as_str().to_owned(),
             DeValue::Boolean(flag) => flag.to_string(),
@@ -236,7 +236,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    fn wrong<T>(&self, expected: &str, hint: &str) -> Option<T> {
+    fn type_error<T>(&self, expected: &str, hint: &str) -> Option<T> {
         let found = match self.value {
             DeValue::String(_) => "a text",
             DeValue::Integer(_) | DeValue::Float(_) => "a number",
@@ -245,7 +245,7 @@ impl<'a> Field<'a> {
             DeValue::Array(_) => "a list",
             DeValue::Table(_) => "a table",
         };
-        let message = format!("`{}` must be {expected}, and this is {found}", self.key);
+        let message = format!("`{}` must be {expected}, but is {found}", self.key);
         self.report(message, hint);
         None
     }

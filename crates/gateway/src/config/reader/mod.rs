@@ -1,9 +1,11 @@
-//! Takes known keys out of a parsed file and reports everything else.
+//! Typed access to a parsed file that reports everything unexpected.
 //!
-//! A [`Section`] is a table of the file: what is asked for is known, and what is
-//! left when it is finished is a mistake with a suggestion. A [`Field`] is one
-//! value: it is read as what it should be, or the problem is written down. So
-//! reading goes on after a mistake and all of them are reported at once.
+//! A [`Section`] is a table: requested keys are known, and keys left at the end are
+//! mistakes with a suggestion. A [`ConfigField`] is one value: it has the expected type
+//! or yields a diagnostic. Reading continues after a mistake, so all are reported at
+//! once.
+//!
+//! May use `diagnostic`, `secrets`, `suggest` and `units`.
 
 mod field;
 mod section;
@@ -12,64 +14,64 @@ mod text;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-pub(super) use field::Field;
+pub(super) use field::ConfigField;
 pub(super) use section::Section;
-pub(super) use text::Text;
+pub(super) use text::ConfigText;
 
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::secrets::positions::Hidden;
-use super::{Problem, Span};
+use super::secrets::positions::HiddenSpans;
+use super::{Diagnostic, Span};
 
-/// What reading needs, and what it finds.
-pub(super) struct Reader<'e> {
+/// The environment for substitution, and the diagnostics collected so far.
+pub(super) struct ConfigReader<'e> {
     environment: &'e BTreeMap<String, String>,
-    problems: RefCell<Vec<Problem>>,
-    hidden: RefCell<Hidden>,
+    diagnostics: RefCell<Vec<Diagnostic>>,
+    hidden: RefCell<HiddenSpans>,
     holds_secrets: Cell<bool>,
 }
 
-impl<'e> Reader<'e> {
-    /// A reader of a file in which these places are not shown.
-    pub(super) fn new(environment: &'e BTreeMap<String, String>, hidden: Hidden) -> Self {
+impl<'e> ConfigReader<'e> {
+    /// Creates a reader of a file with these masked spans.
+    pub(super) fn new(environment: &'e BTreeMap<String, String>, hidden: HiddenSpans) -> Self {
         Self {
             environment,
-            problems: RefCell::default(),
+            diagnostics: RefCell::default(),
             hidden: RefCell::new(hidden),
             holds_secrets: Cell::default(),
         }
     }
 
-    /// Writes a problem down.
+    /// Adds a diagnostic.
     pub(super) fn report(&self, span: Span, message: impl Into<String>, hint: impl Into<String>) {
-        let problem = Problem::at(span, message, hint);
-        self.problems.borrow_mut().push(problem);
+        let problem = Diagnostic::at(span, message, hint);
+        self.diagnostics.borrow_mut().push(problem);
     }
 
-    /// Notes that a place must not be shown.
+    /// Masks a span.
     pub(super) fn hide(&self, span: Span) {
         self.hidden.borrow_mut().spans.push(span);
     }
 
-    /// Notes that nothing of a value may be shown.
+    /// Masks a value with everything in it.
     pub(super) fn hide_all(&self, value: &Spanned<DeValue<'_>>) {
         self.hidden.borrow_mut().all(value);
     }
 
-    /// Notes what came from a variable; no message may repeat it.
-    fn keep_out(&self, word: &str) {
+    /// Masks the value of a variable in all messages.
+    fn redact_words(&self, word: &str) {
         self.hidden.borrow_mut().words.push(word.to_owned());
     }
 
-    /// Whether a place is hidden whole.
+    /// Whether a span is fully masked.
     pub(super) fn hides(&self, place: &Span) -> bool {
         let hidden = self.hidden.borrow();
         let mut spans = hidden.spans.iter();
         spans.any(|span| span.start <= place.start && place.end <= span.end)
     }
 
-    /// Notes that the file itself holds a secret, not only a variable's name.
+    /// Records that the file itself contains a secret, not just a reference.
     pub(super) fn note_secret(&self) {
         self.holds_secrets.set(true);
     }
@@ -86,8 +88,8 @@ impl<'e> Reader<'e> {
         self.environment
     }
 
-    /// The problems, and what must not be shown.
-    pub(super) fn finish(self) -> (Vec<Problem>, Hidden) {
-        (self.problems.into_inner(), self.hidden.into_inner())
+    /// Returns the diagnostics and the masked spans.
+    pub(super) fn finish(self) -> (Vec<Diagnostic>, HiddenSpans) {
+        (self.diagnostics.into_inner(), self.hidden.into_inner())
     }
 }

@@ -5,25 +5,25 @@ use std::time::Duration;
 use majordomo::nearest;
 use toml::de::{DeTable, DeValue};
 
-use super::{Field, Reader};
+use super::{ConfigField, ConfigReader};
 use crate::config::Span;
 use crate::config::secrets::names::{is_secret_name, may_be_secret_name};
 use crate::config::suggest::listed;
 
 /// A table whose keys are taken one by one.
 pub(in crate::config) struct Section<'a> {
-    pub(in crate::config) reader: &'a Reader<'a>,
-    /// How messages call it, `[server]` say.
+    pub(in crate::config) reader: &'a ConfigReader<'a>,
+    /// Its name in diagnostics, such as `[server]`.
     pub(in crate::config) title: String,
     pub(in crate::config) span: Span,
     table: &'a DeTable<'a>,
-    /// Every key that was asked for.
+    /// Every requested key.
     known: Vec<&'static str>,
 }
 
 impl<'a> Section<'a> {
     pub(in crate::config) fn new(
-        reader: &'a Reader<'a>,
+        reader: &'a ConfigReader<'a>,
         title: impl Into<String>,
         span: Span,
         table: &'a DeTable<'a>,
@@ -37,11 +37,11 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A value by its key, if it is there.
-    pub(in crate::config) fn take(&mut self, key: &'static str) -> Option<Field<'a>> {
+    /// Takes an optional value.
+    pub(in crate::config) fn take(&mut self, key: &'static str) -> Option<ConfigField<'a>> {
         self.known.push(key);
         let (name, value) = self.table.get_key_value(key)?;
-        Some(Field {
+        Some(ConfigField {
             reader: self.reader,
             key: key.to_owned(),
             key_span: name.span(),
@@ -50,8 +50,12 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// A value that must be there.
-    pub(in crate::config) fn need(&mut self, key: &'static str, hint: &str) -> Option<Field<'a>> {
+    /// Takes a required value.
+    pub(in crate::config) fn require(
+        &mut self,
+        key: &'static str,
+        hint: &str,
+    ) -> Option<ConfigField<'a>> {
         let field = self.take(key);
         if field.is_none() {
             let message = format!("{} has no `{key}`", self.title);
@@ -72,7 +76,7 @@ impl<'a> Section<'a> {
         self.take(key)?.size()
     }
 
-    /// A whole number within bounds.
+    /// An integer within bounds.
     pub(in crate::config) fn number(
         &mut self,
         key: &'static str,
@@ -82,13 +86,12 @@ impl<'a> Section<'a> {
         self.take(key)?.number(least, most)
     }
 
-    /// All keys with their values, in the order of the file, for tables whose
-    /// keys are the user's own names.
-    pub(in crate::config) fn entries(&self) -> Vec<Field<'a>> {
-        let mut fields: Vec<Field<'a>> = self
+    /// All entries in file order, for tables with user-defined keys.
+    pub(in crate::config) fn entries(&self) -> Vec<ConfigField<'a>> {
+        let mut fields: Vec<ConfigField<'a>> = self
             .table
             .iter()
-            .map(|(name, value)| Field {
+            .map(|(name, value)| ConfigField {
                 reader: self.reader,
                 key: name.get_ref().to_string(),
                 key_span: name.span(),
@@ -100,13 +103,14 @@ impl<'a> Section<'a> {
         fields
     }
 
-    /// Reports every key that nobody asked for.
+    /// Reports every unknown key.
     pub(in crate::config) fn finish(self) {
-        self.finish_beside(&[]);
+        self.finish_among(&[]);
     }
 
-    /// The same, where keys of these other sections may have been misplaced.
-    pub(in crate::config) fn finish_beside(self, others: &[(&str, &[&str])]) {
+    /// Like [`finish`](Self::finish), for a table that may contain misplaced keys of
+    /// `others`.
+    pub(in crate::config) fn finish_among(self, others: &[(&str, &[&str])]) {
         for (name, value) in self.table {
             let key: &str = name.get_ref();
             if self.known.contains(&key) {
@@ -115,14 +119,14 @@ impl<'a> Section<'a> {
             let close = nearest(key, self.known.iter().copied());
             let home = others.iter().find(|(_, keys)| keys.contains(&key));
             let harmless = home.is_some() || close.is_some_and(|close| !is_secret_name(close));
-            // What a key that nobody knows holds, nobody knows.
+            // The value of an unknown key may be a secret.
             if may_be_secret_name(key) || !(harmless || is_small(value.get_ref())) {
                 self.reader.hide_all(value);
             }
             let hint = match (home, close) {
-                (Some((section, _)), _) => format!("put it under {section}"),
+                (Some((section, _)), _) => format!("move it to {section}"),
                 (None, Some(close)) => format!("did you mean `{close}`?"),
-                (None, None) => format!("known here are {}", listed(&self.known)),
+                (None, None) => format!("expected one of {}", listed(&self.known)),
             };
             let message = format!("unknown key `{key}` in {}", self.title);
             self.reader.report(name.span(), message, hint);
@@ -130,7 +134,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Whether a value is too small to be a secret.
+/// Whether a value is too short for a secret.
 fn is_small(value: &DeValue<'_>) -> bool {
     match value {
         DeValue::Boolean(_) => true,

@@ -1,22 +1,22 @@
-//! Texts, and the variables in them.
+//! Strings and the variables in them.
 
-use super::Reader;
+use super::ConfigReader;
 use crate::config::Span;
-use crate::config::secrets::{names, shape};
+use crate::config::secrets::{names, patterns};
 
-/// A text whose variables were put in. What came from the environment is never
-/// shown: messages quote the text as it stands in the file.
+/// A string with variables substituted. Substituted values are never displayed:
+/// diagnostics quote the string as written.
 #[derive(Clone)]
-pub(in crate::config) struct Text {
+pub(in crate::config) struct ConfigText {
     pub(in crate::config) value: String,
     pub(in crate::config) span: Span,
     raw: String,
-    /// Nothing of it may be shown.
+    /// Whether it must not be displayed at all.
     hidden: bool,
 }
 
-impl Text {
-    pub(super) fn read(reader: &Reader<'_>, raw: &str, span: Span) -> Option<Self> {
+impl ConfigText {
+    pub(super) fn read(reader: &ConfigReader<'_>, raw: &str, span: Span) -> Option<Self> {
         Some(Self {
             value: substitute(reader, raw, &span)?,
             hidden: reader.hides(&span),
@@ -25,22 +25,22 @@ impl Text {
         })
     }
 
-    /// Whether something came from the environment.
+    /// Whether it contains substituted variables.
     pub(in crate::config) fn is_substituted(&self) -> bool {
         self.raw != self.value
     }
 
-    /// The text as messages quote it.
+    /// The string for diagnostics.
     pub(in crate::config) fn shown(&self) -> String {
         match self.hidden {
             true => "`***`".to_owned(),
-            false => format!("`{}`", shape::concealed(&self.raw)),
+            false => format!("`{}`", patterns::redacted(&self.raw)),
         }
     }
 }
 
-/// Puts variables in: `${NAME}`; `$${` is a plain `${`.
-fn substitute(reader: &Reader<'_>, raw: &str, span: &Span) -> Option<String> {
+/// Substitutes `${NAME}`; `$${` is a literal `${`.
+fn substitute(reader: &ConfigReader<'_>, raw: &str, span: &Span) -> Option<String> {
     let mut value = String::new();
     let mut rest = raw;
     let mut complete = true;
@@ -56,19 +56,19 @@ fn substitute(reader: &Reader<'_>, raw: &str, span: &Span) -> Option<String> {
             reader.report(
                 span.clone(),
                 "`${` is never closed",
-                "write `${NAME}` for a variable, `$${` for the characters themselves",
+                "write `${NAME}` for a variable, `$${` for a literal `${`",
             );
             return None;
         };
         let name = &rest[at + 2..at + end];
         match reader.variable(name) {
             _ if name.is_empty() => {
-                let hint = "write `${NAME}`, or `$${` for the characters themselves";
+                let hint = "write `${NAME}`, or `$${` for a literal `${`";
                 reader.report(span.clone(), "`${}` names no variable", hint);
                 complete = false;
             }
             Some(found) => {
-                reader.keep_out(found);
+                reader.redact_words(found);
                 value.push_str(found);
             }
             None => {
@@ -83,10 +83,10 @@ fn substitute(reader: &Reader<'_>, raw: &str, span: &Span) -> Option<String> {
     complete.then_some(value)
 }
 
-/// A variable that is not set. Where a secret stands, somebody may have put the
-/// secret itself in the place of the name.
-fn missing(reader: &Reader<'_>, name: &str, span: &Span) -> (String, String) {
-    let harmless = !reader.hides(span) && shape::parts(name).is_empty();
+/// Reports an unset variable. Where a secret is expected, the text may be the secret
+/// instead of a name.
+fn missing(reader: &ConfigReader<'_>, name: &str, span: &Span) -> (String, String) {
+    let harmless = !reader.hides(span) && patterns::secret_spans(name).is_empty();
     if names::is_variable(name) || harmless {
         return (
             format!("the variable `{name}` is not set"),
@@ -94,8 +94,8 @@ fn missing(reader: &Reader<'_>, name: &str, span: &Span) -> (String, String) {
         );
     }
     (
-        "what stands in `${…}` is no variable that is set".to_owned(),
-        "name a variable: `${NAME}`; what is no variable stands without `${` and `}`".to_owned(),
+        "`${…}` does not name a variable that is set".to_owned(),
+        "name a variable: `${NAME}`; write a literal value without `${` and `}`".to_owned(),
     )
 }
 
@@ -104,19 +104,19 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::config::secrets::positions::Hidden;
+    use crate::config::secrets::positions::HiddenSpans;
     use proptest::prelude::*;
 
     fn read(raw: &str) -> (Option<String>, Vec<String>) {
         let environment = BTreeMap::from([("A".to_owned(), "one".to_owned())]);
-        let reader = Reader::new(&environment, Hidden::default());
-        let text = Text::read(&reader, raw, 0..raw.len()).map(|text| text.value);
-        let (problems, _) = reader.finish();
-        (text, problems.into_iter().map(|p| p.message).collect())
+        let reader = ConfigReader::new(&environment, HiddenSpans::default());
+        let text = ConfigText::read(&reader, raw, 0..raw.len()).map(|text| text.value);
+        let (diagnostics, _) = reader.finish();
+        (text, diagnostics.into_iter().map(|p| p.message).collect())
     }
 
     #[test]
-    fn variables_are_put_in_once() {
+    fn variables_are_substituted_once() {
         for (raw, value) in [
             ("plain", "plain"),
             ("${A}", "one"),
@@ -130,20 +130,20 @@ mod tests {
     }
 
     #[test]
-    fn every_missing_variable_is_named() {
-        let (text, problems) = read("${B}${A}${C}");
+    fn every_missing_variable_is_reported() {
+        let (text, diagnostics) = read("${B}${A}${C}");
         assert_eq!(text, None);
         assert_eq!(
-            problems,
+            diagnostics,
             ["the variable `B` is not set", "the variable `C` is not set"]
         );
     }
 
     proptest! {
         #[test]
-        fn no_text_panics(raw in "[$ {}A-Cß]{0,12}") {
-            let (text, problems) = read(&raw);
-            prop_assert_eq!(text.is_none(), !problems.is_empty());
+        fn no_string_panics(raw in "[$ {}A-Cß]{0,12}") {
+            let (text, diagnostics) = read(&raw);
+            prop_assert_eq!(text.is_none(), !diagnostics.is_empty());
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The comments of a file. They hold what was tried before, and are not shown.
+//! Finds comments. They may contain old values, so they are masked.
 
 use crate::config::Span;
 
-/// Where the comments of a TOML text are, without their `#`.
+/// The spans of all comments in a TOML text, without their `#`.
 pub(in crate::config) fn find(text: &str) -> Vec<Span> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -21,7 +21,7 @@ pub(in crate::config) fn find(text: &str) -> Vec<Span> {
     found
 }
 
-/// The length of the text that begins here, its quotes included.
+/// Length of the string that starts here, including its quotes.
 fn text_length(rest: &str) -> usize {
     let quotes = ["\"\"\"", "'''", "\"", "'"];
     let quote = quotes.into_iter().find(|quote| rest.starts_with(quote));
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sharp_in_a_text_begins_no_comment() {
+    fn a_hash_sign_in_a_string_starts_no_comment() {
         for (text, comments) in [
             ("a = 1 # b", vec![" b"]),
             ("# a\n#b\r\nc = 1", vec![" a", "b\r"]),

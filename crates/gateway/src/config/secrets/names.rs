@@ -1,8 +1,8 @@
-//! Names that tell whether their value is a secret.
+//! Classifies names of keys and variables.
 
 use majordomo::nearest;
 
-/// Words in a key's name that make its value a secret.
+/// Parts of a key's name that mark its value as a secret.
 const SECRET_WORDS: [&str; 14] = [
     "key",
     "token",
@@ -20,8 +20,8 @@ const SECRET_WORDS: [&str; 14] = [
     "hash",
 ];
 
-/// Whole names to compare misspelled ones with.
-const SECRET_NAMES: [&str; 13] = [
+/// Names that misspelled keys are compared with.
+pub(in crate::config) const SECRET_NAMES: [&str; 13] = [
     "key",
     "keys",
     "api_key",
@@ -37,10 +37,10 @@ const SECRET_NAMES: [&str; 13] = [
     "hash",
 ];
 
-/// Settings whose names only look like it.
+/// Settings that match a secret word but are harmless.
 const HARMLESS: [&str; 1] = ["max_tokens"];
 
-/// Keys whose values may be shown, and sections that only hold others.
+/// Keys whose values may be displayed, and sections that contain only such keys.
 pub(in crate::config) const SETTINGS: [&str; 70] = [
     "active",
     "advance_on_permanent",
@@ -114,36 +114,36 @@ pub(in crate::config) const SETTINGS: [&str; 70] = [
     "within",
 ];
 
-/// Whether a key of this name holds a secret.
+/// Whether a key with this name holds a secret.
 pub(in crate::config) fn is_secret_name(name: &str) -> bool {
     let name = name.to_lowercase();
     let found = SECRET_WORDS.iter().any(|word| name.contains(word));
     found && !HARMLESS.contains(&name.as_str())
 }
 
-/// The same for a key that nobody knows, which may be misspelled.
+/// Like [`is_secret_name`], for an unknown key that may be misspelled.
 pub(in crate::config) fn may_be_secret_name(name: &str) -> bool {
     is_secret_name(name) || nearest(&name.to_lowercase(), SECRET_NAMES).is_some()
 }
 
-/// Whether a name is a word, and so may be shown where secrets are expected.
+/// Whether a name is a plain word, which may be displayed even among secrets.
 pub(in crate::config) fn is_word(name: &str) -> bool {
     let letters = |c: char| c.is_ascii_lowercase() || c == '_' || c == '-';
     (1..=24).contains(&name.len()) && name.chars().all(letters)
 }
 
-/// Whether a text is nothing but a variable, `${NAME}`, whose name is written as
-/// such names are. A key in the place of the name is none.
+/// Whether the text is exactly `${NAME}` with a conventional variable name. A key in
+/// place of the name is not.
 pub(in crate::config) fn is_reference(raw: &str) -> bool {
     let name = raw.strip_prefix("${").and_then(|raw| raw.strip_suffix('}'));
     name.is_some_and(is_variable)
 }
 
-/// Whether a variable's name may be shown wherever it stands.
+/// Whether a variable's name may be displayed anywhere.
 pub(in crate::config) fn is_variable(name: &str) -> bool {
     let letters = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     (1..=64).contains(&name.len())
         && name.chars().all(letters)
         && !name.starts_with(|c: char| c.is_ascii_digit())
-        && super::shape::parts(name).is_empty()
+        && super::patterns::secret_spans(name).is_empty()
 }

@@ -1,34 +1,32 @@
-//! The places of a parsed file that may hold a secret.
+//! Finds secrets in a parsed file by position.
 //!
-//! `[[keys]]` and `[providers]` are where secrets belong: there everything is
-//! hidden but the values that are known to be harmless, and only while they are
-//! of the type that they should be. A key whose name says that it holds a secret
-//! holds one in every section, and so does whatever is inside of it.
+//! `[[keys]]` and `[providers]` are where secrets belong: everything there is masked
+//! except values known to be harmless, and only while they have the expected type. A key
+//! whose name marks a secret is masked with everything in it, in every section.
 
 use majordomo::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::names::{is_reference, is_secret_name, is_word};
-use super::shape;
+use super::names::{SECRET_NAMES, is_reference, is_secret_name, is_word};
+use super::patterns;
 use crate::config::Span;
 
-type Value<'a> = Spanned<DeValue<'a>>;
+type SpannedValue<'a> = Spanned<DeValue<'a>>;
 
-/// The sections of the file whose values are shown unless they look like secrets.
+/// Sections whose values are displayed unless they look like secrets.
 const ORDINARY: [&str; 7] = [
     "server", "fetch", "vision", "health", "chain", "aliases", "routes",
 ];
 
-/// Every place of the file that must not be shown, and what stands there as far
-/// as it is text.
-pub(in crate::config) fn find(text: &str, table: &DeTable<'_>) -> Hidden {
-    let mut hidden = Hidden {
+/// Finds all spans that must be masked, with their text where they are strings.
+pub(in crate::config) fn find(text: &str, table: &DeTable<'_>) -> HiddenSpans {
+    let mut hidden = HiddenSpans {
         text: text.to_owned(),
-        ..Hidden::default()
+        ..HiddenSpans::default()
     };
     for (name, value) in table {
-        hidden.looks(name.span(), name.get_ref());
+        hidden.mask_lookalikes(name.span(), name.get_ref());
         let key: &str = name.get_ref();
         let sections = ORDINARY.into_iter().chain(["keys", "providers"]);
         match nearest(key, sections) {
@@ -37,25 +35,25 @@ pub(in crate::config) fn find(text: &str, table: &DeTable<'_>) -> Hidden {
             Some("aliases") => hidden.user_names(value),
             Some(_) => hidden.ordinary(value),
             None if is_secret_name(key) => hidden.all(value),
-            // The reader knows whether it is a setting in the wrong place.
+            // The reader knows whether it is a misplaced setting.
             None => hidden.ordinary(value),
         }
     }
     hidden
 }
 
-/// What was found.
+/// Spans and words to mask.
 #[derive(Default)]
-pub(in crate::config) struct Hidden {
+pub(in crate::config) struct HiddenSpans {
     text: String,
     pub(in crate::config) spans: Vec<Span>,
-    /// The texts themselves, to be kept out of messages.
+    /// The secrets themselves, to be masked in messages.
     pub(in crate::config) words: Vec<String>,
 }
 
-impl Hidden {
-    /// `[[keys]]`, or what stands in its place.
-    fn keys(&mut self, value: &Value<'_>) {
+impl HiddenSpans {
+    /// `[[keys]]`, or whatever has its name.
+    fn keys(&mut self, value: &SpannedValue<'_>) {
         match value.get_ref() {
             DeValue::Array(entries) => {
                 for entry in entries.iter() {
@@ -79,16 +77,16 @@ impl Hidden {
         }
     }
 
-    /// `[providers]`, or what stands in its place.
-    fn providers(&mut self, value: &Value<'_>) {
+    /// `[providers]`, or whatever has its name.
+    fn providers(&mut self, value: &SpannedValue<'_>) {
         let DeValue::Table(providers) = value.get_ref() else {
             return self.secret(value);
         };
         for (name, provider) in providers {
-            self.looks(name.span(), name.get_ref());
+            self.mask_lookalikes(name.span(), name.get_ref());
             match provider.get_ref() {
                 DeValue::Table(provider) => self.provider(provider),
-                // A key or a DSN, most likely.
+                // Most likely a key or a DSN.
                 _ => {
                     self.secret(provider);
                     self.name(name);
@@ -115,21 +113,24 @@ impl Hidden {
         }
     }
 
-    /// A table whose names the user chose, so that they say nothing of the values.
-    fn user_names(&mut self, value: &Value<'_>) {
+    /// A table with user-defined names, which reveal nothing about the values.
+    fn user_names(&mut self, value: &SpannedValue<'_>) {
         let DeValue::Table(table) = value.get_ref() else {
             return self.ordinary(value);
         };
         for (name, value) in table {
-            self.looks(name.span(), name.get_ref());
-            self.ordinary(value);
+            self.mask_lookalikes(name.span(), name.get_ref());
+            match SECRET_NAMES.contains(&name.get_ref().to_lowercase().as_str()) {
+                true => self.secret(value),
+                false => self.ordinary(value),
+            }
         }
     }
 
-    /// A value that may be shown, but for what looks like a secret in it.
-    fn ordinary(&mut self, value: &Value<'_>) {
+    /// A value that may be displayed, except for parts that look like secrets.
+    fn ordinary(&mut self, value: &SpannedValue<'_>) {
         match value.get_ref() {
-            DeValue::String(text) => self.looks(value.span(), text),
+            DeValue::String(text) => self.mask_lookalikes(value.span(), text),
             DeValue::Array(items) => {
                 for item in items.iter() {
                     self.ordinary(item);
@@ -141,20 +142,26 @@ impl Hidden {
     }
 
     fn ordinary_table(&mut self, table: &DeTable<'_>) {
-        let text = |value: Option<&Value<'_>>| match value.map(Spanned::get_ref) {
+        let text = |value: Option<&SpannedValue<'_>>| match value.map(Spanned::get_ref) {
             Some(DeValue::String(text)) => Some(text.to_string()),
             _ => None,
         };
-        // A condition on a header that holds one.
-        let of_header = text(table.get("name")).is_some_and(|name| is_secret_name(&name));
+        // A condition on a header that holds a secret, whichever key names the header.
+        let names =
+            |value: &SpannedValue<'_>| text(Some(value)).is_some_and(|name| is_secret_name(&name));
+        let of_header = table.contains_key("value") && table.iter().any(|(_, value)| names(value));
         let is_tls = table.contains_key("cert");
         for (name, value) in table {
-            self.looks(name.span(), name.get_ref());
+            self.mask_lookalikes(name.span(), name.get_ref());
             let key: &str = name.get_ref();
             match value.get_ref() {
-                // The file of a private key is named, and that is no secret.
+                // The path of a private key is not a secret.
                 DeValue::String(path) if is_tls && key == "key" && is_path(path) => {
                     self.ordinary(value);
+                }
+                // An address with a user part.
+                DeValue::String(address) if key.ends_with("listen") && address.contains('@') => {
+                    self.secret(value);
                 }
                 _ if is_secret_name(key) || (of_header && key == "value") => self.secret(value),
                 _ => self.ordinary(value),
@@ -162,18 +169,18 @@ impl Hidden {
         }
     }
 
-    /// A value in the place of a secret. A variable's name is none.
-    fn secret(&mut self, value: &Value<'_>) {
+    /// A value in the position of a secret. A variable reference is displayed.
+    fn secret(&mut self, value: &SpannedValue<'_>) {
         match value.get_ref() {
             DeValue::String(text) if is_reference(text) => {}
             _ => self.all(value),
         }
     }
 
-    /// Everything of a value, whatever it is.
-    pub(in crate::config) fn all(&mut self, value: &Value<'_>) {
+    /// Masks a value with everything in it.
+    pub(in crate::config) fn all(&mut self, value: &SpannedValue<'_>) {
         let span = value.span();
-        // The span of a table with a header is that header, and hides nothing.
+        // The span of a table with a header covers only the header.
         let raw = self.text.get(span.clone()).unwrap_or_default().to_owned();
         let inline = raw.starts_with(['{', '[']) && !raw.starts_with("[[");
         match value.get_ref() {
@@ -187,7 +194,7 @@ impl Hidden {
                 }
             }
             DeValue::Array(items) => {
-                let header = |item: &Value<'_>| matches!(item.get_ref(), DeValue::Table(_));
+                let header = |item: &SpannedValue<'_>| matches!(item.get_ref(), DeValue::Table(_));
                 if inline && !items.iter().any(header) {
                     self.spans.push(span);
                 }
@@ -200,7 +207,7 @@ impl Hidden {
         }
     }
 
-    /// A key's name among secrets: only a word is shown.
+    /// A key's name among secrets: only plain words are displayed.
     fn name(&mut self, name: &Spanned<std::borrow::Cow<'_, str>>) {
         if !is_word(name.get_ref()) {
             self.hide(name.span(), name.get_ref());
@@ -212,14 +219,14 @@ impl Hidden {
         self.words.push(text.to_owned());
     }
 
-    /// Hides what looks like a secret in a text at this place.
-    fn looks(&mut self, span: Span, text: &str) {
-        let parts = shape::parts(text);
+    /// Masks the parts of a string that look like secrets.
+    fn mask_lookalikes(&mut self, span: Span, text: &str) {
+        let parts = patterns::secret_spans(text);
         if parts.is_empty() {
             return;
         }
         let raw = self.text.get(span.clone()).unwrap_or_default();
-        // Where the text is written with escapes, its parts cannot be told apart.
+        // In a string with escapes, offsets do not match; mask all of it.
         match raw.find(text) {
             Some(at) => {
                 let start = span.start + at;
@@ -235,12 +242,12 @@ impl Hidden {
     }
 }
 
-fn texts(items: &[Value<'_>]) -> bool {
-    let text = |item: &Value<'_>| matches!(item.get_ref(), DeValue::String(_));
+fn texts(items: &[SpannedValue<'_>]) -> bool {
+    let text = |item: &SpannedValue<'_>| matches!(item.get_ref(), DeValue::String(_));
     items.iter().all(text)
 }
 
-/// Whether a text is a file's path, and not the file's own text.
+/// Whether a text is a file's path rather than its contents.
 fn is_path(text: &str) -> bool {
     let begins = ["/", "./", "../", "~/"]
         .iter()
@@ -248,5 +255,6 @@ fn is_path(text: &str) -> bool {
     let ends = [".pem", ".key", ".crt", ".cer"]
         .iter()
         .any(|end| text.ends_with(end));
-    (begins || ends) && !text.contains("-----") && !text.chars().any(char::is_control)
+    let is_url = text.contains("://") || text.contains('@') || text.contains('?');
+    (begins || ends) && !is_url && !text.contains("-----") && !text.chars().any(char::is_control)
 }

@@ -1,16 +1,16 @@
-//! What may be shown of a text that is no TOML.
+//! Decides what to display of a file that is not valid TOML.
 //!
-//! Such a text has no reliable places: a quote that is missing makes names of
-//! values and values of names. So nothing is shown but punctuation, the names of
-//! sections and keys, and the values of keys that are known to be harmless.
+//! Positions are unreliable: a missing quote turns names into values and values into
+//! names. Only punctuation, names of sections and keys, and values of keys known to be
+//! harmless are displayed.
 
 use majordomo::nearest;
 
 use super::names::{SETTINGS, is_reference, is_word, may_be_secret_name};
-use super::shape;
+use super::patterns;
 use crate::config::Span;
 
-/// Every place that must not be shown.
+/// Finds all spans that must be masked.
 pub(in crate::config) fn find(text: &str) -> Vec<Span> {
     let mut lexer = Lexer {
         text,
@@ -19,7 +19,7 @@ pub(in crate::config) fn find(text: &str) -> Vec<Span> {
         inside: Vec::new(),
     };
     lexer.run();
-    let shown = shape::merged(lexer.shown);
+    let shown = patterns::merged(lexer.shown);
     let mut hidden = Vec::new();
     let mut start = 0;
     for span in shown {
@@ -27,7 +27,7 @@ pub(in crate::config) fn find(text: &str) -> Vec<Span> {
         start = span.end;
     }
     hidden.push(start..text.len());
-    hidden.extend(shape::addresses(text));
+    hidden.extend(patterns::addresses(text));
     hidden
 }
 
@@ -35,7 +35,7 @@ struct Lexer<'t> {
     text: &'t str,
     at: usize,
     shown: Vec<Span>,
-    /// The brackets that are open.
+    /// Open brackets.
     inside: Vec<Bracket>,
 }
 
@@ -55,7 +55,7 @@ impl Lexer<'_> {
             }
             match self.rest().chars().next() {
                 None => return,
-                // Comments hold what was tried before.
+                // Comments may contain old values.
                 Some('#') => self.at = self.end_of_line(),
                 Some('[' | '{') => {
                     let harmless = self.is_harmless_here();
@@ -97,12 +97,12 @@ impl Lexer<'_> {
         self.show(spaces);
     }
 
-    /// Whether a value without a key of its own may be shown.
+    /// Whether a value without its own key may be displayed.
     fn is_harmless_here(&self) -> bool {
         matches!(self.inside.last(), Some(Bracket::List(true)))
     }
 
-    /// Goes into a bracket.
+    /// Enters a bracket.
     fn open(&mut self, harmless: bool) {
         let bracket = match self.rest().starts_with('[') {
             true => Bracket::List(harmless),
@@ -112,7 +112,7 @@ impl Lexer<'_> {
         self.show(1);
     }
 
-    /// A line that begins a section is shown if its names are words.
+    /// A section header is displayed if its names are plain words.
     fn header(&mut self) -> bool {
         let end = self.end_of_line();
         let line = &self.text[self.at..end];
@@ -123,7 +123,7 @@ impl Lexer<'_> {
         }
         let names = inner.trim_start_matches('[').trim_end_matches(']');
         let first = names.split('.').next().unwrap_or_default().trim();
-        let harmless = |name: &str| shape::parts(name).is_empty() && name.len() <= 64;
+        let harmless = |name: &str| patterns::secret_spans(name).is_empty() && name.len() <= 64;
         if !is_word(first) || !names.split('.').all(harmless) || names.contains(['[', ']']) {
             return false;
         }
@@ -133,7 +133,7 @@ impl Lexer<'_> {
         true
     }
 
-    /// A name with its `=`, if one is here, and whether its value may be shown.
+    /// Reads a name with its `=`; returns whether its value may be displayed.
     fn key(&mut self) -> Option<bool> {
         let rest = self.rest();
         let of_name = |c: char| c.is_alphanumeric() || "_-. \t".contains(c);
@@ -160,7 +160,7 @@ impl Lexer<'_> {
         Some(harmless)
     }
 
-    /// What stands behind a key's `=`.
+    /// Reads the value after `=`.
     fn value(&mut self, harmless: bool) {
         self.show_spaces();
         match self.rest().chars().next() {
@@ -170,7 +170,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// A text, or anything else up to the next punctuation.
+    /// Reads a string, or anything else up to the next punctuation.
     fn scalar(&mut self, harmless: bool) {
         let rest = self.rest();
         for quote in ["\"\"\"", "'''"] {
@@ -195,7 +195,7 @@ impl Lexer<'_> {
                 self.take(length, harmless);
             }
             None if harmless => {
-                // Whatever follows may belong to the next key.
+                // The rest may belong to the next key.
                 let plain = |c: char| c.is_alphanumeric() || " .:/_-".contains(c);
                 let inner = &line[1..];
                 let length = 1 + inner.find(|c| !plain(c)).unwrap_or(inner.len());
@@ -206,7 +206,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Passes a value over, and shows it if that is allowed.
+    /// Skips a value, displaying it if that is allowed.
     fn take(&mut self, length: usize, harmless: bool) {
         let end = (self.at + length).min(self.text.len());
         let end = (end..=self.text.len())
@@ -215,7 +215,7 @@ impl Lexer<'_> {
         if harmless {
             let start = self.at;
             let mut from = start;
-            let parts = shape::parts(&self.text[start..end]);
+            let parts = patterns::secret_spans(&self.text[start..end]);
             for part in parts {
                 self.shown.push(from..start + part.start);
                 from = start + part.end;
@@ -226,7 +226,7 @@ impl Lexer<'_> {
     }
 }
 
-/// The length of a quoted text, if it ends.
+/// Length of a quoted string, if it is closed.
 fn closing(line: &str, quote: char) -> Option<usize> {
     let mut escaped = false;
     for (at, c) in line.char_indices().skip(1) {
@@ -246,9 +246,9 @@ mod tests {
 
     use super::*;
 
-    /// As it is shown line by line.
+    /// The text as displayed, line by line.
     fn shown(text: &str) -> String {
-        let masked = shape::masked(text, &shape::merged(find(text)));
+        let masked = patterns::masked(text, &patterns::merged(find(text)));
         let lines = text.chars().zip(masked.chars());
         lines
             .map(|(c, shown)| if c == '\n' { c } else { shown })
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_file_shows_what_is_harmless_and_nothing_else() {
+    fn only_harmless_parts_of_an_invalid_file_are_displayed() {
         for (text, expected) in [
             ("api_key = \"CANARY\"", "api_key = ********"),
             ("retries = 1, key = \"CANARY", "retries = 1, key = *******"),
@@ -296,7 +296,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_panics_and_none_is_lost(text in "[a-z\"'=\\[\\]{}#\n.,ß ]{0,40}") {
+        fn masking_never_panics_and_keeps_the_length(text in "[a-z\"'=\\[\\]{}#\n.,ß ]{0,40}") {
             prop_assert_eq!(shown(&text).chars().count(), text.chars().count());
         }
     }

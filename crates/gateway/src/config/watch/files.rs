@@ -1,10 +1,10 @@
-//! Tells when some files hold something else than before.
+//! Detects changed contents of files.
 //!
-//! Their folders are watched rather than the files: editors, `mv` and certbot put
-//! a new file in the old one's place, and a mounted volume swaps a link beside it.
-//! What counts is whether the bytes are different once the folder is quiet and
-//! whoever writes in place has closed the file. Where a file system tells nothing,
-//! the files are looked at every few seconds.
+//! Watches the parent directories rather than the files: editors, `mv` and certbot
+//! replace a file, and a mounted volume swaps a symbolic link next to it. A change is
+//! reported if the contents differ once the directory is quiet and in-place writers have
+//! closed the file. The files are also polled every few seconds, for file systems without
+//! notifications.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,48 +17,47 @@ use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use crate::config::read_bytes;
 
-/// A change is over when nothing happened for so long.
+/// A change is complete after this time without events.
 const QUIET: Duration = Duration::from_millis(50);
-/// A folder that never gets quiet is looked at after so long.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// A file that somebody writes and does not close is looked at after so long.
-const WRITING: Duration = Duration::from_secs(10);
-/// How often the files are looked at without being told.
-const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// A directory that never gets quiet is checked after this time.
+const MAX_SETTLE: Duration = Duration::from_secs(1);
+/// A file that is written but never closed is checked after this time.
+const MAX_WRITE: Duration = Duration::from_secs(10);
+/// Polling interval.
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Of what a file holds; none if it cannot be read.
-type Contents = Option<[u8; 32]>;
+/// SHA-256 of a file's contents; `None` if it cannot be read.
+type ContentHash = Option<[u8; 32]>;
 
-/// Files whose contents are compared with what they were.
-pub(crate) struct Files {
+/// Files whose contents are compared with the last snapshot.
+pub(crate) struct WatchedFiles {
     paths: Vec<PathBuf>,
-    /// What was in them when they were [`noted`](Self::note) last.
-    contents: Vec<Contents>,
-    changes: UnboundedReceiver<Stir>,
-    /// Something happened since the contents were compared.
-    stirred: bool,
-    /// Since when somebody writes in place and has not closed the file.
+    /// The contents at the last [`snapshot`](Self::snapshot).
+    contents: Vec<ContentHash>,
+    changes: UnboundedReceiver<DirectoryEvent>,
+    /// Whether there were events since the last comparison.
+    dirty: bool,
+    /// When an in-place write began that has not been closed.
     writing: Option<Instant>,
-    /// None where the system gives no watcher: then the files are only looked at.
+    /// `None` if the system offers no watcher; then the files are only polled.
     watcher: Option<RecommendedWatcher>,
-    /// The folders that are watched: the files' own, and those of what they link to.
-    folders: Vec<PathBuf>,
+    /// The watched directories: those of the files and of their link targets.
+    directories: Vec<PathBuf>,
 }
 
-/// What happened in a folder.
+/// An event in a watched directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stir {
-    /// One of the files got other bytes, and whoever wrote them may go on.
+enum DirectoryEvent {
+    /// A file was modified; its writer may continue.
     Written,
-    /// Whoever wrote one of the files is done, or another file is in its place.
-    Done,
-    /// Something else, which may have changed where a path leads.
-    Around,
+    /// A file was closed after writing, or replaced.
+    Completed,
+    /// Another event, which may have changed where a path leads.
+    Other,
 }
 
-impl Files {
-    /// Watches these files from now on. What they hold is not known before it is
-    /// [`noted`](Self::note).
+impl WatchedFiles {
+    /// Starts watching these files and takes a first snapshot.
     pub(crate) fn new(paths: Vec<PathBuf>) -> Self {
         let (sender, changes) = unbounded_channel();
         let mut files = Self {
@@ -66,11 +65,11 @@ impl Files {
             contents: vec![None; paths.len()],
             paths,
             changes,
-            stirred: false,
+            dirty: false,
             writing: None,
-            folders: Vec::new(),
+            directories: Vec::new(),
         };
-        files.note();
+        files.snapshot();
         files
     }
 
@@ -78,55 +77,54 @@ impl Files {
         &self.paths
     }
 
-    /// Takes what is in the files now as known. Call it before reading them, so
-    /// that no change goes unnoticed.
-    pub(crate) fn note(&mut self) {
-        self.follow();
+    /// Takes a snapshot of the current contents. Call it before reading the files, so
+    /// that no change is missed.
+    pub(crate) fn snapshot(&mut self) {
+        self.watch_directories();
         self.contents = contents(&self.paths);
     }
 
-    /// Waits until a file holds something else than what was noted. Nothing is
-    /// lost when the future is dropped.
+    /// Waits until a file's contents differ from the snapshot. Cancel-safe.
     pub(crate) async fn changed(&mut self) {
         loop {
-            if self.stirred {
+            if self.dirty {
                 self.settle().await;
-                self.stirred = false;
+                self.dirty = false;
                 if contents(&self.paths) != self.contents {
                     return;
                 }
             }
             tokio::select! {
-                Some(stir) = self.changes.recv() => self.saw(stir),
-                () = sleep(LOOK_AGAIN) => self.stirred = true,
+                Some(event) = self.changes.recv() => self.record(event),
+                () = sleep(POLL_INTERVAL) => self.dirty = true,
             }
         }
     }
 
-    fn saw(&mut self, stir: Stir) {
-        self.stirred = true;
-        match stir {
-            Stir::Written => self.writing = self.writing.or_else(|| Some(Instant::now())),
-            Stir::Done => self.writing = None,
-            Stir::Around => {}
+    fn record(&mut self, event: DirectoryEvent) {
+        self.dirty = true;
+        match event {
+            DirectoryEvent::Written => self.writing = self.writing.or_else(|| Some(Instant::now())),
+            DirectoryEvent::Completed => self.writing = None,
+            DirectoryEvent::Other => {}
         }
     }
 
-    /// Waits until the folder is quiet and nobody is in the middle of a file.
+    /// Waits until the directory is quiet and no write is in progress.
     async fn settle(&mut self) {
         let began = Instant::now();
         let mut quiet = began + QUIET;
         loop {
             let until = match self.writing {
-                Some(since) => since + WRITING,
-                None => quiet.min(began + PATIENCE),
+                Some(since) => since + MAX_WRITE,
+                None => quiet.min(began + MAX_SETTLE),
             };
             if Instant::now() >= until {
                 break;
             }
             match timeout_at(until, self.changes.recv()).await {
-                Ok(Some(stir)) => self.saw(stir),
-                // Without a watcher there is nothing to hear.
+                Ok(Some(event)) => self.record(event),
+                // Without a watcher there are no events.
                 Ok(None) => sleep_until(until).await,
                 Err(_) => break,
             }
@@ -135,99 +133,111 @@ impl Files {
         self.writing = None;
     }
 
-    /// Watches the folders that the files are in now.
-    fn follow(&mut self) {
+    /// Watches the directories that the files are in now.
+    fn watch_directories(&mut self) {
         let Some(watcher) = &mut self.watcher else {
             return;
         };
-        let mut folders: Vec<PathBuf> = self.paths.iter().flat_map(|it| folders(it)).collect();
-        folders.sort_unstable();
-        folders.dedup();
-        for folder in self.folders.iter().filter(|it| !folders.contains(it)) {
-            // A folder that is gone is not watched anyway.
-            let _ = watcher.unwatch(folder);
+        let mut directories: Vec<PathBuf> =
+            self.paths.iter().flat_map(|it| directories(it)).collect();
+        directories.sort_unstable();
+        directories.dedup();
+        for directory in self
+            .directories
+            .iter()
+            .filter(|it| !directories.contains(it))
+        {
+            // A removed directory is no longer watched anyway.
+            let _ = watcher.unwatch(directory);
         }
-        self.folders.retain(|folder| folders.contains(folder));
-        for folder in folders {
-            if self.folders.contains(&folder) {
+        self.directories
+            .retain(|directory| directories.contains(directory));
+        for directory in directories {
+            if self.directories.contains(&directory) {
                 continue;
             }
-            match watcher.watch(&folder, RecursiveMode::NonRecursive) {
-                Ok(()) => self.folders.push(folder),
+            match watcher.watch(&directory, RecursiveMode::NonRecursive) {
+                Ok(()) => self.directories.push(directory),
                 Err(error) => tracing::warn!(
-                    folder = %folder.display(), %error,
-                    "the folder cannot be watched; its files are looked at now and then"
+                    folder = %directory.display(), %error,
+                    "the directory cannot be watched; its files are polled"
                 ),
             }
         }
     }
 }
 
-fn watcher(paths: &[PathBuf], changes: UnboundedSender<Stir>) -> Option<RecommendedWatcher> {
+fn watcher(
+    paths: &[PathBuf],
+    changes: UnboundedSender<DirectoryEvent>,
+) -> Option<RecommendedWatcher> {
     let paths = paths.to_vec();
-    let tell = move |event: notify::Result<Event>| {
-        let stir = event.map_or(Some(Stir::Around), |event| stir(&event, &paths));
-        if let Some(stir) = stir {
-            // Nobody listens any more when the watch is gone.
-            let _ = changes.send(stir);
+    let notify_change = move |event: notify::Result<Event>| {
+        let event = event.map_or(Some(DirectoryEvent::Other), |event| {
+            classify(&event, &paths)
+        });
+        if let Some(event) = event {
+            // The receiver is gone when the watch was dropped.
+            let _ = changes.send(event);
         }
     };
-    let watcher = notify::recommended_watcher(tell);
+    let watcher = notify::recommended_watcher(notify_change);
     if let Err(error) = &watcher {
-        tracing::warn!(%error, "files cannot be watched; they are looked at now and then");
+        tracing::warn!(%error, "files cannot be watched; they are polled");
     }
     watcher.ok()
 }
 
-/// What an event means, if it means anything. Reading is no change; our own
-/// reading must not wake us, and neither may a log that is written in the same
-/// folder.
-fn stir(event: &Event, paths: &[PathBuf]) -> Option<Stir> {
+/// Classifies an event. Reads are ignored, since our own must not wake us, and so is a
+/// log that is written in the same directory.
+fn classify(event: &Event, paths: &[PathBuf]) -> Option<DirectoryEvent> {
     let about = |path: &PathBuf| match std::fs::canonicalize(path) {
-        // Events tell real paths, since real folders are watched.
-        Ok(real) => event.paths.contains(&real).then_some(About::Ours),
-        Err(_) => Some(About::Unknown),
+        // Events carry real paths, since real directories are watched.
+        Ok(real) => event.paths.contains(&real).then_some(EventScope::Ours),
+        Err(_) => Some(EventScope::Unknown),
     };
     let about = || paths.iter().filter_map(about).min();
     match event.kind {
-        EventKind::Access(AccessKind::Close(AccessMode::Write)) => about().map(|_| Stir::Done),
+        EventKind::Access(AccessKind::Close(AccessMode::Write)) => {
+            about().map(|_| DirectoryEvent::Completed)
+        }
         EventKind::Access(_) => None,
         EventKind::Modify(ModifyKind::Data(_)) => about().map(|about| match about {
-            // Only Linux tells afterwards that the file was closed.
-            About::Ours if cfg!(target_os = "linux") => Stir::Written,
-            _ => Stir::Around,
+            // Only Linux reports afterwards that the file was closed.
+            EventScope::Ours if cfg!(target_os = "linux") => DirectoryEvent::Written,
+            _ => DirectoryEvent::Other,
         }),
-        EventKind::Modify(ModifyKind::Metadata(_)) => Some(Stir::Around),
+        EventKind::Modify(ModifyKind::Metadata(_)) => Some(DirectoryEvent::Other),
         _ => match about() {
-            Some(About::Ours) => Some(Stir::Done),
-            _ => Some(Stir::Around),
+            Some(EventScope::Ours) => Some(DirectoryEvent::Completed),
+            _ => Some(DirectoryEvent::Other),
         },
     }
 }
 
-/// Whether an event is about one of the files. While one of them is missing, it
-/// may be.
+/// Whether an event concerns one of the files. It is unknown while one of them is
+/// missing.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum About {
+enum EventScope {
     Ours,
     Unknown,
 }
 
-fn contents(paths: &[PathBuf]) -> Vec<Contents> {
+fn contents(paths: &[PathBuf]) -> Vec<ContentHash> {
     let content = |path: &PathBuf| Some(Sha256::digest(read_bytes(path).ok()?).into());
     paths.iter().map(content).collect()
 }
 
-/// The folder of the path, and of the file that it really is.
-fn folders(path: &Path) -> Vec<PathBuf> {
+/// The parent directories of the path and of its link target.
+fn directories(path: &Path) -> Vec<PathBuf> {
     let parent = |path: &Path| match path.parent() {
-        Some(folder) if folder.as_os_str().is_empty() => Some(PathBuf::from(".")),
-        folder => folder.map(Path::to_path_buf),
+        Some(directory) if directory.as_os_str().is_empty() => Some(PathBuf::from(".")),
+        directory => directory.map(Path::to_path_buf),
     };
     let real = std::fs::canonicalize(path).ok();
     [parent(path), real.as_deref().and_then(parent)]
         .into_iter()
         .flatten()
-        .filter_map(|folder| std::fs::canonicalize(folder).ok())
+        .filter_map(|directory| std::fs::canonicalize(directory).ok())
         .collect()
 }

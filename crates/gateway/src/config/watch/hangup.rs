@@ -1,4 +1,4 @@
-//! SIGHUP, where there is such a thing.
+//! SIGHUP, on systems that have it.
 
 pub(super) struct Hangup {
     #[cfg(unix)]
@@ -11,7 +11,7 @@ impl Hangup {
         use tokio::signal::unix::{SignalKind, signal};
         let signal = signal(SignalKind::hangup());
         if let Err(error) = &signal {
-            tracing::warn!(%error, "SIGHUP cannot be listened for");
+            tracing::warn!(%error, "SIGHUP cannot be handled");
         }
         Self {
             signal: signal.ok(),
@@ -23,7 +23,7 @@ impl Hangup {
         Self {}
     }
 
-    /// Waits for the signal; for ever where there is none.
+    /// Waits for the signal; forever on systems without it.
     pub(super) async fn received(&mut self) {
         #[cfg(unix)]
         if let Some(signal) = &mut self.signal

@@ -1,4 +1,6 @@
-//! Reads the file anew when it changes, and on SIGHUP.
+//! Reads the configuration again when the file changes, and on SIGHUP.
+//!
+//! May use [`Config::load`] and `read_bytes`.
 
 mod files;
 mod hangup;
@@ -6,28 +8,28 @@ mod hangup;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-pub(crate) use files::Files;
+pub(crate) use files::WatchedFiles;
 use hangup::Hangup;
 
-use super::{Config, Problems};
+use super::{Config, Diagnostics};
 
-/// A configuration file that is read anew when it changes, and on SIGHUP.
-pub struct Watch {
+/// A configuration file that is read again when it changes, and on SIGHUP.
+pub struct ConfigWatch {
     path: PathBuf,
     environment: BTreeMap<String, String>,
-    files: Files,
+    files: WatchedFiles,
     hangup: Hangup,
 }
 
-impl Watch {
-    /// Reads the file, and watches it from before that on: no change is missed.
-    /// Must be called inside a tokio runtime.
+impl ConfigWatch {
+    /// Starts watching the file, then reads it, so that no change is missed. Must be
+    /// called within a tokio runtime.
     pub fn open(
         path: &Path,
         environment: BTreeMap<String, String>,
-    ) -> (Result<Config, Problems>, Self) {
+    ) -> (Result<Config, Diagnostics>, Self) {
         let mut watch = Self {
-            files: Files::new(vec![path.to_owned()]),
+            files: WatchedFiles::new(vec![path.to_owned()]),
             path: path.to_owned(),
             environment,
             hangup: Hangup::new(),
@@ -41,10 +43,9 @@ impl Watch {
         &self.path
     }
 
-    /// Waits until the text is another one, or somebody sent SIGHUP, and reads
-    /// it. A caller who gets problems keeps what it has. Nothing is lost when the
-    /// future is dropped.
-    pub async fn next(&mut self) -> Result<Config, Problems> {
+    /// Waits for a change or for SIGHUP, then reads the file. On diagnostics the caller
+    /// keeps its configuration. Cancel-safe.
+    pub async fn next(&mut self) -> Result<Config, Diagnostics> {
         tokio::select! {
             () = self.hangup.received() => {}
             () = self.files.changed() => {}
@@ -52,15 +53,15 @@ impl Watch {
         self.read()
     }
 
-    fn read(&mut self) -> Result<Config, Problems> {
-        self.files.note();
+    fn read(&mut self) -> Result<Config, Diagnostics> {
+        self.files.snapshot();
         Config::load(&self.path, &self.environment)
     }
 }
 
-impl std::fmt::Debug for Watch {
+impl std::fmt::Debug for ConfigWatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Watch")
+        f.debug_struct("ConfigWatch")
             .field("path", &self.path)
             .finish_non_exhaustive()
     }

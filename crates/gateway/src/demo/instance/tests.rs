@@ -1,8 +1,8 @@
-//! Which instances come of schemas, and that no schema gets more than its budget.
+//! Instances of schemas, and the limits of the budget.
 
 use proptest::prelude::*;
 
-use super::super::budget::{MOST_BYTES, MOST_NODES};
+use super::super::budget::{MAX_BYTES, MAX_NODES};
 use super::*;
 
 fn read(text: &str) -> Value {
@@ -10,7 +10,7 @@ fn read(text: &str) -> Value {
 }
 
 #[test]
-fn simple_schemas_get_the_smallest_instance() {
+fn simple_schemas_get_a_minimal_instance() {
     for (schema, instance) in [
         (
             r#"{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer","minimum":18},"nick":{"type":"string"}},"required":["name","age"]}"#,
@@ -46,20 +46,20 @@ fn simple_schemas_get_the_smallest_instance() {
 }
 
 #[test]
-fn a_list_that_may_end_ends_at_once() {
+fn an_optional_recursion_ends_immediately() {
     let list = r##"{"type":"object","required":["next"],"properties":{"next":{"anyOf":[{"$ref":"#"},{"type":"null"}]}}}"##;
     assert_eq!(instance_of(list).unwrap(), r#"{"next":null}"#);
 }
 
 #[test]
-fn a_list_that_never_ends_has_no_instance() {
+fn an_infinite_recursion_has_no_instance() {
     let list = r##"{"type":"object","required":["next"],"properties":{"next":{"$ref":"#"}}}"##;
-    assert_eq!(instance_of(list), Err(TooLarge::Depth(DEEPEST)));
+    assert_eq!(instance_of(list), Err(InstanceError::Depth(MAX_DEPTH)));
 }
 
-/// Each of these would be millions of values or bytes.
+/// Each of these would generate millions of values or bytes.
 #[test]
-fn what_multiplies_is_refused() {
+fn multiplying_schemas_are_rejected() {
     let fan_out = |kind: &str, width: usize| {
         let level = |at: usize| {
             let next = if at == 5 {
@@ -111,22 +111,25 @@ fn what_multiplies_is_refused() {
     ] {
         let refused = instance_of(&schema);
         assert!(
-            matches!(refused, Err(TooLarge::Nodes | TooLarge::Bytes)),
+            matches!(refused, Err(InstanceError::Nodes | InstanceError::Bytes)),
             "{} from {schema:.80}",
             refused.map_or_else(|error| error.to_string(), |made| made.len().to_string())
         );
     }
-    // Texts are merged into one by `allOf`, so that one is small.
+    // `allOf` keeps only the first string, so this one is small.
     assert!(instance_of(&fan_out("allOf", 2)).is_ok());
 }
 
 #[test]
-fn a_schema_that_is_too_long_is_not_read() {
-    let schema = format!(r#"{{"title":"{}"}}"#, "x".repeat(LARGEST_SCHEMA));
-    assert_eq!(instance_of(&schema), Err(TooLarge::Schema(LARGEST_SCHEMA)));
+fn an_oversized_schema_is_rejected() {
+    let schema = format!(r#"{{"title":"{}"}}"#, "x".repeat(MAX_SCHEMA_BYTES));
+    assert_eq!(
+        instance_of(&schema),
+        Err(InstanceError::Schema(MAX_SCHEMA_BYTES))
+    );
 }
 
-/// Schemas of every keyword that multiplies, nested in each other at random.
+/// Random nestings of all multiplying keywords.
 fn hostile() -> impl Strategy<Value = Value> {
     let bound = prop_oneof![0..4_u64, 100..600_u64, Just(u64::MAX)];
     let reference = (0..4_u8).prop_map(|at| json!({"$ref": format!("#/$defs/d{at}")}));
@@ -171,7 +174,7 @@ fn nodes(value: &Value) -> usize {
 
 proptest! {
     #[test]
-    fn no_schema_gets_more_than_the_budget(
+    fn no_schema_exceeds_the_budget(
         root in hostile(),
         defs in prop::collection::vec(hostile(), 4),
     ) {
@@ -182,9 +185,9 @@ proptest! {
             fields.insert("$defs".to_owned(), Value::Object(defs));
         }
         if let Ok(made) = instance_of(&root.to_string()) {
-            prop_assert!(made.len() <= MOST_BYTES, "{} bytes", made.len());
+            prop_assert!(made.len() <= MAX_BYTES, "{} bytes", made.len());
             let made = read(&made);
-            prop_assert!(nodes(&made) <= MOST_NODES, "{} values", nodes(&made));
+            prop_assert!(nodes(&made) <= MAX_NODES, "{} values", nodes(&made));
         }
     }
 }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use majordomo::transport::{Config as Client, Transport};
+use majordomo::transport::{Transport, TransportConfig as Client};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -18,7 +18,7 @@ use super::bodies::{FAILOVER, OVER_LIMIT, REFUSED, SERVED, Shape};
 use super::upstream;
 use crate::config::Config;
 use crate::server::{Limits, Server, ServerContext};
-use crate::state::State;
+use crate::state::GatewayState;
 
 /// Longest allowed CPU time of a poll.
 const BOUND: Duration = Duration::from_millis(5);
@@ -61,7 +61,7 @@ async fn served(heavy: usize) -> (SocketAddr, Arc<ServerContext>, tokio::task::J
     let environment = BTreeMap::new();
     let config = Config::parse("m.toml", &text, &environment).unwrap();
     let transport = Transport::new(Client::default());
-    let state = State::new(&config, &environment, &transport, None).unwrap();
+    let state = GatewayState::new(&config, &environment, &transport, None).unwrap();
     let limits = Limits {
         heavy,
         ..Limits::default()

@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use majordomo_gateway::{Gateway, Limits, Options};
+use majordomo_gateway::{Gateway, Limits, ServeOptions};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -74,7 +74,7 @@ impl Stage {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let file = folder.path().join("majordomo.toml");
         std::fs::write(&file, with_demo(config)).expect("a file can be written");
-        let options = Options {
+        let options = ServeOptions {
             config: Some(file),
             listen: Some(([127, 0, 0, 1], 0).into()),
         };

@@ -214,7 +214,7 @@ async fn headers_and_keys_are_evaluated_as_the_clients() {
         ("?as=intern", 400, "did you mean `intern-1`?"),
         ("?route=codr", 404, "did you mean `coder`?"),
         ("?dialect=messges", 400, "did you mean `messages`?"),
-        ("?path=/v1/models", 400, "nobody answers requests"),
+        ("?path=/v1/models", 400, "is not an endpoint"),
     ] {
         let answer = stage
             .look(&format!("/api/explain{query}"), &[], &plain)
@@ -226,7 +226,7 @@ async fn headers_and_keys_are_evaluated_as_the_clients() {
         .look("/api/explain", &[], br#"{"model":"coder","messages":3}"#)
         .await;
     assert_eq!(unreadable.status, 400);
-    let hint = "name another with `path` or `dialect`";
+    let hint = "specify another with `path` or `dialect`";
     assert!(unreadable.text().contains(hint), "{}", unreadable.text());
     let other = body_of("thinking");
     let refused = stage.look("/api/explain?as=intern-1", &[], &other).await;
@@ -255,7 +255,7 @@ async fn a_route_can_be_chosen_explicitly() {
     let unknown = stage.look("/api/explain", &[], &body_of("gpt-9")).await;
     assert_eq!(unknown.status, 404);
     assert!(
-        unknown.text().contains("asks no provider"),
+        unknown.text().contains("does not query providers"),
         "{}",
         unknown.text()
     );
@@ -289,7 +289,7 @@ async fn every_dialect_is_detected_by_path_name_and_shape() {
         .await;
     assert_eq!(answer.status, 400);
     assert!(
-        answer.text().contains("name the `path`"),
+        answer.text().contains("specify its `path`"),
         "{}",
         answer.text()
     );
@@ -380,9 +380,9 @@ async fn image_urls_that_would_be_refused_are_refused_by_explain() {
     for (url, expected) in [
         ("http://203.0.114.1/x.png", "fetched"),
         ("http://example.com/x.png", "fetched"),
-        ("http://127.0.0.1/x.png", "not a public one"),
-        ("http://[::1]/x.png", "not a public one"),
-        ("http://example.com:22/x.png", "names a port"),
+        ("http://127.0.0.1/x.png", "is not public"),
+        ("http://[::1]/x.png", "is not public"),
+        ("http://example.com:22/x.png", "ports 80 and 443"),
         ("file:///x.png", "must begin with http"),
         ("http://a@example.com/x.png", "must begin with http"),
     ] {

@@ -55,12 +55,12 @@ async fn a_missing_wrong_or_ambiguous_key_is_refused_in_the_dialects_format() {
     let stage = Stage::start(KEYS).await;
     let laptop = ("x-api-key", "canary-laptop");
     let rows: [(Headers<'_>, u16, &str); 4] = [
-        (&[], 401, "a key is needed"),
-        (&[("x-api-key", "canary-guess")], 401, "not known"),
+        (&[], 401, "a key is required"),
+        (&[("x-api-key", "canary-guess")], 401, "the key is unknown"),
         (
             &[("authorization", "Basic canary-laptop")],
             401,
-            "a key is needed",
+            "a key is required",
         ),
         (
             &[laptop, ("authorization", "Bearer canary-guest")],

@@ -16,7 +16,7 @@ async fn stage() -> (Upstream, Stage) {
 }
 
 fn told(what: &str, setting: &str) -> String {
-    format!("{what} (`{setting}` in its `[server]` section)")
+    format!("{what} (`{setting}` in [server])")
 }
 
 #[tokio::test]
@@ -24,8 +24,8 @@ async fn every_dialect_names_the_exceeded_limit() {
     let (upstream, stage) = stage().await;
     let said = r#"{"role":"user","content":"hi"}"#;
     let content = r#"{"role":"user","parts":[{"text":"hi"}]}"#;
-    let messages = "3 messages, and this gateway takes 2";
-    let stops = "2 stop sequences, and this gateway takes 1";
+    let messages = "3 messages, and the limit is 2";
+    let stops = "2 stop sequences, and the limit is 1";
     let list = format!("[{said},{said},{said}]");
     let asked = format!(r#"{{"model":"up/m0","messages":{list}}}"#);
     let contents = format!(r#"{{"contents":[{content},{content},{content}]}}"#);

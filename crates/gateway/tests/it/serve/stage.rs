@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::TokioIo;
-use majordomo_gateway::{Gateway, Options};
+use majordomo_gateway::{Gateway, ServeOptions};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
@@ -43,7 +43,7 @@ impl Stage {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let file: PathBuf = folder.path().join("majordomo.toml");
         std::fs::write(&file, config).expect("a file can be written");
-        let options = Options {
+        let options = ServeOptions {
             config: Some(file),
             listen: Some(([127, 0, 0, 1], 0).into()),
         };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bodies::Dialect;
 use majordomo::agent::{Agent, Function, RunOutcome};
-use majordomo::transport::{Config, Proxies, Transport};
+use majordomo::transport::{Proxies, Transport, TransportConfig};
 use majordomo::{Part, Provider, Settings};
 use majordomo_testkit::{Script, Upstream};
 use schemars::JsonSchema;
@@ -46,7 +46,7 @@ async fn run(dialect: &Dialect, streamed: bool) -> (Upstream, RunOutcome) {
         .read_request()
         .answer(200, content_type, answer);
     let upstream = Upstream::start([script]).await;
-    let transport = Transport::new(Config::default().proxies(Proxies::Direct));
+    let transport = Transport::new(TransportConfig::default().proxies(Proxies::Direct));
     let settings = Settings::new("here", transport)
         .discovery(false)
         .base_url(format!("http://{}", upstream.address()))

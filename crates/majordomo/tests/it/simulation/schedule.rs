@@ -195,7 +195,7 @@ impl Caller {
         self.second_opinion(&end, began, streamed);
     }
 
-    /// Attempts are bounded, in the chain's order, with one last resort at most.
+    /// Attempts are bounded, in the chain's order, and each benched target is forced at most once.
     fn check_attempt_log(&mut self, attempt_log: &AttemptLog, served: bool) {
         let targets: Vec<String> = self.chain.targets().map(|t| t.to_string()).collect();
         let place = |name: &str| targets.iter().position(|target| target == name);
@@ -205,9 +205,8 @@ impl Caller {
                 .push(format!("{} calls, at most {bound}", attempt_log.calls()));
         }
         let mut last = 0;
-        let mut called_before: Option<&str> = None;
         let mut resorts = 0;
-        for attempt in &attempt_log.attempts {
+        for (index, attempt) in attempt_log.attempts.iter().enumerate() {
             let Some(place) = place(&attempt.target) else {
                 self.broken
                     .push(format!("{} is not in the chain", attempt.target));
@@ -215,17 +214,24 @@ impl Caller {
             };
             let called = !matches!(attempt.outcome, AttemptOutcome::Skipped { .. });
             if place < last {
-                // Going back is the last resort: no other capable target was called.
+                // Going back is the last resort, in which a benched target is called once,
+                // or the second pass of a reduced request, which no target could take.
                 resorts += u64::from(called);
-                if called_before.is_some_and(|target| target != attempt.target) {
+                let before = &attempt_log.attempts[..index];
+                let mut failed = before.iter().filter(|other| {
+                    matches!(other.outcome, AttemptOutcome::Failed { class, .. } if !class.is_incapable())
+                });
+                // A stale connection is replaced at once.
+                let again = before
+                    .last()
+                    .is_some_and(|last| last.target == attempt.target);
+                let twice = !again && failed.clone().any(|other| other.target == attempt.target);
+                let forced = is_forced(before, &attempt.target);
+                if called && (twice || (!forced && failed.next().is_some())) {
                     self.broken.push(format!("went back to {attempt}"));
                 }
             }
             last = last.max(place);
-            let incapable = matches!(attempt.outcome, AttemptOutcome::Failed { class, .. } if class.is_incapable());
-            if called && !incapable {
-                called_before = Some(&attempt.target);
-            }
         }
         self.totals.last_resorts += resorts;
         let ends_served = matches!(

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use majordomo::transport::{Protocol, Resolve, Timeouts};
+use majordomo::transport::{HttpVersions, Resolve, Timeouts};
 use majordomo::{BoxFuture, Class, Request};
 use majordomo_testkit::{Authority, BlackHole, ClosedPort, Http2Settings, Http2Upstream, Identity};
 use majordomo_testkit::{Script, StreamStep, Upstream, frames};
@@ -206,7 +206,7 @@ async fn http2(streams: Vec<Vec<StreamStep>>) -> (Http2Upstream, Stage) {
 }
 
 fn over_http2(url: impl ToString) -> Head {
-    Head::at(url).config(config().protocol(Protocol::Http2))
+    Head::at(url).config(config().http_versions(HttpVersions::Http2))
 }
 
 #[tokio::test]

@@ -325,7 +325,7 @@ async fn an_endless_body_is_cut_off_and_the_connection_closed() {
     let block = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
     let script = Script::new().read_request().stream_head().flood(block);
     let upstream = Upstream::start([script]).await;
-    let config = config().largest_answer(1 << 20);
+    let config = config().max_response_bytes(1 << 20);
     let stage = Head::at(upstream.uri("")).config(config).stage();
     assert_eq!(stage.send().await, UNUSABLE);
     upstream.closed(0, SOON).await;

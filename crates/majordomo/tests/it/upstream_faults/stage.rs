@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use majordomo::fake::Fake;
-use majordomo::transport::{Config, Proxies, Timeouts, Transport};
+use majordomo::transport::{Proxies, Timeouts, Transport, TransportConfig};
 use majordomo::{
     AttemptLog, AttemptOutcome, Chain, ChainConfig, Class, ManualClock, ProviderKind, Registry,
     Request, Response, ResponseStream, Result, Settings,
@@ -26,7 +26,7 @@ pub(crate) struct Head {
     url: String,
     kind: ProviderKind,
     timeouts: Timeouts,
-    config: Config,
+    config: TransportConfig,
 }
 
 impl Head {
@@ -50,7 +50,7 @@ impl Head {
         self
     }
 
-    pub(crate) fn config(mut self, config: Config) -> Self {
+    pub(crate) fn config(mut self, config: TransportConfig) -> Self {
         self.config = config;
         self
     }
@@ -83,8 +83,8 @@ impl Head {
 }
 
 /// A configuration that ignores the environment.
-pub(crate) fn config() -> Config {
-    Config::default().proxies(Proxies::Direct)
+pub(crate) fn config() -> TransportConfig {
+    TransportConfig::default().proxies(Proxies::Direct)
 }
 
 /// The outcome of a request for the head.

@@ -120,7 +120,7 @@ async fn tool_calls_beyond_the_limits_are_rejected_whole() {
         ("longer than 1048576 bytes", slowly),
         ("deeper than 64 levels", vec![&*deep]),
         (
-            "more than 128 tools",
+            "more than 128 tool calls",
             many.iter().map(String::as_str).collect(),
         ),
     ];

@@ -1,8 +1,7 @@
-//! An HTTP/1.1 connection, driven by whoever uses it.
+//! An HTTP/1.1 connection, polled by the exchange that uses it.
 //!
-//! No task of its own: the exchange polls it while it waits, and an unused one
-//! is not polled at all. Dropping the exchange therefore drops the socket, and
-//! the server sees the close at once.
+//! There is no background task: idle connections are not polled, and dropping an
+//! exchange drops the socket, so that the server sees the close immediately.
 
 use std::pin::Pin;
 use std::task::{Context, Waker};
@@ -11,58 +10,58 @@ use hyper::client::conn::http1::{self, Connection, SendRequest};
 use hyper_util::rt::TokioIo;
 use tokio::time::Instant;
 
-use crate::transport::dial::{Dialed, Io, Peephole};
-use crate::transport::upload::Upload;
+use crate::transport::connect::{AsyncIo, NewConnection, SocketPeek};
+use crate::transport::request_body::RequestBody;
 
-/// The bound of a head, and of what one stream buffers.
-const BUFFER: usize = 64 * 1024;
+/// Limit of the response head and of the read buffer.
+const MAX_BUFFER: usize = 64 * 1024;
 
-pub(crate) struct Http1 {
-    pub(crate) sender: SendRequest<Upload>,
-    connection: Box<Connection<TokioIo<Box<dyn Io>>, Upload>>,
-    peephole: Peephole,
-    ended: bool,
-    /// Since when it is unused; `None` before its first exchange is over.
-    pub(super) unused_since: Option<Instant>,
+pub(crate) struct Http1Connection {
+    pub(crate) sender: SendRequest<RequestBody>,
+    connection: Box<Connection<TokioIo<Box<dyn AsyncIo>>, RequestBody>>,
+    peek: SocketPeek,
+    closed: bool,
+    /// Start of the idle period; `None` until the first exchange ends.
+    pub(super) idle_since: Option<Instant>,
 }
 
-impl Http1 {
-    pub(super) async fn open(dialed: Dialed) -> hyper::Result<Self> {
-        let io = TokioIo::new(dialed.io);
+impl Http1Connection {
+    pub(super) async fn open(connected: NewConnection) -> hyper::Result<Self> {
+        let io = TokioIo::new(connected.io);
         let (sender, connection) = http1::Builder::new()
-            .max_buf_size(BUFFER)
+            .max_buf_size(MAX_BUFFER)
             .handshake(io)
             .await?;
         Ok(Self {
             sender,
             connection: Box::new(connection),
-            peephole: dialed.peephole,
-            ended: false,
-            unused_since: None,
+            peek: connected.peek,
+            closed: false,
+            idle_since: None,
         })
     }
 
-    /// Lets the connection read and write. What it finds reaches the response
-    /// and its body, errors included.
+    /// Polls the connection. Its results, including errors, reach the response
+    /// future and the body.
     pub(crate) fn drive(&mut self, cx: &mut Context<'_>) {
-        if !self.ended {
+        if !self.closed {
             let driven = Pin::new(&mut *self.connection).poll_without_shutdown(cx);
-            self.ended = driven.is_ready();
+            self.closed = driven.is_ready();
         }
     }
 
     pub(crate) fn is_reused(&self) -> bool {
-        self.unused_since.is_some()
+        self.idle_since.is_some()
     }
 
-    /// Whether the last exchange is over and the next one may begin.
+    /// Whether the last exchange is complete and another may start.
     pub(super) fn is_ready(&mut self) -> bool {
         self.drive(&mut Context::from_waker(Waker::noop()));
-        !self.ended && self.sender.is_ready() && self.peephole.is_clean()
+        !self.closed && self.sender.is_ready() && self.peek.is_quiet()
     }
 
-    /// Whether the server has kept it open and silent meanwhile.
-    pub(super) fn is_clean(&self) -> bool {
-        self.peephole.is_clean()
+    /// Whether the server has kept the idle connection open and silent.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.peek.is_quiet()
     }
 }

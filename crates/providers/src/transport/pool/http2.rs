@@ -1,4 +1,4 @@
-//! An HTTP/2 connection that many exchanges share.
+//! An HTTP/2 connection, shared by concurrent exchanges.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,105 +11,105 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use crate::transport::dial::Dialed;
-use crate::transport::upload::Upload;
+use crate::transport::connect::NewConnection;
+use crate::transport::request_body::RequestBody;
 
-/// What one stream may have in flight towards us before it is read.
+/// Initial flow-control window of a stream.
 const STREAM_WINDOW: u32 = 256 * 1024;
-/// Until the server has said how many, one stream is opened: more might be
-/// refused.
-const FIRST_STREAMS: usize = 1;
-/// Exchanges on one connection. With the windows below, streams that nobody
-/// reads can never use up the connection's window and starve their neighbours.
-const MOST_STREAMS: usize = 64;
-const CONNECTION_WINDOW: u32 = STREAM_WINDOW * MOST_STREAMS as u32;
-const LARGEST_HEAD: u32 = 64 * 1024;
-/// A connection in use that does not answer a ping is dead after 20 s.
-const PING_EVERY: Duration = Duration::from_secs(10);
-const PING_ANSWER: Duration = Duration::from_secs(10);
+/// Concurrent streams before the server's SETTINGS arrive; more might be refused.
+const INITIAL_STREAMS: usize = 1;
+/// Maximum concurrent streams per connection. The connection window covers all
+/// stream windows, so that unread streams cannot starve the others.
+const MAX_STREAMS: usize = 64;
+const CONNECTION_WINDOW: u32 = STREAM_WINDOW * MAX_STREAMS as u32;
+const MAX_HEADER_LIST: u32 = 64 * 1024;
+/// Keep-alive by PING: an active connection is closed 20 s after the server stops
+/// responding.
+const PING_INTERVAL: Duration = Duration::from_secs(10);
+const PING_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Clone)]
-pub(super) struct Http2 {
-    sender: SendRequest<Upload>,
-    load: Arc<Load>,
-    questions: mpsc::UnboundedSender<oneshot::Sender<()>>,
-    pub(super) last_leased: Instant,
+pub(super) struct Http2Connection {
+    sender: SendRequest<RequestBody>,
+    count: Arc<StreamCount>,
+    limit_queries: mpsc::UnboundedSender<oneshot::Sender<()>>,
+    pub(super) last_used: Instant,
 }
 
-struct Load {
-    streams: AtomicUsize,
-    /// What the server allows, as far as it has told.
-    allowed: AtomicUsize,
+struct StreamCount {
+    open: AtomicUsize,
+    /// SETTINGS_MAX_CONCURRENT_STREAMS, as last seen.
+    limit: AtomicUsize,
 }
 
-/// The right to one stream. The place is free again when it is dropped.
-pub(crate) struct Lease {
-    pub(crate) sender: SendRequest<Upload>,
-    load: Arc<Load>,
+/// The permit to open one stream; released on drop.
+pub(crate) struct StreamPermit {
+    pub(crate) sender: SendRequest<RequestBody>,
+    count: Arc<StreamCount>,
     reused: bool,
 }
 
-impl Http2 {
-    pub(super) async fn open(dialed: Dialed) -> hyper::Result<Self> {
-        let io = TokioIo::new(dialed.io);
+impl Http2Connection {
+    pub(super) async fn open(connected: NewConnection) -> hyper::Result<Self> {
+        let io = TokioIo::new(connected.io);
         let (sender, mut connection) = http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
-            .initial_max_send_streams(FIRST_STREAMS)
-            .max_header_list_size(LARGEST_HEAD)
-            .keep_alive_interval(PING_EVERY)
-            .keep_alive_timeout(PING_ANSWER)
+            .initial_max_send_streams(INITIAL_STREAMS)
+            .max_header_list_size(MAX_HEADER_LIST)
+            .keep_alive_interval(PING_INTERVAL)
+            .keep_alive_timeout(PING_TIMEOUT)
             .handshake(io)
             .await?;
-        let load = Arc::new(Load {
-            streams: AtomicUsize::new(0),
-            allowed: AtomicUsize::new(FIRST_STREAMS),
+        let count = Arc::new(StreamCount {
+            open: AtomicUsize::new(0),
+            limit: AtomicUsize::new(INITIAL_STREAMS),
         });
-        let told = Arc::clone(&load);
-        let (questions, mut asked) = mpsc::unbounded_channel::<oneshot::Sender<()>>();
-        // Errors reach the streams; there is nobody else to tell.
+        let updated = Arc::clone(&count);
+        let (limit_queries, mut queries) = mpsc::unbounded_channel::<oneshot::Sender<()>>();
+        // Connection errors surface on the streams.
         tokio::spawn(std::future::poll_fn(move |cx| {
             if Pin::new(&mut connection).poll(cx).is_ready() {
                 return Poll::Ready(());
             }
-            while let Poll::Ready(Some(question)) = asked.poll_recv(cx) {
-                let allowed = connection.current_max_send_streams();
-                told.allowed.store(allowed, Ordering::Relaxed);
-                // Whoever asked may have left.
-                let _ = question.send(());
+            while let Poll::Ready(Some(reply)) = queries.poll_recv(cx) {
+                let limit = connection.current_max_send_streams();
+                updated.limit.store(limit, Ordering::Relaxed);
+                // The caller may have been cancelled.
+                let _ = reply.send(());
             }
             Poll::Pending
         }));
         Ok(Self {
             sender,
-            load,
-            questions,
-            last_leased: Instant::now(),
+            count,
+            limit_queries,
+            last_used: Instant::now(),
         })
     }
 
-    /// Learns how many streams the server allows by now. It says so after the
-    /// connection was made, and nothing tells us when.
-    pub(super) async fn ask_for_room(&self) {
-        let (question, answer) = oneshot::channel();
-        if self.questions.send(question).is_ok() {
-            let _ = answer.await;
+    /// Refreshes the server's stream limit. It arrives in SETTINGS after the
+    /// handshake, and hyper does not announce it.
+    pub(super) async fn refresh_stream_limit(&self) {
+        let (reply, received) = oneshot::channel();
+        if self.limit_queries.send(reply).is_ok() {
+            let _ = received.await;
         }
     }
 
-    /// A stream on this connection, if it has one to give.
-    pub(super) fn lease(&mut self, reused: bool) -> Option<Lease> {
-        let allowed = self.load.allowed.load(Ordering::Relaxed).min(MOST_STREAMS);
-        let streams = &self.load.streams;
-        let taken = streams.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
-            (used < allowed).then_some(used + 1)
+    /// Reserves a stream, if the limit permits.
+    pub(super) fn reserve(&mut self, reused: bool) -> Option<StreamPermit> {
+        let limit = self.count.limit.load(Ordering::Relaxed).min(MAX_STREAMS);
+        let open = &self.count.open;
+        let reserved = open.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+            (used < limit).then_some(used + 1)
         });
-        taken.ok()?;
-        self.last_leased = Instant::now();
-        Some(Lease {
+        reserved.ok()?;
+        self.last_used = Instant::now();
+        Some(StreamPermit {
             sender: self.sender.clone(),
-            load: Arc::clone(&self.load),
+            count: Arc::clone(&self.count),
             reused,
         })
     }
@@ -118,23 +118,23 @@ impl Http2 {
         !self.sender.is_closed()
     }
 
-    pub(super) fn is_unused(&self) -> bool {
-        self.load.streams.load(Ordering::Relaxed) == 0
+    pub(super) fn is_idle(&self) -> bool {
+        self.count.open.load(Ordering::Relaxed) == 0
     }
 
-    pub(super) fn is_behind(&self, lease: &Lease) -> bool {
-        Arc::ptr_eq(&self.load, &lease.load)
+    pub(super) fn owns(&self, permit: &StreamPermit) -> bool {
+        Arc::ptr_eq(&self.count, &permit.count)
     }
 }
 
-impl Lease {
+impl StreamPermit {
     pub(crate) fn is_reused(&self) -> bool {
         self.reused
     }
 }
 
-impl Drop for Lease {
+impl Drop for StreamPermit {
     fn drop(&mut self) {
-        self.load.streams.fetch_sub(1, Ordering::Relaxed);
+        self.count.open.fetch_sub(1, Ordering::Relaxed);
     }
 }

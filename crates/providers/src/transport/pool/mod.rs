@@ -1,8 +1,8 @@
-//! The connections to every origin, kept and shared.
+//! The connection pool: one [`OriginPool`] per origin.
 
 mod http1;
 mod http2;
-mod place;
+mod origin;
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -13,23 +13,23 @@ use http::Uri;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use majordomo_llm::{Error, ErrorKind, Result};
 
-pub(crate) use place::Place;
+pub(crate) use origin::OriginPool;
 
-use super::Config;
-use super::dial::Routes;
-use http1::Http1;
-use http2::Lease;
+use super::TransportConfig;
+use super::connect::ProxyRoutes;
+use http1::Http1Connection;
+use http2::StreamPermit;
 
-/// A connection in the hands of one exchange.
-pub(crate) enum Link {
-    /// All of it.
-    Http1(Http1),
-    /// One stream of it.
-    Http2(Lease),
+/// A connection checked out by one exchange.
+pub(crate) enum PooledConnection {
+    /// Exclusive.
+    Http1(Http1Connection),
+    /// One stream of a shared connection.
+    Http2(StreamPermit),
 }
 
-impl Link {
-    /// HTTP/1 reads and writes here; HTTP/2 has a task that does.
+impl PooledConnection {
+    /// Polls an HTTP/1.1 connection; an HTTP/2 connection has its own task.
     pub(crate) fn drive(&mut self, cx: &mut Context<'_>) {
         if let Self::Http1(connection) = self {
             connection.drive(cx);
@@ -39,62 +39,62 @@ impl Link {
     pub(crate) fn is_reused(&self) -> bool {
         match self {
             Self::Http1(connection) => connection.is_reused(),
-            Self::Http2(lease) => lease.is_reused(),
+            Self::Http2(permit) => permit.is_reused(),
         }
     }
 }
 
-/// The places we have been to. They come from the configuration, not from
-/// requests, so they are few and are never forgotten.
-pub(crate) struct Pool {
-    routes: Routes,
-    places: RwLock<HashMap<(Scheme, Authority), Arc<Place>>>,
-    idle_connections: usize,
-    idle_connection_age: Duration,
+/// All pools by origin. Origins come from the configuration, so there are few, and
+/// none is evicted.
+pub(crate) struct ConnectionPool {
+    routes: ProxyRoutes,
+    origins: RwLock<HashMap<(Scheme, Authority), Arc<OriginPool>>>,
+    max_idle_connections: usize,
+    idle_timeout: Duration,
 }
 
-impl Pool {
-    pub(crate) fn new(config: &Config) -> Self {
+impl ConnectionPool {
+    pub(crate) fn new(config: &TransportConfig) -> Self {
         Self {
-            routes: Routes::new(&config.proxies),
-            places: RwLock::default(),
-            idle_connections: config.idle_connections,
-            idle_connection_age: config.idle_connection_age,
+            routes: ProxyRoutes::new(&config.proxies),
+            origins: RwLock::default(),
+            max_idle_connections: config.max_idle_connections,
+            idle_timeout: config.idle_timeout,
         }
     }
 
-    /// The place that a URI leads to.
-    pub(crate) fn place(&self, uri: &Uri) -> Result<Arc<Place>> {
+    /// The pool of a URI's origin.
+    pub(crate) fn origin(&self, uri: &Uri) -> Result<Arc<OriginPool>> {
         let parts = uri.scheme().zip(uri.authority());
         let Some((scheme, authority)) = parts else {
             return Err(bad_address());
         };
         let key = (scheme.clone(), authority.clone());
-        let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(place) = places.get(&key) {
-            return Ok(Arc::clone(place));
+        let origins = self.origins.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(origin) = origins.get(&key) {
+            return Ok(Arc::clone(origin));
         }
-        drop(places);
-        let place = Arc::new(self.discover(scheme, authority)?);
-        let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
-        Ok(Arc::clone(places.entry(key).or_insert(place)))
+        drop(origins);
+        let origin = Arc::new(self.new_origin(scheme, authority)?);
+        let mut origins = self.origins.write().unwrap_or_else(PoisonError::into_inner);
+        Ok(Arc::clone(origins.entry(key).or_insert(origin)))
     }
 
-    /// The same for an address that came with a request: it is not remembered, and
-    /// its connections end with the exchange.
-    pub(crate) fn passing(&self, uri: &Uri) -> Result<Arc<Place>> {
+    /// A temporary pool for an address from a request. Its connections close after
+    /// the exchange.
+    pub(crate) fn temporary_origin(&self, uri: &Uri) -> Result<Arc<OriginPool>> {
         let parts = uri.scheme().zip(uri.authority());
         let (scheme, authority) = parts.ok_or_else(bad_address)?;
-        Ok(Arc::new(self.discover(scheme, authority)?))
+        Ok(Arc::new(self.new_origin(scheme, authority)?))
     }
 
-    fn discover(&self, scheme: &Scheme, authority: &Authority) -> Result<Place> {
-        let standard_port = match scheme.as_str() {
+    fn new_origin(&self, scheme: &Scheme, authority: &Authority) -> Result<OriginPool> {
+        let default_port = match scheme.as_str() {
             "http" => 80,
             "https" => 443,
             _ => return Err(bad_address()),
         };
-        let port = authority.port_u16().unwrap_or(standard_port);
+        let port = authority.port_u16().unwrap_or(default_port);
         let host = format!("{}:{port}", authority.host());
         let uri = Uri::builder()
             .scheme(scheme.clone())
@@ -103,15 +103,15 @@ impl Pool {
             .build()
             .map_err(|_| bad_address())?;
         let route = self.routes.to(&uri);
-        let (most, age) = (self.idle_connections, self.idle_connection_age);
-        Ok(Place::new(uri, route, most, age))
+        let (max_idle, timeout) = (self.max_idle_connections, self.idle_timeout);
+        Ok(OriginPool::new(uri, route, max_idle, timeout))
     }
 }
 
-/// The address is not told: it may hold a key in the wrong place.
+/// Omits the address, which may contain a misplaced key.
 fn bad_address() -> Error {
     Error::new(
         ErrorKind::Spec,
-        "the provider's base URL must begin with http:// or https:// and name a host",
+        "the base URL must start with http:// or https:// and name a host",
     )
 }

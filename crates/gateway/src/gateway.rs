@@ -1,0 +1,231 @@
+//! Starts and runs a gateway, with or without a configuration file.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use majordomo::transport::{self, Transport};
+use tokio::runtime::Handle as Runtime;
+
+use crate::config::transition::AtStartup;
+use crate::config::{self, Config, ConfigWatch, Detected, Diagnostics};
+use crate::operator::{Operator, OperatorThread};
+use crate::reload::{Reloader, StateLoader};
+#[cfg(feature = "otel")]
+use crate::telemetry::Telemetry;
+use crate::{GatewayState, Limits, Server};
+
+/// Options of `majordomo serve`.
+#[derive(Clone, Debug, Default)]
+pub struct ServeOptions {
+    /// The configuration file, instead of the default ones.
+    pub config: Option<PathBuf>,
+    /// Overrides `listen` of the file.
+    pub listen: Option<SocketAddr>,
+}
+
+/// Why a gateway cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The configuration is invalid.
+    #[error("{0}")]
+    Config(#[from] Diagnostics),
+    /// The clients' address cannot be bound.
+    #[error("cannot listen on {address}: {reason}; choose another with --listen")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The system's error.
+        reason: std::io::Error,
+    },
+    /// The certificate or its key is unusable.
+    #[error("{0}; `tls` in [server] names the files")]
+    Tls(String),
+    /// The operator's address cannot be bound.
+    #[error(
+        "cannot listen for the operator on {address}: {reason}; \
+         choose another with `operator_listen` in [server]"
+    )]
+    Operator {
+        /// The address.
+        address: SocketAddr,
+        /// The system's error.
+        reason: std::io::Error,
+    },
+    /// The address is exposed without keys.
+    #[error("{0}")]
+    Open(String),
+}
+
+/// A gateway that is listening.
+pub struct Gateway {
+    server: Server,
+    operator: Operator,
+    watch: Option<ConfigWatch>,
+    loader: StateLoader,
+    /// Detected providers; only without a file.
+    pub found: Option<Detected>,
+    /// The configuration file, if any.
+    pub file: Option<PathBuf>,
+    state: Arc<GatewayState>,
+}
+
+impl Gateway {
+    /// Loads the configuration, builds the providers and binds both listeners.
+    pub async fn start(
+        options: &ServeOptions,
+        environment: BTreeMap<String, String>,
+    ) -> Result<Self, StartError> {
+        Self::start_with(options, environment, Limits::default()).await
+    }
+
+    /// Like [`start`](Self::start), with other limits.
+    pub async fn start_with(
+        options: &ServeOptions,
+        environment: BTreeMap<String, String>,
+        limits: Limits,
+    ) -> Result<Self, StartError> {
+        let loader = StateLoader {
+            transport: Transport::new(transport::TransportConfig::default()),
+            environment,
+            listen: options.listen,
+        };
+        let file = config::find_config(options.config.as_deref(), &loader.environment);
+        let (watch, config) = match &file {
+            Some(path) => {
+                let (config, watch) = ConfigWatch::open(path, loader.environment.clone());
+                let config = config?;
+                config::warn_if_exposed(path, &config);
+                (Some(watch), config)
+            }
+            None => (None, Config::empty()),
+        };
+        let state = loader.state(&loader.with_overrides(config), None)?;
+        if let Some(reason) =
+            config::exposed_without_keys(state.server.listen, !state.keys.is_empty())
+        {
+            return Err(StartError::Open(reason));
+        }
+        let found = match &file {
+            Some(_) => None,
+            None => Some(config::autodetect(&state.registry, &loader.environment).await),
+        };
+        let address = state.server.listen;
+        let bound = Server::bind_with(Arc::clone(&state), limits).await;
+        let server = bound.map_err(|reason| match reason.kind() {
+            std::io::ErrorKind::InvalidInput => StartError::Tls(reason.to_string()),
+            _ => StartError::Listen { address, reason },
+        })?;
+        let address = operator_address(&state.server);
+        let bound = Operator::bind(address, server.context(), server.tls()).await;
+        let operator = bound.map_err(|reason| StartError::Operator { address, reason })?;
+        #[cfg(feature = "otel")]
+        if let Some(telemetry) = Telemetry::start(&loader.environment, &loader.transport) {
+            // The context is new, so it is not set yet.
+            let _ = server.context().telemetry.set(telemetry);
+        }
+        Ok(Self {
+            server,
+            operator,
+            watch,
+            loader,
+            found,
+            file,
+            state,
+        })
+    }
+
+    /// The clients' address.
+    pub fn address(&self) -> std::io::Result<SocketAddr> {
+        self.server.address()
+    }
+
+    /// The operator's address.
+    pub fn operator_address(&self) -> std::io::Result<SocketAddr> {
+        self.operator.address()
+    }
+
+    /// The scheme of both listeners: `https` with a certificate, else `http`.
+    pub fn scheme(&self) -> &'static str {
+        match self.server.tls() {
+            Some(_) => "https",
+            None => "http",
+        }
+    }
+
+    /// Whether clients need a key.
+    pub fn has_keys(&self) -> bool {
+        !self.state.keys.is_empty()
+    }
+
+    /// The runtime of the heavy lane, once started: each of its threads must release its
+    /// own memory.
+    pub fn heavy_threads(&self) -> impl Fn() -> Option<Runtime> + Send + 'static {
+        let context = self.server.context();
+        move || context.lane.threads()
+    }
+
+    /// The names of all models. Providers are queried for their lists, so the gateway
+    /// should already be running.
+    pub fn models(&self) -> impl Future<Output = Vec<String>> + Send + 'static {
+        let state = Arc::clone(&self.state);
+        async move { state.names().await }
+    }
+
+    /// Serves until `stop` resolves, and reloads the configuration when it changes.
+    pub async fn run(self, stop: impl Future<Output = ()>) {
+        #[cfg(feature = "otel")]
+        let context = self.server.context();
+        let server = &self.state.server;
+        let at_startup = AtStartup {
+            listen: server.listen,
+            operator_listen: server.operator_listen,
+            bound: [
+                self.server.address().unwrap_or(server.listen),
+                self.operator.address().unwrap_or(server.operator_listen),
+            ],
+            tls: server.tls.is_some(),
+        };
+        let reload = Reloader::new(
+            self.loader,
+            self.server.handle(),
+            at_startup,
+            self.server.tls(),
+        );
+        let serving = self.server.run(stop);
+        let watching = async {
+            match self.watch {
+                Some(watch) => reload.run(watch).await,
+                None => std::future::pending().await,
+            }
+        };
+        let mut operator = match OperatorThread::start(self.operator) {
+            Ok(operator) => operator,
+            Err(error) => {
+                tracing::error!(reason = %error, "cannot start the thread of the operator's listener");
+                return;
+            }
+        };
+        // The operator can observe the last requests.
+        tokio::select! {
+            () = serving => {}
+            () = watching => {}
+            () = operator.ended() => {}
+        }
+        operator.stop().await;
+        #[cfg(feature = "otel")]
+        if let Some(telemetry) = context.telemetry.get() {
+            telemetry.stop().await;
+        }
+    }
+}
+
+/// If clients use any free port, so does the operator, unless configured.
+fn operator_address(server: &config::ServerSettings) -> SocketAddr {
+    let mut address = server.operator_listen;
+    if server.listen.port() == 0 && address == config::ServerSettings::default().operator_listen {
+        address.set_port(0);
+    }
+    address
+}

@@ -1,0 +1,40 @@
+//! Routes requests that are not conversations: embeddings and token counts.
+//!
+//! Rules and balancing work as usual. Processors do not run, since there is nothing for
+//! them to edit.
+
+use std::sync::Arc;
+
+use majordomo::{Chain, Request, Result};
+use majordomo_rules::processors::destination;
+
+use super::proxy_vision::bind_processors;
+use super::route::{Route, RouteTrace, RoutingContext};
+
+impl Route {
+    /// Orders the services. Conditions see `request`, which is empty if the dialect's
+    /// body is not decoded.
+    pub(crate) fn route_unprocessed(
+        &self,
+        context: &RoutingContext<'_>,
+        request: &Request,
+    ) -> Result<(Chain, RouteTrace)> {
+        let header = |name: &str| context.headers.get(name)?.to_str().ok();
+        let subject = self.subject(request, context, &header);
+        let (matched, rules) = if context.traced && !self.rule_partitions.is_empty() {
+            let (matched, notes) = self.rules.evaluate_with_notes(&subject);
+            (matched, Some(notes))
+        } else {
+            (self.rules.evaluate(&subject), None)
+        };
+        let destination = destination(&self.rules, matched, &bind_processors(context));
+        let (chain, source) = self.ordered(context, destination)?;
+        let trace = RouteTrace {
+            route: Arc::clone(&self.name),
+            rules,
+            processors: Vec::new(),
+            because: source.name(),
+        };
+        Ok((chain, trace))
+    }
+}

@@ -1,0 +1,97 @@
+//! Checks the key that a client presents, wherever its dialect puts it.
+//!
+//! Wrong keys are throttled per address, over both listeners.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, Uri};
+use majordomo::{Error, ErrorKind, KeyOwner};
+use percent_encoding::percent_decode_str;
+
+use super::AuthThrottle;
+use crate::keys::{ClientKey, ClientKeys};
+
+/// Everything after "Bearer" is masked in messages, so it comes last.
+const NO_KEY: &str = "a key is required: send it as `x-api-key`, `x-goog-api-key`, `?key=` \
+                      or `Authorization: Bearer`";
+
+/// Authenticates a client. Returns `None` if no keys are configured, since every client
+/// is then accepted.
+pub(crate) fn authenticate_client(
+    keys: &ClientKeys,
+    auth_throttle: &AuthThrottle,
+    from: IpAddr,
+    headers: &HeaderMap,
+    uri: &Uri,
+) -> Result<Option<Arc<ClientKey>>, Error> {
+    match_key(keys, headers, uri).map_err(|error| {
+        let wrong = error.status() == Some(401) && !presented(headers, uri).is_empty();
+        if wrong && auth_throttle.is_throttled(from) {
+            throttled()
+        } else {
+            error
+        }
+    })
+}
+
+fn throttled() -> Error {
+    let text = "too many wrong keys from this address, and this one is also wrong";
+    Error::new(ErrorKind::Local, text)
+        .with_status(429)
+        .with_retry_after(Some(Duration::from_secs(1)))
+}
+
+fn match_key(
+    keys: &ClientKeys,
+    headers: &HeaderMap,
+    uri: &Uri,
+) -> Result<Option<Arc<ClientKey>>, Error> {
+    if keys.is_empty() {
+        return Ok(None);
+    }
+    let mut presented = presented(headers, uri);
+    presented.dedup();
+    match presented.as_slice() {
+        [] => Err(refused(NO_KEY)),
+        [key] => match keys.check(key) {
+            Some(key) => Ok(Some(key)),
+            None => Err(refused("the key is unknown")),
+        },
+        _ => {
+            let text = "the request contains two different keys: send one";
+            Err(Error::new(ErrorKind::Local, text).with_status(400))
+        }
+    }
+}
+
+fn presented(headers: &HeaderMap, uri: &Uri) -> Vec<String> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let bearer = text("authorization").and_then(|value| {
+        let (scheme, key) = value.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+    });
+    let named = ["x-api-key", "x-goog-api-key"].map(text);
+    let query = uri.query().unwrap_or_default();
+    let in_query = query.split('&').find_map(|pair| pair.strip_prefix("key="));
+    let in_query = in_query.map(|key| percent_decode_str(key).decode_utf8_lossy().into_owned());
+    let plain = [bearer].into_iter().chain(named).flatten();
+    plain.map(str::to_owned).chain(in_query).collect()
+}
+
+fn refused(text: &str) -> Error {
+    Error::new(ErrorKind::Local, text)
+        .with_status(401)
+        .with_key_owner(KeyOwner::Client)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_missing_key_error_lists_all_ways_to_send_one() {
+        assert_eq!(refused(NO_KEY).message(), NO_KEY);
+    }
+}

@@ -1,0 +1,277 @@
+//! Rejects requests that a target is known not to support, before anything is sent.
+//!
+//! A chain shapes its requests, so this matters for direct calls of a model. Some
+//! servers respond with 200 to a request that they do not support and would drop
+//! images silently.
+
+use majordomo_image_header::measure;
+use majordomo_llm::{
+    Capabilities, Error, ErrorKind, Image, ImageLimits, OutputFormat, Part, Request, Result,
+};
+
+pub(super) fn check_request(request: &Request, can: &Capabilities, stream: bool) -> Result<()> {
+    if stream && !can.streaming {
+        return Err(unsupported("it does not support streaming"));
+    }
+    if !can.tools && !request.tools.is_empty() {
+        return Err(unsupported("it calls no tools"));
+    }
+    if !can.structured && matches!(request.output, OutputFormat::Schema(_)) {
+        return Err(unsupported("it does not support structured output"));
+    }
+    let count = request.image_count();
+    match &can.images {
+        _ if count == 0 => Ok(()),
+        None => Err(takes_no_images()),
+        Some(limits) => check_images(request, limits, count),
+    }
+}
+
+fn check_images(request: &Request, limits: &ImageLimits, count: usize) -> Result<()> {
+    if let Some(max) = limits.max_count.filter(|max| count > *max) {
+        let text = format!("{count} images are too many: it takes {max}");
+        return Err(unsupported(&text));
+    }
+    let mut total = 0;
+    let mut number = 0;
+    let parts = request.messages.iter().flat_map(|m| &m.parts);
+    for image in images(parts) {
+        number += 1;
+        let bytes = limits.counted.of(image.data.len() as u64);
+        total += bytes;
+        if !limits.allows_type(&image.media_type) {
+            let text = format!(
+                "image {number} is {}, which it does not accept",
+                image.media_type
+            );
+            return Err(unsupported(&text));
+        }
+        if let Some(max) = limits.max_bytes.filter(|max| bytes > *max) {
+            let text = format!("image {number} has {bytes} bytes: it takes {max}");
+            return Err(unsupported(&text));
+        }
+        if let Some(why) = too_large(image, limits, count) {
+            return Err(unsupported(&format!("image {number} {why}")));
+        }
+    }
+    match limits.max_total_bytes.filter(|max| total > *max) {
+        Some(max) => {
+            let text = format!("the images have {total} bytes together: it takes {max}");
+            Err(unsupported(&text))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The pixel limit that an image exceeds. An image without a readable header has no
+/// known size and is left to the target.
+fn too_large(image: &Image, limits: &ImageLimits, count: usize) -> Option<String> {
+    let max_px = limits.max_px_among(count);
+    if max_px.is_none() && limits.patches.is_none() {
+        return None;
+    }
+    let header = measure(&image.data).ok()?;
+    let (width, height) = (header.width, header.height);
+    if let Some(max) = max_px.filter(|max| header.longer_side() > *max) {
+        return Some(format!("is {width}×{height}: it takes {max} px a side"));
+    }
+    let patches = limits.patches.filter(|patches| patches.size > 0)?;
+    let across = |side: u32| u64::from(side.div_ceil(patches.size));
+    let (needed, max) = (across(width) * across(height), patches.max);
+    (needed > max).then(|| match patches.size {
+        1 => format!("has {needed} pixels: it takes {max}"),
+        size => format!("is {needed} patches of {size} px: it takes {max}"),
+    })
+}
+
+/// All inline images, including those in tool results.
+fn images<'a>(parts: impl Iterator<Item = &'a Part>) -> Vec<&'a Image> {
+    let mut found = Vec::new();
+    for part in parts {
+        match part {
+            Part::Image(image) => found.push(image),
+            Part::ToolResult(result) => found.extend(images(result.parts.iter())),
+            _ => {}
+        }
+    }
+    found
+}
+
+pub(super) fn takes_no_images() -> Error {
+    unsupported("it takes no images")
+}
+
+fn unsupported(text: &str) -> Error {
+    Error::new(ErrorKind::Unsupported, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use majordomo_llm::{
+        ByteCount, Json, ManyImages, Message, PatchLimit, Tool, ToolCall, ToolResult,
+    };
+
+    use super::*;
+
+    fn png(bytes: usize) -> Part {
+        Part::image("image/png", vec![0; bytes])
+    }
+
+    fn limits(limits: ImageLimits) -> Capabilities {
+        Capabilities {
+            images: Some(limits),
+            ..Capabilities::default()
+        }
+    }
+
+    #[test]
+    fn each_exceeded_limit_is_named() {
+        let two = Request::user(png(10)).part(png(20));
+        let tools = Request::user("hi").tool(Tool::new("look"));
+        let schema = Request::user("hi").schema(Json::parse("{}").unwrap(), "x");
+        let none = ImageLimits::default;
+        let rows = [
+            (
+                tools,
+                Capabilities {
+                    tools: false,
+                    ..Capabilities::default()
+                },
+                "no tools",
+            ),
+            (
+                schema,
+                Capabilities {
+                    structured: false,
+                    ..Capabilities::default()
+                },
+                "structured output",
+            ),
+            (two.clone(), Capabilities::text_only(), "takes no images"),
+            (
+                two.clone(),
+                limits(ImageLimits {
+                    max_count: Some(1),
+                    ..none()
+                }),
+                "2 images are too many",
+            ),
+            (
+                two.clone(),
+                limits(ImageLimits {
+                    max_bytes: Some(19),
+                    ..none()
+                }),
+                "image 2 has 20 bytes",
+            ),
+            (
+                two.clone(),
+                limits(ImageLimits {
+                    max_bytes: Some(25),
+                    counted: ByteCount::Base64,
+                    ..none()
+                }),
+                "image 2 has 28 bytes",
+            ),
+            (
+                two.clone(),
+                limits(ImageLimits {
+                    max_total_bytes: Some(29),
+                    ..none()
+                }),
+                "30 bytes together",
+            ),
+            (
+                two.clone(),
+                limits(ImageLimits {
+                    types: vec!["image/jpeg".into()],
+                    ..none()
+                }),
+                "image 1 is image/png",
+            ),
+        ];
+        for (request, can, part) in rows {
+            let error = check_request(&request, &can, false).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unsupported);
+            assert!(error.message().contains(part), "{error}");
+        }
+        assert!(check_request(&two, &Capabilities::default(), true).is_ok());
+    }
+
+    #[test]
+    fn images_inside_tool_results_are_checked() {
+        let call = ToolCall::new("call_0", "look", "{}");
+        let mut result = ToolResult::new(&call, "see");
+        result.parts.push(png(10));
+        let request = Request::from(vec![Message::tool_results_message([result])]);
+        let can = limits(ImageLimits {
+            max_bytes: Some(9),
+            ..ImageLimits::default()
+        });
+        assert!(check_request(&request, &can, false).is_err());
+    }
+
+    #[test]
+    fn a_target_without_streaming_takes_only_buffered_requests() {
+        let can = Capabilities {
+            streaming: false,
+            ..Capabilities::default()
+        };
+        assert!(check_request(&Request::user("hi"), &can, false).is_ok());
+        let error = check_request(&Request::user("hi"), &can, true).unwrap_err();
+        assert_eq!(error.message(), "it does not support streaming");
+    }
+
+    /// A GIF that consists only of its header.
+    fn gif(width: u16, height: u16) -> Part {
+        let mut data = b"GIF89a".to_vec();
+        data.extend(width.to_le_bytes());
+        data.extend(height.to_le_bytes());
+        data.extend(*b"\0\0\0;");
+        Part::image("image/gif", data)
+    }
+
+    #[test]
+    fn pixels_are_measured_without_decoding() {
+        let most = limits(ImageLimits {
+            max_px: Some(8_000),
+            many: Some(ManyImages {
+                above: 1,
+                max_px: 2_000,
+            }),
+            ..ImageLimits::default()
+        });
+        let patches = |size, max| {
+            limits(ImageLimits {
+                patches: Some(PatchLimit { size, max }),
+                ..ImageLimits::default()
+            })
+        };
+        let one = Request::user(gif(3_000, 10));
+        let two = one.clone().part(gif(10, 10));
+        for (request, can, refused) in [
+            (&one, &most, None),
+            (
+                &two,
+                &most,
+                Some("image 1 is 3000×10: it takes 2000 px a side"),
+            ),
+            (&one, &patches(32, 94), None),
+            (
+                &one,
+                &patches(32, 93),
+                Some("image 1 is 94 patches of 32 px: it takes 93"),
+            ),
+            (
+                &one,
+                &patches(1, 29_999),
+                Some("image 1 has 30000 pixels: it takes 29999"),
+            ),
+        ] {
+            let error = check_request(request, can, false).err();
+            assert_eq!(error.as_ref().map(Error::message), refused);
+        }
+        let unreadable = Request::user(png(10));
+        assert!(check_request(&unreadable, &most, false).is_ok());
+    }
+}
